@@ -314,9 +314,10 @@ class PythonSystem final : public System {
         "reads"_a = of_vm([](const VmCounters& of) { return of.accesses - of.writes; }),
         "requests"_a = of_vm(&all_requests), "unique_blocks"_a = shown_meter(seen, kDistinct),
         "reuse_intensity"_a = shown_meter(seen, kIntensities),
-        "hits"_a = of_tier(&TierCounters::hits), "misses"_a = of_vm(&VmCounters::misses),
-        "writes"_a = of_vm(&VmCounters::writes), "dirty"_a = of_vm(&VmCounters::dirty),
-        "occupancy"_a = of_tier(&TierCounters::occupancy),
+        "hits"_a = of_tier(&TierCounters::hits),
+        "write_hits"_a = of_tier(&TierCounters::write_hits),
+        "misses"_a = of_vm(&VmCounters::misses), "writes"_a = of_vm(&VmCounters::writes),
+        "dirty"_a = of_vm(&VmCounters::dirty), "occupancy"_a = of_tier(&TierCounters::occupancy),
         "current"_a = by_tier_and_vm(
             tiers, vms, [&](std::size_t k, std::size_t v) { return seen.current.at(k, v); }),
         "departed"_a = by_vm(vms, [&](std::size_t v) -> bool { return seen.departed[v]; }),

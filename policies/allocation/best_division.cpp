@@ -178,6 +178,11 @@ absl::StatusOr<std::vector<double>> gains_of(const Machine& machine, HitWorth wo
   return gains;
 }
 
+CurveMeter curve_for(HitWorth worth, CurveMeter of) {
+  if (worth == HitWorth::kLatency) of.ops = OpFilter::kReads;
+  return of;
+}
+
 double HitTable::at(std::size_t vm, Count blocks) const {
   const auto below = static_cast<std::size_t>(blocks / unit);
   return hits[vm][std::min(below, hits[vm].size() - 1)];

@@ -11,6 +11,7 @@
 #include "core/engine/allocation.hpp"
 #include "core/engine/machine.hpp"
 #include "core/engine/system.hpp"
+#include "core/locality/profile/meters.hpp"
 #include "core/locality/profile/running_curve.hpp"
 
 // The best division of all tiers at once for LRU in an exclusive chain, each VM in parts of its
@@ -20,7 +21,7 @@ namespace mcsim {
 // What a hit counts for.
 enum class HitWorth : std::uint8_t {
   kHits,     // 1, in any tier; of as many hits, more are in faster tiers
-  kLatency,  // the time that it saves against the backend
+  kLatency,  // the time that a read saves against the backend
 };
 
 template <>
@@ -32,6 +33,10 @@ struct Choices<HitWorth> {
 // By tier, what a hit gains from being there and not in the next slower one. Fails where that
 // is negative: a tier that is slower than the next has no best use.
 absl::StatusOr<std::vector<double>> gains_of(const Machine& machine, HitWorth worth);
+
+// The meter of the hits that count: for latency those of reads, since writes wait for the backend
+// or for the tier that takes them, whatever they hit.
+CurveMeter curve_for(HitWorth worth, CurveMeter of);
 
 // What is known of the VMs: hits at the sizes 0, unit, 2 unit, …
 struct HitTable {

@@ -33,6 +33,17 @@ std::string Centaur::prepare(const Observation& seen) {
   return promises.infeasible;
 }
 
+// ECI-Cache compares itself with a Centaur that takes all accesses for reads.
+double Centaur::worth(const Observation& seen, const Stage&, std::size_t vm, std::size_t,
+                      Count blocks) const {
+  if (params_.baseline == CentaurBaseline::kNone) {
+    return -weight(seen, vm) * mean_ns(seen, vm, blocks);
+  }
+  const RunningCurve& all = curves(seen)[vm];
+  return -weight(seen, vm) *
+         latency().mean_read_ns(vm, blocks, [&](Count held) { return all.ratio(held); });
+}
+
 std::string Centaur::largest_distances(const Observation& seen) {
   Count all = 0;
   for (std::size_t v = 0; v < seen.vms(); ++v) {
@@ -84,10 +95,8 @@ void Centaur::share_latency(const Observation& seen) {
 }
 
 Count Centaur::size_for(const Observation& seen, std::size_t vm, double wanted_ns) const {
-  const RunningCurve& curve = curves(seen)[vm];
   const double best = mean_ns(seen, vm, capacity());
-  return latency().least_for(std::max(wanted_ns, best), vm,
-                             [&](Count held) { return curve.ratio(held); });
+  return latency().least_for(std::max(wanted_ns, best), vm, mix(seen, vm));
 }
 
 }  // namespace mcsim

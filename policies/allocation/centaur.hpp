@@ -39,11 +39,11 @@ struct Choices<CentaurBaseline> {
                                     std::pair{"eci", CentaurBaseline::kEci}};
 };
 
-// Centaur: every interval the cache is divided by the VMs' miss ratio curves of all accesses.
-// Each VM is first given the least size with which it has the latency, or by Little's law the
-// accesses a second, that it is promised; what is left serves the objective. Where latency
-// shares are asked for, the sizes are those with which VM v waits κ / s_v, for the least κ that
-// the cache has room for; it is found by bisection. Writes are written back.
+// Centaur: every interval the cache is divided by the VMs' miss ratio curves. Each VM first gets
+// the least size that keeps its promise of latency or, by Little's law, of accesses a second. The
+// prediction follows the write mode in force (LatencyModel). The leftover serves the objective.
+// With latency shares, the mean latency of VM v is κ / s_v, for the least κ that fits into the
+// cache; it is found by bisection. Writes are written back.
 class Centaur final : public OneCacheMaximizer {
  public:
   struct Params : OneCacheMaximizer::Params, LatencyGoals {
@@ -97,16 +97,14 @@ class Centaur final : public OneCacheMaximizer {
         params_(params) {}
 
   std::vector<Meter> meters() const override {
-    return params_.with_responses({{.what = CurveMeter{.scope = params_.distance_scope}}});
+    return params_.with_responses(latency_meters(params_.distance_scope));
   }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
 
  protected:
   std::string prepare(const Observation& seen) override;
   double worth(const Observation& seen, const Stage&, std::size_t vm, std::size_t,
-               Count blocks) const override {
-    return -weight(seen, vm) * mean_ns(seen, vm, blocks);
-  }
+               Count blocks) const override;
 
  private:
   std::string largest_distances(const Observation& seen);

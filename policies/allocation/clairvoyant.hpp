@@ -64,7 +64,8 @@ class Clairvoyant final : public System {
     return {{.name = "sizes", .clock = {.period = period}, .at_start = true}};
   }
   std::vector<Meter> meters() const override {
-    return {{.what = CurveMeter{.scope = DistanceScope::kWarm, .foresight = Foresight::kNext}}};
+    return {{.what = curve_for(params_.objective,
+                               {.scope = DistanceScope::kWarm, .foresight = Foresight::kNext})}};
   }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {

@@ -63,7 +63,7 @@ double EciCache::worth(const Observation& seen, const Stage&, std::size_t vm, st
   const auto ratio = [&](Count held) {
     return static_cast<double>(curve.hits(held)) / static_cast<double>(accesses);
   };
-  return -weight(seen, vm) * latency().mean_ns(vm, blocks, ratio);
+  return -weight(seen, vm) * latency().mean_read_ns(vm, blocks, ratio);
 }
 
 const RunningCurve& EciCache::useful(const Observation& seen, std::size_t vm) const {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -66,6 +67,7 @@ class Hindsight final : public System {
   }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
+    if (params_.objective == HitWorth::kLatency) read_curves_ = read_curves(trace);
     const std::vector<double> equal(trace.vms.size(), 1.0);
     return make_divided_lru(machine_, trace, proportional(machine_, equal),
                             {.mode = ResizeMode::kEager});
@@ -73,13 +75,19 @@ class Hindsight final : public System {
 
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
     if (optimizer_ == nullptr) return invalid_argument("hindsight: needs an optimizer");
-    return best_decision(seen.meters[0].curves, machine_, gains_, params_.grid, *optimizer_, true);
+    const bool latency = params_.objective == HitWorth::kLatency;
+    const std::span<const RunningCurve> curves = latency ? read_curves_ : seen.meters[0].curves;
+    return best_decision(curves, machine_, gains_, params_.grid, *optimizer_, true);
   }
+
+  // Hits of the reads after the warm-up, by VM. The meter of the whole trace counts all operations.
+  static std::vector<RunningCurve> read_curves(const Accesses& trace);
 
  private:
   Params params_;
   Machine machine_;
   std::vector<double> gains_;
+  std::vector<RunningCurve> read_curves_;
   std::shared_ptr<Optimizer> optimizer_;
 };
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "policies/allocation/dividing.hpp"
+#include "policies/hosts/data_path_text.hpp"
 
 namespace mcsim {
 
@@ -40,14 +42,57 @@ double tier_mean_ns(const VmCounters& counted, const Machine& machine, std::size
   return (reads * device.read_ns + writes * device.write_ns + over_link) / (reads + writes);
 }
 
-LatencyModel::LatencyModel(const Machine& machine, std::span<const VmInfo> vms) {
+LatencyModel::LatencyModel(const Machine& machine, std::span<const VmInfo> vms, ModesByTier modes)
+    : modes_(std::move(modes)) {
   for (const TierSpec& tier : machine.tiers) {
-    tier_ns_.push_back(tier.device.read_ns);
+    read_ns_.push_back(tier.device.read_ns);
+    write_ns_.push_back(tier.device.write_ns);
     capacity_ += tier.capacity_blocks;
     share_.push_back(static_cast<double>(capacity_));
   }
   for (double& share : share_) share /= static_cast<double>(std::max<Count>(capacity_, 1));
-  for (const VmInfo& vm : vms) backend_ns_.push_back(machine.backend_read_ns(vm.name));
+  for (const VmInfo& vm : vms) {
+    backend_read_ns_.push_back(machine.backend_read_ns(vm.name));
+    backend_write_ns_.push_back(machine.backend_write_ns(vm.name));
+  }
+}
+
+absl::StatusOr<LatencyModel> LatencyModel::make(const Machine& machine, std::span<const VmInfo> vms,
+                                                std::string_view writes) {
+  std::vector<std::string_view> names;
+  for (const VmInfo& vm : vms) names.push_back(vm.name);
+  MCSIM_ASSIGN_OR_RETURN(ModesByTier modes, read_writes(writes, machine.tiers.size(), names));
+  return LatencyModel(machine, vms, std::move(modes));
+}
+
+std::vector<Meter> LatencyModel::read_meters(const Machine& machine, std::string_view writes,
+                                             CurveMeter of) {
+  of.ops = OpFilter::kReads;
+  std::vector<Meter> meters{{.what = of}};
+  const auto modes = read_writes(writes, machine.tiers.size());
+  const auto names_around = [](const std::vector<WriteMode>& tier) {
+    return std::ranges::find(tier, WriteMode::kAround) != tier.end();
+  };
+  if (modes.ok() && std::ranges::any_of(*modes, names_around)) {
+    of.between = OpFilter::kReads;
+    meters.push_back({.what = of});
+  }
+  return meters;
+}
+
+bool LatencyModel::writes_around(std::size_t vm) const {
+  return std::ranges::all_of(
+      modes_, [&](const std::vector<WriteMode>& tier) { return tier[vm] == WriteMode::kAround; });
+}
+
+double LatencyModel::write_ns(std::size_t vm, Count blocks) const {
+  Count above = 0;
+  for (std::size_t k = 0; k < share_.size(); ++k) {
+    const Count down_to = held(blocks, k);
+    if (modes_[k][vm] == WriteMode::kBack && down_to > above) return write_ns_[k];
+    above = down_to;
+  }
+  return backend_write_ns_[vm];
 }
 
 bool LatencyGoals::asks_trace() const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -14,68 +15,105 @@
 #include "core/engine/counters.hpp"
 #include "core/engine/machine.hpp"
 #include "core/engine/system.hpp"
+#include "core/engine/writes.hpp"
+#include "core/locality/profile/meters.hpp"
 #include "core/trace/accesses.hpp"
 
-// What VMs wait for, measured and predicted, and what they are promised of it.
+// Latency of VMs: measured, predicted and promised.
 namespace mcsim {
 
-// What an access of the VM waited for, in the mean, as it was counted; 0 if it had none.
+// Mean latency of the VM's accesses, from the blocks that each device served; 0 without accesses.
 double mean_ns(const VmCounters& counted, const Machine& machine, const std::string& vm);
 
-// The same of those accesses that a tier served; 0 if it served none.
+// The same for the accesses that one tier served; 0 if it served none.
 double tier_mean_ns(const VmCounters& counted, const Machine& machine, std::size_t tier);
 
-// The mean latency of VMs whose blocks are in as much of each tier as over_tiers() gives them,
-// in an exclusive chain of LRU: with c blocks together, F_k of them in tiers 0..k, and a hit
-// ratio of H(c),
+// Accesses of one VM: `read_ratio(c)` is the share of its reads that hit in c blocks.
+template <class Ratio>
+struct AccessMix {
+  double write_share = 0;  // of all accesses
+  Ratio read_ratio;
+};
+
+// Mean latency of an access, predicted for LRU tiers that form an exclusive chain. A VM with c
+// blocks has F_k c of them in tiers 0..k, as over_tiers() divides them. With H(c) the hit ratio of
+// its reads and w the share of writes,
 //
-//   L(c) = l_backend - Σ_k H(c F_k) (l_{k+1} - l_k)
+//   L(c)      = (1 - w) R(c) + w W(c)
+//   R(c)      = r_backend - Σ_k H(F_k c) (r_{k+1} - r_k)
+//   W(c)      = w_k of the first tier k that writes back and in which the VM has space,
+//               w_backend if there is none
 //
-// which with one tier is H l_tier + (1 - H) l_backend. Tiers come fastest first. Storage of a VM's
-// own may be faster than the slowest of them: then blocks there make it wait longer.
+// Writes through and around wait for the backend. A write around also drops its block, which no
+// curve shows: a later read misses, and the space is free for others (docs/latency.md has the
+// error). Tiers come fastest first.
 class LatencyModel {
  public:
   LatencyModel() = default;
-  LatencyModel(const Machine& machine, std::span<const VmInfo> vms);
+  LatencyModel(const Machine& machine, std::span<const VmInfo> vms, ModesByTier modes);
+  // Reads the modes from a data path's parameter `writes`.
+  static absl::StatusOr<LatencyModel> make(const Machine& machine, std::span<const VmInfo> vms,
+                                           std::string_view writes);
+
+  // Meters of the reads' hits: among all accesses and, if `writes` names around, among reads alone.
+  // An invalid `writes` is reported when the data path is made.
+  static std::vector<Meter> read_meters(const Machine& machine, std::string_view writes,
+                                        CurveMeter of);
+  // The curve of a VM's reads, by read_meters() that begin at `first`.
+  const RunningCurve& read_curve(const Observation& seen, std::size_t first, std::size_t vm) const {
+    return seen.meters[first + (writes_around(vm) ? 1 : 0)].curves[vm];
+  }
 
   Count capacity() const { return capacity_; }
 
-  // `ratio` gives the hit ratio of so many blocks.
   template <class Ratio>
-  double mean_ns(std::size_t vm, Count blocks, const Ratio& ratio) const {
-    double mean = backend_ns_[vm];
+  double mean_ns(std::size_t vm, Count blocks, const AccessMix<Ratio>& of) const {
+    return (1 - of.write_share) * mean_read_ns(vm, blocks, of.read_ratio) +
+           of.write_share * write_ns(vm, blocks);
+  }
+
+  template <class Ratio>
+  double mean_read_ns(std::size_t vm, Count blocks, const Ratio& read_ratio) const {
+    double mean = backend_read_ns_[vm];
     for (std::size_t k = 0; k < share_.size(); ++k) {
-      const double next = k + 1 < share_.size() ? tier_ns_[k + 1] : backend_ns_[vm];
-      mean -= ratio(held(blocks, k)) * (next - tier_ns_[k]);
+      const double next = k + 1 < share_.size() ? read_ns_[k + 1] : backend_read_ns_[vm];
+      mean -= read_ratio(held(blocks, k)) * (next - read_ns_[k]);
     }
     return mean;
   }
 
-  // The fewest blocks with which an access waits no longer than that, or -1 if neither none nor all
-  // are enough.
+  double write_ns(std::size_t vm, Count blocks) const;
+
+  // The fewest blocks with which the mean latency is at most `wanted_ns`; -1 if even all blocks are
+  // too few.
   template <class Ratio>
-  Count least_for(double wanted_ns, std::size_t vm, const Ratio& ratio) const {
-    if (backend_ns_[vm] <= wanted_ns) return 0;
-    if (mean_ns(vm, capacity_, ratio) > wanted_ns) return -1;
+  Count least_for(double wanted_ns, std::size_t vm, const AccessMix<Ratio>& of) const {
+    if (mean_ns(vm, 0, of) <= wanted_ns) return 0;
+    if (mean_ns(vm, capacity_, of) > wanted_ns) return -1;
     Count least = 0;
     for (Count most = capacity_; least < most;) {
       const Count middle = least + (most - least) / 2;
-      const bool enough = mean_ns(vm, middle, ratio) <= wanted_ns;
+      const bool enough = mean_ns(vm, middle, of) <= wanted_ns;
       (enough ? most : least) = enough ? middle : middle + 1;
     }
     return least;
   }
 
  private:
-  // Of so many blocks those in tiers 0..k.
+  // Blocks in tiers 0..k, of `blocks` in all.
   Count held(Count blocks, std::size_t k) const {
     return k + 1 == share_.size() ? blocks : floor_share(share_[k], blocks);
   }
+  // Whether no tier takes writes of the VM.
+  bool writes_around(std::size_t vm) const;
 
   Count capacity_ = 0;
-  std::vector<double> tier_ns_;
-  std::vector<double> share_;       // F_k
-  std::vector<double> backend_ns_;  // by VM
+  std::vector<double> read_ns_;           // by tier
+  std::vector<double> write_ns_;          // by tier
+  std::vector<double> share_;             // F_k
+  std::vector<double> backend_read_ns_;   // by VM
+  std::vector<double> backend_write_ns_;  // by VM
+  ModesByTier modes_;
 };
 
 // The parameters of systems that promise latency.
@@ -121,10 +159,10 @@ class Promises {
 
   // The VM is to wait no longer than that; nothing is promised if it is infinite.
   template <class Ratio>
-  void promise(std::size_t vm, double wanted_ns, const Ratio& ratio) {
+  void promise(std::size_t vm, double wanted_ns, const AccessMix<Ratio>& of) {
     if (std::isinf(wanted_ns)) return;
-    const Count found = model_.least_for(wanted_ns, vm, ratio);
-    if (found < 0) cannot_have(vm, wanted_ns, model_.mean_ns(vm, model_.capacity(), ratio));
+    const Count found = model_.least_for(wanted_ns, vm, of);
+    if (found < 0) cannot_have(vm, wanted_ns, model_.mean_ns(vm, model_.capacity(), of));
     least[vm] = std::max<Count>(found, 0);
   }
   // Drops promises, those of the least priority first, and of these the last VM's, until the

@@ -1,7 +1,6 @@
 #include "policies/allocation/maxperf.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include "policies/allocation/dividing.hpp"
@@ -62,7 +61,7 @@ double MeasuredCurve::lines(double blocks) const {
 
 absl::StatusOr<std::unique_ptr<Host>> Maxperf::make_host(const Accesses& trace) {
   vms_ = trace.vms;
-  latency_ = LatencyModel(context_.machine, vms_);
+  MCSIM_ASSIGN_OR_RETURN(latency_, LatencyModel::make(context_.machine, vms_, params_.writes));
   measured_.resize(vms_.size());
   MCSIM_RETURN_IF_ERROR(params_.wanted_ns(vms_).status());
   MCSIM_ASSIGN_OR_RETURN(priorities_, per_vm("priorities", params_.priorities, vms_, 1));
@@ -79,10 +78,9 @@ absl::StatusOr<std::optional<Decision>> Maxperf::decide(const Observation& seen)
   Promises promises(latency_, vms_);
   for (std::size_t v = 0; v < seen.vms(); ++v) {
     here.push_back(seen.since[v].accesses > 0 && !seen.departed[v]);
-    if (!here[v]) continue;
-    promises.promise(v, wanted_ns[v], [&](Count blocks) { return ratio(seen, v, blocks); });
+    if (here[v]) promises.promise(v, wanted_ns[v], mix(seen, v));
   }
-  if (std::ranges::none_of(here, std::identity())) return std::nullopt;
+  if (std::ranges::find(here, true) == here.end()) return std::nullopt;
   promises.fit(priorities_);
   std::vector<Count> sizes = promises.least;
   std::vector<double> gains(seen.vms(), 0);
@@ -100,25 +98,20 @@ absl::StatusOr<std::optional<Decision>> Maxperf::decide(const Observation& seen)
 
 double Maxperf::gain(const Observation& seen, std::size_t vm, Count blocks) const {
   const Count more = std::max<Count>(1, latency_.capacity() / params_.steps);
-  const auto ratio = [&](Count held) { return this->ratio(seen, vm, held); };
-  const double saved =
-      latency_.mean_ns(vm, blocks, ratio) - latency_.mean_ns(vm, blocks + more, ratio);
+  const auto of = mix(seen, vm);
+  const double saved = latency_.mean_ns(vm, blocks, of) - latency_.mean_ns(vm, blocks + more, of);
   return priorities_[vm] * static_cast<double>(seen.since[vm].accesses) * std::max(0.0, saved);
 }
 
 void Maxperf::measure(const Observation& seen) {
   for (std::size_t v = 0; v < seen.vms(); ++v) {
     const VmCounters& of = seen.since[v];
-    if (of.accesses == 0) continue;
-    const auto hits = static_cast<double>(of.accesses - of.misses);
-    measured_[v].add(in_all_tiers(seen.current, v), hits / static_cast<double>(of.accesses));
+    const auto reads = static_cast<double>(of.accesses - of.writes);
+    if (reads == 0) continue;
+    const auto missed = static_cast<double>(of.reads_served.blocks[of.tiers.size()]);
+    measured_[v].add(in_all_tiers(seen.current, v), (reads - missed) / reads);
     measured_[v].settle(latency_.capacity(), params_.steps);
   }
-}
-
-double Maxperf::ratio(const Observation& seen, std::size_t vm, Count blocks) const {
-  return params_.curve == MaxperfCurve::kExact ? seen.meters[0].curves[vm].ratio(blocks)
-                                               : measured_[vm].ratio(blocks);
 }
 
 }  // namespace mcsim

@@ -17,8 +17,8 @@
 namespace mcsim {
 
 enum class MaxperfCurve : std::uint8_t {
-  kExact,    // of the last interval's reuse distances
-  kNeville,  // the polynomial through the hit ratios that were measured at the last sizes
+  kExact,    // of the last interval's reuse distances, across its start, as the cache is warm
+  kNeville,  // the polynomial through the hit ratios of reads, measured at the last sizes
 };
 
 template <>
@@ -101,7 +101,8 @@ class Maxperf final : public System {
   }
   std::vector<Meter> meters() const override {
     if (params_.curve == MaxperfCurve::kNeville) return params_.with_responses({});
-    return params_.with_responses({{.what = CurveMeter{}}});
+    return params_.with_responses(LatencyModel::read_meters(context_.machine, params_.writes,
+                                                            {.scope = DistanceScope::kWarm}));
   }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
@@ -110,7 +111,16 @@ class Maxperf final : public System {
   void measure(const Observation& seen);
   // What a little more than so many blocks saves all accesses of the VM.
   double gain(const Observation& seen, std::size_t vm, Count blocks) const;
-  double ratio(const Observation& seen, std::size_t vm, Count blocks) const;
+  // Accesses of a VM in the last interval, at least one.
+  auto mix(const Observation& seen, std::size_t vm) const {
+    const VmCounters& of = seen.since[vm];
+    const double writes = static_cast<double>(of.writes) / static_cast<double>(of.accesses);
+    return AccessMix{writes, [this, &seen, vm](Count blocks) {
+                       if (params_.curve == MaxperfCurve::kNeville)
+                         return measured_[vm].ratio(blocks);
+                       return latency_.read_curve(seen, 0, vm).ratio(blocks);
+                     }};
+  }
 
   Params params_;
   SystemContext context_;

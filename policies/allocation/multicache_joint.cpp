@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "policies/allocation/best_division.hpp"
+
 namespace mcsim {
 namespace {
 
@@ -45,9 +47,22 @@ CurveMaximizer::Grid MultiCacheJoint::grid(const Stage& stage) const {
   return grid;
 }
 
+std::vector<Meter> MultiCacheJoint::meters() const {
+  std::vector<Meter> meters = CurveMaximizer::meters();
+  if (params_.objective == JointObjective::kLatency) {
+    meters.push_back({.what = curve_for(HitWorth::kLatency, {})});
+  }
+  return meters;
+}
+
 double MultiCacheJoint::worth(const Observation& seen, const Stage&, std::size_t vm,
                               std::size_t tier, Count blocks) const {
-  return weight(seen, vm) * tier_gain(tier) * curves(seen)[vm].ratio(blocks);
+  const RunningCurve& all = curves(seen)[vm];
+  const bool latency = params_.objective == JointObjective::kLatency;
+  const RunningCurve& counted = latency ? seen.meters[1].curves[vm] : all;
+  const double ratio =
+      static_cast<double>(counted.hits(blocks)) / static_cast<double>(all.accesses());
+  return weight(seen, vm) * tier_gain(tier) * ratio;
 }
 
 double MultiCacheJoint::tier_gain(std::size_t tier) const {

@@ -36,7 +36,7 @@ class MultiCacheJoint final : public CurveMaximizer {
           CurveMaximizer::Params::fields(),
           std::tuple{
               Field{"objective", &Params::objective,
-                    "Multi-Cache's utility, or the mean latency that hits save"},
+                    "Multi-Cache's utility, or the mean latency that hits of reads save"},
               Field{"grid", &Params::grid, "units in the smallest tier", 1, 100'000},
           });
     }
@@ -54,6 +54,7 @@ class MultiCacheJoint final : public CurveMaximizer {
         params_(params) {}
 
   std::optional<std::string> default_optimizer() const override { return "exact"; }
+  std::vector<Meter> meters() const override;
 
  protected:
   Grid grid(const Stage& stage) const override;

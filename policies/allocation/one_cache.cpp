@@ -6,7 +6,7 @@ namespace mcsim {
 
 absl::StatusOr<std::unique_ptr<Host>> OneCacheMaximizer::make_host(const Accesses& trace) {
   vms_ = trace.vms;
-  latency_ = LatencyModel(machine(), vms_);
+  MCSIM_ASSIGN_OR_RETURN(latency_, LatencyModel::make(machine(), vms_, writes_));
   bounds_.assign(vms_.size(), {});
   return CurveMaximizer::make_host(trace);
 }
@@ -23,18 +23,22 @@ CurveMaximizer::Grid OneCacheMaximizer::grid(const Stage& stage) const {
   return grid;
 }
 
+std::vector<Meter> OneCacheMaximizer::latency_meters(DistanceScope scope) const {
+  const CurveMeter of{.scope = scope};
+  std::vector<Meter> meters = LatencyModel::read_meters(machine(), writes_, of);
+  meters.insert(meters.begin(), {.what = of});
+  return meters;
+}
+
 double OneCacheMaximizer::mean_ns(const Observation& seen, std::size_t vm, Count blocks) const {
-  const RunningCurve& curve = curves(seen)[vm];
-  return latency_.mean_ns(vm, blocks, [&](Count held) { return curve.ratio(held); });
+  return latency_.mean_ns(vm, blocks, mix(seen, vm));
 }
 
 Promises OneCacheMaximizer::promise(const Observation& seen,
                                     std::span<const double> wanted_ns) const {
   Promises promises(latency_, vms_);
   for (std::size_t v = 0; v < seen.vms(); ++v) {
-    const RunningCurve& curve = curves(seen)[v];
-    if (curve.accesses() == 0) continue;
-    promises.promise(v, wanted_ns[v], [&](Count held) { return curve.ratio(held); });
+    if (curves(seen)[v].accesses() > 0) promises.promise(v, wanted_ns[v], mix(seen, v));
   }
   return promises;
 }

@@ -42,7 +42,11 @@ class OneCacheMaximizer : public CurveMaximizer {
                     Leftover leftover)
       : CurveMaximizer(name, params, std::move(context),
                        {.tiers = Tiers::kAsOne, .leftover = leftover}),
-        steps_(params.grid) {}
+        steps_(params.grid),
+        writes_(params.writes) {}
+
+  // The meters of mean_ns() and promise(): curves of all accesses, then those of reads.
+  std::vector<Meter> latency_meters(DistanceScope scope) const;
 
   // What every VM gets at least, which fits together, and at most. Set by prepare().
   std::vector<Bounds> bounds_;
@@ -60,14 +64,22 @@ class OneCacheMaximizer : public CurveMaximizer {
   const std::vector<VmInfo>& vms() const { return vms_; }
   const LatencyModel& latency() const { return latency_; }
   Count capacity() const { return latency_.capacity(); }
-  // Its mean latency with so many blocks, by the curves of the last interval.
+  // Accesses of a VM in the last interval.
+  auto mix(const Observation& seen, std::size_t vm) const {
+    const RunningCurve& reads = latency_.read_curve(seen, 1, vm);
+    const auto all = static_cast<double>(curves(seen)[vm].accesses());
+    return AccessMix{.write_share = all > 0 ? 1 - static_cast<double>(reads.accesses()) / all : 0.0,
+                     .read_ratio = [&reads](Count blocks) { return reads.ratio(blocks); }};
+  }
+  // Mean latency of a VM at a size, by the accesses of the last interval.
   double mean_ns(const Observation& seen, std::size_t vm, Count blocks) const;
   // The fewest blocks with which every VM that had accesses waits no longer than it wants, and
-  // who cannot have that with all blocks.
+  // the VMs that cannot have that with all blocks.
   Promises promise(const Observation& seen, std::span<const double> wanted_ns) const;
 
  private:
   Count steps_;
+  std::string writes_;
   std::vector<VmInfo> vms_;
   LatencyModel latency_;
 };

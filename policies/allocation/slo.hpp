@@ -14,12 +14,11 @@
 
 namespace mcsim {
 
-// Every interval each VM is given the least space with which, by its curve, it has the latency
-// or the accesses a second that it is promised; with what is left the sum of mean latencies
-// becomes least. Who cannot have what it is promised is named. The curve may be wrong about
-// the time to come: with `correction` the latency aimed at is L / (1 + correction · e), where
-// e adds up by how much of L the measured latency was longer, and takes off by how much it was
-// shorter, never below 0.
+// Every interval each VM gets the least space that keeps its promise of latency, or of accesses a
+// second. The prediction is that of LatencyModel, by the VM's curve and the write mode in force.
+// The leftover minimises the sum of mean latencies. A VM whose promise needs more than all blocks
+// is named. The curve may be wrong about the time to come: with `correction` the target is L / (1 +
+// correction · e). There e accumulates the measured latency over L, minus 1, and is never below 0.
 class Slo final : public OneCacheMaximizer {
  public:
   struct Params : OneCacheMaximizer::Params, LatencyGoals {
@@ -56,7 +55,7 @@ class Slo final : public OneCacheMaximizer {
         params_(params) {}
 
   std::vector<Meter> meters() const override {
-    return params_.with_responses({{.what = CurveMeter{.scope = params_.distance_scope}}});
+    return params_.with_responses(latency_meters(params_.distance_scope));
   }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {

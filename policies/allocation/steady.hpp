@@ -69,7 +69,7 @@ class Steady final : public System {
   }
   std::vector<Timer> timers() const override;
   std::vector<Meter> meters() const override {
-    return {{.what = CurveMeter{.scope = DistanceScope::kWarm}}};
+    return {{.what = curve_for(params_.objective, {.scope = DistanceScope::kWarm})}};
   }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;

@@ -148,7 +148,8 @@ class SteadyTwin:
         regret_half_life: float = 8.0,
     ) -> None:
         self.timers = {"sizes": interval}
-        self.meters = {"curve": {"meter": "curve", "scope": "warm"}}
+        counted = {"ops": "reads"} if objective == "latency" else {}
+        self.meters = {"curve": {"meter": "curve", "scope": "warm"} | counted}
         self.objective, self.grid, self.regret = objective, grid, regret_half_life
         self.followers: list[Follower] = []
         self.memory: dict[float, list[list[float]]] = {}
@@ -229,16 +230,20 @@ class SteadyTwin:
 
 
 class Stacks:
-    """Distances, each the depth of a block in the list of what its VM touched last."""
+    """Distances, each the depth of a block in the list of what its VM touched last.
 
-    def __init__(self, requests: Sequence[Request], vms: int) -> None:
+    For latency those of reads: writes wait for the backend, whatever they hit.
+    """
+
+    def __init__(self, requests: Sequence[Request], vms: int, objective: str) -> None:
         self.found: list[list[tuple[int, int]]] = [[] for _ in range(vms)]  # time and distance
         stacks: list[list[Block]] = [[] for _ in range(vms)]
         for request in requests:
             stack = stacks[request.vm]
             for block in request.touched:
                 if block in stack:
-                    self.found[request.vm].append((request.time, stack.index(block)))
+                    if objective == "hits" or not request.writes:
+                        self.found[request.vm].append((request.time, stack.index(block)))
                     stack.remove(block)
                 stack.insert(0, block)
 

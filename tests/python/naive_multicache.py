@@ -159,8 +159,14 @@ def smallest(values: Sequence[float], sizes: Sequence[int], size: int, least: in
 class JointTwin(MultiCacheTwin):
     """The same utility of all tiers at once: H(c_0 + … + c_k) counts l_b / l_k - l_b / l_k+1."""
 
+    def __init__(self, interval: int, **params: Any) -> None:
+        super().__init__(interval, **params)
+        if params.get("objective") == "latency":
+            self.meters["reads"] = self.meters["curve"] | {"ops": "reads"}
+
     def allocate(self, seen: Observation) -> Decision | None:
         curves, vms = seen.meters["curve"], range(len(seen.vms))
+        counted = seen.meters.get("reads", curves)
         here = [curve.accesses > 0 for curve in curves]
         if not any(here):
             return None
@@ -177,7 +183,7 @@ class JointTwin(MultiCacheTwin):
             for i, size in enumerate(sizes):
                 if here[v]:
                     counts = self.weight(seen, v) * gains[k]
-                    values[v, k, i] = counts * ratio_of(curves[v])(size)
+                    values[v, k, i] = counts * ratio_of(counted[v], curves[v].accesses)(size)
         highest = [[sizes[-1] if here[v] else 0] * len(spaces) for v in vms]
         found: NDArray[np.int64] = optimize(values, spaces, sizes=sizes, highest=highest).allocation
         targets: Division = found.tolist()

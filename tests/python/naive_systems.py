@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,22 +63,45 @@ def share_free(capacity: int, blocks: list[int], present: Sequence[bool]) -> Non
             blocks[v] += more
 
 
-def latency(seen: Observation, vm: int, blocks: int, ratio: Ratio) -> float:
+class Mix(NamedTuple):
+    """Accesses of a VM: what its reads hit by size, the share of writes, and their mode."""
+
+    ratio: Ratio
+    writes: float = 0.0
+    mode: str = "through"
+
+
+def latency(seen: Observation, vm: int, blocks: int, mix: Mix) -> float:
     """Mean ns of an access with so many blocks, as much of each tier."""
     device = [*seen.tier_read_ns.tolist(), float(seen.vm_backend_ns[vm])]
     total, together, mean = int(seen.capacities.sum()), 0, device[-1]
+    held = [0]
     for k, of_tier in enumerate(seen.capacities.tolist()):
         together += of_tier
-        held = blocks if together == total else together * blocks // total
-        mean -= ratio(held) * (device[k + 1] - device[k])
-    return mean
+        held.append(blocks if together == total else together * blocks // total)
+        mean -= mix.ratio(held[-1]) * (device[k + 1] - device[k])
+    # A write back waits for the tier that it comes into, all others for the backend.
+    own = float(seen.vm_backend_ns[vm]) != seen.backend_read_ns
+    write = float(seen.vm_backend_ns[vm]) if own else seen.devices[-1].write_ns
+    takers = [k for k in range(len(held) - 1) if held[k + 1] > held[k]]
+    if mix.mode == "back" and takers:
+        write = seen.devices[takers[0]].write_ns
+    return (1 - mix.writes) * mean + mix.writes * write
 
 
-def least_for(seen: Observation, vm: int, wanted: float, ratio: Ratio) -> int | None:
+def least_for(seen: Observation, vm: int, wanted: float, mix: Mix) -> int | None:
     for blocks in range(int(seen.capacities.sum()) + 1):
-        if latency(seen, vm, blocks, ratio) <= wanted:
+        if latency(seen, vm, blocks, mix) <= wanted:
             return blocks
     return None
+
+
+def modes_of(writes: str, vms: Sequence[str]) -> list[str]:
+    """Write modes by VM, of a text such as ``through, vm1=back``."""
+    words = [word.strip().partition("=") for word in writes.split(",")]
+    general = next((name for name, equals, _ in words if not equals), "through")
+    own = {name: mode for name, equals, mode in words if equals}
+    return [own.get(vm, general) for vm in vms]
 
 
 class Twin:
@@ -90,10 +113,27 @@ class Twin:
     def __init__(self, interval: int, **params: Any) -> None:
         self.timers = {"sizes": interval}
         self.params = params
+        self.writes = params.get("writes", self.writes)
         self.data_path = {"writes": self.writes}
         self.unmet: list[list[int]] = []  # by decision: VMs that went without
         tells = 0.0 in params.get("outstanding", {}).values()
         self.waits = {"waits": {"meter": "responses"}} if tells else {}
+
+    def curve_meters(self, scope: str) -> dict[str, dict[str, str]]:
+        """Curves of all accesses, of reads, and of reads as if there were no writes."""
+        curve = {"meter": "curve", "scope": scope}
+        reads = curve | {"ops": "reads"}
+        return {"curve": curve, "reads": reads, "alone": reads | {"between": "reads"}}
+
+    def mixes(self, seen: Observation) -> list[Mix]:
+        """Accesses of every VM, by these meters."""
+        mixes = []
+        for v, mode in enumerate(modes_of(self.writes, seen.vms)):
+            reads = seen.meters["alone" if mode == "around" else "reads"][v]
+            accesses = seen.meters["curve"][v].accesses
+            writes = 1 - reads.accesses / accesses if accesses else 0.0
+            mixes.append(Mix(ratio_of(reads), writes, mode))
+        return mixes
 
     def of_vm(self, key: str, seen: Observation, otherwise: float) -> list[float]:
         given = self.params.get(key, {})
@@ -144,14 +184,14 @@ class Twin:
         return over_tiers(seen.capacities, got)
 
     def promised(
-        self, seen: Observation, wanted: Sequence[float], ratios: Sequence[Ratio | None]
+        self, seen: Observation, wanted: Sequence[float], mixes: Sequence[Mix | None]
     ) -> tuple[list[int], list[int]]:
         """Least sizes by VM, and who cannot have them at all."""
         least, unmet = [0] * len(seen.vms), []
-        for v, ratio in enumerate(ratios):
-            if ratio is None or math.isinf(wanted[v]):
+        for v, mix in enumerate(mixes):
+            if mix is None or math.isinf(wanted[v]):
                 continue
-            found = least_for(seen, v, wanted[v], ratio)
+            found = least_for(seen, v, wanted[v], mix)
             least[v] = found or 0
             if found is None:
                 unmet.append(v)
@@ -250,28 +290,28 @@ class CentaurTwin(Twin):
 
     def __init__(self, interval: int, **params: Any) -> None:
         super().__init__(interval, **params)
-        scope = params.get("distance_scope", "interval")
-        self.meters = {"curve": {"meter": "curve", "scope": scope}} | self.waits
+        self.meters = self.curve_meters(params.get("distance_scope", "interval")) | self.waits
 
     def allocate(self, seen: Observation) -> Any:
         curves, capacity = seen.meters["curve"], int(seen.capacities.sum())
         here = [curve.accesses > 0 for curve in curves]
         if not any(here):
             return None
-        ratios = [ratio_of(curve) for curve in curves]
+        ratios, mixes = [ratio_of(curve) for curve in curves], self.mixes(seen)
         weight = self.weights(seen, curves)
         objective = self.params.get("objective", "latency")
 
         def worth(v: int, c: int) -> float:
-            return -weight[v] * latency(seen, v, c, ratios[v])
+            return -weight[v] * latency(seen, v, c, mixes[v])
 
         if self.params.get("baseline") == "eci":
+            mixes = [Mix(ratio) for ratio in ratios]
             largest = [int(curve.saturation) for curve in curves]
             if sum(largest) <= capacity:
                 return Decision(self.divided(seen, here, largest, largest, worth))
             free = self.divided(seen, here, [0] * len(here), [capacity] * len(here), worth)
             return self.decision(free, range(len(here)))
-        known = [ratio if of else None for ratio, of in zip(ratios, here, strict=True)]
+        known = [mix if of else None for mix, of in zip(mixes, here, strict=True)]
         least, unmet = self.promised(seen, self.wanted_ns(seen), known)
         if objective == "least-size":
             for v, ratio in enumerate(ratios):
@@ -284,18 +324,18 @@ class CentaurTwin(Twin):
         if objective == "least-size":
             most = [capacity if v in dropped else asked[v] for v in range(len(here))]
         if objective == "latency-shares":
-            least = most = self.shared(seen, least, ratios, here)
+            least = most = self.shared(seen, least, mixes, here)
         spread = objective == "latency"
         targets = self.divided(seen, here, least, most, worth, spread=spread)
         return self.decision(targets, [*unmet, *dropped])
 
     def shared(
-        self, seen: Observation, least: list[int], ratios: Sequence[Ratio], here: Sequence[bool]
+        self, seen: Observation, least: list[int], mixes: Sequence[Mix], here: Sequence[bool]
     ) -> list[int]:
         """Of all κ at which a size changes, those of the least that fits."""
         capacity, shares = int(seen.capacities.sum()), self.of_vm("shares", seen, 1.0)
         waits = [
-            [latency(seen, v, c, ratios[v]) for c in range(capacity + 1)] for v in range(len(here))
+            [latency(seen, v, c, mixes[v]) for c in range(capacity + 1)] for v in range(len(here))
         ]
 
         def sizes(kappa: float) -> list[int]:
@@ -362,7 +402,7 @@ class EciTwin(Twin):
         priorities = self.of_vm("priorities", seen, 1.0)
 
         def worth(v: int, c: int) -> float:
-            return -priorities[v] * latency(seen, v, c, ratios[v]) if accesses[v] else 0.0
+            return -priorities[v] * latency(seen, v, c, Mix(ratios[v])) if accesses[v] else 0.0
 
         least = sizes if feasible else [floor] * len(vms)
         targets = self.divided(seen, here, least, sizes, worth)
@@ -373,8 +413,7 @@ class EciTwin(Twin):
 class SloTwin(Twin):
     def __init__(self, interval: int, **params: Any) -> None:
         super().__init__(interval, **params)
-        scope = params.get("distance_scope", "warm")
-        self.meters = {"curve": {"meter": "curve", "scope": scope}} | self.waits
+        self.meters = self.curve_meters(params.get("distance_scope", "warm")) | self.waits
         self.missed: dict[int, float] = {}
 
     def allocate(self, seen: Observation) -> Any:
@@ -382,7 +421,7 @@ class SloTwin(Twin):
         here = [curve.accesses > 0 for curve in curves]
         if not any(here):
             return None
-        ratios = [ratio_of(curve) for curve in curves]
+        mixes = self.mixes(seen)
         gain = self.params.get("correction", 0.0)
         wanted = self.wanted_ns(seen)
         for v, target in enumerate(wanted):
@@ -390,15 +429,15 @@ class SloTwin(Twin):
                 continue
             waited = float(seen.latency_ns[v])
             self.missed[v] = max(0.0, self.missed.get(v, 0.0) + waited / target - 1)
-            possible = latency(seen, v, capacity, ratios[v])
+            possible = latency(seen, v, capacity, mixes[v])
             wanted[v] = min(target, max(target / (1 + gain * self.missed[v]), possible))
-        known = [ratio if of else None for ratio, of in zip(ratios, here, strict=True)]
+        known = [mix if of else None for mix, of in zip(mixes, here, strict=True)]
         least, unmet = self.promised(seen, wanted, known)
         least, dropped = self.fitted(seen, least)
         weight = self.weights(seen, curves)
 
         def worth(v: int, c: int) -> float:
-            return -weight[v] * latency(seen, v, c, ratios[v])
+            return -weight[v] * latency(seen, v, c, mixes[v])
 
         targets = self.divided(seen, here, least, [capacity] * len(here), worth, spread=True)
         return self.decision(targets, [*unmet, *dropped])
@@ -409,7 +448,7 @@ class MaxperfTwin(Twin):
         super().__init__(interval, **params)
         self.meters = dict(self.waits)
         if params.get("curve", "exact") == "exact":
-            self.meters |= {"curve": {"meter": "curve"}}
+            self.meters |= self.curve_meters("warm")
         self.points: dict[int, list[tuple[int, float]]] = {}
 
     def allocate(self, seen: Observation) -> Any:
@@ -417,20 +456,23 @@ class MaxperfTwin(Twin):
         steps = self.params.get("steps", 200)
         here = [bool(n and not d) for n, d in zip(seen.accesses, seen.departed, strict=True)]
         if self.params.get("curve", "exact") == "exact":
-            ratios = [ratio_of(curve) for curve in seen.meters["curve"]]
+            ratios = [mix.ratio for mix in self.mixes(seen)]
         else:
             ratios = [self.measured(seen, v, capacity, steps) for v in vms]
+        shares = (seen.writes / np.maximum(seen.accesses, 1)).tolist()
+        modes = modes_of(self.writes, seen.vms)
+        mixes = [Mix(*of) for of in zip(ratios, shares, modes, strict=True)]
         if not any(here):
             return None
-        known = [ratio if of else None for ratio, of in zip(ratios, here, strict=True)]
+        known = [mix if of else None for mix, of in zip(mixes, here, strict=True)]
         least, unmet = self.promised(seen, self.wanted_ns(seen), known)
         least, dropped = self.fitted(seen, least)
         more, priorities = max(1, capacity // steps), self.of_vm("priorities", seen, 1.0)
         gains = [0.0] * len(vms)
         for v in vms:
             if here[v]:
-                before = latency(seen, v, least[v], ratios[v])
-                gain = before - latency(seen, v, least[v] + more, ratios[v])
+                before = latency(seen, v, least[v], mixes[v])
+                gain = before - latency(seen, v, least[v] + more, mixes[v])
                 gains[v] = priorities[v] * float(seen.accesses[v]) * max(0.0, gain)
         if max(gains) <= 0:
             gains = [float(of) for of in here]
@@ -440,9 +482,10 @@ class MaxperfTwin(Twin):
 
     def measured(self, seen: Observation, v: int, capacity: int, steps: int) -> Ratio:
         points = self.points.setdefault(v, [])
-        if seen.accesses[v]:
+        reads = int(seen.reads[v])
+        if reads:
             size = int(seen.current[:, v].sum())
-            ratio = float(seen.hits[:, v].sum() / seen.accesses[v])
+            ratio = int((seen.hits - seen.write_hits)[:, v].sum()) / reads
             points[:] = [*(p for p in points if p[0] != size), (size, ratio)][-4:]
 
         def neville(x: float) -> float:

@@ -23,8 +23,10 @@ from mcsim.cli.stream import (
 from mcsim.cli.terminal import print_json
 
 if TYPE_CHECKING:
-    from mcsim.config.devices import Device
+    from mcsim.config.latency import WriteMode
     from mcsim.locality.curve import HitRatioCurve
+    from mcsim.locality.latency import CacheLatency
+    from mcsim.traces.blocks import Ops
 
 __all__ = ["size"]
 
@@ -40,6 +42,11 @@ __all__ = ["size"]
     help="Device of the cache (see mcsim list).",
 )
 @click.option("--backend", default="hdd", show_default=True, help="Device behind the cache.")
+@click.option(
+    "--writes",
+    type=click.Choice(["through", "back", "around"]),
+    help="Write mode, where --ops includes writes.  [default: through]",
+)
 @estimator_option
 @curve_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: sizes in blocks, times in ns.")
@@ -49,6 +56,7 @@ def size(
     target_latency: str | None,
     tier: str,
     backend: str,
+    writes: WriteMode | None,
     estimator: str,
     block_size: str,
     ops: Any,
@@ -60,26 +68,46 @@ def size(
 ) -> None:
     """Find the smallest LRU cache for TRACE that reaches a hit ratio or a mean latency.
 
-    An access takes the cache device's time to read a block if it hits, and the backend's if
-    it misses. Also shown are the knees of the curve: sizes after which more space is worth
-    much less.
+    A read takes the cache device's time to read a block if it hits, and the backend's if it
+    misses. A write takes the backend's time to write a block or, written back, the cache
+    device's. Also shown are the knees of the curve: sizes after which more space is worth much
+    less.
 
     Exit code 2 says that no cache is large enough, and what the best one reaches.
 
     \b
     mcsim size web_0.csv.gz --target-hit-ratio 80%
     mcsim size web_0.csv.gz --target-latency 2ms --tier flash --backend hdd
+    mcsim size web_0.csv.gz --target-latency 2ms --ops all --writes back
     """  # noqa: D301
-    from mcsim.base.errors import ConfigError
+    from mcsim.base.errors import ConfigError, mistakes_in
     from mcsim.config.devices import device_named
+    from mcsim.locality.estimators import reuse_distances, with_reads
+    from mcsim.locality.latency import CacheLatency, of_reads_alone
     from mcsim.locality.measure import parse_estimator
 
-    latency = _Latency(device_named("--tier", tier), device_named("--backend", backend))
-    target = _target(target_hit_ratio, target_latency, latency)
+    devices = device_named("--tier", tier), device_named("--backend", backend)
+    with mistakes_in("--tier"):
+        latency = CacheLatency(*devices, writes or "through")
+    if writes is not None and ops == "reads":
+        raise ConfigError(f"--writes {writes}: there are none with --ops reads; give --ops all")
+    target = _target(target_hit_ratio, target_latency)
     spec = parse_estimator(estimator)
+    around = ops != "reads" and latency.writes == "around"
+    counts_reads = ops == "reads" or around or spec.name == "exact"
+    if target.latency_ns is not None and not counts_reads:
+        raise ConfigError(
+            f"--target-latency: {spec} does not tell hits of reads from those of writes; give "
+            "--estimator exact, --ops reads or --writes around"
+        )
     source = Source((file,), block_size, ops, vms, seed, threads_given(threads), reading)
-    blocks, (measured,) = make_curves(source, [spec], lambda of: [of])
-    answer = _Answer(measured.curve, target, latency)
+    blocks, (measured,) = make_curves(source, [spec], lambda of: [of.of_reads() if around else of])
+    curve = measured.curve
+    if around:
+        curve = of_reads_alone(curve, len(blocks))
+    elif ops != "reads" and spec.name == "exact":
+        curve = with_reads(curve, reuse_distances(blocks), blocks.ops == 0)
+    answer = _Answer(curve, target, latency, ops)
     if as_json:
         print_json(answer.to_dict() | {"trace": source.name})
     else:
@@ -89,46 +117,15 @@ def size(
 
 
 @dataclass(frozen=True)
-class _Latency:
-    """The mean latency of an access that hits in one device or reads from another."""
-
-    tier: Device
-    backend: Device
-
-    def __post_init__(self) -> None:
-        from mcsim.base.errors import ConfigError
-
-        if self.hit_ns >= self.miss_ns:
-            raise ConfigError(
-                f"--tier: {self.tier.name} is not faster than the backend {self.backend.name}"
-            )
-
-    @property
-    def hit_ns(self) -> float:
-        return self.tier.read_ns.middle
-
-    @property
-    def miss_ns(self) -> float:
-        return self.backend.read_ns.middle
-
-    def of(self, ratio: float) -> float:
-        return ratio * self.hit_ns + (1 - ratio) * self.miss_ns
-
-    def ratio_for(self, ns: float) -> float:
-        """Return the hit ratio at which the mean latency is so long; perhaps none has it."""
-        return (self.miss_ns - ns) / (self.miss_ns - self.hit_ns)
-
-
-@dataclass(frozen=True)
 class _Target:
-    """What is wanted, in words and as the hit ratio that it takes."""
+    """A hit ratio or a mean latency; one of them is None."""
 
     text: str
-    ratio: float
+    ratio: float | None = None
     latency_ns: int | None = None
 
 
-def _target(ratio: str | None, latency: str | None, model: _Latency) -> _Target:
+def _target(ratio: str | None, latency: str | None) -> _Target:
     from mcsim.base.errors import ConfigError, mistakes_in
     from mcsim.base.units import parse_duration
 
@@ -139,7 +136,7 @@ def _target(ratio: str | None, latency: str | None, model: _Latency) -> _Target:
         return _Target(f"a hit ratio of {value:g}", value)
     with mistakes_in("--target-latency"):
         ns = parse_duration(latency)
-    return _Target(f"a mean latency of {latency}", max(0.0, model.ratio_for(ns)), ns)
+    return _Target(f"a mean latency of {latency}", latency_ns=ns)
 
 
 @dataclass(frozen=True)
@@ -148,31 +145,55 @@ class _Answer:
 
     curve: HitRatioCurve
     target: _Target
-    latency: _Latency
+    latency: CacheLatency
+    ops: Ops
 
     @property
     def blocks(self) -> int | None:
-        return self.curve.capacity_for(self.target.ratio) if self.target.ratio <= 1 else None
+        if self.target.latency_ns is not None:
+            return self.latency.capacity_for(self.curve, self.target.latency_ns)
+        return self.curve.capacity_for(self._ratio)
 
     @property
     def range(self) -> tuple[int | None, int | None] | None:
-        if self.target.ratio > 1:
+        if self.target.latency_ns is not None:
+            return self.latency.capacity_range_for(self.curve, self.target.latency_ns)
+        return self.curve.capacity_range_for(self._ratio)
+
+    @property
+    def _ratio(self) -> float:
+        """The share of accesses that must hit; for a latency, reads that hit."""
+        if self.target.latency_ns is not None:
+            return max(0.0, self.latency.ratio_for(self.curve, self.target.latency_ns))
+        assert self.target.ratio is not None
+        return self.target.ratio
+
+    def _mean_ns(self, blocks: int) -> float | None:
+        """Return the mean latency at a size in blocks; None if hits of reads are not known."""
+        if self.ops != "reads" and self.curve.reads is None:
             return None
-        return self.curve.capacity_range_for(self.target.ratio)
+        return self.latency.mean_ns(self.curve, blocks)
 
     def refusal(self) -> str:
         """Say that no size will do, and what the best one reaches."""
         from mcsim.base.units import format_blocks, format_latency
 
         best = self.curve.best_ratio
-        if self.target.ratio > 1:
-            return (
-                f"no cache reaches {self.target.text}: {self.latency.tier.name} itself takes "
-                f"{format_latency(self.latency.hit_ns)}"
+        wanted = self.target.latency_ns
+        if wanted is not None and (least := self.latency.least_ns(self.curve)) > wanted:
+            device = self.latency.tier.name
+            how = (
+                f"{device} itself takes"
+                if self.ops == "reads"
+                else (
+                    f"with writes {self.latency.writes}, and reads that all hit in {device}, it is"
+                )
             )
+            return f"no cache reaches {self.target.text}: {how} {format_latency(least)}"
         reached = f"hit ratio {best:.4f}"
-        if self.target.latency_ns is not None:
-            reached = f"{format_latency(self.latency.of(best))} ({reached})"
+        if wanted is not None:
+            mean = self.latency.mean_ns(self.curve, self.curve.saturation)
+            reached = f"{format_latency(mean)} ({reached})"
         return (
             f"no cache reaches {self.target.text}: the best is {reached}, at "
             f"{format_blocks(self.curve.saturation)}; the other accesses are first ones"
@@ -181,23 +202,24 @@ class _Answer:
     def to_dict(self) -> dict[str, Any]:
         curve = self.curve
         return {
-            "target_hit_ratio": self.target.ratio,
+            "target_hit_ratio": self._ratio,
             "target_latency_ns": self.target.latency_ns,
             "tier": self.latency.tier.name,
             "backend": self.latency.backend.name,
+            "writes": None if self.ops == "reads" else self.latency.writes,
             "estimator": curve.estimator,
             "block_bytes": curve.block_bytes,
             "blocks": self.blocks,
             "blocks_range": self.range,
             "resolved": None if self.blocks is None else self.blocks >= curve.resolved_from,
             "best_hit_ratio": curve.best_ratio,
-            "best_latency_ns": self.latency.of(curve.best_ratio),
+            "best_latency_ns": self._mean_ns(curve.saturation),
             "saturation_blocks": curve.saturation,
             "knees": [
                 {
                     "blocks": knee.capacity,
                     "hit_ratio": knee.ratio,
-                    "latency_ns": self.latency.of(knee.ratio),
+                    "latency_ns": self._mean_ns(knee.capacity),
                 }
                 for knee in curve.knees()
             ],
@@ -231,14 +253,16 @@ class _Answer:
         if self.blocks is not None:
             marked[self.blocks] = "the target"
         device = f"{self.latency.tier.name}, {self.latency.backend.name}"
+        if self.ops != "reads":
+            device += f", writes {self.latency.writes}"
         table = table_of(["size", "blocks", "hit ratio", f"mean latency ({device})", ""])
         for blocks in sorted(marked):
-            ratio = self.curve.at(blocks)
+            mean = self._mean_ns(blocks)
             table.add_row(
                 format_size(blocks * self.curve.block_bytes),
                 f"{blocks:,}",
                 ratio_text(self.curve, blocks),
-                format_latency(self.latency.of(ratio)),
+                "-" if mean is None else format_latency(mean),
                 marked[blocks],
                 style="bold" if blocks == self.blocks else "",
             )

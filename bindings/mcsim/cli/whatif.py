@@ -55,6 +55,9 @@ def whatif(
     by it. Without a change, the cache is judged as it is: by how far its size is from the knees
     of the hit ratio curve, and what an infinite one would hit.
 
+    The gain is that of the VMs that are there before and after the change. The effect of the
+    changed population on the hit ratio of all VMs is shown separately.
+
     A VM that hits less than it would in an equal part of the cache is said to be thrashed by
     the others. Nothing is replayed: all follows exactly from reuse distances. DIR gets the
     table (.csv) and a picture of the curves and of each VM.
@@ -97,6 +100,28 @@ class _Answer(Report):
         before, after = self.found.before, self.found.after
         return before.size != after.size or before.sharing is not after.sharing
 
+    @property
+    def same_vms(self) -> bool:
+        """Whether no VM leaves or joins."""
+        return self.found.before.sharing.vms == self.found.after.sharing.vms
+
+    def gains(self) -> list[str]:
+        """Return lines with the changes of hit ratios."""
+        found = self.found
+        if self.same_vms:
+            return [f"all of them hit {100 * found.gain:+.2f} points after the change"]
+        count = len(found.staying)
+        which = "VM hits" if count == 1 else f"{count} VMs hit"
+        total = found.after.ratio - found.before.ratio
+        lines = (
+            [f"the same {which} {100 * found.gain:+.2f} points after the change"] if count else []
+        )
+        of_them = f", {100 * found.population:+.2f} of them" if count else ", all of them"
+        return [
+            *lines,
+            f"all VMs together: {100 * total:+.2f} points{of_them} because other VMs are counted",
+        ]
+
     def situations(self) -> list[tuple[str, Situation]]:
         """Return what there is to tell of, with what it is called."""
         if not self.changes:
@@ -108,7 +133,7 @@ class _Answer(Report):
         before = self.found.before.sharing
         print_plainly(self.source.heading(before, "shared by LRU"), self._table())
         if self.changes:
-            print_plainly(f"all of them hit {100 * self.found.gain:+.2f} points after the change")
+            print_plainly(*self.gains())
         for when, situation in self.situations():
             begin = f"{when}: " if self.changes else ""
             print_plainly(f"{begin}{said_of(situation)}")
@@ -134,6 +159,8 @@ class _Answer(Report):
         table = table_of(headings, left=1)
         for row in self.found.rows:
             table.add_row(*self._cells(str(row.vm)))
+        if not self.same_vms and self.found.staying:
+            table.add_row(*self._staying(), style="bold")
         table.add_row(*self._total(), style="bold")
         return table
 
@@ -150,12 +177,22 @@ class _Answer(Report):
             cells.append(f"{100 * (of_vm[1].shared - of_vm[0].shared):+.2f}" if both else "-")
         return [vm, f"{of_vm[0].accesses:,}", f"{of_vm[0].distinct:,}", *cells]
 
+    def _staying(self) -> list[str]:
+        """Return the row of the VMs before and after the change."""
+        names = self.found.staying
+        rows = [row for row in self.found.before.rows if row.vm in names]
+        cells = []
+        for _, situation in self.situations():
+            cells += [f"{situation.ratio_of(names):.4f}", ""]
+        counts = (f"{sum(row[name] for row in rows):,}" for name in ("accesses", "distinct"))
+        return ["before and after", *counts, *cells, f"{100 * self.found.gain:+.2f}"]
+
     def _total(self) -> list[str]:
         cells: list[str] = []
         for _, situation in self.situations():
             cells += [f"{situation.ratio:.4f}", f"{situation.parted:.4f}"]
         if self.changes:
-            cells.append(f"{100 * self.found.gain:+.2f}")
+            cells.append(f"{100 * self.found.gain:+.2f}" if self.same_vms else "-")
         of = self.found.before.sharing
         return ["all", f"{len(of):,}", f"{of.unique:,}", *cells]
 
@@ -170,7 +207,16 @@ class _Answer(Report):
             }
             for when, situation in self.situations()
         }
-        print_json({"trace": self.source.name, **told})
+        change: dict[str, Any] = {}
+        if self.changes:
+            found = self.found
+            known = found.gain if found.staying else None
+            change["change"] = {
+                "vms": list(found.staying),
+                "gain": known,
+                "population": None if known is None else found.population,
+            }
+        print_json({"trace": self.source.name, **told, **change})
 
     def write(self, output: Output, *, told: bool) -> None:
         """Write picture and table, and print their names if that is wanted."""

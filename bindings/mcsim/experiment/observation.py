@@ -52,7 +52,9 @@ class Observation:
     meters : mapping of str to array, dict or list
         What the allocator wants measured beside, by the names that it gave (`Allocator`).
     hits : int array, by tier and VM
-        Accesses that each tier served.
+        Accesses whose block the tier had.
+    write_hits : int array, by tier and VM
+        Those of them that wrote.
     misses : int array, by VM
         Accesses that no tier had, but for reads of what a filter has staged with its data.
     writes : int array, by VM
@@ -105,6 +107,7 @@ class Observation:
     unique_blocks: NDArray[np.int64]
     reuse_intensity: NDArray[np.float64]
     hits: NDArray[np.int64]
+    write_hits: NDArray[np.int64]
     misses: NDArray[np.int64]
     writes: NDArray[np.int64]
     dirty: NDArray[np.int64]

@@ -203,7 +203,7 @@ def estimate(
     curve = stream.curve()
     if ops is None or estimator != "exact":
         return curve
-    return _with_reads(curve, reuse_distances(references), operations_of(ops) == 0)
+    return with_reads(curve, reuse_distances(references), operations_of(ops) == 0)
 
 
 def keys_given(references: References) -> NDArray[np.uint64] | NDArray[np.uint32]:
@@ -322,7 +322,7 @@ def curve_of(
     )
 
 
-def _with_reads(
+def with_reads(
     curve: HitRatioCurve, distances: NDArray[np.int64], is_read: NDArray[np.bool_]
 ) -> HitRatioCurve:
     """Add the hits that read: the reads of a distance below each capacity."""

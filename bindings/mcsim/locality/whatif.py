@@ -46,6 +46,14 @@ class Situation:
         rows = self.rows
         return float((rows.part * rows.accesses).sum() / rows.accesses.sum())
 
+    def ratio_of(self, vms: Sequence[str]) -> float:
+        """Return the hit ratio of some VMs together; nan of none."""
+        chosen = np.isin(self.rows.vm, list(vms))
+        accesses = self.rows.accesses[chosen]
+        if not accesses.size:
+            return float("nan")
+        return float((self.rows.shared[chosen] * accesses).sum() / accesses.sum())
+
     @cached_property
     def verdict(self) -> SizeVerdict:
         """Whether the size is a good one for all of them together."""
@@ -92,9 +100,24 @@ class WhatIf:
     after: Situation
 
     @property
+    def staying(self) -> tuple[str, ...]:
+        """VMs before the change that are there after it."""
+        after = set(self.after.sharing.vms)
+        return tuple(vm for vm in self.before.sharing.vms if vm in after)
+
+    @property
     def gain(self) -> float:
-        """How much more all VMs hit after the change, in hit ratio."""
-        return self.after.ratio - self.before.ratio
+        """Change of the hit ratio of the `staying` VMs together; nan if there are none."""
+        return self.after.ratio_of(self.staying) - self.before.ratio_of(self.staying)
+
+    @property
+    def population(self) -> float:
+        """The rest of the change of the hit ratio of all VMs, due to other VMs being counted.
+
+        After a VM with few hits leaves, the mean of the others is higher than the mean of all was.
+        No VM gains by that.
+        """
+        return self.after.ratio - self.before.ratio - self.gain
 
     @cached_property
     def rows(self) -> Rows:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_bytes, is_share, parse_bytes, parse_capacity
+from mcsim.config.latency import WriteMode
 from mcsim.policies.miniatures import rates_of
 from mcsim.policies.specs import PolicySpec, parse_policies
 from mcsim.traces.blocks import bytes_of_block
 
-__all__ = ["WHOLE", "Grid", "Point", "WriteMode"]
-
-WriteMode = Literal["through", "back", "around"]
+__all__ = ["WHOLE", "Grid", "Point"]
 
 WHOLE = "none"
 

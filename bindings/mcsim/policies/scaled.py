@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mcsim.base.rows import Rows
 from mcsim.config.devices import Device
+from mcsim.config.latency import ServiceTimes
 from mcsim.policies.bands import least_deviations, margin_of, no_band_reasons
 from mcsim.policies.grid import Grid, Point
 
@@ -64,21 +65,15 @@ class Counted:
 
     def estimates(self, correction: Correction) -> dict[str, float]:
         """Return estimates of all columns, those of bytes in bytes."""
-        tier, backend = self.devices
         back, around = self.point.writes == "back", self.point.writes == "around"
         read, write = self._scales("requests", correction)
         of_reads, of_writes = self._scales("accesses", correction)
         all_reads, all_writes = self.given["requests"]
         all_written = self.given["accesses"][1]
-        waiting = (tier if back else backend).write_ns.middle  # for a write that hits
         missed = read * self.vms["read_requests"]
-        lost = write * self.vms["write_requests"] if back else 0.0
-        ns = (
-            missed * backend.read_ns.middle
-            + (all_reads - missed) * tier.read_ns.middle
-            + lost * backend.write_ns.middle
-            + (all_writes - lost) * waiting
-        )
+        lost = write * self.vms["write_requests"] if back else all_writes
+        times = ServiceTimes.of((of.read_ns.middle, of.write_ns.middle) for of in self.devices)
+        ns = times.waited_ns([all_reads - missed, missed], [all_writes - lost, lost])
         # Every block that is written goes to the device, or to the backend, or to both.
         columns = {
             "hit_ratio": 1 - missed / all_reads if all_reads else 0.0,

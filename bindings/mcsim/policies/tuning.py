@@ -19,9 +19,10 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.base.units import format_bytes, format_size, is_share
 from mcsim.config.devices import Device, device_named
+from mcsim.config.latency import WriteMode
 from mcsim.policies.bands import squares_of_places
 from mcsim.policies.caches import memory_given
-from mcsim.policies.grid import WHOLE, Grid, Point, WriteMode
+from mcsim.policies.grid import WHOLE, Grid, Point
 from mcsim.policies.requests import bytes_of_share, workload_of
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
 from mcsim.traces.blocks import References

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
+from mcsim.config.latency import ServiceTimes
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.demands import ASKED, asked_of, is_limited, overloads
 from mcsim.results.loads import Load, device_titles, loads
@@ -102,7 +103,8 @@ def requests(results: Results, *, by_vm: bool = True) -> pa.Table:
 
 def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dict[str, Any]]:
     used = devices_of(spec, of.hits.shape[1])
-    once = np.array([device.waits for device in used]).T
+    times = ServiceTimes.of(device.waits for device in used)
+    once = np.array([times.read_ns, times.write_ns], dtype=np.int64)
     served = [of.read_requests, of.write_requests]
     if spec.hosts is not None:
         # Reads whose slowest block came over the link are of a kind of their own.

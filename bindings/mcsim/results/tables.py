@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mcsim.config.latency import ServiceTimes
 from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
 from mcsim.results.data_paths import data_paths
 from mcsim.results.results import Results
@@ -222,22 +223,21 @@ def devices_of(spec: ExperimentSpec, tier_count: int) -> list[PlacedSpec]:
 
 def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     used = devices_of(spec, of.hits.shape[1])
-    # Python's integers: a long trace on slow devices waits for more than 2^63 ns.
-    read_ns, write_ns = np.array([device.waits for device in used], dtype=object).T
+    times = ServiceTimes.of(device.waits for device in used)
     # What VMs wait for the link and for what is staged, and those with storage of their own longer
     # than for the backend.
     longer = of.remote_reads.sum(axis=1).astype(object) * spec.link_ns + of.staged_ns
     for vm, own_ns in (spec.backend.vms or {}).items():
         v = of.vms.index(vm)
-        longer[v] += int(of.reads_served[v, -1]) * (own_ns - read_ns[-1])
-        longer[v] += int(of.writes_served[v, -1]) * (own_ns - write_ns[-1])
+        longer[v] += int(of.reads_served[v, -1]) * (own_ns - times.read_ns[-1])
+        longer[v] += int(of.writes_served[v, -1]) * (own_ns - times.write_ns[-1])
 
     def row(vm: str | None, which: Any) -> _Row:
         def counted(counts: NDArray[np.int64]) -> NDArray[np.int64]:
             return np.asarray(np.atleast_2d(counts[which]).sum(axis=0))
 
         reads, writes = counted(of.reads_served), counted(of.writes_served)
-        waited = (reads * read_ns).sum() + (writes * write_ns).sum() + np.sum(longer[which])
+        waited = times.waited_ns(reads, writes) + np.sum(longer[which])
         hits = tuple(int(h) for h in counted(of.hits))
         accesses, staged = int(of.accesses[which].sum()), int(of.staged_hits[which].sum())
         return _Row(vm, accesses, hits, staged, int(waited))

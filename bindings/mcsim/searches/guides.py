@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mcsim._core import locality
 from mcsim.base.threads import Pool
+from mcsim.config.latency import ServiceTimes, served_by_lru
 from mcsim.config.spec import SystemSpec
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.searches.replays import Replays
@@ -152,10 +153,9 @@ class Stack:
         fast, both = point.blocks[0], sum(point.blocks)
         hits, all_hits = self._reuse.hits(fast), self._reuse.hits(both)
         count = self._reuse.accesses
-        tiers = self.replays.spec.tiers
-        read_ns = [device.waits[0] for device in (*tiers, self.replays.spec.backend)]
-        waited = hits * read_ns[0] + (all_hits - hits) * read_ns[1]
-        waited += (count - all_hits) * read_ns[2]
+        spec = self.replays.spec
+        times = ServiceTimes.of(device.waits for device in (*spec.tiers, spec.backend))
+        waited = times.waited_ns(*served_by_lru([hits, all_hits], count, 0, "through"))
         brought = count - hits
         grown = min(fast, self._reuse.blocks_at_end) - min(fast, self._reuse.blocks_before)
         return Outcome(

@@ -191,6 +191,11 @@ class Blocks:
         ]
         return [part for part in parts if len(part)]
 
+    def of_reads(self) -> Blocks:
+        """Return those that requests read, as if there were no writes."""
+        positions = self._positions
+        return self._part(self.label, positions[self.accesses.request_op[positions] == 0])
+
     def by_interval(
         self, interval: str, label_of: Callable[[int], str] | None = None
     ) -> list[Blocks]:

@@ -21,27 +21,86 @@ Machine two_tiers() {
           .vm_backend_ns = {{"b", 500}}};
 }
 
+// A hit for every block, of 100.
+double line(Count blocks) { return static_cast<double>(blocks) / 100; }
+
+LatencyModel model_of(const Machine& machine, std::string_view writes = "through") {
+  return LatencyModel::make(machine, kVms, writes).value();
+}
+
 TEST(LatencyModel, WaitsForTheTierThatHasTheBlock) {
-  const LatencyModel model(two_tiers(), kVms);
-  // A hit for every block, of 100.
-  const auto line = [](Count blocks) { return static_cast<double>(blocks) / 100; };
+  const LatencyModel model = model_of(two_tiers());
+  const AccessMix reads{.write_share = 0, .read_ratio = line};
   EXPECT_EQ(model.capacity(), 100);
-  EXPECT_DOUBLE_EQ(model.mean_ns(0, 0, line), 1'000);
+  EXPECT_DOUBLE_EQ(model.mean_ns(0, 0, reads), 1'000);
   // 10 of 40 blocks are in the fast tier.
-  EXPECT_DOUBLE_EQ(model.mean_ns(0, 40, line), .1 * 10 + .3 * 100 + .6 * 1'000);
-  EXPECT_DOUBLE_EQ(model.mean_ns(1, 40, line), .1 * 10 + .3 * 100 + .6 * 500);
-  EXPECT_EQ(model.least_for(.1 * 10 + .3 * 100 + .6 * 1'000 + 1e-6, 0, line), 40);
-  EXPECT_EQ(model.least_for(1'000, 0, line), 0);
-  EXPECT_EQ(model.least_for(70, 0, line), -1);
+  EXPECT_DOUBLE_EQ(model.mean_ns(0, 40, reads), .1 * 10 + .3 * 100 + .6 * 1'000);
+  EXPECT_DOUBLE_EQ(model.mean_ns(1, 40, reads), .1 * 10 + .3 * 100 + .6 * 500);
+  EXPECT_EQ(model.least_for(.1 * 10 + .3 * 100 + .6 * 1'000 + 1e-6, 0, reads), 40);
+  EXPECT_EQ(model.least_for(1'000, 0, reads), 0);
+  EXPECT_EQ(model.least_for(70, 0, reads), -1);
 }
 
 TEST(LatencyModel, WhoseOwnStorageIsFastEnoughNeedsNoBlocks) {
   Machine machine = two_tiers();
   machine.vm_backend_ns = {{"b", 50}};  // faster than the slow tier
-  const LatencyModel model(machine, kVms);
-  const auto line = [](Count blocks) { return static_cast<double>(blocks) / 100; };
-  EXPECT_GT(model.mean_ns(1, 100, line), 60);
-  EXPECT_EQ(model.least_for(60, 1, line), 0);
+  const LatencyModel model = model_of(machine);
+  const AccessMix reads{.write_share = 0, .read_ratio = line};
+  EXPECT_GT(model.mean_ns(1, 100, reads), 60);
+  EXPECT_EQ(model.least_for(60, 1, reads), 0);
+}
+
+TEST(LatencyModel, WritesWaitForTheBackendOrTheTierThatTakesThem) {
+  const double reads_ns = .1 * 10 + .3 * 100 + .6 * 1'000;
+  const AccessMix mix{.write_share = .25, .read_ratio = line};
+  for (const char* mode : {"through", "around"}) {
+    const LatencyModel model = model_of(two_tiers(), mode);
+    EXPECT_DOUBLE_EQ(model.mean_ns(0, 40, mix), .75 * reads_ns + .25 * 2'000);
+    EXPECT_EQ(model.write_ns(1, 40), 500);  // storage of its own
+  }
+  const LatencyModel back = model_of(two_tiers(), "back, b=through");
+  EXPECT_DOUBLE_EQ(back.mean_ns(0, 40, mix), .75 * reads_ns + .25 * 20);
+  EXPECT_EQ(back.write_ns(0, 0), 2'000);
+  EXPECT_EQ(back.write_ns(0, 3), 300);  // none of 3 blocks is in the fast tier
+  EXPECT_EQ(back.write_ns(0, 4), 20);
+  EXPECT_EQ(back.write_ns(1, 40), 500);
+  // Promises: 4 blocks take the writes, and no size makes writes through faster.
+  EXPECT_EQ(back.least_for(.75 * 1'000 + .25 * 20, 0, mix), 4);
+  EXPECT_EQ(model_of(two_tiers()).least_for(499, 0, mix), -1);
+}
+
+TEST(LatencyModel, WritesByTierWaitForTheFirstThatWritesBack) {
+  EXPECT_EQ(model_of(two_tiers(), "through / back").write_ns(0, 40), 300);
+  EXPECT_EQ(model_of(two_tiers(), "around / back").write_ns(0, 40), 300);
+  EXPECT_EQ(model_of(two_tiers(), "back / through").write_ns(0, 40), 20);
+  EXPECT_EQ(model_of(two_tiers(), "back / through").write_ns(0, 3), 2'000);
+}
+
+TEST(LatencyModel, MeasuresReadsAmongThemselvesWhereVmsWriteAround) {
+  const auto meters = [](std::string_view writes) {
+    return LatencyModel::read_meters(two_tiers(), writes, {.scope = DistanceScope::kWarm});
+  };
+  const auto between = [&](std::string_view writes) {
+    std::vector<OpFilter> filters;
+    for (const Meter& meter : meters(writes)) {
+      const auto& curve = std::get<CurveMeter>(meter.what);
+      EXPECT_EQ(curve.ops, OpFilter::kReads);
+      EXPECT_EQ(curve.scope, DistanceScope::kWarm);
+      filters.push_back(curve.between);
+    }
+    return filters;
+  };
+  EXPECT_THAT(between("through"), ElementsAre(OpFilter::kAll));
+  EXPECT_THAT(between("back, b=around"), ElementsAre(OpFilter::kAll, OpFilter::kReads));
+  // Each VM has the curve of its mode.
+  std::vector<RunningCurve> all(2);
+  std::vector<RunningCurve> alone(2);
+  const std::vector<Reading> readings{{}, {.curves = all}, {.curves = alone}};
+  const Allocation none(2, 2);
+  const Observation seen{.meters = readings, .counters = {}, .since = {}, .current = none};
+  const LatencyModel model = model_of(two_tiers(), "back, b=around");
+  EXPECT_EQ(&model.read_curve(seen, 1, 0), &all[0]);
+  EXPECT_EQ(&model.read_curve(seen, 1, 1), &alone[1]);
 }
 
 TEST(Latency, IsMeasuredByWhatServed) {

@@ -197,6 +197,33 @@ def test_what_cannot_be_reached_is_said(run: Any, target: list[str], message: st
     assert any("all there is to hit" in line or "knee" in line for line in out)
 
 
+def test_writes_wait_as_their_mode_says(printed: Any) -> None:
+    """One of 41 accesses writes, at the end, to a block of its own; four blocks hit 18 reads."""
+
+    def size(*arguments: str) -> Any:
+        target = ("--target-latency", "3.6ms", "--ops", "all", "--json")
+        return json.loads("\n".join(printed("size", "loops.csv", *target, *arguments)))
+
+    through, back, around = (
+        size("--writes", mode) if mode else size() for mode in (None, "back", "around")
+    )
+    assert (through["writes"], back["writes"], around["writes"]) == ("through", "back", "around")
+    waits = (34 * 25e3 + 6 * 6.5e6 + 6.5e6) / 41
+    assert through["best_latency_ns"] == around["best_latency_ns"] == pytest.approx(waits)
+    assert back["best_latency_ns"] == pytest.approx((34 * 25e3 + 6 * 6.5e6 + 200e3) / 41)
+    assert (18 * 25e3 + 22 * 6.5e6 + 6.5e6) / 41 > 3.6e6
+    assert (18 * 25e3 + 22 * 6.5e6 + 200e3) / 41 < 3.6e6
+    assert (through["blocks"], back["blocks"], around["blocks"]) == (6, 4, 6)
+
+
+def test_hits_of_writes_are_no_hits_of_reads_by_estimate(run: Any, printed: Any) -> None:
+    code, out, _ = run(
+        "size", "loops.csv", "--target-hit-ratio", "40%", "--ops", "all", "--estimator", "aet"
+    )
+    assert code == 0
+    assert all("ms" not in line and "us" not in line.split() for line in out[3:])
+
+
 def test_a_backend_fast_enough_needs_no_cache(printed: Any) -> None:
     out = printed("size", "loops.csv", "--target-latency", "10ms")
     assert out[1] == "a mean latency of 10ms: 0 B (0 blocks)"
@@ -230,6 +257,14 @@ def test_a_backend_fast_enough_needs_no_cache(printed: Any) -> None:
         (
             ["size", "loops.csv", "--target-hit-ratio", "0.8", "--tier", "flsh"],
             "--tier: unknown device 'flsh' (did you mean 'flash'?); one of dram, flash, hdd",
+        ),
+        (
+            ["size", "loops.csv", "--target-latency", "2ms", "--writes", "back"],
+            "--writes back: there are none with --ops reads; give --ops all",
+        ),
+        (
+            ["size", "loops.csv", "--target-latency=2ms", "--ops=all", "--estimator=aet"],
+            "--target-latency: aet does not tell hits of reads from those of writes; give --estim",
         ),
         (
             ["size", "loops.csv", "--target-hit-ratio", "0.8", "--backend", "dram"],

@@ -78,11 +78,26 @@ def test_a_vm_leaves(printed: Any) -> None:
     )
     assert cells(out, "loop")[3:] == ["0.0000", "0.9600", "0.9600", "0.9600", "+96.00"]
     assert cells(out, "scan")[3:] == ["0.0000", "0.0000", "-", "-", "-"]
-    assert "all of them hit +96.00 points after the change" in out
+    assert "the same VM hits +96.00 points after the change" in out
+    assert cells(out, "before")[-5:] == ["100", "4", "0.0000", "0.9600", "+96.00"]
+    total = "all VMs together: +96.00 points, +0.00 of them because other VMs are counted"
+    assert total in out
     assert "before: thrashed by the others" in "\n".join(out)
     assert "after: 32 KiB (8 blocks) is too large: it hits 0.9600, 100 % of" in "\n".join(out)
     assert "after: thrashed" not in "\n".join(out)
     assert out[-1] == "results/loop+scan-whatif.csv"
+
+
+def test_a_vm_that_hits_nothing_leaves_and_no_vm_gains(printed: Any) -> None:
+    arguments = ("loop.csv", "scan.csv", "--size", 20, "--leaving", "scan", "--no-figures")
+    out = printed("whatif", *arguments)
+    assert "the same VM hits +0.00 points after the change" in out
+    together = "all VMs together: +76.80 points, +76.80 of them because other VMs are counted"
+    assert together in out
+    assert next(line.split() for line in out if line.startswith("all  "))[-1] == "-"
+    told = json.loads("\n".join(printed("whatif", *arguments, "--json")))
+    assert told["change"]["vms"] == ["loop"]
+    assert told["change"]["population"] == pytest.approx(0.768)
 
 
 def test_a_vm_joins_and_the_cache_grows(printed: Any) -> None:

@@ -287,6 +287,7 @@ def check_counts(seen: mcsim.Observation, cache: NaiveCache, before: list[Counte
         for counts, old, gone in zip(cache.counts, before, cache.gone, strict=True)
     ]
     assert seen.hits.tolist() == [[of["hits"] for of in since]]
+    assert seen.write_hits.tolist() == [[of["hits"] - of["read_hits"] for of in since]]
     assert seen.misses.tolist() == [of["misses"] for of in since]
     assert seen.accesses.tolist() == [of["hits"] + of["misses"] for of in since]
     assert seen.reads.tolist() == [of["reads"] for of in since]

@@ -135,7 +135,7 @@ def gains(objective: str, capacities: tuple[int, ...]) -> list[float]:
 def test_hindsight(capacities: tuple[int, ...], objective: str) -> None:
     for seed in range(4):
         workload = workload_of(seed)
-        stacks = naive.Stacks(workload.requests, workload.vms)
+        stacks = naive.Stacks(workload.requests, workload.vms, objective)
         for grid in (10, 20_000):
             of_tier = gains(objective, capacities)
             best = stacks.best(0, float("inf"), capacities, of_tier, grid)
@@ -152,7 +152,7 @@ def test_hindsight(capacities: tuple[int, ...], objective: str) -> None:
 def test_clairvoyant(capacities: tuple[int, ...], objective: str) -> None:
     for seed in range(4):
         workload = workload_of(seed)
-        stacks = naive.Stacks(workload.requests, workload.vms)
+        stacks = naive.Stacks(workload.requests, workload.vms, objective)
         system = ours("clairvoyant", machine(*capacities), objective=objective, grid=11 + seed)
         decisions = ran(workload.accesses(), system, INTERVAL).decisions
         begin = workload.requests[0].time

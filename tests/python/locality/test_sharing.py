@@ -118,6 +118,18 @@ def test_a_change_is_what_a_replay_of_those_who_stay_counts(seed: int) -> None:
         assert np.rint(rows.shared * rows.accesses).tolist() == [
             count for vm, count in enumerate(hits) if vm != gone
         ]
+    # The same VMs before and after, by what each has hit in a replay.
+    same = [0, 2]
+    counted = [
+        lru_hits([ids[i] for i in stays], [owner[i] for i in stays], 4, size)
+        for gone, size in ((3, 9), (1, 12))
+        for stays in [[i for i, vm in enumerate(owner) if vm != gone]]
+    ]
+    accesses = sum(owner.count(vm) for vm in same)
+    before, after = (sum(hits[vm] for vm in same) / accesses for hits in counted)
+    assert found.staying == ("vm_0", "vm_2")
+    assert found.gain == pytest.approx(after - before)
+    assert found.gain + found.population == pytest.approx(found.after.ratio - found.before.ratio)
     both = {row.vm: (row.before, row.after) for row in found.rows}
     assert np.isnan(both["vm_1"][1])
     assert np.isnan(both["vm_3"][0])
@@ -133,6 +145,18 @@ def test_who_is_thrashed_is_named() -> None:
     assert alone.rows.tolist()[0] == ("loop", 0.0, 0.96)
     assert alone.before.rows[0].part == 0.96
     assert alone.gain == pytest.approx(0.96)
+
+
+def test_who_leaves_is_no_gain_of_those_that_stay() -> None:
+    # In 16 blocks the loop keeps all four of its own, with and without the scan: it hits .96.
+    streams = {"loop": [0, 1, 2, 3] * 25, "scan": list(range(100))}
+    found = mcsim.what_if(streams, 16, leaving="scan", order="rates")
+    assert (found.before.ratio, found.after.ratio) == (0.48, 0.96)
+    assert found.gain == pytest.approx(0, abs=1e-12)
+    assert found.population == pytest.approx(0.48)
+    replaced = mcsim.what_if(streams, 16, leaving="scan", joining="loop", order="rates")
+    assert replaced.staying == ()
+    assert np.isnan(replaced.gain)
 
 
 def test_equal_in_a_shared_cache_is_not_thrashed() -> None:
