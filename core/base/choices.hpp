@@ -51,8 +51,7 @@ absl::StatusOr<E> choice_named(std::string_view parameter, std::string_view name
   for (const auto& [known, value] : Choices<E>::names) {
     if (known == name) return value;
   }
-  return invalid_argument("{}: unknown choice '{}' (one of {})", parameter, name,
-                          choice_list<E>());
+  return invalid_argument("{}: unknown choice '{}' (one of {})", parameter, name, choice_list<E>());
 }
 
 }  // namespace mcsim

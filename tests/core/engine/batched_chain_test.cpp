@@ -69,7 +69,7 @@ void expect_same_at_random(const std::string& policy, const Machine& machine, bo
 }
 
 void expect_same_for_seeds(const std::string& policy, const std::vector<Count>& capacities,
-                               bool shared) {
+                           bool shared) {
   SCOPED_TRACE(
       fmt::format("{}, {} tiers, {}", policy, capacities.size(), shared ? "shared" : "divided"));
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
