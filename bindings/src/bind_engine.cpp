@@ -117,28 +117,8 @@ void add(AccessBuilder& builder, const Column<Nanoseconds>& time, const Column<V
   raise_if_error(without_gil([&] { return builder.add(chunk, only, shift, tick); }));
 }
 
-void bind_access_builder(py::module_& m) {
-  py::class_<AccessBuilder>(m, "AccessBuilder")
-      .def(py::init([](std::uint32_t block_bytes, const std::string& ops, const std::string& key,
-                       bool whole_seconds, std::uint32_t line_blocks, bool responses, bool classes,
-                       bool bytes, std::uint32_t cut_bytes, double sample_rate,
-                       std::uint64_t sample_seed, const std::string& base,
-                       const std::optional<std::string>& path) {
-             ExpandOptions options = expand_options(block_bytes, ops, key, whole_seconds,
-                                                    line_blocks, responses, classes, bytes);
-             options.cut_bytes = cut_bytes;
-             options.sample_rate = sample_rate;
-             options.sample_seed = sample_seed;
-             std::optional<AccessBuilder::ToFile> to_file;
-             if (path) to_file = {.path = *path};
-             return AccessBuilder(options, choice_or_raise<TimeBase>("time_base", base),
-                                  std::move(to_file));
-           }),
-           py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
-           py::arg("key") = "aligned", py::arg("whole_seconds") = false, py::arg("line_blocks") = 1,
-           py::arg("responses") = false, py::arg("classes") = false, py::arg("bytes") = false,
-           py::arg("cut_bytes") = 0, py::arg("sample_rate") = 1.0, py::arg("sample_seed") = 1,
-           py::arg("time_base") = "clock", py::arg("path") = py::none())
+void bind_access_builder_steps(py::class_<AccessBuilder>& bound) {
+  bound
       .def(
           "begin_vm",
           [](AccessBuilder& builder, std::string name) {
@@ -161,6 +141,32 @@ void bind_access_builder(py::module_& m) {
         py::gil_scoped_release release;
         return value_or_raise(std::move(builder).finish());
       });
+}
+
+void bind_access_builder(py::module_& m) {
+  py::class_<AccessBuilder> bound(m, "AccessBuilder");
+  bound.def(py::init([](std::uint32_t block_bytes, const std::string& ops, const std::string& key,
+                        bool whole_seconds, std::uint32_t line_blocks, bool responses, bool classes,
+                        bool bytes, std::uint32_t cut_bytes, double sample_rate,
+                        std::uint64_t sample_seed, const std::string& base,
+                        const std::optional<std::string>& path) {
+              ExpandOptions options = expand_options(block_bytes, ops, key, whole_seconds,
+                                                     line_blocks, responses, classes, bytes);
+              options.cut_bytes = cut_bytes;
+              options.sample_rate = sample_rate;
+              options.sample_seed = sample_seed;
+              std::optional<AccessBuilder::ToFile> to_file;
+              if (path) to_file = {.path = *path};
+              return AccessBuilder(options, choice_or_raise<TimeBase>("time_base", base),
+                                   std::move(to_file));
+            }),
+            py::kw_only(), py::arg("block_bytes") = 4096, py::arg("ops") = "reads",
+            py::arg("key") = "aligned", py::arg("whole_seconds") = false,
+            py::arg("line_blocks") = 1, py::arg("responses") = false, py::arg("classes") = false,
+            py::arg("bytes") = false, py::arg("cut_bytes") = 0, py::arg("sample_rate") = 1.0,
+            py::arg("sample_seed") = 1, py::arg("time_base") = "clock",
+            py::arg("path") = py::none());
+  bind_access_builder_steps(bound);
 }
 
 void bind_machine(py::module_& m) {
