@@ -23,8 +23,12 @@ enum class UtilityWeight : std::uint8_t {
   kRate,   // its accesses in the interval: hits, not ratios
 };
 
-// What VMs without accesses in an interval keep.
-enum class IdlePolicy : std::uint8_t { kZero, kKeep };
+// What VMs without accesses in an interval get.
+enum class IdlePolicy : std::uint8_t {
+  kZero,   // nothing
+  kKeep,   // their targets in force
+  kCurve,  // what their curves are worth, as VMs with accesses do
+};
 
 template <>
 struct Choices<UtilityWeight> {
@@ -34,7 +38,8 @@ struct Choices<UtilityWeight> {
 template <>
 struct Choices<IdlePolicy> {
   static constexpr std::array names{std::pair{"zero", IdlePolicy::kZero},
-                                    std::pair{"keep", IdlePolicy::kKeep}};
+                                    std::pair{"keep", IdlePolicy::kKeep},
+                                    std::pair{"curve", IdlePolicy::kCurve}};
 };
 
 // A system that divides tiers anew every interval so that what all VMs get is worth the

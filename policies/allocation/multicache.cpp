@@ -130,9 +130,10 @@ CurveMaximizer::Bounds MultiCache::bounds(const Observation&, const Stage& stage
   return {.least = floor_of(params_.minimum_share * equal)};
 }
 
-// Curves may count earlier intervals. The authors' code goes by them alone.
+// Cumulative curves count accesses of earlier intervals.
 bool MultiCache::active(const Observation& seen, std::size_t vm) const {
-  return CurveMaximizer::active(seen, vm) && (params_.legacy || seen.since[vm].accesses > 0);
+  return CurveMaximizer::active(seen, vm) &&
+         (params_.idle == IdlePolicy::kCurve || seen.since[vm].accesses > 0);
 }
 
 double MultiCache::reuse_term(const Intensity& of, const Stage& stage, Count blocks) const {

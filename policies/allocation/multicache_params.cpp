@@ -7,6 +7,7 @@ MultiCacheParams with_legacy(MultiCacheParams params) {
   params.block_key = BlockKey::kByteOffset;
   params.whole_seconds = true;
   params.distance_scope = DistanceScope::kCumulative;
+  params.idle = IdlePolicy::kCurve;
   params.ri_window = {600 * kSecond};
   params.unique_counter = UniqueCounter::kHyperLogLog;
   params.distance_limit = 1'100'000;

@@ -65,8 +65,9 @@ struct MultiCacheParams : CurveMaximizer::Params {
                   "source is silent",
                   0, 1},
             Field{"idle", &MultiCacheParams::idle,
-                  "what a VM without accesses in the interval gets: nothing, or what it has; under "
-                  "`legacy` a VM is idle only before its first access; the source is silent"},
+                  "what a VM without accesses in the interval gets: nothing, what it has, or what "
+                  "its curve is worth, which a cumulative one may be; `legacy` sets `curve`; the "
+                  "source is silent"},
             Field{"grid", &MultiCacheParams::grid,
                   "sizes tried per tier; the source is silent, its authors' code tries 200", 2,
                   1'000'000},

@@ -29,7 +29,7 @@ SYSTEMS = [
     {"name": "lru", "label": "lru-legacy", "legacy": True},
     "static",
     "multicache",
-    {"name": "multicache", "label": "history", "distance_scope": "cumulative"},
+    {"name": "multicache", "label": "history", "distance_scope": "cumulative", "idle": "curve"},
     "multicache-joint",
     "single-tier",
     "vcacheshare",

@@ -49,6 +49,8 @@ class MultiCacheTwin:
     def allocate(self, seen: Observation) -> Decision | None:
         vms = range(len(seen.vms))
         here = [accesses > 0 for accesses in seen.accesses]
+        if self.params.get("idle") == "curve":
+            here = [curve.accesses > 0 for curve in seen.meters["curve"]]
         if seen.timer != "sizes" or not any(here):
             return None
         targets: Division = []
@@ -115,6 +117,8 @@ class AuthorsTwin(MultiCacheTwin):
     def allocate(self, seen: Observation) -> Decision | None:
         vms, capacities = range(len(seen.vms)), seen.capacities.tolist()
         here = [accesses > 0 for accesses in seen.accesses]
+        if self.params.get("idle") == "curve":
+            here = [curve.accesses > 0 for curve in seen.meters["curve"]]
         if seen.timer != "sizes" or not any(here):
             return None
         first, last, half = capacities[0], capacities[-1], self.params["grid"] // 2

@@ -186,9 +186,8 @@ TEST(MultiCache, IdleVmsGiveUpOrKeepTheirSpace) {
               ElementsAre(3, 2));
 }
 
-// Curves of all intervals have accesses of VMs that are idle now. The authors' code looks no
-// further.
-TEST(MultiCache, IdleIsWhoHasNoAccessesInTheInterval) {
+// Cumulative curves have accesses of VMs that are idle now. The authors' code goes by the curves.
+TEST(MultiCache, AVmWithoutAccessesInTheIntervalIsIdleUnlessItsCurveCounts) {
   const Vm quiet{.ratios = {0, .1, .2, .3, .4, .5}, .is_quiet = true};
   const Vm active{.ratios = {0, .1, .2, .3, .4, .5}};
   const ParamMap cumulative{{"distance_scope", std::string("cumulative")}};
@@ -200,6 +199,9 @@ TEST(MultiCache, IdleIsWhoHasNoAccessesInTheInterval) {
   EXPECT_THAT(decide("multicache", keeps, machine_of({5}), {quiet, active}, "exact", current)
                   .targets->tier(0),
               ElementsAre(3, 2));
+  ParamMap by_curve = cumulative;
+  by_curve["idle"] = std::string("curve");
+  EXPECT_THAT(given(by_curve, 10, {quiet, active}), ElementsAre(5, 5));
   const ParamMap legacy{{"legacy", true}, {"grid", std::int64_t{10}}};
   EXPECT_THAT(given(legacy, 8, {quiet, active}), ElementsAre(4, 4));
 }

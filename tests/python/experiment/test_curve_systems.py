@@ -78,6 +78,7 @@ def test_steady(capacities: tuple[int, ...], case: int) -> None:
 MULTICACHE: list[dict[str, Any]] = [
     {},
     {"ri_mode": "gated", "distance_scope": "cumulative"},
+    {"idle": "curve", "distance_scope": "cumulative"},
     {"ri_mode": "linear", "weight": "rate", "ri_aggregate": "mean"},
     {"minimum_share": 0.4, "priorities": {"vm1": 3.0}},
     {"idle": "keep", "grid": 7, "ri_mode": "linear", "ri_aggregate": "max"},
