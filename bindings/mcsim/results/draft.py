@@ -144,7 +144,8 @@ class Draft:
 
     def write_table(self, name: str, table: pa.Table) -> None:
         """Write one of the tables of `SCHEMAS`."""
-        table = table.cast(schema_of(name, table.column_names))
+        schema = schema_of(name, table.column_names)
+        table = table.select(schema.names).cast(schema)
         self._write(f"{name}.parquet", parquet_of(table))
         if name in _ASKED_NEXT:
             self._tables[name] = table

@@ -29,3 +29,21 @@ def test_decisions_say_which_of_several_timers_rang(tmp_path: Path) -> None:
     assert decisions[decisions["system"] == "multicache"]["timer"].isna().all()
     alone = mcsim.run(spec | {"systems": ["multicache"]}, out=tmp_path, figures=False)
     assert "timer" not in alone.decisions().column_names
+
+
+class Modes:
+    """Decides write modes, at one timer."""
+
+    def allocate(self, seen: mcsim.Observation) -> Any:
+        return mcsim.Decision(write_modes=["through"] * len(seen.vms))
+
+
+def test_optional_columns_of_decisions_have_one_order_whatever_system_is_first(
+    tmp_path: Path,
+) -> None:
+    timers = {"name": Twice, "label": "timers"}
+    modes = {"name": Modes, "label": "modes"}
+    for systems in ([timers, modes], [modes, timers]):
+        spec = small_experiment(*systems, tiers={"dram": 400}, name="order")
+        decisions = mcsim.run(spec, out=tmp_path, figures=False).table("decisions")
+        assert decisions.column_names[-2:] == ["write_modes", "timer"]
