@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/allocation.hpp"
+#include "core/engine/run/allocation.hpp"
 
 // An allocation under construction, and the two ways in which every heuristic
 // finishes one: grow() by marginal utility, spread() what is left.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/params.hpp"
-#include "core/engine/allocation.hpp"
+#include "core/engine/run/allocation.hpp"
 #include "optimizers/draft.hpp"
 #include "optimizers/hull.hpp"
 

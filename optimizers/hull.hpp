@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "core/engine/allocation.hpp"
+#include "core/engine/run/allocation.hpp"
 
 // Concave hulls of value curves and the relaxation they solve: what
 // dividing space would be worth if a VM could have any point of its hull. That

@@ -7,7 +7,7 @@
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
 #include "bindings/src/python_system.hpp"
-#include "core/engine/run.hpp"
+#include "core/engine/run/run.hpp"
 #include "core/trace/accesses.hpp"
 #include "core/trace/accesses_file.hpp"
 #include "core/trace/intervals.hpp"

@@ -8,7 +8,7 @@
 #include "bindings/src/meter_fields.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/containers/hyperloglog.hpp"
-#include "core/engine/cache_probe.hpp"
+#include "core/engine/hosts/cache_probe.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/profile/characterise.hpp"
 #include "core/locality/profile/meter_reader.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bindings/src/pybind.hpp"
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/policy/policy_cache.hpp"
 
 namespace mcsim::python {
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "bindings/src/pybind.hpp"
-#include "core/engine/system.hpp"
+#include "core/engine/run/system.hpp"
 
 namespace mcsim::python {
 

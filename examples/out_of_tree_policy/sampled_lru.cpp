@@ -4,7 +4,7 @@
 #include "core/base/pages.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/slot_set.hpp"
-#include "core/engine/export_policies.hpp"
+#include "core/engine/policy/export_policies.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/registry.hpp"
-#include "core/engine/system.hpp"
+#include "core/engine/run/system.hpp"
 #include "policies/allocation/baa.hpp"
 #include "policies/allocation/cachecow.hpp"
 #include "policies/allocation/centaur.hpp"
@@ -17,8 +17,8 @@
 #include "policies/allocation/hystor.hpp"
 #include "policies/allocation/karma.hpp"
 #include "policies/allocation/maxperf.hpp"
-#include "policies/allocation/multicache.hpp"
-#include "policies/allocation/multicache_joint.hpp"
+#include "policies/allocation/multicache/multicache.hpp"
+#include "policies/allocation/multicache/multicache_joint.hpp"
 #include "policies/allocation/remoca.hpp"
 #include "policies/allocation/ri_shares.hpp"
 #include "policies/allocation/s_cave.hpp"

@@ -8,9 +8,9 @@
 
 #include "core/base/choices.hpp"
 #include "core/base/status.hpp"
-#include "core/engine/allocation.hpp"
-#include "core/engine/machine.hpp"
-#include "core/engine/system.hpp"
+#include "core/engine/hosts/machine.hpp"
+#include "core/engine/run/allocation.hpp"
+#include "core/engine/run/system.hpp"
 #include "core/locality/profile/meters.hpp"
 #include "core/locality/profile/running_curve.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/params.hpp"
-#include "core/engine/system.hpp"
+#include "core/engine/run/system.hpp"
 #include "policies/hosts/data_path.hpp"
 
 namespace mcsim {

@@ -5,8 +5,8 @@
 
 #include "core/base/params.hpp"
 #include "core/base/status.hpp"
-#include "core/engine/allocation.hpp"
-#include "core/engine/machine.hpp"
+#include "core/engine/hosts/machine.hpp"
+#include "core/engine/run/allocation.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {

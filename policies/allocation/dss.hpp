@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/choices.hpp"
-#include "core/engine/classed_host.hpp"
-#include "core/engine/system.hpp"
+#include "core/engine/hosts/classed_host.hpp"
+#include "core/engine/run/system.hpp"
 #include "policies/allocation/dividing.hpp"
 
 namespace mcsim {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/params.hpp"
-#include "core/engine/system.hpp"
+#include "core/engine/run/system.hpp"
 #include "policies/allocation/curve_maximizer.hpp"
 
 namespace mcsim {

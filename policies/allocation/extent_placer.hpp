@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/base/params.hpp"
-#include "core/engine/placed_host.hpp"
-#include "core/engine/system.hpp"
+#include "core/engine/hosts/placed_host.hpp"
+#include "core/engine/run/system.hpp"
 
 namespace mcsim {
 

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "core/base/params.hpp"
-#include "core/engine/exclusive_lru.hpp"
-#include "core/engine/system.hpp"
-#include "policies/allocation/legacy_global_lru.hpp"
+#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/run/system.hpp"
+#include "policies/allocation/multicache/legacy_global_lru.hpp"
 
 namespace mcsim {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/params.hpp"
-#include "core/engine/exclusive_lru.hpp"
-#include "core/engine/system.hpp"
+#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/run/system.hpp"
 #include "policies/allocation/best_division.hpp"
 #include "policies/allocation/dividing.hpp"
 

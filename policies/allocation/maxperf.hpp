@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/params.hpp"
-#include "core/engine/system.hpp"
+#include "core/engine/run/system.hpp"
 #include "policies/allocation/latency.hpp"
 #include "policies/hosts/data_path.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/system.hpp"
+#include "core/engine/run/system.hpp"
 #include "policies/hosts/data_path.hpp"
 
 namespace mcsim {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <tuple>
 
-#include "core/engine/system.hpp"
+#include "core/engine/run/system.hpp"
 #include "policies/hosts/data_path.hpp"
 
 namespace mcsim {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/params.hpp"
-#include "core/engine/system.hpp"
+#include "core/engine/run/system.hpp"
 #include "policies/allocation/best_division.hpp"
 #include "policies/allocation/fading_hits.hpp"
 #include "policies/hosts/data_path.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/registry.hpp"
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/policy/policy_cache.hpp"
 #include "policies/eviction/arc.hpp"
 #include "policies/eviction/cacheus.hpp"
 #include "policies/eviction/car.hpp"

@@ -2,7 +2,7 @@
 
 #include "core/base/choices.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/kept_in.hpp"
+#include "core/engine/policy/kept_in.hpp"
 
 namespace mcsim {
 

@@ -8,7 +8,7 @@
 #include "core/base/choices.hpp"
 #include "core/base/two_experts.hpp"
 #include "core/containers/counted_lists.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "core/engine/policy/eviction_policy.hpp"
 
 namespace mcsim {
 

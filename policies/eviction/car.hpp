@@ -4,7 +4,7 @@
 
 #include "core/containers/bit_array.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "core/engine/policy/eviction_policy.hpp"
 
 namespace mcsim {
 

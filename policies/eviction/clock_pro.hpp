@@ -8,7 +8,7 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/share.hpp"
 #include "core/containers/slot_log.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "core/engine/policy/eviction_policy.hpp"
 
 namespace mcsim {
 

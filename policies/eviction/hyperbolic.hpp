@@ -7,7 +7,7 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/slot_set.hpp"
-#include "core/engine/kept_in.hpp"
+#include "core/engine/policy/kept_in.hpp"
 
 namespace mcsim {
 

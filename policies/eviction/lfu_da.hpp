@@ -5,7 +5,7 @@
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/containers/monotone_queue.hpp"
-#include "core/engine/kept_in.hpp"
+#include "core/engine/policy/kept_in.hpp"
 
 namespace mcsim {
 

@@ -10,7 +10,7 @@
 #include "core/base/share.hpp"
 #include "core/containers/slot_heap.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "core/engine/policy/eviction_policy.hpp"
 
 namespace mcsim {
 

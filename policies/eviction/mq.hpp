@@ -10,7 +10,7 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/share.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/kept_in.hpp"
+#include "core/engine/policy/kept_in.hpp"
 
 namespace mcsim {
 

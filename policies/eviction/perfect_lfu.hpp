@@ -2,7 +2,7 @@
 
 #include "core/base/prefetch.hpp"
 #include "core/containers/slot_heap.hpp"
-#include "core/engine/eviction_policy.hpp"
+#include "core/engine/policy/eviction_policy.hpp"
 
 namespace mcsim {
 

@@ -2,7 +2,7 @@
 
 #include "core/base/random.hpp"
 #include "core/containers/slot_set.hpp"
-#include "core/engine/kept_in.hpp"
+#include "core/engine/policy/kept_in.hpp"
 
 namespace mcsim {
 

@@ -3,7 +3,7 @@
 #include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/kept_in.hpp"
+#include "core/engine/policy/kept_in.hpp"
 
 namespace mcsim {
 

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/kept_in.hpp"
+#include "core/engine/policy/kept_in.hpp"
 
 namespace mcsim {
 

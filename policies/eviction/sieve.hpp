@@ -2,7 +2,7 @@
 
 #include "core/containers/bit_array.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/kept_in.hpp"
+#include "core/engine/policy/kept_in.hpp"
 
 namespace mcsim {
 

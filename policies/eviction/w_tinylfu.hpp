@@ -10,7 +10,7 @@
 #include "core/containers/bloom_filter.hpp"
 #include "core/containers/count_min_sketch.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/kept_in.hpp"
+#include "core/engine/policy/kept_in.hpp"
 
 namespace mcsim {
 

@@ -12,7 +12,7 @@
 #include "core/containers/block_queue.hpp"
 #include "core/containers/bloom_filter.hpp"
 #include "core/containers/count_min_sketch.hpp"
-#include "core/engine/admission.hpp"
+#include "core/engine/tiers/admission.hpp"
 
 // What may come into a tier: filters that spare a device its writes, or keep what is
 // asked for once from pushing out what is asked for often.

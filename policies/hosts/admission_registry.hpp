@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/registry.hpp"
-#include "core/engine/admission.hpp"
+#include "core/engine/tiers/admission.hpp"
 
 namespace mcsim {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/base/params.hpp"
-#include "core/engine/chain.hpp"
-#include "core/engine/division.hpp"
-#include "core/engine/machine.hpp"
-#include "core/engine/system.hpp"
+#include "core/engine/hosts/machine.hpp"
+#include "core/engine/run/system.hpp"
+#include "core/engine/tiers/chain.hpp"
+#include "core/engine/tiers/division.hpp"
 
 namespace mcsim {
 

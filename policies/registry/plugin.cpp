@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "core/engine/export_policies.hpp"
+#include "core/engine/policy/export_policies.hpp"
 #include "policies/registry/eviction.hpp"
 
 namespace mcsim {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/status.hpp"
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/policy/policy_cache.hpp"
 
 // Caches of many sizes from one pass over a trace, counted exactly as replays count.
 //

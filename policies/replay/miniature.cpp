@@ -8,7 +8,7 @@
 #include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
 #include "core/containers/sample_filter.hpp"
-#include "core/engine/next_use.hpp"
+#include "core/engine/policy/next_use.hpp"
 
 namespace mcsim {
 namespace {

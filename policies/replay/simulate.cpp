@@ -17,7 +17,7 @@
 #include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
 #include "core/engine/caches/sub_blocks.hpp"
-#include "core/engine/next_use.hpp"
+#include "core/engine/policy/next_use.hpp"
 #include "policies/registry/eviction.hpp"
 #include "policies/replay/all_sizes.hpp"
 #include "policies/replay/speed_estimate.hpp"

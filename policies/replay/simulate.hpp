@@ -11,7 +11,7 @@
 #include "core/base/params.hpp"
 #include "core/base/status.hpp"
 #include "core/base/tick.hpp"
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/policy/policy_cache.hpp"
 #include "policies/replay/job_queue.hpp"
 
 // Many caches, each alone, from one trace that they share.

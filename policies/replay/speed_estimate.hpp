@@ -6,8 +6,8 @@
 
 #include "core/base/pages.hpp"
 #include "core/base/params.hpp"
-#include "core/engine/next_use.hpp"
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/policy/next_use.hpp"
+#include "core/engine/policy/policy_cache.hpp"
 
 namespace mcsim {
 

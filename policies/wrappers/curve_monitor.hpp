@@ -10,7 +10,7 @@
 
 #include "core/base/pages.hpp"
 #include "core/containers/sample_filter.hpp"
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/policy/policy_cache.hpp"
 #include "core/locality/distances/exact_distances.hpp"
 #include "policies/wrappers/curve_bending.hpp"
 #include "policies/wrappers/wrapped.hpp"

@@ -4,7 +4,7 @@
 
 #include "core/base/component_spec.hpp"
 #include "core/base/status.hpp"
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/policy/policy_cache.hpp"
 
 namespace mcsim {
 

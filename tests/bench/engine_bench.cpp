@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/base/cpu_clock.hpp"
-#include "core/engine/exclusive_lru.hpp"
-#include "core/engine/next_use.hpp"
-#include "core/engine/run.hpp"
+#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/policy/next_use.hpp"
+#include "core/engine/run/run.hpp"
 #include "core/trace/accesses.hpp"
 #include "optimizers/registry.hpp"
 #include "policies/allocation/all.hpp"

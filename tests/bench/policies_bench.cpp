@@ -13,7 +13,7 @@
 
 #include "core/containers/block_table.hpp"
 #include "core/containers/key_index.hpp"
-#include "core/engine/next_use.hpp"
+#include "core/engine/policy/next_use.hpp"
 #include "policies/eviction/arc.hpp"
 #include "policies/eviction/lru.hpp"
 #include "policies/registry/eviction.hpp"

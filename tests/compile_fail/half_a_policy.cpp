@@ -1,5 +1,5 @@
 // Lacks all that an eviction policy must do but access, size and capacity.
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/policy/policy_cache.hpp"
 
 namespace mcsim {
 

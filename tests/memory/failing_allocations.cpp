@@ -12,7 +12,7 @@
 
 #include "core/base/guarded.hpp"
 #include "core/base/threads.hpp"
-#include "core/engine/run.hpp"
+#include "core/engine/run/run.hpp"
 #include "core/locality/distances/partial_distances.hpp"
 #include "core/locality/distances/piece_distances.hpp"
 #include "core/locality/distances/reuse_distance.hpp"

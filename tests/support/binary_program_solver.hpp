@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/engine/allocation.hpp"
+#include "core/engine/run/allocation.hpp"
 
 namespace mcsim::testing {
 

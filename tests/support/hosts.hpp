@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/base/random.hpp"
-#include "core/engine/cache_probe.hpp"
-#include "core/engine/host.hpp"
-#include "core/engine/machine.hpp"
+#include "core/engine/hosts/cache_probe.hpp"
+#include "core/engine/hosts/host.hpp"
+#include "core/engine/hosts/machine.hpp"
 
 // What is done to hosts at random, and all that they count.
 namespace mcsim::testing {

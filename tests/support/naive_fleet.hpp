@@ -4,7 +4,7 @@
 #include <list>
 #include <vector>
 
-#include "core/engine/host.hpp"
+#include "core/engine/hosts/host.hpp"
 #include "tests/support/naive_tiers.hpp"
 
 namespace mcsim::naive {

@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "core/engine/allocation.hpp"
-#include "core/engine/exclusive_lru.hpp"
+#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/run/allocation.hpp"
 
 namespace mcsim::naive {
 

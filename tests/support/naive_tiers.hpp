@@ -9,7 +9,7 @@
 
 #include <fmt/ranges.h>
 
-#include "core/engine/tiered_host.hpp"
+#include "core/engine/hosts/tiered_host.hpp"
 
 namespace mcsim::naive {
 

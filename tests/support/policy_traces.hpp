@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/pages.hpp"
-#include "core/engine/next_use.hpp"
+#include "core/engine/policy/next_use.hpp"
 #include "tests/support/naive.hpp"
 #include "tests/support/streams.hpp"
 

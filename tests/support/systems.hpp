@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/run.hpp"
+#include "core/engine/run/run.hpp"
 #include "optimizers/registry.hpp"
 #include "policies/allocation/all.hpp"
 

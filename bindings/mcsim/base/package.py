@@ -18,7 +18,7 @@ def get_include() -> str:
     HostError
         If mcsim was installed without them.
     """
-    return _installed("include", "core/engine/export_policies.hpp")
+    return _installed("include", "core/engine/policy/export_policies.hpp")
 
 
 def get_cmake_dir() -> str:

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/policy/policy_cache.hpp"
 
 namespace mcsim {
 

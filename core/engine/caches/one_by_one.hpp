@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/policy/policy_cache.hpp"
 
 namespace mcsim {
 

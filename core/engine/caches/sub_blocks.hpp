@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "core/base/status.hpp"
-#include "core/engine/policy_cache.hpp"
+#include "core/engine/policy/policy_cache.hpp"
 
 // Sub-block caches, called sector caches at first (Liptay: Structural aspects of the
 // System/360 Model 85, II: The cache, IBM Systems Journal 7(1), 1968): a line has a tag,

@@ -1,7 +1,7 @@
 // Trusts: TieredHost that serves accesses one by one, for the same by tiers that serve batches.
 #include <gtest/gtest.h>
 
-#include "core/engine/tiered_host.hpp"
+#include "core/engine/hosts/tiered_host.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
 #include "tests/support/hosts.hpp"

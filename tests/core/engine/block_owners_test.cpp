@@ -1,5 +1,5 @@
 // Trusts: the ranges of ids that VMs are given.
-#include "core/engine/block_owners.hpp"
+#include "core/engine/tiers/block_owners.hpp"
 
 #include <gtest/gtest.h>
 

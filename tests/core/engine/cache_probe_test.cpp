@@ -1,5 +1,5 @@
 // Trusts: naive::Tiers, whose lists show which blocks are held after every access.
-#include "core/engine/cache_probe.hpp"
+#include "core/engine/hosts/cache_probe.hpp"
 
 #include <gtest/gtest.h>
 

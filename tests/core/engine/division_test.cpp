@@ -1,5 +1,5 @@
 // Trusts: the difference, where it is a number that Greatest has.
-#include "core/engine/division.hpp"
+#include "core/engine/tiers/division.hpp"
 
 #include <gtest/gtest.h>
 

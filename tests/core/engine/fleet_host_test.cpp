@@ -1,11 +1,11 @@
 // Trusts: naive::Fleet (LRU lists whose copies have versions, lists of what is still to come);
 // hosts simulated one by one; small examples worked by hand; the laws of counting.
-#include "core/engine/fleet_host.hpp"
+#include "core/engine/hosts/fleet_host.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/engine/run.hpp"
+#include "core/engine/run/run.hpp"
 #include "policies/hosts/data_path.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/naive_fleet.hpp"

@@ -2,7 +2,7 @@
 // with a probe and without.
 #include <gtest/gtest.h>
 
-#include "core/engine/tiered_host.hpp"
+#include "core/engine/hosts/tiered_host.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
 #include "tests/support/hosts.hpp"

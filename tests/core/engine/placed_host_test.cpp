@@ -1,6 +1,6 @@
 // Trusts: extents, a list of written blocks and the backend in maps, all with versions of data, of
 // which a read must find the newest.
-#include "core/engine/placed_host.hpp"
+#include "core/engine/hosts/placed_host.hpp"
 
 #include <gtest/gtest.h>
 

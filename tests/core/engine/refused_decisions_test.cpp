@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "core/engine/run.hpp"
+#include "core/engine/run/run.hpp"
 #include "policies/hosts/data_path.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/workloads.hpp"

@@ -1,6 +1,6 @@
 // Trusts: when timers ring and what came before, counted from the trace by the definition; the
 // laws of controllers: what must give the same run, and what must change nothing.
-#include "core/engine/run.hpp"
+#include "core/engine/run/run.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <functional>
 #include <set>
 
-#include "core/engine/exclusive_lru.hpp"
+#include "core/engine/hosts/exclusive_lru.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/naive_meters.hpp"
 #include "tests/support/workloads.hpp"

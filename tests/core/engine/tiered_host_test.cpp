@@ -1,7 +1,7 @@
 // Trusts: naive::Tiers (LRU lists whose copies have versions), also of the hosts that
 // exclusive_lru.hpp makes, which are what TieredHost is under LRU; caches alone (simulate), and
 // small examples worked by hand.
-#include "core/engine/tiered_host.hpp"
+#include "core/engine/hosts/tiered_host.hpp"
 
 #include <numeric>
 
@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/component_spec.hpp"
-#include "core/engine/exclusive_lru.hpp"
-#include "core/engine/run.hpp"
+#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/run/run.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/hosts/admission_registry.hpp"
 #include "policies/hosts/data_path.hpp"

@@ -9,7 +9,7 @@
 #include <list>
 #include <vector>
 
-#include "core/engine/run.hpp"
+#include "core/engine/run/run.hpp"
 #include "policies/allocation/all.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/systems.hpp"

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/engine/run.hpp"
+#include "core/engine/run/run.hpp"
 #include "policies/allocation/all.hpp"
 #include "policies/allocation/hystor.hpp"
 #include "tests/support/systems.hpp"

@@ -1,6 +1,6 @@
 // Trusts: theorems about the published utility (as properties over random instances), its worked
 // toys, and arithmetic on hand-made curves.
-#include "policies/allocation/multicache.hpp"
+#include "policies/allocation/multicache/multicache.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/engine/run.hpp"
+#include "core/engine/run/run.hpp"
 #include "policies/allocation/all.hpp"
 #include "tests/support/systems.hpp"
 #include "tests/support/workloads.hpp"

@@ -10,7 +10,7 @@
 #include <map>
 #include <numeric>
 
-#include "core/engine/run.hpp"
+#include "core/engine/run/run.hpp"
 #include "optimizers/registry.hpp"
 #include "tests/support/naive.hpp"
 #include "tests/support/workloads.hpp"

@@ -7,7 +7,7 @@
 #include <list>
 #include <set>
 
-#include "core/engine/run.hpp"
+#include "core/engine/run/run.hpp"
 #include "policies/allocation/all.hpp"
 #include "tests/support/naive_host.hpp"
 #include "tests/support/naive_tiers.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/engine/run.hpp"
+#include "core/engine/run/run.hpp"
 #include "policies/allocation/all.hpp"
 #include "tests/support/naive.hpp"
 #include "tests/support/systems.hpp"

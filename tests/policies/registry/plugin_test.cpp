@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/engine/export_policies.hpp"
+#include "core/engine/policy/export_policies.hpp"
 #include "policies/registry/eviction.hpp"
 #include "policies/replay/simulate.hpp"
 #include "tests/support/own_file.hpp"

@@ -240,7 +240,7 @@ print(hits["mine"].tolist())
 
 
 def test_the_headers_are_installed() -> None:
-    assert (Path(mc.get_include()) / "core/engine/export_policies.hpp").is_file()
+    assert (Path(mc.get_include()) / "core/engine/policy/export_policies.hpp").is_file()
     done = command_line("config", "--include", cwd=EXAMPLE)
     assert done.stdout == f"{mc.get_include()}\n", done.stderr
     done = command_line("config", cwd=EXAMPLE)

@@ -1,5 +1,5 @@
 // A policy that could not be asked for.
-#include "core/engine/export_policies.hpp"
+#include "core/engine/policy/export_policies.hpp"
 #include "policies/eviction/lru.hpp"
 
 namespace mcsim {

@@ -1,5 +1,5 @@
 // One policy under a new name and one under a name that mcsim has.
-#include "core/engine/export_policies.hpp"
+#include "core/engine/policy/export_policies.hpp"
 #include "policies/eviction/lru.hpp"
 
 namespace mcsim {

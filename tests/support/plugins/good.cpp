@@ -1,5 +1,5 @@
 // Two policies under new names, as a library of their own.
-#include "core/engine/export_policies.hpp"
+#include "core/engine/policy/export_policies.hpp"
 #include "policies/eviction/lru.hpp"
 #include "policies/eviction/slru.hpp"
 

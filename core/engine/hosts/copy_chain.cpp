@@ -1,0 +1,426 @@
+#include "core/engine/hosts/copy_chain.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace mcsim {
+namespace {
+
+// Prefetch distance in accesses.
+constexpr std::size_t kAhead = 24;
+
+// What a request does: a read, or a write in one of the modes. The slow path serves the others.
+enum class Use : std::uint8_t { kRead, kThrough, kBack, kAround, kSlowPath };
+
+constexpr Use use_of(WriteBook::Way way) { return static_cast<Use>(1 + static_cast<int>(way)); }
+static_assert(use_of(WriteBook::Way::kByTier) == Use::kSlowPath);
+
+}  // namespace
+
+CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
+                     std::span<const std::size_t> part_of, const BlockOwners& owners,
+                     const Gate& gate, WriteBook& book, SlowPath& slow_path)
+    : chain_(chain),
+      tiers_(tiers),
+      table_(table),
+      part_of_(part_of),
+      owners_(owners),
+      gate_(gate),
+      book_(book),
+      slow_path_(slow_path) {
+  std::vector<std::size_t> vms(std::ranges::max(part_of) + 1);
+  for (const std::size_t part : part_of) ++vms[part];
+  for (const std::size_t part : part_of) alone_.push_back(vms[part] == 1 ? 1 : 0);
+}
+
+// The number of tiers stands for none of them, and for the backend.
+template <Chain kChain, std::size_t kTiers, bool kProbe>
+class CopyChain::Loop {
+ public:
+  Loop(CopyChain& chain, std::span<VmCounters> counters, std::span<Found> found)
+      : table_(chain.table_),
+        part_of_(chain.part_of_),
+        alone_(chain.alone_),
+        owners_(chain.owners_),
+        gate_(chain.gate_),
+        book_(chain.book_),
+        slow_path_(chain.slow_path_),
+        probe_(chain.probe_),
+        counters_(counters),
+        found_(found) {
+    for (std::size_t k = 0; k < kTiers; ++k) tiers_[k] = &chain.tiers_[k];
+  }
+
+  [[gnu::noinline]] void replay_range(const Accesses& trace, RequestRange range) {
+    const std::span<const BlockId> ids(trace.ids);
+    for (std::size_t r = range.begin; r < range.end; ++r) {
+      const RequestRange blocks{trace.request_begin[r], trace.request_begin[r + 1]};
+      if (blocks.begin == blocks.end) continue;
+      const Vm vm = vm_of(trace.request_vm[r]);
+      switch (gate_.shut(vm.id) ? Use::kSlowPath : use(vm.id, trace.request_op[r])) {
+        case Use::kRead:
+          serve<Use::kRead>(vm, ids, blocks);
+          break;
+        case Use::kThrough:
+          serve<Use::kThrough>(vm, ids, blocks);
+          break;
+        case Use::kBack:
+          serve<Use::kBack>(vm, ids, blocks);
+          break;
+        case Use::kAround:
+          serve<Use::kAround>(vm, ids, blocks);
+          break;
+        case Use::kSlowPath:
+          slow_path_.serve_singly(trace, r);
+          break;
+      }
+    }
+  }
+
+ private:
+  // What is looked up of a VM once a request.
+  struct Vm {
+    VmId id;
+    std::size_t part;
+    bool alone;  // in its part
+    VmCounters& counts;
+    TierCounters* tiers;
+  };
+  // The tier that held the block; and the fastest and the slowest tier that the access wrote its
+  // data into.
+  struct Outcome {
+    std::size_t found;
+    std::size_t top;
+    std::size_t low;
+  };
+
+  Use use(VmId vm, std::uint8_t op) const { return op == 0 ? Use::kRead : use_of(book_.way(vm)); }
+  Vm vm_of(VmId id) {
+    VmCounters& counts = counters_[id];
+    return {id, part_of_[id], alone_[id] != 0, counts, counts.tiers.data()};
+  }
+  Tier& tier(std::size_t k) {
+    tiers_[k]->assume_only_logs();
+    return *tiers_[k];
+  }
+  bool has_room(std::size_t k, const Vm& vm) { return tier(k).has_room(vm.part); }
+
+  // Blocks are given by their rows in the table, where tiers have one column each.
+  bool holds(std::size_t k, const Vm& vm, TableEntry block) {
+    return tier(k).holds(vm.part, block.beside(k));
+  }
+  [[gnu::always_inline]] bool touch(std::size_t k, const Vm& vm, TableEntry block) {
+    return tier(k).touch_in_log(vm.part, block.beside(k));
+  }
+  bool take(std::size_t k, const Vm& vm, TableEntry block) {
+    return tier(k).take(vm.part, block.beside(k));
+  }
+
+  template <Use kUse>
+  void serve(const Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
+    constexpr Op kOp = kUse == Use::kRead ? Op::kRead : Op::kWrite;
+    std::array<Count, kMaxTiers + 1>& found = found_[vm.id][static_cast<std::size_t>(kOp)];
+    Served& served = vm.counts.served(kOp);
+    std::size_t slowest = 0;
+    for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
+      look_ahead(ids[std::min(i + kAhead, ids.size() - 1)]);
+      const auto [had_it, served_by] = access<kUse>(vm, table_.row(ids[i]));
+      ++found[had_it];
+      ++served.blocks[served_by];
+      slowest = std::max(slowest, served_by);
+    }
+    ++served.requests[slowest];
+  }
+
+  void look_ahead(BlockId block) const {
+    table_.prefetch(block);
+    look_ahead_beside(block);
+  }
+  void look_ahead_beside(BlockId block) const {
+    if (book_.dirty() > 0) book_.prefetch(block);
+    if constexpr (kProbe) probe_->prefetch(block);
+  }
+
+  // The tier that had the block, and what the VM waited for.
+  template <Use kUse>
+  [[gnu::always_inline]] std::pair<std::size_t, std::size_t> access(const Vm& vm,
+                                                                    TableEntry block) {
+    if constexpr (kUse == Use::kAround) {
+      return {write_around(vm, block), kTiers};
+    } else if constexpr (kUse == Use::kBack) {
+      return write_back_into(vm, block);
+    } else {
+      const Outcome outcome = fetch(vm, block);
+      if (kUse == Use::kRead) return {outcome.found, outcome.found};
+      ++vm.counts.backend_writes;
+      // Those that the block came into are faster.
+      for (std::size_t k = 0; k < kTiers; ++k) {
+        if (k >= outcome.found && holds(k, vm, block)) ++vm.tiers[k].updates;
+      }
+      return {outcome.found, kTiers};
+    }
+  }
+
+  // From now on all copies are old, those too that are pushed down by what the block's coming in
+  // sets off. The newest is above them, wherever that will be.
+  [[gnu::always_inline]] std::pair<std::size_t, std::size_t> write_back_into(const Vm& vm,
+                                                                             TableEntry block) {
+    const bool was_clean = book_.mark(vm.id, block);
+    const auto [found, top, low] = fetch(vm, block);
+    if (top == kTiers) {
+      if (was_clean) book_.unmark(vm.id, block);
+      ++vm.counts.backend_writes;
+      return {found, kTiers};
+    }
+    if (top == found) ++vm.tiers[top].updates;
+    if (low > 0) book_.move(block, 0, low);
+    while (book_.too_many()) [[unlikely]]
+      write_back_oldest();
+    return {found, top};
+  }
+
+  std::size_t write_around(const Vm& vm, TableEntry block) {
+    ++vm.counts.backend_writes;
+    bool dropped = false;
+    std::size_t found = kTiers;
+    for (std::size_t k = kTiers; k-- > 0;) {
+      if (!book_.rules().update_around) {
+        dropped |= invalidate(k, vm, block);
+      } else if (touch(k, vm, block)) {
+        ++vm.tiers[k].updates;
+        found = k;
+      }
+    }
+    if (kProbe && dropped) probe_->removed(vm.id, block);
+    if (kProbe && found < kTiers) probe_->hit(vm.id, block);
+    return found;
+  }
+
+  bool invalidate(std::size_t k, const Vm& vm, TableEntry block) {
+    if (!take(k, vm, block)) return false;
+    ++vm.tiers[k].invalidations;
+    --vm.tiers[k].occupancy;
+    return true;
+  }
+  std::size_t fastest_with(const Vm& vm, TableEntry block) {
+    std::size_t k = 0;
+    while (k < kTiers && !holds(k, vm, block)) ++k;
+    return k;
+  }
+
+  [[gnu::always_inline]] Outcome fetch(const Vm& vm, TableEntry block) {
+    const std::size_t found = look(vm, block);
+    if (kProbe && found < kTiers) probe_->hit(vm.id, block);
+    Outcome outcome{found, found, found};
+    if (found == 0) return outcome;
+    if constexpr (kChain == Chain::kVictim) {
+      outcome.top = outcome.low = enter_fastest(vm, block, found);
+    } else {
+      enter_all(vm, block, rooms(vm), outcome);
+      // Victims of the faster tiers may have pushed it out of slower ones.
+      while (outcome.low > outcome.top && !holds(outcome.low, vm, block)) --outcome.low;
+    }
+    if (kProbe && found == kTiers && outcome.top < kTiers) {
+      probe_->inserted(vm.id, block);
+      probe_->end_insertion(vm.id);
+    }
+    return outcome;
+  }
+
+  // The fastest tier that has the block, which is used there.
+  template <std::size_t kFrom = 0>
+  [[gnu::always_inline]] std::size_t look(const Vm& vm, TableEntry block) {
+    if constexpr (kFrom < kTiers) {
+      return touch(kFrom, vm, block) ? kFrom : look<kFrom + 1>(vm, block);
+    }
+    return kTiers;
+  }
+
+  // Where the block comes in that `found` had: into the fastest tier that has room, if there is one
+  // above.
+  template <std::size_t kTo = 0>
+  [[gnu::always_inline]] std::size_t enter_fastest(const Vm& vm, TableEntry block,
+                                                   std::size_t found) {
+    if constexpr (kTo < kTiers) {
+      if (kTo == found) return found;
+      if (!has_room(kTo, vm)) return enter_fastest<kTo + 1>(vm, block, found);
+      come_into<kTo>(vm, block, found);
+      return kTo;
+    }
+    return kTiers;
+  }
+
+  // By tier, a bit each, whether it has room now: what comes into slower ones may make some.
+  [[gnu::always_inline]] unsigned rooms(const Vm& vm) {
+    unsigned rooms = 0;
+    for (std::size_t k = 0; k < kTiers; ++k) rooms |= static_cast<unsigned>(has_room(k, vm)) << k;
+    return rooms;
+  }
+
+  // Into all above, the slowest first. In an inclusive chain one without room keeps it from those
+  // above.
+  template <std::size_t kBelow = kTiers>
+  [[gnu::always_inline]] void enter_all(const Vm& vm, TableEntry block, unsigned rooms,
+                                        Outcome& outcome) {
+    if constexpr (kBelow > 0) {
+      constexpr std::size_t kTo = kBelow - 1;
+      if (kTo < outcome.found) {
+        if ((rooms >> kTo & 1) != 0) {
+          come_into<kTo>(vm, block, outcome.found);
+          if (outcome.top == outcome.found) outcome.low = kTo;
+          outcome.top = kTo;
+        } else if (kChain == Chain::kInclusive) {
+          return;
+        }
+      }
+      enter_all<kTo>(vm, block, rooms, outcome);
+    }
+  }
+
+  template <std::size_t kTo>
+  [[gnu::always_inline]] void come_into(const Vm& vm, TableEntry block, std::size_t found) {
+    ++(found == kTiers ? vm.tiers[kTo].fills : vm.tiers[kTo].promotions);
+    insert<kTo>(vm, block);
+  }
+
+  template <std::size_t kTo>
+  [[gnu::always_inline]] void insert(const Vm& vm, TableEntry block) {
+    ++vm.tiers[kTo].occupancy;
+    BlockId next = 0;
+    const auto [victim, own] = tier(kTo).insert_in_log(vm.part, block.beside(kTo), &next);
+    if (victim == kNoBlock) return;
+    look_ahead_beside(next);
+    if (vm.alone && own) return leave<kTo>(vm, table_.row(victim));
+    leave<kTo>(vm_of(owners_.vm_of(victim)), table_.row(victim));
+  }
+
+  // A victim of the tier goes to a slower one, or out.
+  template <std::size_t kFrom>
+  void leave(const Vm& owner, TableEntry block) {
+    TierCounters& left = owner.tiers[kFrom];
+    --left.occupancy;
+    // The tier whose device its newest data is read from.
+    const std::size_t source =
+        kChain == Chain::kInclusive ? drop_above(kFrom, owner, block) : kFrom;
+    const bool newest = book_.dirty() > 0 && is_newest(kFrom, block);
+    if (newest && book_.way(owner.id) == WriteBook::Way::kByTier) [[unlikely]] {
+      if (!slow_path_.write_on(kFrom, source, owner.id, block)) return evicted(owner, left, block);
+      ++left.moved_down;
+      return;
+    }
+    if ((newest || kChain == Chain::kVictim) && push_down<kFrom>(source, owner, block, newest)) {
+      ++left.moved_down;
+      return;
+    }
+    if (newest) write_back(source, kFrom, owner, block);
+    evicted(owner, left, block);
+  }
+
+  // A victim left the tier and came into no slower one; other tiers may hold it.
+  void evicted(const Vm& owner, TierCounters& left, TableEntry block) {
+    ++left.evictions;
+    if (kProbe && fastest_with(owner, block) == kTiers) probe_->removed(owner.id, block);
+  }
+
+  // Copies below the tier are updated, too.
+  void write_back(std::size_t source, std::size_t from, const Vm& owner, TableEntry block) {
+    ++owner.tiers[source].copied_out;
+    for (std::size_t k = from + 1; k < kTiers; ++k) {
+      if (holds(k, owner, block)) ++owner.tiers[k].updates;
+    }
+    book_.write_back(owner.id, block);
+  }
+
+  void write_back_oldest() {
+    const BlockId block = book_.oldest();
+    std::size_t newest = 0;
+    while (!book_.dirty(block, newest)) ++newest;
+    write_back(newest, newest, vm_of(owners_.vm_of(block)), table_.row(block));
+  }
+
+  // Whether what leaves the tier is what the backend and all other tiers lack.
+  bool is_newest(std::size_t from, BlockId block) {
+    if (!book_.dirty(block, from)) return false;
+    if (!book_.dirty_above(block, from)) return true;
+    book_.outdate(block, from);
+    return false;
+  }
+
+  // To the first of the slower tiers that has the block or room for it; false if none does.
+  template <std::size_t kFrom, std::size_t kTo = kFrom + 1>
+  [[gnu::always_inline]] bool push_down(std::size_t source, const Vm& owner, TableEntry block,
+                                        bool dirty) {
+    if constexpr (kTo < kTiers) {
+      const bool has_copy = touch(kTo, owner, block);
+      if (!has_copy && !has_room(kTo, owner)) {
+        return push_down<kFrom, kTo + 1>(source, owner, block, dirty);
+      }
+      if (dirty) book_.move(block, kFrom, kTo);
+      // A clean block whose copy is there need not be copied.
+      owner.tiers[source].copied_out += dirty || !has_copy ? 1 : 0;
+      if (has_copy) {
+        owner.tiers[kTo].updates += dirty ? 1 : 0;
+      } else {
+        ++owner.tiers[kTo].demotions;
+        insert<kTo>(owner, block);
+      }
+      return true;
+    }
+    return false;
+  }
+
+  // The copies above the one that leaves go, too. Returns the tier with the newest data, which
+  // counts as dirty in the tier below.
+  std::size_t drop_above(std::size_t below, const Vm& owner, TableEntry block) {
+    std::size_t source = below;
+    for (std::size_t k = below; k-- > 0;) {
+      if (!invalidate(k, owner, block) || !book_.dirty(block, k)) continue;
+      book_.move(block, k, below);
+      source = k;
+    }
+    return source;
+  }
+
+  const SlotTable& table_;
+  std::span<const std::size_t> part_of_;
+  std::span<const std::uint8_t> alone_;
+  const BlockOwners& owners_;
+  const Gate& gate_;
+  WriteBook& book_;
+  SlowPath& slow_path_;
+  CacheProbe* probe_;  // if there is one
+  std::span<VmCounters> counters_;
+  std::span<Found> found_;
+  std::array<Tier*, kTiers> tiers_;
+};
+
+template <Chain kChain>
+void CopyChain::replay_as(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
+                          std::span<Found> found) {
+  const auto with_tiers = [&]<std::size_t kTiers>() {
+    if (probe_ == nullptr) {
+      Loop<kChain, kTiers, false>(*this, counters, found).replay_range(trace, range);
+    } else {
+      Loop<kChain, kTiers, true>(*this, counters, found).replay_range(trace, range);
+    }
+  };
+  tiers_.size() == 2 ? with_tiers.template operator()<2>() : with_tiers.template operator()<3>();
+}
+
+void CopyChain::replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
+                       std::span<Found> found) {
+  switch (chain_) {
+    case Chain::kExclusive:
+      break;
+    case Chain::kVictim:
+      return replay_as<Chain::kVictim>(trace, range, counters, found);
+    case Chain::kInclusive:
+      return replay_as<Chain::kInclusive>(trace, range, counters, found);
+    case Chain::kIndependent:
+      return replay_as<Chain::kIndependent>(trace, range, counters, found);
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace mcsim

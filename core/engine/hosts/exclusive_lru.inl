@@ -1,0 +1,567 @@
+// The host behind exclusive_lru.hpp for a number of tiers that the compiler knows. One source file
+// for each number, so that they compile side by side.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/base/prefetch.hpp"
+#include "core/containers/greatest.hpp"
+#include "core/containers/recency_log.hpp"
+#include "core/engine/hosts/cache_probe.hpp"
+#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/tiers/block_owners.hpp"
+#include "core/engine/tiers/gate.hpp"
+
+namespace mcsim {
+
+// Which VMs share space.
+enum class Sharing : std::uint8_t {
+  kShared,     // one LRU stack for all VMs
+  kApart,      // one per VM, which keeps to its targets at any moment
+  kContended,  // one per VM, and VMs may use space that others do not
+};
+
+template <int kTiers>
+class ExclusiveLru final : public Host {
+ public:
+  using Log = RecencyLog<kTiers>;
+  using Stack = typename Log::Stack;
+
+  // `stacks`: one for all VMs or one for each.
+  ExclusiveLru(const Machine& machine, const Accesses& trace, Sharing sharing, DivisionRules rules,
+               WriteRules writes, std::span<const Stack> stacks)
+      : log_(trace.id_count(), stacks),
+        sharing_(sharing),
+        rules_(rules),
+        shared_(stacks.front()),
+        owners_(trace),
+        book_(std::move(writes), trace, Copies::kOne),
+        gate_(trace.vms.size()) {
+    for (std::size_t k = 0; k < kTiers; ++k) capacity_[k] = machine.tiers[k].capacity_blocks;
+    excess_.assign(kTiers, Greatest(trace.vms.size()));
+    for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
+      vms_.push_back({.stack = stacks[std::min(vm, stacks.size() - 1)], .index = VmId(vm)});
+    }
+  }
+
+  void replay(const Accesses& trace, RequestRange range) override {
+    while (range.begin < range.end) {
+      if (book_.flush_due(trace.request_time[range.begin])) flush();
+      const RequestRange until_flush{range.begin, book_.next_flush(trace, range)};
+      with_kernel([&]<Sharing kSharing, bool kProbe>() {
+        replay_range<kSharing, kProbe>(trace, until_flush);
+      });
+      range.begin = until_flush.end;
+    }
+  }
+
+  Actions supports() const override {
+    Actions all{Action::kWriteModes, Action::kAdmission};
+    if (sharing_ != Sharing::kShared) all.add(Action::kTargets);
+    return all;
+  }
+
+  absl::Status resize(const Allocation& targets) override {
+    if (sharing_ == Sharing::kShared) {
+      return absl::FailedPreconditionError("a host that all VMs share has no targets to change");
+    }
+    MCSIM_RETURN_IF_ERROR(check_targets(targets, capacity_, vms_.size()));
+    for (std::size_t k = 0; k < kTiers; ++k) {
+      for (Vm& vm : vms_) {
+        vm.target[k] = targets.at(k, vm.index);
+        excess_[k].set(vm.index, beyond(vm.held[k], vm.target[k]));
+      }
+    }
+    with_kernel([&]<Sharing kSharing, bool kProbe>() { shrink<kSharing, kProbe>(); });
+    return absl::OkStatus();
+  }
+
+  absl::Status set_write_modes(std::span<const WriteMode> modes) override {
+    return book_.set_modes(modes, owners_, [&](BlockId id) { write_back(id); });
+  }
+
+  absl::Status set_admission(const std::vector<bool>& admits) override { return gate_.set(admits); }
+
+  absl::Status attach(CacheProbe& probe) override {
+    for (std::size_t s = 0; s < stack_count(); ++s) {
+      if (stack(s).end == stack(s).begin) continue;
+      return absl::FailedPreconditionError("cache probe: the host holds blocks already");
+    }
+    probe_ = &probe;
+    return absl::OkStatus();
+  }
+
+  void release(VmId vm) override {
+    for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
+      if (book_.dirty(id)) write_back(id);
+      drop(vms_[vm], id);
+    }
+  }
+
+  std::vector<VmCounters> counters() const override {
+    std::vector<VmCounters> all(vms_.size());
+    for (const Vm& vm : vms_) count(vm, all[vm.index]);
+    return all;
+  }
+
+  absl::Status check_invariants() const override {
+    std::vector<std::array<Count, kTiers>> found(vms_.size());
+    Count dirty = 0;
+    const auto count = [&](std::size_t tier, BlockId id) {
+      ++found[owners_.vm_of(id)][tier];
+      dirty += book_.dirty(id) ? 1 : 0;
+    };
+    for (std::size_t s = 0; s < stack_count(); ++s) {
+      if (!log_.consistent(stack(s))) {
+        return internal_error("exclusive LRU: the log of stack {} is torn", s);
+      }
+      log_.for_each(stack(s), count);
+    }
+    if (dirty != book_.dirty()) {
+      return internal_error("exclusive LRU: {} dirty blocks are held, counted {}", dirty,
+                            book_.dirty());
+    }
+    return check_occupancy(found);
+  }
+
+ private:
+  // Reads, or writes in one of the modes.
+  static constexpr std::size_t use_of(WriteMode mode) { return 1 + static_cast<std::size_t>(mode); }
+
+  // Accesses by the tier that held the block, and requests by the slowest tier that they waited
+  // for; the last entry: none, and the backend.
+  struct Tally {
+    std::array<Count, kTiers + 1> found{};
+    std::array<Count, kTiers + 1> requests{};
+  };
+
+  // What a VM without room in the fastest tier did below it, by tier.
+  struct BelowTop {
+    std::array<Count, kTiers> fills{};
+    std::array<Count, kTiers> promotions{};
+    std::array<std::array<Count, kTiers>, 2> in_place{};  // hits that moved no block, by operation
+  };
+
+  // All that an access needs of its VM, side by side. By tier; the last entry of `held` balances
+  // the others: minus all blocks held.
+  struct alignas(64) Vm {
+    Stack stack;  // unless shared
+    std::array<Count, kTiers + 1> held{};
+    std::array<Count, kTiers> target{};
+    std::array<Count, kTiers> demotions{};  // came down into the tier
+    std::array<Count, kTiers> moved_down{};
+    std::array<Count, kTiers> evictions{};
+    std::array<Tally, 4> tallies{};          // by use
+    std::array<Count, kTiers> written_to{};  // written back: where the block was then
+    std::array<Count, kTiers> invalidations{};
+    std::array<Count, kTiers> copied_out{};  // for write-backs
+    Count bypassed = 0;                      // misses after which the block did not come in
+    BelowTop below_top{};
+    VmId index;
+  };
+
+  // The tier that held the block, and the tier that holds it now; kTiers if none does.
+  struct Outcome {
+    std::size_t found;
+    std::size_t now;
+  };
+
+  // Calls go<kSharing, kProbe>().
+  template <class Go>
+  void with_kernel(Go go) {
+    const auto with_sharing = [&]<Sharing kSharing>() {
+      probe_ == nullptr ? go.template operator()<kSharing, false>()
+                        : go.template operator()<kSharing, true>();
+    };
+    switch (sharing_) {
+      case Sharing::kShared:
+        return with_sharing.template operator()<Sharing::kShared>();
+      case Sharing::kApart:
+        return with_sharing.template operator()<Sharing::kApart>();
+      case Sharing::kContended:
+        return with_sharing.template operator()<Sharing::kContended>();
+    }
+  }
+
+  // One function for each kernel: in a larger one the compiler inlines less.
+  template <Sharing kSharing, bool kProbe>
+  [[gnu::noinline]] void replay_range(const Accesses& trace, RequestRange range) {
+    const std::span<const BlockId> ids(trace.ids);
+    for (std::size_t r = range.begin; r < range.end; ++r) {
+      prefetch_line(&vms_[trace.request_vm[std::min(r + kVmAhead, trace.request_count() - 1)]]);
+      Vm& vm = vms_[trace.request_vm[r]];
+      const RequestRange blocks{trace.request_begin[r], trace.request_begin[r + 1]};
+      const Op op = static_cast<Op>(trace.request_op[r]);
+      const WriteMode mode = op == Op::kRead ? WriteMode::kThrough : book_.mode(vm.index);
+      if (mode == WriteMode::kBack) {
+        write_to_cache<kSharing, kProbe>(vm, ids, blocks);
+        continue;
+      }
+      if (mode == WriteMode::kAround) {
+        write_around(vm, ids, blocks);
+        continue;
+      }
+      Tally& tally = vm.tallies[static_cast<std::size_t>(op)];
+      const bool blocked = gate_.shut(vm.index);
+      std::size_t slowest = 0;
+      for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
+        prefetch<kProbe>(ids, i);
+        const std::size_t tier = serve<kSharing, kProbe>(vm, ids[i], op, blocked).found;
+        ++tally.found[tier];
+        slowest = std::max(slowest, tier);
+      }
+      tally.requests[slowest] += blocks.end > blocks.begin ? 1 : 0;
+    }
+  }
+
+  // Writes that no tier takes go to the backend.
+  template <Sharing kSharing, bool kProbe>
+  void write_to_cache(Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
+    Tally& tally = vm.tallies[use_of(WriteMode::kBack)];
+    const bool blocked = gate_.shut(vm.index);
+    std::size_t slowest = 0;
+    for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
+      prefetch<kProbe>(ids, i);
+      const auto [found, now] = serve<kSharing, kProbe>(vm, ids[i], Op::kWrite, blocked);
+      slowest = std::max(slowest, now);
+      if (now == kTiers) {
+        ++vm.tallies[use_of(WriteMode::kThrough)].found[kTiers];
+        continue;
+      }
+      book_.mark(vm.index, ids[i]);
+      ++tally.found[found];
+      ++vm.written_to[now];
+      while (book_.too_many()) write_back(book_.oldest());
+    }
+    tally.requests[slowest] += blocks.end > blocks.begin ? 1 : 0;
+  }
+
+  // Copies are dropped.
+  void write_around(Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
+    Tally& tally = vm.tallies[use_of(WriteMode::kAround)];
+    for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
+      prefetch<false>(ids, i);
+      drop(vm, ids[i]);
+      ++tally.found[kTiers];
+    }
+    tally.requests[kTiers] += blocks.end > blocks.begin ? 1 : 0;
+  }
+
+  template <bool kProbe>
+  [[gnu::always_inline]] void prefetch(std::span<const BlockId> ids, std::size_t i) const {
+    const BlockId far = ids[std::min(i + kAhead, ids.size() - 1)];
+    log_.prefetch(far);
+    if constexpr (kProbe) probe_->prefetch(far);
+  }
+
+  template <Sharing kSharing, bool kProbe>
+  [[gnu::always_inline]] Outcome serve(Vm& vm, BlockId id, Op op, bool blocked) {
+    if (blocked || !has_room<kSharing>(vm, 0)) [[unlikely]]
+      return serve_below_top<kSharing, kProbe>(vm, id, op, blocked);
+    Stack& stack = stack_of<kSharing>(vm);
+    const std::size_t tier = Log::tier_of(log_.move_up(stack, id), stack);
+    if constexpr (kProbe) report<kTiers>(vm, id, tier);
+    if (tier == 0) return {0, 0};
+    change_held<kSharing>(vm, tier, -1);
+    change_held<kSharing>(vm, 0, +1);
+    settle<kSharing, kProbe, 0>(vm);
+    if (kProbe && tier == kTiers) probe_->end_insertion(vm.index);
+    return {tier, 0};
+  }
+
+  // The same for a VM that has no room in the fastest tier, or whose new blocks do not come in. A
+  // block comes into the fastest tier that has room, or stays in the tier that holds it.
+  template <Sharing kSharing, bool kProbe>
+  [[gnu::noinline]] Outcome serve_below_top(Vm& vm, BlockId id, Op op, bool blocked) {
+    Stack& stack = stack_of<kSharing>(vm);
+    const std::size_t tier = log_.tier(stack, id);
+    std::size_t to = 0;
+    while (to < tier && !has_room<kSharing>(vm, to)) ++to;
+    if (to == kTiers || (blocked && tier == kTiers)) {
+      ++vm.bypassed;
+      return {kTiers, kTiers};
+    }
+    log_.move_up(stack, id);
+    // Faster tiers hold no block of this stack.
+    for (std::size_t k = 0; k < to; ++k) log_.demote(stack, k);
+    if constexpr (kProbe) report<kTiers>(vm, id, tier);
+    if (to == tier) {
+      vm.below_top.in_place[static_cast<std::size_t>(op)][tier] += tier > 0 ? 1 : 0;
+      return {tier, tier};
+    }
+    if (to > 0) ++(tier == kTiers ? vm.below_top.fills : vm.below_top.promotions)[to];
+    change_held<kSharing>(vm, tier, -1);
+    change_held<kSharing>(vm, to, +1);
+    settle_at<kSharing, kProbe>(vm, to);
+    if (kProbe && tier == kTiers) probe_->end_insertion(vm.index);
+    return {tier, to};
+  }
+
+  template <std::size_t kNone>
+  [[gnu::always_inline]] void report(const Vm& vm, BlockId id, std::size_t tier) {
+    tier < kNone ? probe_->hit(vm.index, id) : probe_->inserted(vm.index, id);
+  }
+
+  // Whether a block of the VM may come into the tier and stay: in a full tier another one has to
+  // leave for it.
+  template <Sharing kSharing>
+  [[gnu::always_inline]] bool has_room(const Vm& vm, std::size_t tier) {
+    if constexpr (kSharing == Sharing::kShared) return capacity_[tier] > 0;
+    if constexpr (kSharing == Sharing::kApart) return vm.target[tier] > 0;
+    return vm.held[tier] > 0 || total_[tier] < capacity_[tier] ||
+           (capacity_[tier] > 0 && others_give(vm, tier));
+  }
+  // Whether another VM gives a block if this one gets one more.
+  bool others_give(const Vm& vm, std::size_t tier) {
+    Greatest& excess = excess_[tier];
+    if (rules_.victim == VictimRule::kMostOver)
+      return excess.first_with_one_more(vm.index) != vm.index;
+    excess.add(vm.index, +1);
+    const bool gives = excess.first_above(0) != vm.index;
+    excess.add(vm.index, -1);
+    return gives;
+  }
+
+  // The tier got a block of the VM: if it is over its capacity, a block goes down.
+  template <Sharing kSharing, bool kProbe, std::size_t kTier>
+  [[gnu::always_inline]] void settle(Vm& vm) {
+    if constexpr (kSharing == Sharing::kApart) {
+      if (vm.held[kTier] > vm.target[kTier]) push_down<kSharing, kProbe, kTier>(vm);
+    } else if (total_[kTier] > capacity_[kTier]) {
+      // Mostly the VM's own: guessed, so that what is read next need not wait for the donor.
+      Vm& giver = kSharing == Sharing::kShared ? vm : donor(kTier);
+      if (&giver == &vm) [[likely]] {
+        push_down<kSharing, kProbe, kTier>(vm);
+      } else {
+        push_down_another<kSharing, kProbe, kTier>(giver);
+      }
+    }
+  }
+  template <Sharing kSharing, bool kProbe, std::size_t kTier = 0>
+  void settle_at(Vm& vm, std::size_t tier) {
+    if constexpr (kTier < kTiers) {
+      if (tier == kTier) return settle<kSharing, kProbe, kTier>(vm);
+      settle_at<kSharing, kProbe, kTier + 1>(vm, tier);
+    }
+  }
+
+  // The least recently used block of the tier leaves it.
+  template <Sharing kSharing, bool kProbe, std::size_t kTier>
+  [[gnu::always_inline]] void push_down(Vm& vm) {
+    const BlockId id = log_.demote(stack_of<kSharing>(vm), kTier);
+    Vm& owner = kSharing == Sharing::kShared ? vms_[owners_.vm_of(id)] : vm;
+    change_held<kSharing>(owner, kTier, -1);
+    sink<kSharing, kProbe, kTier, kTier + 1>(owner, id);
+  }
+  template <Sharing kSharing, bool kProbe, std::size_t kTier>
+  [[gnu::noinline]] void push_down_another(Vm& giver) {
+    push_down<kSharing, kProbe, kTier>(giver);
+  }
+
+  // A block that left a tier goes into the next one that has room for it, or out.
+  template <Sharing kSharing, bool kProbe, std::size_t kFrom, std::size_t kTo>
+  [[gnu::always_inline]] void sink(Vm& owner, BlockId id) {
+    if constexpr (kTo == kTiers) {
+      ++owner.evictions[kFrom];
+      change_held<kSharing>(owner, kTiers, +1);
+      if constexpr (kProbe) probe_->removed(owner.index, id);
+      if (book_.dirty() > 0 && book_.dirty(id)) {
+        ++owner.copied_out[kFrom];
+        book_.write_back(owner.index, id);
+      }
+    } else if (has_room<kSharing>(owner, kTo)) {
+      ++owner.moved_down[kFrom];
+      ++owner.demotions[kTo];
+      change_held<kSharing>(owner, kTo, +1);
+      settle<kSharing, kProbe, kTo>(owner);
+    } else {
+      log_.demote(stack_of<kSharing>(owner), kTo);
+      sink<kSharing, kProbe, kFrom, kTo + 1>(owner, id);
+    }
+  }
+
+  // Targets fell. From the slowest tier on: what a tier gives up finds the room that there will be.
+  template <Sharing kSharing, bool kProbe, std::size_t kBelow = kTiers>
+  void shrink() {
+    if constexpr (kSharing == Sharing::kApart && kBelow > 0) {
+      for (Vm& vm : vms_) {
+        while (vm.held[kBelow - 1] > vm.target[kBelow - 1]) {
+          push_down<kSharing, kProbe, kBelow - 1>(vm);
+        }
+      }
+      shrink<kSharing, kProbe, kBelow - 1>();
+    }
+  }
+
+  // The VM that gives a block of a tier that is over its capacity. Targets sum
+  // to at most the capacity, so at least one VM is over its own.
+  [[gnu::always_inline]] Vm& donor(std::size_t tier) {
+    Greatest& excess = excess_[tier];
+    return vms_[rules_.victim == VictimRule::kFirstOver ? excess.first_above(0) : excess.first()];
+  }
+
+  // The block leaves without being a victim.
+  void drop(Vm& vm, BlockId id) {
+    const std::size_t tier = log_.remove(stack_of(vm), id);
+    if (tier == kTiers) return;
+    change_held<Sharing::kContended>(vm, tier, -1);
+    change_held<Sharing::kContended>(vm, kTiers, +1);
+    ++vm.invalidations[tier];
+    if (probe_ != nullptr) probe_->removed(vm.index, id);
+  }
+
+  template <Sharing kSharing>
+  [[gnu::always_inline]] void change_held(Vm& vm, std::size_t tier, Count blocks) {
+    vm.held[tier] += blocks;
+    if constexpr (kSharing != Sharing::kApart) total_[tier] += blocks;
+    if constexpr (kSharing == Sharing::kContended) {
+      if (tier < kTiers) excess_[tier].add(vm.index, blocks);
+    }
+  }
+
+  template <Sharing kSharing>
+  Stack& stack_of(Vm& vm) {
+    return kSharing == Sharing::kShared ? shared_ : vm.stack;
+  }
+  const Stack& stack_of(const Vm& vm) const {
+    return sharing_ == Sharing::kShared ? shared_ : vm.stack;
+  }
+  const Stack& stack(std::size_t s) const {
+    return sharing_ == Sharing::kShared ? shared_ : vms_[s].stack;
+  }
+  std::size_t stack_count() const { return sharing_ == Sharing::kShared ? 1 : vms_.size(); }
+
+  // A dirty block that is held.
+  void write_back(BlockId id) {
+    Vm& owner = vms_[owners_.vm_of(id)];
+    ++owner.copied_out[log_.tier(stack_of(owner), id)];
+    book_.write_back(owner.index, id);
+  }
+  void flush() {
+    while (book_.dirty() > 0) write_back(book_.oldest());
+  }
+
+  void count(const Vm& vm, VmCounters& of) const {
+    const auto& [reads, through, back, around] = vm.tallies;
+    of.tiers.resize(kTiers);
+    for (std::size_t k = 0; k <= kTiers; ++k) {
+      const Count written = through.found[k] + back.found[k];
+      const Count entered = reads.found[k] + written;
+      of.accesses += entered + around.found[k];
+      of.writes += written + around.found[k];
+      of.reads_served.blocks[k] = reads.found[k];
+      of.reads_served.requests[k] = reads.requests[k];
+      of.writes_served.blocks[kTiers] += through.found[k] + around.found[k];
+      of.writes_served.requests[k] += back.requests[k];
+      of.writes_served.requests[kTiers] += through.requests[k] + around.requests[k];
+      of.backend_writes += through.found[k] + around.found[k];
+      if (k == kTiers) {
+        of.misses = entered + around.found[k];
+        of.write_misses = written + around.found[k];
+        of.tiers[0].fills += entered - vm.bypassed;
+        break;
+      }
+      of.writes_served.blocks[k] += vm.written_to[k];
+      of.tiers[k].hits = entered;
+      of.tiers[k].write_hits = written;
+      count_moves(vm, k, of);
+    }
+    of.backend_reads = reads.found[kTiers];
+    book_.count(vm.index, of);
+  }
+
+  // After the hits of the tier. What a VM does not do below the top, it does in the fastest tier.
+  void count_moves(const Vm& vm, std::size_t k, VmCounters& of) const {
+    const BelowTop& below_top = vm.below_top;
+    TierCounters& tier = of.tiers[k];
+    const Count in_place = below_top.in_place[0][k] + below_top.in_place[1][k];
+    tier.fills += below_top.fills[k];
+    tier.promotions += below_top.promotions[k];
+    tier.updates = k == 0 ? tier.write_hits : below_top.in_place[1][k];
+    tier.moved_up = k == 0 ? 0 : tier.hits - in_place;
+    of.tiers[0].fills -= below_top.fills[k];
+    of.tiers[0].promotions += tier.moved_up - below_top.promotions[k];
+    tier.demotions = vm.demotions[k];
+    tier.moved_down = vm.moved_down[k];
+    tier.evictions = vm.evictions[k];
+    tier.invalidations = vm.invalidations[k];
+    tier.copied_out = vm.moved_down[k] + vm.copied_out[k];
+    tier.occupancy = vm.held[k];
+    tier.target = sharing_ == Sharing::kShared ? capacity_[k] : vm.target[k];
+  }
+
+  absl::Status check_occupancy(std::span<const std::array<Count, kTiers>> found) const {
+    for (std::size_t k = 0; k < kTiers; ++k) {
+      Count sum = 0;
+      for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
+        sum += vms_[vm].held[k];
+        if (found[vm][k] == vms_[vm].held[k]) continue;
+        return internal_error("exclusive LRU: VM {} has {} blocks in tier {}, counted {}", vm,
+                              found[vm][k], k, vms_[vm].held[k]);
+      }
+      const Count counted = sharing_ == Sharing::kApart ? sum : total_[k];
+      if (sum == counted && sum <= capacity_[k]) continue;
+      return internal_error("exclusive LRU: tier {} holds {} blocks of {}, counted {}", k, sum,
+                            capacity_[k], counted);
+    }
+    return absl::OkStatus();
+  }
+
+  // Prefetch distances, in accesses and requests: far enough to arrive in time, near enough to
+  // still be there.
+  static constexpr std::size_t kAhead = 24;
+  static constexpr std::size_t kVmAhead = 8;
+
+  Log log_;
+  Sharing sharing_;
+  DivisionRules rules_;
+  std::array<Count, kTiers> capacity_{};
+  std::array<Count, kTiers + 1> total_{};  // held by all VMs, as in Vm; not if apart
+  std::vector<Greatest> excess_;           // by tier, then VM: what it holds, less its target
+  Stack shared_;
+  std::vector<Vm> vms_;
+  BlockOwners owners_;
+  WriteBook book_;
+  Gate gate_;
+  CacheProbe* probe_ = nullptr;
+};
+
+// The most blocks each stack can come to hold.
+inline std::vector<std::uint64_t> most_blocks(const Machine& machine, const Accesses& trace,
+                                              Sharing sharing) {
+  std::uint64_t room = 1;
+  for (const TierSpec& tier : machine.tiers)
+    room += static_cast<std::uint64_t>(tier.capacity_blocks);
+  if (sharing == Sharing::kShared) return {std::min<std::uint64_t>(room, trace.id_count())};
+  std::vector<std::uint64_t> most;
+  for (const VmInfo& vm : trace.vms) {
+    most.push_back(std::min(room, static_cast<std::uint64_t>(vm.unique_blocks)));
+  }
+  return most;
+}
+
+template <int kTiers>
+absl::StatusOr<std::unique_ptr<Host>> make_exclusive_lru(const Machine& machine,
+                                                         const Accesses& trace, Sharing sharing,
+                                                         DivisionRules rules,
+                                                         const Allocation& targets,
+                                                         WriteRules writes) {
+  const std::vector<std::uint64_t> most = most_blocks(machine, trace, sharing);
+  const std::uint64_t entries = RecencyLog<kTiers>::entries(most);
+  if (entries >= kNoBlock) {
+    return absl::ResourceExhaustedError(fmt::format(
+        "the stacks need {} log entries, more than 2^32: use a larger block size", entries));
+  }
+  auto host = std::make_unique<ExclusiveLru<kTiers>>(
+      machine, trace, sharing, rules, std::move(writes), RecencyLog<kTiers>::stacks(most));
+  if (sharing != Sharing::kShared) MCSIM_RETURN_IF_ERROR(host->resize(targets));
+  return host;
+}
+
+}  // namespace mcsim

@@ -1,0 +1,10 @@
+#include "core/engine/hosts/exclusive_lru.inl"
+
+namespace mcsim {
+
+template absl::StatusOr<std::unique_ptr<Host>> make_exclusive_lru<2>(const Machine&,
+                                                                     const Accesses&, Sharing,
+                                                                     DivisionRules,
+                                                                     const Allocation&, WriteRules);
+
+}  // namespace mcsim

@@ -1,0 +1,26 @@
+#include "core/engine/policy/next_use.hpp"
+
+#include <algorithm>
+
+namespace mcsim {
+
+absl::StatusOr<Pages<NextUse>> next_uses(std::span<const BlockId> trace, std::size_t blocks,
+                                         std::uint32_t line_blocks) {
+  constexpr std::size_t kAhead = 16;
+  if (trace.size() >= kNever) {
+    return out_of_range("the next use of a block is known for at most {} accesses, not for {}",
+                        kNever - 1, trace.size());
+  }
+  Pages<NextUse> result(trace.size());
+  Pages<NextUse> next(blocks);  // by line
+  std::fill(next.begin(), next.end(), kNever);
+  for (std::size_t i = trace.size(); i-- > 0;) {
+    __builtin_prefetch(&next[trace[i - std::min(i, kAhead)] / line_blocks], 1);
+    NextUse& of_line = next[trace[i] / line_blocks];
+    result[i] = of_line;
+    of_line = static_cast<NextUse>(i);
+  }
+  return result;
+}
+
+}  // namespace mcsim

@@ -1,0 +1,262 @@
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/engine/policy/eviction_policy.hpp"
+#include "core/engine/policy/tier_cache.hpp"
+
+// A cache under a policy that the compiler knows, so that all of it is inlined into the loops
+// that replay accesses; and what makes it one that is chosen at run time, with a virtual call
+// a batch.
+namespace mcsim {
+
+// A policy, the directory of its blocks and a sink for its victims. All is inlined into
+// the loop (flatten: left to itself, GCC calls what is long); nothing is allocated but by
+// the constructor and resize.
+template <EvictionPolicy P, class Index = DenseIndex>
+class Cache {
+  static_assert(OnlinePolicy<P> || std::same_as<Index, DenseIndex>,
+                "this policy needs an interned trace: it must know the future, or remembers all");
+
+ public:
+  using Block = typename Index::Block;
+
+  Cache(const typename P::Params& params, const PolicySetup& setup, Index index)
+      : policy_(params, setup), directory_(std::move(index), policy_.slots()) {}
+
+  template <class Sink>
+  bool access(const Access<Block>& a, Sink& sink) {
+    if (policy_.capacity() == 0) return false;
+    PolicyView view(directory_, sink);
+    return policy_.access(a, view);
+  }
+
+  // Replays a batch. The blocks to come are known, so what will be needed of them is
+  // fetched: first where the index has them, then what the policy keeps in their slots.
+  template <class Sink>
+  void replay(const AccessBatch<Block>& batch, CacheCounts& counts, Sink& sink) {
+    if (policy_.capacity() == 0) {
+      for (const std::uint8_t op : batch.ops) counts.writes += op;
+      counts.accesses += static_cast<Count>(batch.blocks.size());
+    } else if (batch.ops.empty()) {
+      replay_all<false>(batch, counts, sink);
+    } else {
+      replay_all<true>(batch, counts, sink);
+    }
+  }
+
+  template <class Sink>
+  void resize(Count capacity, Sink& sink) {
+    PolicyView view(directory_, sink);
+    policy_.resize(capacity, view);
+    directory_.reserve(policy_.slots());
+  }
+
+  // An access if the block is held; else false, and nothing has happened.
+  template <class Sink>
+  bool touch(const Access<Block>& a, Sink& sink) {
+    if (!contains(a.block)) return false;
+    PolicyView view(directory_, sink);
+    return policy_.access(a, view);
+  }
+
+  // The block leaves without being a victim; false if it was not held.
+  bool take(Block block) {
+    const Slot slot = directory_.find(block);
+    if (slot == kNoSlot || !policy_.resident(slot)) return false;
+    NullSink nobody;
+    PolicyView view(directory_, nobody);
+    policy_.remove(slot, view);
+    return true;
+  }
+
+  // Towards an access: first where the index has the block, then, when that has
+  // come, what the policy keeps in its slot.
+  void prefetch_index(Block block) const { directory_.prefetch(block); }
+  void prefetch_slot(Block block) const {
+    const Slot slot = directory_.guess(block);
+    if (slot != kNoSlot) policy_.prefetch(slot);
+  }
+  // Towards an access that gives a block this next use.
+  void prefetch_use(NextUse next_use) const {
+    if constexpr (requires { policy_.prefetch_use(next_use); }) policy_.prefetch_use(next_use);
+  }
+
+  bool contains(Block block) const {
+    const Slot slot = directory_.find(block);
+    return slot != kNoSlot && policy_.resident(slot);
+  }
+  Count size() const { return policy_.size(); }
+  Count capacity() const { return policy_.capacity(); }
+  std::size_t bytes() const { return policy_.bytes() + directory_.bytes(); }
+
+  absl::Status check() const {
+    MCSIM_RETURN_IF_ERROR(policy_.check());
+    if (size() < 0 || size() > capacity()) {
+      return internal_error("holds {} blocks of {}", size(), capacity());
+    }
+    return directory_.check();
+  }
+
+  const P& policy() const { return policy_; }
+
+ private:
+  template <bool kHasOps, class Sink>
+  [[gnu::flatten]] void replay_all(const AccessBatch<Block>& batch, CacheCounts& counts,
+                                   Sink& sink) {
+    PolicyView view(directory_, sink);
+    const std::span<const Block> blocks = batch.blocks;
+    Count hits[2] = {0, 0};
+    Count writes = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      prefetch_index(blocks[std::min(i + kIndexAhead, blocks.size() - 1)]);
+      prefetch_slot(blocks[std::min(i + kSlotAhead, blocks.size() - 1)]);
+
+      Access<Block> a{.block = blocks[i]};
+      if constexpr (kHasOps) {
+        a.op = static_cast<Op>(batch.ops[i]);
+        writes += batch.ops[i];
+      }
+      if constexpr (kNeedsNextUse<P>) {
+        prefetch_use(batch.next_uses[std::min(i + kSlotAhead, blocks.size() - 1)]);
+        a.next_use = batch.next_uses[i];
+      }
+      const bool hit = policy_.access(a, view);
+      hits[static_cast<std::size_t>(a.op)] += hit ? 1 : 0;
+    }
+    counts.accesses += static_cast<Count>(blocks.size());
+    counts.hits += hits[0] + hits[1];
+    counts.writes += writes;
+    counts.write_hits += hits[1];
+  }
+
+  P policy_;
+  Directory<Index> directory_;
+};
+
+// Where a cache finds its slots: in its column, or in a table of its own.
+inline DenseIndex index_for(const PolicySetup& setup) {
+  if (setup.table == nullptr) return DenseIndex(setup.blocks);
+  return {setup.table, setup.column, setup.first_block, setup.blocks};
+}
+
+// The cache under policy P as others see it: the list of policies becomes a registry of these.
+template <class P>
+class PolicyCacheOf final : public TierCache {
+  static_assert(EvictionPolicy<P>,
+                "this is not yet an eviction policy: the notes name what it lacks of the "
+                "concept in core/engine/policy/eviction_policy.hpp");
+
+ public:
+  using Params = typename P::Params;
+  static constexpr ComponentInfo kInfo = P::kInfo;
+
+  PolicyCacheOf(const Params& params, const PolicySetup& setup)
+      : cache_(params, setup, index_for(setup)) {}
+
+  absl::Status replay(const AccessBatch<>& batch) override {
+    MCSIM_RETURN_IF_ERROR(batch.check());
+    if (kNeedsNextUse<P> && batch.next_uses.size() != batch.blocks.size()) {
+      return invalid_argument("{} needs the next use of every access", kInfo.name);
+    }
+    Evictions sink{counts_.evictions};
+    cache_.replay(batch, counts_, sink);
+    return absl::OkStatus();
+  }
+
+  // A hit makes no victims.
+  bool touch(const Access<>& a) override {
+    NullSink nobody;
+    return cache_.touch(a, nobody);
+  }
+  void insert(const Access<>& a, std::vector<BlockId>& victims) override {
+    Victims sink{victims};
+    cache_.access(a, sink);
+  }
+  bool take(BlockId block) override { return cache_.take(block); }
+  using TierCache::resize;
+  void resize(Count capacity, std::vector<BlockId>& victims) override {
+    Victims sink{victims};
+    cache_.resize(capacity, sink);
+  }
+  void prefetch_slot(BlockId block) const override { cache_.prefetch_slot(block); }
+
+  [[gnu::flatten]] Arrival* serve(std::span<const Arrival> arrivals, Arrival* next,
+                                  const ArrivalUses* uses) override {
+    if (uses != nullptr && !kNeedsNextUse<P>) {
+      return TierCache::serve(arrivals, next, uses);
+    }
+    VictimArrivals sink{.next = next, .first = next, .uses = uses};
+    for (std::size_t i = 0; i < arrivals.size(); ++i) {
+      // Slots are not fetched: the parts of a host are small enough to be near.
+      cache_.prefetch_index(arrivals[std::min(i + kIndexAhead, arrivals.size() - 1)].block());
+      if constexpr (kNeedsNextUse<P>) {
+        const std::size_t soon = std::min(i + kSlotAhead, arrivals.size() - 1);
+        cache_.prefetch_use(uses->of_arrivals[soon]);
+        prefetch_line(&uses->of_blocks[arrivals[soon].block()]);
+      }
+
+      const Arrival arrival = arrivals[i];
+      if (arrival.kind() == Arrival::kWritten) {
+        *next++ = arrival;
+      } else if (arrival.kind() == Arrival::kTake) {
+        const bool held = cache_.take(arrival.block());
+        *next = held ? arrival.written() : arrival;
+        next += !held || arrival.dirties() ? 1 : 0;
+      } else {
+        Access<> a{.block = arrival.block(), .op = arrival.op()};
+        if constexpr (kNeedsNextUse<P>)
+          a.next_use = uses->of_blocks[a.block] = uses->of_arrivals[i];
+        sink.next = next;
+        sink.number = arrival.number();
+        if (arrival.kind() == Arrival::kAccess) *sink.next++ = arrival.taken();
+        const bool hit = cache_.access(a, sink);
+        if (!hit) {
+          next = sink.next;
+        } else {
+          *next = arrival.written();
+          next += arrival.dirties() ? 1 : 0;
+        }
+      }
+    }
+    return next;
+  }
+
+  bool contains(BlockId block) const override { return cache_.contains(block); }
+  Count size() const override { return cache_.size(); }
+  Count capacity() const override { return cache_.capacity(); }
+  std::size_t bytes() const override { return cache_.bytes(); }
+  bool needs_next_use() const override { return kNeedsNextUse<P>; }
+  absl::Status check() const override { return cache_.check(); }
+
+ private:
+  struct Evictions {
+    Count& count;
+    void evicted(BlockId) { ++count; }
+  };
+  struct Victims {
+    std::vector<BlockId>& blocks;
+    void evicted(BlockId block) { blocks.push_back(block); }
+  };
+  struct VictimArrivals {
+    Arrival* next;
+    Arrival* first;
+    const ArrivalUses* uses;
+    std::size_t number = 0;
+
+    void evicted(BlockId block) {
+      if constexpr (kNeedsNextUse<P>) uses->of_next[next - first] = uses->of_blocks[block];
+      *next++ = Arrival(block, number, Arrival::kVictim);
+    }
+  };
+
+  Cache<P> cache_;
+};
+
+}  // namespace mcsim

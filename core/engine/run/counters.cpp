@@ -1,0 +1,99 @@
+#include "core/engine/run/counters.hpp"
+
+#include <numeric>
+
+namespace mcsim {
+namespace {
+
+Count sum(const std::array<Count, kMaxTiers + 1>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), Count{0});
+}
+
+void subtract(const Served& before, Served& served) {
+  for (std::size_t k = 0; k <= kMaxTiers; ++k) {
+    served.blocks[k] -= before.blocks[k];
+    served.requests[k] -= before.requests[k];
+  }
+}
+
+absl::Status check_accesses(const VmCounters& span) {
+  Count found = span.misses + span.staged_hits;
+  Count written = span.write_misses;
+  for (const TierCounters& tier : span.tiers) {
+    found += tier.hits;
+    written += tier.write_hits;
+  }
+  if (found != span.accesses) {
+    return internal_error("hits + misses = {}, but there were {} accesses", found, span.accesses);
+  }
+  if (written != span.writes) {
+    return internal_error("hits + misses of writes = {}, but there were {}", written, span.writes);
+  }
+  const Count reads = sum(span.reads_served.blocks) + span.staged_hits;
+  const Count writes = sum(span.writes_served.blocks);
+  if (reads != span.accesses - span.writes || writes != span.writes) {
+    return internal_error("{} reads and {} writes were served of {} accesses, {} writes", reads,
+                          writes, span.accesses, span.writes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_sent(const VmCounters& before, const VmCounters& span) {
+  const Count ended = span.transferred + span.on_demand + span.left_behind;
+  if (before.on_the_way + span.sent - ended != span.on_the_way) {
+    return internal_error("{} blocks are on the way, but {} were, {} were sent and of {} it ended",
+                          span.on_the_way, before.on_the_way, span.sent, ended);
+  }
+  Count remote = 0;
+  Count came = 0;
+  for (const TierCounters& tier : span.tiers) {
+    remote += tier.remote_reads;
+    came += tier.transfers;
+  }
+  if (remote != span.on_demand) {
+    return internal_error("{} reads were remote, but {} blocks came on demand", remote,
+                          span.on_demand);
+  }
+  if (came < span.transferred + span.on_demand) {
+    return internal_error("{} blocks came over, but tiers counted {}",
+                          span.transferred + span.on_demand, came);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+VmCounters VmCounters::since(const VmCounters& before) const {
+  VmCounters span = *this;
+  for (const auto& [name, total] : kTotals) span.*total -= before.*total;
+  subtract(before.reads_served, span.reads_served);
+  subtract(before.writes_served, span.writes_served);
+  for (std::size_t k = 0; k < tiers.size(); ++k) {
+    for (const auto& [name, total] : TierCounters::kTotals) {
+      span.tiers[k].*total -= before.tiers[k].*total;
+    }
+  }
+  return span;
+}
+
+absl::Status check_conservation(const VmCounters& before, const VmCounters& now) {
+  const VmCounters span = now.since(before);
+  MCSIM_RETURN_IF_ERROR(check_accesses(span));
+  for (std::size_t k = 0; k < span.tiers.size(); ++k) {
+    const TierCounters& tier = span.tiers[k];
+    const Count came = tier.fills + tier.promotions + tier.demotions;
+    const Count left = tier.moved_up + tier.moved_down + tier.evictions + tier.invalidations;
+    const Count expected = before.tiers[k].occupancy + came - left;
+    if (tier.occupancy != expected) {
+      return internal_error("tier {} holds {} blocks, but its counters leave {}", k, tier.occupancy,
+                            expected);
+    }
+  }
+  if (before.dirty + span.dirtied - span.write_backs != span.dirty) {
+    return internal_error("{} blocks are dirty, but {} were, {} became so and {} were written back",
+                          span.dirty, before.dirty, span.dirtied, span.write_backs);
+  }
+  return check_sent(before, span);
+}
+
+}  // namespace mcsim

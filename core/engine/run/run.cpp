@@ -1,0 +1,445 @@
+#include "core/engine/run/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "core/base/guarded.hpp"
+#include "core/engine/hosts/cache_probe.hpp"
+
+namespace mcsim {
+namespace {
+
+using Stopwatch = std::chrono::steady_clock;
+
+double seconds_since(Stopwatch::time_point start) {
+  return std::chrono::duration<double>(Stopwatch::now() - start).count();
+}
+
+// Accesses between two calls of the tick: about 100 ms of replay.
+constexpr Count kTickEvery = Count{1} << 21;
+
+// When the timers of a system ring, in the order in which they do.
+class Rings {
+ public:
+  Rings(const Accesses& trace, std::span<const Timer> timers) : begin_(0) {
+    if (trace.request_count() == 0) return;
+    begin_ = trace.request_time.front();
+    for (const Timer& timer : timers) {
+      Waiting& added = waiting_.emplace_back();
+      added.at = pieces(trace.request_time, timer.clock.period, timer.clock.drifting);
+      // The end of the trace is no time to decide.
+      added.at.pop_back();
+      if (timer.at_start) added.at.insert(added.at.begin(), Piece{.cut = 0, .end = begin_});
+    }
+  }
+
+  // The request before which a timer rings next, or one that there is not.
+  std::size_t request() const {
+    const Waiting* first = earliest();
+    return first == nullptr ? kNever : first->next().cut;
+  }
+  Nanoseconds time() const { return earliest()->next().end - begin_; }
+  // The timer that rings next does so.
+  std::size_t pop() {
+    const Waiting* first = earliest();
+    const auto timer = static_cast<std::size_t>(first - waiting_.data());
+    ++waiting_[timer].rang;
+    return timer;
+  }
+
+ private:
+  static constexpr auto kNever = std::numeric_limits<std::size_t>::max();
+
+  struct Waiting {
+    std::vector<Piece> at;
+    std::size_t rang = 0;
+    bool done() const { return rang == at.size(); }
+    const Piece& next() const { return at[rang]; }
+  };
+
+  const Waiting* earliest() const {
+    const Waiting* first = nullptr;
+    for (const Waiting& timer : waiting_) {
+      if (timer.done()) continue;
+      const auto order = [](const Waiting& of) { return std::pair(of.next().cut, of.next().end); };
+      if (first == nullptr || order(timer) < order(*first)) first = &timer;
+    }
+    return first;
+  }
+
+  Nanoseconds begin_;  // of the trace
+  std::vector<Waiting> waiting_;
+};
+
+// What a system sees of its meters.
+class Meters {
+ public:
+  Meters(const System& system, const Characterised& measured) {
+    for (const Meter& meter : system.meters()) timers_.push_back(meter.timer);
+    for (const MeterSpec& spec : meter_specs(system)) {
+      readers_.emplace_back(*measured.find(spec));
+      readers_.back().advance();
+    }
+  }
+
+  void advance(std::size_t timer) {
+    for (std::size_t i = 0; i < readers_.size(); ++i) {
+      if (timers_[i] == timer) readers_[i].advance();
+    }
+  }
+  void forget(VmId vm) {
+    for (MeterReader& reader : readers_) reader.forget(vm);
+  }
+  std::vector<Reading> readings() const {
+    std::vector<Reading> all;
+    for (const MeterReader& reader : readers_) all.push_back(reader.reading());
+    return all;
+  }
+
+ private:
+  std::vector<std::size_t> timers_;  // by meter
+  std::vector<MeterReader> readers_;
+};
+
+// One run, as it goes.
+class Runner {
+ public:
+  Runner(const Accesses& trace, System& system, const Characterised& measured, const Tick& tick)
+      : trace_(trace),
+        system_(system),
+        tick_(tick),
+        timers_(system.timers()),
+        actions_(system.actions()),
+        rings_(trace, timers_),
+        begin_(trace.request_count() == 0 ? 0 : trace.request_time.front()),
+        meters_(system, measured),
+        asked_(timers_.size()) {}
+
+  absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
+    MCSIM_RETURN_IF_ERROR(make_host());
+    if (rings_.request() == 0) MCSIM_RETURN_IF_ERROR(decide_at_once());
+    MCSIM_RETURN_IF_ERROR(advance_to(metric_cuts.front()));
+    before_ = host_->counters();
+    result_.intervals.clear();
+    if (metric_cuts.front() > 0) {
+      result_.decisions.clear();
+      result_.replay_seconds = result_.decide_seconds = 0;
+    }
+    // Both lists of cuts are walked together; where they meet, the interval is closed
+    // before the decision changes anything.
+    for (std::size_t interval = 0; interval < metric_cuts.size(); ++interval) {
+      const std::size_t until = metric_cuts[interval];
+      if (interval > 0) {
+        MCSIM_RETURN_IF_ERROR(advance_to(until));
+        if (interval + 1 == metric_cuts.size()) release_departed();
+        MCSIM_RETURN_IF_ERROR(close_interval(interval - 1));
+      }
+      // Empty intervals share their cut: each takes the decisions of one time, the last of
+      // them whatever is still due.
+      const bool next_is_empty =
+          interval + 1 < metric_cuts.size() && metric_cuts[interval + 1] == until;
+      while (until < trace_.request_count() && rings_.request() == until) {
+        MCSIM_RETURN_IF_ERROR(decide_at_once());
+        if (next_is_empty) break;
+      }
+    }
+    MCSIM_RETURN_IF_ERROR(host_->failure());
+    MCSIM_RETURN_IF_ERROR(host_->check_invariants());
+    return std::move(result_);
+  }
+
+ private:
+  // What a timer saw when it rang last.
+  struct Asked {
+    std::size_t times = 0;
+    std::vector<VmCounters> counters;
+  };
+
+  absl::Status make_host() {
+    MCSIM_ASSIGN_OR_RETURN(host_, system_.make_host(trace_));
+    MCSIM_RETURN_IF_ERROR(check_supported(actions_, host_->supports()));
+    if (const std::optional<ProbeSpec> spec = system_.probe()) {
+      probe_timer_ = spec->timer;
+      probe_.emplace(trace_);
+      MCSIM_RETURN_IF_ERROR(host_->attach(*probe_));
+    }
+    departed_.resize(trace_.vms.size(), false);
+    arrived_.resize(trace_.vms.size(), false);
+    for (Asked& timer : asked_) timer.counters = host_->counters();
+    return absl::OkStatus();
+  }
+
+  // Takes all decisions before that request, and none that falls there.
+  absl::Status advance_to(std::size_t request) {
+    while (rings_.request() < request) {
+      MCSIM_RETURN_IF_ERROR(replay_to(rings_.request()));
+      MCSIM_RETURN_IF_ERROR(decide_at_once());
+    }
+    return replay_to(request);
+  }
+
+  // Frees the blocks of the VMs that are gone before the next request.
+  void release_departed() {
+    for (; gone_ < trace_.departures.size() && trace_.departures[gone_].request <= at_; ++gone_) {
+      const VmId vm = trace_.departures[gone_].vm;
+      host_->release(vm);
+      departed_[vm] = true;
+      meters_.forget(vm);
+    }
+  }
+
+  void note_arrivals(Nanoseconds now) {
+    for (std::size_t vm = 0; vm < arrived_.size(); ++vm) {
+      arrived_[vm] = trace_.vms[vm].arrives <= begin_ + now;
+    }
+  }
+
+  absl::Status replay_to(std::size_t request) {
+    while (at_ < request) {
+      release_departed();
+      const std::size_t next_departure =
+          gone_ < trace_.departures.size() ? trace_.departures[gone_].request : request;
+      // A stretch of requests that holds about kTickEvery accesses.
+      const auto wanted = trace_.request_begin[at_] + static_cast<std::uint64_t>(kTickEvery);
+      const auto first = trace_.request_begin.begin();
+      const auto stop = static_cast<std::size_t>(
+          std::upper_bound(first + static_cast<std::ptrdiff_t>(at_) + 1,
+                           first + static_cast<std::ptrdiff_t>(std::min(request, next_departure)),
+                           wanted) -
+          first);
+      const auto start = Stopwatch::now();
+      host_->replay(trace_, {at_, stop});
+      result_.replay_seconds += seconds_since(start);
+      MCSIM_RETURN_IF_ERROR(host_->failure());
+      trace_.passed({at_, stop});
+      at_ = stop;
+      if (tick_) MCSIM_RETURN_IF_ERROR(tick_(static_cast<Count>(trace_.request_begin[at_])));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status close_interval(std::size_t interval) {
+    std::vector<VmCounters> now = host_->counters();
+    std::vector<VmCounters> spans;
+    for (std::size_t vm = 0; vm < now.size(); ++vm) {
+      spans.push_back(now[vm].since(before_[vm]));
+      const absl::Status law = check_conservation(before_[vm], now[vm]);
+      if (!law.ok()) {
+        return internal_error("interval {}, {}: {}", interval, trace_.vms[vm].name,
+                              message_of(law));
+      }
+    }
+    result_.intervals.push_back(std::move(spans));
+    before_ = std::move(now);
+    return absl::OkStatus();
+  }
+
+  // Check that each list of a decision has a value for every VM, or for every tier and VM. Hosts
+  // without a capability ignore such lists.
+  absl::Status check_lengths(const Decision& decision, std::size_t tiers) const {
+    const std::size_t vms = trace_.vms.size();
+    const auto by_vm = [&](std::string_view name, std::size_t given) -> absl::Status {
+      if (given == 0 || given == vms) return absl::OkStatus();
+      return invalid_argument("{}: expected {} VMs, got {}", name, vms, given);
+    };
+    const auto by_tier = [&](std::string_view name, std::size_t given,
+                             std::size_t given_vms) -> absl::Status {
+      if (given == tiers && given_vms == vms) return absl::OkStatus();
+      return invalid_argument("{}: expected {} tiers x {} VMs, got {} x {}", name, tiers, vms,
+                              given, given_vms);
+    };
+    if (decision.targets) {
+      MCSIM_RETURN_IF_ERROR(by_tier("targets", decision.targets->tiers(), decision.targets->vms()));
+    }
+    for (const std::vector<WriteMode>& tier : decision.write_modes_by_tier) {
+      MCSIM_RETURN_IF_ERROR(
+          by_tier("write modes by tier", decision.write_modes_by_tier.size(), tier.size()));
+    }
+    MCSIM_RETURN_IF_ERROR(by_vm("write modes", decision.write_modes.size()));
+    MCSIM_RETURN_IF_ERROR(by_vm("admits", decision.admits.size()));
+    return by_vm("throughputs", decision.throughputs.size());
+  }
+
+  // Applies a whole decision, or changes nothing.
+  absl::Status apply(const Decision& decision, const Allocation& current, Nanoseconds now) {
+    const Actions beyond = actions_of(decision).without(actions_);
+    if (beyond != Actions()) {
+      return invalid_argument("a decision changes {}; its system declares that it decides {}",
+                              names_of(beyond), names_of(actions_));
+    }
+    const std::vector<WriteMode>& modes = decision.write_modes;
+    const ModesByTier& by_tier = decision.write_modes_by_tier;
+    const std::vector<bool>& admits = decision.admits;
+    if (!modes.empty() && !by_tier.empty()) {
+      return invalid_argument("write modes: they are by VM or by tier and VM, not both");
+    }
+    MCSIM_RETURN_IF_ERROR(check_lengths(decision, current.tiers()));
+    if (!by_tier.empty()) MCSIM_RETURN_IF_ERROR(host_->check_write_modes_by_tier(by_tier));
+    if (!decision.migrations.empty()) {
+      const Allocation& targets = decision.targets ? *decision.targets : current;
+      MCSIM_RETURN_IF_ERROR(host_->migrate(decision.migrations, targets, now));
+    } else if (decision.targets) {
+      MCSIM_RETURN_IF_ERROR(host_->resize(*decision.targets));
+    }
+    if (!modes.empty()) MCSIM_RETURN_IF_ERROR(host_->set_write_modes(modes));
+    if (!by_tier.empty()) MCSIM_RETURN_IF_ERROR(host_->set_write_modes_by_tier(by_tier));
+    if (!admits.empty()) MCSIM_RETURN_IF_ERROR(host_->set_admission(admits));
+    return decision.placements.empty() ? absl::OkStatus() : host_->place(decision.placements);
+  }
+
+  // All timers that ring at this time.
+  absl::Status decide_at_once() {
+    const Nanoseconds now = rings_.time();
+    const std::size_t request = rings_.request();
+    release_departed();
+    note_arrivals(now);
+    while (rings_.request() == request && rings_.time() == now) {
+      MCSIM_RETURN_IF_ERROR(decide(rings_.pop(), now));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status decide(std::size_t timer, Nanoseconds now) {
+    const auto start = Stopwatch::now();
+    Asked& asked = asked_[timer];
+    const bool at_start = timers_[timer].at_start && asked.times == 0;
+    if (!at_start) meters_.advance(timer);
+    std::vector<VmCounters> counters = host_->counters();
+    std::vector<VmCounters> since;
+    for (std::size_t vm = 0; vm < counters.size(); ++vm) {
+      since.push_back(counters[vm].since(asked.counters[vm]));
+    }
+    const Allocation current = targets_of(counters);
+    const std::vector<Reading> readings = meters_.readings();
+    const bool reads_probe = probe_ && timer == probe_timer_;
+    MCSIM_ASSIGN_OR_RETURN(
+        std::optional<Decision> decision,
+        system_.decide({.timer = timer,
+                        .interval = asked.times,
+                        .now = now,
+                        .meters = readings,
+                        .counters = counters,
+                        .since = since,
+                        .current = current,
+                        .probe = reads_probe ? probe_->readings() : std::span<const ProbeReading>(),
+                        .departed = departed_,
+                        .arrived = arrived_}));
+    asked = {.times = asked.times + 1, .counters = std::move(counters)};
+    if (reads_probe) probe_->begin_window();
+    result_.decide_seconds += seconds_since(start);
+    if (!decision) return absl::OkStatus();
+    MCSIM_RETURN_IF_ERROR(apply(*decision, current, now));
+    const Allocation& targets = decision->targets ? *decision->targets : current;
+    result_.decisions.push_back({.request = at_,
+                                 .timer = timer,
+                                 .targets = targets,
+                                 .moved = moved_by(*decision),
+                                 .decision = *std::move(decision)});
+    return absl::OkStatus();
+  }
+
+  Count moved_by(const Decision& decision) const {
+    return static_cast<Count>(decision.placements.size() * trace_.line_blocks);
+  }
+
+  // Those in force; of VMs that are gone, none.
+  Allocation targets_of(const std::vector<VmCounters>& counters) const {
+    Allocation targets(counters[0].tiers.size(), counters.size());
+    for (std::size_t vm = 0; vm < counters.size(); ++vm) {
+      for (std::size_t k = 0; k < targets.tiers() && !departed_[vm]; ++k) {
+        targets.at(k, vm) = counters[vm].tiers[k].target;
+      }
+    }
+    return targets;
+  }
+
+  const Accesses& trace_;
+  System& system_;
+  const Tick& tick_;
+  const std::vector<Timer> timers_;
+  const Actions actions_;
+  Rings rings_;
+  const Nanoseconds begin_;  // of the trace
+  Meters meters_;
+  std::vector<Asked> asked_;  // by timer
+  std::unique_ptr<Host> host_;
+  std::optional<CacheProbe> probe_;
+  std::size_t probe_timer_ = 0;
+  std::size_t at_ = 0;
+  std::size_t gone_ = 0;        // departures that were
+  std::vector<bool> departed_;  // by VM
+  std::vector<bool> arrived_;   // by VM
+  std::vector<VmCounters> before_;
+  RunResult result_;
+};
+
+absl::Status check_cuts(const Cuts& cuts, const Accesses& trace) {
+  if (cuts.empty()) return invalid_argument("there are no intervals to count");
+  if (!std::ranges::is_sorted(cuts)) return invalid_argument("cuts: they must not decrease");
+  if (cuts.back() <= trace.request_count()) return absl::OkStatus();
+  return out_of_range("cuts: {} is beyond the {} requests of the trace", cuts.back(),
+                      trace.request_count());
+}
+
+// That all is there that the system's meters ask for, and that its timers can be kept.
+absl::Status check_meters(const System& system, const Characterised& measured,
+                          const Accesses& trace) {
+  const std::vector<Timer> timers = system.timers();
+  for (const Timer& timer : timers) {
+    MCSIM_RETURN_IF_ERROR(
+        check_intervals(trace.request_time, trace.time_base, timer.name, timer.clock.period));
+  }
+  for (const Meter& meter : system.meters()) {
+    if (meter.timer < timers.size()) continue;
+    return invalid_argument("a meter is read by timer {} of {}", meter.timer, timers.size());
+  }
+  for (const MeterSpec& spec : meter_specs(system)) {
+    const Metered* metered = measured.find(spec);
+    if (metered == nullptr) {
+      return invalid_argument(
+          "a meter of the system was not measured: characterise the trace "
+          "with meter_specs() of it");
+    }
+    if (metered->vms == trace.vms.size()) continue;
+    return invalid_argument("what was measured is of {} VMs, the trace of {}", metered->vms,
+                            trace.vms.size());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<MeterSpec> meter_specs(const System& system) {
+  const std::vector<Timer> timers = system.timers();
+  std::vector<MeterSpec> specs;
+  for (const Meter& meter : system.meters()) {
+    if (meter.timer >= timers.size()) continue;
+    specs.push_back({.clock = timers[meter.timer].clock, .what = meter.what});
+  }
+  return specs;
+}
+
+ExpandOptions view_of(const System& system, ExpandOptions experiment) {
+  ExpandOptions view = system.trace_view(experiment);
+  for (const Meter& meter : system.meters()) {
+    const auto* const load = std::get_if<LoadMeter>(&meter.what);
+    view.responses |= std::holds_alternative<ResponseMeter>(meter.what);
+    view.bytes |= load != nullptr && load->bytes;
+  }
+  return view;
+}
+
+absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Characterised& measured,
+                              const Cuts& metric_cuts, const Tick& tick) {
+  return guarded("run", [&]() -> absl::StatusOr<RunResult> {
+    if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
+    MCSIM_RETURN_IF_ERROR(check_cuts(metric_cuts, trace));
+    MCSIM_RETURN_IF_ERROR(check_meters(system, measured, trace));
+    return Runner(trace, system, measured, tick).go(metric_cuts);
+  });
+}
+
+}  // namespace mcsim

@@ -1,0 +1,151 @@
+#include "core/engine/tiers/tier.hpp"
+
+#include <cassert>
+#include <utility>
+
+namespace mcsim {
+
+Tier::Tier(Count capacity, std::vector<Part> parts, DivisionRules rules,
+           std::unique_ptr<AdmissionFilter> filter)
+    : capacity_(capacity),
+      parts_(std::move(parts)),
+      rules_(rules),
+      filter_(std::move(filter)),
+      selective_(parts_[0].cache->selective()),
+      excess_(parts_.size()) {
+  give_room();
+}
+
+Tier::Tier(Count capacity, std::span<const Count> targets, LruParts parts, DivisionRules rules)
+    : capacity_(capacity),
+      lru_(std::move(parts)),
+      rules_(rules),
+      selective_(false),
+      excess_(targets.size()) {
+  for (const Count target : targets) parts_.push_back({.cache = nullptr, .target = target});
+  give_room();
+}
+
+// Empty caches have no victims. Where targets only matter once the tier is full, what a cache
+// may hold grows with what it holds.
+void Tier::give_room() {
+  std::vector<BlockId> victims;
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    resize(part, rules_.mode == ResizeMode::kLazy ? 0 : parts_[part].target, victims);
+    count_excess(part);
+  }
+}
+
+bool Tier::passes(std::size_t part, BlockId block, Count request_blocks) {
+  if (filter_) {
+    const bool full = held_ == capacity_ ||
+                      (rules_.mode != ResizeMode::kLazy && size(part) >= parts_[part].target);
+    if (!filter_->admits({.block = block, .request_blocks = request_blocks, .full = full})) {
+      return false;
+    }
+  }
+  return parts_[part].cache->admits({.block = block});
+}
+
+void Tier::enter(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
+  const std::size_t before = victims.size();
+  assert(has_room(part));
+  if (shares_space()) make_room(part, victims);
+  if (lru_) {
+    const BlockId victim = lru_->insert(part, a.block);
+    if (victim != kNoBlock) victims.push_back(victim);
+  } else {
+    parts_[part].cache->insert(a, victims);
+  }
+  count_excess(part);
+  held_ += 1 - static_cast<Count>(victims.size() - before);
+  if (filter_) {
+    for (const BlockId victim : std::span(victims).subspan(before)) filter_->evicted(victim);
+  }
+}
+
+void Tier::retarget(std::span<const Count> targets, std::vector<BlockId>& victims) {
+  const std::size_t before = victims.size();
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    parts_[part].target = targets[part];
+    if (!shares_space()) resize(part, targets[part], victims);
+    count_excess(part);
+  }
+  held_ -= static_cast<Count>(victims.size() - before);
+}
+
+bool Tier::others_give(std::size_t part) { return donor_for(part) != part; }
+
+// Mostly a part gives a block of its own for one that comes in, and nothing changes: that is
+// guessed, so that what is read next need not wait for who gives.
+Tier::Victim Tier::insert_lazily(std::size_t part, BlockId block, BlockId* next) {
+  BlockId victim = kNoBlock;
+  if (held_ < capacity_) {
+    ++held_;
+  } else {
+    const std::size_t giver = donor_for(part);
+    if (giver == part) [[likely]]
+      return {lru_->replace(part, block, next), true};
+    excess_.add(giver, -1);
+    victim = lru_->evict(giver, next);
+  }
+  excess_.add(part, +1);
+  lru_->grow(part, block);
+  return {victim, false};
+}
+
+void Tier::count_held() {
+  held_ = 0;
+  for (std::size_t part = 0; part < parts_.size(); ++part) held_ += size(part);
+}
+
+// Lets the cache of the part hold one block more, or leaves it as it is, so that a block
+// of its own goes.
+void Tier::make_room(std::size_t part, std::vector<BlockId>& victims) {
+  const bool strict = rules_.mode == ResizeMode::kStrictOwn;
+  if (strict && room(part) != parts_[part].target) resize(part, parts_[part].target, victims);
+  if (strict && size(part) == parts_[part].target) return;
+  if (held_ == capacity_) {
+    const std::size_t giver = donor_for(part);
+    if (giver == part) return resize(part, size(part), victims);
+    resize(giver, size(giver) - 1, victims);
+    count_excess(giver);
+  }
+  if (size(part) == room(part)) resize(part, size(part) + 1, victims);
+}
+
+std::size_t Tier::first_over_for(std::size_t part) {
+  excess_.add(part, +1);
+  const std::size_t giver = excess_.first_above(0);
+  excess_.add(part, -1);
+  return giver;
+}
+
+absl::Status Tier::failure() const {
+  if (lru_) return absl::OkStatus();
+  for (const Part& part : parts_) MCSIM_RETURN_IF_ERROR(part.cache->failure());
+  return absl::OkStatus();
+}
+
+std::size_t Tier::bytes() const {
+  if (lru_) return lru_->bytes();
+  std::size_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.cache->bytes();
+  return bytes;
+}
+
+absl::Status Tier::check() const {
+  if (lru_) MCSIM_RETURN_IF_ERROR(lru_->check());
+  Count held = 0;
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    if (!lru_) MCSIM_RETURN_IF_ERROR(parts_[part].cache->check());
+    held += size(part);
+    if (rules_.mode == ResizeMode::kEager && size(part) > parts_[part].target) {
+      return internal_error("part {} holds {} blocks of {}", part, size(part), parts_[part].target);
+    }
+  }
+  if (held == held_ && held <= capacity_) return absl::OkStatus();
+  return internal_error("parts hold {} blocks of {}, counted {}", held, capacity_, held_);
+}
+
+}  // namespace mcsim

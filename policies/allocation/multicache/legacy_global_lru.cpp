@@ -1,0 +1,228 @@
+#include "policies/allocation/multicache/legacy_global_lru.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/containers/recency_log.hpp"
+
+namespace mcsim {
+namespace {
+
+// How many accesses ahead of the replay memory is asked for.
+constexpr std::size_t kAhead = 24;
+
+// A tier's blocks by when they were last appended.
+class Order {
+ public:
+  Order(std::size_t universe, Count capacity) : Order(universe, stacks(universe, capacity)) {}
+
+  // Log entries that it takes.
+  static std::uint64_t entries(std::size_t universe, Count capacity) {
+    const std::uint64_t most = most_blocks(universe, capacity);
+    return RecencyLog<1>::entries({&most, 1});
+  }
+
+  bool contains(BlockId id) const { return log_.contains(id); }
+  Count size() const { return size_; }
+  void append(BlockId id) { size_ += static_cast<Count>(log_.access(stack_, id)); }
+  void erase(BlockId id) {
+    log_.remove(stack_, id);
+    --size_;
+  }
+  BlockId drop_oldest() {
+    --size_;
+    return log_.demote(stack_, 0);
+  }
+  void prefetch(BlockId id) const { log_.prefetch(id); }
+
+ private:
+  using Stacks = std::vector<RecencyLog<1>::Stack>;
+
+  Order(std::size_t universe, const Stacks& one) : log_(universe, one), stack_(one.front()) {}
+
+  static std::uint64_t most_blocks(std::size_t universe, Count capacity) {
+    return std::min(universe, static_cast<std::size_t>(capacity)) + 1;
+  }
+  static Stacks stacks(std::size_t universe, Count capacity) {
+    const std::uint64_t most = most_blocks(universe, capacity);
+    return RecencyLog<1>::stacks({&most, 1});
+  }
+
+  RecencyLog<1> log_;
+  RecencyLog<1>::Stack stack_;
+  Count size_ = 0;
+};
+
+class LegacyGlobalLru final : public Host {
+ public:
+  LegacyGlobalLru(const Machine& machine, const Accesses& trace)
+      : first_(trace.id_count(), machine.tiers[0].capacity_blocks),
+        second_(trace.id_count(), machine.tiers[1].capacity_blocks),
+        first_capacity_(machine.tiers[0].capacity_blocks),
+        second_capacity_(machine.tiers[1].capacity_blocks),
+        owner_(trace.id_count()),
+        counters_(trace.vms.size()) {
+    for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
+      const VmInfo& info = trace.vms[vm];
+      std::fill_n(owner_.begin() + info.first_id, info.unique_blocks, static_cast<VmId>(vm));
+      ids_.push_back({info.first_id, info.first_id + static_cast<BlockId>(info.unique_blocks)});
+      counters_[vm].tiers.resize(2);
+      counters_[vm].tiers[0].target = first_capacity_;
+      counters_[vm].tiers[1].target = second_capacity_;
+    }
+  }
+
+  void replay(const Accesses& trace, RequestRange range) override {
+    const std::span<const BlockId> ids(trace.ids);
+    for (std::size_t r = range.begin; r < range.end; ++r) {
+      VmCounters& vm = counters_[trace.request_vm[r]];
+      const bool write = trace.request_op[r] != 0;
+      std::size_t slowest = 0;
+      for (std::size_t i = trace.request_begin[r]; i < trace.request_begin[r + 1]; ++i) {
+        const BlockId ahead = ids[std::min(i + kAhead, ids.size() - 1)];
+        first_.prefetch(ahead);
+        second_.prefetch(ahead);
+        const std::size_t tier = serve(vm, ids[i]);
+        count(vm, tier, write);
+        slowest = std::max(slowest, write ? kBackend : tier);
+      }
+      if (trace.blocks_of(r).empty()) continue;
+      ++vm.served(write ? Op::kWrite : Op::kRead).requests[slowest];
+    }
+  }
+
+  absl::Status resize(const Allocation&) override {
+    return absl::FailedPreconditionError("a host that all VMs share has no targets to change");
+  }
+
+  // Of which the authors' code knows nothing.
+  void release(VmId vm) override {
+    const auto drop = [&](Order& list, BlockId id, TierCounters& of) {
+      if (!list.contains(id)) return;
+      list.erase(id);
+      ++of.invalidations;
+      --of.occupancy;
+    };
+    for (BlockId id = ids_[vm].first; id < ids_[vm].second; ++id) {
+      drop(first_, id, counters_[vm].tiers[0]);
+      drop(second_, id, counters_[vm].tiers[1]);
+    }
+  }
+
+  std::vector<VmCounters> counters() const override { return counters_; }
+
+  absl::Status check_invariants() const override {
+    Count held_first = 0;
+    Count held_second = 0;
+    for (const VmCounters& vm : counters_) {
+      held_first += vm.tiers[0].occupancy;
+      held_second += vm.tiers[1].occupancy;
+    }
+    if (held_first != first_.size() || held_second != second_.size() ||
+        held_first > first_capacity_ || held_second > second_capacity_) {
+      return internal_error("legacy global LRU: holds {} + {} blocks, counted {} + {}",
+                            first_.size(), second_.size(), held_first, held_second);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr std::size_t kBackend = 2;
+
+  // The tier that had the block.
+  std::size_t serve(VmCounters& vm, BlockId id) {
+    if (second_.contains(id)) {
+      if (first_capacity_ == 0) {
+        second_.append(id);
+        return 1;
+      }
+      ++vm.tiers[1].moved_up;
+      --vm.tiers[1].occupancy;
+      second_.erase(id);
+      if (first_.contains(id)) return 1;
+      ++vm.tiers[0].promotions;
+      insert(vm, id);
+      return 1;
+    }
+    if (first_.contains(id)) {
+      first_.append(id);
+      return 0;
+    }
+    if (first_capacity_ > 0) {
+      ++vm.tiers[0].fills;
+      insert(vm, id);
+    } else if (second_capacity_ > 0) {
+      insert_below(vm, id);
+    }
+    return kBackend;
+  }
+
+  // Writes go through to the backend and wait for it.
+  void count(VmCounters& vm, std::size_t tier, bool write) const {
+    const Count written = write ? 1 : 0;
+    ++vm.accesses;
+    vm.writes += written;
+    vm.backend_writes += written;
+    ++vm.served(write ? Op::kWrite : Op::kRead).blocks[write ? kBackend : tier];
+    if (tier == kBackend) {
+      ++vm.misses;
+      vm.write_misses += written;
+      vm.backend_reads += 1 - written;
+    } else {
+      ++vm.tiers[tier].hits;
+      vm.tiers[tier].write_hits += written;
+      vm.tiers[tier].updates += tier == 0 || first_capacity_ == 0 ? written : 0;
+    }
+  }
+
+  void insert(VmCounters& vm, BlockId id) {
+    first_.append(id);
+    ++vm.tiers[0].occupancy;
+    if (first_.size() > first_capacity_) {
+      drop_oldest(first_, 0);
+      if (second_capacity_ > 0) insert_below(vm, id);
+    }
+  }
+
+  // The block that came into the first tier comes into the second, too, as in the authors' code.
+  void insert_below(VmCounters& vm, BlockId id) {
+    second_.append(id);
+    ++vm.tiers[1].fills;
+    ++vm.tiers[1].occupancy;
+    if (second_.size() > second_capacity_) drop_oldest(second_, 1);
+  }
+
+  void drop_oldest(Order& list, std::size_t tier) {
+    TierCounters& of = counters_[owner_[list.drop_oldest()]].tiers[tier];
+    ++of.evictions;
+    --of.occupancy;
+  }
+
+  Order first_;
+  Order second_;
+  Count first_capacity_;
+  Count second_capacity_;
+  std::vector<VmId> owner_;                       // by block
+  std::vector<std::pair<BlockId, BlockId>> ids_;  // by VM: first, and one past the last
+  std::vector<VmCounters> counters_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Host>> make_legacy_global_lru(const Machine& machine,
+                                                             const Accesses& trace) {
+  if (machine.tiers.size() != 2) {
+    return invalid_argument("legacy: the authors' code has exactly 2 tiers, got {}",
+                            machine.tiers.size());
+  }
+  for (const TierSpec& tier : machine.tiers) {
+    const std::uint64_t entries = Order::entries(trace.id_count(), tier.capacity_blocks);
+    if (entries < kNoBlock) continue;
+    return absl::ResourceExhaustedError(
+        fmt::format("legacy: tier {} needs {} log entries, more than 2^32: use a larger block size",
+                    tier.device.name, entries));
+  }
+  return std::make_unique<LegacyGlobalLru>(machine, trace);
+}
+
+}  // namespace mcsim

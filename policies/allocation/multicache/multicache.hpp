@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/engine/run/system.hpp"
+#include "policies/allocation/curve_maximizer.hpp"
+#include "policies/allocation/multicache/multicache_params.hpp"
+
+namespace mcsim {
+
+// Multi-Cache: every interval, each tier is divided anew so that the sum of the
+// VMs' utilities is largest. Utility of c blocks of tier i for a VM
+// that already has b blocks of faster tiers:
+//
+//   CU(c) = (l_backend / l_i) · (H(b + c) - H(b)) + α_i · RI
+//
+// Tiers are solved from the fastest on, each given the result of the one above.
+class MultiCache final : public CurveMaximizer {
+ public:
+  using Params = MultiCacheParams;
+  static constexpr ComponentInfo kInfo{
+      .name = "multicache",
+      .summary = "Multi-Cache: divide each tier by per-VM utility every interval.",
+      .reference =
+          "Rajasekaran, Duan, Zhang, Wood: Multi-Cache: Dynamic, Efficient Partitioning "
+          "for Multi-tier Caches in Consolidated VM Environments, IC2E 2016"};
+
+  static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context);
+  MultiCache(const Params& params, SystemContext context);
+
+  ExpandOptions trace_view(ExpandOptions experiment) const override;
+  std::vector<Timer> timers() const override;
+  std::vector<Meter> meters() const override;
+  std::optional<std::string> default_optimizer() const override;
+
+ protected:
+  Grid grid(const Stage& stage) const override;
+  Count counted_base(const Stage& stage, std::size_t vm) const override;
+  double worth(const Observation& seen, const Stage& stage, std::size_t vm, std::size_t tier,
+               Count blocks) const override;
+  void worth_of_all(const Observation& seen, const Stage& stage, std::size_t vm, std::size_t tier,
+                    std::span<const Count> blocks, std::span<double> worths) const override;
+  Bounds bounds(const Observation& seen, const Stage& stage, std::size_t vm) const override;
+  bool active(const Observation& seen, std::size_t vm) const override;
+
+ private:
+  double reuse_term(const Intensity& of, const Stage& stage, Count blocks) const;
+
+  Params params_;
+};
+
+}  // namespace mcsim
