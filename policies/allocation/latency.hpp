@@ -15,7 +15,7 @@
 #include "core/engine/hosts/machine.hpp"
 #include "core/engine/run/counters.hpp"
 #include "core/engine/run/system.hpp"
-#include "core/engine/tiers/writes.hpp"
+#include "core/engine/tiers/write_modes.hpp"
 #include "core/locality/profile/meters.hpp"
 #include "core/trace/accesses.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "core/base/choices.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -23,7 +23,7 @@ struct Choices<ArcStep> {
 // B2 that T2 is, and the target p of T1 follows.
 //
 // O(1) an access; 9 bytes a block held or remembered, twice the capacity at most.
-class Arc : public KeptIn<SlotLists<4>> {
+class Arc : public SlotPolicyBase<SlotLists<4>> {
  public:
   struct Params {
     ArcStep step = ArcStep::kReal;
@@ -38,7 +38,7 @@ class Arc : public KeptIn<SlotLists<4>> {
       .reference = "Megiddo, Modha: ARC: a self-tuning, low overhead replacement cache, FAST 2003"};
 
   Arc(const Params& params, const PolicySetup& setup)
-      : KeptIn(setup, 2 * setup.capacity), step_(params.step) {}
+      : SlotPolicyBase(setup, 2 * setup.capacity), step_(params.step) {}
 
   bool access(const auto& a, auto& cache) {
     const Slot x = cache.find(a.block);

@@ -2,7 +2,7 @@
 
 #include "core/containers/bit_array.hpp"
 #include "core/containers/slot_ring.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -10,7 +10,7 @@ namespace mcsim {
 // since it last saw them, and takes their mark away. Blocks come in unmarked.
 //
 // O(1) an access, amortised; 8.1 bytes a block of the capacity.
-class Clock : public KeptIn<SlotRing> {
+class Clock : public SlotPolicyBase<SlotRing> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
@@ -18,7 +18,7 @@ class Clock : public KeptIn<SlotRing> {
       .summary = "FIFO with a second chance for blocks referenced since.",
       .reference = "Corbato: A paging experiment with the Multics system, MIT Project MAC, 1968"};
 
-  Clock(const Params&, const PolicySetup& setup) : KeptIn(setup), referenced_(slots()) {}
+  Clock(const Params&, const PolicySetup& setup) : SlotPolicyBase(setup), referenced_(slots()) {}
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {

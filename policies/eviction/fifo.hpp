@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/containers/slot_ring.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -10,7 +10,7 @@ namespace mcsim {
 // does not change.
 //
 // O(1) an access, hits touch nothing; 8 bytes a block of the capacity.
-class Fifo : public KeptIn<SlotRing> {
+class Fifo : public SlotPolicyBase<SlotRing> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
@@ -20,7 +20,7 @@ class Fifo : public KeptIn<SlotRing> {
           "Belady: A study of replacement algorithms for a virtual-storage computer, "
           "IBM Systems Journal 5(2), 1966"};
 
-  Fifo(const Params&, const PolicySetup& setup) : KeptIn(setup) {}
+  Fifo(const Params&, const PolicySetup& setup) : SlotPolicyBase(setup) {}
 
   bool access(const auto& a, auto& cache) {
     if (cache.find(a.block) != kNoSlot) return true;

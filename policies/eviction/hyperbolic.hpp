@@ -7,7 +7,7 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/slot_set.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -18,7 +18,7 @@ namespace mcsim {
 // victim's priority. The authors' simulator has 0.1.
 //
 // O(1) a hit, O(sample) a miss; 24 bytes a block of the capacity.
-class Hyperbolic : public KeptIn<SlotSet> {
+class Hyperbolic : public SlotPolicyBase<SlotSet> {
  public:
   struct Params {
     int sample = 64;
@@ -38,7 +38,7 @@ class Hyperbolic : public KeptIn<SlotSet> {
           "applications, USENIX ATC 2017"};
 
   Hyperbolic(const Params& params, const PolicySetup& setup)
-      : KeptIn(setup),
+      : SlotPolicyBase(setup),
         params_(params),
         blocks_(slots()),
         random_(Random(setup.seed).split(kInfo.name)) {}

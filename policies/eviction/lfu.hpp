@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/containers/frequency_lists.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -9,7 +9,7 @@ namespace mcsim {
 // least recently used.
 //
 // O(1) an access; 36 bytes a block of the capacity.
-class Lfu : public KeptIn<FrequencyLists> {
+class Lfu : public SlotPolicyBase<FrequencyLists> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
@@ -19,7 +19,7 @@ class Lfu : public KeptIn<FrequencyLists> {
           "Aho, Denning, Ullman: Principles of optimal page replacement, "
           "Journal of the ACM 18(1), 1971"};
 
-  Lfu(const Params&, const PolicySetup& setup) : KeptIn(setup) {}
+  Lfu(const Params&, const PolicySetup& setup) : SlotPolicyBase(setup) {}
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {

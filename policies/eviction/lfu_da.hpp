@@ -5,7 +5,7 @@
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/containers/monotone_queue.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -15,7 +15,7 @@ namespace mcsim {
 // used leaves.
 //
 // O(1) an access, amortised; 22 to 24 bytes a block of the capacity.
-class LfuDa : public KeptIn<MonotoneQueue> {
+class LfuDa : public SlotPolicyBase<MonotoneQueue> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
@@ -25,7 +25,7 @@ class LfuDa : public KeptIn<MonotoneQueue> {
           "Arlitt, Cherkasova, Dilley, Friedrich, Jin: Evaluating content management "
           "techniques for web proxy caches, ACM SIGMETRICS PER 27(4), 2000"};
 
-  LfuDa(const Params&, const PolicySetup& setup) : KeptIn(setup), count_(slots()) {}
+  LfuDa(const Params&, const PolicySetup& setup) : SlotPolicyBase(setup), count_(slots()) {}
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {

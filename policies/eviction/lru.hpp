@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -9,7 +9,7 @@ namespace mcsim {
 // and its hits follow from reuse distances. The most recently used comes first.
 //
 // O(1) an access; 8 bytes a block of the capacity.
-class Lru : public KeptIn<SlotLists<>> {
+class Lru : public SlotPolicyBase<SlotLists<>> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
@@ -19,7 +19,7 @@ class Lru : public KeptIn<SlotLists<>> {
           "Mattson, Gecsei, Slutz, Traiger: Evaluation techniques for storage "
           "hierarchies, IBM Systems Journal 9(2), 1970"};
 
-  Lru(const Params&, const PolicySetup& setup) : KeptIn(setup) {}
+  Lru(const Params&, const PolicySetup& setup) : SlotPolicyBase(setup) {}
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {

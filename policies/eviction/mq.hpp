@@ -10,7 +10,7 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/share.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -24,7 +24,7 @@ inline constexpr std::size_t kMostQueues = 16;
 // multiple of the capacity.
 //
 // O(queues) an access; 25 bytes a slot, five slots a block of the capacity.
-class Mq : public KeptIn<SlotLists<kMostQueues + 1>> {
+class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
  public:
   struct Params {
     int queues = 8;
@@ -45,7 +45,7 @@ class Mq : public KeptIn<SlotLists<kMostQueues + 1>> {
           "buffer caches, USENIX ATC 2001"};
 
   Mq(const Params& params, const PolicySetup& setup)
-      : KeptIn(setup, setup.capacity + floor_share(params.ghosts, setup.capacity)),
+      : SlotPolicyBase(setup, setup.capacity + floor_share(params.ghosts, setup.capacity)),
         params_(params),
         top_(static_cast<std::size_t>(params.queues) - 1),
         blocks_(slots()) {

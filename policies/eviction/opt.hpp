@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/containers/future_queue.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -9,7 +9,7 @@ namespace mcsim {
 // that must take in every block can beat.
 //
 // O(1) an access, nearly; 12 bytes a block of the capacity, half a bit an access.
-class Opt : public KeptIn<FutureQueue> {
+class Opt : public SlotPolicyBase<FutureQueue> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
@@ -21,7 +21,8 @@ class Opt : public KeptIn<FutureQueue> {
   static constexpr bool kNeedsNextUse = true;
 
   Opt(const Params&, const PolicySetup& setup)
-      : KeptIn(FutureQueue(setup.trace.size(), setup.slots_for(setup.capacity)), setup.capacity) {}
+      : SlotPolicyBase(FutureQueue(setup.trace.size(), setup.slots_for(setup.capacity)),
+                       setup.capacity) {}
 
   bool access(const auto& a, auto& cache) {
     Slot slot = cache.find(a.block);

@@ -2,14 +2,14 @@
 
 #include "core/base/random.hpp"
 #include "core/containers/slot_set.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
 // Evicts any block, each as likely as the others.
 //
 // O(1) an access; 8 bytes a block of the capacity.
-class RandomEviction : public KeptIn<SlotSet> {
+class RandomEviction : public SlotPolicyBase<SlotSet> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
@@ -20,7 +20,7 @@ class RandomEviction : public KeptIn<SlotSet> {
           "IBM Systems Journal 5(2), 1966"};
 
   RandomEviction(const Params&, const PolicySetup& setup)
-      : KeptIn(setup), random_(Random(setup.seed).split(kInfo.name)) {}
+      : SlotPolicyBase(setup), random_(Random(setup.seed).split(kInfo.name)) {}
 
   bool access(const auto& a, auto& cache) {
     if (cache.find(a.block) != kNoSlot) return true;

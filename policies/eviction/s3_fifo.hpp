@@ -3,7 +3,7 @@
 #include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -27,7 +27,7 @@ struct Choices<S3Variant> {
 // another round for each access, up to three.
 //
 // O(1) an access, amortised; 10 bytes a block held or remembered.
-class S3Fifo : public KeptIn<SlotLists<3>> {
+class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
  public:
   struct Params {
     double small = 0.1;
@@ -50,7 +50,7 @@ class S3Fifo : public KeptIn<SlotLists<3>> {
           "eviction, SOSP 2023"};
 
   S3Fifo(const Params& params, const PolicySetup& setup)
-      : KeptIn(setup, 0), uses_(0), params_(params) {
+      : SlotPolicyBase(setup, 0), uses_(0), params_(params) {
     set_capacity(setup.capacity);
     reserve(setup.slots_for(capacity_ + main_));
   }

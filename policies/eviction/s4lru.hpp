@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -17,7 +17,7 @@ inline constexpr std::size_t kMostSegments = 8;
 // in others; with `fill`, as in libCacheSim, newcomers take that space first.
 //
 // O(1) an access; 9 bytes a block of the capacity.
-class S4Lru : public KeptIn<SlotLists<kMostSegments>> {
+class S4Lru : public SlotPolicyBase<SlotLists<kMostSegments>> {
  public:
   struct Params {
     int segments = 4;
@@ -36,7 +36,9 @@ class S4Lru : public KeptIn<SlotLists<kMostSegments>> {
           "caching, SOSP 2013"};
 
   S4Lru(const Params& params, const PolicySetup& setup)
-      : KeptIn(setup), segments_(static_cast<std::size_t>(params.segments)), fill_(params.fill) {}
+      : SlotPolicyBase(setup),
+        segments_(static_cast<std::size_t>(params.segments)),
+        fill_(params.fill) {}
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {

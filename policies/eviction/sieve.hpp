@@ -2,7 +2,7 @@
 
 #include "core/containers/bit_array.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -12,7 +12,7 @@ namespace mcsim {
 // behind the hand as in CLOCK, so that the hand soon meets those nobody visits.
 //
 // O(1) an access, amortised; 8.1 bytes a block of the capacity.
-class Sieve : public KeptIn<SlotLists<>> {
+class Sieve : public SlotPolicyBase<SlotLists<>> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
@@ -20,7 +20,7 @@ class Sieve : public KeptIn<SlotLists<>> {
       .summary = "A hand sifts out blocks not visited since it last passed.",
       .reference = "Zhang, Yang, Yue, Vigfusson, Rashmi: SIEVE is simpler than LRU, NSDI 2024"};
 
-  Sieve(const Params&, const PolicySetup& setup) : KeptIn(setup), visited_(slots()) {}
+  Sieve(const Params&, const PolicySetup& setup) : SlotPolicyBase(setup), visited_(slots()) {}
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {

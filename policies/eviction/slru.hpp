@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -10,7 +10,7 @@ namespace mcsim {
 // its most recent. Nothing leaves before the cache is full.
 //
 // O(1) an access; 9 bytes a block of the capacity.
-class Slru : public KeptIn<SlotLists<2>> {
+class Slru : public SlotPolicyBase<SlotLists<2>> {
  public:
   struct Params {
     double protected_share = 0.8;
@@ -28,7 +28,7 @@ class Slru : public KeptIn<SlotLists<2>> {
           "performance, IEEE Computer 27(3), 1994"};
 
   Slru(const Params& params, const PolicySetup& setup)
-      : KeptIn(setup), share_(params.protected_share) {
+      : SlotPolicyBase(setup), share_(params.protected_share) {
     set_capacity(setup.capacity);
   }
 

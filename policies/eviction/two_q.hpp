@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -10,7 +10,7 @@ namespace mcsim {
 // main LRU list, Am. Hits in A1in change nothing: they are taken for correlated.
 //
 // O(1) an access; 9 bytes a block held or remembered.
-class TwoQ : public KeptIn<SlotLists<3>> {
+class TwoQ : public SlotPolicyBase<SlotLists<3>> {
  public:
   struct Params {
     double kin = 0.25;
@@ -29,7 +29,7 @@ class TwoQ : public KeptIn<SlotLists<3>> {
           "Johnson, Shasha: 2Q: a low overhead high performance buffer management "
           "replacement algorithm, VLDB 1994"};
 
-  TwoQ(const Params& params, const PolicySetup& setup) : KeptIn(setup, 0), params_(params) {
+  TwoQ(const Params& params, const PolicySetup& setup) : SlotPolicyBase(setup, 0), params_(params) {
     set_capacity(setup.capacity);
     kept_.reserve(setup.slots_for(capacity_ + kout_));
   }

@@ -10,7 +10,7 @@
 #include "core/containers/bloom_filter.hpp"
 #include "core/containers/count_min_sketch.hpp"
 #include "core/containers/slot_lists.hpp"
-#include "core/engine/policy/kept_in.hpp"
+#include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
 
@@ -27,7 +27,7 @@ namespace mcsim {
 // at their limit does not count towards their halving.
 //
 // O(1) an access, amortised; 9 bytes a block of the capacity, the sketch 8 to 16.
-class WTinyLfu : public KeptIn<SlotLists<3>> {
+class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
  public:
   struct Params {
     double window = 0.01;
@@ -59,7 +59,7 @@ class WTinyLfu : public KeptIn<SlotLists<3>> {
           "ACM Transactions on Storage 13(4), 2017"};
 
   WTinyLfu(const Params& params, const PolicySetup& setup)
-      : KeptIn(setup),
+      : SlotPolicyBase(setup),
         params_(params),
         sketch_(counters(slots())),
         door_(params.doorkeeper ? slots() : 0),

@@ -105,7 +105,7 @@ bool is_lru(const TierTexts& of, const Accesses& trace) {
          std::ranges::all_of(of.filters, is_none);
 }
 
-// A tier of LRU in the logs of LruParts; none if there are too many entries.
+// A tier of LRU in the logs of PartitionedLru; none if there are too many entries.
 std::optional<Tier> lru_tier(Count capacity, std::size_t tier, const Accesses& trace,
                              const Division& division, const std::shared_ptr<SlotTable>& table) {
   std::vector<std::uint64_t> most;
@@ -113,12 +113,12 @@ std::optional<Tier> lru_tier(Count capacity, std::size_t tier, const Accesses& t
     const Count room = division.changeable ? capacity : division.targets[tier][most.size()];
     most.push_back(std::min<std::uint64_t>(ids.end - ids.first, static_cast<std::uint64_t>(room)));
   }
-  if (LruParts::entries(most) >= kNoBlock) return std::nullopt;
+  if (PartitionedLru::entries(most) >= kNoBlock) return std::nullopt;
   // A part that has all of the tier for good has nobody to take turns with.
   const std::vector<Count>& targets = division.targets[tier];
   const bool alone = !division.changeable && targets.size() == 1 && targets[0] == capacity;
   const DivisionRules rules = alone ? DivisionRules{.mode = ResizeMode::kEager} : division.rules;
-  return Tier(capacity, targets, LruParts(TableColumn(table, tier), most), rules);
+  return Tier(capacity, targets, PartitionedLru(TableColumn(table, tier), most), rules);
 }
 
 // What works on blocks does not on lines.

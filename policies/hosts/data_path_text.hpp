@@ -5,7 +5,7 @@
 
 #include "core/base/component_spec.hpp"
 #include "core/base/status.hpp"
-#include "core/engine/tiers/writes.hpp"
+#include "core/engine/tiers/write_modes.hpp"
 
 // What the parameters of a data path say in words: "lru / arc", "through / back, web_0=back".
 namespace mcsim {

@@ -13,12 +13,12 @@ Arrival end_of(std::size_t accesses) { return {0, accesses, Arrival::kWritten}; 
 }  // namespace
 
 BatchedChain::BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> part_of,
-                           const BlockOwners& owners, WriteBook& book,
+                           const BlockOwners& owners, DirtyTracker& book,
                            const Pages<NextUse>& next_uses, Pages<NextUse>& next_use_of)
     : tiers_(tiers),
       part_of_(part_of),
       owners_(owners),
-      book_(book),
+      dirty_(book),
       next_uses_(next_uses),
       next_use_of_(next_use_of),
       only_vm_(*std::ranges::max_element(part_of) + 1, kNoVm),
@@ -101,7 +101,7 @@ void BatchedChain::deal(const Batch& batch) {
     const VmId vm = trace.request_vm[r];
     const Op op = static_cast<Op>(trace.request_op[r]);
     const Arrival::Kind kind = kind_of(vm, op);
-    const bool dirties = op == Op::kWrite && book_.mode(vm) == WriteMode::kBack &&
+    const bool dirties = op == Op::kWrite && dirty_.mode(vm) == WriteMode::kBack &&
                          !open_tiers_[part_of_[vm]].empty();
     std::size_t& to = dealt_end_[part_of_[vm]];
     for (; i < trace.request_begin[r + 1]; ++i) {
@@ -112,7 +112,7 @@ void BatchedChain::deal(const Batch& batch) {
 }
 
 Arrival::Kind BatchedChain::kind_of(VmId vm, Op op) const {
-  const bool around = op == Op::kWrite && book_.mode(vm) == WriteMode::kAround;
+  const bool around = op == Op::kWrite && dirty_.mode(vm) == WriteMode::kAround;
   return around ? Arrival::kTake : Arrival::kAccess;
 }
 
@@ -139,7 +139,7 @@ void BatchedChain::serve_stretch(const Stretch& stretch, const NextUse* uses) {
   }
   if (open.empty()) return;
   if (probe_ != nullptr) report(stretch, accesses, arrivals.data());
-  if (book_.dirty() > 0 || book_.any(WriteMode::kBack)) keep_book(arrivals);
+  if (dirty_.count() > 0 || dirty_.any(WriteMode::kBack)) keep_book(arrivals);
 }
 
 std::span<const Arrival> BatchedChain::number(std::span<const Arrival> dealt) {
@@ -179,11 +179,11 @@ void BatchedChain::keep_book(std::span<const Arrival> arrivals) {
   for (const Arrival arrival : arrivals) {
     const BlockId block = arrival.block();
     if (arrival.dirties()) {
-      book_.mark(owners_.vm_of(block), block);
-    } else if (arrival.kind() == Arrival::kVictim && book_.dirty(block)) {
+      dirty_.mark(owners_.vm_of(block), block);
+    } else if (arrival.kind() == Arrival::kVictim && dirty_.contains(block)) {
       const VmId vm = owners_.vm_of(block);
       ++write_backs_[vm];
-      book_.write_back(vm, block);
+      dirty_.write_back(vm, block);
     }
   }
 }
@@ -218,7 +218,7 @@ void BatchedChain::report(const Stretch& stretch, std::span<const Arrival> acces
 void BatchedChain::add(std::size_t vm, VmCounters& of, Found& found) const {
   const ArrivedByTier& arrived = arrived_[vm];
   const std::vector<std::size_t>& open = open_tiers_[part_of_[vm]];
-  const bool around = book_.mode(vm) == WriteMode::kAround;
+  const bool around = dirty_.mode(vm) == WriteMode::kAround;
   for (std::size_t k = 0; k <= backend(); ++k) {
     const Arrived& here = arrived[k];
     const Arrived& below = arrived[k + 1];
@@ -265,7 +265,7 @@ void BatchedChain::add_victims(Count victims, bool leave, TierCounters& of) {
 // A write back goes to the fastest open tier, which the VM waits for; other writes to the backend.
 void BatchedChain::add_writes(std::size_t vm, VmCounters& of) const {
   const std::vector<std::size_t>& open = open_tiers_[part_of_[vm]];
-  const bool back = book_.mode(vm) == WriteMode::kBack && !open.empty();
+  const bool back = dirty_.mode(vm) == WriteMode::kBack && !open.empty();
   const std::size_t served_by = back ? open.front() : backend();
   if (!back) of.backend_writes += arrived_[vm][0].accesses[1];
   of.writes_served.blocks[served_by] += arrived_[vm][0].accesses[1];

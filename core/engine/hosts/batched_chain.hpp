@@ -11,8 +11,8 @@
 #include "core/engine/policy/arrival.hpp"
 #include "core/engine/run/counters.hpp"
 #include "core/engine/tiers/block_owners.hpp"
+#include "core/engine/tiers/dirty_tracker.hpp"
 #include "core/engine/tiers/tier.hpp"
-#include "core/engine/tiers/writes.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
@@ -45,7 +45,7 @@ class BatchedChain {
   // `part_of`: by VM. `next_uses` of all accesses and, by tier and block, of what the tiers
   // hold, are empty unless some policy must know the future. All of it outlives the chain.
   BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> part_of,
-               const BlockOwners& owners, WriteBook& book, const Pages<NextUse>& next_uses,
+               const BlockOwners& owners, DirtyTracker& book, const Pages<NextUse>& next_uses,
                Pages<NextUse>& next_use_of);
 
   // Replays requests and adds what they did to the counters of every VM but for hits and
@@ -119,7 +119,7 @@ class BatchedChain {
   std::span<Tier> tiers_;
   std::span<const std::size_t> part_of_;
   const BlockOwners& owners_;
-  WriteBook& book_;
+  DirtyTracker& dirty_;
   const Pages<NextUse>& next_uses_;
   Pages<NextUse>& next_use_of_;
   std::vector<std::size_t> only_vm_;    // by part

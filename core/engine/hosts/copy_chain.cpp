@@ -13,21 +13,23 @@ constexpr std::size_t kAhead = 24;
 // What a request does: a read, or a write in one of the modes. The slow path serves the others.
 enum class Use : std::uint8_t { kRead, kThrough, kBack, kAround, kSlowPath };
 
-constexpr Use use_of(WriteBook::Way way) { return static_cast<Use>(1 + static_cast<int>(way)); }
-static_assert(use_of(WriteBook::Way::kByTier) == Use::kSlowPath);
+constexpr Use use_of(EffectiveWriteMode mode) {
+  return static_cast<Use>(1 + static_cast<int>(mode));
+}
+static_assert(use_of(EffectiveWriteMode::kByTier) == Use::kSlowPath);
 
 }  // namespace
 
 CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
                      std::span<const std::size_t> part_of, const BlockOwners& owners,
-                     const Gate& gate, WriteBook& book, SlowPath& slow_path)
+                     const VmAdmission& gate, DirtyTracker& book, SlowPath& slow_path)
     : chain_(chain),
       tiers_(tiers),
       table_(table),
       part_of_(part_of),
       owners_(owners),
-      gate_(gate),
-      book_(book),
+      admission_(gate),
+      dirty_(book),
       slow_path_(slow_path) {
   std::vector<std::size_t> vms(std::ranges::max(part_of) + 1);
   for (const std::size_t part : part_of) ++vms[part];
@@ -43,8 +45,8 @@ class CopyChain::Loop {
         part_of_(chain.part_of_),
         alone_(chain.alone_),
         owners_(chain.owners_),
-        gate_(chain.gate_),
-        book_(chain.book_),
+        admission_(chain.admission_),
+        dirty_(chain.dirty_),
         slow_path_(chain.slow_path_),
         probe_(chain.probe_),
         counters_(counters),
@@ -58,7 +60,7 @@ class CopyChain::Loop {
       const RequestRange blocks{trace.request_begin[r], trace.request_begin[r + 1]};
       if (blocks.begin == blocks.end) continue;
       const Vm vm = vm_of(trace.request_vm[r]);
-      switch (gate_.shut(vm.id) ? Use::kSlowPath : use(vm.id, trace.request_op[r])) {
+      switch (admission_.is_blocked(vm.id) ? Use::kSlowPath : use(vm.id, trace.request_op[r])) {
         case Use::kRead:
           serve<Use::kRead>(vm, ids, blocks);
           break;
@@ -95,7 +97,9 @@ class CopyChain::Loop {
     std::size_t low;
   };
 
-  Use use(VmId vm, std::uint8_t op) const { return op == 0 ? Use::kRead : use_of(book_.way(vm)); }
+  Use use(VmId vm, std::uint8_t op) const {
+    return op == 0 ? Use::kRead : use_of(dirty_.effective_mode(vm));
+  }
   Vm vm_of(VmId id) {
     VmCounters& counts = counters_[id];
     return {id, part_of_[id], alone_[id] != 0, counts, counts.tiers.data()};
@@ -138,7 +142,7 @@ class CopyChain::Loop {
     look_ahead_beside(block);
   }
   void look_ahead_beside(BlockId block) const {
-    if (book_.dirty() > 0) book_.prefetch(block);
+    if (dirty_.count() > 0) dirty_.prefetch(block);
     if constexpr (kProbe) probe_->prefetch(block);
   }
 
@@ -166,16 +170,16 @@ class CopyChain::Loop {
   // sets off. The newest is above them, wherever that will be.
   [[gnu::always_inline]] std::pair<std::size_t, std::size_t> write_back_into(const Vm& vm,
                                                                              TableEntry block) {
-    const bool was_clean = book_.mark(vm.id, block);
+    const bool was_clean = dirty_.mark(vm.id, block);
     const auto [found, top, low] = fetch(vm, block);
     if (top == kTiers) {
-      if (was_clean) book_.unmark(vm.id, block);
+      if (was_clean) dirty_.unmark(vm.id, block);
       ++vm.counts.backend_writes;
       return {found, kTiers};
     }
     if (top == found) ++vm.tiers[top].updates;
-    if (low > 0) book_.move(block, 0, low);
-    while (book_.too_many()) [[unlikely]]
+    if (low > 0) dirty_.move(block, 0, low);
+    while (dirty_.too_many()) [[unlikely]]
       write_back_oldest();
     return {found, top};
   }
@@ -185,7 +189,7 @@ class CopyChain::Loop {
     bool dropped = false;
     std::size_t found = kTiers;
     for (std::size_t k = kTiers; k-- > 0;) {
-      if (!book_.rules().update_around) {
+      if (!dirty_.rules().update_around) {
         dropped |= invalidate(k, vm, block);
       } else if (touch(k, vm, block)) {
         ++vm.tiers[k].updates;
@@ -303,8 +307,8 @@ class CopyChain::Loop {
     // The tier whose device its newest data is read from.
     const std::size_t source =
         kChain == Chain::kInclusive ? drop_above(kFrom, owner, block) : kFrom;
-    const bool newest = book_.dirty() > 0 && is_newest(kFrom, block);
-    if (newest && book_.way(owner.id) == WriteBook::Way::kByTier) [[unlikely]] {
+    const bool newest = dirty_.count() > 0 && is_newest(kFrom, block);
+    if (newest && dirty_.effective_mode(owner.id) == EffectiveWriteMode::kByTier) [[unlikely]] {
       if (!slow_path_.write_on(kFrom, source, owner.id, block)) return evicted(owner, left, block);
       ++left.moved_down;
       return;
@@ -329,21 +333,21 @@ class CopyChain::Loop {
     for (std::size_t k = from + 1; k < kTiers; ++k) {
       if (holds(k, owner, block)) ++owner.tiers[k].updates;
     }
-    book_.write_back(owner.id, block);
+    dirty_.write_back(owner.id, block);
   }
 
   void write_back_oldest() {
-    const BlockId block = book_.oldest();
+    const BlockId block = dirty_.oldest();
     std::size_t newest = 0;
-    while (!book_.dirty(block, newest)) ++newest;
+    while (!dirty_.contains(block, newest)) ++newest;
     write_back(newest, newest, vm_of(owners_.vm_of(block)), table_.row(block));
   }
 
   // Whether what leaves the tier is what the backend and all other tiers lack.
   bool is_newest(std::size_t from, BlockId block) {
-    if (!book_.dirty(block, from)) return false;
-    if (!book_.dirty_above(block, from)) return true;
-    book_.outdate(block, from);
+    if (!dirty_.contains(block, from)) return false;
+    if (!dirty_.dirty_above(block, from)) return true;
+    dirty_.outdate(block, from);
     return false;
   }
 
@@ -356,7 +360,7 @@ class CopyChain::Loop {
       if (!has_copy && !has_room(kTo, owner)) {
         return push_down<kFrom, kTo + 1>(source, owner, block, dirty);
       }
-      if (dirty) book_.move(block, kFrom, kTo);
+      if (dirty) dirty_.move(block, kFrom, kTo);
       // A clean block whose copy is there need not be copied.
       owner.tiers[source].copied_out += dirty || !has_copy ? 1 : 0;
       if (has_copy) {
@@ -375,8 +379,8 @@ class CopyChain::Loop {
   std::size_t drop_above(std::size_t below, const Vm& owner, TableEntry block) {
     std::size_t source = below;
     for (std::size_t k = below; k-- > 0;) {
-      if (!invalidate(k, owner, block) || !book_.dirty(block, k)) continue;
-      book_.move(block, k, below);
+      if (!invalidate(k, owner, block) || !dirty_.contains(block, k)) continue;
+      dirty_.move(block, k, below);
       source = k;
     }
     return source;
@@ -386,8 +390,8 @@ class CopyChain::Loop {
   std::span<const std::size_t> part_of_;
   std::span<const std::uint8_t> alone_;
   const BlockOwners& owners_;
-  const Gate& gate_;
-  WriteBook& book_;
+  const VmAdmission& admission_;
+  DirtyTracker& dirty_;
   SlowPath& slow_path_;
   CacheProbe* probe_;  // if there is one
   std::span<VmCounters> counters_;

@@ -11,9 +11,9 @@
 #include "core/engine/run/counters.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 #include "core/engine/tiers/chain.hpp"
-#include "core/engine/tiers/gate.hpp"
+#include "core/engine/tiers/dirty_tracker.hpp"
 #include "core/engine/tiers/tier.hpp"
-#include "core/engine/tiers/writes.hpp"
+#include "core/engine/tiers/vm_admission.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
@@ -45,8 +45,8 @@ class CopyChain {
 
   // Any chain but the exclusive one; `part_of`: by VM. All of it outlives this.
   CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
-            std::span<const std::size_t> part_of, const BlockOwners& owners, const Gate& gate,
-            WriteBook& book, SlowPath& slow_path);
+            std::span<const std::size_t> part_of, const BlockOwners& owners,
+            const VmAdmission& gate, DirtyTracker& book, SlowPath& slow_path);
   void attach(CacheProbe& probe) { probe_ = &probe; }
 
   // As BatchedChain's.
@@ -68,8 +68,8 @@ class CopyChain {
   std::span<const std::size_t> part_of_;
   std::vector<std::uint8_t> alone_;  // by VM, whether no other is in its part
   const BlockOwners& owners_;
-  const Gate& gate_;
-  WriteBook& book_;
+  const VmAdmission& admission_;
+  DirtyTracker& dirty_;
   SlowPath& slow_path_;
   CacheProbe* probe_ = nullptr;
 };

@@ -7,7 +7,7 @@
 #include "core/engine/hosts/host.hpp"
 #include "core/engine/hosts/machine.hpp"
 #include "core/engine/tiers/division.hpp"
-#include "core/engine/tiers/writes.hpp"
+#include "core/engine/tiers/write_modes.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
@@ -25,8 +25,8 @@ inline constexpr std::size_t kMostLruTiers = 3;
 // room, the access goes to the backend alone. A tier has room for a VM with a target (eager), or if
 // it is not full, the VM holds blocks of it, or another VM has to give one (lazy).
 //
-// A VM may write in any mode, and its new blocks may be kept out (Gate); both may change at any
-// time. A write around drops the block: an invalidation and a miss, as the backend serves it
+// A VM may write in any mode, and its new blocks may be kept out (VmAdmission); both may change at
+// any time. A write around drops the block: an invalidation and a miss, as the backend serves it
 // (TieredHost serves WriteRules::update_around).
 //
 // The first form shares all tiers among all VMs; the second divides them, first by `targets`, with

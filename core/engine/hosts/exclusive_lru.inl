@@ -16,7 +16,8 @@
 #include "core/engine/hosts/cache_probe.hpp"
 #include "core/engine/hosts/exclusive_lru.hpp"
 #include "core/engine/tiers/block_owners.hpp"
-#include "core/engine/tiers/gate.hpp"
+#include "core/engine/tiers/dirty_tracker.hpp"
+#include "core/engine/tiers/vm_admission.hpp"
 
 namespace mcsim {
 
@@ -41,8 +42,8 @@ class ExclusiveLru final : public Host {
         rules_(rules),
         shared_(stacks.front()),
         owners_(trace),
-        book_(std::move(writes), trace, Copies::kOne),
-        gate_(trace.vms.size()) {
+        dirty_(std::move(writes), trace, Copies::kOne),
+        admission_(trace.vms.size()) {
     for (std::size_t k = 0; k < kTiers; ++k) capacity_[k] = machine.tiers[k].capacity_blocks;
     excess_.assign(kTiers, Greatest(trace.vms.size()));
     for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
@@ -52,8 +53,8 @@ class ExclusiveLru final : public Host {
 
   void replay(const Accesses& trace, RequestRange range) override {
     while (range.begin < range.end) {
-      if (book_.flush_due(trace.request_time[range.begin])) flush();
-      const RequestRange until_flush{range.begin, book_.next_flush(trace, range)};
+      if (dirty_.flush_due(trace.request_time[range.begin])) flush();
+      const RequestRange until_flush{range.begin, dirty_.next_flush(trace, range)};
       with_kernel([&]<Sharing kSharing, bool kProbe>() {
         replay_range<kSharing, kProbe>(trace, until_flush);
       });
@@ -83,10 +84,12 @@ class ExclusiveLru final : public Host {
   }
 
   absl::Status set_write_modes(std::span<const WriteMode> modes) override {
-    return book_.set_modes(modes, owners_, [&](BlockId id) { write_back(id); });
+    return dirty_.set_modes(modes, owners_, [&](BlockId id) { write_back(id); });
   }
 
-  absl::Status set_admission(const std::vector<bool>& admits) override { return gate_.set(admits); }
+  absl::Status set_admission(const std::vector<bool>& admits) override {
+    return admission_.set(admits);
+  }
 
   absl::Status attach(CacheProbe& probe) override {
     for (std::size_t s = 0; s < stack_count(); ++s) {
@@ -99,7 +102,7 @@ class ExclusiveLru final : public Host {
 
   void release(VmId vm) override {
     for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
-      if (book_.dirty(id)) write_back(id);
+      if (dirty_.contains(id)) write_back(id);
       drop(vms_[vm], id);
     }
   }
@@ -115,7 +118,7 @@ class ExclusiveLru final : public Host {
     Count dirty = 0;
     const auto count = [&](std::size_t tier, BlockId id) {
       ++found[owners_.vm_of(id)][tier];
-      dirty += book_.dirty(id) ? 1 : 0;
+      dirty += dirty_.contains(id) ? 1 : 0;
     };
     for (std::size_t s = 0; s < stack_count(); ++s) {
       if (!log_.consistent(stack(s))) {
@@ -123,9 +126,9 @@ class ExclusiveLru final : public Host {
       }
       log_.for_each(stack(s), count);
     }
-    if (dirty != book_.dirty()) {
+    if (dirty != dirty_.count()) {
       return internal_error("exclusive LRU: {} dirty blocks are held, counted {}", dirty,
-                            book_.dirty());
+                            dirty_.count());
     }
     return check_occupancy(found);
   }
@@ -198,7 +201,7 @@ class ExclusiveLru final : public Host {
       Vm& vm = vms_[trace.request_vm[r]];
       const RequestRange blocks{trace.request_begin[r], trace.request_begin[r + 1]};
       const Op op = static_cast<Op>(trace.request_op[r]);
-      const WriteMode mode = op == Op::kRead ? WriteMode::kThrough : book_.mode(vm.index);
+      const WriteMode mode = op == Op::kRead ? WriteMode::kThrough : dirty_.mode(vm.index);
       if (mode == WriteMode::kBack) {
         write_to_cache<kSharing, kProbe>(vm, ids, blocks);
         continue;
@@ -208,7 +211,7 @@ class ExclusiveLru final : public Host {
         continue;
       }
       Tally& tally = vm.tallies[static_cast<std::size_t>(op)];
-      const bool blocked = gate_.shut(vm.index);
+      const bool blocked = admission_.is_blocked(vm.index);
       std::size_t slowest = 0;
       for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
         prefetch<kProbe>(ids, i);
@@ -224,7 +227,7 @@ class ExclusiveLru final : public Host {
   template <Sharing kSharing, bool kProbe>
   void write_to_cache(Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
     Tally& tally = vm.tallies[use_of(WriteMode::kBack)];
-    const bool blocked = gate_.shut(vm.index);
+    const bool blocked = admission_.is_blocked(vm.index);
     std::size_t slowest = 0;
     for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
       prefetch<kProbe>(ids, i);
@@ -234,10 +237,10 @@ class ExclusiveLru final : public Host {
         ++vm.tallies[use_of(WriteMode::kThrough)].found[kTiers];
         continue;
       }
-      book_.mark(vm.index, ids[i]);
+      dirty_.mark(vm.index, ids[i]);
       ++tally.found[found];
       ++vm.written_to[now];
-      while (book_.too_many()) write_back(book_.oldest());
+      while (dirty_.too_many()) write_back(dirty_.oldest());
     }
     tally.requests[slowest] += blocks.end > blocks.begin ? 1 : 0;
   }
@@ -371,9 +374,9 @@ class ExclusiveLru final : public Host {
       ++owner.evictions[kFrom];
       change_held<kSharing>(owner, kTiers, +1);
       if constexpr (kProbe) probe_->removed(owner.index, id);
-      if (book_.dirty() > 0 && book_.dirty(id)) {
+      if (dirty_.count() > 0 && dirty_.contains(id)) {
         ++owner.copied_out[kFrom];
-        book_.write_back(owner.index, id);
+        dirty_.write_back(owner.index, id);
       }
     } else if (has_room<kSharing>(owner, kTo)) {
       ++owner.moved_down[kFrom];
@@ -441,10 +444,10 @@ class ExclusiveLru final : public Host {
   void write_back(BlockId id) {
     Vm& owner = vms_[owners_.vm_of(id)];
     ++owner.copied_out[log_.tier(stack_of(owner), id)];
-    book_.write_back(owner.index, id);
+    dirty_.write_back(owner.index, id);
   }
   void flush() {
-    while (book_.dirty() > 0) write_back(book_.oldest());
+    while (dirty_.count() > 0) write_back(dirty_.oldest());
   }
 
   void count(const Vm& vm, VmCounters& of) const {
@@ -473,7 +476,7 @@ class ExclusiveLru final : public Host {
       count_moves(vm, k, of);
     }
     of.backend_reads = reads.found[kTiers];
-    book_.count(vm.index, of);
+    dirty_.add_counts(vm.index, of);
   }
 
   // After the hits of the tier. What a VM does not do below the top, it does in the fastest tier.
@@ -527,8 +530,8 @@ class ExclusiveLru final : public Host {
   Stack shared_;
   std::vector<Vm> vms_;
   BlockOwners owners_;
-  WriteBook book_;
-  Gate gate_;
+  DirtyTracker dirty_;
+  VmAdmission admission_;
   CacheProbe* probe_ = nullptr;
 };
 

@@ -12,7 +12,7 @@
 #include "core/engine/run/actions.hpp"
 #include "core/engine/run/allocation.hpp"
 #include "core/engine/run/counters.hpp"
-#include "core/engine/tiers/writes.hpp"
+#include "core/engine/tiers/write_modes.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
@@ -91,7 +91,7 @@ class Host {
     return absl::FailedPreconditionError("this host writes alike in all its tiers");
   }
 
-  // Changes of which VMs blocks come in that it does not hold, at any time (Gate).
+  // Changes of which VMs blocks come in that it does not hold, at any time (VmAdmission).
   virtual absl::Status set_admission(const std::vector<bool>&) {
     return absl::FailedPreconditionError("this host lets in blocks of all VMs");
   }

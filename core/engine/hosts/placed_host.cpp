@@ -37,7 +37,7 @@ PlacedHost::PlacedHost(const Machine& machine, const Accesses& trace, Watch watc
       watch_(std::move(watch)),
       area_(area),
       written_(area.blocks > 0 ? trace.id_count() : 0),
-      book_(
+      dirty_(
           {.modes = std::vector(trace.vms.size(), WriteMode::kBack), .most_dirty = area.most_dirty},
           trace, Copies::kOne),
       held_(machine.tiers.size(), 0),
@@ -129,16 +129,16 @@ void PlacedHost::write_to_area(VmId vm, BlockId block) {
     ++of.tiers[0].occupancy;
   }
   written_.push(block);
-  book_.mark(vm, block);
-  while (book_.too_many()) {
-    const BlockId oldest = book_.oldest();
+  dirty_.mark(vm, block);
+  while (dirty_.too_many()) {
+    const BlockId oldest = dirty_.oldest();
     write_back(owners_.vm_of(oldest), oldest);
   }
 }
 
 void PlacedHost::leave_area(BlockId block, Count TierCounters::* as) {
   const VmId vm = owners_.vm_of(block);
-  if (book_.dirty(block)) write_back(vm, block);
+  if (dirty_.contains(block)) write_back(vm, block);
   written_.erase(block);
   ++(counters_[vm].tiers[0].*as);
   --counters_[vm].tiers[0].occupancy;
@@ -147,7 +147,7 @@ void PlacedHost::leave_area(BlockId block, Count TierCounters::* as) {
 // Of the write area.
 void PlacedHost::write_back(VmId vm, BlockId block) {
   ++counters_[vm].tiers[0].copied_out;
-  book_.write_back(vm, block);
+  dirty_.write_back(vm, block);
 }
 
 void PlacedHost::clear_area(BlockId begin, BlockId end) {
@@ -228,7 +228,7 @@ void PlacedHost::release(VmId vm) {
 
 std::vector<VmCounters> PlacedHost::counters() const {
   std::vector<VmCounters> all = counters_;
-  for (std::size_t vm = 0; vm < all.size(); ++vm) book_.count(vm, all[vm]);
+  for (std::size_t vm = 0; vm < all.size(); ++vm) dirty_.add_counts(vm, all[vm]);
   return all;
 }
 
@@ -251,7 +251,7 @@ absl::Status PlacedHost::check_area() const {
   for (BlockId block = 0; block < where_.size() * extent_blocks_; ++block) {
     const bool here = written_.contains(block);
     held += here ? 1 : 0;
-    if (here ? where_[block / extent_blocks_] != backend() : book_.dirty(block)) {
+    if (here ? where_[block / extent_blocks_] != backend() : dirty_.contains(block)) {
       return internal_error("block {} is {}", block,
                             here ? "in the write area and in a tier" : "dirty, and nowhere");
     }

@@ -11,7 +11,7 @@
 #include "core/engine/hosts/host.hpp"
 #include "core/engine/hosts/machine.hpp"
 #include "core/engine/tiers/block_owners.hpp"
-#include "core/engine/tiers/writes.hpp"
+#include "core/engine/tiers/dirty_tracker.hpp"
 
 namespace mcsim {
 
@@ -82,7 +82,7 @@ class PlacedHost final : public Host {
   Watch watch_;
   WriteArea area_;
   BlockQueue written_;               // the area's blocks, the one written last last
-  WriteBook book_;                   // of the area
+  DirtyTracker dirty_;               // of the area
   std::vector<Count> capacity_;      // by tier, blocks for extents
   std::vector<Count> held_;          // by tier, blocks of extents
   std::vector<std::uint8_t> where_;  // by extent: its tier, or the backend

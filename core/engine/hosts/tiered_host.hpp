@@ -14,9 +14,9 @@
 #include "core/engine/hosts/host.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 #include "core/engine/tiers/chain.hpp"
-#include "core/engine/tiers/gate.hpp"
+#include "core/engine/tiers/dirty_tracker.hpp"
 #include "core/engine/tiers/tier.hpp"
-#include "core/engine/tiers/writes.hpp"
+#include "core/engine/tiers/vm_admission.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
@@ -29,10 +29,6 @@ struct TieredSetup {
   bool changeable = false;           // whether targets may change
   WriteRules writes;
 };
-
-// Whether tiers of a chain may be written so, each in its own way; beside data that is staged,
-// none.
-absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stages_data);
 
 // Tiers under any policies, for VMs that share them or have parts of their own, with
 // writes.
@@ -77,8 +73,8 @@ absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stag
 // has one copy of a block, which is not clean in one tier and dirty in another: one mode for all,
 // as beside data that is staged (below), of which sources know one mode alone.
 //
-// A block of a blocked VM (Gate) that no tier holds bypasses all of them: a read is served, and a
-// write goes to the backend, whatever the mode.
+// A block of a blocked VM (VmAdmission) that no tier holds bypasses all of them: a read is served,
+// and a write goes to the backend, whatever the mode.
 //
 // A tier without room for a block is bypassed (Tier::has_room): no fill and no write there. The
 // block comes into the next tier that has room, or stays in the tier that holds it; a victim goes
@@ -128,7 +124,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
     while (k < tiers_.size() && !holds(k, vm, block)) ++k;
     return k;
   }
-  bool dirty(BlockId block) const { return book_.dirty(block); }
+  bool dirty(BlockId block) const { return dirty_.contains(block); }
   // The block leaves all tiers, after it was written back if it is dirty.
   void drop(VmId vm, BlockId block);
   // Whether a read finds it in memory, where no tier has it; and that it does so no more.
@@ -214,7 +210,9 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   bool holds_any(VmId vm, BlockId block) const { return fastest_with(vm, block) < backend(); }
 
   // Whether nothing may come in because of the request for the block.
-  bool is_blocked(VmId vm, BlockId block) const { return gate_.shut(vm) && !holds_any(vm, block); }
+  bool is_blocked(VmId vm, BlockId block) const {
+    return admission_.is_blocked(vm) && !holds_any(vm, block);
+  }
   // Whether victims go down even if they are clean, and a block comes into one tier.
   bool demotes() const { return one_copy() || chain_ == Chain::kVictim; }
   // Whether the tier lets a block in that it does not hold.
@@ -245,8 +243,8 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   std::size_t blocks_;
   std::uint32_t line_blocks_;
   BlockOwners owners_;
-  WriteBook book_;
-  Gate gate_;
+  DirtyTracker dirty_;
+  VmAdmission admission_;
   std::optional<Count> staged_ns_;          // what a read of staged data takes, if there is any
   std::vector<VmCounters> counters_;        // but for what `found_` and the book say
   std::vector<BatchedChain::Found> found_;  // by VM and operation: accesses by where it was

@@ -68,7 +68,7 @@ struct Decision {
   std::optional<Allocation> targets = {};   // none: as they are. They may leave space unused.
   std::vector<WriteMode> write_modes = {};  // by VM; empty: as they are
   ModesByTier write_modes_by_tier = {};     // instead of them; empty: as they are
-  // By VM, whether blocks come in that are not held (Gate); empty: as it is.
+  // By VM, whether blocks come in that are not held (VmAdmission); empty: as it is.
   std::vector<bool> admits = {};
   std::vector<Placement> placements = {};  // where there are extents: those that move
   std::vector<Migration> migrations = {};  // where there are hosts: VMs that move

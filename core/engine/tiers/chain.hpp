@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -22,5 +23,13 @@ struct Choices<Chain> {
       std::pair{"exclusive", Chain::kExclusive}, std::pair{"victim", Chain::kVictim},
       std::pair{"inclusive", Chain::kInclusive}, std::pair{"independent", Chain::kIndependent}};
 };
+
+// Of the tiers that would admit a block, a bit each, those that it enters in an inclusive chain: a
+// tier that refuses the block keeps it from those above. `found`: the tier that held it.
+inline unsigned without_gaps(unsigned tiers, std::size_t found) {
+  std::size_t top = found;
+  while (top > 0 && (tiers >> (top - 1) & 1) != 0) --top;
+  return tiers >> top << top;
+}
 
 }  // namespace mcsim

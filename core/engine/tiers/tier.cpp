@@ -16,7 +16,8 @@ Tier::Tier(Count capacity, std::vector<Part> parts, DivisionRules rules,
   give_room();
 }
 
-Tier::Tier(Count capacity, std::span<const Count> targets, LruParts parts, DivisionRules rules)
+Tier::Tier(Count capacity, std::span<const Count> targets, PartitionedLru parts,
+           DivisionRules rules)
     : capacity_(capacity),
       lru_(std::move(parts)),
       rules_(rules),

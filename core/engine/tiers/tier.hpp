@@ -11,14 +11,14 @@
 #include "core/engine/policy/tier_cache.hpp"
 #include "core/engine/tiers/admission.hpp"
 #include "core/engine/tiers/division.hpp"
-#include "core/engine/tiers/lru_parts.hpp"
+#include "core/engine/tiers/partitioned_lru.hpp"
 
 namespace mcsim {
 
 // One tier of a host: a cache for each part of it, all under some eviction policy, and
 // what decides who may come in. A part is what a VM, or a group of them, has of the
 // tier. How much each cache may hold follows from its target and the rules: never more
-// than the tier in all. Caches under LRU may lie together in LruParts.
+// than the tier in all. Caches under LRU may lie together in PartitionedLru.
 class Tier {
  public:
   struct Part {
@@ -30,7 +30,7 @@ class Tier {
   Tier(Count capacity, std::vector<Part> parts, DivisionRules rules,
        std::unique_ptr<AdmissionFilter> filter);
   // All parts under LRU, empty, and whatever asks to come in.
-  Tier(Count capacity, std::span<const Count> targets, LruParts parts, DivisionRules rules);
+  Tier(Count capacity, std::span<const Count> targets, PartitionedLru parts, DivisionRules rules);
 
   Count capacity() const { return capacity_; }
   Count target(std::size_t part) const { return parts_[part].target; }
@@ -159,7 +159,7 @@ class Tier {
   Count capacity_;
   Count held_ = 0;
   std::vector<Part> parts_;
-  std::optional<LruParts> lru_;  // then parts have no caches of their own
+  std::optional<PartitionedLru> lru_;  // then parts have no caches of their own
   DivisionRules rules_;
   std::unique_ptr<AdmissionFilter> filter_;
   bool selective_;

@@ -1,5 +1,5 @@
-// Trusts: TieredHost over caches of the policy `lru`, one by one, for the same tiers in LruParts,
-// with a probe and without.
+// Trusts: TieredHost over caches of the policy `lru`, one by one, for the same tiers in
+// PartitionedLru, with a probe and without.
 #include <gtest/gtest.h>
 
 #include "core/engine/hosts/tiered_host.hpp"

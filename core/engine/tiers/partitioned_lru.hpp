@@ -18,13 +18,13 @@ namespace mcsim {
 // each block's log position, so that what all tiers store of a block lies together.
 //
 // O(1) an access, amortised.
-class LruParts {
+class PartitionedLru {
  public:
   using Log = RecencyLog<1, TableColumn>;
 
   // `most`: by part, the blocks that it can come to hold; `entries(most)` is less than 2^32.
-  LruParts(TableColumn column, std::span<const std::uint64_t> most)
-      : LruParts(std::move(column), Log::stacks(most)) {}
+  PartitionedLru(TableColumn column, std::span<const std::uint64_t> most)
+      : PartitionedLru(std::move(column), Log::stacks(most)) {}
   static std::uint64_t entries(std::span<const std::uint64_t> most) { return Log::entries(most); }
 
   bool holds(const auto& block) const { return log_.contains(block); }
@@ -106,7 +106,7 @@ class LruParts {
     Count capacity = 0;
   };
 
-  LruParts(TableColumn column, const std::vector<Log::Stack>& stacks)
+  PartitionedLru(TableColumn column, const std::vector<Log::Stack>& stacks)
       : bytes_(column.bytes()), log_(std::move(column), stacks) {
     for (const Log::Stack& stack : stacks) {
       parts_.push_back({.stack = stack});

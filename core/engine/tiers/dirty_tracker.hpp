@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/base/status.hpp"
@@ -18,80 +17,43 @@
 #include "core/containers/block_queue.hpp"
 #include "core/engine/run/counters.hpp"
 #include "core/engine/tiers/block_owners.hpp"
+#include "core/engine/tiers/write_modes.hpp"
 #include "core/trace/accesses.hpp"
 
-// What becomes of writes.
 namespace mcsim {
-
-enum class WriteMode : std::uint8_t {
-  kThrough,  // into the cache and to the backend, which the VM waits for
-  kBack,     // into the cache; to the backend when the block leaves it or is flushed
-  kAround,   // to the backend alone: the cache is for reads, and copies in it are dropped
-};
-
-template <>
-struct Choices<WriteMode> {
-  static constexpr std::array names{std::pair{"through", WriteMode::kThrough},
-                                    std::pair{"back", WriteMode::kBack},
-                                    std::pair{"around", WriteMode::kAround}};
-};
-
-// Modes by tier and VM, for hosts whose tiers are written each in its own way (TieredHost).
-using ModesByTier = std::vector<std::vector<WriteMode>>;
-
-struct WriteRules {
-  std::vector<WriteMode> modes;  // by VM, the same in all tiers
-  ModesByTier by_tier = {};      // instead of them; or empty
-  // Written around, a block that the cache has is updated instead of dropped.
-  bool update_around = false;
-  // More dirty blocks than this are written back at once, the oldest first.
-  Count most_dirty = std::numeric_limits<Count>::max();
-  // All dirty blocks are written back each time so much time has passed; 0: never.
-  Nanoseconds flush_every = 0;
-};
 
 // How many copies of a block the tiers of a host may have together.
 enum class Copies : std::uint8_t { kOne, kSeveral };
 
-// What a host knows of its writes: the mode of each VM, which blocks are dirty, that is newer
-// than what the backend has, how many of each VM, and when all are due to be written back.
+// The write mode of each VM, the dirty blocks of a host (those that are newer than on the backend),
+// and the time of the next flush.
 //
-// Where a block has one copy, a bit tells that it is dirty, wherever that copy goes. Where it
-// has several, each that is newer than everything below it is dirty, a bit a tier: such a
-// block is in two versions at once. Nothing of this is touched before something is written
-// back, so that modes may change at any time and cost nothing until they do.
+// A block with one copy has one bit, which stays with the block when that copy moves. A block with
+// several copies has a bit for each tier: a copy is dirty if it is newer than all copies below it.
+// So a block may have two dirty versions. Modes may change at any time: this memory is not touched
+// before a block becomes dirty.
 //
-// A VM has one mode for all tiers, unless they were set by tier and differ: then the book says
-// so, and what becomes of its writes is for the host to say.
-//
-// A bit a block of the trace, or a byte with several copies, and 8 bytes a dirty block where their
-// order matters.
-class WriteBook {
+// Memory: a bit for each block of the trace, or a byte with several copies, and 8 bytes for each
+// dirty block if their order matters.
+class DirtyTracker {
  public:
-  WriteBook(WriteRules rules, const Accesses& trace, Copies copies);
+  DirtyTracker(WriteRules rules, const Accesses& trace, Copies copies);
 
   const WriteRules& rules() const { return rules_; }
-  // Of a VM, where it is the same in all tiers.
+  // The mode of a VM that has the same in all tiers.
   WriteMode mode(std::size_t vm) const {
-    assert(ways_[vm] != Way::kByTier);
-    return static_cast<WriteMode>(ways_[vm]);
+    assert(modes_[vm] != EffectiveWriteMode::kByTier);
+    return static_cast<WriteMode>(modes_[vm]);
   }
-  // The same, or that it is not.
-  enum class Way : std::uint8_t {
-    kThrough = static_cast<std::uint8_t>(WriteMode::kThrough),
-    kBack = static_cast<std::uint8_t>(WriteMode::kBack),
-    kAround = static_cast<std::uint8_t>(WriteMode::kAround),
-    kByTier
-  };
-  Way way(std::size_t vm) const { return ways_[vm]; }
+  EffectiveWriteMode effective_mode(std::size_t vm) const { return modes_[vm]; }
   WriteMode mode(VmId vm, std::size_t tier) const {
-    return way(vm) == Way::kByTier ? rules_.by_tier[tier][vm] : mode(vm);
+    return effective_mode(vm) == EffectiveWriteMode::kByTier ? rules_.by_tier[tier][vm] : mode(vm);
   }
   bool all(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] == vm_count(); }
   bool any(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] > 0; }
 
-  // New modes, one a VM, for all tiers. Calls write_back(block) for what is dirty of VMs that no
-  // longer write back, which it must then not be any more.
+  // Sets one mode for each VM. Calls write_back(block), which must clean the block, for dirty
+  // blocks of VMs that no longer write back.
   template <class WriteBack>
   absl::Status set_modes(std::span<const WriteMode> modes, const BlockOwners& owners,
                          WriteBack write_back) {
@@ -104,43 +66,42 @@ class WriteBook {
     assign(modes);
     return absl::OkStatus();
   }
-  // New modes by tier and VM. Then calls settle(block) for what is dirty of VMs with a tier that
-  // does not write back: no copy in such a tier must be dirty any more.
+  // Sets modes by tier and VM. Then calls settle(block) for dirty blocks of VMs with a tier that
+  // does not write back: afterwards no copy in such a tier may be dirty.
   template <class Settle>
   void set_modes_by_tier(ModesByTier modes, const BlockOwners& owners, Settle settle) {
     assign_by_tier(std::move(modes));
     for (std::size_t vm = 0; vm < vm_count(); ++vm) {
-      if (way(vm) == Way::kBack || tallies_[vm].dirty == 0) continue;
+      if (effective_mode(vm) == EffectiveWriteMode::kBack || tallies_[vm].dirty == 0) continue;
       for_each_dirty(owners.first_of(vm), owners.end_of(vm), settle);
     }
   }
 
-  // Whether all dirty blocks are to be written back before a request at this time, which says
-  // yes once a period; and the first request of a range before which they will have to be.
+  // Whether all dirty blocks must be written back before a request at this time: true once for each
+  // period. next_flush: the first request of a range that a flush comes before.
   bool flushes() const { return rules_.flush_every > 0; }
   bool flush_due(Nanoseconds time);
   std::size_t next_flush(const Accesses& trace, RequestRange range) const;
 
-  Count dirty() const { return dirty_count_; }
-  bool dirty(BlockId block) const {
+  Count count() const { return dirty_count_; }
+  bool contains(BlockId block) const {
     return several() ? copies_[block] != 0 : (bits_[block / 64] >> (block % 64) & 1) != 0;
   }
-  bool dirty(BlockId block, std::size_t tier) const {
-    return several() ? (copies_[block] & bit(tier)) != 0 : dirty(block);
+  bool contains(BlockId block, std::size_t tier) const {
+    return several() ? (copies_[block] & bit(tier)) != 0 : contains(block);
   }
   // Whether a copy faster than the tier's is dirty.
   bool dirty_above(BlockId block, std::size_t tier) const {
     return several() && (copies_[block] & (bit(tier) - 1)) != 0;
   }
-  // Whether there is a limit, and more than it allows; and the one that became dirty first,
-  // where there is a limit or they are flushed.
+  // The limit on dirty blocks; the oldest dirty block, if there is a limit or a period of flushes.
   bool limited() const { return rules_.most_dirty < std::numeric_limits<Count>::max(); }
   bool too_many() const { return dirty_count_ > rules_.most_dirty; }
   BlockId oldest() { return queue_->front(); }
 
-  // The VM wrote the copy that the tier has; true if the block was clean.
-  [[gnu::always_inline]] bool mark(VmId vm, BlockId block, std::size_t tier = 0) {
-    const bool was_dirty = dirty(block);
+  // The VM wrote the tier's copy; returns true if the block was clean.
+  [[gnu::almodes_inline]] bool mark(VmId vm, BlockId block, std::size_t tier = 0) {
+    const bool was_dirty = contains(block);
     if (several()) {
       copies_[block] |= bit(tier);
     } else {
@@ -153,17 +114,17 @@ class WriteBook {
     ++tallies_[vm].dirtied;
     return true;
   }
-  // As if the block had not been marked: it was clean, and comes into no tier.
+  // Undoes mark() for a block that was clean and came into no tier.
   void unmark(VmId vm, BlockId block) {
     clean(vm, block);
     --tallies_[vm].dirtied;
   }
-  // The backend has what the block's newest copy has.
+  // The newest copy was written to the backend.
   void write_back(VmId vm, BlockId block) {
     clean(vm, block);
     ++tallies_[vm].write_backs;
   }
-  // The newest data of a tier is in another one now; or there is newer data above it.
+  // move: the dirty copy is in another tier now. outdate: a faster tier has newer data.
   void move(BlockId block, std::size_t from, std::size_t to) {
     if (!several()) return;
     copies_[block] = static_cast<std::uint8_t>((copies_[block] & ~bit(from)) | bit(to));
@@ -175,7 +136,7 @@ class WriteBook {
   void prefetch(BlockId block) const {
     several() ? prefetch_line(&copies_[block]) : prefetch_line(&bits_[block / 64]);
   }
-  void count(std::size_t vm, VmCounters& of) const;
+  void add_counts(std::size_t vm, VmCounters& of) const;
 
  private:
   struct Tally {
@@ -210,7 +171,7 @@ class WriteBook {
     for (BlockId block = begin; block < end; ++block) {
       if (block % word == 0 && clean_word(block)) {
         block = BlockId(block + word - 1);
-      } else if (dirty(block)) {
+      } else if (contains(block)) {
         visit(block);
       }
     }
@@ -223,12 +184,12 @@ class WriteBook {
   }
 
   WriteRules rules_;
-  std::vector<Way> ways_;                 // by VM
-  std::array<std::size_t, 3> of_mode_{};  // VMs that have it in all tiers
-  Nanoseconds begin_;                     // of the trace
-  std::uint64_t next_flush_;              // since then
-  Pages<std::uint64_t> bits_;             // by block, where it has one copy
-  Pages<std::uint8_t> copies_;            // by block, a bit a tier, where it may have several
+  std::vector<EffectiveWriteMode> modes_;  // by VM
+  std::array<std::size_t, 3> of_mode_{};   // VMs that have it in all tiers
+  Nanoseconds begin_;                      // of the trace
+  std::uint64_t next_flush_;               // since then
+  Pages<std::uint64_t> bits_;              // by block, where it has one copy
+  Pages<std::uint8_t> copies_;             // by block, a bit a tier, where it may have several
   std::optional<BlockQueue> queue_;
   Count dirty_count_ = 0;
   std::vector<Tally> tallies_;  // by VM

@@ -1,4 +1,4 @@
-#include "core/engine/tiers/writes.hpp"
+#include "core/engine/tiers/dirty_tracker.hpp"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ std::uint64_t since(Nanoseconds begin, Nanoseconds time) {
 
 }  // namespace
 
-WriteBook::WriteBook(WriteRules rules, const Accesses& trace, Copies copies)
+DirtyTracker::DirtyTracker(WriteRules rules, const Accesses& trace, Copies copies)
     : rules_(std::move(rules)),
       begin_(trace.request_time.empty() ? 0 : trace.request_time[0]),
       next_flush_(static_cast<std::uint64_t>(rules_.flush_every)),
@@ -28,21 +28,21 @@ WriteBook::WriteBook(WriteRules rules, const Accesses& trace, Copies copies)
   }
 }
 
-absl::Status WriteBook::check_modes(std::span<const WriteMode> modes) const {
+absl::Status DirtyTracker::check_modes(std::span<const WriteMode> modes) const {
   if (modes.size() == vm_count()) return absl::OkStatus();
   return invalid_argument("write modes: {} of them for {} VMs", modes.size(), vm_count());
 }
 
-void WriteBook::assign(std::span<const WriteMode> modes) {
-  ways_.clear();
+void DirtyTracker::assign(std::span<const WriteMode> modes) {
+  modes_.clear();
   of_mode_ = {};
   for (const WriteMode mode : modes) {
-    ways_.push_back(static_cast<Way>(mode));
+    modes_.push_back(static_cast<EffectiveWriteMode>(mode));
     ++of_mode_[static_cast<std::size_t>(mode)];
   }
 }
 
-void WriteBook::assign_by_tier(ModesByTier modes) {
+void DirtyTracker::assign_by_tier(ModesByTier modes) {
   rules_.by_tier = std::move(modes);
   assign(rules_.by_tier[0]);
   for (std::size_t vm = 0; vm < vm_count(); ++vm) {
@@ -50,12 +50,12 @@ void WriteBook::assign_by_tier(ModesByTier modes) {
     if (std::ranges::all_of(rules_.by_tier, [&](const auto& tier) { return tier[vm] == first; })) {
       continue;
     }
-    ways_[vm] = Way::kByTier;
+    modes_[vm] = EffectiveWriteMode::kByTier;
     --of_mode_[static_cast<std::size_t>(first)];
   }
 }
 
-bool WriteBook::flush_due(Nanoseconds time) {
+bool DirtyTracker::flush_due(Nanoseconds time) {
   const std::uint64_t now = since(begin_, time);
   if (!flushes() || now < next_flush_) return false;
   const auto period = static_cast<std::uint64_t>(rules_.flush_every);
@@ -64,7 +64,7 @@ bool WriteBook::flush_due(Nanoseconds time) {
   return true;
 }
 
-std::size_t WriteBook::next_flush(const Accesses& trace, RequestRange range) const {
+std::size_t DirtyTracker::next_flush(const Accesses& trace, RequestRange range) const {
   if (!flushes()) return range.end;
   const auto times = std::span(trace.request_time).subspan(range.begin, range.end - range.begin);
   const auto due = std::ranges::partition_point(
@@ -72,7 +72,7 @@ std::size_t WriteBook::next_flush(const Accesses& trace, RequestRange range) con
   return range.begin + std::max<std::size_t>(1, static_cast<std::size_t>(due - times.begin()));
 }
 
-void WriteBook::count(std::size_t vm, VmCounters& of) const {
+void DirtyTracker::add_counts(std::size_t vm, VmCounters& of) const {
   of.dirty = tallies_[vm].dirty;
   of.dirtied = tallies_[vm].dirtied;
   of.write_backs = tallies_[vm].write_backs;

@@ -6,11 +6,10 @@
 
 namespace mcsim {
 
-// What policies have in common that keep their blocks in one structure by slot, such as lists. One
-// that remembers evicted blocks there, or keeps something beside it, has its own in place of what
-// differs then.
+// The base of policies that keep their blocks in one structure by slot, such as lists. A policy
+// that also keeps ghosts there, or has other structures, redefines the members that differ.
 template <class Structure>
-class KeptIn {
+class SlotPolicyBase {
  public:
   void remove(Slot slot, auto& cache) {
     kept_.erase(slot);
@@ -25,11 +24,11 @@ class KeptIn {
   std::size_t bytes() const { return kept_.bytes(); }
 
  protected:
-  explicit KeptIn(const PolicySetup& setup) : KeptIn(setup, setup.capacity) {}
-  // With slots for so many, held and remembered.
-  KeptIn(const PolicySetup& setup, Count most)
-      : KeptIn(Structure(setup.slots_for(most)), setup.capacity) {}
-  KeptIn(Structure kept, Count capacity) : kept_(std::move(kept)), capacity_(capacity) {}
+  explicit SlotPolicyBase(const PolicySetup& setup) : SlotPolicyBase(setup, setup.capacity) {}
+  // `most`: slots for blocks and ghosts together.
+  SlotPolicyBase(const PolicySetup& setup, Count most)
+      : SlotPolicyBase(Structure(setup.slots_for(most)), setup.capacity) {}
+  SlotPolicyBase(Structure kept, Count capacity) : kept_(std::move(kept)), capacity_(capacity) {}
 
   Structure kept_;
   Count capacity_;

@@ -1,0 +1,221 @@
+#include "core/engine/hosts/tiered_host.hpp"
+
+#include <algorithm>
+
+namespace mcsim {
+
+// The VM of an access some way ahead; accesses are asked for in order.
+class TieredHost::LookAhead {
+ public:
+  LookAhead(const Accesses& trace, std::size_t request) : trace_(trace), request_(request) {}
+
+  VmId vm_of(std::size_t access) {
+    while (trace_.request_begin[request_ + 1] <= access) ++request_;
+    return trace_.request_vm[request_];
+  }
+
+ private:
+  const Accesses& trace_;
+  std::size_t request_;
+};
+
+// Towards the accesses after this one.
+void TieredHost::look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const {
+  if (i + kIndexAhead >= ids.size()) return;
+  const BlockId far = ids[i + kIndexAhead];
+  if (dirty_.count() > 0) dirty_.prefetch(far);
+  if (probe_ != nullptr) probe_->prefetch(far);
+  table_->prefetch(far);
+  if (!any_slots_) return;
+  const BlockId soon = ids[i + kSlotAhead];
+  const std::size_t own = part(near.vm_of(i + kSlotAhead));
+  for (std::size_t k = 0; k < backend(); ++k) {
+    if (has_slot(soon, k)) tiers_[k].prefetch_slot(own, soon);
+  }
+}
+
+void TieredHost::walk(const Accesses& trace, RequestRange range) {
+  const std::span<const BlockId> ids(trace.ids);
+  LookAhead near(trace, range.begin);
+  for (std::size_t r = range.begin; r < range.end; ++r) {
+    const std::size_t begin = trace.request_begin[r];
+    const std::size_t end = trace.request_begin[r + 1];
+    if (begin == end) continue;
+    const Request request = request_of(trace.request_vm[r], static_cast<Count>(end - begin));
+    const Op op = static_cast<Op>(trace.request_op[r]);
+    std::array<Count, kMaxTiers + 1>& found = found_[request.vm][trace.request_op[r]];
+    Served& served = counters_[request.vm].served(op);
+    std::size_t slowest = 0;
+    Count staged = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      look_ahead(ids, i, near);
+      Access<> a{.block = ids[i], .op = op};
+      if (knows_future()) {
+        a.next_use = next_uses_[i];
+        for (std::size_t k = 0; k < backend(); ++k) next_use(k, a.block) = a.next_use;
+      }
+      const Outcome outcome = op == Op::kRead ? fetch(request, a) : write(request, a);
+      if (outcome.staged) {
+        ++staged;
+        continue;
+      }
+      ++found[outcome.found];
+      ++served.blocks[outcome.served_by];
+      slowest = std::max(slowest, outcome.served_by);
+    }
+    if (staged == 0) {
+      ++served.requests[slowest];
+      continue;
+    }
+    VmCounters& counts = counters_[request.vm];
+    counts.staged_hits += staged;
+    ++(staged == request.blocks ? counts.staged_requests : served.requests[slowest]);
+  }
+}
+
+// The tier's copy leaves without being a victim; false if it has none.
+bool TieredHost::invalidate(std::size_t k, const Request& owner, BlockId block) {
+  if (!tiers_[k].take(owner.part, block)) return false;
+  TierCounters& left = owner.tiers[k];
+  ++left.invalidations;
+  --left.occupancy;
+  return true;
+}
+
+// Looks for the block from the fastest tier on, and brings it up as the chain has it.
+TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a) {
+  const bool blocked = is_blocked(request.vm, a.block);
+  const bool in_memory = staged(a.block);
+  unsigned admitted = 0;  // by tier, a bit each
+  std::size_t found = 0;
+  for (; found < backend(); ++found) {
+    tiers_[found].record(a.block);
+    if (blocked) continue;
+    const bool moves = one_copy() && admitted != 0;
+    if (moves ? move_up_from(found, request, a.block) : touch(found, request, a)) break;
+    if (demotes() && admitted != 0) continue;
+    const bool lets_in = admits(found, request, a.block);
+    admitted |= static_cast<unsigned>(lets_in) << found;
+  }
+  if (chain_ == Chain::kInclusive) admitted = without_gaps(admitted, found);
+  if (probe_ != nullptr && found < backend()) probe_->hit(request.vm, a.block);
+  if (found > 0 && admitted != 0) enter(request, a, found, admitted);
+  return {.found = found, .served_by = found, .staged = in_memory && found == backend()};
+}
+
+bool TieredHost::touch(std::size_t k, const Request& request, const Access<>& a) {
+  return has_slot(a.block, k) && tiers_[k].touch(request.part, a);
+}
+
+// The only copy leaves for a faster tier; false if the tier has none.
+bool TieredHost::move_up_from(std::size_t k, const Request& request, BlockId block) {
+  if (!has_slot(block, k) || !tiers_[k].take(request.part, block)) return false;
+  ++request.tiers[k].moved_up;
+  --request.tiers[k].occupancy;
+  return true;
+}
+
+// Brings a block that `found` had into the tiers above that admit it, the slowest first. Chains in
+// which victims go down admit it to one.
+void TieredHost::enter(const Request& request, const Access<>& a, std::size_t found,
+                       unsigned admitted) {
+  for (std::size_t k = found; k-- > 0;) {
+    if ((admitted >> k & 1) == 0) continue;
+    TierCounters& counts = request.tiers[k];
+    ++(found == backend() ? counts.fills : counts.promotions);
+    insert(k, request, a);
+  }
+  if (probe_ == nullptr || found < backend()) return;
+  probe_->inserted(request.vm, a.block);
+  probe_->end_insertion(request.vm);
+}
+
+void TieredHost::insert(std::size_t to, const Request& request, const Access<>& a) {
+  ++request.tiers[to].occupancy;
+  std::vector<BlockId>& victims = victims_[to];
+  tiers_[to].insert(request.part, a, victims);
+  leave_in_turn(to, victims, request.blocks);
+  victims.clear();
+}
+
+// To the probe, victims that still have to go down are held.
+void TieredHost::leave_in_turn(std::size_t from, std::span<const BlockId> victims,
+                               Count request_blocks) {
+  const bool counted = probe_ != nullptr && !one_copy() && victims.size() > 1;
+  if (counted) to_leave_.insert(victims.begin(), victims.end());
+  for (const BlockId victim : victims) {
+    if (counted) to_leave_.erase(to_leave_.find(victim));
+    leave(from, victim, request_blocks);
+  }
+}
+
+// A victim of the tier goes to a slower one, or out.
+void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
+  const Request owner = request_of(owners_.vm_of(block), request_blocks);
+  TierCounters& left = owner.tiers[from];
+  --left.occupancy;
+  // Policies that are not LRU prefetch their next victims themselves.
+  if (!any_slots_) look_ahead_of_victims(tiers_[from].peek_victim(owner.part));
+  // The tier whose device its newest data is read from.
+  const std::size_t source = chain_ == Chain::kInclusive ? drop_above(from, owner, block) : from;
+  bool newest = dirty_.count() > 0 && dirty_.contains(block, from);
+  if (newest && dirty_.dirty_above(block, from)) {
+    dirty_.outdate(block, from);
+    newest = false;
+  }
+  if (newest ? write_on(from, source, owner.vm, block)
+             : demotes() && push_down(from, source, owner, block)) {
+    ++left.moved_down;
+    return;
+  }
+  ++left.evictions;
+  if (probe_ != nullptr && (one_copy() || in_no_tier(owner.vm, block))) {
+    probe_->removed(owner.vm, block);
+  }
+}
+
+bool TieredHost::in_no_tier(VmId vm, BlockId block) const {
+  return !holds_any(vm, block) && !to_leave_.contains(block);
+}
+
+void TieredHost::look_ahead_of_victims(BlockId soon) const {
+  if (dirty_.count() > 0) dirty_.prefetch(soon);
+  if (probe_ != nullptr) probe_->prefetch(soon);
+}
+
+// A clean victim goes to the first of the slower tiers that has the block or takes it; false if
+// none does. A copy that is there already is not copied.
+bool TieredHost::push_down(std::size_t from, std::size_t source, const Request& owner,
+                           BlockId block) {
+  Access<> a{.block = block};
+  if (knows_future()) a.next_use = next_use(from, block);
+  for (std::size_t k = from + 1; k < backend(); ++k) {
+    if (!one_copy() && tiers_[k].touch(owner.part, a)) return true;
+    if (!admits(k, owner, block)) continue;
+    ++owner.tiers[source].copied_out;
+    put_below(k, owner, a);
+    return true;
+  }
+  return false;
+}
+
+// The block came from a faster tier.
+void TieredHost::put_below(std::size_t to, const Request& owner, const Access<>& a) {
+  ++owner.tiers[to].demotions;
+  if (knows_future()) next_use(to, a.block) = a.next_use;
+  insert(to, owner, a);
+}
+
+// The copies above the one that leaves go, too. Returns the tier with the newest data, which counts
+// as dirty in the tier below.
+std::size_t TieredHost::drop_above(std::size_t below, const Request& owner, BlockId block) {
+  std::size_t source = below;
+  for (std::size_t k = below; k-- > 0;) {
+    if (!invalidate(k, owner, block) || !dirty_.contains(block, k)) continue;
+    dirty_.move(block, k, below);
+    source = k;
+  }
+  return source;
+}
+
+}  // namespace mcsim

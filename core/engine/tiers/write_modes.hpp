@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/base/choices.hpp"
+#include "core/base/status.hpp"
+#include "core/base/types.hpp"
+#include "core/engine/tiers/chain.hpp"
+
+namespace mcsim {
+
+enum class WriteMode : std::uint8_t {
+  kThrough,  // into the cache and to the backend, which the VM waits for
+  kBack,     // into the cache; to the backend when the block leaves it or is flushed
+  kAround,   // to the backend alone: the cache is for reads, and copies in it are dropped
+};
+
+template <>
+struct Choices<WriteMode> {
+  static constexpr std::array names{std::pair{"through", WriteMode::kThrough},
+                                    std::pair{"back", WriteMode::kBack},
+                                    std::pair{"around", WriteMode::kAround}};
+};
+
+// The mode of a VM in all tiers, or that its tiers differ.
+enum class EffectiveWriteMode : std::uint8_t {
+  kThrough = static_cast<std::uint8_t>(WriteMode::kThrough),
+  kBack = static_cast<std::uint8_t>(WriteMode::kBack),
+  kAround = static_cast<std::uint8_t>(WriteMode::kAround),
+  kByTier
+};
+
+// Modes by tier and VM.
+using ModesByTier = std::vector<std::vector<WriteMode>>;
+
+struct WriteRules {
+  std::vector<WriteMode> modes;  // by VM, the same in all tiers
+  ModesByTier by_tier = {};      // instead of them; or empty
+  // Written around, a block that the cache has is updated instead of dropped.
+  bool update_around = false;
+  // More dirty blocks than this are written back at once, the oldest first.
+  Count most_dirty = std::numeric_limits<Count>::max();
+  // All dirty blocks are written back each time so much time has passed; 0: never.
+  Nanoseconds flush_every = 0;
+};
+
+// OK if tiers of the chain may have these modes by tier. Beside staged data, and in an exclusive
+// chain, each VM has one mode.
+absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stages_data);
+
+}  // namespace mcsim
