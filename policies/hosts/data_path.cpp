@@ -96,7 +96,7 @@ absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec&
               division.rules, std::move(filter));
 }
 
-// Whether there are structures made for it: exclusive_lru.hpp and lru_parts.hpp.
+// Whether there are structures made for it: exclusive_lru.hpp and partitioned_lru.hpp.
 bool is_lru(const TierTexts& of, const Accesses& trace) {
   const auto is_lru = [](const ComponentSpec& policy) {
     return policy.name == "lru" && policy.params.empty();
