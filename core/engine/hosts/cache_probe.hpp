@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -61,6 +62,7 @@ class CacheProbe {
   }
   // No tier holds the block any more.
   [[gnu::always_inline]] void removed(VmId vm, BlockId block) {
+    assert(vms_[vm].held > 0);
     const unsigned seen = seen_in_window(block);
     --vms_[vm].held;
     vms_[vm].reading.touched -= (seen & kTouched) / kTouched;

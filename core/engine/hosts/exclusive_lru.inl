@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -357,6 +358,7 @@ class ExclusiveLru final : public Host {
   // The least recently used block of the tier leaves it.
   template <Sharing kSharing, bool kProbe, std::size_t kTier>
   [[gnu::always_inline]] void push_down(Vm& vm) {
+    assert(kSharing == Sharing::kShared || vm.held[kTier] > 0);
     const BlockId id = log_.demote(stack_of<kSharing>(vm), kTier);
     Vm& owner = kSharing == Sharing::kShared ? vms_[owners_.vm_of(id)] : vm;
     change_held<kSharing>(owner, kTier, -1);

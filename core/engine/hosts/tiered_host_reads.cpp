@@ -1,6 +1,7 @@
 #include "core/engine/hosts/tiered_host.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace mcsim {
 
@@ -131,6 +132,7 @@ void TieredHost::enter(const Request& request, const Access<>& a, std::size_t fo
 }
 
 void TieredHost::insert(std::size_t to, const Request& request, const Access<>& a) {
+  assert(!tiers_[to].holds(request.part, a.block) && victims_[to].empty());
   ++request.tiers[to].occupancy;
   std::vector<BlockId>& victims = victims_[to];
   tiers_[to].insert(request.part, a, victims);
@@ -153,6 +155,7 @@ void TieredHost::leave_in_turn(std::size_t from, std::span<const BlockId> victim
 void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
   const Request owner = request_of(owners_.vm_of(block), request_blocks);
   TierCounters& left = owner.tiers[from];
+  assert(left.occupancy > 0);
   --left.occupancy;
   // Policies that are not LRU prefetch their next victims themselves.
   if (!any_slots_) look_ahead_of_victims(tiers_[from].peek_victim(owner.part));

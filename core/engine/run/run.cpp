@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "core/base/guarded.hpp"
 #include "core/engine/hosts/cache_probe.hpp"
+#include "core/engine/run/apply.hpp"
+#include "core/engine/run/timer_queue.hpp"
 
 namespace mcsim {
 namespace {
@@ -20,59 +21,6 @@ double seconds_since(Stopwatch::time_point start) {
 
 // Accesses between two calls of the tick: about 100 ms of replay.
 constexpr Count kTickEvery = Count{1} << 21;
-
-// When the timers of a system ring, in the order in which they do.
-class Rings {
- public:
-  Rings(const Accesses& trace, std::span<const Timer> timers) : begin_(0) {
-    if (trace.request_count() == 0) return;
-    begin_ = trace.request_time.front();
-    for (const Timer& timer : timers) {
-      Waiting& added = waiting_.emplace_back();
-      added.at = pieces(trace.request_time, timer.clock.period, timer.clock.drifting);
-      // The end of the trace is no time to decide.
-      added.at.pop_back();
-      if (timer.at_start) added.at.insert(added.at.begin(), Piece{.cut = 0, .end = begin_});
-    }
-  }
-
-  // The request before which a timer rings next, or one that there is not.
-  std::size_t request() const {
-    const Waiting* first = earliest();
-    return first == nullptr ? kNever : first->next().cut;
-  }
-  Nanoseconds time() const { return earliest()->next().end - begin_; }
-  // The timer that rings next does so.
-  std::size_t pop() {
-    const Waiting* first = earliest();
-    const auto timer = static_cast<std::size_t>(first - waiting_.data());
-    ++waiting_[timer].rang;
-    return timer;
-  }
-
- private:
-  static constexpr auto kNever = std::numeric_limits<std::size_t>::max();
-
-  struct Waiting {
-    std::vector<Piece> at;
-    std::size_t rang = 0;
-    bool done() const { return rang == at.size(); }
-    const Piece& next() const { return at[rang]; }
-  };
-
-  const Waiting* earliest() const {
-    const Waiting* first = nullptr;
-    for (const Waiting& timer : waiting_) {
-      if (timer.done()) continue;
-      const auto order = [](const Waiting& of) { return std::pair(of.next().cut, of.next().end); };
-      if (first == nullptr || order(timer) < order(*first)) first = &timer;
-    }
-    return first;
-  }
-
-  Nanoseconds begin_;  // of the trace
-  std::vector<Waiting> waiting_;
-};
 
 // What a system sees of its meters.
 class Meters {
@@ -113,14 +61,14 @@ class Runner {
         tick_(tick),
         timers_(system.timers()),
         actions_(system.actions()),
-        rings_(trace, timers_),
+        timer_queue_(trace, timers_),
         begin_(trace.request_count() == 0 ? 0 : trace.request_time.front()),
         meters_(system, measured),
         asked_(timers_.size()) {}
 
   absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
     MCSIM_RETURN_IF_ERROR(make_host());
-    if (rings_.request() == 0) MCSIM_RETURN_IF_ERROR(decide_at_once());
+    if (timer_queue_.request() == 0) MCSIM_RETURN_IF_ERROR(decide_at_once());
     MCSIM_RETURN_IF_ERROR(advance_to(metric_cuts.front()));
     before_ = host_->counters();
     result_.intervals.clear();
@@ -141,7 +89,7 @@ class Runner {
       // them whatever is still due.
       const bool next_is_empty =
           interval + 1 < metric_cuts.size() && metric_cuts[interval + 1] == until;
-      while (until < trace_.request_count() && rings_.request() == until) {
+      while (until < trace_.request_count() && timer_queue_.request() == until) {
         MCSIM_RETURN_IF_ERROR(decide_at_once());
         if (next_is_empty) break;
       }
@@ -174,8 +122,8 @@ class Runner {
 
   // Takes all decisions before that request, and none that falls there.
   absl::Status advance_to(std::size_t request) {
-    while (rings_.request() < request) {
-      MCSIM_RETURN_IF_ERROR(replay_to(rings_.request()));
+    while (timer_queue_.request() < request) {
+      MCSIM_RETURN_IF_ERROR(replay_to(timer_queue_.request()));
       MCSIM_RETURN_IF_ERROR(decide_at_once());
     }
     return replay_to(request);
@@ -237,67 +185,14 @@ class Runner {
     return absl::OkStatus();
   }
 
-  // Check that each list of a decision has a value for every VM, or for every tier and VM. Hosts
-  // without a capability ignore such lists.
-  absl::Status check_lengths(const Decision& decision, std::size_t tiers) const {
-    const std::size_t vms = trace_.vms.size();
-    const auto by_vm = [&](std::string_view name, std::size_t given) -> absl::Status {
-      if (given == 0 || given == vms) return absl::OkStatus();
-      return invalid_argument("{}: expected {} VMs, got {}", name, vms, given);
-    };
-    const auto by_tier = [&](std::string_view name, std::size_t given,
-                             std::size_t given_vms) -> absl::Status {
-      if (given == tiers && given_vms == vms) return absl::OkStatus();
-      return invalid_argument("{}: expected {} tiers x {} VMs, got {} x {}", name, tiers, vms,
-                              given, given_vms);
-    };
-    if (decision.targets) {
-      MCSIM_RETURN_IF_ERROR(by_tier("targets", decision.targets->tiers(), decision.targets->vms()));
-    }
-    for (const std::vector<WriteMode>& tier : decision.write_modes_by_tier) {
-      MCSIM_RETURN_IF_ERROR(
-          by_tier("write modes by tier", decision.write_modes_by_tier.size(), tier.size()));
-    }
-    MCSIM_RETURN_IF_ERROR(by_vm("write modes", decision.write_modes.size()));
-    MCSIM_RETURN_IF_ERROR(by_vm("admits", decision.admits.size()));
-    return by_vm("throughputs", decision.throughputs.size());
-  }
-
-  // Applies a whole decision, or changes nothing.
-  absl::Status apply(const Decision& decision, const Allocation& current, Nanoseconds now) {
-    const Actions beyond = actions_of(decision).without(actions_);
-    if (beyond != Actions()) {
-      return invalid_argument("a decision changes {}; its system declares that it decides {}",
-                              names_of(beyond), names_of(actions_));
-    }
-    const std::vector<WriteMode>& modes = decision.write_modes;
-    const ModesByTier& by_tier = decision.write_modes_by_tier;
-    const std::vector<bool>& admits = decision.admits;
-    if (!modes.empty() && !by_tier.empty()) {
-      return invalid_argument("write modes: they are by VM or by tier and VM, not both");
-    }
-    MCSIM_RETURN_IF_ERROR(check_lengths(decision, current.tiers()));
-    if (!by_tier.empty()) MCSIM_RETURN_IF_ERROR(host_->check_write_modes_by_tier(by_tier));
-    if (!decision.migrations.empty()) {
-      const Allocation& targets = decision.targets ? *decision.targets : current;
-      MCSIM_RETURN_IF_ERROR(host_->migrate(decision.migrations, targets, now));
-    } else if (decision.targets) {
-      MCSIM_RETURN_IF_ERROR(host_->resize(*decision.targets));
-    }
-    if (!modes.empty()) MCSIM_RETURN_IF_ERROR(host_->set_write_modes(modes));
-    if (!by_tier.empty()) MCSIM_RETURN_IF_ERROR(host_->set_write_modes_by_tier(by_tier));
-    if (!admits.empty()) MCSIM_RETURN_IF_ERROR(host_->set_admission(admits));
-    return decision.placements.empty() ? absl::OkStatus() : host_->place(decision.placements);
-  }
-
-  // All timers that ring at this time.
+  // Decides for all timers that fire at this time.
   absl::Status decide_at_once() {
-    const Nanoseconds now = rings_.time();
-    const std::size_t request = rings_.request();
+    const Nanoseconds now = timer_queue_.time();
+    const std::size_t request = timer_queue_.request();
     release_departed();
     note_arrivals(now);
-    while (rings_.request() == request && rings_.time() == now) {
-      MCSIM_RETURN_IF_ERROR(decide(rings_.pop(), now));
+    while (timer_queue_.request() == request && timer_queue_.time() == now) {
+      MCSIM_RETURN_IF_ERROR(decide(timer_queue_.pop(), now));
     }
     return absl::OkStatus();
   }
@@ -331,7 +226,7 @@ class Runner {
     if (reads_probe) probe_->begin_window();
     result_.decide_seconds += seconds_since(start);
     if (!decision) return absl::OkStatus();
-    MCSIM_RETURN_IF_ERROR(apply(*decision, current, now));
+    MCSIM_RETURN_IF_ERROR(apply(*decision, actions_, current, now, *host_));
     const Allocation& targets = decision->targets ? *decision->targets : current;
     result_.decisions.push_back({.request = at_,
                                  .timer = timer,
@@ -361,7 +256,7 @@ class Runner {
   const Tick& tick_;
   const std::vector<Timer> timers_;
   const Actions actions_;
-  Rings rings_;
+  TimerQueue timer_queue_;
   const Nanoseconds begin_;  // of the trace
   Meters meters_;
   std::vector<Asked> asked_;  // by timer

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <vector>
 
@@ -30,6 +31,7 @@ class BlockOwners {
   }
 
   VmId vm_of(BlockId block) const {
+    assert(!end_.empty() && block < end_.back());
     const std::size_t chunk = block >> shift_;
     const VmId vm = first_[chunk];
     if (block < end_[vm]) [[likely]]

@@ -97,10 +97,13 @@ class DirtyTracker {
   // The limit on dirty blocks; the oldest dirty block, if there is a limit or a period of flushes.
   bool limited() const { return rules_.most_dirty < std::numeric_limits<Count>::max(); }
   bool too_many() const { return dirty_count_ > rules_.most_dirty; }
-  BlockId oldest() { return queue_->front(); }
+  BlockId oldest() {
+    assert(queue_ && dirty_count_ > 0);
+    return queue_->front();
+  }
 
   // The VM wrote the tier's copy; returns true if the block was clean.
-  [[gnu::almodes_inline]] bool mark(VmId vm, BlockId block, std::size_t tier = 0) {
+  [[gnu::always_inline]] bool mark(VmId vm, BlockId block, std::size_t tier = 0) {
     const bool was_dirty = contains(block);
     if (several()) {
       copies_[block] |= bit(tier);
@@ -127,6 +130,7 @@ class DirtyTracker {
   // move: the dirty copy is in another tier now. outdate: a faster tier has newer data.
   void move(BlockId block, std::size_t from, std::size_t to) {
     if (!several()) return;
+    assert(contains(block, from));
     copies_[block] = static_cast<std::uint8_t>((copies_[block] & ~bit(from)) | bit(to));
   }
   void outdate(BlockId block, std::size_t tier) {
@@ -155,6 +159,7 @@ class DirtyTracker {
   void assign_by_tier(ModesByTier modes);
 
   void clean(VmId vm, BlockId block) {
+    assert(contains(block) && tallies_[vm].dirty > 0);
     if (several()) {
       copies_[block] = 0;
     } else {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -42,6 +43,7 @@ class PartitionedLru {
   [[gnu::always_inline]] BlockId insert(std::size_t part, const auto& block,
                                         BlockId* next = nullptr) {
     Part& own = parts_[part];
+    assert(!holds(block) && own.capacity > 0);
     if (own.size == own.capacity) return replace(part, block, next);
     ++own.size;
     log_.move_up(own.stack, block);
@@ -50,6 +52,7 @@ class PartitionedLru {
   // The same for a part that is full and holds blocks.
   [[gnu::always_inline]] BlockId replace(std::size_t part, const auto& block, BlockId* next) {
     Part& own = parts_[part];
+    assert(own.size > 0);
     const BlockId victim = log_.demote(own.stack, 0, next);
     log_.move_up(own.stack, block);
     return victim;
@@ -57,12 +60,14 @@ class PartitionedLru {
   // Shrinks a part by its least recently used block, and its capacity to what it holds.
   [[gnu::always_inline]] BlockId evict(std::size_t part, BlockId* next) {
     Part& own = parts_[part];
+    assert(own.size > 0);
     own.capacity = --own.size;
     return log_.demote(own.stack, 0, next);
   }
   // Inserts a block, and raises the capacity if the part is full.
   [[gnu::always_inline]] void grow(std::size_t part, const auto& block) {
     Part& own = parts_[part];
+    assert(!holds(block));
     own.capacity = std::max(own.capacity, ++own.size);
     log_.move_up(own.stack, block);
   }
