@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
 #include "core/base/random.hpp"
@@ -64,6 +66,30 @@ class Knapsack {
     return sizes;
   }
 
+  // The greatest value of any choice that fits, by dynamic programming over values. Infinite if
+  // values are not whole, or too many to try.
+  double optimum() const {
+    constexpr Count kNone = std::numeric_limits<Count>::max();
+    const double step = common_step();
+    std::vector<Count> least{0};  // the least weight of each value, in steps
+    for (const auto& group : groups_) {
+      const double most = std::ranges::max_element(group, {}, &Object::value)->value;
+      if (step == 0 || most / step > kMostSteps) return std::numeric_limits<double>::infinity();
+      std::vector<Count> next(least.size() + static_cast<std::size_t>(most / step), kNone);
+      for (const Object& object : lightest_of_values(group)) {
+        const auto shift = static_cast<std::size_t>(object.value / step);
+        for (std::size_t value = 0; value < least.size(); ++value) {
+          if (least[value] > capacity_) continue;
+          next[value + shift] = std::min(next[value + shift], least[value] + object.weight);
+        }
+      }
+      least = std::move(next);
+    }
+    std::size_t best = least.size() - 1;
+    while (best > 0 && least[best] > capacity_) --best;
+    return static_cast<double>(best) * step;
+  }
+
   Count object_count() const { return static_cast<Count>(objects_.size()); }
 
   const std::vector<Object>& chosen() const { return chosen_; }
@@ -82,6 +108,27 @@ class Knapsack {
   }
 
  private:
+  static constexpr double kMostSteps = 1'000;
+
+  // The greatest common divisor of all values; 0 if they are not whole or negative.
+  double common_step() const {
+    std::int64_t step = 0;
+    for (const Object& object : objects_) {
+      const bool whole =
+          object.value >= 0 && object.value < 1e15 && object.value == std::trunc(object.value);
+      if (!whole) return 0;
+      step = std::gcd(step, static_cast<std::int64_t>(object.value));
+    }
+    return static_cast<double>(std::max<std::int64_t>(step, 1));
+  }
+
+  static std::vector<Object> lightest_of_values(std::vector<Object> group) {
+    std::ranges::sort(group, {}, [](const Object& o) { return std::pair(o.value, o.weight); });
+    const auto rest = std::ranges::unique(group, {}, &Object::value);
+    group.erase(rest.begin(), rest.end());
+    return group;
+  }
+
   Count excess() const {
     Count weight = -capacity_;
     for (const Object& object : chosen_) weight += object.weight;
@@ -142,7 +189,10 @@ absl::StatusOr<Solution> AnnealingLegacy::solve(const AllocationProblem& problem
   Knapsack knapsack(problem, params_.whole_percent);
   std::vector<Object> best = knapsack.chosen();
   double best_value = knapsack.value();
-  for (Count i = 0; i < params_.iterations; ++i) {
+  // Sums of whole values are exact: no iteration changes the best choice after the optimum.
+  const double optimum = knapsack.optimum();
+  Count i = 0;
+  for (; i < params_.iterations && best_value < optimum; ++i) {
     knapsack.perturb(random);
     if (const double value = knapsack.value(); value > best_value) {
       best_value = value;
@@ -154,7 +204,7 @@ absl::StatusOr<Solution> AnnealingLegacy::solve(const AllocationProblem& problem
   }
   knapsack.restore(std::move(best));
   return make_solution(problem, knapsack.choice(), relaxed_bound(problem),
-                       params_.iterations * knapsack.object_count(), watch);
+                       i * knapsack.object_count(), watch);
 }
 
 }  // namespace mcsim

@@ -11,6 +11,8 @@ namespace mcsim {
 // objects, repaired and upgraded; the search falls back to the best solution more
 // and more often, and soon always.
 //
+// The search ends early at a choice that is proven best: the result is the same.
+//
 // One tier, any sizes. Capacity may stay unused: what objects do not fill is the
 // caller's to scale up. O(V n) per iteration.
 class AnnealingLegacy final : public Optimizer {

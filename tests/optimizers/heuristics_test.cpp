@@ -160,6 +160,23 @@ TEST(AnnealingLegacy, FindsTheOptimumOfValuesInWholePercent) {
   }
 }
 
+TEST(AnnealingLegacy, EndsEarlyOnlyAtTheOptimum) {
+  Random random(16);
+  int early = 0;
+  for (int round = 0; round < 60; ++round) {
+    AllocationProblem problem = random_problem(Shape::kCliffs, 3, 7, {9}, random);
+    for (auto& tables : problem.value) {
+      for (double& value : tables[0]) value = std::trunc(10 * value) / 10;
+    }
+    const AllocationProblem percent = in_whole_percent(problem);
+    const Solution solution = solve<AnnealingLegacy>(problem, {.iterations = 20});
+    if (solution.evaluations == 20 * 3 * 7) continue;
+    ++early;
+    EXPECT_EQ(objective_of(percent, solution.choice), BruteForce(percent).best());
+  }
+  EXPECT_GT(early, 30);
+}
+
 // Below a hundredth everything is nothing; with the values as they are, VM 1's
 // block is worth more.
 TEST(AnnealingLegacy, CutsValuesToHundredths) {
