@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/containers/recency_log.hpp"
+#include "core/engine/tiers/block_owners.hpp"
 
 namespace mcsim {
 namespace {
@@ -60,12 +61,9 @@ class LegacyGlobalLru final : public Host {
         second_(trace.id_count(), machine.tiers[1].capacity_blocks),
         first_capacity_(machine.tiers[0].capacity_blocks),
         second_capacity_(machine.tiers[1].capacity_blocks),
-        owner_(trace.id_count()),
+        owners_(trace),
         counters_(trace.vms.size()) {
     for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
-      const VmInfo& info = trace.vms[vm];
-      std::fill_n(owner_.begin() + info.first_id, info.unique_blocks, static_cast<VmId>(vm));
-      ids_.push_back({info.first_id, info.first_id + static_cast<BlockId>(info.unique_blocks)});
       counters_[vm].tiers.resize(2);
       counters_[vm].tiers[0].target = first_capacity_;
       counters_[vm].tiers[1].target = second_capacity_;
@@ -103,7 +101,7 @@ class LegacyGlobalLru final : public Host {
       ++of.invalidations;
       --of.occupancy;
     };
-    for (BlockId id = ids_[vm].first; id < ids_[vm].second; ++id) {
+    for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
       drop(first_, id, counters_[vm].tiers[0]);
       drop(second_, id, counters_[vm].tiers[1]);
     }
@@ -193,7 +191,7 @@ class LegacyGlobalLru final : public Host {
   }
 
   void drop_oldest(Order& list, std::size_t tier) {
-    TierCounters& of = counters_[owner_[list.drop_oldest()]].tiers[tier];
+    TierCounters& of = counters_[owners_.vm_of(list.drop_oldest())].tiers[tier];
     ++of.evictions;
     --of.occupancy;
   }
@@ -202,8 +200,7 @@ class LegacyGlobalLru final : public Host {
   Order second_;
   Count first_capacity_;
   Count second_capacity_;
-  std::vector<VmId> owner_;                       // by block
-  std::vector<std::pair<BlockId, BlockId>> ids_;  // by VM: first, and one past the last
+  BlockOwners owners_;
   std::vector<VmCounters> counters_;
 };
 
