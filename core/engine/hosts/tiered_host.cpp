@@ -9,7 +9,7 @@ namespace mcsim {
 
 namespace {
 
-// The target of each part of a tier: what its VMs are granted together.
+// Return the target of each part of a tier: the sum of its VMs' targets.
 std::vector<Count> by_part(std::span<const Count> targets, std::span<const std::size_t> part_of) {
   std::vector<Count> sums(*std::ranges::max_element(part_of) + 1, 0);
   for (std::size_t vm = 0; vm < targets.size(); ++vm) sums[part_of[vm]] += targets[vm];
@@ -62,12 +62,12 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
   return host;
 }
 
-// Whether blocks have one copy, and every one comes into the fastest tier.
+// Whether every block that is accessed comes into the fastest tier, as its only copy.
 bool TieredHost::unfiltered() const {
   return one_copy() && std::ranges::none_of(tiers_, &Tier::has_filter);
 }
 
-// Whether no tier needs to know what a slower one does.
+// Whether each tier serves a batch without the state of slower tiers.
 bool TieredHost::batchable() const {
   return unfiltered() && !(knows_future() && line_blocks_ > 1) &&
          std::ranges::all_of(tiers_, &Tier::independent_parts);
@@ -83,8 +83,8 @@ void TieredHost::replay(const Accesses& trace, RequestRange range) {
 }
 
 void TieredHost::serve(const Accesses& trace, RequestRange range) {
-  // What is written around stays where it is, or the oldest of all parts has to go: parts do
-  // not know of each other. Nor does a tier know whether those below it hold a block.
+  // Batches cannot update a copy in place, find the oldest dirty block of all parts, or find out
+  // whether a slower tier holds a block of a blocked VM.
   const bool singly = admission_.any_blocked() ||
                       (dirty_.limited() && dirty_.any(WriteMode::kBack)) ||
                       (dirty_.rules().update_around && dirty_.any(WriteMode::kAround)) ||
@@ -152,7 +152,7 @@ absl::Status TieredHost::resize(const Allocation& targets) {
   std::vector<Count> capacities;
   for (const Tier& tier : tiers_) capacities.push_back(tier.capacity());
   MCSIM_RETURN_IF_ERROR(check_targets(targets, capacities, counters_.size()));
-  // From below, so that what a tier gives up finds the room that there will be.
+  // The slowest tier first: it makes room for victims of faster tiers.
   for (std::size_t k = tiers_.size(); k-- > 0;) {
     std::vector<BlockId> victims;
     tiers_[k].retarget(by_part(targets.tier(k), part_of_), victims);

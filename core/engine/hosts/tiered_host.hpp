@@ -86,19 +86,19 @@ struct TieredSetup {
 // Data that leaves a device is read from it (TierCounters::copied_out): demotions, write-backs and
 // flushes. A clean victim whose copy lies in the next tier already is not copied.
 //
-// The filter of the slowest tier may stage blocks with their data, in memory. A read that finds
-// it there, and in no tier, is no miss: the VM waits for memory, and what then comes in was read
-// from there. The filter does what it would without the data. A staged block that is written has
-// the new data at once, but written around it has none from then on, unless it is updated; the
-// data of a VM that departs goes, too. Generic is only there: what is staged is in a tier or on the
-// backend, too. To a VM that is shut out what is staged is served, and its reads count for nothing.
+// The filter of the slowest tier may stage blocks with their data, in memory. A read of staged data
+// that no tier holds is not a miss: the VM waits for memory, and a block that then enters a tier is
+// copied from memory. Decisions of the filter do not depend on the data. A write updates staged
+// data; a write around drops it, unless it updates. The departure of a VM drops its staged data.
+// All staged data is also in a tier or on the backend. Reads of a blocked VM find staged data, and
+// do not count in the filter.
 //
-// An exclusive chain serves batches, a tier at a time, when nothing forbids it (BatchedChain); LRU
-// tiers that keep copies have a loop of their own (CopyChain) for all but a few requests; else
-// accesses are served one by one. All may take turns: they leave the same state.
+// Three loops leave the same state and may take turns. BatchedChain serves an exclusive chain tier
+// by tier, if parts are independent and writes need no other part. CopyChain serves LRU tiers that
+// keep copies. The walk of this class serves the rest, access by access.
 class TieredHost final : public Host, private CopyChain::SlowPath {
  public:
-  // The trace is the one that will be replayed.
+  // `trace`: the trace that will be replayed.
   static absl::StatusOr<std::unique_ptr<TieredHost>> make(TieredSetup setup, const Accesses& trace);
 
   void replay(const Accesses& trace, RequestRange range) override;
@@ -114,8 +114,8 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;
 
-  // Whether a tier has the block; the fastest that does, or the number of tiers; and whether the
-  // backend lacks its newest data.
+  // holds: whether a tier has the block. fastest_with: the fastest tier that has it, or the number
+  // of tiers. dirty: whether its newest data is not on the backend.
   bool holds(std::size_t tier, VmId vm, BlockId block) const {
     return tiers_[tier].holds(part(vm), block);
   }
@@ -125,9 +125,9 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
     return k;
   }
   bool dirty(BlockId block) const { return dirty_.contains(block); }
-  // The block leaves all tiers, after it was written back if it is dirty.
+  // Removes the block from all tiers, after writing it back if it is dirty.
   void drop(VmId vm, BlockId block);
-  // Whether a read finds it in memory, where no tier has it; and that it does so no more.
+  // Whether the block's data is staged.
   bool staged(BlockId block) const { return staged_ns_ && tiers_.back().has_data(block); }
   void drop_staged(BlockId block) {
     if (staged_ns_) tiers_.back().drop_data(block);
@@ -137,24 +137,24 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   // Requests between two flushes that are worth a batch.
   static constexpr std::size_t kWorthABatch = 256;
 
-  // What is being served, for whom, and what the host has of that VM: looked up once.
+  // A request and the state of its VM.
   struct Request {
     VmId vm;
     Count blocks;
     std::size_t part;
     TierCounters* tiers;  // by tier
   };
-  // The tier that held the block, and the one that the VM waited for. The number of tiers stands
-  // for none, and for the backend.
+  // found: the tier that held the block, or the number of tiers. served_by: the tier that the VM
+  // waited for; the number of tiers stands for the backend.
   struct Outcome {
     std::size_t found;
     std::size_t served_by;
-    bool staged = false;  // a read of staged data: served by memory, and by none of these
+    bool staged = false;  // memory served it, not served_by
   };
 
-  // Where a write goes: the fastest tier that holds the block, dropped copies aside, and the
-  // fastest of those that are not written around; where it ends; and a bit for each tier that it
-  // comes into.
+  // The tiers of a write. held: the fastest that holds the block and keeps it. found: the fastest
+  // that holds it and is not written around. end: the tier that writes back, or the backend.
+  // enters: a bit for each tier that the block comes into.
   struct Route {
     std::size_t held;
     std::size_t found;
@@ -171,55 +171,59 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   bool unfiltered() const;
   bool batchable() const;
   void serve(const Accesses& trace, RequestRange range);
-  void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
+  void serve_singly(const Accesses& trace, std::size_t request) override;
+
+  // In tiered_host_reads.cpp.
   void walk(const Accesses& trace, RequestRange range);
-  Outcome write(const Request& request, const Access<>& a);
-  bool write_past(std::size_t k, const Request& request, const Access<>& a);
-  bool invalidate(std::size_t k, const Request& owner, BlockId block);
-  Route route_of(const Request& request, const Access<>& a);
-  void look_in(std::size_t k, const Request& request, const Access<>& a, Route& route);
-  static void keep_inclusive(Route& route);
-  void update_above_end(const Request& request, const Access<>& a, const Route& route);
-  void report_write(const Request& request, BlockId block, bool was_held, bool hit);
-  void bring_in_on_route(const Request& request, const Access<>& a, const Route& route);
-  std::size_t write_into_end(const Request& request, const Access<>& a, const Route& route);
-  std::size_t write_at_end(const Request& request, const Access<>& a, const Route& route);
-  bool bring_in(std::size_t to, const Request& request, const Access<>& a, const Route& route);
+  void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
   Outcome fetch(const Request& request, const Access<>& a);
   bool touch(std::size_t k, const Request& request, const Access<>& a);
   bool move_up_from(std::size_t k, const Request& request, BlockId block);
   void enter(const Request& request, const Access<>& a, std::size_t found, unsigned admitted);
   void insert(std::size_t to, const Request& request, const Access<>& a);
+  void leave_in_turn(std::size_t from, std::span<const BlockId> victims, Count request_blocks);
   void leave(std::size_t from, BlockId block, Count request_blocks);
   bool in_no_tier(VmId vm, BlockId block) const;
-  void leave_in_turn(std::size_t from, std::span<const BlockId> victims, Count request_blocks);
   void look_ahead_of_victims(BlockId soon) const;
   bool push_down(std::size_t from, std::size_t source, const Request& owner, BlockId block);
-  void serve_singly(const Accesses& trace, std::size_t request) override;
+  void put_below(std::size_t to, const Request& owner, const Access<>& a);
+  std::size_t drop_above(std::size_t below, const Request& owner, BlockId block);
+  bool invalidate(std::size_t k, const Request& owner, BlockId block);
+
+  // In tiered_host_writes.cpp.
+  Outcome write(const Request& request, const Access<>& a);
+  Route route_of(const Request& request, const Access<>& a);
+  void look_in(std::size_t k, const Request& request, const Access<>& a, Route& route);
+  static void keep_inclusive(Route& route);
+  void bring_in_on_route(const Request& request, const Access<>& a, const Route& route);
+  bool bring_in(std::size_t to, const Request& request, const Access<>& a, const Route& route);
+  std::size_t write_at_end(const Request& request, const Access<>& a, const Route& route);
+  std::size_t write_into_end(const Request& request, const Access<>& a, const Route& route);
+  void update_above_end(const Request& request, const Access<>& a, const Route& route);
+  bool write_past(std::size_t k, const Request& request, const Access<>& a);
+  void report_write(const Request& request, BlockId block, bool was_held, bool hit);
   bool write_on(std::size_t from, std::size_t source, VmId vm, BlockId block) override;
   bool pass_on(std::size_t from, const Request& owner, BlockId block);
-  void put_below(std::size_t to, const Request& owner, const Access<>& a);
   void settle(VmId vm, BlockId block);
-  std::size_t drop_above(std::size_t below, const Request& owner, BlockId block);
   void update_from(std::size_t from, const Request& owner, BlockId block);
-
   std::size_t newest_copy(VmId vm, BlockId block) const;
   void write_back(std::size_t source, std::size_t from, const Request& owner, BlockId block);
   void write_back(BlockId block);
   void flush();
+
   bool holds_any(VmId vm, BlockId block) const { return fastest_with(vm, block) < backend(); }
 
-  // Whether nothing may come in because of the request for the block.
+  // Whether the block bypasses all tiers because its VM is blocked.
   bool is_blocked(VmId vm, BlockId block) const {
     return admission_.is_blocked(vm) && !holds_any(vm, block);
   }
-  // Whether victims go down even if they are clean, and a block comes into one tier.
+  // Whether clean victims go down, too. Then a block comes into one tier.
   bool demotes() const { return one_copy() || chain_ == Chain::kVictim; }
-  // Whether the tier lets a block in that it does not hold.
+  // Whether the tier admits a block that it does not hold.
   bool admits(std::size_t k, const Request& request, BlockId block) {
     return tiers_[k].admits(request.part, block, request.blocks);
   }
-  // Whether the tier may have the block: it has, or remembers it.
+  // Whether the tier may hold the block; false is certain.
   bool has_slot(BlockId block, std::size_t k) const {
     return !tiers_[k].has_slots() || table_->find(block, k) != kNoSlot;
   }
@@ -245,17 +249,17 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   BlockOwners owners_;
   DirtyTracker dirty_;
   VmAdmission admission_;
-  std::optional<Count> staged_ns_;          // what a read of staged data takes, if there is any
-  std::vector<VmCounters> counters_;        // but for what `found_` and the book say
-  std::vector<BatchedChain::Found> found_;  // by VM and operation: accesses by where it was
+  std::optional<Count> staged_ns_;          // time of a read of staged data, if the filter has some
+  std::vector<VmCounters> counters_;        // without the counts of found_ and dirty_
+  std::vector<BatchedChain::Found> found_;  // by VM and operation: accesses by tier of the hit
   std::array<std::vector<BlockId>, kMaxTiers> victims_;
-  std::unordered_multiset<BlockId> to_leave_;  // victims that still have to go down, with a probe
-  // For policies that must know the future: of each access; and by tier and line, of what
-  // the tier holds.
+  std::unordered_multiset<BlockId> to_leave_;  // with a probe: victims that have not moved yet
+  // For policies that need the future: the next use after each access, and of the blocks that a
+  // tier holds, by tier and line.
   Pages<NextUse> next_uses_;
   Pages<NextUse> next_use_of_;
-  std::optional<BatchedChain> batches_;  // if they are ever possible
-  std::optional<CopyChain> copies_;      // the same
+  std::optional<BatchedChain> batches_;  // if this chain allows it
+  std::optional<CopyChain> copies_;      // likewise
   CacheProbe* probe_ = nullptr;
 };
 

@@ -5,7 +5,7 @@
 
 namespace mcsim {
 
-// The VM of an access some way ahead; accesses are asked for in order.
+// Finds the VM of later accesses, which must be given in order.
 class TieredHost::LookAhead {
  public:
   LookAhead(const Accesses& trace, std::size_t request) : trace_(trace), request_(request) {}
@@ -20,7 +20,7 @@ class TieredHost::LookAhead {
   std::size_t request_;
 };
 
-// Towards the accesses after this one.
+// Prefetches state of the accesses after this one.
 void TieredHost::look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const {
   if (i + kIndexAhead >= ids.size()) return;
   const BlockId far = ids[i + kIndexAhead];
@@ -74,7 +74,7 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
   }
 }
 
-// The tier's copy leaves without being a victim; false if it has none.
+// Drops the tier's copy, which is not a victim; false if it has none.
 bool TieredHost::invalidate(std::size_t k, const Request& owner, BlockId block) {
   if (!tiers_[k].take(owner.part, block)) return false;
   TierCounters& left = owner.tiers[k];
@@ -83,7 +83,7 @@ bool TieredHost::invalidate(std::size_t k, const Request& owner, BlockId block) 
   return true;
 }
 
-// Looks for the block from the fastest tier on, and brings it up as the chain has it.
+// Serves a read: finds the block, from the fastest tier on, and brings it into the tiers above.
 TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a) {
   const bool blocked = is_blocked(request.vm, a.block);
   const bool in_memory = staged(a.block);
@@ -140,7 +140,7 @@ void TieredHost::insert(std::size_t to, const Request& request, const Access<>& 
   victims.clear();
 }
 
-// To the probe, victims that still have to go down are held.
+// Moves victims one by one. For the probe a victim that has not moved yet is held.
 void TieredHost::leave_in_turn(std::size_t from, std::span<const BlockId> victims,
                                Count request_blocks) {
   const bool counted = probe_ != nullptr && !one_copy() && victims.size() > 1;
@@ -151,15 +151,15 @@ void TieredHost::leave_in_turn(std::size_t from, std::span<const BlockId> victim
   }
 }
 
-// A victim of the tier goes to a slower one, or out.
+// Moves a victim of the tier to a slower one, or out.
 void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
   const Request owner = request_of(owners_.vm_of(block), request_blocks);
   TierCounters& left = owner.tiers[from];
   assert(left.occupancy > 0);
   --left.occupancy;
-  // Policies that are not LRU prefetch their next victims themselves.
+  // Policies other than LRU prefetch their next victims themselves.
   if (!any_slots_) look_ahead_of_victims(tiers_[from].peek_victim(owner.part));
-  // The tier whose device its newest data is read from.
+  // The tier whose device holds the newest data.
   const std::size_t source = chain_ == Chain::kInclusive ? drop_above(from, owner, block) : from;
   bool newest = dirty_.count() > 0 && dirty_.contains(block, from);
   if (newest && dirty_.dirty_above(block, from)) {
@@ -186,8 +186,8 @@ void TieredHost::look_ahead_of_victims(BlockId soon) const {
   if (probe_ != nullptr) probe_->prefetch(soon);
 }
 
-// A clean victim goes to the first of the slower tiers that has the block or takes it; false if
-// none does. A copy that is there already is not copied.
+// Moves a clean victim to the first slower tier that has the block or admits it; false if none
+// does. Only an admitted block is copied.
 bool TieredHost::push_down(std::size_t from, std::size_t source, const Request& owner,
                            BlockId block) {
   Access<> a{.block = block};
@@ -202,15 +202,15 @@ bool TieredHost::push_down(std::size_t from, std::size_t source, const Request& 
   return false;
 }
 
-// The block came from a faster tier.
+// Inserts a block that came from a faster tier.
 void TieredHost::put_below(std::size_t to, const Request& owner, const Access<>& a) {
   ++owner.tiers[to].demotions;
   if (knows_future()) next_use(to, a.block) = a.next_use;
   insert(to, owner, a);
 }
 
-// The copies above the one that leaves go, too. Returns the tier with the newest data, which counts
-// as dirty in the tier below.
+// Drops the copies above a victim. Returns the tier that had the newest data; the victim is dirty
+// instead of that copy.
 std::size_t TieredHost::drop_above(std::size_t below, const Request& owner, BlockId block) {
   std::size_t source = below;
   for (std::size_t k = below; k-- > 0;) {

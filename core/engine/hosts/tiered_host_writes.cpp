@@ -7,14 +7,14 @@ namespace mcsim {
 
 namespace {
 
-// The fastest of some tiers, a bit each; or one that they are all faster than, if there are none.
+// Return the fastest of `tiers`, a bit each; `below` if there are none.
 std::size_t fastest_of(unsigned tiers, std::size_t below) {
   return tiers == 0 ? below : static_cast<std::size_t>(std::countr_zero(tiers));
 }
 
 }  // namespace
 
-// Writes around the tier: a copy there leaves, or is updated. False if it has none.
+// Writes around the tier: drops or updates its copy. False if it has none.
 bool TieredHost::write_past(std::size_t k, const Request& request, const Access<>& a) {
   if (!dirty_.rules().update_around) return invalidate(k, request, a.block);
   if (!tiers_[k].touch(request.part, a)) return false;
@@ -35,8 +35,8 @@ TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a)
   if (route.end == backend()) {
     ++counters_[vm].backend_writes;
   } else {
-    // From now on all copies are old, also those that victims of this write push down. The newest
-    // is above them.
+    // All copies are old now, also those that victims of this write push down: the newest data is
+    // above them.
     dirty_.mark(vm, a.block);
   }
   bring_in_on_route(request, a, route);
@@ -48,8 +48,8 @@ TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a)
   return {.found = route.held, .served_by = served_by};
 }
 
-// Brings the block into the tiers of the route but its end, which comes last: victims may push the
-// block out of slower tiers.
+// Brings the block into all tiers of the route but its end. The end comes last, because victims may
+// push the block out of slower tiers.
 void TieredHost::bring_in_on_route(const Request& request, const Access<>& a, const Route& route) {
   for (std::size_t k = route.end; k-- > 0;) {
     if (route.enters_tier(k)) bring_in(k, request, a, route);
@@ -59,7 +59,7 @@ void TieredHost::bring_in_on_route(const Request& request, const Access<>& a, co
   }
 }
 
-// Updates copies that were there, and those that victims pushed further down just now.
+// Updates the copies above the end, also those that victims pushed down just now.
 void TieredHost::update_above_end(const Request& request, const Access<>& a, const Route& route) {
   if (one_copy() && route.enters != 0) return;
   for (std::size_t k = 0; k < route.end; ++k) {
@@ -96,7 +96,7 @@ std::size_t TieredHost::write_at_end(const Request& request, const Access<>& a,
   return served_by;
 }
 
-// If other blocks took the room in the tier, the data goes on to slower tiers, or to the backend.
+// Returns a slower tier, or the backend, if victims of this write took the room in the end.
 std::size_t TieredHost::write_into_end(const Request& request, const Access<>& a,
                                        const Route& route) {
   const std::size_t end = route.end;
@@ -112,7 +112,7 @@ std::size_t TieredHost::write_into_end(const Request& request, const Access<>& a
   return now;
 }
 
-// From the fastest tier on.
+// Chooses the tiers of a write, from the fastest on.
 TieredHost::Route TieredHost::route_of(const Request& request, const Access<>& a) {
   Route route{.held = backend(), .found = backend(), .end = backend()};
   const bool blocked = is_blocked(request.vm, a.block);
@@ -120,8 +120,8 @@ TieredHost::Route TieredHost::route_of(const Request& request, const Access<>& a
     if (dirty_.mode(request.vm, k) != WriteMode::kAround) {
       blocked ? tiers_[k].record(a.block) : look_in(k, request, a, route);
     } else if (holds(k, request.vm, a.block)) {
-      // Above the end the copy is dropped; below, it is old from now on, and new data must not come
-      // in below it.
+      // The write drops this copy if it is above the end. Below the end the copy becomes old, and
+      // the block must not enter a slower tier.
       const bool ended = route.end < backend();
       if (ended || dirty_.rules().update_around) route.held = std::min(route.held, k);
       if (ended) route.found = std::min(route.found, k);
@@ -131,7 +131,7 @@ TieredHost::Route TieredHost::route_of(const Request& request, const Access<>& a
   return route;
 }
 
-// Whether the tier has the block, or is to, and whether the write ends there.
+// Decides whether the block enters the tier, and whether the write ends there.
 void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& a, Route& route) {
   const bool found = route.found < backend();
   const bool ended = route.end < backend();
@@ -146,8 +146,8 @@ void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& 
     route.found = k;
     route.held = std::min(route.held, k);
   }
-  // Below where it ends those that write through are not reached. Victims make a chain in which a
-  // block comes into one tier, and here into the one that it ends at.
+  // A write does not reach tiers below its end that write through. In chains whose victims go down
+  // the block enters one tier: the end.
   const bool may_enter =
       !has && (back || !ended) && !(demotes() && route.enters != 0 && (ended || !back));
   const bool enters = may_enter && admits(k, request, a.block);
@@ -155,14 +155,14 @@ void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& 
   if (back && !ended && (has || enters)) route.end = k;
 }
 
-// A tier that refuses the block keeps it from those above: then the write ends below it, where
-// every tier that is left writes back.
+// A tier that refuses the block keeps it from the tiers above. Then the write ends below that tier,
+// where every tier writes back.
 void TieredHost::keep_inclusive(Route& route) {
   route.enters = without_gaps(route.enters, route.found);
   route.end = std::max(route.end, fastest_of(route.enters, route.found));
 }
 
-// False if other blocks took the room of the tier meanwhile.
+// Inserts the block; false if victims of this write took the room in the tier.
 bool TieredHost::bring_in(std::size_t to, const Request& request, const Access<>& a,
                           const Route& route) {
   if (!tiers_[to].has_room(request.part)) return false;
@@ -172,7 +172,7 @@ bool TieredHost::bring_in(std::size_t to, const Request& request, const Access<>
   return true;
 }
 
-// The new data of a victim goes on as the modes of its VM say; false if no slower tier has it then.
+// Writes a dirty victim to slower tiers by their modes; false if none of them holds it then.
 bool TieredHost::write_on(std::size_t from, std::size_t source, VmId vm, BlockId block) {
   const Request owner = request_of(vm);
   ++owner.tiers[source].copied_out;
@@ -205,7 +205,7 @@ bool TieredHost::pass_on(std::size_t from, const Request& owner, BlockId block) 
   return taken;
 }
 
-// What is dirty in tiers that do not write back goes to slower ones that do, or to the backend.
+// Moves dirty data from tiers that do not write back to slower tiers that do, or to the backend.
 void TieredHost::settle(VmId vm, BlockId block) {
   const Request owner = request_of(vm);
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
@@ -234,7 +234,7 @@ void TieredHost::settle(VmId vm, BlockId block) {
   }
 }
 
-// Writes new data into the copies that this tier and slower ones have.
+// Updates the copies in this tier and slower ones.
 void TieredHost::update_from(std::size_t from, const Request& owner, BlockId block) {
   if (one_copy()) return;
   for (std::size_t k = from; k < backend(); ++k) {
@@ -242,8 +242,8 @@ void TieredHost::update_from(std::size_t from, const Request& owner, BlockId blo
   }
 }
 
-// The newest data, which `from` has or had, is read from the tier `source` and written to the
-// backend and into the copies below.
+// Writes the newest data, which `from` has or had, to the backend and into the copies below `from`.
+// `source`: the tier whose device is read.
 void TieredHost::write_back(std::size_t source, std::size_t from, const Request& owner,
                             BlockId block) {
   ++owner.tiers[source].copied_out;
@@ -251,7 +251,7 @@ void TieredHost::write_back(std::size_t source, std::size_t from, const Request&
   dirty_.write_back(owner.vm, block);
 }
 
-// A dirty block that is held.
+// Writes back a dirty block that a tier holds.
 void TieredHost::write_back(BlockId block) {
   const VmId vm = owners_.vm_of(block);
   const std::size_t newest = newest_copy(vm, block);

@@ -24,8 +24,8 @@ struct Choices<Chain> {
       std::pair{"inclusive", Chain::kInclusive}, std::pair{"independent", Chain::kIndependent}};
 };
 
-// Of the tiers that would admit a block, a bit each, those that it enters in an inclusive chain: a
-// tier that refuses the block keeps it from those above. `found`: the tier that held it.
+// The tiers that a block enters in an inclusive chain, a bit each, out of `tiers`, which admit it.
+// A tier that refuses the block keeps it from the tiers above. `found`: the tier that held it.
 inline unsigned without_gaps(unsigned tiers, std::size_t found) {
   std::size_t top = found;
   while (top > 0 && (tiers >> (top - 1) & 1) != 0) --top;

@@ -77,8 +77,8 @@ class DirtyTracker {
     }
   }
 
-  // Whether all dirty blocks must be written back before a request at this time: true once for each
-  // period. next_flush: the first request of a range that a flush comes before.
+  // flush_due: whether a flush must come before a request at this time; true once for each period.
+  // next_flush: the first request of a range that needs a flush before it.
   bool flushes() const { return rules_.flush_every > 0; }
   bool flush_due(Nanoseconds time);
   std::size_t next_flush(const Accesses& trace, RequestRange range) const;

@@ -14,7 +14,7 @@
 namespace mcsim {
 
 enum class WriteMode : std::uint8_t {
-  kThrough,  // into the cache and to the backend, which the VM waits for
+  kThrough,  // into the cache and to the backend; the VM waits for the backend
   kBack,     // into the cache; to the backend when the block leaves it or is flushed
   kAround,   // to the backend alone: the cache is for reads, and copies in it are dropped
 };
@@ -39,17 +39,17 @@ using ModesByTier = std::vector<std::vector<WriteMode>>;
 
 struct WriteRules {
   std::vector<WriteMode> modes;  // by VM, the same in all tiers
-  ModesByTier by_tier = {};      // instead of them; or empty
-  // Written around, a block that the cache has is updated instead of dropped.
+  ModesByTier by_tier = {};      // replaces modes unless empty
+  // Writes around update a copy in the cache instead of dropping it.
   bool update_around = false;
   // More dirty blocks than this are written back at once, the oldest first.
   Count most_dirty = std::numeric_limits<Count>::max();
-  // All dirty blocks are written back each time so much time has passed; 0: never.
+  // Period after which all dirty blocks are written back; 0: never.
   Nanoseconds flush_every = 0;
 };
 
-// OK if tiers of the chain may have these modes by tier. Beside staged data, and in an exclusive
-// chain, each VM has one mode.
+// OK if tiers of the chain may have these modes. In an exclusive chain, and with staged data, each
+// VM has one mode for all tiers.
 absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stages_data);
 
 }  // namespace mcsim
