@@ -262,6 +262,7 @@ inline bool count_keys(BlockTable& table, DistanceState& state, std::span<const 
 
 inline void count_dense(std::span<std::uint32_t> last, DistanceState& state,
                         std::span<const std::uint32_t> blocks, Count* distances) {
+  assert(std::ranges::all_of(blocks, [&](std::uint32_t block) { return block < last.size(); }));
   DenseSource source(last);
   DistanceLoop(source, state, distances).run(blocks, 0, std::numeric_limits<Count>::max());
 }

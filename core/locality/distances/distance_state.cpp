@@ -1,11 +1,13 @@
 #include "core/locality/distances/distance_state.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
 namespace mcsim {
 
 void DistanceBins::make_room(std::uint64_t end, std::size_t more) {
+  assert(more <= std::numeric_limits<std::uint32_t>::max());
   const std::size_t bins = end == 0 ? 0 : bin_of(end - 1, bits_) + 1;
   if (bins > counts_.size()) {
     // What lies beyond the bins in use costs addresses, not memory.
