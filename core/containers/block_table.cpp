@@ -50,10 +50,6 @@ void BlockTable::allocate(bool wide, int line_bits) {
   lines_ = Pages<std::uint64_t>(line_count(wide, line_bits) * kWords);
 }
 
-void BlockTable::reserve(std::size_t keys) {
-  if (keys > limit_) grow(line_bits_for(wide_, keys));
-}
-
 void BlockTable::clear() {
   if (!wide_ && line_bits_ == kFewestNarrowBits) {
     std::ranges::fill(lines_, 0);

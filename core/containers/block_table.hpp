@@ -39,8 +39,6 @@ class BlockTable {
   // values[i] = the value of keys[i], 0 if it has none.
   void find(std::span<const std::uint64_t> keys, std::span<std::uint32_t> values) const;
 
-  // Room for `keys` without growing on the way.
-  void reserve(std::size_t keys);
   // No keys; of a small table the memory is used again.
   void clear();
   std::size_t size() const { return size_; }

@@ -148,18 +148,5 @@ TEST(BlockTable, IsAsNewWhenCleared) {
   }
 }
 
-TEST(BlockTable, ReservesOnce) {
-  BlockTable table;
-  table.reserve(1'000'000);
-  const std::size_t bytes = table.bytes();
-  Keys keys(1'000'000);
-  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i;
-  std::vector<std::uint32_t> numbers(keys.size());
-  table.number(keys, numbers);
-  EXPECT_EQ(table.bytes(), bytes);
-  table.reserve(10);
-  EXPECT_EQ(table.size(), keys.size());
-}
-
 }  // namespace
 }  // namespace mcsim
