@@ -11,6 +11,7 @@
 #include "core/engine/hosts/cache_probe.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/profile/characterise.hpp"
+#include "core/locality/profile/meter_plan.hpp"
 #include "core/locality/profile/meter_reader.hpp"
 #include "core/locality/profile/profile_file.hpp"
 

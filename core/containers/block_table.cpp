@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <vector>
 
 namespace mcsim {
@@ -47,10 +48,6 @@ void BlockTable::allocate(bool wide, int line_bits) {
   line_bits_ = line_bits;
   limit_ = limit_of(wide, line_bits);
   lines_ = Pages<std::uint64_t>(line_count(wide, line_bits) * kWords);
-}
-
-void BlockTable::reserve(std::size_t keys) {
-  if (keys > limit_) grow(line_bits_for(wide_, keys));
 }
 
 void BlockTable::clear() {
@@ -191,20 +188,20 @@ bool BlockTable::place(const Entry& entry) {
   return false;
 }
 
-void BlockTable::exchange(std::span<const std::uint64_t> keys, std::uint32_t first,
-                          std::span<std::uint32_t> previous) {
-  with_isa([&]<Isa kIsa>() { exchange_keys<kIsa>(*this, keys, first, previous); });
-}
-
-void BlockTable::exchange(std::span<const std::uint64_t> keys, std::span<std::uint32_t> values) {
-  with_isa([&]<Isa kIsa>() { exchange_values<kIsa>(*this, keys, values); });
+void BlockTable::exchange(std::span<const std::uint64_t> keys,
+                          std::span<const std::uint32_t> values, std::uint32_t first,
+                          std::uint32_t* previous) {
+  assert(values.size() == keys.size());
+  with_isa([&]<Isa kIsa>() { exchange_keys<kIsa>(*this, keys, values, first, previous); });
 }
 
 void BlockTable::number(std::span<const std::uint64_t> keys, std::span<std::uint32_t> numbers) {
+  assert(numbers.size() == keys.size());
   with_isa([&]<Isa kIsa>() { number_keys<kIsa>(*this, keys, numbers); });
 }
 
 void BlockTable::find(std::span<const std::uint64_t> keys, std::span<std::uint32_t> values) const {
+  assert(values.size() == keys.size());
   with_isa([&]<Isa kIsa>() { find_keys<kIsa>(*this, keys, values); });
 }
 

@@ -29,21 +29,16 @@ class BlockTable {
  public:
   BlockTable();
 
-  // previous[i] = the value of keys[i], 0 if it had none; the value becomes
-  // first + i. No value may pass 2^32 - 1.
-  void exchange(std::span<const std::uint64_t> keys, std::uint32_t first,
-                std::span<std::uint32_t> previous);
-  // Each values[i] > 0 becomes the value of keys[i] and what that was before, 0 if it
-  // had none, becomes values[i].
-  void exchange(std::span<const std::uint64_t> keys, std::span<std::uint32_t> values);
+  // The value of keys[i] becomes values[i] > 0, at least `first`; its previous value, 0 if it had
+  // none, goes to previous[values[i] - first].
+  void exchange(std::span<const std::uint64_t> keys, std::span<const std::uint32_t> values,
+                std::uint32_t first, std::uint32_t* previous);
   // numbers[i] = how many keys the table got before keys[i], counted from 0: the
   // keys are numbered as they first appear. For tables that nothing else wrote to.
   void number(std::span<const std::uint64_t> keys, std::span<std::uint32_t> numbers);
   // values[i] = the value of keys[i], 0 if it has none.
   void find(std::span<const std::uint64_t> keys, std::span<std::uint32_t> values) const;
 
-  // Room for `keys` without growing on the way.
-  void reserve(std::size_t keys);
   // No keys; of a small table the memory is used again.
   void clear();
   std::size_t size() const { return size_; }
@@ -97,14 +92,12 @@ class BlockTable {
   Pages<std::uint64_t> lines_;
 };
 
-// --- Its loops (block_table.inl): exchange() of both kinds, number() and find() --------
+// --- Its loops (block_table.inl): exchange(), number() and find() ----------------------
 
 template <Isa kIsa>
-void exchange_keys(BlockTable& table, std::span<const std::uint64_t> keys, std::uint32_t first,
-                   std::span<std::uint32_t> previous);
-template <Isa kIsa>
-void exchange_values(BlockTable& table, std::span<const std::uint64_t> keys,
-                     std::span<std::uint32_t> values);
+void exchange_keys(BlockTable& table, std::span<const std::uint64_t> keys,
+                   std::span<const std::uint32_t> values, std::uint32_t first,
+                   std::uint32_t* previous);
 template <Isa kIsa>
 void number_keys(BlockTable& table, std::span<const std::uint64_t> keys,
                  std::span<std::uint32_t> numbers);

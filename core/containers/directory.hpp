@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -133,6 +134,7 @@ class Directory {
   Slot insert(Block block) {
     Slot slot = free_;
     if (slot == kNoSlot) {
+      assert(used_ < block_of_.size());
       slot = used_++;
     } else {
       free_ = static_cast<Slot>(block_of_[slot]);
@@ -142,6 +144,7 @@ class Directory {
   }
 
   void erase(Slot slot) {
+    assert(slot < used_ && size_ > 0);
     index_.erase(block_of_[slot]);
     block_of_[slot] = static_cast<Block>(free_);
     free_ = slot;

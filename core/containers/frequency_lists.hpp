@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,10 +34,14 @@ class FrequencyLists {
   Count size() const { return size_; }
   std::uint64_t count(Slot slot) const { return buckets_[bucket_of_[slot]].count; }
   // Touched least often and, of those, longest ago.
-  Slot least() const { return buckets_[lowest_].oldest; }
+  Slot least() const {
+    assert(lowest_ != kNone);
+    return buckets_[lowest_].oldest;
+  }
 
   // With a count of 1.
   void insert(Slot slot) {
+    assert(slot < slots());
     if (lowest_ == kNone || buckets_[lowest_].count != 1) {
       const Bucket next = {
           .count = 1, .newest = kNone, .oldest = kNone, .lower = kNone, .higher = lowest_};
@@ -64,6 +69,7 @@ class FrequencyLists {
   }
 
   void erase(Slot slot) {
+    assert(size_ > 0);
     take(slot);
     --size_;
   }

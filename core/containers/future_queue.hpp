@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -41,6 +42,7 @@ class FutureQueue {
 
   void insert(Slot slot, Position use) {
     const std::size_t list = list_of(use);
+    assert(slot < slots() && list <= never_);
     Slot& first_after = first_after_[list];
     nodes_[slot] = {.before = kNoSlot, .after = first_after - 1, .use = use};
     if (first_after == 0) {
@@ -67,6 +69,7 @@ class FutureQueue {
 
   // Of a queue that is not empty.
   Slot farthest() const {
+    assert(size_ > 0);
     const std::size_t list = not_empty_.largest();
     Slot farthest = first_after_[list] - 1;
     if (list == never_) return farthest;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -26,6 +27,7 @@ class Greatest {
  public:
   // All zero; at least one, at most 2^32.
   explicit Greatest(std::size_t count) {
+    assert(count >= 1 && count <= std::size_t{1} << 32);
     std::size_t words = 0;
     for (std::size_t size = count; true; size = (size + kRow - 1) / kRow) {
       begin_[levels_++] = words;
@@ -64,6 +66,7 @@ class Greatest {
   }
   // The first that is greater than `bound`; one is.
   std::size_t first_above(Count bound) {
+    assert(amount(greatest()) > bound);
     tell();
     std::size_t i = 0;
     for (std::size_t level = levels_; level-- > 0;) {
@@ -82,6 +85,7 @@ class Greatest {
   static constexpr std::size_t kMostLevels = 8;
 
   static Word word(std::size_t i, Count amount) {
+    assert(amount >= -(Count{1} << 31) && amount < Count{1} << 31);
     return amount * kOne + static_cast<std::uint32_t>(~i);
   }
   static Count amount(Word word) { return word >> 32; }

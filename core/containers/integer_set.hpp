@@ -1,6 +1,7 @@
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -46,6 +47,7 @@ class IntegerSet {
 
   // Of a set that is not empty.
   std::size_t largest() const {
+    assert(levels_.back()[0] != 0);
     std::size_t number = 0;
     for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
       number = number * 64 + static_cast<std::size_t>(std::bit_width((*level)[number]) - 1);

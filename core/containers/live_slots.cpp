@@ -1,6 +1,7 @@
 #include "core/containers/live_slots.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace mcsim {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::uint64_t full_line_counts() {
 
 LiveSlots::LiveSlots(std::size_t slots)
     : line_count_(std::max<std::size_t>(1, (slots + kLineSlots - 1) / kLineSlots)) {
+  assert(slots <= kMaxSlots);
   lines_ = Pages<std::uint64_t>(line_count_ * 8);
   line_counts_ = Pages<std::uint16_t>(round_up(line_count_, kLinesPerGroup));
   std::size_t counts = 0;

@@ -71,6 +71,7 @@ inline void take_slots(const LiveSlots::View& slots, const std::uint32_t* codes,
     const std::size_t word = code / 64 % 8;
     const std::uint64_t bits = words[word];
     const std::uint64_t bit = std::uint64_t{1} << (code % 64);
+    assert((bits & bit) != 0);
     auto rank = static_cast<std::uint32_t>(std::popcount(bits & (bit - 1))) + 1;
     words[word] = bits & ~bit;
     rank += static_cast<std::uint32_t>(words[7] >> (9 * word)) & 511;

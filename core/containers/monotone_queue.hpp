@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -39,7 +40,10 @@ class MonotoneQueue {
   Count size() const { return near_ + far_; }
   std::uint64_t key(Slot slot) const { return nodes_[index(slot)].key; }
 
-  void insert(Slot slot, std::uint64_t key) { link(index(slot), key); }
+  void insert(Slot slot, std::uint64_t key) {
+    assert(slot < slots() && key >= floor_);
+    link(index(slot), key);
+  }
   void erase(Slot slot) { unlink(index(slot)); }
   void update(Slot slot, std::uint64_t key) {
     erase(slot);
@@ -48,6 +52,7 @@ class MonotoneQueue {
 
   // Of a queue that is not empty.
   Slot least() {
+    assert(size() > 0);
     if (near_ == 0) {
       std::uint64_t least = ~std::uint64_t{0};
       for (std::uint32_t at = nodes_[far()].newer; at != far(); at = nodes_[at].newer) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -59,6 +60,7 @@ class RankedSlots {
     const std::size_t super = slot / kSuperSlots;
     const std::size_t group = slot / kGroupSlots;
     const std::size_t word = slot / kWordBits % kWords;
+    assert((bits_[group][word] >> slot % kWordBits & 1) != 0);
     bits_[group][word] &= ~(std::uint64_t{1} << (slot % kWordBits));
     lower_after(words_[group], word);
     lower_after(groups_[super], group % kGroups);

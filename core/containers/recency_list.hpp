@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -33,6 +34,7 @@ inline constexpr auto kBitOfByte = [] {
 // bytes' bits are counted in parallel (Vigna, "Broadword implementation of
 // rank/select queries", 2008).
 inline std::size_t nth_set_bit(std::uint64_t bits, std::uint64_t n) {
+  assert(n < static_cast<std::uint64_t>(std::popcount(bits)));
   std::uint64_t counts = bits - (bits >> 1 & 0x5555555555555555);
   counts = (counts & 0x3333333333333333) + (counts >> 2 & 0x3333333333333333);
   counts = (counts + (counts >> 4)) & 0x0f0f0f0f0f0f0f0f;

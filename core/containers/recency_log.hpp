@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -97,6 +98,7 @@ class RecencyLog {
   [[gnu::always_inline]] Position move_up(Stack& stack, const auto& id) {
     if (stack.end == stack.limit) [[unlikely]]
       compact(stack);
+    assert(stack.end < stack.limit);
     const Position old = std::exchange(last_[id], stack.end);
     mark_hole(old);
     log_[stack.end++] = id;
@@ -107,6 +109,7 @@ class RecencyLog {
   // next one, or out of the stack; returns it. If it goes out, `next` is one that may soon follow.
   [[gnu::always_inline]] BlockId demote(Stack& stack, std::size_t tier, BlockId* next = nullptr) {
     const Position at = entry_from(stack.boundary[tier]);
+    assert(at < (tier == 0 ? stack.end : stack.boundary[tier - 1]));
     stack.boundary[tier] = at + 1;
     const BlockId id = log_[at];
     prefetch_line(&log_[at] + kEntriesAhead);
@@ -183,8 +186,10 @@ class RecencyLog {
     std::uint64_t entries = ~holes_[at / kWord] >> (at % kWord);
     if (entries == 0) [[unlikely]] {
       at = at / kWord * kWord;
-      do at += kWord;
-      while ((entries = ~holes_[at / kWord]) == 0);
+      do {
+        at += kWord;
+        assert(at / kWord < holes_.size());
+      } while ((entries = ~holes_[at / kWord]) == 0);
     }
     return at + static_cast<Position>(std::countr_zero(entries));
   }

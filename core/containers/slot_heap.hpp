@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <utility>
 
@@ -29,13 +30,20 @@ class SlotHeap {
 
   Count size() const { return static_cast<Count>(size_); }
   bool empty() const { return size_ == 0; }
-  Slot top() const { return entries_[0].slot; }
+  Slot top() const {
+    assert(!empty());
+    return entries_[0].slot;
+  }
   const Key& key(Slot slot) const { return entries_[position_of_[slot]].key; }
 
-  void push(Slot slot, const Key& key) { rise(size_++, {key, slot}); }
+  void push(Slot slot, const Key& key) {
+    assert(slot < slots() && size_ < slots());
+    rise(size_++, {key, slot});
+  }
 
   // Gives a slot that is in here another key.
   void update(Slot slot, const Key& key) {
+    assert(contains(slot));
     const std::size_t position = position_of_[slot];
     if (key < entries_[position].key) {
       rise(position, {key, slot});
@@ -56,6 +64,7 @@ class SlotHeap {
   }
 
   void erase(Slot slot) {
+    assert(contains(slot));
     const std::size_t hole = position_of_[slot];
     const Entry last = entries_[--size_];
     if (hole == size_) return;
@@ -95,6 +104,10 @@ class SlotHeap {
     Key key;
     Slot slot;
   };
+
+  bool contains(Slot slot) const {
+    return position_of_[slot] < size_ && entries_[position_of_[slot]].slot == slot;
+  }
 
   void place(std::size_t position, const Entry& entry) {
     entries_[position] = entry;

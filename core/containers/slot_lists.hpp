@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -67,11 +68,13 @@ class SlotLists {
   }
 
   void erase(Slot slot) {
+    assert(!empty(list_of(slot)));
     --size_[list_of(slot)];
     unlink(slot);
   }
 
   Slot pop_back(List list = 0) {
+    assert(!empty(list));
     const Slot slot = back(list);
     erase(slot);
     return slot;
@@ -138,6 +141,7 @@ class SlotLists {
 
   // Puts the slot on the older side of `newer`.
   void link(std::uint32_t newer, Slot slot) {
+    assert(slot < slots());
     const auto index = static_cast<std::uint32_t>(slot + kLists);
     const std::uint32_t older = nodes_[newer].older;
     nodes_[index] = {.newer = newer, .older = older};

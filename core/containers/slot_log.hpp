@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -58,6 +59,7 @@ class SlotLog {
 
   // Becomes the newest; where it is.
   Position push(Slot slot, Kind kind) {
+    assert(!full() && slot < slots());
     const Position at = end_++;
     log_[at] = slot;
     position_[slot] = at;
@@ -68,6 +70,7 @@ class SlotLog {
 
   // What is given as its kind, it is.
   void erase(Position at, Kind kind) {
+    assert(is(kind, at));
     bits_[at / kWord][kind] &= ~bit(at);
     --size_;
     if (at == oldest_) oldest_ = next(at);
@@ -85,6 +88,7 @@ class SlotLog {
   // The next one of these kinds: there is one.
   template <Kind... kinds>
   Position next_of(Position at) const {
+    assert(!empty());
     return search(of_kinds<kinds...>, at + 1);
   }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,10 +27,14 @@ class SlotRing {
   Count size() const { return size_; }
   bool empty() const { return size_ == 0; }
   Slot hand() const { return hand_; }
-  void advance() { hand_ = nodes_[hand_].newer; }
+  void advance() {
+    assert(!empty());
+    hand_ = nodes_[hand_].newer;
+  }
 
   // Behind the hand: the newest.
   void insert(Slot slot) {
+    assert(slot < slots());
     if (size_++ == 0) {
       nodes_[slot] = {.newer = slot, .older = slot};
       hand_ = slot;
@@ -43,6 +48,7 @@ class SlotRing {
 
   // The hand goes on if it pointed there.
   void erase(Slot slot) {
+    assert(!empty());
     if (slot == hand_) advance();
     const auto [newer, older] = nodes_[slot];
     nodes_[newer].older = older;

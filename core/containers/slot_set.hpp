@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <utility>
 
@@ -27,10 +28,12 @@ class SlotSet {
   Slot operator[](std::size_t position) const { return members_[position]; }
 
   void insert(Slot slot) {
+    assert(slot < slots() && size_ < slots());
     members_[size_] = slot;
     position_of_[slot] = static_cast<Slot>(size_++);
   }
   void erase(Slot slot) {
+    assert(size_ > 0 && members_[position_of_[slot]] == slot);
     const Slot last = members_[--size_];
     members_[position_of_[slot]] = last;
     position_of_[last] = position_of_[slot];

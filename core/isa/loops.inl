@@ -25,18 +25,11 @@ using MCSIM_ISA::kThisIsa;
 
 template <>
 void exchange_keys<kThisIsa>(BlockTable& table, std::span<const std::uint64_t> keys,
-                             std::uint32_t first, std::span<std::uint32_t> previous) {
+                             std::span<const std::uint32_t> values, std::uint32_t first,
+                             std::uint32_t* previous) {
   MCSIM_ISA::update_all_keys(table, keys, [&](std::size_t i, std::uint32_t value) {
-    previous[i] = value;
-    return first + static_cast<std::uint32_t>(i);
-  });
-}
-
-template <>
-void exchange_values<kThisIsa>(BlockTable& table, std::span<const std::uint64_t> keys,
-                               std::span<std::uint32_t> values) {
-  MCSIM_ISA::update_all_keys(table, keys, [&](std::size_t i, std::uint32_t value) {
-    return std::exchange(values[i], value);
+    previous[values[i] - first] = value;
+    return values[i];
   });
 }
 
@@ -76,45 +69,15 @@ void count_block_distances<kThisIsa>(std::span<std::uint32_t> last, DistanceStat
 }
 
 template <>
-void divide_keys<kThisIsa>(std::span<const std::uint64_t> keys, std::uint32_t parts,
-                           std::span<std::uint8_t> part_of) {
-  MCSIM_ISA::divide(keys, parts, part_of);
-}
-
-template <>
-void scatter_keys<kThisIsa>(std::span<const std::uint64_t> keys,
-                            std::span<const std::uint8_t> part_of, std::uint32_t slot,
-                            std::span<std::uint64_t*> to_keys, std::span<std::uint32_t*> to_codes) {
-  MCSIM_ISA::scatter(keys, part_of, slot, to_keys, to_codes);
-}
-
-template <>
-std::size_t select_keys<kThisIsa>(std::span<const std::uint64_t> keys, std::uint32_t parts,
-                                  std::uint32_t mine, std::uint32_t slot, std::uint64_t* to_keys,
-                                  std::uint32_t* to_codes, std::uint8_t* part_of) {
-  return MCSIM_ISA::select_part(keys, parts, mine, slot, to_keys, to_codes, part_of);
-}
-
-template <>
-void divide_blocks<kThisIsa>(std::span<const std::uint32_t> blocks, std::uint32_t parts,
-                             std::span<std::uint8_t> part_of) {
-  MCSIM_ISA::divide(blocks, parts, part_of);
-}
-
-template <>
-void scatter_blocks<kThisIsa>(std::span<const std::uint32_t> blocks,
-                              std::span<const std::uint8_t> part_of, std::uint32_t slot,
-                              std::span<std::uint32_t*> to_blocks,
-                              std::span<std::uint32_t*> to_codes) {
-  MCSIM_ISA::scatter(blocks, part_of, slot, to_blocks, to_codes);
-}
-
-template <>
-std::size_t select_blocks<kThisIsa>(std::span<const std::uint32_t> blocks, std::uint32_t parts,
-                                    std::uint32_t mine, std::uint32_t slot,
-                                    std::uint32_t* to_blocks, std::uint32_t* to_codes,
-                                    std::uint8_t* part_of) {
-  return MCSIM_ISA::select_part(blocks, parts, mine, slot, to_blocks, to_codes, part_of);
+std::size_t select_keys<kThisIsa>(std::span<const std::uint64_t> keys, HashRange range,
+                                  std::uint32_t slot, std::uint64_t* to_keys,
+                                  std::uint32_t* to_codes) {
+  MCSIM_ISA::Selection selection{range, to_keys, to_codes};
+  MCSIM_ISA::for_each_run(keys.size(), slot,
+                          [&](std::size_t i, std::size_t count, std::uint32_t code) {
+                            selection.select(keys.subspan(i, count), code);
+                          });
+  return selection.count;
 }
 
 template <>
@@ -123,22 +86,10 @@ void move_key_values<kThisIsa>(BlockTable& table, const TimeAxis& axis) {
 }
 
 template <>
-void move_block_values<kThisIsa>(std::span<std::uint32_t> last, const TimeAxis& axis) {
-  MCSIM_ISA::DenseSource source(last);
-  MCSIM_ISA::move_values(axis, [&](auto&& move) { source.for_each_last(move); });
-}
-
-template <>
-void gather_codes<kThisIsa>(std::span<const std::uint8_t> list_of,
-                            std::span<const std::uint32_t*> lists, std::span<std::uint32_t> codes) {
-  MCSIM_ISA::gather(list_of, lists, codes);
-}
-
-template <>
-void count_stretch<kThisIsa>(const LiveSlots& slots, std::uint32_t* group_counts,
-                             DistanceBins& bins, std::span<const std::uint32_t> codes,
-                             std::uint32_t first, std::uint32_t last, std::uint32_t live) {
-  MCSIM_ISA::StretchLoop(slots, group_counts, bins, first, last).run(codes, live);
+void count_axis_range<kThisIsa>(const LiveSlots& slots, std::uint32_t* group_counts,
+                                DistanceBins& bins, std::span<const std::uint32_t> codes,
+                                std::uint32_t first, std::uint32_t last, std::uint32_t live) {
+  MCSIM_ISA::AxisRangeLoop(slots, group_counts, bins, first, last).run(codes, live);
 }
 
 template <>

@@ -79,12 +79,9 @@ class DenseSource {
 template <class ForEachLast>
 inline void move_values(const TimeAxis& axis, ForEachLast&& for_each_last) {
   const LiveSlots::View slots = axis.slots.view();
-  const std::uint64_t origin = axis.origin;
-  const auto stale = static_cast<std::uint32_t>(axis.stale);
   with_levels(axis.slots, [&]<int kLevels>() {
-    for_each_last([&](std::uint32_t& last) {
-      last = last < origin ? 0 : LiveSlots::code_of(rank<kLevels>(slots, last) - stale);
-    });
+    for_each_last(
+        [&](std::uint32_t& last) { last = LiveSlots::code_of(rank<kLevels>(slots, last) - 1); });
   });
 }
 
@@ -170,19 +167,16 @@ class DistanceLoop {
     const auto entries = source_.entries_now();
     const LiveSlots::View slots = axis_.slots.view();
     const std::uint32_t* const counts = state_.bins.counts();
-    const std::uint64_t origin = axis_.origin;
     const auto now = static_cast<std::uint32_t>(axis_.now);
     const auto live = static_cast<std::uint32_t>(axis_.live);
     std::uint32_t reuses = 0;
-    std::uint32_t fresh = 0;
     std::uint32_t i = 0;
     for (; i < handles.size(); ++i) {
       if (i < pending_) __builtin_prefetch(counts + pending_bins_[i], 1);
       const bool stored = entries.update(handles[i], [&](std::uint32_t before) {
         last_[reuses] = before;
         position_[reuses] = i;
-        reuses += before < origin ? 0 : 1;
-        fresh += before == 0 ? 1 : 0;
+        reuses += before == 0 ? 0 : 1;
         prefetch_slot(slots, before);
         return now + i;
       });
@@ -192,7 +186,7 @@ class DistanceLoop {
     reuses_ = reuses;
     live_ = live;
     state_.cold += i - reuses;
-    source_.add_new(fresh);
+    source_.add_new(i - reuses);
     axis_.live += i - reuses;
     axis_.now += i;
     if (axis_.now % LiveSlots::kLineCodes == LiveSlots::kLineSlots) {
@@ -262,6 +256,7 @@ inline bool count_keys(BlockTable& table, DistanceState& state, std::span<const 
 
 inline void count_dense(std::span<std::uint32_t> last, DistanceState& state,
                         std::span<const std::uint32_t> blocks, Count* distances) {
+  assert(std::ranges::all_of(blocks, [&](std::uint32_t block) { return block < last.size(); }));
   DenseSource source(last);
   DistanceLoop(source, state, distances).run(blocks, 0, std::numeric_limits<Count>::max());
 }

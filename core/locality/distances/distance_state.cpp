@@ -1,11 +1,13 @@
 #include "core/locality/distances/distance_state.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
 namespace mcsim {
 
 void DistanceBins::make_room(std::uint64_t end, std::size_t more) {
+  assert(more <= std::numeric_limits<std::uint32_t>::max());
   const std::size_t bins = end == 0 ? 0 : bin_of(end - 1, bits_) + 1;
   if (bins > counts_.size()) {
     // What lies beyond the bins in use costs addresses, not memory.
@@ -46,21 +48,12 @@ DistanceHistogram DistanceBins::histogram(Count cold) const {
 
 TimeAxis::TimeAxis() : slots(kFewestSlots) {}
 
-void TimeAxis::restart() {
-  origin = now;
-  stale = live;
-}
-
 void TimeAxis::begin_again(std::size_t entries) {
-  // An axis as long as all blocks are many keeps looking through them cheap even
-  // if few of them are accessed after a restart.
-  begin_again_with(std::max(kSlotsPerBlock * static_cast<std::size_t>(live - stale + 1), entries));
+  // An axis as long as the table keeps moving cheap if few of its entries are in use.
+  begin_again_with(std::max(kSlotsPerBlock * static_cast<std::size_t>(live), entries));
 }
 
 void TimeAxis::begin_again_with(std::size_t wanted) {
-  live -= stale - 1;
-  stale = 1;
-  origin = 1;
   now = LiveSlots::code_of(static_cast<std::uint32_t>(live));
   wanted = std::max(wanted, kFewestSlots);
   if (wanted > slots.size() || wanted < slots.size() / 4) {

@@ -60,9 +60,7 @@ class DistanceBins {
 // it is its block's last. A block's distance is the number of live slots after its
 // own. When the axis is used up, the live slots move to its front.
 //
-// Codes below `origin` belong to accesses before a restart. Their slots are stale:
-// they stay live up to the next move, behind all that is asked for. Slot 0 is
-// always stale, so that a last access of 0 is none.
+// Slot 0 belongs to no access and stays live, so that a last access of 0 is none.
 struct TimeAxis {
   static constexpr std::size_t kSlotsPerBlock = 8;
   static constexpr std::size_t kFewestSlots = std::size_t{64} * LiveSlots::kLineSlots;
@@ -70,13 +68,10 @@ struct TimeAxis {
   TimeAxis();
 
   LiveSlots slots;
-  std::uint64_t now = 1;     // code of the next access
-  std::uint64_t origin = 1;  // code of the first access that counts
-  std::uint64_t live = 1;    // live slots before `now`
-  std::uint64_t stale = 1;   // those before `origin`
+  std::uint64_t now = 1;   // code of the next access
+  std::uint64_t live = 1;  // live slots before `now`
 
-  std::uint64_t distinct() const { return live - stale; }
-  void restart();
+  std::uint64_t distinct() const { return live - 1; }
   // After the live slots moved to the front of an axis meant for `entries` blocks.
   void begin_again(std::size_t entries);
   // The same for an axis of at least so many slots, or LiveSlots::kMaxSlots.

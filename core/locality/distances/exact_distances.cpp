@@ -1,6 +1,7 @@
 #include "core/locality/distances/exact_distances.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace mcsim {
 
@@ -37,11 +38,13 @@ absl::Status too_many_blocks(Count most) {
       most));
 }
 
-DenseDistances::DenseDistances(std::size_t blocks, int bin_bits)
-    : last_(blocks), state_(bin_bits) {}
+DenseDistances::DenseDistances(std::size_t blocks, int bin_bits) : last_(blocks), state_(bin_bits) {
+  assert(blocks <= std::size_t{DistanceOptions::kMaxBlocks});
+}
 
 DenseDistances::DenseDistances(std::size_t blocks, std::span<const std::uint32_t> stack)
     : DenseDistances(blocks) {
+  assert(stack.size() <= blocks);
   for (std::size_t i = 0; i < stack.size(); ++i) {
     last_.data()[stack[i]] = LiveSlots::code_of(static_cast<std::uint32_t>(i) + 1);
   }
@@ -56,6 +59,7 @@ void DenseDistances::process(std::span<const std::uint32_t> blocks) {
 }
 
 void DenseDistances::process(std::span<const std::uint32_t> blocks, std::span<Count> distances) {
+  assert(distances.size() == blocks.size());
   with_isa([&]<Isa kIsa>() {
     count_block_distances<kIsa>({last_.data(), last_.size()}, state_, blocks, distances.data());
   });

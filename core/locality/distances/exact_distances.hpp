@@ -41,9 +41,6 @@ class ExactDistances {
   // And writes them out, one a key, kCold for first ones.
   absl::Status process(std::span<const std::uint64_t> keys, std::span<Count> distances);
 
-  // Makes room for so many blocks at once, which spares growing.
-  void reserve(std::size_t blocks) { table_.reserve(blocks); }
-
   DistanceHistogram histogram() const { return state_.histogram(); }
   Count distinct() const { return static_cast<Count>(state_.axis.distinct()); }
   std::size_t bytes() const { return table_.bytes() + state_.bytes(); }
@@ -69,13 +66,10 @@ class DenseDistances {
   void process(std::span<const std::uint32_t> blocks);
   void process(std::span<const std::uint32_t> blocks, std::span<Count> distances);
 
-  // Forgets all accesses, but not what was counted: every block is cold again.
-  void restart() { state_.axis.restart(); }
-  // Forgets what was counted.
+  // Removes the counts, not the accesses.
   void clear_counts();
 
   DistanceHistogram histogram() const { return state_.histogram(); }
-  // Blocks accessed since the restart.
   Count distinct() const { return static_cast<Count>(state_.axis.distinct()); }
   std::size_t bytes() const { return last_.bytes() + state_.bytes(); }
   std::size_t histogram_bytes() const { return state_.bins.bytes(); }

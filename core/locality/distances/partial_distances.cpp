@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -59,9 +60,9 @@ DistanceHistogram distances_in_stack(std::size_t depth, std::span<const std::uin
   DistanceBins bins(0);
   bins.make_room(depth + places.size(), places.size());
   with_isa([&]<Isa kIsa>() {
-    count_stretch<kIsa>(slots, slots.group_counts().data(), bins, codes, 1,
-                        std::numeric_limits<std::uint32_t>::max(),
-                        static_cast<std::uint32_t>(depth + 1));
+    count_axis_range<kIsa>(slots, slots.group_counts().data(), bins, codes, 1,
+                           std::numeric_limits<std::uint32_t>::max(),
+                           static_cast<std::uint32_t>(depth + 1));
   });
   return bins.histogram(std::ranges::count(places, 0U));
 }
@@ -208,7 +209,7 @@ absl::StatusOr<PartialDistances> merged(const PartialDistances& left,
   const std::size_t most = most_blocks(left.limit);
   BlockTable stack;
   std::vector<std::uint32_t> unused(left.last.size());
-  stack.exchange(left.last, 1, unused);
+  stack.number(left.last, unused);
   std::vector<std::uint32_t> places(right.first.size());
   stack.find(right.first, places);
 
@@ -276,6 +277,7 @@ DistanceHistogram PartialDistances::histogram() const {
 }
 
 PartialDistances analyse(std::span<const std::uint64_t> keys, Count limit) {
+  assert(limit >= 0);
   BlockTable table;
   std::vector<std::uint32_t> numbers(keys.size());
   table.number(keys, numbers);

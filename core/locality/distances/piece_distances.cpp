@@ -1,6 +1,7 @@
 #include "core/locality/distances/piece_distances.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -56,6 +57,7 @@ std::vector<BlockId> stack_after(std::span<const BlockId> blocks, std::size_t un
 
 DistanceHistogram counted(std::span<const BlockId> trace, std::size_t begin, std::size_t end,
                           std::size_t unique, Count limit) {
+  assert(begin <= end && end <= trace.size() && limit >= 0);
   const std::size_t most = limit == 0 ? unique : static_cast<std::size_t>(limit);
   const std::vector<BlockId> stack = stack_after(trace.first(begin), unique, most);
   DenseDistances distances(unique, numbers_of(std::span<const BlockId>(stack)));

@@ -66,16 +66,6 @@ struct Characterised {
   const Metered* find(const MeterSpec& spec) const;
 };
 
-// What is measured for a meter: itself without what only the look at it depends on. Those of which
-// it is the same show what is measured once.
-MeterSpec measured_as(const MeterSpec& spec);
-
-// InvalidArgument, which says why, if the trace cannot be measured so.
-absl::Status check_meter(const Accesses& trace, const MeterSpec& spec);
-
-// The first cut is 0.
-std::shared_ptr<const Cuts> cuts_of(std::span<const Piece> periods);
-
 // One pass over the trace, its VMs in parallel on up to `threads` threads, 0 for all cores; the
 // result depends neither on their number nor on what else is asked for. What is known of the trace
 // already is not measured again, and where nothing is left to measure there is no pass.

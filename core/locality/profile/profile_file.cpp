@@ -14,6 +14,8 @@
 #include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
 #include "core/base/words.hpp"
+#include "core/locality/profile/meter_checks.hpp"
+#include "core/locality/profile/meter_plan.hpp"
 #include "core/locality/profile/vm_meters.hpp"
 
 namespace mcsim {

@@ -73,13 +73,18 @@ TEST(BlockTable, ExchangesLikeAMap) {
       for (std::size_t begin = 0; begin < keys.size();) {
         const std::size_t size = std::min<std::size_t>(1 + random.below(2000), keys.size() - begin);
         const auto piece = std::span(keys).subspan(begin, size);
-        std::vector<std::uint32_t> previous(size);
-        const auto first = static_cast<std::uint32_t>(begin + 1);
-        with_this_isa(which,
-                      [&]<Isa kIsa>() { exchange_keys<kIsa>(table, piece, first, previous); });
+        // Increasing values with gaps.
+        const auto first = static_cast<std::uint32_t>(3 * begin + 1);
+        std::vector<std::uint32_t> values(size);
+        for (std::size_t i = 0; i < size; ++i)
+          values[i] = first + static_cast<std::uint32_t>(3 * i);
+        std::vector<std::uint32_t> previous(3 * size);
+        with_this_isa(which, [&]<Isa kIsa>() {
+          exchange_keys<kIsa>(table, piece, values, first, previous.data());
+        });
         for (std::size_t i = 0; i < size; ++i) {
-          ASSERT_EQ(previous[i], map[piece[i]]) << "key " << piece[i] << " at " << begin + i;
-          map[piece[i]] = first + static_cast<std::uint32_t>(i);
+          ASSERT_EQ(previous[3 * i], map[piece[i]]) << "key " << piece[i] << " at " << begin + i;
+          map[piece[i]] = values[i];
         }
         begin += size;
       }
@@ -116,11 +121,11 @@ TEST(BlockTable, NumbersKeysAsTheyAppear) {
 TEST(BlockTable, HoldsAKeyInFewBytes) {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   BlockTable table;
-  std::vector<std::uint32_t> previous(100'000);
-  for (std::uint64_t begin = 0; begin < 3'000'000; begin += previous.size()) {
-    Keys keys(previous.size());
+  std::vector<std::uint32_t> numbers(100'000);
+  for (std::uint64_t begin = 0; begin < 3'000'000; begin += numbers.size()) {
+    Keys keys(numbers.size());
     for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = begin + i;
-    table.exchange(keys, 1, previous);
+    table.number(keys, numbers);
     if (begin >= 1'000'000) {
       EXPECT_LE(table.bytes(), 22 * table.size() + kHugePage);
     }
@@ -141,19 +146,6 @@ TEST(BlockTable, IsAsNewWhenCleared) {
     table.number(few, anew);
     EXPECT_EQ(anew, (std::vector<std::uint32_t>{0, 1, 2, 1, 3}));
   }
-}
-
-TEST(BlockTable, ReservesOnce) {
-  BlockTable table;
-  table.reserve(1'000'000);
-  const std::size_t bytes = table.bytes();
-  Keys keys(1'000'000);
-  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i;
-  std::vector<std::uint32_t> previous(keys.size());
-  table.exchange(keys, 1, previous);
-  EXPECT_EQ(table.bytes(), bytes);
-  table.reserve(10);
-  EXPECT_EQ(table.size(), keys.size());
 }
 
 }  // namespace

@@ -193,25 +193,5 @@ TEST(DistanceBins, CarryBeforeTheyOverflow) {
             (DistanceHistogram{.distance = {2, 3}, .count = {total, 3}, .cold = 9}));
 }
 
-TEST(DenseDistances, RestartMakesEveryBlockCold) {
-  Random random(5);
-  DenseDistances dense(50);
-  for (int part = 0; part < 400; ++part) {
-    naive::Keys keys;
-    const std::uint64_t length = random.below(1500);
-    const std::uint64_t bound = 1 + random.below(50);
-    for (std::uint64_t i = 0; i < length; ++i) keys.push_back(random.below(bound));
-    const std::vector<std::uint32_t> blocks(keys.begin(), keys.end());
-    dense.restart();
-    dense.clear_counts();
-    EXPECT_EQ(dense.distinct(), 0);
-    std::vector<Count> distances(blocks.size());
-    dense.process(blocks, distances);
-    ASSERT_EQ(distances, naive::distances(keys));
-    ASSERT_EQ(dense.histogram(), count(distances));
-    EXPECT_EQ(dense.distinct(), naive::unique(keys));
-  }
-}
-
 }  // namespace
 }  // namespace mcsim

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -18,37 +17,16 @@ namespace {
 
 using naive::Keys;
 
-// The same stream by block numbers.
-std::vector<std::uint32_t> numbered(const Keys& keys) {
-  std::map<std::uint64_t, std::uint32_t> number;
-  std::vector<std::uint32_t> result;
-  for (const auto key : keys) {
-    result.push_back(
-        number.try_emplace(key, static_cast<std::uint32_t>(number.size())).first->second);
-  }
-  return result;
-}
-
-template <class Distances, class Key>
-void feed_in_pieces(Distances& distances, const std::vector<Key>& keys, Random& random) {
-  for (std::size_t at = 0; at < keys.size();) {
-    const std::size_t count = std::min<std::size_t>(random.below(400), keys.size() - at);
-    (void)distances.process(std::span(keys).subspan(at, count));
-    at += count;
-  }
-}
-
 void expect_equal(const Keys& keys, const ParallelOptions& options, Random& random,
                   const DistanceHistogram& expected) {
-  ParallelDistances by_key(options);
-  feed_in_pieces(by_key, keys, random);
-  ASSERT_EQ(by_key.histogram().value(), expected);
-  ASSERT_EQ(by_key.distinct(), expected.cold);
-  const std::vector<std::uint32_t> blocks = numbered(keys);
-  ParallelDenseDistances by_block(static_cast<std::size_t>(expected.cold), options);
-  feed_in_pieces(by_block, blocks, random);
-  ASSERT_EQ(by_block.histogram(), expected);
-  ASSERT_EQ(by_block.distinct(), expected.cold);
+  ParallelDistances distances(options);
+  for (std::size_t at = 0; at < keys.size();) {
+    const std::size_t count = std::min<std::size_t>(random.below(400), keys.size() - at);
+    ASSERT_TRUE(distances.process(std::span(keys).subspan(at, count)).ok());
+    at += count;
+  }
+  ASSERT_EQ(distances.histogram().value(), expected);
+  ASSERT_EQ(distances.distinct(), expected.cold);
 }
 
 TEST(ParallelDistances, ThreadsAndSegmentsChangeNothing) {
@@ -144,19 +122,6 @@ TEST(ParallelDistances, TooManyBlocksAreRefused) {
             "the stream touches more than 20 distinct blocks, the most whose distances can be "
             "told; sample it, or use a larger block size");
   EXPECT_EQ(distances.distinct(), 25);
-}
-
-TEST(ParallelDistances, PhasesTakeTime) {
-  Keys keys(300'000);
-  std::iota(keys.begin(), keys.end(), 0U);
-  ParallelDistances distances({.threads = 5, .segment = 100'000});
-  ASSERT_TRUE(distances.process(keys).ok());
-  for (std::size_t phase = 0; phase < distances.times().size(); ++phase) {
-    const PhaseTime time = distances.times()[phase];
-    EXPECT_GT(time.critical, 0) << Choices<ParallelPhase>::names[phase].first;
-    EXPECT_GE(time.total, time.critical);
-    EXPECT_LE(time.total, 5.0001 * time.critical);
-  }
 }
 
 }  // namespace

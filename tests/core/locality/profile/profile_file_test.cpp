@@ -14,6 +14,8 @@
 
 #include "core/base/checksum.hpp"
 #include "core/base/random.hpp"
+#include "core/locality/profile/meter_checks.hpp"
+#include "core/locality/profile/meter_plan.hpp"
 #include "tests/support/naive_meters.hpp"
 #include "tests/support/profile_words.hpp"
 

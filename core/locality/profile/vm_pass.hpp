@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/base/types.hpp"
+#include "core/locality/distances/exact_distances.hpp"
+#include "core/locality/hit_curve.hpp"
+#include "core/locality/profile/meter_plan.hpp"
+#include "core/locality/profile/vm_meters.hpp"
+#include "core/trace/accesses.hpp"
+
+// One VM's part of the pass over the trace: distances of its accesses, and its meters.
+namespace mcsim {
+
+// Accesses of one VM, request by request, and what the meters need of each. The passes of one
+// thread share the memory.
+struct Batch {
+  std::span<const std::size_t> requests;
+  std::vector<std::uint32_t> blocks;
+  std::vector<Count> distances;
+  std::vector<std::uint8_t> writes;
+  std::vector<std::uint8_t> written_before;
+  std::vector<std::uint32_t> read_blocks;
+  std::vector<Count> read_distances;
+};
+
+// The meters of one VM that are read at the same times.
+class VmTimerGroup {
+ public:
+  VmTimerGroup(const Accesses& trace, const MeterPlan& plan, TimerGroup& group, VmId vm);
+
+  void count(const Batch& batch, bool reads_apart);
+  void finish();
+
+  // Without meters that need no pass, in the order of the plan.
+  std::span<const std::unique_ptr<VmMeter>> meters() const { return meters_; }
+
+ private:
+  // In a batch: among all accesses, and among the reads.
+  struct Place {
+    std::size_t access = 0;
+    std::size_t read = 0;
+  };
+
+  void count_between(const Batch& batch, std::span<const std::size_t> requests, Place begin,
+                     Place end, bool reads_apart);
+  void cut_before(std::size_t r);
+  void end_period();
+
+  const Accesses& trace_;
+  std::span<const Piece> periods_;
+  std::vector<std::unique_ptr<VmMeter>> meters_;
+  std::size_t period_ = 0;
+  std::size_t next_cut_ = 0;  // the request before which a period or window ends
+};
+
+// Everything measured of one VM. It reads the VM's requests alone, so passes of several VMs can
+// run in parallel.
+class VmPass {
+ public:
+  VmPass(const Accesses& trace, MeterPlan& plan, VmId vm);
+
+  void replay(std::span<const std::size_t> requests, Batch& batch);
+  void finish();
+
+  HitCurve whole_curve() const { return HitCurve(distances_.histogram()); }
+  std::span<const RiSample> samples(std::size_t group, std::size_t meter) const {
+    return groups_[group].meters()[meter]->samples();
+  }
+
+ private:
+  std::size_t fill(std::span<const std::size_t> requests, std::vector<std::uint32_t>& blocks) const;
+  void prefetch(std::span<const std::size_t> requests, std::size_t i) const;
+  void add_operations(Batch& batch);
+  void end_warm_up();
+
+  const Accesses& trace_;
+  BlockId first_id_;
+  PassInputs inputs_;
+  DenseDistances distances_;
+  std::optional<DenseDistances> read_distances_;
+  std::vector<std::uint8_t> written_;  // by block: whether the last access was a write
+  std::vector<VmTimerGroup> groups_;
+  bool warm_ = false;
+};
+
+}  // namespace mcsim
