@@ -1,11 +1,12 @@
 """Sum the reports of ctest and pytest.
 
 Shows what failing C++ tests wrote (pytest has shown its own), names what was skipped and what
-failed, and ends with one line of totals.
+failed, and ends with a note, if there is one, and one line of totals.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -23,10 +24,14 @@ def reason(case: ElementTree.Element) -> str:
     return message
 
 
-def main(reports: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--note", help="printed before the totals")
+    parser.add_argument("reports", nargs="+", type=Path)
+    options = parser.parse_args(arguments)
     passed, failed, skipped = 0, [], []
-    for report in reports:
-        for case in ElementTree.parse(Path(report)).getroot().iter("testcase"):
+    for report in options.reports:
+        for case in ElementTree.parse(report).getroot().iter("testcase"):
             name = case.get("name", "?")
             if case.find("failure") is not None or case.find("error") is not None:
                 failed.append(name)
@@ -40,6 +45,8 @@ def main(reports: list[str]) -> int:
         print(f"skipped {line}")
     for line in failed:
         print(f"failed {line}")
+    if options.note:
+        print(options.note)
     print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
     return 1 if failed or passed == 0 else 0
 

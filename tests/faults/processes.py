@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 TINY = ROOT / "experiments" / "tiny.yaml"
 
 LONG = os.environ.get("MCSIM_FAULTS") == "long"
-"""As `./mcsim faults` says; the tests of everybody are a short form."""
+"""`./mcsim faults` sets it; `./mcsim test --slow` runs a short form."""
 
 OF_THE_HOST = {"environment.json", "timings.json", "log.txt", "DONE"}
 """What may differ between two that did the same: who did, when, how fast, and digests of that."""

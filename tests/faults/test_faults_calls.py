@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from processes import LONG, Nursery, Process, assert_whole, contents, final_runs
 
+pytestmark = pytest.mark.slow
+
 CALLS = [
     ("write", errno.ENOSPC),
     ("fsync", errno.EIO),

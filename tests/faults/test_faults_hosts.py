@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from processes import TINY, Nursery, assert_whole, contents, final_runs, until
 
+pytestmark = pytest.mark.slow
+
 is_root = pytest.mark.skipif(
     os.geteuid() != 0
     or subprocess.run(["unshare", "-mup", "--fork", "true"], capture_output=True).returncode != 0,

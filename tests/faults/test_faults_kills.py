@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from processes import LONG, ROOT, Nursery, assert_whole, contents, final_runs, until
 
+pytestmark = pytest.mark.slow
+
 POINTS = sorted(
     {
         point

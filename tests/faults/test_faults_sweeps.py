@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from processes import LONG, ROOT, Nursery, Process
 
+pytestmark = pytest.mark.slow
+
 GRID = f"""
 name: grid
 interval: 30min

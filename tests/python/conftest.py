@@ -14,6 +14,13 @@ from mcsim.traces.find import TraceFinder
 from mcsim.traces.trace import Trace
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark notebooks as slow."""
+    for item in items:
+        if item.path.suffix == ".ipynb":
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Parsed and generated traces of tests are none of the user's."""

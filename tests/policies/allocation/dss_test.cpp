@@ -1,13 +1,7 @@
-// Trusts: lists of blocks by recency, searched from the end; the LRU structure, where there is but
-// one class.
+// Trusts: the LRU structure, where there is but one class.
 #include "policies/allocation/dss.hpp"
 
 #include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <list>
-#include <vector>
 
 #include "core/engine/run/run.hpp"
 #include "policies/allocation/all.hpp"
@@ -20,10 +14,9 @@ namespace {
 
 using testing::machine_of;
 
-// Requests of one to 32 blocks, a third of them writes, of three VMs; the first one is gone after
-// half of the time.
-// with a column of classes that `of_class` makes of their blocks, or else of chance.
-Accesses classed_trace(std::uint64_t seed, std::size_t (*of_class)(std::size_t) = nullptr) {
+// Requests of one to 32 blocks, a third of them writes, of three VMs, with classes by chance. The
+// first VM departs after half of the time.
+Accesses classed_trace(std::uint64_t seed) {
   Random random(seed);
   Random chance(seed + 1000);
   AccessBuilder builder({.ops = OpFilter::kAll, .classes = true}, TimeBase::kClock);
@@ -34,9 +27,8 @@ Accesses classed_trace(std::uint64_t seed, std::size_t (*of_class)(std::size_t) 
       const Op op = random.below(3) == 0 ? Op::kWrite : Op::kRead;
       const auto blocks = static_cast<std::uint32_t>(1U << random.below(6));
       const std::uint64_t first = random.below(random.below(2) == 0 ? 20 : 200);
-      const std::size_t its_class = of_class ? of_class(blocks) : chance.below(kMostClasses);
       requests.push(at, 0, op, 4096 * first, 4096 * blocks, -1,
-                    static_cast<std::uint8_t>(its_class));
+                    static_cast<std::uint8_t>(chance.below(kMostClasses)));
     }
     EXPECT_TRUE(builder.begin_vm(name).ok());
     EXPECT_TRUE(builder.add(requests.view()).ok());
@@ -67,113 +59,6 @@ TEST(Dss, OneClassIsLru) {
         testing::expect_same(dss.intervals[i], lru.intervals[i]);
       }
     }
-  }
-}
-
-// Tiers as lists of blocks with their classes, the most recent first.
-struct NaiveClasses {
-  struct Held {
-    BlockId block;
-    std::size_t of_class;
-  };
-  std::vector<std::size_t> capacity;
-  std::size_t always;
-  std::vector<std::list<Held>> tiers = std::vector<std::list<Held>>(capacity.size());
-
-  std::size_t access(BlockId block, std::size_t of_class) {
-    std::size_t found = 0;
-    for (; found < tiers.size(); ++found) {
-      const auto is_it = [&](const Held& held) { return held.block == block; };
-      if (std::erase_if(tiers[found], is_it) > 0) break;
-    }
-    come_in(0, {block, of_class});
-    return found;
-  }
-
-  void come_in(std::size_t tier, Held held) {
-    if (tier == tiers.size()) return;
-    const bool full = tiers[tier].size() == capacity[tier];
-    if (full && held.of_class >= always) return come_in(tier + 1, held);
-    if (full) {
-      auto victim = tiers[tier].end();
-      for (auto at = tiers[tier].begin(); at != tiers[tier].end(); ++at) {
-        if (victim == tiers[tier].end() || at->of_class >= victim->of_class) victim = at;
-      }
-      const Held gone = *victim;
-      tiers[tier].erase(victim);
-      come_in(tier + 1, gone);
-    }
-    tiers[tier].push_front(held);
-  }
-};
-
-// Hits by VM and tier, and misses, of the lists and of the system; one VM has a class of its own.
-void expect_lists(std::uint64_t seed, bool by_column) {
-  const Accesses trace = classed_trace(seed);
-  const auto always = static_cast<std::int64_t>(seed % 4);
-  const std::vector<Count> capacities{30, 80};
-  const RunResult result = replay("dss",
-                                  {{"always", always},
-                                   {"small", std::int64_t{8192}},
-                                   {"classes", PerVm{{"b", 1.0}}},
-                                   {"by", std::string(by_column ? "column" : "size")}},
-                                  machine_of(capacities), trace);
-  NaiveClasses twin{{30, 80}, static_cast<std::size_t>(always)};
-  std::vector<std::array<Count, 3>> expected(3, std::array<Count, 3>{});
-  bool gone = false;
-  for (std::size_t r = 0; r < trace.request_count(); ++r) {
-    if (!gone && trace.departures.front().request == r) {
-      gone = true;
-      const BlockId end = trace.vms[1].first_id;  // of the first VM
-      for (auto& tier : twin.tiers) {
-        std::erase_if(tier, [&](const NaiveClasses::Held& held) { return held.block < end; });
-      }
-    }
-    const std::size_t vm = trace.request_vm[r];
-    const auto bytes = 4096 * trace.blocks_of(r).size();
-    const std::size_t by_size = bytes <= 8192 ? 0 : bytes <= 65536 ? 1 : 2;
-    const std::size_t of_class = vm == 1 ? 1 : by_column ? trace.request_class[r] : by_size;
-    for (const BlockId block : trace.blocks_of(r)) ++expected[vm][twin.access(block, of_class)];
-  }
-  for (std::size_t vm = 0; vm < 3; ++vm) {
-    std::array<Count, 3> found{};
-    for (const auto& interval : result.intervals) {
-      found[0] += interval[vm].tiers[0].hits;
-      found[1] += interval[vm].tiers[1].hits;
-      found[2] += interval[vm].misses;
-    }
-    EXPECT_EQ(found, expected[vm]) << "seed " << seed << ", VM " << vm;
-  }
-}
-
-TEST(Dss, ServesFromWhereListsHaveTheBlock) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    expect_lists(seed, false);
-    expect_lists(seed, true);
-  }
-}
-
-TEST(Dss, AColumnIsWorthTheRuleThatMadeIt) {
-  const auto by_size = [](std::size_t blocks) -> std::size_t {
-    return blocks <= 2 ? 0 : blocks <= 8 ? 1 : 2;
-  };
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    const Accesses trace = classed_trace(seed, by_size);
-    const ParamMap sizes{
-        {"small", std::int64_t{8192}}, {"large", std::int64_t{32768}}, {"by", std::string("size")}};
-    ParamMap column = sizes;
-    column["by"] = std::string("column");
-    const RunResult one = replay("dss", sizes, machine_of({20, 90}), trace);
-    const RunResult other = replay("dss", column, machine_of({20, 90}), trace);
-    const RunResult chance = replay("dss", column, machine_of({20, 90}), classed_trace(seed));
-    bool differs = false;
-    for (std::size_t i = 0; i < one.intervals.size(); ++i) {
-      testing::expect_same(one.intervals[i], other.intervals[i]);
-      for (std::size_t vm = 0; vm < 3; ++vm) {
-        differs |= one.intervals[i][vm].misses != chance.intervals[i][vm].misses;
-      }
-    }
-    EXPECT_TRUE(differs) << "classes by chance count as well as these";
   }
 }
 

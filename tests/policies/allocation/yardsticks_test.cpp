@@ -1,13 +1,11 @@
-// Trusts: the replay that was predicted, Mattson's stack by a list, and every division there is.
+// Trusts: the replay, whose hits are predicted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <numeric>
 
 #include "core/engine/run/run.hpp"
 #include "policies/allocation/all.hpp"
-#include "tests/support/naive.hpp"
 #include "tests/support/systems.hpp"
 #include "tests/support/workloads.hpp"
 
@@ -107,64 +105,6 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values(std::vector<Count>{60}, std::vector<Count>{20, 55},
                                          std::vector<Count>{0, 40}, std::vector<Count>{9, 16, 41}),
                        ::testing::Values("hits", "latency")));
-
-TEST(Hindsight, DecidesOnceAndIsBestOfAllDivisionsOfATinyCache) {
-  const Accesses trace = random_trace(600, 3, 9, 6);
-  Recorded system(make("hindsight", {}, machine_of({3, 5})));
-  const RunResult result = run_once(trace, system, {0, 200, trace.request_count()});
-  ASSERT_EQ(result.decisions.size(), 1U);
-  EXPECT_EQ(result.decisions[0].request, 0U);
-  EXPECT_GT(result.decide_seconds, 0);
-  std::vector<naive::Keys> keys(3);
-  for (std::size_t r = 0; r < trace.request_count(); ++r) {
-    keys[trace.request_vm[r]].push_back(trace.ids[r]);
-  }
-  Count best = 0;
-  for (std::size_t a = 0; a <= 8; ++a) {
-    for (std::size_t b = 0; a + b <= 8; ++b) {
-      best = std::max(best, naive::lru_hits(keys[0], a) + naive::lru_hits(keys[1], b) +
-                                naive::lru_hits(keys[2], 8 - a - b));
-    }
-  }
-  const auto found = hits(result);
-  EXPECT_EQ(found[0] + found[1], best);
-}
-
-// What each interval hits with fixed parts: distances by Mattson's list over all that the VM
-// accessed, counted interval by interval.
-TEST(Clairvoyant, DividesEachIntervalByItsOwnCurves) {
-  const Accesses trace = random_trace(900, 2, 12, 7);
-  const Count space = 9;
-  Recorded system(make("clairvoyant", {}, machine_of({space}), 100));
-  run_once(trace, system, {0, trace.request_count()});
-  std::vector<naive::Keys> keys(2);
-  std::vector<std::vector<std::size_t>> interval(2);
-  for (std::size_t r = 0; r < trace.request_count(); ++r) {
-    keys[trace.request_vm[r]].push_back(trace.ids[r]);
-    interval[trace.request_vm[r]].push_back(
-        static_cast<std::size_t>(trace.request_time[r] - trace.request_time[0]) / 100);
-  }
-  const std::vector<std::vector<Count>> far{naive::distances(keys[0]), naive::distances(keys[1])};
-  ASSERT_EQ(system.decisions.size(), 9U);
-  for (std::size_t k = 0; k < 9; ++k) {
-    const auto hits_of = [&](std::size_t v, Count blocks) {
-      Count sum = 0;
-      for (std::size_t i = 0; i < far[v].size(); ++i) {
-        sum += interval[v][i] == k && far[v][i] >= 0 && far[v][i] < blocks ? 1 : 0;
-      }
-      return sum;
-    };
-    Count best = 0;
-    for (Count a = 0; a <= space; ++a) {
-      best = std::max(best, hits_of(0, a) + hits_of(1, space - a));
-    }
-    const Decision& decision = system.decisions[k];
-    EXPECT_EQ(decision.objective, best) << "interval " << k;
-    EXPECT_EQ(decision.upper_bound, best);
-    const Allocation& targets = *decision.targets;
-    EXPECT_EQ(hits_of(0, targets.at(0, 0)) + hits_of(1, targets.at(0, 1)), best);
-  }
-}
 
 }  // namespace
 }  // namespace mcsim

@@ -1,6 +1,6 @@
 """Allocators in Python whose host places extents, or has classes.
 
-Trusts: naive twins of `vfrm`, `hystor` and `edt`, move by move; counts taken from the requests one
+Trusts: a naive twin of `hystor`, move by move; counts taken from the requests one
 by one; `dss` with the same classes.
 """
 
@@ -63,199 +63,65 @@ def is_same(ours: engine.RunResult, theirs: engine.RunResult) -> bool:
     )
 
 
-class Placer:
-    """Extents that score most are wanted in the fastest tier, as far as they fit, and so on.
+class HystorTwin:
+    """Requests of N sectors count 2^max(0, 7 - floor(log2 N)); all is halved when one is full.
 
-    They come as the rate allows, the highest scores first; where a tier is full, the lowest score
-    that is wanted elsewhere goes to the backend.
+    The extents with the highest scores are wanted in the fastest tier, as far as they fit, and so
+    on. The highest scores move first. In a full tier, the lowest score that is wanted in another
+    place leaves for the backend.
     """
 
     timers: ClassVar = {"epoch": EPOCH}
 
-    def __init__(self, most: int | None = None, **host: Any) -> None:
-        self.host = {"name": "placed", "extent": EXTENT, **host}
-        self.most = 10**9 if most is None else most
+    def __init__(self, saturation: float = 65535.0, **area: float) -> None:
+        sizes = [2**k * 512 - 1 for k in range(1, 8)]
+        self.host = {"name": "placed", "extent": EXTENT, "sizes": sizes, **area}
+        self.saturation = saturation
         self.scores: NDArray[np.float64] | float = 0.0
         self.moves: list[int] = []
 
     def allocate(self, seen: Observation) -> Decision:
         assert seen.extents is not None
-        gained = self.gained(seen)
-        scores = self.scores + gained
+        requests = seen.extents.reads + seen.extents.writes
+        scores = self.scores + np.array([2.0 ** (7 - k) for k in range(8)]) @ requests
         scores[seen.departed[seen.extents.vm]] = 0
         placed = self.placed(seen, scores)
         self.moves.append(int((placed != seen.extents.tier).sum()))
-        self.scores = self.aged(scores)
+        while scores.max() >= self.saturation:
+            scores = scores / 2
+        self.scores = scores
         return Decision(placements=placed)
-
-    def gained(self, seen: Observation) -> NDArray[np.float64]:
-        raise NotImplementedError
-
-    def aged(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        raise NotImplementedError
 
     def placed(self, seen: Observation, scores: NDArray[np.float64]) -> NDArray[np.int64]:
         assert seen.extents is not None
         was, rooms = seen.extents.tier.tolist(), seen.extents.rooms.tolist()
         everywhere, backend = range(len(was)), len(rooms)
-        wanted = self.wanted(seen, scores.tolist(), was, rooms)
-        at, left = list(was), self.most
+        wanted = [backend] * len(was)
+        order = sorted(everywhere, key=lambda e: (-scores[e], was[e], e))
+        places = [tier for tier, room in enumerate(rooms) for _ in range(room)]
+        for extent, tier in zip(order, places, strict=False):
+            wanted[extent] = tier if scores[extent] > 0 else backend
+        at = list(was)
         for extent in sorted(everywhere, key=lambda e: (-scores[e], e)):
             to = wanted[extent]
             if to in (was[extent], backend):
                 continue
-            full = at.count(to) == rooms[to]
-            others = [e for e in everywhere if at[e] == to == was[e] != wanted[e]]
-            if full and not others:
-                continue
-            needed = (at[extent] == was[extent]) + full
-            if needed > left:
-                break
-            left -= needed
-            if full:
+            if at.count(to) == rooms[to]:
+                others = [e for e in everywhere if at[e] == to == was[e] != wanted[e]]
+                if not others:
+                    continue
                 at[min(others, key=lambda e: (scores[e], -e))] = backend
             at[extent] = to
         return np.array(at)
 
-    def wanted(
-        self, seen: Observation, scores: list[float], was: list[int], rooms: list[int]
-    ) -> list[int]:
-        wanted = [len(rooms)] * len(was)
-        order = sorted(range(len(was)), key=lambda e: (-scores[e], was[e], e))
-        places = [tier for tier, room in enumerate(rooms) for _ in range(room)]
-        for extent, tier in zip(order, places, strict=False):
-            wanted[extent] = tier if scores[extent] > 0 else len(rooms)
-        return wanted
-
-
-class VfrmTwin(Placer):
-    """Blocks, or reads of at most 16 KiB, and half of what was counted before."""
-
-    def __init__(self, counts: str = "blocks", most: int | None = None) -> None:
-        super().__init__(most, sizes=["16KiB"])
-        self.counts = counts
-
-    def gained(self, seen: Observation) -> NDArray[np.float64]:
-        assert seen.extents is not None
-        if self.counts == "small-reads":
-            return seen.extents.reads[0].astype(float)
-        return (seen.extents.blocks_read + seen.extents.blocks_written).astype(float)
-
-    def aged(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return scores / 2
-
-
-class HystorTwin(Placer):
-    """Requests of N sectors count 2^max(0, 7 - floor(log2 N)); all is halved when one is full."""
-
-    def __init__(self, saturation: float, **area: float) -> None:
-        super().__init__(sizes=[2**k * 512 - 1 for k in range(1, 8)], **area)
-        self.saturation = saturation
-
-    def gained(self, seen: Observation) -> NDArray[np.float64]:
-        assert seen.extents is not None
-        requests = seen.extents.reads + seen.extents.writes
-        return np.array([2.0 ** (7 - k) for k in range(8)]) @ requests
-
-    def aged(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        while scores.max() >= self.saturation:
-            scores = scores / 2
-        return scores
-
-
-DRIVE_GB = 20 * EXTENT * 4096 / 1e9
-
-
-class EdtTwin(Placer):
-    """Requests fade by half; an extent is where its room, or its operations, cost least."""
-
-    def __init__(self, busy: float) -> None:
-        super().__init__()
-        self.busy = busy
-
-    def gained(self, seen: Observation) -> NDArray[np.float64]:
-        assert seen.extents is not None
-        return (seen.extents.reads[0] + seen.extents.writes[0]) / 2
-
-    def aged(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return scores / 2
-
-    def wanted(
-        self, seen: Observation, scores: list[float], was: list[int], rooms: list[int]
-    ) -> list[int]:
-        extent_gb = EXTENT * seen.block_bytes / 1e9
-        fit: list[float] = [*rooms, DRIVE_GB / extent_gb]
-        price = [f * extent_gb * d.dollars_per_gb for f, d in zip(fit, seen.devices, strict=True)]
-        # In an epoch.
-        can_do = [1 / (device.busy_ns(seen.block_bytes) / EPOCH) for device in seen.devices]
-
-        def cost(tier: int, operations: float) -> float:
-            return max(1 / fit[tier], operations / can_do[tier]) * price[tier]
-
-        wanted = [len(rooms)] * len(was)
-        for tier in (k for k, room in enumerate(rooms) if room):
-            slower = [k for k in range(tier + 1, len(fit)) if fit[k] >= 1]
-            left = [e for e, s in enumerate(scores) if s > 0 and wanted[e] == len(rooms)]
-            saved = {
-                e: min(cost(k, scores[e]) for k in slower) - cost(tier, scores[e]) for e in left
-            }
-            room, operations = rooms[tier], self.busy * can_do[tier]
-            for extent in sorted(left, key=lambda e: (-saved[e], was[e], e)):
-                if saved[extent] > 0 and room and scores[extent] <= operations:
-                    wanted[extent] = tier
-                    room -= 1
-                    operations -= scores[extent]
-        return wanted
-
-
-@pytest.mark.parametrize("busy", [1.0, 0.2])
-@pytest.mark.parametrize("capacities", [(28,), (19, 50), (3, 40)])
-def test_every_move_by_cost_is_the_twins(capacities: tuple[int, ...], busy: float) -> None:
-    devices = [
-        engine.Device("fast", 1.0, 1.0, 8.0),
-        engine.Device("middle", 70.0, 70.0, 3.0, iops=2.5e8, bandwidth=1e12),
-    ]
-    backend = engine.Device("slow", 9.0, 9.0, 1.0)
-    on = engine.Machine(list(zip(devices, capacities, strict=False)), backend)
-    for seed in range(4):
-        trace, allocator = drawn(seed), EdtTwin(busy)
-        params = {"extent": EXTENT, "epoch": EPOCH, "busy": busy, "drive_gb": DRIVE_GB}
-        theirs = run(trace, engine.System("edt", params, on))
-        ours = run(trace, asked(allocator, on))
-        assert len(ours.decisions) == len(theirs.decisions) > 10
-        for mine, other in zip(ours.decisions, theirs.decisions, strict=True):
-            assert mine["placements"].tolist() == other["placements"].tolist()
-        assert is_same(ours, theirs)
-        assert sum(allocator.moves) > 5
-
 
 @pytest.mark.parametrize("capacities", [(28,), (31, 50), (3, 40)])
-@pytest.mark.parametrize(
-    ("name", "params", "twin", "told"),
-    [
-        ("vfrm", {}, VfrmTwin, {}),
-        ("vfrm", {"counts": "small-reads"}, VfrmTwin, {"counts": "small-reads"}),
-        ("vfrm", {"rate": 5 * EXTENT * 1e9 / EPOCH}, VfrmTwin, {"most": 5}),
-        ("hystor", {"saturation": 4000.0}, HystorTwin, {"saturation": 4000.0}),
-        (
-            "hystor",
-            {"write_area": 0.4, "high_water": 0.5},
-            HystorTwin,
-            {"saturation": 65535.0, "write_area": 0.4, "high_water": 0.5},
-        ),
-    ],
-)
-def test_every_move_is_the_twins(
-    name: str,
-    params: dict[str, Any],
-    twin: type[Placer],
-    told: dict[str, Any],
-    capacities: tuple[int, ...],
-) -> None:
+@pytest.mark.parametrize("params", [{"saturation": 4000.0}, {"write_area": 0.4, "high_water": 0.5}])
+def test_every_move_is_the_twins(params: dict[str, float], capacities: tuple[int, ...]) -> None:
     for seed in range(4):
         trace, on = drawn(seed), machine(*capacities)
-        system = engine.System(name, {"extent": EXTENT, "epoch": EPOCH, **params}, on)
-        theirs, allocator = run(trace, system), twin(**told)
+        system = engine.System("hystor", {"extent": EXTENT, "epoch": EPOCH, **params}, on)
+        theirs, allocator = run(trace, system), HystorTwin(**params)
         ours = run(trace, asked(allocator, on))
         assert len(ours.decisions) == len(theirs.decisions) > 10
         for mine, other in zip(ours.decisions, theirs.decisions, strict=True):
@@ -334,7 +200,7 @@ def test_everything_seen_is_as_counted_from_the_requests(seed: int) -> None:
 
 
 def test_a_system_that_runs_twice_sees_the_same() -> None:
-    trace, twin = drawn(2), VfrmTwin()
+    trace, twin = drawn(2), HystorTwin(4000.0)
     system = asked(twin, machine(28))
     first = run(trace, system)
     twin.scores = 0.0
@@ -555,9 +421,9 @@ def test_a_classed_host_is_that_of_dss(params: dict[str, Any]) -> None:
 
 
 def test_an_experiment_sees_the_trace_by_extents(tmp_path: Path) -> None:
-    """Trusts: vfrm in the same run."""
+    """Trusts: hystor in the same run."""
 
-    class Frequent(VfrmTwin):
+    class Mine(HystorTwin):
         timers: ClassVar = {"epoch": "10min"}
 
         def __init__(self) -> None:
@@ -571,8 +437,8 @@ def test_an_experiment_sees_the_trace_by_extents(tmp_path: Path) -> None:
             pass
 
     spec: dict[str, Any] = small_experiment(
-        {"name": "vfrm", "extent": 16, "epoch": "10min"},
-        {"name": Frequent, "label": "mine"},
+        {"name": "hystor", "extent": 16, "epoch": "10min"},
+        {"name": Mine, "label": "mine"},
         tiers={"dram": 400},
         interval="10min",
     )
@@ -583,7 +449,7 @@ def test_an_experiment_sees_the_trace_by_extents(tmp_path: Path) -> None:
             table.filter([system == title for system in table["system"].to_pylist()])
             .drop_columns(["system"])
             .to_pylist()
-            for title in ("mine", "vfrm")
+            for title in ("mine", "hystor")
         )
         assert ours == theirs
     assert len(results.decisions()) > 10

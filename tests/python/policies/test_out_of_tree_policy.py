@@ -15,6 +15,8 @@ from small import ROOT
 
 import mcsim as mc
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = ROOT / "examples" / "out_of_tree_policy"
 MASK = (1 << 64) - 1
 

@@ -22,6 +22,8 @@ import mcsim as mc
 from mcsim.report.declared import Plot
 from mcsim.report.reproduction import Reproduced, reproduction_page
 
+pytestmark = pytest.mark.slow
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
 

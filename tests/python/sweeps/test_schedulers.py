@@ -18,6 +18,8 @@ from small import ROOT
 import mcsim
 from mcsim.sweeps.sweep import Sweep
 
+pytestmark = pytest.mark.slow
+
 RECIPES = ROOT / "docs/clusters.md"
 TINY = (ROOT / "experiments/tiny.yaml").read_text(encoding="utf-8")
 GRID = f"""\

@@ -12,7 +12,7 @@ import pytest
 
 from mcsim._core import engine
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[1] / "python"
 
 # Of every system: the file and the name of its rule in plain Python, and the test, of the file
 # beside this one, that compares the two decision by decision or request by request.
@@ -95,7 +95,7 @@ def defined(file: Path) -> set[str]:
 @pytest.mark.parametrize("system", TWINS)
 def test_the_twin_is_there_and_so_is_its_test(system: str) -> None:
     file, twin, test_file, test = TWINS[system]
-    beside = Path(__file__).parent / test_file
+    beside = TESTS / "experiment" / test_file
     assert twin in defined(TESTS / file)
     assert test in defined(beside)
     text = beside.read_text(encoding="utf-8")
