@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/engine/run/run.hpp"
+#include "core/trace/interning/access_builder.hpp"
 #include "policies/allocation/all.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/systems.hpp"
