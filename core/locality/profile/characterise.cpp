@@ -14,7 +14,7 @@
 #include "core/base/guarded.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/locality/distances/exact_distances.hpp"
-#include "core/locality/profile/vm_meters.hpp"
+#include "core/locality/profile/trace_meter.hpp"
 
 namespace mcsim {
 namespace {
@@ -293,7 +293,7 @@ class ClockedMeters {
   ClockedMeters(const Accesses& trace, const Plan& plan, Clocked& at, VmId vm)
       : trace_(trace), periods_(at.periods) {
     for (Clocked::Meter& meter : at.meters) {
-      meters_.push_back(meter_of(plan.setup(at, meter), vm, *meter.measured));
+      meters_.push_back(make_meter(plan.setup(at, meter), vm, *meter.measured));
     }
     std::erase(meters_, nullptr);
   }
@@ -326,7 +326,7 @@ class ClockedMeters {
   }
 
   // Of the meters that are there, in their order.
-  std::span<const std::unique_ptr<VmMeter>> meters() const { return meters_; }
+  std::span<const std::unique_ptr<TraceMeter>> meters() const { return meters_; }
 
  private:
   // In a batch: among all accesses, and among the reads.
@@ -341,14 +341,14 @@ class ClockedMeters {
       const std::span<const std::uint8_t> all(of);
       return all.empty() ? all : all.subspan(begin.access, end.access - begin.access);
     };
-    Stretch stretch{.requests = requests,
-                    .all = Stream{batch.blocks, batch.distances}.slice(begin.access, end.access),
-                    .reads = {},
-                    .writes = part(batch.writes),
-                    .written_before = part(batch.written_before)};
+    Chunk chunk{.requests = requests,
+                .all = Stream{batch.blocks, batch.distances}.slice(begin.access, end.access),
+                .reads = {},
+                .writes = part(batch.writes),
+                .written_before = part(batch.written_before)};
     const Stream reads{batch.read_blocks, batch.read_distances};
-    stretch.reads = reads_apart ? reads.slice(begin.read, end.read) : stretch.all;
-    for (const auto& meter : meters_) meter->count(stretch);
+    chunk.reads = reads_apart ? reads.slice(begin.read, end.read) : chunk.all;
+    for (const auto& meter : meters_) meter->count(chunk);
   }
 
   void cut_before(std::size_t r) {
@@ -367,7 +367,7 @@ class ClockedMeters {
 
   const Accesses& trace_;
   std::span<const Piece> periods_;
-  std::vector<std::unique_ptr<VmMeter>> meters_;
+  std::vector<std::unique_ptr<TraceMeter>> meters_;
   std::size_t period_ = 0;
   std::size_t next_cut_ = 0;  // before that request something ends
 };

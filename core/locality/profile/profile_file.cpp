@@ -14,7 +14,7 @@
 #include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
 #include "core/base/words.hpp"
-#include "core/locality/profile/vm_meters.hpp"
+#include "core/locality/profile/trace_meter.hpp"
 
 namespace mcsim {
 namespace {
