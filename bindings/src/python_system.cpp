@@ -1,10 +1,12 @@
 #include "bindings/src/python_system.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -90,8 +92,10 @@ py::object probe_readings(const Observation& seen) {
                   "peak"_a = column(&ProbeReading::peak));
 }
 
-// What every allocator sees without asking.
-enum Usual : std::size_t { kCurves, kDistinct, kIntensities, kUsual };
+// Meters of every allocator. Names in parentheses stay apart from those of its own meters.
+constexpr const char* kCurves = "(curves)";
+constexpr const char* kDistinct = "(distinct)";
+constexpr const char* kIntensities = "(intensities)";
 
 class PythonSystem final : public System {
  public:
@@ -251,11 +255,12 @@ class PythonSystem final : public System {
   void read_meters() {
     const auto scope = py::getattr(allocator_, "distance_scope", py::str("interval"));
     const auto window = py::getattr(allocator_, "ri_window", py::int_(IntensityMeter{}.window.ns));
-    meters_ = {{.what = CurveMeter{.scope = checked(
-                                       "", choice_named<DistanceScope>(
-                                               "distance_scope", scope.cast<std::string>()))}},
-               {.what = DistinctMeter{}},
-               {.what = IntensityMeter{.window = {window.cast<Nanoseconds>()}}}};
+    meters_ = {
+        {.what = CurveMeter{.scope = checked("", choice_named<DistanceScope>(
+                                                     "distance_scope", scope.cast<std::string>()))},
+         .name = kCurves},
+        {.what = DistinctMeter{}, .name = kDistinct},
+        {.what = IntensityMeter{.window = {window.cast<Nanoseconds>()}}, .name = kIntensities}};
     const py::list own = py::getattr(allocator_, "meters", py::list());
     for (const py::handle& meter : own) {
       const auto [name, kind, params, timer] =
@@ -267,14 +272,16 @@ class PythonSystem final : public System {
         probe_name_ = name;
         continue;
       }
-      meters_.push_back(
-          {.what = checked(where.c_str(), meter_named(kind, params)), .timer = timer});
-      meter_names_.push_back(name);
+      meters_.push_back({.what = checked(where.c_str(), meter_named(kind, params)),
+                         .timer = timer,
+                         .name = name});
+      own_meters_.push_back(name);
     }
   }
 
-  py::object shown_meter(const Observation& seen, std::size_t i) const {
-    return std::visit(Shown{seen.meters[i]}, meters_[i].what);
+  py::object shown_meter(const Observation& seen, std::string_view name) const {
+    const auto meter = std::ranges::find(meters_, name, &Meter::name);
+    return std::visit(Shown{seen.meter(name)}, meter->what);
   }
 
   // The fields of mcsim.Observation, in arrays that outlive what they are of. Counts are those
@@ -292,9 +299,7 @@ class PythonSystem final : public System {
     }
     devices.append(py::cast(machine_.backend));
     py::dict meters;
-    for (std::size_t i = kUsual; i < meters_.size(); ++i) {
-      meters[py::str(meter_names_[i - kUsual])] = shown_meter(seen, i);
-    }
+    for (const std::string& name : own_meters_) meters[py::str(name)] = shown_meter(seen, name);
     if (probe_) meters[py::str(probe_name_)] = probe_readings(seen);
     const auto of_vm = [&](auto of) {
       return by_vm(vms, [&](std::size_t v) {
@@ -440,8 +445,8 @@ class PythonSystem final : public System {
   Count block_bytes_ = 0;
   std::vector<Timer> timers_;
   Actions actions_;
-  std::vector<Meter> meters_;             // the usual ones, and its own:
-  std::vector<std::string> meter_names_;  // their names
+  std::vector<Meter> meters_;
+  std::vector<std::string> own_meters_;  // names of those that the allocator declares
   std::optional<ProbeSpec> probe_;
   std::string probe_name_;
   DivisionRules rules_;

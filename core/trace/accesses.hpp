@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -8,7 +9,6 @@
 #include <span>
 #include <string>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -42,32 +42,6 @@ struct Choices<BlockKey> {
                                     std::pair{"byte-offset", BlockKey::kByteOffset}};
 };
 
-// What there is of each column of requests that is kept only if somebody asks, in the order in
-// which files have them. The extent of an access is no such column: it is the block's line.
-template <template <class> class Of>
-struct ColumnsOnDemand {
-  Of<Nanoseconds> response;
-  Of<std::uint8_t> of_class;
-  Of<std::uint32_t> bytes;
-
-  auto all() { return std::tie(response, of_class, bytes); }
-  auto all() const { return std::tie(response, of_class, bytes); }
-};
-
-// Whether they are kept.
-using Kept = std::array<bool, 3>;
-
-// Calls `visit` with the first of every row of columns, then the second, and so on.
-template <class Visit, class First, class... Rest>
-void for_each_column(Visit visit, First&& first, Rest&&... rest) {
-  [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
-    const auto at = [&]<std::size_t kAt>(std::integral_constant<std::size_t, kAt>) {
-      visit(std::get<kAt>(first), std::get<kAt>(rest)...);
-    };
-    (at(std::integral_constant<std::size_t, kIndex>{}), ...);
-  }(std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<First>>>{});
-}
-
 struct ExpandOptions {
   std::uint32_t block_bytes = 4096;
   OpFilter ops = OpFilter::kReads;
@@ -89,7 +63,6 @@ struct ExpandOptions {
   // Whether the bytes of requests are kept: 4 bytes a request. A piece has its own.
   bool bytes = false;
 
-  Kept kept() const { return {responses, classes, bytes}; }
   friend bool operator==(const ExpandOptions&, const ExpandOptions&) = default;
 };
 
@@ -127,7 +100,7 @@ struct Departure {
 // All accesses, in time order. The blocks of request r are
 // ids[request_begin[r] .. request_begin[r + 1]), all at request_time[r].
 // Immutable once built, and shared by all threads. The columns are in memory, or in a
-// file that is mapped (accesses_file.hpp).
+// file that is mapped (interning/accesses_file.hpp).
 struct Accesses {
   std::vector<VmInfo> vms;
   TimeBase time_base = TimeBase::kClock;
@@ -148,13 +121,10 @@ struct Accesses {
   SharedArray<Nanoseconds> request_time;
   SharedArray<VmId> request_vm;
   SharedArray<std::uint8_t> request_op;
-  SharedArray<Nanoseconds> request_response;  // if they are kept; -1: not known
-  SharedArray<std::uint8_t> request_class;    // if they are kept; below kMostClasses
-  SharedArray<std::uint32_t> request_bytes;   // if they are kept; as recorded, whatever blocks
-
-  auto on_demand() { return std::tie(request_response, request_class, request_bytes); }
-  auto on_demand() const { return std::tie(request_response, request_class, request_bytes); }
-  Kept kept() const { return {keeps_responses, keeps_classes, keeps_bytes}; }
+  // Optional columns, empty unless they are kept.
+  SharedArray<Nanoseconds> request_response;  // -1: not known
+  SharedArray<std::uint8_t> request_class;    // below kMostClasses
+  SharedArray<std::uint32_t> request_bytes;   // as recorded, whatever blocks
 
   std::size_t request_count() const { return request_time.size(); }
   Count access_count() const { return static_cast<Count>(ids.size()); }
@@ -163,100 +133,17 @@ struct Accesses {
     return vms.empty() ? BlockId(0) : vms.back().first_id + vms.back().unique_blocks;
   }
   std::span<const BlockId> blocks_of(std::size_t request) const {
+    assert(request < request_count());
     return std::span(ids).subspan(request_begin[request],
                                   request_begin[request + 1] - request_begin[request]);
   }
   Count accesses_in(RequestRange range) const {
+    assert(range.begin <= range.end && range.end <= request_count());
     return static_cast<Count>(request_begin[range.end] - request_begin[range.begin]);
   }
   RequestRange all() const { return {0, request_count()}; }
   // These are not looked at soon: of a file that is mapped, memory need not hold them.
   void passed(RequestRange range) const;
-};
-
-class AccessesSink;
-
-// Builds Accesses from the requests of one or more VMs. Each VM is one stream,
-// added chunk by chunk in time order; finish() merges the streams by
-// (time, vm order, position).
-//
-// Cost: one hash look-up per block; 4 bytes per access and 24 per request while
-// building, and the same again while merging. If it is to make a file, all that is on disk;
-// in memory is what finds the ids, 11 to 22 bytes a block of the largest VM.
-class AccessBuilder {
- public:
-  // A file to be made, as write_accesses() would: what is still to be merged, if it is more
-  // than so many bytes, is put into files beside it that have no names.
-  struct ToFile {
-    std::string path;
-    std::size_t most_in_memory = std::size_t{1} << 29;
-  };
-
-  AccessBuilder(ExpandOptions options, TimeBase time_base,
-                std::optional<ToFile> to_file = std::nullopt);
-  AccessBuilder(AccessBuilder&&) noexcept;
-  AccessBuilder& operator=(AccessBuilder&&) noexcept;
-  ~AccessBuilder();
-
-  // Starts a VM; the following add() calls feed it until the next begin_vm(). Fails if
-  // that can be no name of a VM, or if there are more VMs than numbers for them.
-  absl::Status begin_vm(std::string name);
-
-  // Requests of the current VM: `chunk.vm` only serves `only`, which, if given,
-  // keeps just the requests of that VM of a file that holds several. `shift` is
-  // added to every time (clock alignment). `chunk.response` and `chunk.of_class` are looked at
-  // if they are to be kept; fails with InvalidArgument if there are no classes then.
-  // The tick is told of accesses; after it was not OK the builder is of no further use.
-  absl::Status add(const RequestsView& chunk, std::optional<VmId> only = std::nullopt,
-                   Nanoseconds shift = 0, const Tick& tick = nullptr);
-
-  // The requests of the current VM so far are its warm-up. All those of VMs have to be
-  // earlier than all other requests, or finish() fails.
-  void end_warm_up();
-
-  // The current VM arrives at this time. Fails if it has a request already.
-  absl::Status arrive(Nanoseconds time);
-
-  // The current VM, all of whose requests were added, is gone from this time on.
-  absl::Status depart(Nanoseconds time);
-
-  // Fails with InvalidArgument if response times are to be kept and a VM has none, with
-  // ResourceExhausted if there are more distinct blocks than ids. So does any
-  // of these when memory runs out, and all that are called after it.
-  absl::StatusOr<Accesses> finish() &&;
-
- private:
-  struct Stream;
-  struct Spill;
-  struct Merged;
-  struct Due;
-  absl::Status spill();
-  absl::StatusOr<std::vector<Merged>> streams_to_merge();
-  absl::Status merge_into(AccessesSink& sink, std::span<const Due> departures);
-  void push_stream(std::string name);
-  absl::Status settled(absl::Status status);
-  absl::Status add_requests(const RequestsView& chunk, std::optional<VmId> only, Nanoseconds shift,
-                            const Tick& tick);
-  absl::Status number_keys(Stream& stream, const Tick& tick);
-  absl::StatusOr<Accesses> merge();
-  absl::StatusOr<Accesses> without_columns() const;
-  Nanoseconds kept_time(Nanoseconds time) const;
-  absl::Status check_options() const;
-  absl::Status check_warm_up() const;
-  absl::Status check_responses() const;
-  absl::Status take(Stream& stream, const RequestsView& chunk, std::size_t i, Nanoseconds at,
-                    const Tick& tick);
-  ExpandOptions options_;
-  TimeBase time_base_;
-  Nanoseconds first_time_;  // of all requests, those filtered out included
-  GivenCounts given_;
-  std::optional<ToFile> to_file_;
-  std::unique_ptr<Spill> spill_;  // as soon as something is in it
-  std::size_t held_before_ = 0;   // bytes of streams in memory, without the last
-  std::vector<Stream> streams_;
-  Count numbered_ = 0;  // accesses that the tick was told of
-  Count untold_ = 0;    // and those since then
-  absl::Status stopped_;
 };
 
 }  // namespace mcsim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <string>
 #include <utility>
 
@@ -47,6 +48,7 @@ absl::Status check_intervals(std::span<const Nanoseconds> times, TimeBase time_b
 Cuts aligned_cuts(std::span<const Nanoseconds> times, Nanoseconds length) {
   Cuts cuts{0};
   if (times.empty()) return cuts;
+  assert(length > 0);
   const auto step = static_cast<std::uint64_t>(length);
   const std::uint64_t whole = elapsed(times.front(), times.back()) / step;
   for (std::uint64_t k = 1; k <= whole; ++k) {
@@ -62,6 +64,7 @@ Cuts aligned_cuts(std::span<const Nanoseconds> times, Nanoseconds length) {
 Cuts drifting_cuts(std::span<const Nanoseconds> times, Nanoseconds length) {
   Cuts cuts{0};
   if (times.empty()) return cuts;
+  assert(length > 0);
   Nanoseconds armed = times.front();
   std::uint64_t wait = 1;
   for (std::size_t r = 0; r < times.size(); ++r) {

@@ -77,8 +77,9 @@ class Clairvoyant final : public System {
 
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
     if (optimizer_ == nullptr) return invalid_argument("clairvoyant: needs an optimizer");
-    MCSIM_ASSIGN_OR_RETURN(Decision best, best_decision(seen.meters[0].curves, context_.machine,
-                                                        gains_, params_.grid, *optimizer_));
+    MCSIM_ASSIGN_OR_RETURN(Decision best,
+                           best_decision(seen.meter("curve").curves, context_.machine, gains_,
+                                         params_.grid, *optimizer_));
     // Where nothing hits at any size, no size is better than that in force.
     if (best.upper_bound <= 0) return std::nullopt;
     return best;

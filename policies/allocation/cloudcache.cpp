@@ -34,7 +34,7 @@ std::string CloudCache::divide(const Observation& seen, std::vector<Count>& bloc
   std::vector<double> wanted;
   for (std::size_t vm = 0; vm < blocks.size(); ++vm) {
     const bool present = seen.arrived[vm] && !seen.departed[vm];
-    const auto working_set = static_cast<double>(seen.meters[0].distinct[vm]);
+    const auto working_set = static_cast<double>(seen.meter("distinct").distinct[vm]);
     wanted.push_back(present ? std::round(std::max(0.0, forecasts_[vm].next(working_set, rules)))
                              : 0);
   }

@@ -151,7 +151,7 @@ class CurveMaximizer : public System {
   virtual std::string prepare(const Observation&) { return {}; }
 
   static std::span<const RunningCurve> curves(const Observation& seen) {
-    return seen.meters[0].curves;
+    return seen.meter("curve").curves;
   }
 
   // What a VM's gain counts for.

@@ -20,7 +20,7 @@ void EciCache::choose_modes(const Observation& seen) {
   modes_.resize(seen.vms(), WriteMode::kBack);
   asked_.resize(seen.vms(), 0);
   for (std::size_t v = 0; v < seen.vms(); ++v) {
-    const ClassCounts& classes = seen.meters[2].classes[v];
+    const ClassCounts& classes = seen.meter("classes").classes[v];
     const Count rewrites = classes.of(RequestClass::kWaw) + classes.of(RequestClass::kWar);
     const Count all =
         params_.write_share_of == EciShareOf::kReuses ? classes.reuses() : classes.accesses();
@@ -58,7 +58,7 @@ std::string EciCache::prepare(const Observation& seen) {
 double EciCache::worth(const Observation& seen, const Stage&, std::size_t vm, std::size_t,
                        Count blocks) const {
   const RunningCurve& curve = useful(seen, vm);
-  const Count accesses = seen.meters[2].classes[vm].accesses();
+  const Count accesses = seen.meter("classes").classes[vm].accesses();
   if (accesses == 0) return 0;
   const auto ratio = [&](Count held) {
     return static_cast<double>(curve.hits(held)) / static_cast<double>(accesses);
@@ -68,7 +68,7 @@ double EciCache::worth(const Observation& seen, const Stage&, std::size_t vm, st
 
 const RunningCurve& EciCache::useful(const Observation& seen, std::size_t vm) const {
   const bool reads_alone = params_.drop_writes && modes_[vm] == WriteMode::kAround;
-  return seen.meters[reads_alone ? 1 : 0].curves[vm];
+  return seen.meter(reads_alone ? "read curve around" : "read curve").curves[vm];
 }
 
 Count EciCache::size_for(const RunningCurve& curve) const {

@@ -82,9 +82,11 @@ class EciCache final : public OneCacheMaximizer {
 
   std::vector<Meter> meters() const override {
     const auto useful = [](OpFilter between) {
-      return Meter{.what = CurveMeter{.ops = OpFilter::kReads, .between = between}};
+      return CurveMeter{.ops = OpFilter::kReads, .between = between};
     };
-    return {useful(OpFilter::kAll), useful(OpFilter::kReads), {.what = ClassMeter{}}};
+    return {{.what = useful(OpFilter::kAll), .name = "read curve"},
+            {.what = useful(OpFilter::kReads), .name = "read curve around"},
+            {.what = ClassMeter{}}};
   }
   Actions actions() const override { return {Action::kTargets, Action::kWriteModes}; }
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;

@@ -76,7 +76,8 @@ class Hindsight final : public System {
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
     if (optimizer_ == nullptr) return invalid_argument("hindsight: needs an optimizer");
     const bool latency = params_.objective == HitWorth::kLatency;
-    const std::span<const RunningCurve> curves = latency ? read_curves_ : seen.meters[0].curves;
+    const std::span<const RunningCurve> curves =
+        latency ? read_curves_ : seen.meter("curve").curves;
     return best_decision(curves, machine_, gains_, params_.grid, *optimizer_, true);
   }
 

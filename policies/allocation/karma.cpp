@@ -93,8 +93,8 @@ std::string Karma::divide(const Observation& seen, std::vector<Count>& blocks) {
 }
 
 Count Karma::needed(const Observation& seen, std::size_t vm) const {
-  if (params_.demand == Demand::kDistinct) return seen.meters[0].distinct[vm];
-  const RunningCurve& curve = seen.meters[0].curves[vm];
+  if (params_.demand == Demand::kDistinct) return seen.meter("distinct").distinct[vm];
+  const RunningCurve& curve = seen.meter("curve").curves[vm];
   const Count most = curve.hits(curve.saturation());
   if (most == 0) return 0;
   return curve.capacity_for(ceil_share(params_.enough, most));

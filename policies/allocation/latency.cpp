@@ -68,14 +68,14 @@ absl::StatusOr<LatencyModel> LatencyModel::make(const Machine& machine, std::spa
 std::vector<Meter> LatencyModel::read_meters(const Machine& machine, std::string_view writes,
                                              CurveMeter of) {
   of.ops = OpFilter::kReads;
-  std::vector<Meter> meters{{.what = of}};
+  std::vector<Meter> meters{{.what = of, .name = "read curve"}};
   const auto modes = read_writes(writes, machine.tiers.size());
   const auto names_around = [](const std::vector<WriteMode>& tier) {
     return std::ranges::find(tier, WriteMode::kAround) != tier.end();
   };
   if (modes.ok() && std::ranges::any_of(*modes, names_around)) {
     of.between = OpFilter::kReads;
-    meters.push_back({.what = of});
+    meters.push_back({.what = of, .name = "read curve around"});
   }
   return meters;
 }
@@ -110,7 +110,7 @@ absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(std::span<const VmIn
 
 std::vector<double> LatencyGoals::wanted_ns(std::span<const VmInfo> vms,
                                             const Observation& seen) const {
-  const auto told = asks_trace() ? seen.meters.back().responses : std::span<const Responses>();
+  const auto told = asks_trace() ? seen.meter("responses").responses : std::span<const Responses>();
   return *wanted_ns(vms, told);  // which was right before the first interval
 }
 

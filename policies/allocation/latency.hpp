@@ -59,9 +59,9 @@ class LatencyModel {
   // An invalid `writes` is reported when the data path is made.
   static std::vector<Meter> read_meters(const Machine& machine, std::string_view writes,
                                         CurveMeter of);
-  // The curve of a VM's reads, by read_meters() that begin at `first`.
-  const RunningCurve& read_curve(const Observation& seen, std::size_t first, std::size_t vm) const {
-    return seen.meters[first + (writes_around(vm) ? 1 : 0)].curves[vm];
+  // The curve of a VM's reads, by read_meters().
+  const RunningCurve& read_curve(const Observation& seen, std::size_t vm) const {
+    return seen.meter(writes_around(vm) ? "read curve around" : "read curve").curves[vm];
   }
 
   Count capacity() const { return capacity_; }

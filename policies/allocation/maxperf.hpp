@@ -118,7 +118,7 @@ class Maxperf final : public System {
     return AccessMix{writes, [this, &seen, vm](Count blocks) {
                        if (params_.curve == MaxperfCurve::kNeville)
                          return measured_[vm].ratio(blocks);
-                       return latency_.read_curve(seen, 0, vm).ratio(blocks);
+                       return latency_.read_curve(seen, vm).ratio(blocks);
                      }};
   }
 

@@ -66,7 +66,7 @@ class OneCacheMaximizer : public CurveMaximizer {
   Count capacity() const { return latency_.capacity(); }
   // Accesses of a VM in the last interval.
   auto mix(const Observation& seen, std::size_t vm) const {
-    const RunningCurve& reads = latency_.read_curve(seen, 1, vm);
+    const RunningCurve& reads = latency_.read_curve(seen, vm);
     const auto all = static_cast<double>(curves(seen)[vm].accesses());
     return AccessMix{.write_share = all > 0 ? 1 - static_cast<double>(reads.accesses()) / all : 0.0,
                      .read_ratio = [&reads](Count blocks) { return reads.ratio(blocks); }};

@@ -66,7 +66,9 @@ class RiShares final : public System {
 
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
     std::vector<double> intensities;
-    for (const Intensity& of_vm : seen.meters[0].intensities) intensities.push_back(of_vm.value);
+    for (const Intensity& of_vm : seen.meter("intensity").intensities) {
+      intensities.push_back(of_vm.value);
+    }
     if (std::ranges::max(intensities) <= 0) return std::nullopt;
     return Decision{.targets = proportional(context_.machine, intensities)};
   }

@@ -49,7 +49,7 @@ double SCave::score(const Observation& seen, std::size_t vm, Count blocks) {
     --state.unfriendly;
     return -1;
   }
-  const Count of_use = params_.metric == ScaveMetric::kWss ? seen.meters[0].distinct[vm]
+  const Count of_use = params_.metric == ScaveMetric::kWss ? seen.meter("distinct").distinct[vm]
                                                            : seen.probe[vm].distinct_hits;
   const double asked = static_cast<double>(of_use) / granted;
   return full ? asked : asked * held / granted;

@@ -94,10 +94,10 @@ bool Steady::pays(const Memory& memory, double reluctance, const Allocation& fro
 absl::StatusOr<std::optional<Decision>> Steady::decide(const Observation& seen) {
   if (memories_.empty()) begin(seen);
   const Count space = std::accumulate(capacities_.begin(), capacities_.end(), Count{0});
-  for (const RunningCurve& curve : seen.meters[0].curves) {
+  for (const RunningCurve& curve : seen.meter("curve").curves) {
     most_ = std::max(most_, std::min(space, curve.saturation()));
   }
-  const HitTable last = hits_of(seen.meters[0].curves, unit_, most_);
+  const HitTable last = hits_of(seen.meter("curve").curves, unit_, most_);
   const double keep = std::exp2(-1 / params_.regret_half_life);
   for (Candidate& candidate : candidates_) {
     candidate.score = keep * candidate.score + worth_after_move(last, candidate);

@@ -76,7 +76,7 @@ ThinProvisioning::Now ThinProvisioning::judge(const Observation& seen, std::size
                                               Count blocks) {
   State& state = states_[vm];
   const VmCounters& counts = seen.since[vm];
-  const auto requests = static_cast<double>(seen.meters[0].loads[vm].requests);
+  const auto requests = static_cast<double>(seen.meter("load").loads[vm].requests);
   auto misses = static_cast<double>(counts.misses);
   if (params_.misses == MissMetric::kRatio) {
     misses /= static_cast<double>(std::max<Count>(counts.accesses, 1));

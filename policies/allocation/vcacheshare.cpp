@@ -32,7 +32,7 @@ absl::StatusOr<std::unique_ptr<Host>> VCacheShare::make_host(const Accesses& tra
 
 std::string VCacheShare::prepare(const Observation& seen) {
   highest_intensity_ = 0;
-  for (const Intensity& of_vm : seen.meters[1].intensities) {
+  for (const Intensity& of_vm : seen.meter("intensity").intensities) {
     highest_intensity_ = std::max(highest_intensity_, of_vm.value);
   }
   return {};
@@ -40,10 +40,10 @@ std::string VCacheShare::prepare(const Observation& seen) {
 
 double VCacheShare::worth(const Observation& seen, const Stage&, std::size_t vm, std::size_t,
                           Count blocks) const {
-  const Load& load = seen.meters[2].loads[vm];
+  const Load& load = seen.meter("load").loads[vm];
   if (load.accesses == 0) return 0;
   const double reads = static_cast<double>(load.reads) / static_cast<double>(load.accesses);
-  double reuse = params_.alpha * seen.meters[1].intensities[vm].value;
+  double reuse = params_.alpha * seen.meter("intensity").intensities[vm].value;
   if (params_.alpha_mode == AlphaMode::kLinear) {
     const double part = static_cast<double>(blocks) / static_cast<double>(capacity());
     reuse = highest_intensity_ > 0 ? reuse / highest_intensity_ * part : 0;
@@ -53,7 +53,7 @@ double VCacheShare::worth(const Observation& seen, const Stage&, std::size_t vm,
 }
 
 double VCacheShare::latency_ns(const Observation& seen, std::size_t vm) const {
-  if (params_.latency == MissLatency::kTrace) return seen.meters[3].responses[vm].mean_ns;
+  if (params_.latency == MissLatency::kTrace) return seen.meter("responses").responses[vm].mean_ns;
   return machine().backend_read_ns(vms()[vm].name);
 }
 

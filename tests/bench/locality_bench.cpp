@@ -8,7 +8,7 @@
 #include "core/containers/block_table.hpp"
 #include "core/locality/distances/exact_distances.hpp"
 #include "core/locality/profile/characterise.hpp"
-#include "core/trace/accesses_file.hpp"
+#include "core/trace/interning/accesses_sink.hpp"
 #include "tests/bench/reference_traces.hpp"
 
 namespace mcsim {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/random.hpp"
-#include "core/trace/accesses_file.hpp"
+#include "core/trace/interning/accesses_sink.hpp"
 
 namespace mcsim::bench {
 

@@ -10,8 +10,8 @@
 
 #include "core/base/checksum.hpp"
 
-// Files of interned traces (core/trace/accesses_file.hpp) as whoever writes their format could
-// make them: it is restated here.
+// Files of interned traces (core/trace/interning/accesses_file.hpp) as whoever writes their format
+// could make them: it is restated here.
 namespace mcsim::testing {
 
 // Which columns are there of those that somebody has to ask for: response times, classes, bytes.

@@ -17,8 +17,9 @@
 #include "core/locality/distances/partial_distances.hpp"
 #include "core/locality/profile/profile_file.hpp"
 #include "core/trace/accesses.hpp"
-#include "core/trace/accesses_file.hpp"
 #include "core/trace/formats/all.hpp"
+#include "core/trace/interning/access_builder.hpp"
+#include "core/trace/interning/accesses_file.hpp"
 #include "core/trace/reader.hpp"
 #include "core/trace/summary.hpp"
 #include "tests/support/accesses_bytes.hpp"
@@ -278,7 +279,7 @@ std::string bytes_of_file(Write write) {
 }
 
 // Of two VMs, one of which departs.
-std::string interned_file(const Kept& kept) {
+std::string interned_file(const std::array<bool, 3>& kept) {
   Requests rows;
   rows.push(5, 0, Op::kRead, 0, 8192, 3, 0);
   rows.push(7, 0, Op::kWrite, 4096, 1, -1, 7);

@@ -11,7 +11,7 @@
 #include "core/base/random.hpp"
 #include "core/containers/hyperloglog.hpp"
 #include "core/locality/profile/characterise.hpp"
-#include "core/trace/accesses_file.hpp"
+#include "core/trace/interning/accesses_sink.hpp"
 #include "tests/support/naive.hpp"
 
 // Meters straight from their definitions, and the traces to try them on.
@@ -51,8 +51,8 @@ inline Accesses intern(const std::vector<Row>& rows, std::size_t vm_count) {
     for (const std::uint64_t block : row.blocks) {
       sink.push_block(trace.vms[row.vm].first_id + number[row.vm][block]);
     }
-    sink.on_demand().response.push(row.took);
-    sink.on_demand().bytes.push(row.bytes);
+    sink.push_response(row.took);
+    sink.push_bytes(row.bytes);
     sink.push_request(row.time, row.vm, static_cast<std::uint8_t>(row.op));
   }
   return std::move(sink).finish().value();

@@ -6,6 +6,7 @@
 #include "core/base/random.hpp"
 #include "core/engine/hosts/machine.hpp"
 #include "core/trace/accesses.hpp"
+#include "core/trace/interning/access_builder.hpp"
 
 namespace mcsim::testing {
 

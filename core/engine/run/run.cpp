@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "core/base/guarded.hpp"
@@ -26,7 +29,7 @@ constexpr Count kTickEvery = Count{1} << 21;
 class Meters {
  public:
   Meters(const System& system, const Characterised& measured) {
-    for (const Meter& meter : system.meters()) timers_.push_back(meter.timer);
+    meters_ = system.meters();
     for (const MeterSpec& spec : meter_specs(system)) {
       readers_.emplace_back(*measured.find(spec));
       readers_.back().advance();
@@ -35,7 +38,7 @@ class Meters {
 
   void advance(std::size_t timer) {
     for (std::size_t i = 0; i < readers_.size(); ++i) {
-      if (timers_[i] == timer) readers_[i].advance();
+      if (meters_[i].timer == timer) readers_[i].advance();
     }
   }
   void forget(VmId vm) {
@@ -43,13 +46,16 @@ class Meters {
   }
   std::vector<Reading> readings() const {
     std::vector<Reading> all;
-    for (const MeterReader& reader : readers_) all.push_back(reader.reading());
+    for (std::size_t i = 0; i < readers_.size(); ++i) {
+      all.push_back(readers_[i].reading());
+      all.back().name = meters_[i].name;
+    }
     return all;
   }
 
  private:
-  std::vector<std::size_t> timers_;  // by meter
-  std::vector<MeterReader> readers_;
+  std::vector<Meter> meters_;
+  std::vector<MeterReader> readers_;  // by meter
 };
 
 // One run, as it goes.
@@ -287,9 +293,14 @@ absl::Status check_meters(const System& system, const Characterised& measured,
     MCSIM_RETURN_IF_ERROR(
         check_intervals(trace.request_time, trace.time_base, timer.name, timer.clock.period));
   }
+  std::set<std::string> names;
   for (const Meter& meter : system.meters()) {
+    if (!names.insert(meter.name).second) {
+      return invalid_argument("two meters are named '{}'", meter.name);
+    }
     if (meter.timer < timers.size()) continue;
-    return invalid_argument("a meter is read by timer {} of {}", meter.timer, timers.size());
+    return invalid_argument("meter '{}' is read by timer {} of {}", meter.name, meter.timer,
+                            timers.size());
   }
   for (const MeterSpec& spec : meter_specs(system)) {
     const Metered* metered = measured.find(spec);
@@ -306,6 +317,14 @@ absl::Status check_meters(const System& system, const Characterised& measured,
 }
 
 }  // namespace
+
+const Reading& Observation::meter(std::string_view name) const {
+  const auto found = std::ranges::find(meters, name, &Reading::name);
+  if (found == meters.end()) {
+    throw std::out_of_range(fmt::format("the system declares no meter '{}'", name));
+  }
+  return *found;
+}
 
 std::vector<MeterSpec> meter_specs(const System& system) {
   const std::vector<Timer> timers = system.timers();

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/params.hpp"
@@ -37,10 +38,11 @@ struct Timer {
   bool at_start = false;  // also before the first request
 };
 
-// What a system wants measured, to be read as that one of its timers rings.
+// A meter that a system declares. It reads the meter by name when that timer fires.
 struct Meter {
   MeterKind what;
   std::size_t timer = 0;
+  std::string name = name_of(what);  // no two of a system have the same
 };
 
 // Everything a controller may look at when a timer rings.
@@ -48,7 +50,7 @@ struct Observation {
   std::size_t timer = 0;                     // which, of those it declared
   std::size_t interval = 0;                  // how often it rang before
   Nanoseconds now = 0;                       // since the trace began
-  std::span<const Reading> meters;           // as it declared them, each of its timer's last period
+  std::span<const Reading> meters;           // of the last period of each one's timer
   std::span<const VmCounters> counters;      // running totals
   std::span<const VmCounters> since;         // counts since this timer rang last
   const Allocation& current;                 // targets in force
@@ -60,6 +62,8 @@ struct Observation {
   std::vector<bool> arrived = {};
 
   std::size_t vms() const { return current.vms(); }
+  // The meter that the system declared under this name; throws std::out_of_range if it has none.
+  const Reading& meter(std::string_view name) const;
 };
 
 // What a controller decided and how good it can prove that to be. Applied in this order, all

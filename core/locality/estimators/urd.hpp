@@ -1,13 +1,20 @@
 #pragma once
 
 #include <tuple>
+#include <vector>
 
 #include "core/base/params.hpp"
-#include "core/locality/profile/request_classes.hpp"
+#include "core/containers/key_table.hpp"
+#include "core/locality/distances/exact_distances.hpp"
+#include "core/locality/estimator.hpp"
 
 namespace mcsim {
 
-// Hits of reads alone, as a share of all accesses: useful reuse distances. Exact.
+// Hits of reads alone, as a share of all accesses: useful reuse distances of ECI-Cache. A write
+// needs nothing from a cache. Exact.
+//
+// Without `count_writes`, distances are those of the reads among each other, as in a cache that
+// writes go around: a block's first read has none even if the block was written before.
 class UrdEstimator final : public Estimator {
  public:
   struct Params {
@@ -23,15 +30,27 @@ class UrdEstimator final : public Estimator {
       .summary = "Count the distances of reads to blocks that were accessed before.",
       .reference = "Ahmadian et al., POMACS 2(1), 2018"};
 
-  UrdEstimator(const Params& params, EstimatorContext) : classes_(params.count_writes) {}
+  UrdEstimator(const Params& params, EstimatorContext) : count_writes_(params.count_writes) {}
 
-  absl::Status process(const References& next) override { return classes_.process(next); }
-  absl::StatusOr<CurveEstimate> curve() override { return exact_estimate(classes_.urd()); }
-  double distinct() const override { return classes_.distinct(); }
-  std::size_t bytes() const override { return sizeof *this + classes_.bytes(); }
+  // Fails if the references have no operations.
+  absl::Status process(const References& next) override;
+  absl::StatusOr<CurveEstimate> curve() override { return exact_estimate(histogram()); }
+  double distinct() const override { return static_cast<double>(blocks_.size()); }
+  std::size_t bytes() const override;
+
+  // Distances of reads; all other accesses are cold.
+  DistanceHistogram histogram() const;
 
  private:
-  RequestClasses classes_;
+  absl::Status process_piece(const References& piece);
+
+  bool count_writes_;
+  ExactDistances engine_;
+  KeyTable<std::uint8_t> blocks_;  // all that were accessed
+  std::vector<Count> reads_;       // by distance
+  Count accesses_ = 0;
+  std::vector<std::uint64_t> keys_;  // of a piece, those with a distance,
+  std::vector<Count> distances_;     // and their distances
 };
 
 }  // namespace mcsim

@@ -1,5 +1,7 @@
 #include "core/locality/profile/distance_log.hpp"
 
+#include <cassert>
+
 namespace mcsim {
 
 void DistanceLog::end_period(Count accesses) {
@@ -12,6 +14,7 @@ void DistanceLog::shrink_to_fit() {
 }
 
 std::span<const DistanceCount> DistanceLog::of(std::size_t period, std::size_t age) const {
+  assert(age <= ages() && period < periods());
   const List& list = of_age_[age];
   const std::size_t begin = list.end[period];
   return std::span(list.counts).subspan(begin, list.end[period + 1] - begin);

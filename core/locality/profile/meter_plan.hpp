@@ -7,7 +7,7 @@
 #include "core/base/status.hpp"
 #include "core/locality/profile/characterise.hpp"
 #include "core/locality/profile/meters.hpp"
-#include "core/locality/profile/vm_meters.hpp"
+#include "core/locality/profile/trace_meter.hpp"
 #include "core/trace/accesses.hpp"
 #include "core/trace/intervals.hpp"
 

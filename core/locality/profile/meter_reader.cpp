@@ -1,10 +1,9 @@
 #include "core/locality/profile/meter_reader.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <type_traits>
-
-#include "core/locality/profile/vm_meters.hpp"
 
 namespace mcsim {
 namespace {
@@ -24,6 +23,7 @@ std::optional<std::size_t> shown(const Metered& metered, std::size_t begun) {
 
 // Adds to a curve what a period adds to its scope, and takes away what leaves it.
 void turn_to(const Metered& metered, std::size_t period, std::size_t vm, RunningCurve& curve) {
+  assert(vm < metered.vms && period < metered.periods());
   const DistanceLog& log = std::get<std::vector<DistanceLog>>(*metered.measured)[vm];
   const CurveMeter& meter = curve_of(metered);
   const std::size_t window = log.ages();
@@ -108,6 +108,7 @@ void MeterReader::read_curves() {
 }
 
 void MeterReader::forget(VmId vm) {
+  assert(vm < metered_.vms);
   forgotten_[vm] = true;
   if (!curves_.empty()) curves_[vm] = {};
   std::visit(

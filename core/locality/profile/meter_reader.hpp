@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -11,8 +12,9 @@
 
 namespace mcsim {
 
-// What a meter shows, by VM. One of them is there, as the meter is.
+// The values of a meter, by VM: one of the spans, as the kind of meter has it.
 struct Reading {
+  std::string_view name = {};  // under which a system declared the meter
   std::span<const RunningCurve> curves = {};
   std::span<const Load> loads = {};
   std::span<const Count> distinct = {};

@@ -11,7 +11,6 @@
 #include "core/base/params.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
-#include "core/locality/profile/request_classes.hpp"
 #include "core/locality/profile/reuse_intensity.hpp"
 #include "core/trace/accesses.hpp"
 
@@ -256,6 +255,10 @@ struct Intensity {
   Count window_unique = 0;  // distinct blocks in the last closed window
   friend bool operator==(const Intensity&, const Intensity&) = default;
 };
+
+// An access after the last one to its block: read after read, read after write, write after read,
+// write after write.
+enum class RequestClass : std::uint8_t { kRar, kRaw, kWar, kWaw };
 
 struct ClassCounts {
   std::array<Count, 2> cold{};   // by operation

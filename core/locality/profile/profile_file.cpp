@@ -16,7 +16,7 @@
 #include "core/base/words.hpp"
 #include "core/locality/profile/meter_checks.hpp"
 #include "core/locality/profile/meter_plan.hpp"
-#include "core/locality/profile/vm_meters.hpp"
+#include "core/locality/profile/trace_meter.hpp"
 
 namespace mcsim {
 namespace {

@@ -1,5 +1,6 @@
 #include "core/locality/profile/reuse_intensity.hpp"
 
+#include <cassert>
 #include <cmath>
 
 namespace mcsim {
@@ -15,6 +16,7 @@ double reuse_intensity(Count unique, Count accesses) {
 
 double reuse_intensity_per_second(Count unique, Count accesses, Nanoseconds window) {
   if (accesses == 0) return 0;
+  assert(window > 0 && unique > 0);
   const double seconds = static_cast<double>(window) / static_cast<double>(kSecond);
   return static_cast<double>(accesses) / (seconds * static_cast<double>(unique));
 }
@@ -26,6 +28,7 @@ WindowCounter::WindowCounter(UniqueCounter unique) {
 }
 
 void WindowCounter::count(std::span<const Count> distances, std::span<const std::uint32_t> blocks) {
+  assert(!sketch_ || blocks.size() == distances.size());
   Count unique = unique_;
   if (sketch_) {
     for (std::size_t i = 0; i < distances.size(); ++i) {

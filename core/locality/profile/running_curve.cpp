@@ -1,6 +1,7 @@
 #include "core/locality/profile/running_curve.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 #include <utility>
 
@@ -26,6 +27,7 @@ void RunningCurve::change(std::span<const DistanceCount> counts, Count limit, Co
   for (const auto& [distance, count] : counts) {
     if (limit > 0 && distance >= limit) continue;
     counts_[distance] += sign * count;
+    assert(counts_[distance] >= 0 && "only counts that were added are removed");
     sums_[distance / kTogether] += sign * count;
   }
   std::inclusive_scan(sums_.begin(), sums_.end(), before_.begin() + 1);

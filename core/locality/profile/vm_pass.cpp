@@ -20,7 +20,7 @@ std::size_t blocks_of(const Accesses& trace, VmId vm) {
 VmTimerGroup::VmTimerGroup(const Accesses& trace, const MeterPlan& plan, TimerGroup& group, VmId vm)
     : trace_(trace), periods_(group.periods) {
   for (TimerGroup::Meter& meter : group.meters) {
-    meters_.push_back(meter_of(plan.setup(group, meter), vm, *meter.measured));
+    meters_.push_back(make_meter(plan.setup(group, meter), vm, *meter.measured));
   }
   std::erase(meters_, nullptr);
 }
@@ -58,14 +58,14 @@ void VmTimerGroup::count_between(const Batch& batch, std::span<const std::size_t
     const std::span<const std::uint8_t> all(of);
     return all.empty() ? all : all.subspan(begin.access, end.access - begin.access);
   };
-  Stretch stretch{.requests = requests,
-                  .all = Stream{batch.blocks, batch.distances}.slice(begin.access, end.access),
-                  .reads = {},
-                  .writes = part(batch.writes),
-                  .written_before = part(batch.written_before)};
+  Chunk chunk{.requests = requests,
+              .all = Stream{batch.blocks, batch.distances}.slice(begin.access, end.access),
+              .reads = {},
+              .writes = part(batch.writes),
+              .written_before = part(batch.written_before)};
   const Stream reads{batch.read_blocks, batch.read_distances};
-  stretch.reads = reads_apart ? reads.slice(begin.read, end.read) : stretch.all;
-  for (const auto& meter : meters_) meter->count(stretch);
+  chunk.reads = reads_apart ? reads.slice(begin.read, end.read) : chunk.all;
+  for (const auto& meter : meters_) meter->count(chunk);
 }
 
 void VmTimerGroup::cut_before(std::size_t r) {

@@ -11,7 +11,7 @@
 #include "core/locality/distances/exact_distances.hpp"
 #include "core/locality/hit_curve.hpp"
 #include "core/locality/profile/meter_plan.hpp"
-#include "core/locality/profile/vm_meters.hpp"
+#include "core/locality/profile/trace_meter.hpp"
 #include "core/trace/accesses.hpp"
 
 // One VM's part of the pass over the trace: distances of its accesses, and its meters.
@@ -38,7 +38,7 @@ class VmTimerGroup {
   void finish();
 
   // Without meters that need no pass, in the order of the plan.
-  std::span<const std::unique_ptr<VmMeter>> meters() const { return meters_; }
+  std::span<const std::unique_ptr<TraceMeter>> meters() const { return meters_; }
 
  private:
   // In a batch: among all accesses, and among the reads.
@@ -54,7 +54,7 @@ class VmTimerGroup {
 
   const Accesses& trace_;
   std::span<const Piece> periods_;
-  std::vector<std::unique_ptr<VmMeter>> meters_;
+  std::vector<std::unique_ptr<TraceMeter>> meters_;
   std::size_t period_ = 0;
   std::size_t next_cut_ = 0;  // the request before which a period or window ends
 };

@@ -117,7 +117,7 @@ void MultiCache::worth_of_all(const Observation& seen, const Stage& stage, std::
     const Count size = base + blocks[i];
     const double gained = (size >= reach ? most : curve.ratio(size)) - had;
     const double reuse =
-        reuse_counts * reuse_term(seen.meters[1].intensities[vm], stage, blocks[i]);
+        reuse_counts * reuse_term(seen.meter("intensity").intensities[vm], stage, blocks[i]);
     worths[i] = params_.percent_utility ? std::trunc(100 * (gained + reuse))
                                         : counts * (speed * gained + reuse);
   }

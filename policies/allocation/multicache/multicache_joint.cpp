@@ -50,7 +50,7 @@ CurveMaximizer::Grid MultiCacheJoint::grid(const Stage& stage) const {
 std::vector<Meter> MultiCacheJoint::meters() const {
   std::vector<Meter> meters = CurveMaximizer::meters();
   if (params_.objective == JointObjective::kLatency) {
-    meters.push_back({.what = curve_for(HitWorth::kLatency, {})});
+    meters.push_back({.what = curve_for(HitWorth::kLatency, {}), .name = "read curve"});
   }
   return meters;
 }
@@ -59,7 +59,7 @@ double MultiCacheJoint::worth(const Observation& seen, const Stage&, std::size_t
                               std::size_t tier, Count blocks) const {
   const RunningCurve& all = curves(seen)[vm];
   const bool latency = params_.objective == JointObjective::kLatency;
-  const RunningCurve& counted = latency ? seen.meters[1].curves[vm] : all;
+  const RunningCurve& counted = latency ? seen.meter("read curve").curves[vm] : all;
   const double ratio =
       static_cast<double>(counted.hits(blocks)) / static_cast<double>(all.accesses());
   return weight(seen, vm) * tier_gain(tier) * ratio;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/engine/run/run.hpp"
+#include "core/trace/interning/access_builder.hpp"
 #include "policies/allocation/all.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/systems.hpp"

@@ -95,12 +95,13 @@ TEST(LatencyModel, MeasuresReadsAmongThemselvesWhereVmsWriteAround) {
   // Each VM has the curve of its mode.
   std::vector<RunningCurve> all(2);
   std::vector<RunningCurve> alone(2);
-  const std::vector<Reading> readings{{}, {.curves = all}, {.curves = alone}};
+  const std::vector<Reading> readings{{.name = "read curve", .curves = all},
+                                      {.name = "read curve around", .curves = alone}};
   const Allocation none(2, 2);
   const Observation seen{.meters = readings, .counters = {}, .since = {}, .current = none};
   const LatencyModel model = model_of(two_tiers(), "back, b=around");
-  EXPECT_EQ(&model.read_curve(seen, 1, 0), &all[0]);
-  EXPECT_EQ(&model.read_curve(seen, 1, 1), &alone[1]);
+  EXPECT_EQ(&model.read_curve(seen, 0), &all[0]);
+  EXPECT_EQ(&model.read_curve(seen, 1), &alone[1]);
 }
 
 TEST(Latency, IsMeasuredByWhatServed) {
@@ -135,7 +136,7 @@ TEST(LatencyGoals, TakeOutstandingRequestsFromTheTraceWhereTheyAreGivenAsNone) {
   ASSERT_EQ(meters.size(), 2U);
   EXPECT_STREQ(name_of(meters.back().what), "responses");
   const std::vector<Responses> told{{.requests = 5, .mean_ns = 9, .outstanding = 1.5}, {}};
-  const std::vector<Reading> readings{{}, {.responses = told}};
+  const std::vector<Reading> readings{{.name = "responses", .responses = told}};
   const Allocation none(1, 2);
   const Observation seen{.meters = readings, .counters = {}, .since = {}, .current = none};
   EXPECT_THAT(goals.wanted_ns(kVms, seen), ElementsAre(1.5e6, 1e6));

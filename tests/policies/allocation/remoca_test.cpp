@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/engine/run/run.hpp"
 #include "policies/allocation/all.hpp"
 #include "tests/support/systems.hpp"
 #include "tests/support/workloads.hpp"

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "core/trace/interning/access_builder.hpp"
 #include "policies/allocation/hierarchy.hpp"
 #include "policies/registry/eviction.hpp"
 #include "policies/replay/simulate.hpp"

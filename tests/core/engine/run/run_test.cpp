@@ -265,8 +265,8 @@ TEST(Timers, AtTheStartNothingHasBeen) {
   Scripted system({{.name = "sizes", .clock = clock, .at_start = true}},
                   {{CurveMeter{}},
                    {LoadMeter{}},
-                   {CurveMeter{.foresight = Foresight::kNext}},
-                   {CurveMeter{.foresight = Foresight::kWhole}}});
+                   {.what = CurveMeter{.foresight = Foresight::kNext}, .name = "next"},
+                   {.what = CurveMeter{.foresight = Foresight::kWhole}, .name = "whole"}});
   const Accesses trace = intern(rows, kVms);
   run_all(trace, system);
   const naive::Meters twin(rows, trace, clock);
@@ -292,7 +292,7 @@ TEST(Timers, EachMeterIsReadByItsOwn) {
   Random random(3);
   const std::vector<Row> rows = rows_of(random);
   const Accesses trace = intern(rows, kVms);
-  Scripted system({timer(300), timer(100)}, {{LoadMeter{}, 0}, {LoadMeter{}, 1}});
+  Scripted system({timer(300), timer(100)}, {{LoadMeter{}, 0}, {LoadMeter{}, 1, "load of 1"}});
   run_all(trace, system);
   const naive::Meters slow(rows, trace, {.period = 300});
   const naive::Meters fast(rows, trace, {.period = 100});
@@ -343,7 +343,8 @@ std::optional<Decision> by_demand(const Observation& seen) {
   std::vector<WriteMode> modes;
   std::vector<bool> admits;
   for (VmId vm = 0; vm < kVms; ++vm) {
-    const Count demand = 1 + seen.meters[0].distinct[vm] + seen.meters[1].curves[vm].hits(9);
+    const Count demand =
+        1 + seen.meter("distinct").distinct[vm] + seen.meter("curve").curves[vm].hits(9);
     targets.at(0, vm) = demand % 5;
     targets.at(1, vm) = demand % 9;
     modes.push_back(static_cast<WriteMode>(demand % 3));
@@ -355,7 +356,7 @@ std::optional<Decision> by_demand(const Observation& seen) {
 std::vector<Meter> demand_meters(Nanoseconds window) {
   return {{DistinctMeter{.window = {window}, .reuses = 1}},
           {CurveMeter{.ops = OpFilter::kReads, .window = {window}}},
-          {CurveMeter{.scope = DistanceScope::kWarm, .window = {window}}}};
+          {.what = CurveMeter{.scope = DistanceScope::kWarm, .window = {window}}, .name = "warm"}};
 }
 
 TEST(Run, ADecisionWithoutTargetsLeavesThem) {
@@ -429,7 +430,7 @@ std::vector<Meter> random_meters(Random& random, const std::vector<Timer>& timer
     const std::size_t timer = random.below(timers.size());
     MeterKind what = naive::random_meter(random, timers[timer].clock);
     if (auto* curve = std::get_if<CurveMeter>(&what)) curve->foresight = Foresight::kNone;
-    meters.push_back({what, timer});
+    meters.push_back({what, timer, std::to_string(i)});
   }
   return meters;
 }
@@ -669,7 +670,12 @@ TEST(Run, MistakesAreNamed) {
   EXPECT_EQ(timers_complaint({.name = "reuse", .clock = {.period = 1}}),
             "reuse: '1ns' cuts this trace into 3600000000001 pieces; at most 1048576 can be kept");
   Scripted unread({timer(kSecond)}, {{LoadMeter{}, 1}});
-  EXPECT_EQ(complaint(unread, {}), "a meter is read by timer 1 of 1");
+  EXPECT_EQ(complaint(unread, {}), "meter 'load' is read by timer 1 of 1");
+  Scripted twice({timer(kSecond)}, {{LoadMeter{}}, {LoadMeter{.window = {kSecond}}}});
+  EXPECT_EQ(complaint(twice, {}), "two meters are named 'load'");
+  const Allocation none;
+  const Observation seen{.meters = {}, .counters = {}, .since = {}, .current = none};
+  EXPECT_THROW(seen.meter("load"), std::out_of_range);
   EXPECT_EQ(meter_specs(unread).size(), 0U);
   Scripted unmeasured({timer(kSecond)}, {{LoadMeter{}}});
   EXPECT_EQ(complaint(unmeasured, {}),

@@ -62,7 +62,8 @@ Decision decide(const std::string& name, ParamMap params, const Machine& machine
   EXPECT_TRUE(system->use_optimizer(given).ok());
   EXPECT_TRUE(system->make_host(trace).ok());
   if (current.tiers() == 0) current = Allocation(machine.tiers.size(), vms.size());
-  const std::vector<Reading> meters{{.curves = curves}, {.intensities = intensities}};
+  const std::vector<Reading> meters{{.name = "curve", .curves = curves},
+                                    {.name = "intensity", .intensities = intensities}};
   auto decision =
       system->decide({.meters = meters, .counters = {}, .since = since, .current = current});
   EXPECT_TRUE(decision.ok()) << decision.status();

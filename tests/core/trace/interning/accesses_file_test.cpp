@@ -1,6 +1,6 @@
-// Trusts: accesses in memory, which accesses_test holds to their definition; and of files that
-// nobody vouches for the list of what replays rely on.
-#include "core/trace/accesses_file.hpp"
+// Trusts: accesses in memory, which access_builder_test holds to their definition; and of files
+// that nobody vouches for the list of what replays rely on.
+#include "core/trace/interning/accesses_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +12,8 @@
 
 #include "core/base/checksum.hpp"
 #include "core/base/random.hpp"
+#include "core/trace/interning/access_builder.hpp"
+#include "core/trace/interning/accesses_layout.hpp"
 #include "tests/support/accesses_bytes.hpp"
 
 namespace mcsim {

@@ -1,6 +1,6 @@
 // Trusts: which blocks a request touches, restated over std::map, and
 // the laws of merging: every VM's own order stays, equal times keep VM order.
-#include "core/trace/accesses.hpp"
+#include "core/trace/interning/access_builder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,80 @@
+#include <deque>
+#include <utility>
+
+#include "core/base/pages.hpp"
+#include "core/locality/profile/trace_meter.hpp"
+
+namespace mcsim {
+namespace {
+
+// Distinct blocks of single periods: those that are new.
+class DistinctOfPeriod final : public SeriesMeter<Count> {
+ public:
+  DistinctOfPeriod(OpFilter ops, VmId vm, Series<Count>& into) : SeriesMeter(vm, into), ops_(ops) {}
+
+  void count(const Chunk& chunk) override {
+    counter_.count(chunk.of(ops_).distances, chunk.of(ops_).blocks);
+  }
+
+ private:
+  Count take(std::size_t) override {
+    const Count distinct = counter_.accesses() == 0 ? 0 : counter_.unique();
+    counter_.clear();
+    return distinct;
+  }
+
+  OpFilter ops_;
+  WindowCounter counter_{UniqueCounter::kExact};
+};
+
+// Blocks with more than `reuses` accesses in a window that slides by a period.
+class DistinctOfWindow final : public SeriesMeter<Count> {
+ public:
+  DistinctOfWindow(const DistinctMeter& meter, const MeterSetup& setup, VmId vm,
+                   Series<Count>& into)
+      : SeriesMeter(vm, into),
+        ops_(meter.ops),
+        reuses_(static_cast<std::uint64_t>(meter.reuses)),
+        periods_(setup.periods_in(meter.window)),
+        accesses_of_(static_cast<std::size_t>(setup.trace.vms[vm].unique_blocks)) {}
+
+  void count(const Chunk& chunk) override {
+    const Stream& stream = chunk.of(ops_);
+    for (const std::uint32_t block : stream.blocks) {
+      set_ += ++accesses_of_[block] == reuses_ + 1 ? 1 : 0;
+    }
+    current_.insert(current_.end(), stream.blocks.begin(), stream.blocks.end());
+  }
+
+ private:
+  Count take(std::size_t) override {
+    const Count distinct = set_;
+    window_.push_back(std::exchange(current_, {}));
+    if (window_.size() < periods_) return distinct;
+    for (const std::uint32_t block : window_.front()) {
+      set_ -= accesses_of_[block]-- == reuses_ + 1 ? 1 : 0;
+    }
+    window_.pop_front();
+    return distinct;
+  }
+
+  OpFilter ops_;
+  std::uint64_t reuses_;
+  std::size_t periods_;
+  Pages<std::uint32_t> accesses_of_;  // in the window, by block
+  Count set_ = 0;
+  std::vector<std::uint32_t> current_;             // accesses of this period
+  std::deque<std::vector<std::uint32_t>> window_;  // accesses of the periods before it
+};
+
+}  // namespace
+
+TraceMeterPtr make_meter(const DistinctMeter& meter, const MeterSetup& setup, VmId vm,
+                         Series<Count>& into) {
+  if (setup.periods_in(meter.window) == 1 && meter.reuses == 0) {
+    return std::make_unique<DistinctOfPeriod>(meter.ops, vm, into);
+  }
+  return std::make_unique<DistinctOfWindow>(meter, setup, vm, into);
+}
+
+}  // namespace mcsim

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/status.hpp"
+#include "core/base/tick.hpp"
+#include "core/trace/accesses.hpp"
+#include "core/trace/interning/request_streams.hpp"
+#include "core/trace/requests.hpp"
+
+namespace mcsim {
+
+// Builds Accesses from the requests of one or more VMs. Each VM is one stream, added chunk by
+// chunk in time order; finish() merges the streams by (time, VM, position).
+//
+// Cost: one hash look-up per block; 4 bytes per access and 24 per request while building, and the
+// same again while merging. A builder that writes a file keeps all that on disk. In memory are
+// then the tables that find the ids: 11 to 22 bytes a block of the largest VM.
+class AccessBuilder {
+ public:
+  // A file to write, as by write_accesses(). Streams that take more than `most_in_memory` bytes
+  // are spilled to unnamed files in its folder.
+  struct ToFile {
+    std::string path;
+    std::size_t most_in_memory = std::size_t{1} << 29;
+  };
+
+  AccessBuilder(ExpandOptions options, TimeBase time_base,
+                std::optional<ToFile> to_file = std::nullopt);
+  AccessBuilder(AccessBuilder&&) noexcept;
+  AccessBuilder& operator=(AccessBuilder&&) noexcept;
+  ~AccessBuilder();
+
+  // Starts a VM; the following add() calls feed it until the next begin_vm(). Fails if the name
+  // is not valid, or if there are kMostVms already.
+  absl::Status begin_vm(std::string name);
+
+  // Adds requests of the current VM. `only` selects the requests of that VM from a file that
+  // holds several; otherwise `chunk.vm` is not read. `shift` is added to every time (clock
+  // alignment). Optional columns of `chunk` are read if the options keep them; fails with
+  // InvalidArgument if one is missing. The tick receives the number of accesses; if it fails,
+  // the builder is of no further use.
+  absl::Status add(const RequestsView& chunk, std::optional<VmId> only = std::nullopt,
+                   Nanoseconds shift = 0, const Tick& tick = nullptr);
+
+  // The requests of the current VM so far are its warm-up. finish() fails unless the warm-up of
+  // all VMs is earlier than all other requests.
+  void end_warm_up();
+
+  // The current VM arrives at this time. Fails if it has a request already.
+  absl::Status arrive(Nanoseconds time);
+
+  // The current VM departs at this time. Its requests were all added.
+  absl::Status depart(Nanoseconds time);
+
+  // Fails with InvalidArgument if response times are kept and a VM has none, with
+  // ResourceExhausted if there are more distinct blocks than ids. Every function returns
+  // ResourceExhausted if memory runs out, and so do all later calls.
+  absl::StatusOr<Accesses> finish() &&;
+
+ private:
+  void push_stream(std::string name);
+  absl::Status latch_error(absl::Status status);
+  absl::Status add_requests(const RequestsView& chunk, std::optional<VmId> only, Nanoseconds shift,
+                            const Tick& tick);
+  absl::Status take(const RequestsView& chunk, std::size_t i, Nanoseconds at, const Tick& tick);
+  absl::Status number_keys(const Tick& tick);
+  absl::Status spill();
+  absl::StatusOr<Accesses> without_columns() const;
+  absl::StatusOr<Accesses> merge();
+
+  ExpandOptions options_;
+  TimeBase time_base_;
+  Nanoseconds first_time_;  // of all requests, those filtered out included
+  GivenCounts given_;
+  std::optional<ToFile> to_file_;
+  std::unique_ptr<interning::Spill> spill_;  // once a stream was spilled
+  std::size_t held_before_ = 0;              // bytes of streams in memory, without the last
+  std::vector<interning::RequestStream> streams_;
+  Count reported_ = 0;    // accesses, to the tick
+  Count unreported_ = 0;  // accesses since then
+  absl::Status sticky_error_;
+};
+
+}  // namespace mcsim

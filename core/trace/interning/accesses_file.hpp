@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.hpp"
+#include "core/trace/accesses.hpp"
+
+// Interned traces as files, which are mapped to be replayed: any number of processes share one,
+// and it may be larger than memory.
+namespace mcsim {
+
+// Writes in place: for an atomic result, write elsewhere and rename. Unavailable if the file
+// cannot be written.
+absl::Status write_accesses(const Accesses& trace, const std::string& path);
+
+// Maps a file after reading all of it once, to check checksums and everything that replays rely
+// on. Returns DataLoss for a damaged file, NotFound or Unavailable for one that cannot be read.
+absl::StatusOr<Accesses> open_accesses(const std::string& path);
+// Maps a file that another process of this computation has checked. Reads only the head.
+absl::StatusOr<Accesses> open_checked_accesses(const std::string& path);
+
+// The same for bytes that `owner` keeps, at a multiple of 8; `name` begins every message.
+absl::StatusOr<Accesses> accesses_in(std::span<const std::byte> bytes,
+                                     std::shared_ptr<const void> owner, std::string_view name);
+
+}  // namespace mcsim

@@ -1,0 +1,184 @@
+#include "core/trace/interning/accesses_layout.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "core/base/checksum.hpp"
+#include "core/base/words.hpp"
+
+namespace mcsim::interning {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x3146434341434d2eULL;  // ".MCACCF1"
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+constexpr std::size_t kSizeAt = 2;      // the word of the head with its number of words,
+constexpr std::size_t kChecksumAt = 3;  // and the one with the checksum of all others
+
+std::array<bool, kOptional> kept(const Accesses& trace) {
+  return {trace.keeps_responses, trace.keeps_classes, trace.keeps_bytes};
+}
+
+std::uint64_t sum_of(std::span<const std::uint64_t> head) {
+  const std::uint64_t before = checksum(std::as_bytes(head.first(kChecksumAt)), 0);
+  return checksum(std::as_bytes(head.subspan(kChecksumAt + 1)), before);
+}
+
+void put_text(std::string_view text, std::vector<std::uint64_t>& head) {
+  head.push_back(text.size());
+  for (; !text.empty(); text.remove_prefix(std::min(kWord, text.size()))) {
+    std::array<char, kWord> word{};
+    text.copy(word.data(), kWord);
+    head.push_back(std::bit_cast<std::uint64_t>(word));
+  }
+}
+
+struct Sizes {
+  std::size_t requests = 0;
+  std::size_t accesses = 0;
+};
+
+// Reads which optional columns there are, at the end of a head; false if that is not valid.
+bool read_optional(Words& words, Sums& sums, Accesses& trace) {
+  const std::array keeps{&trace.keeps_responses, &trace.keeps_classes, &trace.keeps_bytes};
+  std::uint64_t next = 0;
+  if (words.left() % 2 == 1) {
+    *keeps[next] = true;
+    sums[kRequired + next] = words.take();
+  }
+  while (words.left() > 0) {
+    const std::uint64_t number = words.take();
+    if (number <= next || number >= kOptional) return false;
+    next = number;
+    *keeps[next] = true;
+    sums[kRequired + next] = words.take();
+  }
+  return words.over();
+}
+
+// Reads the VMs and their departures; returns what is wrong with the VMs.
+std::string read_vms(Words& words, std::size_t requests, Accesses& trace) {
+  const auto vms = words.take_up_to<std::size_t>(kMostVms);
+  const auto departures = words.take_up_to<std::size_t>(vms);
+  if (!words.whole()) return "";
+  if (trace.block_bytes == 0 || trace.line_blocks == 0) return "blocks, or lines, of nothing";
+  std::uint64_t unique = 0;
+  for (std::size_t v = 0; v < vms; ++v) {
+    VmInfo vm{.name = "", .first_id = static_cast<BlockId>(unique)};
+    vm.unique_blocks = words.take_up_to<Count>(kNoBlock - 1 - unique);
+    vm.requests = words.take_as<Count>();
+    vm.accesses = words.take_as<Count>();
+    vm.arrives = static_cast<Nanoseconds>(words.take());
+    vm.name = words.take_text();
+    unique += static_cast<std::uint64_t>(vm.unique_blocks);
+    if (!words.whole()) return "";
+    if (vm.unique_blocks % trace.line_blocks != 0) return "a VM with half a line";
+    if (!is_vm_name(vm.name)) return "a VM with no name";
+    trace.vms.push_back(std::move(vm));
+  }
+  for (std::size_t d = 0; d < departures && words.whole(); ++d) {
+    const auto request = words.take_up_to<std::size_t>(requests);
+    trace.departures.push_back({request, words.take_up_to<VmId>(vms - 1)});
+  }
+  return "";
+}
+
+// Reads a head into `trace`; returns what is wrong with it.
+std::string read_head(Words words, Sizes& sizes, Sums& sums, Accesses& trace) {
+  // Fewer than would make a file larger than can be.
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 56;
+  sizes.requests = words.take_up_to<std::size_t>(kMost);
+  sizes.accesses = words.take_up_to<std::size_t>(kMost);
+  for (std::uint64_t& sum : std::span(sums).first<kRequired>()) sum = words.take();
+  trace.time_base = words.take_up_to<TimeBase>(Choices<TimeBase>::names.size() - 1);
+  trace.block_bytes = words.take_as<std::uint32_t>();
+  trace.line_blocks = words.take_as<std::uint32_t>();
+  trace.warm_up = words.take_up_to<std::size_t>(sizes.requests);
+  for (Count& count : trace.given.requests) count = words.take_as<Count>();
+  for (Count& count : trace.given.accesses) count = words.take_as<Count>();
+  if (std::string wrong = read_vms(words, sizes.requests, trace); !wrong.empty()) return wrong;
+  const bool is_valid = words.whole() && read_optional(words, sums, trace);
+  return is_valid ? "" : "its head does not say all, or what cannot be";
+}
+
+}  // namespace
+
+Layout layout_of(const Accesses& trace, std::size_t requests, std::size_t accesses) {
+  const std::array<std::uint64_t, kColumns> bytes{
+      accesses * sizeof(BlockId),      (requests + 1) * sizeof(std::uint64_t),
+      requests * sizeof(Nanoseconds),  requests * sizeof(VmId),
+      requests * sizeof(std::uint8_t), requests * sizeof(Nanoseconds),
+      requests * sizeof(std::uint8_t), requests * sizeof(std::uint32_t)};
+  Layout layout{.end = head_of(trace, 0, 0, {}).size() * kWord};
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    if (i >= kRequired && !kept(trace)[i - kRequired]) continue;
+    layout.begin[i] = (layout.end + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
+    layout.end = layout.begin[i] + bytes[i];
+  }
+  return layout;
+}
+
+std::vector<std::uint64_t> head_of(const Accesses& trace, std::size_t requests,
+                                   std::size_t accesses, const Sums& sums) {
+  std::vector<std::uint64_t> head{kMagic, kAccessesVersion, 0, 0};
+  const auto put = [&](auto value) { head.push_back(static_cast<std::uint64_t>(value)); };
+  put(requests), put(accesses);
+  for (const std::uint64_t sum : std::span(sums).first<kRequired>()) put(sum);
+  put(trace.time_base), put(trace.block_bytes), put(trace.line_blocks), put(trace.warm_up);
+  for (const Count count : trace.given.requests) put(count);
+  for (const Count count : trace.given.accesses) put(count);
+  put(trace.vms.size()), put(trace.departures.size());
+  for (const VmInfo& vm : trace.vms) {
+    put(vm.unique_blocks), put(vm.requests), put(vm.accesses), put(vm.arrives);
+    put_text(vm.name, head);
+  }
+  for (const Departure& departure : trace.departures) put(departure.request), put(departure.vm);
+  for (std::size_t i = 0; i < kOptional; ++i) {
+    if (!kept(trace)[i]) continue;
+    if (i > 0) put(i);
+    put(sums[kRequired + i]);
+  }
+  head[kSizeAt] = head.size();
+  head[kChecksumAt] = sum_of(head);
+  return head;
+}
+
+absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
+                                 const std::shared_ptr<const void>& owner, std::string_view name,
+                                 Sums& sums) {
+  const auto wrong = [&](std::string_view what) {
+    return data_loss(
+        "{}: no interned trace of this version of mcsim ({}); remove it: it is made "
+        "anew",
+        name, what);
+  };
+  const std::span all(reinterpret_cast<const std::uint64_t*>(bytes.data()), bytes.size() / kWord);
+  if (all.size() <= kChecksumAt || all[0] != kMagic) return wrong("another kind of file");
+  if (all[1] != kAccessesVersion) return wrong(fmt::format("version {}", all[1]));
+  const std::uint64_t words = all[kSizeAt];
+  if (words <= kChecksumAt || words > all.size()) return wrong("its head is cut short");
+  const auto head = all.first(words);
+  if (head[kChecksumAt] != sum_of(head)) return wrong("its head is damaged");
+  Accesses trace;
+  Sizes sizes;
+  const std::string why = read_head(Words(head.subspan(kChecksumAt + 1)), sizes, sums, trace);
+  if (!why.empty()) return wrong(why);
+  const Layout layout = layout_of(trace, sizes.requests, sizes.accesses);
+  if (layout.end != bytes.size()) {
+    return wrong(fmt::format("{} bytes instead of {}", bytes.size(), layout.end));
+  }
+  std::size_t next = 0;
+  const auto set_column = [&]<class T>(SharedArray<T>& values) {
+    const std::uint64_t begin = layout.begin[next];
+    const std::size_t size = next == 0 ? sizes.accesses : sizes.requests + (next == 1 ? 1 : 0);
+    ++next;
+    if (begin == 0) return;  // not kept
+    const auto* const first = reinterpret_cast<const T*>(bytes.data() + begin);
+    values = SharedArray<T>(owner, std::span(first, size));
+  };
+  std::apply([&](auto&... column) { (set_column(column), ...); }, columns_of(trace));
+  return trace;
+}
+
+}  // namespace mcsim::interning

@@ -1,0 +1,111 @@
+#include "core/trace/interning/request_streams.hpp"
+
+#include <cassert>
+
+namespace mcsim::interning {
+
+absl::Status too_many_blocks(std::string_view vm) {
+  return absl::ResourceExhaustedError(fmt::format(
+      "{}: the trace touches more than {} distinct blocks; use a larger block size", vm, kNoBlock));
+}
+
+std::size_t RequestStream::bytes_in_memory() const {
+  const auto size = [](const auto&... column) { return (std::span(column).size_bytes() + ...); };
+  return size(time, op, end, ids, response, of_class, bytes);
+}
+
+void RequestStream::end_warm_up() {
+  warm_up = requests;
+  warm_up_accesses = accesses;
+  warm_up_end = last_time;
+  warm_up_followed.reset();
+}
+
+void RequestStream::push_request(Nanoseconds at, std::uint8_t what) {
+  assert(at >= last_time && "requests of a VM are in time order");
+  time.push_back(at);
+  op.push_back(what);
+  end.push_back(accesses + keys.size());
+  if (requests++ == warm_up) warm_up_followed = at;
+  last_time = at;
+}
+
+void RequestStream::push_optional(const ExpandOptions& options, const RequestsView& chunk,
+                                  std::size_t i, std::uint32_t piece) {
+  if (options.responses) {
+    response.push_back(chunk.response[i]);
+    responded += chunk.response[i] >= 0 ? 1 : 0;
+  }
+  if (options.classes) of_class.push_back(chunk.of_class[i]);
+  if (options.bytes) bytes.push_back(piece);
+}
+
+absl::Status RequestStream::number_keys() {
+  assert(line_of && "the table of lines is gone once the next VM begins");
+  if ((lines + keys.size()) * line_blocks >= kNoBlock) return too_many_blocks(name);
+  const std::size_t numbered = ids.size();
+  ids.resize(numbered + keys.size());
+  const auto found = std::span(ids).subspan(numbered);
+  if (line_blocks == 1) {
+    line_of->number(keys, found);
+  } else {
+    number_lines(found);
+  }
+  lines = line_of->size();
+  accesses += keys.size();
+  keys.clear();
+  return absl::OkStatus();
+}
+
+void RequestStream::number_lines(std::span<std::uint32_t> found) {
+  std::vector<std::uint64_t> line(keys);
+  for (std::uint64_t& of_key : line) of_key /= line_blocks;
+  line_of->number(line, found);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found[i] = found[i] * line_blocks + static_cast<std::uint32_t>(keys[i] % line_blocks);
+  }
+}
+
+template <class T>
+absl::Status Spill::Column<T>::take(std::vector<T>& last, const std::string& path) {
+  if (last.empty()) return absl::OkStatus();
+  if (!file) {
+    MCSIM_ASSIGN_OR_RETURN(file, File::unnamed_beside(path));
+  }
+  const auto taken = std::as_bytes(std::span(last));
+  MCSIM_RETURN_IF_ERROR(file->write(taken, bytes));
+  bytes += taken.size();
+  last.clear();
+  return absl::OkStatus();
+}
+
+template <class T>
+absl::Status Spill::Column<T>::map() {
+  if (!file) return absl::OkStatus();
+  MCSIM_ASSIGN_OR_RETURN(const auto mapping, file->map());
+  const auto* const first = reinterpret_cast<const T*>(mapping->bytes().data());
+  values = SharedArray<T>(mapping, std::span(first, bytes / sizeof(T)));
+  return absl::OkStatus();
+}
+
+absl::Status Spill::take(RequestStream& stream, const std::string& path) {
+  MCSIM_RETURN_IF_ERROR(time.take(stream.time, path));
+  MCSIM_RETURN_IF_ERROR(op.take(stream.op, path));
+  MCSIM_RETURN_IF_ERROR(end.take(stream.end, path));
+  MCSIM_RETURN_IF_ERROR(ids.take(stream.ids, path));
+  MCSIM_RETURN_IF_ERROR(response.take(stream.response, path));
+  MCSIM_RETURN_IF_ERROR(of_class.take(stream.of_class, path));
+  return bytes.take(stream.bytes, path);
+}
+
+absl::Status Spill::map() {
+  MCSIM_RETURN_IF_ERROR(time.map());
+  MCSIM_RETURN_IF_ERROR(op.map());
+  MCSIM_RETURN_IF_ERROR(end.map());
+  MCSIM_RETURN_IF_ERROR(ids.map());
+  MCSIM_RETURN_IF_ERROR(response.map());
+  MCSIM_RETURN_IF_ERROR(of_class.map());
+  return bytes.map();
+}
+
+}  // namespace mcsim::interning

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/files.hpp"
+#include "core/base/status.hpp"
+#include "core/base/types.hpp"
+#include "core/containers/block_table.hpp"
+#include "core/containers/sample_filter.hpp"
+#include "core/containers/shared_array.hpp"
+#include "core/trace/accesses.hpp"
+
+// The requests of each VM between reading and merging: in memory, or spilled to disk.
+namespace mcsim::interning {
+
+absl::Status too_many_blocks(std::string_view vm);
+
+// One VM. Its requests arrive as block keys, which get local ids in portions.
+struct RequestStream {
+  std::string name = {};
+  SpatialFilter filter{1, 0};
+  std::uint32_t line_blocks = 1;
+  Nanoseconds arrival = std::numeric_limits<Nanoseconds>::min();
+  std::optional<Nanoseconds> departure = {};
+
+  std::size_t requests = 0;
+  std::size_t accesses = 0;  // that have ids
+  Nanoseconds last_time = std::numeric_limits<Nanoseconds>::min();
+  std::size_t warm_up = 0;  // requests
+  std::size_t warm_up_accesses = 0;
+  Nanoseconds warm_up_end = std::numeric_limits<Nanoseconds>::min();
+  std::optional<Nanoseconds> warm_up_followed = {};  // time of the first request after it
+  std::size_t responded = 0;                         // requests with a known response time
+
+  // Columns of the requests and accesses that were not spilled. The last three are optional.
+  std::vector<Nanoseconds> time = {};
+  std::vector<std::uint8_t> op = {};
+  std::vector<std::uint64_t> end = {};  // one past the request's last entry in ids
+  std::vector<std::uint32_t> ids = {};  // local: 0, 1, 2, … by first touch of the line
+  std::vector<Nanoseconds> response = {};
+  std::vector<std::uint8_t> of_class = {};
+  std::vector<std::uint32_t> bytes = {};
+
+  std::vector<std::uint64_t> keys = {};  // without ids yet
+  std::size_t lines = 0;
+  std::optional<BlockTable> line_of = {};  // numbers lines, until the next VM begins
+
+  std::size_t id_count() const { return lines * line_blocks; }
+  std::size_t bytes_in_memory() const;
+  void end_warm_up();
+  // A request whose keys were pushed.
+  void push_request(Nanoseconds at, std::uint8_t what);
+  // The optional columns of request `i`, or of a piece of it that has `piece` bytes.
+  void push_optional(const ExpandOptions& options, const RequestsView& chunk, std::size_t i,
+                     std::uint32_t piece);
+  // Replaces keys by ids. Many at once keep many cache misses in flight.
+  absl::Status number_keys();
+
+ private:
+  void number_lines(std::span<std::uint32_t> found);
+};
+
+// Columns of all streams on disk, one stream behind the other.
+struct Spill {
+  template <class T>
+  struct Column {
+    std::optional<File> file = {};  // from the first value on
+    std::uint64_t bytes = 0;
+    SharedArray<T> values = {};  // after map()
+
+    absl::Status take(std::vector<T>& last, const std::string& path);
+    absl::Status map();
+  };
+
+  Column<Nanoseconds> time = {};
+  Column<std::uint8_t> op = {};
+  Column<std::uint64_t> end = {};
+  Column<std::uint32_t> ids = {};
+  Column<Nanoseconds> response = {};
+  Column<std::uint8_t> of_class = {};
+  Column<std::uint32_t> bytes = {};
+
+  // Appends the columns of a stream and clears them; new files lie in the folder of `path`.
+  absl::Status take(RequestStream& stream, const std::string& path);
+  absl::Status map();
+};
+
+}  // namespace mcsim::interning
