@@ -43,10 +43,11 @@ class Ages {
 template <class T>
 class SlidingSum {
  public:
-  explicit SlidingSum(std::size_t periods) : periods_(periods) { assert(periods > 0); }
+  explicit SlidingSum(std::size_t periods) : periods_(periods) {}
 
   // Adds a period, and drops the oldest one if there are enough.
   const T& add(const T& period) {
+    assert(periods_ > 0);
     sum_ += period;
     if (last_.size() < periods_) {
       last_.push_back(period);

@@ -162,6 +162,7 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
   if (head[kChecksumAt] != sum_of(head)) return wrong("its head is damaged");
   Accesses trace;
   Sizes sizes;
+  sums = {};
   const std::string why = read_head(Words(head.subspan(kChecksumAt + 1)), sizes, sums, trace);
   if (!why.empty()) return wrong(why);
   const Layout layout = layout_of(trace, sizes.requests, sizes.accesses);

@@ -81,7 +81,6 @@ class AccessesSink {
   void push_bytes(std::uint32_t bytes) { bytes_.push(bytes); }
   // Ends a request after its blocks.
   void push_request(Nanoseconds time, VmId vm, std::uint8_t op) {
-    assert(vm < trace_.vms.size() && op <= 1);
     begin_.push(accesses_);
     time_.push(time);
     vm_.push(vm);

@@ -226,9 +226,7 @@ TEST(Lines, MistakesAreTold) {
   };
   EXPECT_EQ(message({.block_bytes = 10, .line_blocks = 3, .cut_bytes = 40}),
             "cut: 40 bytes are no multiple of lines of 30");
-  EXPECT_EQ(message({.block_bytes = 10, .sample_rate = 0.5}),
-            "sample rate: of which pieces? cut "
-            "says");
+  EXPECT_EQ(message({.block_bytes = 10, .sample_rate = 0.5}), "sample_rate needs cut_bytes");
   EXPECT_EQ(message({.block_bytes = 10, .cut_bytes = 10, .sample_rate = 2}),
             "sample rate: 2 is outside (0, 1]");
   EXPECT_EQ(message({.key = BlockKey::kByteOffset, .line_blocks = 2}),
