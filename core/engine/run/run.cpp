@@ -352,7 +352,11 @@ absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Chara
     if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
     MCSIM_RETURN_IF_ERROR(check_cuts(metric_cuts, trace));
     MCSIM_RETURN_IF_ERROR(check_meters(system, measured, trace));
-    return Runner(trace, system, measured, tick).go(metric_cuts);
+    try {
+      return Runner(trace, system, measured, tick).go(metric_cuts);
+    } catch (const std::out_of_range& error) {
+      return internal_error("{}", error.what());
+    }
   });
 }
 

@@ -62,7 +62,8 @@ struct Observation {
   std::vector<bool> arrived = {};
 
   std::size_t vms() const { return current.vms(); }
-  // The meter that the system declared under this name; throws std::out_of_range if it has none.
+  // The meter that the system declared under this name. Without one it throws std::out_of_range,
+  // which ends the run with an internal error.
   const Reading& meter(std::string_view name) const;
 };
 

@@ -673,6 +673,11 @@ TEST(Run, MistakesAreNamed) {
   EXPECT_EQ(complaint(unread, {}), "meter 'load' is read by timer 1 of 1");
   Scripted twice({timer(kSecond)}, {{LoadMeter{}}, {LoadMeter{.window = {kSecond}}}});
   EXPECT_EQ(complaint(twice, {}), "two meters are named 'load'");
+  const Rule undeclared = [](const Observation& seen) -> Answer {
+    return seen.meter("curve").curves.empty() ? std::nullopt : std::optional(Decision{});
+  };
+  Scripted careless({timer(kSecond)}, {}, undeclared);
+  EXPECT_EQ(complaint(careless, {}), "the system declares no meter 'curve'");
   const Allocation none;
   const Observation seen{.meters = {}, .counters = {}, .since = {}, .current = none};
   EXPECT_THROW(seen.meter("load"), std::out_of_range);
