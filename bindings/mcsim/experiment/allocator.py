@@ -127,34 +127,6 @@ class Allocator(Protocol):
     ...     def allocate(self, seen):
     ...         weight = seen.unique_blocks + 1
     ...         return seen.capacities[:, None] * weight // weight.sum()
-
-    Ghost hits and tail hits under LRU follow from curves of a warm cache. With `n` more blocks a
-    VM would have had the ghost hits ``H(c + n) - H(c)``; with `n` fewer it would have lost the
-    tail hits ``H(c) - H(c - n)``:
-
-    >>> class Chunks:
-    ...     '''One tier: move a chunk to the VM with the most ghost hits.'''
-    ...
-    ...     distance_scope = "warm"
-    ...
-    ...     def allocate(self, seen, chunk=64):
-    ...         blocks = seen.current[0]
-    ...
-    ...         def hits(sizes):
-    ...             pairs = zip(seen.curves, sizes, strict=True)
-    ...             return np.array([curve.at(size) * curve.accesses for curve, size in pairs])
-    ...
-    ...         ghosts = hits(blocks + chunk) - hits(blocks)
-    ...         tail = hits(blocks) - hits(np.maximum(blocks - chunk, 0))
-    ...         tail[blocks < chunk] = np.inf
-    ...         taker = ghosts.argmax()
-    ...         tail[taker] = np.inf
-    ...         giver = tail.argmin()
-    ...         if ghosts[taker] <= tail[giver]:
-    ...             return None
-    ...         moved = np.zeros_like(blocks)
-    ...         moved[taker], moved[giver] = chunk, -chunk
-    ...         return [blocks + moved]
     """
 
     def allocate(
