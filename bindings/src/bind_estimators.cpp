@@ -101,14 +101,11 @@ void bind_process(py::class_<StreamedEstimator>& estimator) {
 }
 
 void bind_curve_estimate(py::module_& m) {
-  py::class_<CurveEstimate>(m, "CurveEstimate", "Hits of LRU over its capacity, a step function.")
-      .def_property_readonly("capacity", viewed(&CurveEstimate::capacity))
-      .def_property_readonly("hits", viewed(&CurveEstimate::hits))
-      .def_property_readonly("low", viewed(&CurveEstimate::low))
-      .def_property_readonly("high", viewed(&CurveEstimate::high))
-      .def_readonly("accesses", &CurveEstimate::accesses)
-      .def_readonly("resolved_from", &CurveEstimate::resolved_from)
-      .def_readonly("note", &CurveEstimate::note);
+  using C = CurveEstimate;
+  const auto bound = def_fields(
+      py::class_<C>(m, "CurveEstimate", "Hits of LRU over its capacity, a step function."),
+      std::tuple{MCSIM_FIELDS(C, accesses, resolved_from, note)});
+  def_views(bound, std::tuple{MCSIM_FIELDS(C, capacity, hits, low, high)});
 }
 
 void bind_estimator(py::module_& m) {

@@ -72,7 +72,10 @@ HitCurve sum_of(const HitCurve& a, const HitCurve& b) {
 }
 
 void bind_curve(py::module_& m) {
-  py::class_<HitCurve>(m, "HitCurve", "Hits of an LRU cache at every capacity, exact.")
+  const auto bound = def_fields(
+      py::class_<HitCurve>(m, "HitCurve", "Hits of an LRU cache at every capacity, exact."),
+      std::tuple{MCSIM_FIELDS(HitCurve, accesses, saturation)});
+  def_views(bound, std::tuple{MCSIM_FIELDS(HitCurve, distances, cumulative)})
       .def(py::init<>())
       .def(
           "hits", [](const HitCurve& c, Count capacity) { return c.hits(capacity); },
@@ -87,8 +90,6 @@ void bind_curve(py::module_& m) {
           "ratio", [](const HitCurve& c, Count capacity) { return c.ratio(capacity); },
           py::arg("capacity"))
       .def("ratio", &ratios_of, py::arg("capacity"))
-      .def_property_readonly("accesses", &HitCurve::accesses)
-      .def_property_readonly("saturation", &HitCurve::saturation)
       .def("capacity_for", &HitCurve::capacity_for, py::arg("hits"))
       .def(
           "sampled",
@@ -97,8 +98,6 @@ void bind_curve(py::module_& m) {
           },
           py::arg("capacities"))
       .def("merge", &sum_of, py::arg("other"))
-      .def_property_readonly("distances", viewed(&HitCurve::distances))
-      .def_property_readonly("cumulative", viewed(&HitCurve::cumulative))
       .def(
           "__eq__", [](const HitCurve& a, const HitCurve& b) { return a == b; }, py::is_operator())
       .def("__repr__", [](const HitCurve& c) {
@@ -107,17 +106,13 @@ void bind_curve(py::module_& m) {
       });
 }
 
-// An array [period, vm] of one figure.
+// Return an array [period, vm] of one figure.
 template <class Row, class Read>
 auto table(const Series<Row>& rows, Read&& read) {
-  using T = std::remove_cvref_t<std::invoke_result_t<Read, const Row&>>;
-  std::vector<T> values;
-  for (const auto& period : rows) {
-    for (const Row& vm : period) values.push_back(std::invoke(read, vm));
-  }
-  const auto periods = static_cast<py::ssize_t>(rows.size());
-  const auto vms = static_cast<py::ssize_t>(rows.empty() ? 0 : rows.front().size());
-  return to_array(std::move(values)).reshape({periods, vms});
+  const std::size_t vms = rows.empty() ? 0 : rows.front().size();
+  return read_only(filled({rows.size(), vms}, [&](std::size_t i) {
+    return std::invoke(read, rows[i / vms][i % vms]);
+  }));
 }
 
 const Metered& metered(const Characterised& found, const MeterSpec& spec) {
@@ -134,7 +129,7 @@ struct Tables {
   void operator()(const CurveMeter&) {}
   void operator()(const LoadMeter& meter) { add_fields<Load>(meter); }
   void operator()(const DistinctMeter&) {
-    d["distinct"] = table(std::get<Series<Count>>(measured), [](Count blocks) { return blocks; });
+    d["distinct"] = table(std::get<Series<Count>>(measured), std::identity());
   }
   void operator()(const IntensityMeter&) {
     const Series<Intensity>& values = std::get<IntensitySeries>(measured).values;
@@ -166,14 +161,7 @@ py::dict windows_of(const Characterised& found, const MeterSpec& spec) {
   if (series == nullptr) {
     throw Error{invalid_argument("a meter '{}' has no windows", name_of(spec.what))};
   }
-  const std::vector<RiSample>& samples = series->samples;
-  const auto column = [&](auto read) {
-    using T = std::remove_cvref_t<std::invoke_result_t<decltype(read), const RiSample&>>;
-    std::vector<T> values;
-    values.reserve(samples.size());
-    for (const RiSample& sample : samples) values.push_back(std::invoke(read, sample));
-    return to_array(std::move(values));
-  };
+  const auto column = [&](auto read) { return read_only(column_of(series->samples, read)); };
   py::dict d;
   d["end"] = column(&RiSample::window_end);
   d["vm"] = column(&RiSample::vm);

@@ -76,33 +76,19 @@ AllocationProblem make_problem(const Column<Count>& sizes, const Column<Count>& 
   return problem;
 }
 
-// An array of the given shape, filled by `cell(flat index)`.
-template <class T, class Cell>
-py::array_t<T> filled(std::vector<py::ssize_t> shape, Cell cell) {
-  py::array_t<T> array(std::move(shape));
-  T* data = array.mutable_data();
-  for (py::ssize_t i = 0; i < array.size(); ++i) data[i] = cell(static_cast<std::size_t>(i));
-  array.attr("setflags")(py::arg("write") = false);
-  return array;
-}
-
-std::vector<py::ssize_t> shape_of(std::initializer_list<std::size_t> lengths) {
-  return {lengths.begin(), lengths.end()};
-}
-
 py::array_t<double> values_of(const AllocationProblem& problem) {
   const std::size_t tiers = problem.tiers();
   const std::size_t count = problem.sizes.size();
-  return filled<double>(shape_of({problem.vms(), tiers, count}), [&](std::size_t i) {
+  return read_only(filled({problem.vms(), tiers, count}, [&](std::size_t i) {
     return problem.value[i / count / tiers][i / count % tiers][i % count];
-  });
+  }));
 }
 
 template <class Bound>
 py::array_t<std::int64_t> bound_of(const AllocationProblem& problem, Bound bound) {
-  return filled<std::int64_t>(shape_of({problem.vms(), problem.tiers()}), [&](std::size_t i) {
+  return read_only(filled({problem.vms(), problem.tiers()}, [&](std::size_t i) {
     return static_cast<std::int64_t>((problem.*bound)(i / problem.tiers(), i % problem.tiers()));
-  });
+  }));
 }
 
 struct NamedSolution : Solution {
@@ -124,16 +110,16 @@ NamedSolution solve(Optimizer& optimizer, const AllocationProblem& problem) {
 
 py::array_t<std::int64_t> choice_of(const NamedSolution& named) {
   const std::size_t tiers = named.blocks.tiers();
-  return filled<std::int64_t>(shape_of({named.choice.size(), tiers}), [&](std::size_t i) {
+  return read_only(filled({named.choice.size(), tiers}, [&](std::size_t i) {
     return static_cast<std::int64_t>(named.choice[i / tiers][i % tiers]);
-  });
+  }));
 }
 
 py::array_t<Count> allocation_of(const NamedSolution& named) {
   const Allocation& blocks = named.blocks;
-  return filled<Count>(shape_of({blocks.tiers(), blocks.vms()}), [&](std::size_t i) {
+  return read_only(filled({blocks.tiers(), blocks.vms()}, [&](std::size_t i) {
     return blocks.at(i / blocks.vms(), i % blocks.vms());
-  });
+  }));
 }
 
 class PythonOptimizer final : public Optimizer {
@@ -216,33 +202,24 @@ std::shared_ptr<Optimizer> make_optimizer(const std::string& name, const ParamMa
 }
 
 void bind_problem(py::module_& m) {
-  py::class_<AllocationProblem>(m, "AllocationProblem")
+  using P = AllocationProblem;
+  const auto bound =
+      def_fields(py::class_<P>(m, "AllocationProblem"), std::tuple{MCSIM_FIELDS(P, vms, tiers)});
+  def_views(bound, std::tuple{MCSIM_FIELDS(P, sizes, capacities)})
       .def(py::init(&make_problem), py::arg("sizes"), py::arg("capacities"), py::arg("values"),
            py::arg("lowest") = py::none(), py::arg("highest") = py::none())
-      .def_property_readonly("vms", &AllocationProblem::vms)
-      .def_property_readonly("tiers", &AllocationProblem::tiers)
-      .def_property_readonly("sizes", viewed(&AllocationProblem::sizes))
-      .def_property_readonly("capacities", viewed(&AllocationProblem::capacities))
       .def_property_readonly("values", &values_of)
-      .def_property_readonly("lowest",
-                             [](const AllocationProblem& problem) {
-                               return bound_of(problem, &AllocationProblem::low);
-                             })
-      .def_property_readonly("highest", [](const AllocationProblem& problem) {
-        return bound_of(problem, &AllocationProblem::high);
-      });
+      .def_property_readonly("lowest", [](const P& p) { return bound_of(p, &P::low); })
+      .def_property_readonly("highest", [](const P& p) { return bound_of(p, &P::high); });
 }
 
 void bind_solution(py::module_& m) {
-  py::class_<NamedSolution>(m, "Solution")
+  using S = NamedSolution;
+  def_fields(py::class_<S>(m, "Solution"),
+             std::tuple{MCSIM_FIELDS(S, objective, upper_bound, evaluations, seconds, gap)})
       .def_property_readonly("choice", &choice_of)
       .def_property_readonly("allocation", &allocation_of)
-      .def_readonly("objective", &NamedSolution::objective)
-      .def_readonly("upper_bound", &NamedSolution::upper_bound)
-      .def_property_readonly("gap", &NamedSolution::gap)
-      .def_readonly("evaluations", &NamedSolution::evaluations)
-      .def_readonly("seconds", &NamedSolution::seconds)
-      .def("__repr__", [](const NamedSolution& named) {
+      .def("__repr__", [](const S& named) {
         return fmt::format("<Solution objective={:g} upper_bound={:g} gap={:.3g}>", named.objective,
                            named.upper_bound, named.gap());
       });
@@ -254,13 +231,9 @@ void bind_optimizers(py::module_& parent) {
   py::module_ m = parent.def_submodule("optimizers", "Dividing cache space among VMs.");
   bind_problem(m);
   bind_solution(m);
-  py::class_<BinaryProgram>(m, "BinaryProgram")
-      .def_property_readonly("cost", viewed(&BinaryProgram::cost))
-      .def_property_readonly("row_start", viewed(&BinaryProgram::row_start))
-      .def_property_readonly("column", viewed(&BinaryProgram::column))
-      .def_property_readonly("coefficient", viewed(&BinaryProgram::coefficient))
-      .def_property_readonly("row_low", viewed(&BinaryProgram::row_low))
-      .def_property_readonly("row_high", viewed(&BinaryProgram::row_high));
+  def_views(py::class_<BinaryProgram>(m, "BinaryProgram"),
+            std::tuple{MCSIM_FIELDS(BinaryProgram, cost, row_start, column, coefficient, row_low,
+                                    row_high)});
   py::class_<Optimizer, std::shared_ptr<Optimizer>>(m, "Optimizer")
       .def("solve", &solve, py::arg("problem"));
   m.def("describe", [] { return describe_registry(optimizer_registry()); });

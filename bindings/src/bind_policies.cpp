@@ -95,28 +95,16 @@ std::pair<double, Count> spread_of(const Column<BlockId>& blocks, std::size_t un
   return {squares, touched};
 }
 
-template <class Cache, class Get>
-auto column_of(const std::vector<Cache>& caches, Get&& get) {
-  std::vector<decltype(get(caches[0]))> column;
-  column.reserve(caches.size());
-  for (const Cache& cache : caches) column.push_back(get(cache));
-  return to_array(std::move(column));
-}
-
 py::dict columns_of(const std::vector<SimulatedCache>& caches) {
-  const auto counted = [&](Count CacheCounts::* member) {
-    return column_of(caches, [=](const SimulatedCache& cache) { return cache.counts.*member; });
-  };
   py::dict columns;
-  columns["accesses"] = counted(&CacheCounts::accesses);
-  columns["hits"] = counted(&CacheCounts::hits);
-  columns["writes"] = counted(&CacheCounts::writes);
-  columns["write_hits"] = counted(&CacheCounts::write_hits);
-  columns["evictions"] = counted(&CacheCounts::evictions);
-  columns["partial_misses"] = counted(&CacheCounts::partial_misses);
-  columns["bytes"] =
-      column_of(caches, [](const SimulatedCache& c) { return static_cast<Count>(c.bytes); });
-  columns["seconds"] = column_of(caches, [](const SimulatedCache& c) { return c.seconds; });
+  for (const auto& [name, member] : std::array{MCSIM_FIELDS(
+           CacheCounts, accesses, hits, writes, write_hits, evictions, partial_misses)}) {
+    columns[name] = read_only(
+        column_of(caches, [member = member](const SimulatedCache& c) { return c.counts.*member; }));
+  }
+  columns["bytes"] = read_only(
+      column_of(caches, [](const SimulatedCache& c) { return static_cast<Count>(c.bytes); }));
+  columns["seconds"] = read_only(column_of(caches, &SimulatedCache::seconds));
   return columns;
 }
 
@@ -166,7 +154,7 @@ py::array_t<Count> bytes_needed(const Column<BlockId>& blocks, std::size_t uniqu
   const std::span<const BlockId> all = span_of(blocks);
   const std::vector<std::size_t> bytes =
       value_or_raise(without_gil([&] { return memory_needed(all, unique, wanted, options); }));
-  return column_of(bytes, [](std::size_t of_one) { return static_cast<Count>(of_one); });
+  return to_array(std::vector<Count>(bytes.begin(), bytes.end()));
 }
 
 // A row for every seed, and in it one for every cache.
@@ -192,8 +180,8 @@ py::dict simulate_miniatures(const Column<BlockId>& blocks, std::size_t unique,
   std::vector<SimulatedCache> caches;
   for (const Miniature& miniature : found) caches.push_back(miniature.cache);
   py::dict columns = columns_of(caches);
-  columns["rate"] = column_of(found, [](const Miniature& m) { return m.rate; });
-  columns["capacity"] = column_of(found, [](const Miniature& m) { return m.capacity; });
+  columns["rate"] = read_only(column_of(found, &Miniature::rate));
+  columns["capacity"] = read_only(column_of(found, &Miniature::capacity));
   return columns;
 }
 

@@ -49,19 +49,15 @@ void bind_reader(py::module_& m) {
       "vm_name_of", [](const std::string& path) { return vm_name_of(path); }, py::arg("path"),
       "The VM a file of one nameless VM is said to hold: its name up to the first dot.");
 
-  py::class_<RequestReader>(m, "Reader", "Requests of a trace file, chunk by chunk.")
+  using R = RequestReader;
+  def_fields(py::class_<R>(m, "Reader", "Requests of a trace file, chunk by chunk."),
+             std::tuple{MCSIM_FIELDS(R, has_lengths, vms, unsorted, consumed)})
       .def(py::init(&open_reader), py::arg("path"), py::arg("format"), py::arg("params"),
            py::arg("skip_bad_lines"), py::arg("keep_unsorted"))
       .def("next", &next_chunk, "The next columns, each owning its memory; None at the end.")
-      .def_property_readonly("time_base",
-                             [](const RequestReader& r) { return name_of(r.time_base()); })
-      .def_property_readonly("has_lengths", &RequestReader::has_lengths)
-      .def_property_readonly("vms", &RequestReader::vms)
-      .def_property_readonly("unsorted", &RequestReader::unsorted)
-      .def_property_readonly("consumed", &RequestReader::consumed)
-      .def_property_readonly("skipped", [](const RequestReader& r) { return r.skipped().count; })
-      .def_property_readonly("complaints",
-                             [](const RequestReader& r) { return r.skipped().complaints; });
+      .def_property_readonly("time_base", [](const R& r) { return name_of(r.time_base()); })
+      .def_property_readonly("skipped", [](const R& r) { return r.skipped().count; })
+      .def_property_readonly("complaints", [](const R& r) { return r.skipped().complaints; });
 }
 
 void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, const Column<VmId>& vm,
@@ -134,19 +130,12 @@ void bind_checks(py::module_& m) {
 }
 
 void bind_summary(py::module_& m) {
-  py::class_<VmSummary>(m, "VmSummary")
-      .def(py::init())
-      .def_readonly("requests", &VmSummary::requests)
-      .def_readonly("read_requests", &VmSummary::read_requests)
-      .def_readonly("blocks", &VmSummary::blocks)
-      .def_readonly("read_blocks", &VmSummary::read_blocks)
-      .def_readonly("unique_blocks", &VmSummary::unique_blocks)
-      .def_readonly("unique_read_blocks", &VmSummary::unique_read_blocks)
-      .def_readonly("bytes", &VmSummary::bytes)
-      .def_readonly("first_time", &VmSummary::first_time)
-      .def_readonly("last_time", &VmSummary::last_time)
-      .def_readonly("largest_request", &VmSummary::largest_request)
-      .def_readonly("median_request", &VmSummary::median_request);
+  using Vm = VmSummary;
+  def_fields(py::class_<Vm>(m, "VmSummary"),
+             std::tuple{MCSIM_FIELDS(Vm, requests, read_requests, blocks, read_blocks,
+                                     unique_blocks, unique_read_blocks, bytes, first_time,
+                                     last_time, largest_request, median_request)})
+      .def(py::init());
   py::class_<TraceSummary>(m, "Summary", "Counts of a trace per VM, in one pass.")
       .def(py::init([](Count block_bytes) {
              constexpr Count kMost = std::numeric_limits<std::uint32_t>::max();

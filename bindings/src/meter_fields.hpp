@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bindings/src/pybind.hpp"
 #include "core/locality/profile/meters.hpp"
 
 // What Python sees of the rows that meters give, field by field, by the names that it has for
@@ -8,12 +9,9 @@ namespace mcsim::python {
 
 template <class Visit>
 void visit_fields(const LoadMeter& meter, Visit visit) {
-  visit("requests", &Load::requests);
-  visit("read_requests", &Load::read_requests);
-  visit("write_requests", &Load::write_requests);
-  visit("accesses", &Load::accesses);
-  visit("reads", &Load::reads);
-  visit("writes", &Load::writes);
+  for_each_field(std::tuple{MCSIM_FIELDS(Load, requests, read_requests, write_requests, accesses,
+                                         reads, writes)},
+                 visit);
   if (!meter.bytes) return;
   visit("bytes_read", [](const Load& of) { return of.bytes[0]; });
   visit("bytes_written", [](const Load& of) { return of.bytes[1]; });
@@ -34,9 +32,7 @@ void visit_fields(const ClassMeter&, Visit visit) {
 
 template <class Visit>
 void visit_fields(const ResponseMeter&, Visit visit) {
-  visit("requests", &Responses::requests);
-  visit("mean_ns", &Responses::mean_ns);
-  visit("outstanding", &Responses::outstanding);
+  for_each_field(std::tuple{MCSIM_FIELDS(Responses, requests, mean_ns, outstanding)}, visit);
 }
 
 }  // namespace mcsim::python

@@ -4,18 +4,6 @@
 #include <utility>
 
 namespace mcsim::python {
-namespace {
-
-// Of each extent, an array.
-template <class T, class Of>
-py::array_t<T> by_extent(std::size_t extents, Of&& of) {
-  std::vector<T> values(extents);
-  for (std::size_t extent = 0; extent < extents; ++extent)
-    values[extent] = static_cast<T>(of(extent));
-  return to_array(std::move(values));
-}
-
-}  // namespace
 
 PlacedExtents::PlacedExtents(const Params& params, Machine machine, std::vector<Count> sizes,
                              std::size_t timers)
@@ -55,39 +43,29 @@ std::vector<Count> PlacedExtents::rooms() const {
   return rooms_beside(write_area(), machine_, extent_blocks_);
 }
 
-py::array_t<Count> PlacedExtents::since(const std::vector<Count>& now,
-                                        const std::vector<Count>& before,
-                                        const std::vector<bool>& departed, bool by_size) const {
-  const std::size_t extents = vm_of_.size();
-  std::vector<Count> counts(now.size());
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    counts[i] = departed[vm_of_[i % extents]] ? 0 : now[i] - before[i];
-  }
-  py::array_t<Count> all = to_array(std::move(counts));
-  return by_size ? all.reshape({sizes_.size() + 1, extents}) : all;
-}
-
 py::object PlacedExtents::shown(const Observation& seen) {
   const std::size_t extents = vm_of_.size();
   for (std::size_t extent = 0; extent < extents; ++extent) {
     if (seen.departed[vm_of_[extent]]) placed_[extent] = machine_.tiers.size();
   }
   Counts& before = before_[seen.timer];
-  const auto requests = [&](Op op) {
-    const auto i = static_cast<std::size_t>(op);
-    return since(counts_.requests[i], before.requests[i], seen.departed, true);
+  const auto delta = [&](auto Counts::* counts, Op op, const std::vector<std::size_t>& shape) {
+    const auto& now = (counts_.*counts)[static_cast<std::size_t>(op)];
+    const auto& then = (before.*counts)[static_cast<std::size_t>(op)];
+    return read_only(filled(shape, [&](std::size_t i) {
+      return seen.departed[vm_of_[i % extents]] ? 0 : now[i] - then[i];
+    }));
   };
-  const auto blocks = [&](Op op) {
-    const auto i = static_cast<std::size_t>(op);
-    return since(counts_.blocks[i], before.blocks[i], seen.departed, false);
+  const auto numbers = [](const auto& of) {
+    return read_only(column_of(of, [](auto number) { return static_cast<Count>(number); }));
   };
-  using namespace py::literals;
+  const std::vector<std::size_t> by_size{sizes_.size() + 1, extents};
   py::object all = py::module_::import("types").attr("SimpleNamespace")(
-      "blocks"_a = extent_blocks_, "rooms"_a = to_array(rooms()),
-      "vm"_a = by_extent<Count>(extents, [&](std::size_t e) { return vm_of_[e]; }),
-      "tier"_a = by_extent<Count>(extents, [&](std::size_t e) { return placed_[e]; }),
-      "reads"_a = requests(Op::kRead), "writes"_a = requests(Op::kWrite),
-      "blocks_read"_a = blocks(Op::kRead), "blocks_written"_a = blocks(Op::kWrite));
+      "blocks"_a = extent_blocks_, "rooms"_a = to_array(rooms()), "vm"_a = numbers(vm_of_),
+      "tier"_a = numbers(placed_), "reads"_a = delta(&Counts::requests, Op::kRead, by_size),
+      "writes"_a = delta(&Counts::requests, Op::kWrite, by_size),
+      "blocks_read"_a = delta(&Counts::blocks, Op::kRead, {extents}),
+      "blocks_written"_a = delta(&Counts::blocks, Op::kWrite, {extents}));
   before = counts_;
   return all;
 }

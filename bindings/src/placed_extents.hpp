@@ -55,8 +55,6 @@ class PlacedExtents {
   WriteArea write_area() const;
   std::vector<Count> rooms() const;
   void count(const ExtentAccess& access, Count block_bytes);
-  py::array_t<Count> since(const std::vector<Count>& now, const std::vector<Count>& before,
-                           const std::vector<bool>& departed, bool by_size) const;
 
   Params params_;
   Machine machine_;

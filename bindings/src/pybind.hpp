@@ -6,12 +6,18 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <boost/preprocessor/punctuation/comma_if.hpp>
+#include <boost/preprocessor/seq/for_each_i.hpp>
+#include <boost/preprocessor/stringize.hpp>
+#include <boost/preprocessor/variadic/to_seq.hpp>
 #include <cstdint>
 #include <functional>
 #include <iterator>
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,6 +56,7 @@ struct npy_format_descriptor<mcsim::Index<Kind, Number>> : npy_format_descriptor
 namespace mcsim::python {
 
 namespace py = pybind11;
+using namespace py::literals;
 
 // A status that is not OK leaves C++ as the Python exception of its kind
 // (bind_errors.cpp); `Error` carries it there.
@@ -133,31 +140,84 @@ inline RequestsView requests_of(const Column<Nanoseconds>& time, const Column<Vm
   return rows;
 }
 
-// A vector on its way out: a read-only array that owns it, without a copy.
+template <class Array>
+Array read_only(Array array) {
+  array.attr("setflags")(py::arg("write") = false);
+  return array;
+}
+
+// Move a vector into a read-only array, without a copy.
 template <class T>
 py::array_t<T> to_array(std::vector<T>&& values) {
   auto* owned = new std::vector<T>(std::move(values));
   py::capsule owner(owned, [](void* p) { delete static_cast<std::vector<T>*>(p); });
-  py::array_t<T> array(static_cast<py::ssize_t>(owned->size()), owned->data(), owner);
-  array.attr("setflags")(py::arg("write") = false);
+  return read_only(py::array_t<T>(static_cast<py::ssize_t>(owned->size()), owned->data(), owner));
+}
+
+// Return a new array of this shape; `cell` returns the value at each flat index.
+template <class Cell>
+auto filled(const std::vector<std::size_t>& shape, Cell&& cell) {
+  py::array_t<std::invoke_result_t<Cell&, std::size_t>> array(shape);
+  auto* data = array.mutable_data();
+  const auto size = static_cast<std::size_t>(array.size());
+  for (std::size_t i = 0; i < size; ++i) data[i] = cell(i);
   return array;
+}
+
+// Return a new array of one value a row; `read` is a member of the rows or a function.
+template <class Rows, class Read>
+auto column_of(const Rows& rows, Read&& read) {
+  return filled({rows.size()}, [&](std::size_t i) { return std::invoke(read, rows[i]); });
 }
 
 // A read-only array that views memory kept alive by `owner`.
 template <class T>
 py::array_t<T> view_of(std::span<const T> values, py::handle owner) {
-  py::array_t<T> array(static_cast<py::ssize_t>(values.size()), values.data(), owner);
-  array.attr("setflags")(py::arg("write") = false);
-  return array;
+  return read_only(py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data(), owner));
 }
 
-// What a member of an object has, or a function of its returns, as such an array.
+// Return a getter of such an array of a member of an object, or of what a function returns.
 template <class Owner, class Member>
 auto viewed(Member Owner::* member) {
   return [member](const py::object& self) {
     const auto& values = std::invoke(member, self.cast<const Owner&>());
     return view_of(std::span(std::data(values), std::size(values)), self);
   };
+}
+
+// Pairs of name and pointer: std::tuple{MCSIM_FIELDS(VmInfo, name, requests)} is a table of
+// members.
+#define MCSIM_FIELD(r, Owner, i, member) \
+  BOOST_PP_COMMA_IF(i) std::pair(BOOST_PP_STRINGIZE(member), &Owner::member)
+#define MCSIM_FIELDS(Owner, ...) \
+  BOOST_PP_SEQ_FOR_EACH_I(MCSIM_FIELD, Owner, BOOST_PP_VARIADIC_TO_SEQ(__VA_ARGS__))
+
+// Call visit(name, member) for each entry of a table, an array or a tuple of pairs.
+template <class Table, class Visit>
+void for_each_field(const Table& table, Visit&& visit) {
+  std::apply([&](const auto&... field) { (visit(field.first, field.second), ...); }, table);
+}
+
+// Bind each entry of a table as a read-only property: a member, or the result of a function.
+template <class Class, class Table>
+Class def_fields(Class bound, const Table& table) {
+  for_each_field(table, [&](const char* name, auto member) {
+    if constexpr (std::is_member_object_pointer_v<decltype(member)>) {
+      bound.def_readonly(name, member);
+    } else {
+      bound.def_property_readonly(name, member);
+    }
+  });
+  return bound;
+}
+
+// Bind each entry of a table as a read-only array that views memory of the object.
+template <class Class, class Table>
+Class def_views(Class bound, const Table& table) {
+  for_each_field(table, [&](const char* name, auto member) {
+    bound.def_property_readonly(name, viewed(member));
+  });
+  return bound;
 }
 
 // Serves signals (Ctrl-C) and the caller's progress callback, from C++ that

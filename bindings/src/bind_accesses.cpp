@@ -1,0 +1,130 @@
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "bindings/src/bind.hpp"
+#include "bindings/src/pybind.hpp"
+#include "bindings/src/view_options.hpp"
+#include "core/trace/interning/access_builder.hpp"
+#include "core/trace/interning/accesses_file.hpp"
+#include "core/trace/interning/accesses_layout.hpp"
+#include "core/trace/intervals.hpp"
+
+namespace mcsim::python {
+namespace {
+
+std::vector<std::pair<std::size_t, VmId>> departures_of(const Accesses& accesses) {
+  std::vector<std::pair<std::size_t, VmId>> departures;
+  for (const auto& [request, vm] : accesses.departures) departures.emplace_back(request, vm);
+  return departures;
+}
+
+void pass(const Accesses& accesses, std::size_t begin, std::size_t end) {
+  if (begin > end || end > accesses.request_count()) {
+    throw Error{out_of_range("requests {} to {} of {}", begin, end, accesses.request_count())};
+  }
+  accesses.passed({begin, end});
+}
+
+void bind_interned(py::module_& m) {
+  def_fields(py::class_<VmInfo>(m, "VmInfo"),
+             std::tuple{MCSIM_FIELDS(VmInfo, name, first_id, unique_blocks, requests, accesses)});
+
+  using A = Accesses;
+  auto bound = def_fields(py::class_<A>(m, "Accesses"),
+                          std::tuple{MCSIM_FIELDS(A, vms, block_bytes, line_blocks, warm_up,
+                                                  access_count, request_count, id_count)});
+  def_views(bound,
+            std::tuple{MCSIM_FIELDS(A, ids, request_begin, request_time, request_vm, request_op,
+                                    request_response, request_class, request_bytes)})
+      .def_property_readonly("departures", &departures_of)
+      .def_property_readonly("given",
+                             [](const A& a) {
+                               return py::dict("requests"_a = a.given.requests,
+                                               "accesses"_a = a.given.accesses);
+                             })
+      .def_property_readonly("time_base", [](const A& a) { return name_of(a.time_base); })
+      .def("passed", &pass, py::arg("begin"), py::arg("end"));
+}
+
+py::array_t<Count> cuts_of(const Accesses& trace, Nanoseconds length) {
+  const auto counted = std::span(trace.request_time).subspan(trace.warm_up);
+  raise_if_error(check_intervals(counted, trace.time_base, "interval", length));
+  Cuts cuts = aligned_cuts(counted, length);
+  for (std::size_t& cut : cuts) cut += trace.warm_up;
+  return to_array(std::vector<Count>(cuts.begin(), cuts.end()));
+}
+
+void bind_files_and_cuts(py::module_& m) {
+  m.def(
+      "write_accesses",
+      [](const Accesses& accesses, const std::string& path) {
+        raise_if_error(without_gil([&] { return write_accesses(accesses, path); }));
+      },
+      py::arg("accesses"), py::arg("path"));
+  m.def(
+      "open_accesses",
+      [](const std::string& path, bool checked) {
+        return value_or_raise(without_gil(
+            [&] { return checked ? open_checked_accesses(path) : open_accesses(path); }));
+      },
+      py::arg("path"), py::kw_only(), py::arg("checked") = false);
+  m.attr("ACCESSES_VERSION") = kAccessesVersion;
+  m.def("aligned_cuts", &cuts_of, py::arg("accesses"), py::arg("length"));
+}
+
+void add(AccessBuilder& builder, const Column<Nanoseconds>& time, const Column<VmId>& vm,
+         const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
+         const Column<std::uint32_t>& length, const std::optional<Column<Nanoseconds>>& response,
+         const std::optional<Column<std::uint8_t>>& of_class, std::optional<VmId> only,
+         Nanoseconds shift) {
+  const RequestsView chunk = requests_of(time, vm, op, offset, length, response, of_class);
+  const Tick tick = make_tick(py::none());
+  raise_if_error(without_gil([&] { return builder.add(chunk, only, shift, tick); }));
+}
+
+void bind_builder(py::module_& m) {
+  py::class_<AccessBuilder>(m, "AccessBuilder")
+      .def(py::init([](const std::string& base, std::optional<std::string> path,
+                       const py::kwargs& options) {
+             std::optional<AccessBuilder::ToFile> to_file;
+             if (path) to_file = {.path = *std::move(path)};
+             return AccessBuilder(view_from(options), choice_or_raise<TimeBase>("time_base", base),
+                                  std::move(to_file));
+           }),
+           py::kw_only(), py::arg("time_base") = "clock", py::arg("path") = py::none())
+      .def(
+          "begin_vm",
+          [](AccessBuilder& builder, std::string name) {
+            raise_if_error(builder.begin_vm(std::move(name)));
+          },
+          py::arg("name"))
+      .def("add", &add, py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"),
+           py::arg("length"), py::arg("response") = py::none(), py::arg("classes") = py::none(),
+           py::kw_only(), py::arg("only") = py::none(), py::arg("shift") = 0)
+      .def("end_warm_up", &AccessBuilder::end_warm_up)
+      .def(
+          "arrive",
+          [](AccessBuilder& builder, Nanoseconds time) { raise_if_error(builder.arrive(time)); },
+          py::arg("time"))
+      .def(
+          "depart",
+          [](AccessBuilder& builder, Nanoseconds time) { raise_if_error(builder.depart(time)); },
+          py::arg("time"))
+      .def("finish", [](AccessBuilder& builder) {
+        py::gil_scoped_release release;
+        return value_or_raise(std::move(builder).finish());
+      });
+}
+
+}  // namespace
+
+void bind_accesses(py::module_& parent) {
+  py::module_ m = parent.def_submodule("engine");
+  bind_interned(m);
+  bind_files_and_cuts(m);
+  bind_builder(m);
+}
+
+}  // namespace mcsim::python

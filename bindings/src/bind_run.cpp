@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "bindings/src/bind.hpp"
+#include "bindings/src/pybind.hpp"
+#include "core/engine/run/run.hpp"
+
+namespace mcsim::python {
+namespace {
+
+using Counter = std::function<Count(const VmCounters&, std::size_t tier)>;
+
+Counter counter_of(Count VmCounters::* member) {
+  return [member](const VmCounters& vm, std::size_t) { return vm.*member; };
+}
+Counter counter_of(Count TierCounters::* member) {
+  return [member](const VmCounters& vm, std::size_t tier) { return vm.tiers[tier].*member; };
+}
+
+// Return the counters of a run by name, as arrays [interval, vm] or, by tier, [interval, vm, tier].
+py::dict counters_of(const RunResult& result, bool by_tier) {
+  const std::size_t vms = result.intervals.empty() ? 0 : result.intervals[0].size();
+  const std::size_t tiers = vms == 0 ? 0 : result.intervals[0][0].tiers.size();
+  const std::size_t cells = by_tier ? tiers : 1;  // of a VM
+  std::vector<std::size_t> shape{result.intervals.size(), vms};
+  if (by_tier) shape.push_back(tiers);
+  py::dict all;
+  const auto add = [&](const char* name, const Counter& counter) {
+    all[name] = filled(shape, [&](std::size_t i) {
+      return counter(result.intervals[i / cells / vms][i / cells % vms], i % cells);
+    });
+  };
+  const auto add_table = [&](const auto& table) {
+    for (const auto& [name, member] : table) add(name, counter_of(member));
+  };
+  if (by_tier) {
+    add_table(TierCounters::kTotals);
+    add_table(TierCounters::kLevels);
+  } else {
+    add_table(VmCounters::kTotals);
+    add_table(VmCounters::kLevels);
+  }
+  // What the backend served follows the tiers.
+  const auto add_served = [&](const char* name, Op op, auto what) {
+    add(name, [=](const VmCounters& vm, std::size_t tier) {
+      return (vm.served(op).*what)[by_tier ? tier : tiers];
+    });
+  };
+  add_served("reads_served", Op::kRead, &Served::blocks);
+  add_served("writes_served", Op::kWrite, &Served::blocks);
+  add_served("read_requests", Op::kRead, &Served::requests);
+  add_served("write_requests", Op::kWrite, &Served::requests);
+  return all;
+}
+
+// Return the write mode of each VM, or its modes by tier, divided by slashes.
+std::vector<std::string> modes_in_words(const Decision& decision) {
+  std::vector<std::string> words;
+  for (const WriteMode mode : decision.write_modes) words.emplace_back(name_of(mode));
+  for (const std::vector<WriteMode>& tier : decision.write_modes_by_tier) {
+    if (words.empty()) {
+      words.resize(tier.size());
+    } else {
+      for (std::string& of_vm : words) of_vm += " / ";
+    }
+    for (std::size_t vm = 0; vm < tier.size(); ++vm) words[vm] += name_of(tier[vm]);
+  }
+  return words;
+}
+
+py::list migrations_of(const Decision& decision) {
+  py::list migrations;
+  for (const Migration& of : decision.migrations) {
+    migrations.append(
+        py::make_tuple(of.vm, of.host, of.keep, of.blocks_per_second, name_of(of.on_demand)));
+  }
+  return migrations;
+}
+
+py::dict to_dict(const DecisionRecord& record) {
+  const Decision& decision = record.decision;
+  const Allocation& targets = record.targets;
+  const std::vector<Placement>& placements = decision.placements;
+  return py::dict("request"_a = record.request,
+                  "targets"_a = filled({targets.tiers(), targets.vms()},
+                                       [&](std::size_t i) {
+                                         return targets.tier(i / targets.vms())[i % targets.vms()];
+                                       }),
+                  "objective"_a = decision.objective, "upper_bound"_a = decision.upper_bound,
+                  "evaluations"_a = decision.evaluations, "timer"_a = record.timer,
+                  "infeasible"_a = decision.infeasible, "note"_a = decision.note,
+                  "throughputs"_a = decision.throughputs, "moved"_a = record.moved,
+                  "write_modes"_a = modes_in_words(decision),
+                  "migrations"_a = migrations_of(decision), "admits"_a = decision.admits,
+                  // A row for each extent that moves: its number, and its tier from then on.
+                  "placements"_a = filled({placements.size(), 2}, [&](std::size_t i) {
+                    const Placement& placed = placements[i / 2];
+                    return static_cast<Count>(i % 2 == 0 ? placed.extent : placed.tier);
+                  }));
+}
+
+py::list decisions_of(const RunResult& result) {
+  py::list decisions;
+  for (const DecisionRecord& record : result.decisions) decisions.append(to_dict(record));
+  return decisions;
+}
+
+}  // namespace
+
+void bind_run(py::module_& parent) {
+  py::module_ m = parent.def_submodule("engine");
+  def_fields(py::class_<RunResult>(m, "RunResult"),
+             std::tuple{MCSIM_FIELDS(RunResult, replay_seconds, decide_seconds)})
+      .def_property_readonly("tiers", [](const RunResult& r) { return counters_of(r, true); })
+      .def_property_readonly("vms", [](const RunResult& r) { return counters_of(r, false); })
+      .def_property_readonly("decisions", &decisions_of);
+  m.def(
+      "run",
+      [](const Accesses& trace, System& system, const Characterised& measured,
+         const Column<Count>& cuts, py::object progress) {
+        const std::span<const Count> given = span_of(cuts);
+        const Cuts metric_cuts(given.begin(), given.end());
+        const Tick tick = make_tick(std::move(progress));
+        py::gil_scoped_release release;
+        return value_or_raise(run(trace, system, measured, metric_cuts, tick));
+      },
+      py::arg("accesses"), py::arg("system"), py::arg("measured"), py::arg("cuts"),
+      py::arg("progress") = py::none());
+}
+
+}  // namespace mcsim::python

@@ -1,0 +1,129 @@
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "bindings/src/bind.hpp"
+#include "bindings/src/python_system.hpp"
+#include "bindings/src/view_options.hpp"
+#include "optimizers/registry.hpp"
+#include "policies/allocation/registry.hpp"
+#include "policies/hosts/admission_registry.hpp"
+
+namespace mcsim::python {
+namespace {
+
+void bind_machine(py::module_& m) {
+  def_fields(
+      py::class_<Device>(m, "Device"),
+      std::tuple{MCSIM_FIELDS(Device, name, read_ns, write_ns, dollars_per_gb, iops, bandwidth)})
+      .def(py::init<std::string, double, double, double, double, double>(), py::arg("name"),
+           py::arg("read_ns"), py::arg("write_ns"), py::arg("dollars_per_gb"), py::arg("iops") = 0,
+           py::arg("bandwidth") = 0)
+      .def("busy_ns", &Device::busy_ns, py::arg("bytes"));
+  py::class_<Fleet>(m, "Fleet")
+      .def(
+          py::init([](std::vector<std::string> hosts, std::map<std::string, std::size_t> host_of_vm,
+                      double latency_ns, double blocks_per_second) {
+            for (const auto& [vm, host] : host_of_vm) {
+              if (host >= hosts.size()) {
+                throw Error{out_of_range("{}: host {} of {}", vm, host, hosts.size())};
+              }
+            }
+            return Fleet{
+                .hosts = std::move(hosts),
+                .host_of_vm = std::move(host_of_vm),
+                .link = {.latency_ns = latency_ns, .blocks_per_second = blocks_per_second}};
+          }),
+          py::arg("hosts") = std::vector<std::string>{},
+          py::arg("host_of_vm") = std::map<std::string, std::size_t>{}, py::kw_only(),
+          py::arg("latency_ns") = 0.0, py::arg("blocks_per_second") = 0.0);
+  py::class_<Machine>(m, "Machine")
+      .def(py::init([](const std::vector<std::pair<Device, Count>>& tiers, const Device& backend,
+                       std::map<std::string, double> vm_backend_ns, Fleet fleet) {
+             Machine machine{.tiers = {},
+                             .backend = backend,
+                             .vm_backend_ns = std::move(vm_backend_ns),
+                             .fleet = std::move(fleet)};
+             for (const auto& [device, blocks] : tiers) machine.tiers.push_back({device, blocks});
+             return machine;
+           }),
+           py::arg("tiers"), py::arg("backend"),
+           py::arg("vm_backend_ns") = std::map<std::string, double>{}, py::arg("fleet") = Fleet{});
+}
+
+void give_optimizer(System& system, const std::string& name, std::shared_ptr<Optimizer> optimizer,
+                    std::uint64_t seed) {
+  const std::optional<std::string> preferred = system.default_optimizer();
+  if (!preferred) {
+    if (optimizer) throw Error{invalid_argument("{}: this system uses no optimizer", name)};
+    return;
+  }
+  if (!optimizer) {
+    optimizer = value_or_raise(optimizer_registry().make(*preferred, {}, {.seed = seed}));
+  }
+  raise_if_error(system.use_optimizer(std::move(optimizer)));
+}
+
+std::shared_ptr<System> make_system(const std::string& name, const ParamMap& params,
+                                    const Machine& machine, std::shared_ptr<Optimizer> optimizer,
+                                    Nanoseconds interval, std::uint64_t seed,
+                                    std::vector<std::string> vms) {
+  std::shared_ptr<System> system = value_or_raise(system_registry().make(
+      name, params,
+      {.machine = machine, .interval = interval, .seed = seed, .vms = std::move(vms)}));
+  if (machine.fleet.several() && !system->knows_hosts()) {
+    throw Error{invalid_argument("{}: this system divides one host, and there are {}", name,
+                                 machine.fleet.count())};
+  }
+  give_optimizer(*system, name, std::move(optimizer), seed);
+  raise_if_error(check_actions(*system));
+  return system;
+}
+
+// Returns name, period, and whether it fires however short the trace is.
+std::vector<std::tuple<std::string, Nanoseconds, bool>> timers_of(const System& system) {
+  std::vector<std::tuple<std::string, Nanoseconds, bool>> timers;
+  for (const Timer& of : system.timers()) {
+    timers.emplace_back(of.name, of.clock.period, of.at_start || of.clock.drifting);
+  }
+  return timers;
+}
+
+void bind_system(py::module_& m) {
+  m.def("describe_systems", [] { return describe_registry(system_registry()); });
+  m.def("describe_admission", [] { return describe_registry(admission_registry()); });
+  def_fields(py::class_<System, std::shared_ptr<System>>(m, "System"),
+             std::tuple{MCSIM_FIELDS(System, needs_classes, default_optimizer)})
+      .def(py::init(&make_system), py::arg("name"), py::arg("params"), py::arg("machine"),
+           py::arg("optimizer") = nullptr, py::kw_only(), py::arg("interval") = 3600 * kSecond,
+           py::arg("seed") = 1, py::arg("vms") = std::vector<std::string>{})
+      .def_static(
+          "from_python",
+          [](py::object allocator, const Machine& machine, Nanoseconds interval, std::uint64_t seed,
+             std::vector<std::string> vms) {
+            return make_python_system(
+                std::move(allocator),
+                {.machine = machine, .interval = interval, .seed = seed, .vms = std::move(vms)});
+          },
+          py::arg("allocator"), py::arg("machine"), py::kw_only(),
+          py::arg("interval") = 3600 * kSecond, py::arg("seed") = 1,
+          py::arg("vms") = std::vector<std::string>{})
+      .def("view",
+           [](const System& system, const py::kwargs& given) {
+             return params_of_view(view_of(system, view_from(given)));
+           })
+      .def_property_readonly("timers", &timers_of)
+      .def_property_readonly("meters", &meter_specs);
+}
+
+}  // namespace
+
+void bind_systems(py::module_& parent) {
+  py::module_ m = parent.def_submodule("engine");
+  bind_machine(m);
+  bind_system(m);
+}
+
+}  // namespace mcsim::python
