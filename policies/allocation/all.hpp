@@ -1,7 +1,5 @@
 #pragma once
 
-#include "core/base/registry.hpp"
-#include "core/engine/run/system.hpp"
 #include "policies/allocation/baa.hpp"
 #include "policies/allocation/cachecow.hpp"
 #include "policies/allocation/centaur.hpp"
@@ -19,6 +17,7 @@
 #include "policies/allocation/maxperf.hpp"
 #include "policies/allocation/multicache/multicache.hpp"
 #include "policies/allocation/multicache/multicache_joint.hpp"
+#include "policies/allocation/registry.hpp"
 #include "policies/allocation/remoca.hpp"
 #include "policies/allocation/ri_shares.hpp"
 #include "policies/allocation/s_cave.hpp"
@@ -37,7 +36,5 @@ using AllSystems = TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition
                             MultiCacheJoint, VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf,
                             Exclusive, SCave, CloudCache, ThinProvisioning, Karma, CacheCow, Baa,
                             Dss, Remoca, Hystor, Vfrm, Edt, Steady, Hindsight, Clairvoyant>;
-
-const Registry<System, SystemContext>& system_registry();
 
 }  // namespace mcsim
