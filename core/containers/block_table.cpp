@@ -196,7 +196,7 @@ void BlockTable::exchange(std::span<const std::uint64_t> keys,
 }
 
 void BlockTable::number(std::span<const std::uint64_t> keys, std::span<std::uint32_t> numbers) {
-  assert(numbers.size() == keys.size());
+  assert(numbers.size() >= keys.size());
   with_isa([&]<Isa kIsa>() { number_keys<kIsa>(*this, keys, numbers); });
 }
 
