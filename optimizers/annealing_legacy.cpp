@@ -67,16 +67,21 @@ class Knapsack {
   }
 
   // The greatest value of any choice that fits, by dynamic programming over values. Infinite if
-  // values are not whole, or too many to try.
+  // values are not whole, or if that takes more than kMostWork steps.
   double optimum() const {
+    constexpr double kUnknown = std::numeric_limits<double>::infinity();
     constexpr Count kNone = std::numeric_limits<Count>::max();
     const double step = common_step();
+    if (step == 0) return kUnknown;
     std::vector<Count> least{0};  // the least weight of each value, in steps
+    double work = 0;
     for (const auto& group : groups_) {
       const double most = std::ranges::max_element(group, {}, &Object::value)->value;
-      if (step == 0 || most / step > kMostSteps) return std::numeric_limits<double>::infinity();
+      const std::vector<Object> options = lightest_of_values(group);
+      work += most / step + static_cast<double>(least.size() * options.size());
+      if (work > kMostWork) return kUnknown;
       std::vector<Count> next(least.size() + static_cast<std::size_t>(most / step), kNone);
-      for (const Object& object : lightest_of_values(group)) {
+      for (const Object& object : options) {
         const auto shift = static_cast<std::size_t>(object.value / step);
         for (std::size_t value = 0; value < least.size(); ++value) {
           if (least[value] > capacity_) continue;
@@ -108,7 +113,7 @@ class Knapsack {
   }
 
  private:
-  static constexpr double kMostSteps = 1'000;
+  static constexpr double kMostWork = 1e7;
 
   // The greatest common divisor of all values; 0 if they are not whole or negative.
   double common_step() const {
