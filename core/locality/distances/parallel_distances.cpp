@@ -172,8 +172,8 @@ class ParallelDistances::Engine {
     }
   }
 
-  // Each thread counts the accesses with previous ones in its range of the time axis. Of slots that
-  // die before the range it needs the number alone: that of the accesses to them.
+  // Each thread counts the accesses with previous ones in its range of the time axis. For slots
+  // that die before the range it needs only their number, which is that of the accesses to them.
   void count(std::span<const std::uint32_t> codes) {
     const auto live = static_cast<std::uint32_t>(axis_.live);
     Count blocks = 0;
@@ -240,6 +240,7 @@ class ParallelDistances::Engine {
   void balance() {
     double mean = 0;
     for (const Worker& worker : workers_) mean += worker.seconds / options_.threads;
+    if (mean == 0) return;  // the clock is too coarse
     double sum = 0;
     for (Worker& worker : workers_) {
       worker.share *= (1 + std::clamp(mean / worker.seconds, 0.5, 2.0)) / 2;
