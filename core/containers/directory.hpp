@@ -39,9 +39,6 @@ class SlotTable {
       : shift_(static_cast<unsigned>(std::countr_zero(std::bit_ceil(columns)))),
         slot_after_(blocks << shift_) {}
 
-  // Of a table in which nothing is yet: more columns, for who gets theirs anew.
-  void widen(std::size_t columns) { *this = SlotTable(blocks(), columns); }
-
   unsigned shift() const { return shift_; }
   std::size_t blocks() const { return slot_after_.size() >> shift_; }
   Slot* column(std::size_t column) { return slot_after_.data() + column; }
