@@ -43,7 +43,7 @@ py::dict counters_of(const RunResult& result, bool by_tier) {
     add_table(VmCounters::kTotals);
     add_table(VmCounters::kLevels);
   }
-  // What the backend served follows the tiers.
+  // Counts of the backend follow those of the tiers.
   const auto add_served = [&](const char* name, Op op, auto what) {
     add(name, [=](const VmCounters& vm, std::size_t tier) {
       return (vm.served(op).*what)[by_tier ? tier : tiers];

@@ -114,7 +114,7 @@ void add_counters(const ObservedRun& run, const Observation& seen, py::dict& all
           [&](const VmCounters& vm, std::size_t k) { return tier_mean_ns(vm, run.machine, k); });
 }
 
-// What is known of VMs that departed, too.
+// Adds values that VMs have after their departure, too.
 void add_state(const ObservedRun& run, const Observation& seen, py::dict& all) {
   const std::size_t vms = seen.vms();
   all["current"] = filled({run.machine.tiers.size(), vms},

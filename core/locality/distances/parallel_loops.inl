@@ -74,8 +74,7 @@ struct Selection {
 };
 
 // Counts the distances of accesses with previous ones in a range of the time axis. Accesses with
-// previous ones behind the range are left out: that changes no rank in the range, nor the number of
-// live slots.
+// previous ones behind the range are left out: they change no rank in the range.
 class AxisRangeLoop {
  public:
   AxisRangeLoop(const LiveSlots& slots, std::uint32_t* group_counts, DistanceBins& bins,

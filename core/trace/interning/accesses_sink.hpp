@@ -70,7 +70,7 @@ class AccessesSink {
   // `trace` has everything but the columns. Makes them in memory, with room for this
   // number of requests and accesses at first.
   explicit AccessesSink(Accesses trace, std::size_t requests = 0, std::size_t accesses = 0);
-  // Writes exactly so many requests and accesses to that file.
+  // Writes that number of requests and accesses to the file.
   static absl::StatusOr<AccessesSink> to_file(Accesses trace, std::size_t requests,
                                               std::size_t accesses, const std::string& path);
 
