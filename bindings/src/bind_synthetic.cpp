@@ -47,7 +47,8 @@ void bind_parts(py::module_& m) {
            }),
            py::kw_only(), py::arg("name"), py::arg("model"), py::arg("sizes"),
            py::arg("of_class") = py::none())
-      .def("validate", [](const SyntheticComponent& c) { raise_if_error(validate(c)); });
+      .def("validate", [](const SyntheticComponent& c) { raise_if_error(validate(c)); })
+      .def("bytes_needed", &bytes_needed, py::arg("block_bytes"));
   py::class_<Diurnal>(m, "Diurnal")
       .def(py::init([](double amplitude, Nanoseconds peak) { return Diurnal{amplitude, peak}; }),
            py::kw_only(), py::arg("amplitude"), py::arg("peak"));
@@ -123,10 +124,16 @@ void bind_synthetic(py::module_& m) {
   bind_models(sub);
   bind_parts(sub);
   bind_vms(sub);
+  sub.def(
+      "validate",
+      [](const std::vector<SyntheticVm>& vms) { raise_if_error(validate(std::span(vms))); },
+      py::arg("vms"));
   py::class_<SyntheticTrace>(sub, "Generator")
       .def(
           py::init([](std::vector<SyntheticVm> vms, std::uint32_t block_bytes, std::uint64_t seed) {
-            return value_or_raise(SyntheticTrace::make({block_bytes, seed, std::move(vms)}));
+            return value_or_raise(without_gil([&] {
+              return SyntheticTrace::make({block_bytes, seed, std::move(vms)});
+            }));
           }),
           py::kw_only(), py::arg("vms"), py::arg("block_bytes"), py::arg("seed"))
       .def_property_readonly("request_count", &SyntheticTrace::request_count)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <functional>
@@ -18,6 +19,8 @@ template <class Kind, std::unsigned_integral Number>
 class Index {
  public:
   using Value = Number;
+  // Narrow positions would wrap within their type: `vm + 1` is an int, as of any 16-bit number.
+  static constexpr bool kIsWide = sizeof(Number) >= sizeof(int);
 
   Index() = default;
   template <std::integral Literal>
@@ -29,21 +32,25 @@ class Index {
   constexpr operator Number() const { return number_; }
 
   constexpr Index& operator++() {
+    assert(number_ != std::numeric_limits<Number>::max());
     ++number_;
     return *this;
   }
   template <std::integral Any>
+    requires(kIsWide)
   constexpr Index& operator+=(Any distance) {
     number_ = static_cast<Number>(number_ + static_cast<Number>(distance));
     return *this;
   }
   template <std::integral Any>
+    requires(kIsWide)
   constexpr Index& operator-=(Any distance) {
     number_ = static_cast<Number>(number_ - static_cast<Number>(distance));
     return *this;
   }
   // So many places on. What is between two is a number.
   template <std::integral Any>
+    requires(kIsWide)
   friend constexpr Index operator+(Index from, Any distance) {
     return from += distance;
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -22,7 +21,8 @@ namespace {
 constexpr Count kMostBlocks = Count{1} << 32;
 // Of a client, in its cache and in a phase.
 constexpr Count kMostHeld = Count{1} << 31;
-constexpr Count kMostRequests = Count{1} << 32;
+constexpr Count kMostRequests = Count{1} << 32;  // of a profile
+constexpr Count kMostBursts = 1'000'000;         // of a phase
 // So that no sum of a moment and what is waited for from there on overflows.
 constexpr Nanoseconds kLatest = Nanoseconds{1} << 62;
 constexpr Nanoseconds kLongestWait = Nanoseconds{1} << 60;
@@ -95,6 +95,10 @@ absl::Status check(const Bursts& bursts, const SyntheticPhase& phase,
     return invalid_argument("bursts: length: {} ns is outside [1, min(period, duration)]",
                             bursts.length);
   }
+  if (const Count windows = (phase.duration - 1) / bursts.period + 1; windows > kMostBursts) {
+    return invalid_argument("bursts: period: {} ns are {} windows in {} ns: at most {} can be made",
+                            bursts.period, windows, phase.duration, kMostBursts);
+  }
   if (!is_share(bursts.share)) {
     return invalid_argument("bursts: share: {} is outside [0, 1]", bursts.share);
   }
@@ -113,14 +117,14 @@ absl::Status within(std::string_view where, const absl::Status& status) {
 }
 
 // Classes are a column: of all requests, or of none.
-absl::Status check_classes(const SyntheticProfile& profile) {
+absl::Status check_classes(std::span<const SyntheticVm> vms) {
   const auto has_class = [](const SyntheticComponent& component) {
     return component.of_class.has_value();
   };
-  const bool some = std::ranges::any_of(profile.vms, [&](const SyntheticVm& vm) {
+  const bool some = std::ranges::any_of(vms, [&](const SyntheticVm& vm) {
     return std::ranges::any_of(vm.components, has_class);
   });
-  for (const SyntheticVm& vm : profile.vms) {
+  for (const SyntheticVm& vm : vms) {
     const auto without = std::ranges::find_if_not(vm.components, has_class);
     if (!some || without == vm.components.end()) continue;
     return invalid_argument("vm '{}': component '{}': others have a class: expected one of 0 to {}",
@@ -132,6 +136,10 @@ absl::Status check_classes(const SyntheticProfile& profile) {
 // The moments in a phase, as far apart as the client's fastest responses.
 Count most_requests(const SyntheticPhase& phase, const SyntheticClient& client) {
   return (phase.duration - 1) / (client.fastest() + *phase.think) + 1;
+}
+
+Count requests_of(const SyntheticPhase& phase, const SyntheticVm& vm) {
+  return vm.client ? most_requests(phase, *vm.client) : phase.requests;
 }
 
 absl::Status check_wait(std::string_view what, Nanoseconds wait) {
@@ -230,7 +238,9 @@ absl::Status validate(const SyntheticPhase& phase, std::span<const std::string_v
     return invalid_argument("duration: {} ns from {} ns on ends after {} ns", phase.duration,
                             phase.start, kLatest);
   }
-  if (phase.requests < 0) return invalid_argument("requests: {} is negative", phase.requests);
+  if (phase.requests < 0 || phase.requests > kMostRequests) {
+    return invalid_argument("requests: {} is outside [0, {}]", phase.requests, kMostRequests);
+  }
   if (!is_share(phase.read_share)) {
     return invalid_argument("read_share: {} is outside [0, 1]", phase.read_share);
   }
@@ -270,6 +280,34 @@ absl::Status validate(const SyntheticVm& vm) {
     free_from = phase.start + phase.duration;
   }
   return absl::OkStatus();
+}
+
+double bytes_needed(const SyntheticComponent& component, std::uint32_t block_bytes) {
+  const double blocks = SizeMix(component.sizes).mean_blocks(BlockSpace(block_bytes));
+  if (const auto* zipf = std::get_if<ZipfModel>(&component.model)) {
+    return 24 * static_cast<double>(zipf->blocks) / blocks;
+  }
+  if (const auto* loop = std::get_if<LoopModel>(&component.model)) {
+    return 8 * static_cast<double>(loop->blocks) / blocks;
+  }
+  return 0;
+}
+
+absl::Status validate(std::span<const SyntheticVm> vms) {
+  if (vms.size() > kMostVms) {
+    return invalid_argument("{} VMs are too many (at most {})", vms.size(), kMostVms);
+  }
+  Count requests = 0;  // of VMs that are valid: no sum overflows before it is too large
+  for (const SyntheticVm& vm : vms) {
+    MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
+    for (const SyntheticPhase& phase : vm.phases) {
+      requests += requests_of(phase, vm);
+      if (requests > kMostRequests) {
+        return invalid_argument("more than {} requests in all phases of all VMs", kMostRequests);
+      }
+    }
+  }
+  return check_classes(vms);
 }
 
 // The requests of one VM.
@@ -390,14 +428,7 @@ class SyntheticTrace::VmGenerator {
 absl::StatusOr<SyntheticTrace> SyntheticTrace::make(SyntheticProfile profile) {
   return guarded("synthetic trace", [&]() -> absl::StatusOr<SyntheticTrace> {
     if (profile.block_bytes == 0) return invalid_argument("block: must be at least 1 byte");
-    if (profile.vms.size() > std::numeric_limits<VmId>::max()) {
-      return invalid_argument("vms: {} are too many (at most {})", profile.vms.size(),
-                              std::numeric_limits<VmId>::max());
-    }
-    for (const SyntheticVm& vm : profile.vms) {
-      MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
-    }
-    MCSIM_RETURN_IF_ERROR(check_classes(profile));
+    MCSIM_RETURN_IF_ERROR(validate(profile.vms));
     return SyntheticTrace(std::move(profile));
   });
 }
@@ -421,9 +452,7 @@ SyntheticTrace::~SyntheticTrace() = default;
 Count SyntheticTrace::request_count() const {
   Count requests = 0;
   for (const SyntheticVm& vm : profile_->vms) {
-    for (const SyntheticPhase& phase : vm.phases) {
-      requests += vm.client ? most_requests(phase, *vm.client) : phase.requests;
-    }
+    for (const SyntheticPhase& phase : vm.phases) requests += requests_of(phase, vm);
   }
   return requests;
 }

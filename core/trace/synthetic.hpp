@@ -159,6 +159,11 @@ absl::Status validate(const SyntheticClient& client);
 absl::Status validate(const SyntheticPhase& phase, std::span<const std::string_view> components,
                       const std::optional<SyntheticClient>& client);
 absl::Status validate(const SyntheticVm& vm);
+// At most 2^32 requests, and classes of all components or of none.
+absl::Status validate(std::span<const SyntheticVm> vms);
+
+// What the blocks of a component take that are all made at the beginning: those of a loop and zipf.
+double bytes_needed(const SyntheticComponent& component, std::uint32_t block_bytes);
 
 // The requests of a profile, chunk by chunk, in order of time; at equal times in
 // order of the VMs. Memory is that of the live extents: 8 bytes each in a loop,

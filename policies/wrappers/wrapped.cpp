@@ -3,10 +3,21 @@
 #include "core/base/registry.hpp"
 
 namespace mcsim {
+namespace {
+
+// Every wrapper simulates the policy inside it at dozens of sizes: memory is a power of the depth.
+constexpr int kMostWrappers = 2;
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<TierCache>> make_wrapped(const ComponentSpec& spec,
                                                         const PolicySetup& setup) {
+  if (setup.wrapped == kMostWrappers) {
+    return invalid_argument("{}: inside {} wrappers already, and at most {} can be nested",
+                            spec.name, setup.wrapped, kMostWrappers);
+  }
   PolicySetup own = setup;
+  ++own.wrapped;
   own.trace = {};
   own.table = std::make_shared<SlotTable>(setup.first_block + setup.blocks, 1);
   own.column = 0;

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim.base.errors import ConfigError
 
-__all__ = ["integers", "keys_of", "operations_of"]
+__all__ = ["integers", "keys_of", "operations_of", "unchanging"]
+
+
+def unchanging(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that no other thread can write to: a copy, unless its memory is read-only.
+
+    The core reads arrays several times, and relies on what it found the first time. Arrays that the
+    core or a read-only mapped file owns are not copied.
+    """
+    inner: Any = array
+    while isinstance(inner, np.ndarray):
+        if inner.flags.writeable or inner.flags.owndata:
+            return array.copy()
+        inner = inner.base
+    return array
 
 
 def integers(values: ArrayLike, name: str) -> NDArray[np.integer]:
@@ -37,6 +52,7 @@ def integers(values: ArrayLike, name: str) -> NDArray[np.integer]:
         raise ConfigError(f"{name}: expected one dimension, got an array of shape {array.shape}")
     if array.size == 0:
         return np.empty(0, np.uint64)
+    array = unchanging(array)
     if not np.issubdtype(array.dtype, np.integer):
         raise TypeError(f"{name}: expected integers, got {array.dtype}")
     if array.min() < 0:
@@ -46,7 +62,7 @@ def integers(values: ArrayLike, name: str) -> NDArray[np.integer]:
 
 
 def keys_of(ids: ArrayLike) -> NDArray[np.uint64] | NDArray[np.uint32]:
-    """Bring block numbers to a type the core reads, without a copy where one is not needed."""
+    """Bring block numbers to a type the core reads."""
     array = integers(ids, "ids")
     native = array.dtype.newbyteorder("=")
     if native.itemsize == 8:

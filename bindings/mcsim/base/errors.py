@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +15,7 @@ __all__ = [
     "McsimError",
     "OutOfMemoryError",
     "TraceError",
+    "exit_code_of",
     "mistakes_in",
 ]
 
@@ -33,6 +35,16 @@ class ConfigError(McsimError, ValueError):
     """The user asked for something that cannot be (exit code 2)."""
 
     exit_code = 2
+
+
+_OF_NAMES = {errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
+
+
+def exit_code_of(error: OSError) -> int:
+    """Return 2 where the name of a file is wrong, which is the user's, else 3."""
+    cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+    wrong = ConfigError if cause.errno in _OF_NAMES else HostError
+    return wrong.exit_code
 
 
 @contextmanager

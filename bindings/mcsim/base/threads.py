@@ -43,7 +43,8 @@ class _Desk:
     """
 
     def __init__(self) -> None:
-        self._asked: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        # What is asked for, with its answer; or work that is done.
+        self._asked: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | Future[Any]] = SimpleQueue()
         self._lock = threading.Lock()
         self._unanswered: set[Future[Any]] = set()
         self._closed = False
@@ -55,11 +56,15 @@ class _Desk:
     def wait(self, running: Sequence[Future[Any]]) -> None:
         """Do what is asked for until all that runs is done, or something failed."""
         for future in running:
-            future.add_done_callback(lambda _: self._asked.put(None))
-        while not all(future.done() for future in running):
-            if (asked := self._asked.get()) is not None:
+            future.add_done_callback(self._asked.put)
+        left = len(running)
+        while left > 0:
+            asked = self._asked.get()
+            if isinstance(asked, tuple):
                 self._answer(*asked)
-            if any(future.done() and future.exception() is not None for future in running):
+                continue
+            left -= 1
+            if asked.cancelled() or asked.exception() is not None:
                 return
 
     def close(self) -> None:

@@ -8,7 +8,8 @@ are the exception, because sizes are in blocks unless they say otherwise.
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException
+from fractions import Fraction
 from typing import TypeGuard
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "parse_capacity",
     "parse_count",
     "parse_duration",
+    "parse_fraction",
     "parse_interval",
     "parse_references",
 ]
@@ -51,6 +53,8 @@ _BLOCKS = {"block": 1, "blocks": 1}
 _REFERENCES = {"reference": 1, "references": 1}
 
 _QUANTITY = re.compile(r"\s*([-+]?[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?)\s*([^\W\d]*)\s*")
+_MOST_DIGITS = 400
+"""Of a number that is written out; a double has 309 before the point."""
 
 
 def _split(value: object, wanted: str) -> tuple[Decimal, str]:
@@ -61,9 +65,12 @@ def _split(value: object, wanted: str) -> tuple[Decimal, str]:
     if match is None:
         raise ValueError(f"expected {wanted}, got {value!r}")
     try:
-        return Decimal(match[1].replace("_", "")), match[2]
-    except InvalidOperation:
+        number = Decimal(match[1].replace("_", ""))
+    except DecimalException:
         raise ValueError(f"expected {wanted}, got {value!r}") from None
+    if number and abs(number.adjusted()) > _MOST_DIGITS:
+        raise ValueError(f"expected {wanted}, got {value!r}: its exponent is out of range")
+    return number, match[2]
 
 
 def _whole(number: Decimal, value: object, wanted: str) -> int:
@@ -79,7 +86,7 @@ def _whole(number: Decimal, value: object, wanted: str) -> int:
 def _scaled(value: object, units: dict[str, int], wanted: str) -> int:
     number, unit = _split(value, wanted)
     if unit not in units:
-        known = ", ".join(units)
+        known = ", ".join(filter(None, units))
         missing = f"unknown unit {unit!r}" if unit else "it has no unit"
         raise ValueError(f"expected {wanted}, got {value!r}: {missing} (one of {known})")
     return _whole(number * units[unit], value, wanted)
@@ -143,6 +150,34 @@ def parse_count(value: object) -> int:
         If it is not a whole number, is negative, or carries a unit.
     """
     return _scaled(value, {"": 1}, "a whole number")
+
+
+def parse_fraction(value: object, wanted: str) -> Fraction:
+    """Read an exact number: `0.3`, `1e-3` or `1576/1831`.
+
+    Parameters
+    ----------
+    value : object
+        A number, or text.
+    wanted : str
+        What it is, for messages.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, infinite, or has more than 400 digits.
+    """
+    fault = ValueError(f"expected {wanted}, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise fault
+    parts = str(value).split("/")
+    try:
+        # Before it is written out: 1e999999999 would take gigabytes.
+        if any(part and abs(Decimal(part).adjusted()) > _MOST_DIGITS for part in parts):
+            raise fault
+        return Fraction(value)
+    except (ArithmeticError, ValueError):
+        raise fault from None
 
 
 def parse_blocks(value: object, block_bytes: int) -> int:

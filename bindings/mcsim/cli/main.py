@@ -237,7 +237,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
 
 
 def _run_command(arguments: Iterable[str] | None) -> None:
-    from mcsim.base.errors import HostError, McsimError
+    from mcsim.base.errors import HostError, McsimError, exit_code_of
     from mcsim.base.signals import ending_in_time
 
     try:
@@ -256,7 +256,7 @@ def _run_command(arguments: Iterable[str] | None) -> None:
         _report(error)
     except OSError as error:
         click.echo(f"mcsim: {error}", err=True)
-        sys.exit(HostError.exit_code)
+        sys.exit(exit_code_of(error))
     except ImportError as error:
         if isinstance(error.__cause__, McsimError):
             _report(error.__cause__)
@@ -294,10 +294,12 @@ def _spell_what_the_terminal_lacks() -> None:
 
 def _report(error: McsimError) -> NoReturn:
     """Say what is wrong in a line, unless it is us."""
+    from mcsim.base.errors import exit_code_of
+
     if error.exit_code == INTERNAL:
         _give_up()
     click.echo(f"mcsim: {error}", err=True)
-    sys.exit(error.exit_code)
+    sys.exit(exit_code_of(error) if isinstance(error, OSError) else error.exit_code)
 
 
 def _give_up() -> NoReturn:

@@ -16,6 +16,7 @@ from mcsim.cli.sections import Sectioned
 from mcsim.cli.stream import (
     Source,
     curve_options,
+    estimator_given,
     estimator_option,
     make_curves,
     share_given,
@@ -136,17 +137,13 @@ def mrc(
 
 
 def _one(source: Source, estimator: str) -> Curves:
-    from mcsim.locality.measure import parse_estimator
-
-    spec = parse_estimator(estimator)
+    spec = estimator_given(estimator)
     blocks, measured = make_curves(source, [spec], lambda of: [of])
     return Curves(source, blocks, str(spec), measured)
 
 
 def _per_vm(source: Source, estimator: str) -> Curves:
-    from mcsim.locality.measure import parse_estimator
-
-    spec = parse_estimator(estimator)
+    spec = estimator_given(estimator)
     blocks, measured = make_curves(
         source,
         [spec],
@@ -158,9 +155,7 @@ def _per_vm(source: Source, estimator: str) -> Curves:
 def _per_interval(source: Source, estimator: str, interval: str) -> Curves:
     from mcsim.base.errors import ConfigError, mistakes_in
     from mcsim.base.units import parse_interval
-    from mcsim.locality.measure import parse_estimator
-
-    spec = parse_estimator(estimator)
+    spec = estimator_given(estimator)
     with mistakes_in("--interval"):
         length, by_reference = parse_interval(interval)
     if length == 0:
@@ -186,10 +181,11 @@ def _per_interval(source: Source, estimator: str, interval: str) -> Curves:
 
 
 def _compare(source: Source, compare: str) -> Curves:
-    from mcsim.base.errors import ConfigError
+    from mcsim.base.errors import ConfigError, mistakes_in
     from mcsim.locality.measure import EstimatorSpec, parse_estimators
 
-    asked = parse_estimators(compare)
+    with mistakes_in("--compare"):
+        asked = parse_estimators(compare)
     if not asked:
         raise ConfigError("--compare: expected names of estimators")
     exact = EstimatorSpec("exact", {})

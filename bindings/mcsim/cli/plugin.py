@@ -24,7 +24,9 @@ def plugin_option(command: Command) -> Command:
 def _load(_context: click.Context, _param: click.Parameter, libraries: tuple[str, ...]) -> None:
     if not libraries:
         return
+    from mcsim.base.errors import mistakes_in
     from mcsim.policies.specs import load_policies
 
     for library in libraries:
-        load_policies(library)
+        with mistakes_in("--plugin"):
+            load_policies(library)

@@ -152,11 +152,13 @@ class PolicyReport(StreamReport):
         cls, source: Source, policies: str, sizes: str, memory: str | None, mini: Mini | None = None
     ) -> Self:
         """Read the traces, say what the caches will hold, and simulate them."""
+        from mcsim.base.errors import mistakes_in
         from mcsim.policies.caches import memory_given
         from mcsim.policies.specs import parse_policies
 
         # Mistakes are told before the work begins.
-        specs = parse_policies(policies)
+        with mistakes_in("--policies"):
+            specs = parse_policies(policies)
         sizes_given(sizes, 1, source.block_bytes)
         limit = memory_given(memory)
         reporter = reporter_asked()

@@ -14,6 +14,7 @@ from mcsim.cli.shared import sized
 from mcsim.cli.stream import (
     Source,
     curve_options,
+    estimator_given,
     estimator_option,
     make_curves,
     print_plainly,
@@ -84,7 +85,6 @@ def size(
     from mcsim.config.devices import device_named
     from mcsim.locality.estimators import reuse_distances, with_reads
     from mcsim.locality.latency import CacheLatency, of_reads_alone
-    from mcsim.locality.measure import parse_estimator
 
     devices = device_named("--tier", tier), device_named("--backend", backend)
     with mistakes_in("--tier"):
@@ -92,7 +92,7 @@ def size(
     if writes is not None and ops == "reads":
         raise ConfigError(f"--writes {writes}: there are none with --ops reads; give --ops all")
     target = _target(target_hit_ratio, target_latency)
-    spec = parse_estimator(estimator)
+    spec = estimator_given(estimator)
     around = ops != "reads" and latency.writes == "around"
     counts_reads = ops == "reads" or around or spec.name == "exact"
     if target.latency_ns is not None and not counts_reads:

@@ -12,7 +12,7 @@ import click
 
 from mcsim.cli.options import Command, block_bytes_option, reporter_asked, with_options
 from mcsim.cli.output import Output, Picture
-from mcsim.cli.trace import open_trace, reading_options, vms_option, words_of
+from mcsim.cli.trace import open_trace, reading_options, vms_named, vms_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +29,7 @@ __all__ = [
     "Source",
     "StreamReport",
     "curve_options",
+    "estimator_given",
     "estimator_option",
     "make_curves",
     "print_plainly",
@@ -92,7 +93,7 @@ class Source:
 
         requests = sum(trace.request_count for trace in traces)
         with reporter.stage("intern", total=requests, unit="requests") as stage:
-            vms = None if self.vms is None else words_of(self.vms)
+            vms = None if self.vms is None else self.named(traces)
             blocks = Blocks.of(traces, self.ops, self.block_bytes, vms, progress=stage.update)
         return replace(blocks, label=self.name)
 
@@ -108,12 +109,14 @@ class Source:
 
     def chosen(self, traces: Sequence[Trace]) -> list[Trace]:
         """Return those VMs of traces that `--vms` names; an error if one names none at all."""
-        from mcsim.base.suggest import names_matching
-
-        names = list(dict.fromkeys(name for trace in traces for name in trace.vms))
-        kept = names if self.vms is None else names_matching(words_of(self.vms), names)
+        kept = self.named(traces)
         parts = [(trace, [name for name in trace.vms if name in set(kept)]) for trace in traces]
         return [trace.slice(vms=of_trace) for trace, of_trace in parts if of_trace]
+
+    def named(self, traces: Sequence[Trace]) -> list[str]:
+        """Return the VMs that `--vms` names, all if it is not given."""
+        names = list(dict.fromkeys(name for trace in traces for name in trace.vms))
+        return names if self.vms is None else vms_named("--vms", self.vms, names)
 
     @property
     def block_bytes(self) -> int:
@@ -271,6 +274,16 @@ estimator_option = click.option(
     show_default=True,
     help="How the curve is made (see mcsim list, mcsim describe NAME).",
 )
+
+
+def estimator_given(text: str) -> EstimatorSpec:
+    """Read `--estimator`."""
+    from mcsim.base.errors import mistakes_in
+    from mcsim.locality.measure import parse_estimator
+
+    with mistakes_in("--estimator"):
+        return parse_estimator(text)
+
 
 curve_options = stream_options(
     seed="Of estimators.",

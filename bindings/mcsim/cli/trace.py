@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcsim.traces.info import TraceInfo, VmInfo
     from mcsim.traces.trace import Trace
 
-__all__ = ["open_trace", "reading_options", "trace", "vms_option", "words_of"]
+__all__ = ["open_trace", "reading_options", "trace", "vms_named", "vms_option", "words_of"]
 
 
 @click.group()
@@ -50,6 +50,18 @@ vms_option = click.option(
 def words_of(text: str) -> list[str]:
     """Divide the words of an option by commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def vms_named(option: str, text: str, names: Sequence[str]) -> list[str]:
+    """Return the VMs that an option names, by names or patterns."""
+    from mcsim.base.errors import ConfigError, mistakes_in
+    from mcsim.base.suggest import names_matching
+
+    words = words_of(text)
+    if not words:
+        raise ConfigError(f"{option}: expected names of VMs, got {text!r}")
+    with mistakes_in(option):
+        return names_matching(words, names)
 
 
 def reading_options(command: Command) -> Command:
@@ -159,7 +171,7 @@ def slice_(
     part = opened.slice(
         None if start is None else _time_of("--start", start, opened),
         None if end is None else _time_of("--end", end, opened),
-        None if vms is None else words_of(vms),
+        None if vms is None else vms_named("--vms", vms, opened.vms),
         ops,
     )
     if part.request_count == 0:

@@ -12,7 +12,7 @@ from mcsim.cli.sections import Sectioned
 from mcsim.cli.shared import shared_source, sharing_options, sharing_read, sized
 from mcsim.cli.stream import Report, print_plainly, table_of
 from mcsim.cli.terminal import print_json
-from mcsim.cli.trace import words_of
+from mcsim.cli.trace import vms_named
 
 if TYPE_CHECKING:
     from mcsim.locality.sharing import Order
@@ -71,12 +71,13 @@ def whatif(
     from mcsim.locality.whatif import change
 
     source = shared_source(files, block_size, ops, vms, reading)
+    sharing = sharing_read(source, order)
     found = change(
-        sharing_read(source, order),
+        sharing,
         size,
         to=to,
-        leaving=words_of(leaving or ""),
-        joining=words_of(joining or ""),
+        leaving=[] if leaving is None else vms_named("--leaving", leaving, sharing.vms),
+        joining=[] if joining is None else vms_named("--joining", joining, sharing.vms),
     )
     answer = _Answer(source, found)
     answer.print_json() if as_json else answer.show()

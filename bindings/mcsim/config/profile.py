@@ -48,6 +48,10 @@ from mcsim.config.values import BlockBytes, Blocks, Share
 __all__ = ["SyntheticProfile", "read_profile", "vms_of"]
 
 
+_LATEST = 2**63 - 1
+"""The largest number that the core takes."""
+
+
 def _number(value: object, wanted: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
         raise ValueError(f"expected {wanted}, got {value!r}")
@@ -90,13 +94,14 @@ def _read_curve(value: object) -> list[tuple[int, float]]:
 
 def _read_rate(value: object) -> Fraction:
     """Read `5 per s` or `300 per h` as requests per nanosecond."""
+    wanted = "a rate such as '5 per s'"
     number, separator, unit = str(value).partition(" per ")
     try:
         if not separator:
             raise ValueError
-        return Fraction(number) / units.parse_duration(f"1{unit.strip()}")
-    except ValueError:
-        raise ValueError(f"expected a rate such as '5 per s', got {value!r}") from None
+        return units.parse_fraction(number, wanted) / units.parse_duration(f"1{unit.strip()}")
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"expected {wanted}, got {value!r}") from None
 
 
 Duration = Annotated[int, BeforeValidator(units.parse_duration)]
@@ -222,7 +227,7 @@ class PhaseSpec(_Map):
         """How many requests are declared to arrive in the phase; those of a client are not."""
         if self.requests is not None:
             return self.requests
-        return 0 if self.rate is None else round(self.rate * self.duration)
+        return 0 if self.rate is None else min(_LATEST, round(self.rate * self.duration))
 
 
 class SyntheticVmSpec(_Map):
@@ -264,33 +269,36 @@ def read_profile(path: str | os.PathLike[str]) -> SyntheticProfile:
     """
     source = Source.read(path)
     profile = check(source, SyntheticProfile)
-    for vm, where, judge in _checks(profile):
+    for where, judge in _checks(profile):
         try:
             judge()
         except ConfigError as error:
-            raise source.complain(("vms", vm, *where), str(error)) from None
+            raise source.complain(("vms", *where), str(error)) from None
     return profile
 
 
-def _checks(profile: SyntheticProfile) -> Iterator[tuple[str, Location, Callable[[], None]]]:
-    """What the core has to say of each part, and where the part stands."""
+def _checks(profile: SyntheticProfile) -> Iterator[tuple[Location, Callable[[], None]]]:
+    """What the core has to say of each part, and where the part stands below `vms`."""
     for name, spec in profile.vms.items():
         components = _components_of(spec)
         for component_name, component in zip(spec.components, components, strict=True):
-            yield name, ("components", component_name), component.validate
+            yield (name, "components", component_name), component.validate
+            needed = partial(_check_memory, component, profile.block_bytes)
+            yield (name, "components", component_name), needed
         client = _client_of(spec)
         if client is not None:
-            yield name, ("client",), client.validate
+            yield (name, "client"), client.validate
         phases = _phases_of(spec)
         for index, phase in enumerate(phases):
-            yield name, ("phases", index), partial(phase.validate, list(spec.components), client)
+            yield (name, "phases", index), partial(phase.validate, list(spec.components), client)
         vm = core.Vm(name=name, components=components, phases=phases, client=client)
-        yield name, (), vm.validate
-        yield name, ("requests",), partial(_check_total, spec)
+        yield (name,), vm.validate
+        yield (name, "requests"), partial(_check_total, spec)
     said = [of.of_class for vm in profile.vms.values() for of in vm.components.values()]
     for name, spec in profile.vms.items() if any(of is not None for of in said) else ():
         for component_name, of in spec.components.items():
-            yield name, ("components", component_name), partial(_check_class, of)
+            yield (name, "components", component_name), partial(_check_class, of)
+    yield (), partial(core.validate, vms_of(profile))
 
 
 def _check_total(spec: SyntheticVmSpec) -> None:
@@ -299,6 +307,14 @@ def _check_total(spec: SyntheticVmSpec) -> None:
     total = sum(phase.request_count for phase in spec.phases)
     if spec.requests not in (None, total):
         raise ConfigError(f"expected {spec.requests:,} requests, and the phases have {total:,}")
+
+
+def _check_memory(component: core.Component, block_bytes: int) -> None:
+    needed = component.bytes_needed(block_bytes)
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        sizes = f"{units.format_size(needed)} of memory, and this machine has"
+        raise ConfigError(f"its blocks need {sizes} {units.format_size(there)}: give fewer blocks")
 
 
 def _check_class(spec: ComponentSpec) -> None:
@@ -331,7 +347,8 @@ def _phases_of(spec: SyntheticVmSpec) -> list[core.Phase]:
     phases = []
     end = 0
     for phase in spec.phases:
-        start = end if phase.start is None else phase.start
+        # One that is too late for the core is also too late for any trace: the core says so.
+        start = min(_LATEST, end if phase.start is None else phase.start)
         phases.append(_phase_of(phase, start))
         end = start + phase.duration
     return phases

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, ValidationInfo, WithJsonSchema
@@ -98,14 +97,10 @@ def _read_bandwidth(value: object) -> int:
 
 def _read_share(value: object) -> float:
     """Read a share: a number, or counts such as `1576/1831`."""
-    try:
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            raise ValueError
-        share = Fraction(value)
-    except (ValueError, OverflowError, ZeroDivisionError):
-        share = Fraction(-1)
+    wanted = "a share such as 0.3 or 1576/1831"
+    share = units.parse_fraction(value, wanted)
     if not 0 <= share <= 1:
-        raise ValueError(f"expected a share such as 0.3 or 1576/1831, got {value!r}")
+        raise ValueError(f"expected {wanted}, got {value!r}")
     return float(share)
 
 

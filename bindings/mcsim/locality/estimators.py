@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import locality as _locality
-from mcsim.base.columns import keys_of, operations_of
+from mcsim.base.columns import keys_of, operations_of, unchanging
 from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
 from mcsim.base.threads import threads_given
@@ -337,6 +337,7 @@ def _times(times: ArrayLike) -> NDArray[np.int64]:
     array = np.asarray(times)
     if array.ndim != 1:
         raise ConfigError(f"times: expected one dimension, got an array of shape {array.shape}")
+    array = unchanging(array)
     if array.dtype.kind in "mM":
         array = array.astype(f"{array.dtype.kind}8[ns]").view(np.int64)
     if array.size and not np.issubdtype(array.dtype, np.integer):

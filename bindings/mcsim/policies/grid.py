@@ -67,7 +67,8 @@ class Grid:
     ) -> Grid:
         """Read what `tune` is given."""
         texts = [policies] if isinstance(policies, str) else policies
-        specs = [spec for text in texts for spec in parse_policies(text)]
+        with mistakes_in("policies"):
+            specs = [spec for text in texts for spec in parse_policies(text)]
         # What a share comes to only those know who have the requests.
         of_size = _bytes(size)
         sizes = [bytes_of_block("block_bytes", block) for block in block_bytes]

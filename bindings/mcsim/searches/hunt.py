@@ -31,6 +31,9 @@ _NEAR = 0.05
 
 _KNEES = 3
 
+_EACH_REPLAY = 60_000
+"""Accesses that are replayed in the time of what a replay needs beside them, some 1.5 ms."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -140,14 +143,24 @@ class Hunt:
     def _is_affordable(self, point: Point) -> bool:
         return self.judge.is_affordable(point.blocks)
 
-    def expect(self, rate: float, seeds: int, *, refine: bool) -> None:
-        """Find what to expect of every point."""
+    def expect(self, rate: float, seeds: int, *, refine: bool, in_full: bool) -> None:
+        """Find what to expect of every point, or what it does, if that is quicker and allowed."""
         points = list(self.grid)
         if refine:
             points = list(dict.fromkeys([*points, *self._between()]))
         used = rate_for(rate, points, self.replays.all.accesses.id_count)
+        if in_full and self._is_cheaper_in_full(points, used, seeds):
+            self.simulate_all(points)
+            return
         with self.reporter.stage("expect", len(points) * seeds, "miniatures") as stage:
             self.expected = expect(self.replays, points, used, seeds, self.threads, stage.update)
+
+    def _is_cheaper_in_full(self, points: Sequence[Point], rate: float, seeds: int) -> bool:
+        """Whether all miniatures together take longer than replays in full, as of short traces."""
+        if Stack(self.replays).is_exact and all(point.is_lru for point in points):
+            return False
+        accesses = self.replays.all.accesses.access_count
+        return accesses + _EACH_REPLAY <= seeds * (rate * accesses + _EACH_REPLAY)
 
     def _between(self) -> list[Point]:
         """Return points between those of the grid: knees, and all that money can buy."""
@@ -168,16 +181,16 @@ class Hunt:
         ]
         return [point for point in points if self._is_affordable(point)]
 
-    def simulate_all(self) -> None:
-        """Replay the whole grid."""
-        with self.reporter.stage("simulate", len(self.grid), "points") as stage:
-            with Pool(min(self.threads, len(self.grid))) as pool:
+    def simulate_all(self, points: Sequence[Point]) -> None:
+        """Replay these points."""
+        with self.reporter.stage("simulate", len(points), "points") as stage:
+            with Pool(min(self.threads, len(points))) as pool:
                 outcomes = [
                     pool.submit(self.replays.outcome, point, None, lambda _: pool.check())
-                    for point in self.grid
+                    for point in points
                 ]
-            self.simulated = {p: o.result() for p, o in zip(self.grid, outcomes, strict=True)}
-            stage.update(len(self.grid))
+            self.simulated = {p: o.result() for p, o in zip(points, outcomes, strict=True)}
+            stage.update(len(points))
 
     def simulate_promising(self, most: int | None) -> None:
         """Replay what promises most, until nothing promises more or `most` were replayed."""

@@ -73,7 +73,8 @@ def search(
         Look also between those sizes: where the curve of LRU has its knees, and where a limit of
         money is just kept.
     most : int, optional
-        Replays in full; a fifth of the grid if not given.
+        Replays in full. If not given, a fifth of the grid, or all of it where that is quicker than
+        the miniatures, as for short traces.
     exhaustive : bool
         Replay the whole grid instead, and nothing but that.
     rate : float
@@ -121,13 +122,15 @@ def search(
         replays = Replays(experiment, _hierarchy_of(experiment), prepared)
         if experiment.shares:
             replays.experiment = experiment.sized(replays.all.accesses.id_count)
-        hunt = Hunt(replays, asked, threads_given(threads), reporter)
+        with source.blaming(("search",)):
+            hunt = Hunt(replays, asked, threads_given(threads), reporter)
         if exhaustive:
-            hunt.simulate_all()
+            hunt.simulate_all(hunt.grid)
         else:
-            hunt.expect(rate, seeds, refine=refine)
+            hunt.expect(rate, seeds, refine=refine, in_full=most is None)
             hunt.simulate_promising(most)
-    return hunt.found()
+    with source.blaming(("search",)):
+        return hunt.found()
 
 
 def _load(

@@ -55,6 +55,7 @@ struct PolicySetup {
   std::span<const BlockId> trace = {};
   // Where a policy that is made of others finds them by name; null for all else.
   const EvictionRegistry* others = nullptr;
+  int wrapped = 0;  // policies that this one is inside of
 
   // The slots to have where `wanted` blocks may be held or remembered.
   std::size_t slots_for(Count wanted) const {

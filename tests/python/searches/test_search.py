@@ -41,6 +41,12 @@ def mixed(accesses: int = 60_000) -> NDArray[np.int64]:
     return np.asarray(np.choose(rng.choice(3, accesses, p=[0.6, 0.3, 0.1]), [zipf, loop, scan]))
 
 
+@pytest.fixture
+def as_if_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search as in long traces, where miniatures are quicker than all replays in full."""
+    monkeypatch.setattr("mcsim.searches.hunt._EACH_REPLAY", 0)
+
+
 @pytest.fixture(scope="module")
 def spec(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """An experiment without a clock, of reads alone."""
@@ -175,6 +181,7 @@ def grids(spec: dict[str, Any]) -> dict[str, Found]:
     }
 
 
+@pytest.mark.usefixtures("as_if_long")
 @pytest.mark.parametrize("policy", ["lru", "arc"])
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
 def test_a_search_is_near_the_best_of_the_grid(
@@ -198,6 +205,16 @@ def test_a_search_is_near_the_best_of_the_grid(
     assert len(between.rows) > len(found.rows)
 
 
+def test_of_a_short_trace_all_is_replayed(spec: dict[str, Any]) -> None:
+    asked: dict[str, Any] = {"sizes": "50:1600:4 / 200:6400:4", "policies": "arc"}
+    grid = mc.search(spec, **asked, exhaustive=True)
+    found = mc.search(spec, **asked, refine=False)
+    assert (found.simulated, found.replayed) == (found.grid, 0)
+    assert found.best == grid.best
+    assert mc.search(spec, **asked, refine=False, most=2).simulated <= 2
+    assert mc.search(spec, **asked | {"policies": "lru"}, refine=False).simulated == 1
+
+
 def test_what_is_expected_of_lru_is_so(spec: dict[str, Any], grids: dict[str, Found]) -> None:
     limits = {"dollars": 99}
     found = mc.search(spec, sizes=SIZES, policies="lru", limits=limits, refine=False)
@@ -209,6 +226,7 @@ def test_what_is_expected_of_lru_is_so(spec: dict[str, Any], grids: dict[str, Fo
             assert row[name] == known[name], name
 
 
+@pytest.mark.usefixtures("as_if_long")
 def test_several_policies_are_compared_fairly(spec: dict[str, Any]) -> None:
     asked: dict[str, Any] = {"sizes": "100:800:4 / 400:3200:4", "policies": ["lru", "arc"]}
     asked["limits"] = {"dollars": 0.04}
@@ -221,6 +239,7 @@ def test_several_policies_are_compared_fairly(spec: dict[str, Any]) -> None:
     assert found.simulated <= found.grid / 5
 
 
+@pytest.mark.usefixtures("as_if_long")
 def test_the_cheapest_that_is_fast_enough(spec: dict[str, Any], grids: dict[str, Found]) -> None:
     for policy, grid in grids.items():
         limit = float(round(np.median(grid.rows.latency_ns)))
@@ -239,6 +258,7 @@ def test_the_cheapest_that_is_fast_enough(spec: dict[str, Any], grids: dict[str,
         assert found.simulated <= found.grid / 5
 
 
+@pytest.mark.usefixtures("as_if_long")
 def test_wear_is_a_limit(clocked: dict[str, Any]) -> None:
     asked: dict[str, Any] = {"sizes": "50:800:6 / 200:3200:6", "policies": "lru"}
     grid = mc.search(clocked, **asked, objective="per-dollar", exhaustive=True)
@@ -396,6 +416,7 @@ def test_the_command_ends_with_2_if_nothing_keeps_the_limits(
 # --- Recorded traces -----------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("as_if_long")
 @pytest.mark.parametrize("policy", ["lru", "arc"])
 @pytest.mark.parametrize("name", ["2_pools", "sprite", "multi2"])
 def test_recorded_traces(trace_dir: Path, name: str, policy: str) -> None:
