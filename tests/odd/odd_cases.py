@@ -225,12 +225,12 @@ _SEARCH = {
 _EXTENDING = {"extends": "one.yaml", "seed": 5}
 
 EXPERIMENTS: dict[str, tuple[Any, Sequence[str]]] = {
-    "one.yaml": (_ONE_HOST, ("run", "--no-figures", "--quiet")),
-    "hosts.yaml": (_SEVERAL_HOSTS, ("run", "--no-figures", "--quiet")),
-    "recorded.yaml": (_RECORDED, ("run", "--no-figures", "--quiet")),
-    "sweep.yaml": (_SWEEP, ("sweep", "run", "--dry-run", "--quiet")),
+    "one.yaml": (_ONE_HOST, ("run", "--no-figures", "--quiet", "--out", "runs")),
+    "hosts.yaml": (_SEVERAL_HOSTS, ("run", "--no-figures", "--quiet", "--out", "runs")),
+    "recorded.yaml": (_RECORDED, ("run", "--no-figures", "--quiet", "--out", "runs")),
+    "sweep.yaml": (_SWEEP, ("sweep", "run", "--dry-run", "--quiet", "--out", "runs")),
     "search.yaml": (_SEARCH, ("search", "--quiet")),
-    "extending.yaml": (_EXTENDING, ("run", "--no-figures", "--quiet")),
+    "extending.yaml": (_EXTENDING, ("run", "--no-figures", "--quiet", "--out", "runs")),
 }
 """Experiments that have every key, and the command that each is for."""
 
@@ -267,7 +267,7 @@ SET_UP = [("run", "hosts.yaml", "--no-figures", "-q"), ("sweep", "run", "sweep.y
 
 _BASES: dict[str, Sequence[str]] = {
     "cache ls": ("--cache-dir", "kept"),
-    "cache rm": ("nothing", "--cache-dir", "kept"),
+    "cache rm": ("--all", "--cache-dir", "kept"),
     "cache verify": ("--cache-dir", "kept"),
     "compare": ("two.csv", "--policies", "lru,arc", "--sizes", "10%,50%", "--no-figures", "-q"),
     "config": (),
@@ -353,7 +353,11 @@ def _of_options() -> Iterator[Case]:
                 continue
             base = _INSTEAD.get((name, called), _BASES[name])
             short = called.removeprefix("--")
-            names = (called, short, short.replace("-", "_"), *param.opts)
+            names = [called, short, short.replace("-", "_"), "sub-block", *param.opts]
+            if called == "--option":
+                names.append("msr:")  # the format has no such parameter
+            if name == "search":
+                names.append("search.yaml")  # which the option changes
             # An option that is given twice is that of the second.
             for text in TEXTS:
                 arguments = (*name.split(), *base, f"{called}={text}")
@@ -407,10 +411,15 @@ def _of_files() -> Iterator[Case]:
             place = ".".join(map(str, where))
             for value in NODES:
                 text = _yaml(_with(root, where, value))
-                yield Case(f"{name} {place}", value, arguments, {name: text}, (name,))
+                # A file that is named there may be at fault.
+                others = [str(value)[:20]] if isinstance(value, str) and _FILES & set(where) else []
+                blamed = (name, "own.csv", "two.csv", *others)
+                yield Case(f"{name} {place}", value, arguments, {name: text}, blamed)
         for text in _TEXTS_OF_FILES:
             yield Case(name, text, arguments, {name: text}, (name,))
 
+
+_FILES = {"extends", "profile", "trace", "mapping", "vms", "plugins"}
 
 _TEXTS_OF_FILES = [
     *("", "\n", "a", "[", "{" * 100_000, "[" * 100_000, "- " * 1_000, "a: &a [*a]", "\x00", "name: [1", "\t"),
@@ -441,7 +450,8 @@ def _of_parameters() -> Iterator[Case]:
                 arguments = ("trace", "info", "two.csv", "-q", f"--format={entry['name']}")
                 yield Case(
                     f"format {entry['name']} {param['name']}", text,
-                    (*arguments, f"--option={param['name']}={text}"), blamed=("two.csv", "--option"),
+                    (*arguments, f"--option={param['name']}={text}"),
+                    blamed=("two.csv", f"{entry['name']}: {param['name']}"),
                 )  # fmt: skip
     yield from _of_systems(entries)
 
@@ -455,7 +465,7 @@ def _of_systems(entries: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[
                 root = plain | {"systems": [system | {param["name"]: value}]}
                 yield Case(
                     f"system {entry['name']} {param['name']}", value,
-                    ("run", "--no-figures", "-q", "one.yaml"), {"one.yaml": _yaml(root)}, ("one.yaml",),
+                    ("run", "--no-figures", "-q", "--out", "runs", "one.yaml"), {"one.yaml": _yaml(root)}, ("one.yaml",),
                 )  # fmt: skip
     for entry in entries["optimizers"]:
         for param in entry["params"]:
@@ -464,7 +474,7 @@ def _of_systems(entries: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[
                 root = plain | {"systems": [{"name": "multicache", "optimizer": chosen}]}
                 yield Case(
                     f"optimizer {entry['name']} {param['name']}", value,
-                    ("run", "--no-figures", "-q", "one.yaml"), {"one.yaml": _yaml(root)}, ("one.yaml",),
+                    ("run", "--no-figures", "-q", "--out", "runs", "one.yaml"), {"one.yaml": _yaml(root)}, ("one.yaml",),
                 )  # fmt: skip
 
 

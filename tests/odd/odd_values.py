@@ -120,13 +120,16 @@ class Worker:
 
 
 def _judged(case: Case, code: Any, said: str, seconds: float) -> str | None:
-    if code not in (0, 2):
+    # The machine's memory, or --memory, may be all that limits a value.
+    of_memory = "not enough memory" in said or "that there may be" in said
+    if code not in (0, 2) and not (code == 3 and of_memory):
         return f"ends with {code}"
     if "Traceback" in said:
         return "shows a traceback"
     if seconds > LIMIT_S:
         return f"takes {seconds:.1f} s"
-    if code == 2 and not any(name in said for name in case.blamed):
+    blank = isinstance(case.value, str) and not case.value.strip()
+    if code == 2 and not blank and not any(name in said for name in case.blamed):
         return "does not name what is wrong"
     if len(said) > 5_000:
         return f"says {len(said):,} letters"

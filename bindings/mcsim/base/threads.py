@@ -18,6 +18,9 @@ __all__ = ["Inline", "Once", "Pool", "Stopped", "Work", "done_at_desk", "threads
 
 T = TypeVar("T")
 
+_MOST_THREADS = 4096
+"""More than machines have cores."""
+
 
 def threads_given(threads: int | None) -> int:
     """Return how many threads to use: all cores if it is not said."""
@@ -25,6 +28,8 @@ def threads_given(threads: int | None) -> int:
         return len(os.sched_getaffinity(0))
     if threads < 1:
         raise ConfigError(f"threads: at least 1, got {threads}")
+    if threads > _MOST_THREADS:
+        raise ConfigError(f"threads: at most {_MOST_THREADS:,}, got {threads}")
     return threads
 
 

@@ -237,7 +237,13 @@ def parse_capacity(value: int | str, unique: int, block_bytes: int | None) -> in
     blocks = parse_blocks(value, block_bytes or 1 << 62)
     if blocks < 1:
         raise ValueError(f"at least 1 block, got {value!r}")
+    if blocks > _MOST_BLOCKS:
+        raise ValueError(f"at most {_MOST_BLOCKS:,} blocks, got {value!r}")
     return blocks
+
+
+_MOST_BLOCKS = 1 << 40
+"""Of a cache: 4 PiB in blocks of 4 KiB."""
 
 
 _MOST_CAPACITIES = 10_000

@@ -22,6 +22,7 @@ __all__ = [
     "quiet_option",
     "reporter_asked",
     "results_option",
+    "seed_option",
     "shard_option",
     "style_option",
     "systems_threads_option",
@@ -38,6 +39,8 @@ def folder_to_write(_ctx: click.Context, _param: click.Parameter, given: Any) ->
     """Hold a folder that results go to, an option's value, to be one that can be written."""
     from mcsim.base.files import check_writable
 
+    if given == "":
+        raise click.BadParameter("expected the name of a folder, got ''")
     if given is not None:
         check_writable(Path(given))
     return given
@@ -134,6 +137,18 @@ systems_threads_option = click.option(
 def overrides_option(help: str) -> Callable[[Command], Command]:
     """Make the option by which values of an experiment are changed."""
     return click.option("--set", "overrides", metavar="KEY=VALUE", multiple=True, help=help)
+
+
+def seed_option(help: str, default: int | None = 1) -> Callable[[Command], Command]:
+    """Make the option of a seed of random numbers."""
+    return click.option(
+        "--seed",
+        metavar="N",
+        type=click.IntRange(min=0, max=2**63 - 1),
+        default=default,
+        show_default=default is not None,
+        help=help,
+    )
 
 
 def shard_option(verb: str) -> Callable[[Command], Command]:

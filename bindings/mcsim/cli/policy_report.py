@@ -50,7 +50,7 @@ def mini_options(*, mini: str) -> Callable[[Command], Command]:
         click.option(
             "--seeds",
             metavar="N",
-            type=click.IntRange(min=1),
+            type=click.IntRange(min=1, max=1000),
             default=5,
             show_default=True,
             help="With --mini: samples of which the mean is taken, and the error band.",

@@ -15,6 +15,7 @@ from mcsim.cli.options import (
     quiet_option,
     reporter_asked,
     results_option,
+    seed_option,
     shard_option,
     style_option,
     systems_threads_option,
@@ -35,12 +36,7 @@ __all__ = ["reproduce"]
 )
 @click.option("--quick", is_flag=True, help="Replay a sixteenth of the blocks, picked by hash.")
 @click.option("--check", is_flag=True, help="Exit with 1 if a shape fails.")
-@click.option(
-    "--seed",
-    metavar="N",
-    type=click.IntRange(min=0),
-    help="Seed of all experiments and synthetic workloads, instead of their own.",
-)
+@seed_option("Seed of all experiments and synthetic workloads, instead of their own.", None)
 @trace_dirs_option()
 @results_option
 @click.option(

@@ -66,7 +66,7 @@ _SOUGHT = {
     "--most",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Replays in full, at most; a fifth of the grid if not given.",
+    help="Replays in full, at most. If not given, a fifth of the grid, or all where that is quicker.",
 )
 @click.option("--exhaustive", is_flag=True, help="Replay the whole grid instead.")
 @click.option(
@@ -80,7 +80,7 @@ _SOUGHT = {
 @click.option(
     "--seeds",
     metavar="N",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=1000),
     default=3,
     show_default=True,
     help="Samples of which the mean is taken.",
@@ -236,7 +236,7 @@ def _remark(found: Found) -> str:
 
 def _refusal(found: Found) -> str:
     return (
-        f"none of the {found.simulated:,} hierarchies that were replayed keeps the limits"
+        f"{found.experiment}: none of the {found.simulated:,} hierarchies that were replayed keeps the limits"
         f"{_kept(found)}; other --sizes or --limit may"
     )
 

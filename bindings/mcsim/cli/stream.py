@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from mcsim.cli.options import Command, block_bytes_option, reporter_asked, with_options
+from mcsim.cli.options import Command, block_bytes_option, reporter_asked, seed_option, with_options
 from mcsim.cli.output import Output, Picture
 from mcsim.cli.trace import open_trace, reading_options, vms_named, vms_option
 
@@ -61,7 +61,7 @@ def stream_options(*, seed: str, threads: str) -> Callable[[Command], Command]:
     """Give a command the options that make a `Source`, and say what some are of."""
     options = [
         references_options,
-        click.option("--seed", type=int, default=1, show_default=True, help=seed),
+        seed_option(seed),
         click.option("--threads", metavar="N", type=click.IntRange(min=1), help=threads),
         reading_options,
     ]

@@ -214,14 +214,14 @@ def figures(
     **shown: Any,
 ) -> None:
     """Draw what is there of FILE over an axis, or over two."""
-    from mcsim.base.suggest import names_matching
-    from mcsim.cli.trace import words_of
+    from mcsim.base.errors import mistakes_in
+    from mcsim.cli.trace import vms_named
 
     made = _planned(file, overrides, out)
     chosen: Sequence[str | None] = [None]
     if vms is not None:
         names = made.table()["vm"].unique().drop_null().to_pylist()
-        chosen = names_matching(words_of(vms), names)
+        chosen = vms_named("--vms", vms, names)
     for vm in chosen:
         given = [shown["value"], *filter(None, (shown["x"], shown["y"], vm))]
         path = made.path / "figures" / "-".join(given).replace(".", "_").replace("/", "_")

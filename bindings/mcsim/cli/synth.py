@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mcsim.cli.options import file_to_write, quiet_option, reporter_asked
+from mcsim.cli.options import file_to_write, quiet_option, reporter_asked, seed_option
 
 __all__ = ["synth"]
 
@@ -19,7 +19,7 @@ __all__ = ["synth"]
     type=click.Path(dir_okay=False, path_type=Path),
     callback=file_to_write,
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Instead of the profile's seed.")
+@seed_option("Instead of the profile's seed.", None)
 @quiet_option
 def synth(profile: Path, out: Path | None, seed: int | None) -> None:
     """Generate the requests of PROFILE, a YAML file, unless that was done before.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.threads import threads_given
-from mcsim.cli.options import reporter_asked
+from mcsim.cli.options import reporter_asked, seed_option
 from mcsim.cli.output import Output, output_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import memory_option, mini_options, policies_option
@@ -70,7 +70,7 @@ __all__ = ["tune"]
 )
 @click.option("--tier", default="flash", show_default=True, help="Device of the cache.")
 @click.option("--backend", default="hdd", show_default=True, help="Device behind the cache.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of policies that draw.")
+@seed_option("Of policies that draw.")
 @click.option("--threads", metavar="N", type=click.IntRange(min=1), help="Caches at a time.")
 @memory_option
 @plugin_option

@@ -53,9 +53,12 @@ _LATEST = 2**63 - 1
 
 
 def _number(value: object, wanted: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
-        raise ValueError(f"expected {wanted}, got {value!r}")
-    return float(value)
+    try:
+        if not isinstance(value, bool) and isinstance(value, (int, float)) and isfinite(value):
+            return float(value)
+    except OverflowError:  # an integer that no double holds
+        pass
+    raise ValueError(f"expected {wanted}, got {value!r}")
 
 
 def _read_weights(value: object, wanted: str) -> list[tuple[str, float]]:

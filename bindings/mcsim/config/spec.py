@@ -35,6 +35,7 @@ from mcsim.config.values import (
     Interval,
     IntervalLength,
     Latency,
+    Options,
     Positive,
     Price,
     Quantities,
@@ -200,7 +201,7 @@ class VmTraceSpec(_Map):
     """format of the file; detected by content if not given"""
     mapping: StrictStr | None = None
     """file, relative to this one, with the format and its options; those given here come on top"""
-    options: dict[str, Any] = {}
+    options: Options = {}
     """options of the format"""
     on_bad_line: Literal["error", "skip"] = "error"
     """what to do with a line that contradicts the format"""

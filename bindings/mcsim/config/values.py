@@ -17,6 +17,7 @@ __all__ = [
     "Interval",
     "IntervalLength",
     "Latency",
+    "Options",
     "Positive",
     "Price",
     "Quantities",
@@ -111,6 +112,15 @@ def _read_sample(value: object) -> float:
     return share
 
 
+def _read_options(value: object) -> object:
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a map of names to values, got {value!r}")
+    for name, of in value.items():
+        if not isinstance(name, str) or not isinstance(of, (bool, int, float, str)):
+            raise ValueError(f"{name}: expected a value, got {of!r}")
+    return value
+
+
 def _read_vms(value: object) -> object:
     def is_text(values: Iterable[object]) -> bool:
         return all(isinstance(one, str) and one for one in values)
@@ -168,6 +178,8 @@ Blocks = Annotated[
     BeforeValidator(_read_blocks),
     _quantity_schema("2.5e5 blocks", "blocks, or bytes that are a whole number of blocks"),
 ]
+
+Options = Annotated[dict[str, Any], BeforeValidator(_read_options)]
 
 VmChoice = Annotated[
     Any,

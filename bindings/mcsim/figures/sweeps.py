@@ -213,7 +213,7 @@ def _numbers(table: pa.Table, value: str) -> NDArray[np.float64]:
     known = table.column_names[table.column_names.index("vm") + 1 :]
     if value not in known or not _is_number(table, value):
         near = did_you_mean(value, known)
-        raise ConfigError(f"no column of numbers {value!r}{near}")
+        raise ConfigError(f"value: no column of numbers {value!r}{near}")
     return np.asarray(table[value].cast(pa.float64()).to_numpy(), dtype=np.float64)
 
 

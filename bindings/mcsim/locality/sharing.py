@@ -184,7 +184,7 @@ class Sharing:
             raise ConfigError(f"no VM {name!r}{did_you_mean(name, self.vms)}")
         kept = [i for i, name in enumerate(self.vms) if name not in left]
         if not kept:
-            raise ConfigError("no VM is left to share the cache")
+            raise ConfigError("leaving or joining: no VM is left to share the cache")
         if not left:
             return self
         numbers = np.full(len(self.vms), len(self.vms), np.uint16)

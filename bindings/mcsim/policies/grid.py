@@ -67,6 +67,10 @@ class Grid:
     ) -> Grid:
         """Read what `tune` is given."""
         texts = [policies] if isinstance(policies, str) else policies
+        axes = {"block_bytes": block_bytes, "sub_block_bytes": sub_block_bytes, "writes": writes}
+        for name, given in axes.items():
+            if not given:
+                raise ConfigError(f"{name}: expected at least one")
         with mistakes_in("policies"):
             specs = [spec for text in texts for spec in parse_policies(text)]
         # What a share comes to only those know who have the requests.
@@ -97,7 +101,7 @@ class Grid:
             for mode in writes
         ]
         if not points:
-            raise ConfigError("tune: there is nothing to try")
+            raise ConfigError("policies: expected at least one")
         # Each once, however often it was asked for.
         return cls(of_size, list({point.key: point for point in points}.values()))
 
@@ -121,6 +125,10 @@ class Grid:
             yield layout, [i for i, point in enumerate(self.points) if point.layout == layout]
 
 
+_MOST_SUB_BLOCKS = 1024
+"""Of a block: sub-blocks of four bytes in one of 4 KiB."""
+
+
 def _check(size: int, block: int, sub_block: int) -> None:
     if block > size:
         raise ConfigError(
@@ -134,6 +142,11 @@ def _check(size: int, block: int, sub_block: int) -> None:
     if block % sub_block:
         raise ConfigError(
             f"block_bytes: {format_bytes(block)} are no multiple of a sub-block of "
+            f"{format_bytes(sub_block)}"
+        )
+    if block // sub_block > _MOST_SUB_BLOCKS:
+        raise ConfigError(
+            f"sub_block_bytes: {format_bytes(block)} are more than {_MOST_SUB_BLOCKS:,} times "
             f"{format_bytes(sub_block)}"
         )
 

@@ -108,7 +108,7 @@ def find_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results
     ConfigError
         If there is none, or several; it names the nearest.
     """
-    given = os.fspath(run).rstrip(os.sep)
+    given = os.fspath(run).rstrip(os.sep) or os.sep
     if isinstance(run, Path) or os.sep in given:
         path = Path(given)
         if not path.is_dir() and not _is_pack(path) and packed(path) is None:

@@ -354,7 +354,7 @@ def test_threads_change_nothing() -> None:
         ({"policies": "lur"}, "unknown eviction policy 'lur'"),
         ({"policies": "arc:steps=1"}, "steps"),
         ({"policies": "talus:policy=opt"}, "opt must know the future: it cannot be wrapped"),
-        ({"block_bytes": []}, "nothing to try"),
+        ({"block_bytes": []}, "block_bytes: expected at least one"),
     ],
 )
 def test_mistakes_are_told(options: dict[str, Any], message: str) -> None:
