@@ -1,19 +1,23 @@
-"""What documents print: numbers and notes as data, one YAML file each a document.
+"""A document as data: bibliography, published numbers and notes, one YAML file each.
+
+`document.yaml` is a map with the keys of `Document`.
 
 `published.yaml` is a list of maps:
 
     - figure: fig6                   # of this document
-      item: total                    # what a figure's finding calls it
+      item: total                    # key in the values of the figure's finding
       text: all volumes, against Global LRU
       value: 31                      # a number, or a text such as "10-50 ns"
       unit: "%"
-      kind: about                    # exact, about, bound or sign
+      kind: about                    # exact, about or bound
       page: abstract
 
-The value of a bound says which it is: `"<= 5"`, `">= 72"`. Of a sign, the number's sign counts.
+Optional keys: `within`, the absolute tolerance of a published zero; `construction`, how the
+stand-in was built to produce the value; `unmeasured`, why nothing here measures the value. The
+value of a bound is such as `"<= 5"` or `">= 72"`.
 
-`notes.yaml` is a list of maps with a `figure`, the `about` (an item or a claim) and a `note`: what
-is believed to be the reason where a shape fails.
+`notes.yaml` is a list of maps. Keys are a `figure`, the `about` (an item or a claim) and a `note`:
+the probable reason of a difference, or a caveat.
 """
 
 from __future__ import annotations
@@ -30,9 +34,17 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.load import to_plain
 
-__all__ = ["Note", "Published", "read_notes", "read_published", "shown"]
+__all__ = [
+    "Document",
+    "Note",
+    "Published",
+    "read_document",
+    "read_notes",
+    "read_published",
+    "shown",
+]
 
-Kind = Literal["exact", "about", "bound", "sign"]
+Kind = Literal["exact", "about", "bound"]
 
 
 class _Map(BaseModel):
@@ -59,13 +71,19 @@ class Published(_Map):
     """where: a page, a slide, the abstract"""
     text: str = ""
     """what it is, in words"""
+    within: float = 0
+    """absolute tolerance of a published zero, of which 10 % is nothing"""
+    construction: str = ""
+    """how the workload or the model was built to produce the value; empty if it was not"""
+    unmeasured: str = ""
+    """why nothing here measures the value"""
 
     @model_validator(mode="after")
     def _has_a_value_of_its_kind(self) -> Published:
         if self.kind == "bound":
             self.bound()
-        elif self.kind == "sign" and not isinstance(self.value, float):
-            raise ValueError(f"value: of a sign expected a number, got {self.value!r}")
+        elif self.within and self.value != 0:
+            raise ValueError("within: only a published zero has an absolute tolerance")
         return self
 
     def bound(self) -> tuple[str, float]:
@@ -83,12 +101,31 @@ class Published(_Map):
     @property
     def printed(self) -> str:
         """The value as the document prints it, with its unit."""
-        about = {"about": "about ", "sign": "", "bound": "", "exact": ""}[self.kind]
-        return about + shown(self.value, self.unit)
+        return ("about " if self.kind == "about" else "") + shown(self.value, self.unit)
+
+
+class Document(_Map):
+    """A published document."""
+
+    title: str
+    """as printed on its first page"""
+    authors: list[str]
+    """in the printed order"""
+    year: int
+    """of publication"""
+    published: str
+    """where: a conference, a university"""
+    link: str
+    """a lasting address"""
+
+    @property
+    def citation(self) -> str:
+        """Authors, title, place and year, in a line."""
+        return f"{', '.join(self.authors)}: {self.title}; {self.published}, {self.year}"
 
 
 class Note(_Map):
-    """What is believed to be the reason of a shape that fails, or what to mind."""
+    """The probable reason of a difference, or a caveat."""
 
     figure: str
     """of the document, without its name"""
@@ -96,6 +133,22 @@ class Note(_Map):
     """the item or the claim"""
     note: str
     """a sentence or two"""
+
+
+def read_document(folder: Path) -> Document:
+    """Read the bibliography of a document.
+
+    Raises
+    ------
+    ConfigError
+        If the file has other keys than a `Document`, or lacks one.
+    """
+    file = folder / "document.yaml"
+    node = _nodes(file)
+    try:
+        return Document.model_validate(to_plain(node))
+    except ValidationError as error:
+        raise ConfigError(f"{file}: {_said(error, Document)}") from None
 
 
 def read_published(folder: Path) -> list[Published]:
@@ -115,13 +168,17 @@ def read_notes(folder: Path) -> list[Note]:
     return _read(file, Note) if file.exists() else []
 
 
-def _read(file: Path, kind: type[_Entry]) -> list[_Entry]:
+def _nodes(file: Path) -> Any:
     try:
-        nodes = YAML(typ="rt").load(file)
+        return YAML(typ="rt").load(file)
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from None
     except YAMLError as error:
         raise ConfigError(f"{file}: not YAML: {str(error).splitlines()[0]}") from None
+
+
+def _read(file: Path, kind: type[_Entry]) -> list[_Entry]:
+    nodes = _nodes(file)
     if not isinstance(nodes, CommentedSeq):
         raise ConfigError(f"{file}:1: expected a list of maps")
     entries = []

@@ -2,6 +2,7 @@
 # claims of the catalogue itself, which hold of a sample but for those that its notes tell of.
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import commands
 import pyarrow as pa
 import pytest
 from commands import files_of_at_most
-from plotted import unplotted
+from plotted import plotted_texts, unmeasured, unplotted
 from small import EXPERIMENTS
 
 import mcsim
@@ -24,7 +25,7 @@ from mcsim.figures.looks import looks_of
 from mcsim.report.declared import Plot
 from mcsim.reproduce import catalogue, multicache, reproduction
 from mcsim.reproduce import context as context_module
-from mcsim.reproduce.catalogue import DOCUMENTS, chosen, figures_of
+from mcsim.reproduce.catalogue import DOCUMENTS, chosen, document_of, figures_of
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
 from mcsim.reproduce.kept import cause_of
@@ -111,6 +112,9 @@ def test_the_list_says_what_is_needed_and_how_long(capsys: pytest.CaptureFixture
     assert "multicache/fig14" in out
     assert "Hit ratio by capacity  [web_0 to web_3, prn_0, prn_1 of the MSR Cambridge" in out
     assert "2 figures, at most " in out
+    title = "Multi-Cache: Dynamic, Efficient Partitioning for Multi-tier Caches in Consolidated VM"
+    assert f"Shaohua Duan, Wei Zhang, Timothy Wood: {title}" in out
+    assert "https://doi.org/10.1109/IC2E.2016.10\n" in out
 
 
 def test_what_was_found_is_not_found_again(tmp_path: Path, stub: Stub) -> None:
@@ -236,7 +240,7 @@ def test_an_interruption_loses_nothing(tmp_path: Path, stub: Stub) -> None:
         mcsim.reproduce(out=tmp_path)
     outcomes = mcsim.reproduce(out=tmp_path).outcomes
     assert asked == ["fig1", "fig2", "fig2"]
-    assert [outcome.verdict for outcome in outcomes] == [Verdict.HOLDS, Verdict.HOLDS]
+    assert [outcome.rows[-1].verdict for outcome in outcomes] == [Verdict.HOLDS] * 2
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path, stub: Stub) -> None:
@@ -250,19 +254,19 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, stub: Stub) -> None:
     assert asked == ["fig1", "fig2", "fig2"]
 
 
-def test_a_check_fails_where_a_shape_does(
+def test_a_check_fails_where_a_claim_does(
     tmp_path: Path, stub: Stub, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stub("fig1", counting([], "fig1", checks=[RISES], recorded=True, ran=["run-1"]))
+    stub("rises", counting([], "rises", checks=[RISES], recorded=True, ran=["run-1"]))
     out = ("--out", str(tmp_path), "-q")
     assert call(capsys, "--check", *out)[0] == 0
-    stub("fig2", counting([], "fig2", checks=[FALLS], ran=["run-2"]))
+    stub("falls", counting([], "falls", checks=[FALLS], ran=["run-2"]))
     code, shown, err = call(capsys, "--check", *out)
     assert code == 1
-    assert err == "mcsim: shape fails: multicache/fig2: it falls: 1 < 2\n"
+    assert err == "mcsim: multicache/falls: it falls: 1 < 2: does not hold\n"
     assert "recorded: run-1" in shown
     assert "synthetic: run-2" in shown
-    assert "2 figures: 1 shape holds, 1 shape fails" in shown
+    assert "2 figures; numbers and claims: 1 holds, 1 does not hold" in shown
     assert call(capsys, *out)[0] == 0
 
 
@@ -276,11 +280,30 @@ def test_tables_go_to_documents(
     assert call(capsys, "multicache", "--quick", "--out", str(tmp_path), *files)[0] == 0
     lines = markdown.read_text(encoding="utf-8").splitlines()
     assert "Made by `mcsim reproduce multicache --quick`; do not edit." in lines
-    assert "## multicache/fig1: FIG1" in lines
-    assert "| hit ratio of a cache of 200,000 blocks | about 42 % | 41.9 % | equal |" in lines
-    unchecked = "cannot be checked here, because the trace is private"
-    assert f"| a \\| b |  |  | {unchecked} |" in lines
-    assert "hit ratio of a cache of 200,000 blocks" in page.read_text(encoding="utf-8")
+    assert "### multicache/fig1: FIG1" in lines
+    about = document_of("multicache")
+    assert f"{about.citation}. <{about.link}>" in lines
+    assert about.citation in page.read_text(encoding="utf-8")
+    built = "equal; by construction: workloads/two-curves.yaml goes through this point"
+    number = f"| hit ratio of a cache of 200,000 blocks | about 42 % | 41.9 % | {built} |"
+    assert number in lines
+    assert "| a \\| b |  |  | cannot be checked because the trace is private |" in lines
+    assert built in page.read_text(encoding="utf-8")
+
+
+def test_a_finding_carries_its_verdicts(tmp_path: Path, stub: Stub) -> None:
+    stub("fig1", counting([], "fig1", values={"hits": 21.0}, checks=[FALLS]))
+    made = mcsim.reproduce(out=tmp_path)
+    kept = json.loads((tmp_path / "reproduce/multicache/fig1/found.json").read_text("utf-8"))
+    assert [(row["verdict"], row["ratio"], row["by_construction"]) for row in kept["rows"]] == [
+        ("same direction", 0.5, True),
+        ("does not hold", None, False),
+    ]
+    columns = made.to_arrow().select(["verdict", "ratio", "by_construction"]).to_pylist()
+    assert [tuple(row.values()) for row in columns] == [
+        ("same direction", 0.5, True),
+        ("does not hold", None, False),
+    ]
 
 
 def test_progress_says_how_long_the_rest_takes(tmp_path: Path, stub: Stub) -> None:
@@ -366,14 +389,19 @@ def test_a_system_that_a_run_lacks_is_named(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_shapes_of_multicache_hold_of_a_sample(tmp_path: Path) -> None:
     made = mcsim.reproduce("multicache", quick=True, out=tmp_path)
-    failing = [outcome for outcome in made.outcomes if outcome.verdict is Verdict.FAILS]
+    failing = [o for o in made.outcomes if any(row.verdict.is_failure for row in o.rows)]
     assert {outcome.figure.name for outcome in failing} <= {
-        "multicache/fig6",
-        "multicache/fig12",
-        "multicache/fig14",
+        f"multicache/fig{number}" for number in (6, 9, 11, 13, 14)
     }
-    # Nothing fails that is not accounted for.
+    # Nothing fails that is not accounted for, and every number is measured.
     assert all(outcome.notes for outcome in failing)
+    assert unmeasured(made) == []
+    # All variants of Multi-Cache are in each figure that compares systems.
+    for number in (2, 6, 9, 10, 11, 12, 13, 14):
+        outcome = next(o for o in made.outcomes if o.figure.name == f"multicache/fig{number}")
+        for variant in ("with history", "as printed", "as coded"):
+            assert any(row.item.endswith(f": {variant}") for row in outcome.rows)
+            assert f"Multi-Cache {variant}" in plotted_texts(outcome.finding.found)
     assert {outcome.figure.name for outcome in made.outcomes if outcome.finding.drawn} == {
         f"multicache/fig{number}" for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
     }
