@@ -1,14 +1,13 @@
 """Odd values, and every place of a command line or a file that takes a value.
 
-A place is an option or argument of a command, a key of an experiment or of a synthetic profile, or a
-parameter of a component. `all_cases` puts every odd value into every place.
+A place is an option or argument of a command, a key of an experiment or of a synthetic profile, or
+a parameter of a component. `all_cases` puts every odd value into every place.
 """
 
 from __future__ import annotations
 
 import copy
 import io
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,15 +22,53 @@ from mcsim.cli.main import cli
 __all__ = ["EXPERIMENTS", "PROFILES", "SET_UP", "Case", "all_cases", "write_inputs"]
 
 TEXTS = [
-    *("", " ", ",", ":", "=", "/", "%", "*", "[", "{", "''", "\n", "\t", "--", "-", "..", "../..", "."),
+    *(
+        "",
+        " ",
+        ",",
+        ":",
+        "=",
+        "/",
+        "%",
+        "*",
+        "[",
+        "{",
+        "''",
+        "\n",
+        "\t",
+        "--",
+        "-",
+        "..",
+        "../..",
+        ".",
+    ),
     *("0", "-0", "-1", "1", "2", "3", "0.5", "-0.5", "1.5", "1e-400", "1e308", "1e309", "-1e309"),
     *("1e1000000", "-1e1000000", "1e999999999", "1e-999999999", "1e9999999999999999999"),
     *("nan", "NaN", "inf", "-inf", "Infinity", "null", "true", "false", "None"),
     *(str(2**31), str(2**32), str(2**53 + 1), str(2**63 - 1), str(2**63), str(2**63 + 1)),
     *(str(2**64 - 1), str(2**64), str(-(2**63)), str(-(2**63) - 1), "1_000", "1__0", "0x10"),
-    *("1e1000000B", "1e30GiB", "1e-30GiB", "-1KiB", "1GiB", "1e999999999s", "1e30 s", "0s", "1ns", "nan s"),
+    *(
+        "1e1000000B",
+        "1e30GiB",
+        "1e-30GiB",
+        "-1KiB",
+        "1GiB",
+        "1e999999999s",
+        "1e30 s",
+        "0s",
+        "1ns",
+        "nan s",
+    ),
     *("1%", "0%", "-1%", "101%", "1e9%", "nan%", "1e999999999%", "1/0", "1/3", "1e999999999/3"),
-    *("1:2", "1:2:3:4", "1%:100%:1e9", "1:1e308:3", "1%:100%:-1", "100%:1%:2", "log(1, 1e999999999, 5)"),
+    *(
+        "1:2",
+        "1:2:3:4",
+        "1%:100%:1e9",
+        "1:1e308:3",
+        "1%:100%:-1",
+        "100%:1%:2",
+        "log(1, 1e999999999, 5)",
+    ),
     *("1e30 per s", "5 per 0s", "lru", "lru,lru", "lru:", "lru:a=1", "lru:=", "lru(((((", "shards"),
     *("٣", "²", "é", "\udcff", "$(id)", "<b>", "{vm}", "{0}", "%s", "=HYPERLINK(1)"),
     *("9" * 5_000, "x" * 100_000, "(" * 2_000, "1," * 2_000, "a.b" * 1_000, "[" * 3_000),
@@ -60,8 +97,8 @@ class Case:
         The odd value.
     arguments : sequence of str
         The command.
-    files : mapping of str to str
-        Files that are written before it, by name.
+    files : mapping
+        Files that are written before it, by name: texts, or documents to be written as YAML.
     blamed : sequence of str
         One of these is named by the error, if there is one.
     """
@@ -69,8 +106,13 @@ class Case:
     place: str
     value: Any
     arguments: Sequence[str]
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Any] = field(default_factory=dict)
     blamed: Sequence[str] = ()
+
+    def text_of(self, name: str) -> str:
+        """Return what a file has."""
+        content = self.files[name]
+        return content if isinstance(content, str) else _yaml(content)
 
     def __str__(self) -> str:
         shown = repr(self.value)
@@ -82,7 +124,11 @@ class Case:
 _VMS: dict[str, Any] = {
     "a": {
         "components": {
-            "hot": {"zipf": {"blocks": 50, "alpha": 0.9}, "sizes": {"4KiB": 3, "8KiB": 1}, "class": 0},
+            "hot": {
+                "zipf": {"blocks": 50, "alpha": 0.9},
+                "sizes": {"4KiB": 3, "8KiB": 1},
+                "class": 0,
+            },
             "deep": {"stack": {"curve": [[10, 0.2], [90, 0.7]], "over": "log"}, "class": 1},
         },
         "requests": 300,
@@ -95,13 +141,22 @@ _VMS: dict[str, Any] = {
                 "reads": {"hot": 2, "deep": 1},
                 "writes": "hot",
                 "diurnal": {"amplitude": 0.5, "peak": "2h"},
-                "bursts": {"period": "50s", "length": "5s", "share": 0.2, "reads": "deep", "writes": "hot"},
+                "bursts": {
+                    "period": "50s",
+                    "length": "5s",
+                    "share": 0.2,
+                    "reads": "deep",
+                    "writes": "hot",
+                },
             },
             {"duration": "100s", "rate": "1 per s", "reads": "hot"},
         ],
     },
     "b": {
-        "components": {"sweep": {"loop": {"blocks": 60}, "class": 2}, "new": {"scan": {}, "class": 7}},
+        "components": {
+            "sweep": {"loop": {"blocks": 60}, "class": 2},
+            "new": {"scan": {}, "class": 7},
+        },
         "phases": [{"duration": "300s", "requests": 200, "reads": {"sweep": 1, "new": 1}}],
     },
     "c": {
@@ -142,8 +197,8 @@ _ONE_HOST: dict[str, Any] = {
     "tiers": [
         {"device": "nvm", "capacity_blocks": 20, "over": "link", "read": "1us", "write": "2us"},
         {
-            "device": "flash", "capacity_blocks": "80 blocks", "dollars_per_gb": 2, "pe_cycles": 3000,
-            "write_amplification": 1, "iops": 5e4, "bandwidth": "500MB/s",
+            "device": "flash", "capacity_blocks": "80 blocks", "dollars_per_gb": 2,
+            "pe_cycles": 3000, "write_amplification": 1, "iops": 5e4, "bandwidth": "500MB/s",
         },
     ],
     "backend": {
@@ -170,7 +225,8 @@ _SEVERAL_HOSTS = {
 }  # fmt: skip
 
 _COLUMNS = {
-    "time": "time", "time_unit": "s", "vm": "vm", "op": "op", "offset": "offset", "length": "length",
+    "time": "time", "time_unit": "s", "vm": "vm", "op": "op", "offset": "offset",
+    "length": "length",
 }  # fmt: skip
 
 _RECORDED = {
@@ -217,7 +273,8 @@ _SEARCH = {
     "search": {
         "sizes": "5,10 / 20,40", "policies": ["lru"], "objective": "latency",
         "limits": {
-            "dollars": 1.0, "years": 0.001, "device_writes": 100_000, "latency": "100ms", "hit_ratio": 0.01,
+            "dollars": 1.0, "years": 0.001, "device_writes": 100_000, "latency": "100ms",
+            "hit_ratio": 0.01,
         },
     },
 }  # fmt: skip
@@ -249,8 +306,13 @@ def write_inputs(folder: Path) -> None:
         (i, "ab"[i % 2], ("Read", "Write")[i % 5 == 0], (i * i % 97) * 4096, 4096 * (1 + i % 2))
         for i in range(400)
     ]
-    as_msr = [f"{130 * 10**15 + i * 10**7},{vm},0,{op},{at},{size},100\n" for i, vm, op, at, size in requests]
-    own = ["time,vm,op,offset,length\n"] + [",".join(map(str, request)) + "\n" for request in requests]
+    as_msr = [
+        f"{130 * 10**15 + i * 10**7},{vm},0,{op},{at},{size},100\n"
+        for i, vm, op, at, size in requests
+    ]
+    own = ["time,vm,op,offset,length\n"] + [
+        ",".join(map(str, request)) + "\n" for request in requests
+    ]
     (folder / "two.csv").write_text("".join(as_msr))
     (folder / "own.csv").write_text("".join(own))
     (folder / "mapping.yaml").write_text(_yaml({"format": "csv"} | _COLUMNS))
@@ -330,7 +392,9 @@ def commands() -> Iterator[tuple[str, click.Command]]:
     """Yield all commands by their names."""
     context = click.Context(cli)
 
-    def below(command: click.Command, names: tuple[str, ...]) -> Iterator[tuple[str, click.Command]]:
+    def below(
+        command: click.Command, names: tuple[str, ...]
+    ) -> Iterator[tuple[str, click.Command]]:
         if not isinstance(command, click.Group):
             yield " ".join(names), command
             return
@@ -354,6 +418,8 @@ def _of_options() -> Iterator[Case]:
             base = _INSTEAD.get((name, called), _BASES[name])
             short = called.removeprefix("--")
             names = [called, short, short.replace("-", "_"), "sub-block", *param.opts]
+            if called == "--block-bytes":
+                names.append("one block of")
             if called == "--option":
                 names.append("msr:")  # the format has no such parameter
             if name == "search":
@@ -381,24 +447,33 @@ def _of_argument(name: str, command: click.Command, param: click.Parameter) -> I
             arguments = (*name.split(), *given[1:], "--", text, given[0])
         shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         yield Case(
-            f"{name} {param.name}", text, arguments, blamed=(param.name.upper(), shown[:20], repr(text)[1:20])
+            f"{name} {param.name}",
+            text,
+            arguments,
+            blamed=(param.name.upper(), shown[:20], repr(text)[1:20]),
         )
 
 
 def _nodes(root: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield the places of all nodes of a document, but the root."""
-    inside = root.items() if isinstance(root, dict) else enumerate(root) if isinstance(root, list) else ()
+    inside = (
+        root.items()
+        if isinstance(root, dict)
+        else enumerate(root)
+        if isinstance(root, list)
+        else ()
+    )
     for key, value in inside:
         yield (*where, key)
         yield from _nodes(value, (*where, key))
 
 
 def _with(root: Any, where: Sequence[Any], value: Any) -> Any:
-    changed = copy.deepcopy(root)
-    node = changed
-    for step in where[:-1]:
-        node = node[step]
-    node[where[-1]] = value
+    """Return a document with another value at a place; what is beside the way is shared."""
+    if not where:
+        return value
+    changed = copy.copy(root)
+    changed[where[0]] = _with(root[where[0]], where[1:], value)
     return changed
 
 
@@ -410,11 +485,11 @@ def _of_files() -> Iterator[Case]:
         for where in _nodes(root):
             place = ".".join(map(str, where))
             for value in NODES:
-                text = _yaml(_with(root, where, value))
+                changed = _with(root, where, value)
                 # A file that is named there may be at fault.
                 others = [str(value)[:20]] if isinstance(value, str) and _FILES & set(where) else []
                 blamed = (name, "own.csv", "two.csv", *others)
-                yield Case(f"{name} {place}", value, arguments, {name: text}, blamed)
+                yield Case(f"{name} {place}", value, arguments, {name: changed}, blamed)
         for text in _TEXTS_OF_FILES:
             yield Case(name, text, arguments, {name: text}, (name,))
 
@@ -422,9 +497,35 @@ def _of_files() -> Iterator[Case]:
 _FILES = {"extends", "profile", "trace", "mapping", "vms", "plugins"}
 
 _TEXTS_OF_FILES = [
-    *("", "\n", "a", "[", "{" * 100_000, "[" * 100_000, "- " * 1_000, "a: &a [*a]", "\x00", "name: [1", "\t"),
-    *("name: 1\nname: 2", "%YAML 9.9\n---\na: 1", "!!python/object:os.system x", "? [1]\n: 2", "a: b: c"),
-    *("---\n---\n", "name: odd\n" + "x: [1]\n" * 3, "1: 2", "null: 1", "true: 1", "1.5: 2", "<<: 1"),
+    *(
+        "",
+        "\n",
+        "a",
+        "[",
+        "{" * 100_000,
+        "[" * 100_000,
+        "- " * 1_000,
+        "a: &a [*a]",
+        "\x00",
+        "name: [1",
+        "\t",
+    ),
+    *(
+        "name: 1\nname: 2",
+        "%YAML 9.9\n---\na: 1",
+        "!!python/object:os.system x",
+        "? [1]\n: 2",
+        "a: b: c",
+    ),
+    *(
+        "---\n---\n",
+        "name: odd\n" + "x: [1]\n" * 3,
+        "1: 2",
+        "null: 1",
+        "true: 1",
+        "1.5: 2",
+        "<<: 1",
+    ),
 ]
 
 
@@ -435,7 +536,15 @@ def _of_parameters() -> Iterator[Case]:
             for text in TEXTS:
                 spec = f"{entry['name']}:{param['name']}={text}"
                 place = f"policy {entry['name']} {param['name']}"
-                arguments = ("compare", "two.csv", "--sizes", "10%", "--no-figures", "-q", f"--policies={spec}")
+                arguments = (
+                    "compare",
+                    "two.csv",
+                    "--sizes",
+                    "10%",
+                    "--no-figures",
+                    "-q",
+                    f"--policies={spec}",
+                )
                 yield Case(place, text, arguments, blamed=(entry["name"], "--policies"))
     for entry in entries["estimators"]:
         for param in entry["params"]:
@@ -458,24 +567,15 @@ def _of_parameters() -> Iterator[Case]:
 
 def _of_systems(entries: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[Case]:
     plain = _ONE_HOST | {"opt": False, "workload": {"profile": "profile.yaml"}, "ops": "reads"}
-    systems = [({"name": entry["name"]}, entry) for entry in entries["systems"]]
-    for system, entry in itertools.chain(systems):
-        for param in entry["params"]:
+    run = ("run", "--no-figures", "-q", "--out", "runs", "one.yaml")
+    for kind in ("systems", "optimizers"):
+        for entry, param in ((e, p) for e in entries[kind] for p in e["params"]):
             for value in NODES:
-                root = plain | {"systems": [system | {param["name"]: value}]}
-                yield Case(
-                    f"system {entry['name']} {param['name']}", value,
-                    ("run", "--no-figures", "-q", "--out", "runs", "one.yaml"), {"one.yaml": _yaml(root)}, ("one.yaml",),
-                )  # fmt: skip
-    for entry in entries["optimizers"]:
-        for param in entry["params"]:
-            for value in NODES:
-                chosen = {"name": entry["name"], param["name"]: value}
-                root = plain | {"systems": [{"name": "multicache", "optimizer": chosen}]}
-                yield Case(
-                    f"optimizer {entry['name']} {param['name']}", value,
-                    ("run", "--no-figures", "-q", "--out", "runs", "one.yaml"), {"one.yaml": _yaml(root)}, ("one.yaml",),
-                )  # fmt: skip
+                odd = {"name": entry["name"], param["name"]: value}
+                system = odd if kind == "systems" else {"name": "multicache", "optimizer": odd}
+                place = f"{kind.removesuffix('s')} {entry['name']} {param['name']}"
+                root = plain | {"systems": [system]}
+                yield Case(place, value, run, {"one.yaml": root}, ("one.yaml",))
 
 
 def all_cases() -> list[Case]:

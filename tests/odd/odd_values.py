@@ -1,10 +1,10 @@
 """Puts odd values into every option, schema path and profile key, and judges what commands do.
 
-    ./mcsim odd-values [--only WORD] [--seconds N] [--seed N]
+    ./mcsim odd-values [--only WORD] [--seconds N] [--seed N] [--jobs N]
 
 A command must end within five seconds: with exit code 0 if the value is legal, else with 2 and a
-message that names the option or the file. All commands run in one process, which is replaced if it
-hangs or crashes.
+message that names the option or the file. Commands run one after the other in one process (of
+several with --jobs), which is replaced if it hangs or crashes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 from odd_cases import SET_UP, Case, all_cases, write_inputs
@@ -60,8 +62,8 @@ def _work(connection: Connection, folder: str) -> None:
     while (case := connection.recv()) is not None:
         begin = time.monotonic()
         kept = {name: Path(name).read_bytes() for name in case.files}
-        for name, text in case.files.items():
-            Path(name).write_text(text, encoding="utf-8", errors="surrogateescape")
+        for name in case.files:
+            Path(name).write_text(case.text_of(name), encoding="utf-8")
         said = io.StringIO()
         code: Any = 0
         try:
@@ -69,7 +71,7 @@ def _work(connection: Connection, folder: str) -> None:
                 main(list(case.arguments))
         except SystemExit as stop:
             code = stop.code or 0
-        except BaseException as error:  # noqa: BLE001: whatever leaves a command is a finding
+        except BaseException as error:
             code = f"{type(error).__name__}: {error}"
         for name, content in kept.items():
             Path(name).write_bytes(content)
@@ -136,37 +138,62 @@ def _judged(case: Case, code: Any, said: str, seconds: float) -> str | None:
     return None
 
 
-def judged(cases: Iterable[Case], seconds: float | None = None) -> Iterator[tuple[Case, Fault | None]]:
-    """Run commands one after the other, and yield each with what it does wrong.
+def judged(
+    cases: Sequence[Case], seconds: float | None = None, jobs: int = 1
+) -> Iterator[tuple[Case, Fault | None]]:
+    """Run commands, and yield each with what it does wrong, in the order in which they end.
 
     Parameters
     ----------
-    cases : iterable of Case
+    cases : sequence of Case
         The commands.
     seconds : float, optional
         After which no other is begun.
+    jobs : int
+        Processes, which have a folder of their own each.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        # What writes to `../..` is still inside.
-        inside = Path(folder) / "a" / "b" / "c"
-        inside.mkdir(parents=True)
-        write_inputs(inside)
-        worker = Worker(inside)
-        begin = time.monotonic()
-        try:
-            for case in cases:
-                if seconds is not None and time.monotonic() - begin > seconds:
-                    return
-                yield case, worker.run(case)
-        finally:
-            worker.stop()
+    ended: SimpleQueue[tuple[Case, Fault | None] | None] = SimpleQueue()
+    deadline = None if seconds is None else time.monotonic() + seconds
+
+    def run(own: Iterable[Case]) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            # What writes to `../..` is still inside.
+            inside = Path(folder) / "a" / "b" / "c"
+            inside.mkdir(parents=True)
+            write_inputs(inside)
+            worker = Worker(inside)
+            try:
+                for case in own:
+                    if deadline is not None and time.monotonic() > deadline:
+                        break
+                    ended.put((case, worker.run(case)))
+            finally:
+                worker.stop()
+                ended.put(None)
+
+    threads = [Thread(target=run, args=(cases[job::jobs],)) for job in range(jobs)]
+    for thread in threads:
+        thread.start()
+    left = jobs
+    while left:
+        if (one := ended.get()) is None:
+            left -= 1
+        else:
+            yield one
+    for thread in threads:
+        thread.join()
 
 
 def main() -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="./mcsim odd-values", description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", default="", metavar="WORD", help="places with this in their names")
+    parser = argparse.ArgumentParser(
+        prog="./mcsim odd-values", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument(
+        "--only", default="", metavar="WORD", help="places with this in their names"
+    )
     parser.add_argument("--seconds", type=float, help="time after which it ends; all if not given")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
     parser.add_argument("--seed", type=int, help="draw the order of cases from this seed")
     arguments = parser.parse_args()
     cases = [case for case in all_cases() if arguments.only in case.place]
@@ -175,14 +202,18 @@ def main() -> int:
     places = {case.place for case in cases}
     print(f"{len(cases):,} cases in {len(places):,} places", flush=True)
     counts: Counter[str] = Counter()
-    for number, (case, fault) in enumerate(judged(cases, arguments.seconds), start=1):
+    for number, (case, fault) in enumerate(judged(cases, arguments.seconds, arguments.jobs), 1):
         counts["clean" if fault is None else "faulty"] += 1
         if fault is not None:
             last = fault.said.strip().rpartition("\n")[2][-300:]
             shown = f"{case}: {fault.what}: {last}"
             print(shown.encode("utf-8", "backslashreplace").decode(), flush=True)
         if number % 2_000 == 0:
-            print(f"{number:,} of {len(cases):,}: {counts['faulty']:,} faults", file=sys.stderr, flush=True)
+            print(
+                f"{number:,} of {len(cases):,}: {counts['faulty']:,} faults",
+                file=sys.stderr,
+                flush=True,
+            )
     print(f"{counts.total():,} run: {counts['clean']:,} clean, {counts['faulty']:,} faults")
     return 1 if counts["faulty"] else 0
 

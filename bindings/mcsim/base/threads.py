@@ -49,7 +49,9 @@ class _Desk:
 
     def __init__(self) -> None:
         # What is asked for, with its answer; or work that is done.
-        self._asked: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | Future[Any]] = SimpleQueue()
+        self._asked: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | Future[Any]] = (
+            SimpleQueue()
+        )
         self._lock = threading.Lock()
         self._unanswered: set[Future[Any]] = set()
         self._closed = False

@@ -155,6 +155,7 @@ def _per_vm(source: Source, estimator: str) -> Curves:
 def _per_interval(source: Source, estimator: str, interval: str) -> Curves:
     from mcsim.base.errors import ConfigError, mistakes_in
     from mcsim.base.units import parse_interval
+
     spec = estimator_given(estimator)
     with mistakes_in("--interval"):
         length, by_reference = parse_interval(interval)

@@ -66,7 +66,7 @@ _SOUGHT = {
     "--most",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Replays in full, at most. If not given, a fifth of the grid, or all where that is quicker.",
+    help="Replays in full, at most. If not given, a fifth of the grid, or all if that is quicker.",
 )
 @click.option("--exhaustive", is_flag=True, help="Replay the whole grid instead.")
 @click.option(
@@ -236,8 +236,8 @@ def _remark(found: Found) -> str:
 
 def _refusal(found: Found) -> str:
     return (
-        f"{found.experiment}: none of the {found.simulated:,} hierarchies that were replayed keeps the limits"
-        f"{_kept(found)}; other --sizes or --limit may"
+        f"{found.experiment}: none of the {found.simulated:,} hierarchies that were replayed keeps "
+        f"the limits{_kept(found)}; other --sizes or --limit may"
     )
 
 

@@ -214,7 +214,6 @@ def figures(
     **shown: Any,
 ) -> None:
     """Draw what is there of FILE over an axis, or over two."""
-    from mcsim.base.errors import mistakes_in
     from mcsim.cli.trace import vms_named
 
     made = _planned(file, overrides, out)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import did_you_mean, some_of
 from mcsim.config.sweep import Cell, Grid
 
@@ -44,8 +44,9 @@ def chosen(
     left = list(cells)
     for name, given in (only or {}).items():
         wanted = given if isinstance(given, list) else [given]
-        for one in wanted:
-            _check_value(grid, name, one)
+        with mistakes_in("only"):
+            for one in wanted:
+                _check_value(grid, name, one)
         left = [cell for cell in left if any(cell.values[name].is_meant_by(v) for v in wanted)]
     if numbers is not None:
         kept = _numbers(numbers, len(cells))
@@ -54,7 +55,7 @@ def chosen(
         index, count = shard_given(shard)
         return left[len(left) * index // count : len(left) * (index + 1) // count]
     if not left:
-        raise ConfigError("no cell is left of those asked for")
+        raise ConfigError("only, cells: no cell is left of those asked for")
     return left
 
 
@@ -88,7 +89,7 @@ def _check_value(grid: Grid, name: str, given: object) -> None:
 def _numbers(text: str, count: int) -> set[int]:
     found: set[int] = set()
     for part in text.split(","):
-        if (match := re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)) is None:
+        if (match := re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part)) is None:
             raise ConfigError(f"cells: expected numbers such as 0-9,15, got {text!r}")
         first, last = int(match[1]), int(match[2] or match[1])
         if not first <= last < count:
@@ -105,7 +106,7 @@ def shard_given(text: str) -> tuple[int, int]:
     ConfigError
         If it is none.
     """
-    match = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text)
+    match = re.fullmatch(r"\s*(\d{1,18})\s*/\s*(\d{1,18})\s*", text)
     if match is None or not int(match[1]) < int(match[2]):
         raise ConfigError(f"shard: expected i/n with i from 0 to n - 1, such as 3/64, got {text!r}")
     return int(match[1]), int(match[2])
