@@ -99,9 +99,7 @@ class ThinProvisioning final : public DividedCache {
   static constexpr ComponentInfo kInfo{
       .name = "thin",
       .summary = "Thin provisioning: busy VMs that miss borrow from idle ones that hit.",
-      .reference =
-          "Mylar Balasubramanya: Enhancement of cache utilization by isolation and thin "
-          "provisioning of hypervisor cache, thesis, Wichita State University, 2012"};
+      .reference = "Mylar Balasubramanya: thesis on thin provisioning, Wichita State Univ., 2012"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context);
   ThinProvisioning(const Params& params, SystemContext context)

@@ -102,7 +102,7 @@ def test_figures_that_show_the_same_runs_stay_together() -> None:
     file = ROOT / "docs" / "reproduction.md"
     text = file.read_text(encoding="utf-8")
     of_run: dict[str, set[str]] = {}
-    for name, ran in re.findall(r"^## (\S+): .*\n\nRun: (.*)", text, re.MULTILINE):
+    for name, ran in re.findall(r"^### (\S+): .*\n\nRun: (.*)", text, re.MULTILINE):
         for run in re.findall(r"[\w-]+-[0-9a-f]{12}", ran):
             of_run.setdefault(run, set()).add(name)
     shared = [figures for figures in of_run.values() if len(figures) > 1]
