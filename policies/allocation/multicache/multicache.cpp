@@ -20,6 +20,9 @@ double reuse_weight(const Machine& machine, std::size_t tier) {
   return (1 - share) / static_cast<double>(tiers - 1);
 }
 
+// Most periods that a curve of a window of several tells apart.
+constexpr Nanoseconds kMostWindows = 256;
+
 // `points` sizes from first to last, both included.
 void append_equidistant(Count first, Count last, Count points, std::vector<Count>& sizes) {
   for (Count i = 0; i < points; ++i) sizes.push_back(first + (last - first) * i / (points - 1));
@@ -28,7 +31,14 @@ void append_equidistant(Count first, Count last, Count points, std::vector<Count
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<System>> MultiCache::make(Params params, SystemContext context) {
-  return make_checked<MultiCache>(with_legacy(std::move(params)), std::move(context));
+  params = with_legacy(std::move(params));
+  const Nanoseconds window = params.ri_window.ns;
+  const Nanoseconds covered = params.rd_interval.ns > 0 ? params.rd_interval.ns : context.interval;
+  if (params.ri_trigger > 0 && (covered % window != 0 || covered / window > kMostWindows)) {
+    return invalid_argument("ri_trigger: rd_interval must be 1 to {} times ri_window, got {} and {}",
+                            kMostWindows, covered, window);
+  }
+  return make_checked<MultiCache>(std::move(params), std::move(context));
 }
 
 MultiCache::MultiCache(const Params& params, SystemContext context)
@@ -45,15 +55,47 @@ ExpandOptions MultiCache::trace_view(ExpandOptions experiment) const {
 }
 
 std::vector<Timer> MultiCache::timers() const {
-  return {{.name = "sizes", .clock = {.period = interval(), .drifting = params_.drifting_timer}}};
+  const Timer sizes{.name = "sizes",
+                    .clock = {.period = interval(), .drifting = params_.drifting_timer}};
+  if (!has_trigger()) return {sizes};
+  return {{.name = "window", .clock = {.period = params_.ri_window.ns}}, sizes};
 }
 
 std::vector<Meter> MultiCache::meters() const {
-  return {{.what = CurveMeter{.scope = params_.distance_scope,
-                              .distance_limit = params_.distance_limit}},
-          {.what = IntensityMeter{.window = params_.ri_window,
-                                  .aggregate = params_.ri_aggregate,
-                                  .unique = params_.unique_counter}}};
+  CurveMeter curve{.scope = params_.distance_scope, .distance_limit = params_.distance_limit};
+  IntensityMeter intensity{.window = params_.ri_window,
+                           .aggregate = params_.ri_aggregate,
+                           .unique = params_.unique_counter};
+  if (!has_trigger()) return {{.what = curve}, {.what = intensity}};
+  const Duration covered{interval()};
+  if (curve.scope != DistanceScope::kCumulative) curve.window = covered;
+  IntensityMeter last = intensity;
+  last.aggregate = RiAggregate::kLast;
+  return {{.what = curve, .timer = kWindow},
+          {.what = intensity, .timer = kWindow + 1},
+          {.what = last, .timer = kWindow, .name = "last intensity"},
+          {.what = LoadMeter{.window = covered}, .timer = kWindow}};
+}
+
+absl::StatusOr<std::optional<Decision>> MultiCache::decide(const Observation& seen) {
+  if (at_window(seen) && !burst_begins(seen)) return std::nullopt;
+  return CurveMaximizer::decide(seen);
+}
+
+// Whether the reuse intensity of a VM has reached the trigger, and was below it a window before.
+bool MultiCache::burst_begins(const Observation& seen) {
+  bursting_.resize(seen.vms(), false);
+  bool begins = false;
+  for (std::size_t vm = 0; vm < seen.vms(); ++vm) {
+    const bool bursts = intensity(seen, vm).value >= params_.ri_trigger;
+    begins |= bursts && !bursting_[vm];
+    bursting_[vm] = bursts;
+  }
+  return begins;
+}
+
+const Intensity& MultiCache::intensity(const Observation& seen, std::size_t vm) const {
+  return seen.meter(at_window(seen) ? "last intensity" : "intensity").intensities[vm];
 }
 
 std::optional<std::string> MultiCache::default_optimizer() const {
@@ -116,8 +158,7 @@ void MultiCache::worth_of_all(const Observation& seen, const Stage& stage, std::
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Count size = base + blocks[i];
     const double gained = (size >= reach ? most : curve.ratio(size)) - had;
-    const double reuse =
-        reuse_counts * reuse_term(seen.meter("intensity").intensities[vm], stage, blocks[i]);
+    const double reuse = reuse_counts * reuse_term(intensity(seen, vm), stage, blocks[i]);
     worths[i] = params_.percent_utility ? std::trunc(100 * (gained + reuse))
                                         : counts * (speed * gained + reuse);
   }
@@ -132,8 +173,9 @@ CurveMaximizer::Bounds MultiCache::bounds(const Observation&, const Stage& stage
 
 // Cumulative curves count accesses of earlier intervals.
 bool MultiCache::active(const Observation& seen, std::size_t vm) const {
-  return CurveMaximizer::active(seen, vm) &&
-         (params_.idle == IdlePolicy::kCurve || seen.since[vm].accesses > 0);
+  if (!CurveMaximizer::active(seen, vm)) return false;
+  if (params_.idle == IdlePolicy::kCurve) return true;
+  return (has_trigger() ? seen.meter("load").loads[vm].accesses : seen.since[vm].accesses) > 0;
 }
 
 double MultiCache::reuse_term(const Intensity& of, const Stage& stage, Count blocks) const {

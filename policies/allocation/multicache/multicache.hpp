@@ -18,7 +18,9 @@ namespace mcsim {
 //
 //   CU(c) = (l_backend / l_i) · (H(b + c) - H(b)) + α_i · RI
 //
-// Tiers are solved from the fastest on, each given the result of the one above.
+// Tiers are solved from the fastest on, each given the result of the one above. With
+// `ri_trigger` they are also divided when a burst of reuse begins: at the end of a window of
+// reuse intensity, by the curves of the interval before it.
 class MultiCache final : public CurveMaximizer {
  public:
   using Params = MultiCacheParams;
@@ -36,6 +38,7 @@ class MultiCache final : public CurveMaximizer {
   std::vector<Timer> timers() const override;
   std::vector<Meter> meters() const override;
   std::optional<std::string> default_optimizer() const override;
+  absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
 
  protected:
   Grid grid(const Stage& stage) const override;
@@ -48,9 +51,19 @@ class MultiCache final : public CurveMaximizer {
   bool active(const Observation& seen, std::size_t vm) const override;
 
  private:
+  bool has_trigger() const { return params_.ri_trigger > 0; }
+  // Whether the timer of reuse windows fired, not that of sizes.
+  bool at_window(const Observation& seen) const { return has_trigger() && seen.timer == kWindow; }
+  const Intensity& intensity(const Observation& seen, std::size_t vm) const;
+  bool burst_begins(const Observation& seen);
   double reuse_term(const Intensity& of, const Stage& stage, Count blocks) const;
 
+  // With a trigger the first timer fires after every window. All meters but "intensity" are
+  // read by it, so that they are up to date when the timer of sizes fires at the same time.
+  static constexpr std::size_t kWindow = 0;
+
   Params params_;
+  std::vector<bool> bursting_;  // by VM, in the last window
 };
 
 }  // namespace mcsim
