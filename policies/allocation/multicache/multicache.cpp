@@ -20,9 +20,6 @@ double reuse_weight(const Machine& machine, std::size_t tier) {
   return (1 - share) / static_cast<double>(tiers - 1);
 }
 
-// Most periods that a curve of a window of several tells apart.
-constexpr Nanoseconds kMostWindows = 256;
-
 // `points` sizes from first to last, both included.
 void append_equidistant(Count first, Count last, Count points, std::vector<Count>& sizes) {
   for (Count i = 0; i < points; ++i) sizes.push_back(first + (last - first) * i / (points - 1));
@@ -32,12 +29,8 @@ void append_equidistant(Count first, Count last, Count points, std::vector<Count
 
 absl::StatusOr<std::unique_ptr<System>> MultiCache::make(Params params, SystemContext context) {
   params = with_legacy(std::move(params));
-  const Nanoseconds window = params.ri_window.ns;
   const Nanoseconds covered = params.rd_interval.ns > 0 ? params.rd_interval.ns : context.interval;
-  if (params.ri_trigger > 0 && (covered % window != 0 || covered / window > kMostWindows)) {
-    return invalid_argument("ri_trigger: rd_interval must be 1 to {} times ri_window, got {} and {}",
-                            kMostWindows, covered, window);
-  }
+  MCSIM_RETURN_IF_ERROR(BurstTrigger::check(params.ri_trigger, params.ri_window.ns, covered));
   return make_checked<MultiCache>(std::move(params), std::move(context));
 }
 
@@ -46,7 +39,8 @@ MultiCache::MultiCache(const Params& params, SystemContext context)
                      {.victim = params.victim,
                       .idle = params.idle,
                       .leftover = params.rescale ? Leftover::kScale : Leftover::kSpread}),
-      params_(params) {}
+      params_(params),
+      trigger_(params.ri_trigger) {}
 
 ExpandOptions MultiCache::trace_view(ExpandOptions experiment) const {
   if (params_.block_key != BlockKey::kAligned) experiment.key = params_.block_key;
@@ -57,7 +51,7 @@ ExpandOptions MultiCache::trace_view(ExpandOptions experiment) const {
 std::vector<Timer> MultiCache::timers() const {
   const Timer sizes{.name = "sizes",
                     .clock = {.period = interval(), .drifting = params_.drifting_timer}};
-  if (!has_trigger()) return {sizes};
+  if (!trigger_.enabled()) return {sizes};
   return {{.name = "window", .clock = {.period = params_.ri_window.ns}}, sizes};
 }
 
@@ -66,7 +60,7 @@ std::vector<Meter> MultiCache::meters() const {
   IntensityMeter intensity{.window = params_.ri_window,
                            .aggregate = params_.ri_aggregate,
                            .unique = params_.unique_counter};
-  if (!has_trigger()) return {{.what = curve}, {.what = intensity}};
+  if (!trigger_.enabled()) return {{.what = curve}, {.what = intensity}};
   const Duration covered{interval()};
   if (curve.scope != DistanceScope::kCumulative) curve.window = covered;
   IntensityMeter last = intensity;
@@ -78,20 +72,9 @@ std::vector<Meter> MultiCache::meters() const {
 }
 
 absl::StatusOr<std::optional<Decision>> MultiCache::decide(const Observation& seen) {
-  if (at_window(seen) && !burst_begins(seen)) return std::nullopt;
+  const bool divides = !at_window(seen) || trigger_.fires(seen.meter("last intensity").intensities);
+  if (!divides) return std::nullopt;
   return CurveMaximizer::decide(seen);
-}
-
-// Whether the reuse intensity of a VM has reached the trigger, and was below it a window before.
-bool MultiCache::burst_begins(const Observation& seen) {
-  bursting_.resize(seen.vms(), false);
-  bool begins = false;
-  for (std::size_t vm = 0; vm < seen.vms(); ++vm) {
-    const bool bursts = intensity(seen, vm).value >= params_.ri_trigger;
-    begins |= bursts && !bursting_[vm];
-    bursting_[vm] = bursts;
-  }
-  return begins;
 }
 
 const Intensity& MultiCache::intensity(const Observation& seen, std::size_t vm) const {
@@ -175,7 +158,7 @@ CurveMaximizer::Bounds MultiCache::bounds(const Observation&, const Stage& stage
 bool MultiCache::active(const Observation& seen, std::size_t vm) const {
   if (!CurveMaximizer::active(seen, vm)) return false;
   if (params_.idle == IdlePolicy::kCurve) return true;
-  return (has_trigger() ? seen.meter("load").loads[vm].accesses : seen.since[vm].accesses) > 0;
+  return (trigger_.enabled() ? seen.meter("load").loads[vm].accesses : seen.since[vm].accesses) > 0;
 }
 
 double MultiCache::reuse_term(const Intensity& of, const Stage& stage, Count blocks) const {

@@ -8,6 +8,7 @@
 
 #include "core/engine/run/system.hpp"
 #include "policies/allocation/curve_maximizer.hpp"
+#include "policies/allocation/multicache/burst_trigger.hpp"
 #include "policies/allocation/multicache/multicache_params.hpp"
 
 namespace mcsim {
@@ -51,11 +52,11 @@ class MultiCache final : public CurveMaximizer {
   bool active(const Observation& seen, std::size_t vm) const override;
 
  private:
-  bool has_trigger() const { return params_.ri_trigger > 0; }
   // Whether the timer of reuse windows fired, not that of sizes.
-  bool at_window(const Observation& seen) const { return has_trigger() && seen.timer == kWindow; }
+  bool at_window(const Observation& seen) const {
+    return trigger_.enabled() && seen.timer == kWindow;
+  }
   const Intensity& intensity(const Observation& seen, std::size_t vm) const;
-  bool burst_begins(const Observation& seen);
   double reuse_term(const Intensity& of, const Stage& stage, Count blocks) const;
 
   // With a trigger the first timer fires after every window. All meters but "intensity" are
@@ -63,7 +64,7 @@ class MultiCache final : public CurveMaximizer {
   static constexpr std::size_t kWindow = 0;
 
   Params params_;
-  std::vector<bool> bursting_;  // by VM, in the last window
+  BurstTrigger trigger_;
 };
 
 }  // namespace mcsim
