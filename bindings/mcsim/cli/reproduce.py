@@ -34,7 +34,7 @@ __all__ = ["reproduce"]
     "--list", "listing", is_flag=True, help="Run nothing: list figures, what they need, how long."
 )
 @click.option("--quick", is_flag=True, help="Replay a sixteenth of the blocks, picked by hash.")
-@click.option("--check", is_flag=True, help="Exit with 1 if a shape fails.")
+@click.option("--check", is_flag=True, help="Exit with 1 if a result contradicts a document.")
 @click.option(
     "--seed",
     metavar="N",
@@ -86,7 +86,7 @@ def reproduce(
     _write(reproduction, _command(names, **options), html, markdown)
     if check and reproduction.failures:
         for line in reproduction.failures:
-            click.echo(f"mcsim: shape fails: {line}", err=True)
+            click.echo(f"mcsim: {line}", err=True)
         raise SystemExit(1)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from mcsim.report.declared import Plot, charts_of
 from mcsim.report.page import Block, Facts, Page, Picture, Prose, Section, render
 from mcsim.report.svg import lean
-from mcsim.report.tables import Cell, Table, from_arrow
+from mcsim.report.tables import Cell, Table, from_arrow, number_cell
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,7 @@ _SHOWN = (".svg", ".png")
 
 
 class Judged(Protocol):
-    """A published number or a claim, beside what was found; `why` may say more of the verdict."""
+    """A published number or a claim, with the measurement and the verdict in words."""
 
     @property
     def item(self) -> str: ...  # noqa: D102
@@ -30,9 +30,9 @@ class Judged(Protocol):
     @property
     def measured(self) -> str: ...  # noqa: D102
     @property
-    def verdict(self) -> str: ...  # noqa: D102
+    def described(self) -> str: ...  # noqa: D102
     @property
-    def why(self) -> str: ...  # noqa: D102
+    def ratio(self) -> float | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Reproduced:
     title : str
         What it shows.
     verdict : str
-        What is to be said of it as a whole.
+        The number of rows by verdict.
     rows : sequence of Judged
         Published beside measured, then claims about shape.
     ran : str
@@ -78,6 +78,7 @@ def reproduction_page(
     *,
     lead: str = "What documents print, beside what comes out here.",
     facts: Sequence[tuple[str, str]] = (),
+    documents: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Make the page of a reproduction; the same figures give the same.
 
@@ -89,6 +90,8 @@ def reproduction_page(
         What stands above.
     facts : sequence of (str, str)
         Names with what is known of them, such as the command and the version.
+    documents : mapping of str to sequence of str, optional
+        Paragraphs at the beginning of each document's section.
     """
     about = [Facts(facts)] if facts else []
     sections = [Section("Overview", [*about, _overview(figures)])]
@@ -97,7 +100,8 @@ def reproduction_page(
         own, _, _ = figure.name.partition("/")
         if own != document:
             document = own
-            sections.append(Section(document, [_counted(document, figures)]))
+            lead_in = (documents or {}).get(document, ())
+            sections.append(Section(document, [Prose(says) for says in lead_in]))
         sections.append(Section(f"{figure.name}: {figure.title}", _blocks(figure), level=3))
     if drawn := [picture for figure in figures if figure.plots for picture in _pictures(figure)]:
         sections.append(Section("Figures for print", drawn, folded=True))
@@ -109,20 +113,11 @@ def _overview(figures: Sequence[Reproduced]) -> Table:
     return Table(["figure", "shows", "verdict", "run"], rows)
 
 
-def _counted(document: str, figures: Sequence[Reproduced]) -> Prose:
-    own = [figure.verdict for figure in figures if figure.name.partition("/")[0] == document]
-    counts = ", ".join(f"{own.count(verdict)} {verdict}" for verdict in dict.fromkeys(own))
-    return Prose(f"{len(own)} figure{'' if len(own) == 1 else 's'}: {counts}.")
-
-
 def _blocks(figure: Reproduced) -> list[Block]:
     blocks: list[Block] = [Facts([("Verdict", figure.verdict), ("Run", figure.ran or "–")])]
     if figure.rows:
-        rows = [
-            [Cell(row.item), Cell(row.published or "–"), Cell(row.measured or "–"), _verdict(row)]
-            for row in figure.rows
-        ]
-        blocks.append(Table(["item", "published", "measured", "verdict"], rows))
+        heads = ["item", "published", "measured", "ratio", "verdict"]
+        blocks.append(Table(heads, [list(_cells(row)) for row in figure.rows]))
     blocks += [Prose(f"{about}: {note}") for about, note in figure.notes]
     charts = charts_of(figure.plots, figure.tables)
     blocks += charts or _pictures(figure)
@@ -143,5 +138,7 @@ def _picture(title: str, path: Path) -> Picture:
     return Picture(title, "image/png", path.read_bytes())
 
 
-def _verdict(row: Judged) -> Cell:
-    return Cell(f"{row.verdict}, because {row.why}" if row.why else str(row.verdict))
+def _cells(row: Judged) -> Iterator[Cell]:
+    yield from (Cell(row.item), Cell(row.published or "–"), Cell(row.measured or "–"))
+    yield number_cell(row.ratio, "{:.3g}".format)
+    yield Cell(row.described)

@@ -1,7 +1,7 @@
 """What four documents show, measured: published beside found, figure by figure.
 
 A document is a module here with the one list `FIGURES`; its experiments, its published numbers and
-what is to be said of shapes that fail are data, in `experiments/reproduce/<document>/`. A figure's
+notes on differences are data, in `experiments/reproduce/<document>/`. A figure's
 `find` runs ordinary experiments and analyses through a `Context` and returns what it `Found`;
 verdicts are computed from that and the published numbers.
 

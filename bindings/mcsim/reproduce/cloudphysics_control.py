@@ -179,6 +179,7 @@ def _claims_of_promises(
             "intervals in which it cannot be met are named",
             bool(refused),
             f"{len(refused)}: {next(iter(refused.values()), '')}",
+            construction="an hour of workloads/promises.yaml cannot be served in time",
         ),
         Check(
             "it is met more often than by sharing or equal parts",
@@ -302,7 +303,6 @@ def find_bending(context: Context) -> Found:
         plots=_BENDING_PLOTS,
         draw=drawing({"bent-curves": ("Curves bent to their hulls", curves)}),
         ran=[f"a loop of {_LOOP:,} blocks, {count:,} references; beside it popular blocks"],
-        recorded=True,
     )
 
 
@@ -322,6 +322,7 @@ def _claims_of_bending(misses: Mapping[str, float], mixed: Mapping[str, float]) 
             "LRU misses always where a loop does not fit",
             misses["lru"] == 1,
             f"{misses['lru']:.3f}",
+            construction="the loop is twice as large as the cache",
         ),
         *(
             Check(f"{policy} bends it to at most .55", ratio <= 0.55, f"{ratio:.3f}")

@@ -44,7 +44,6 @@ def find_example(_: Context) -> Found:
         ],
         tables={"distances": pa.table({"block": list(shown), "distance": told})},
         ran=[f"exact reuse distances of {shown} after {before}"],
-        recorded=True,
     )
 
 

@@ -165,8 +165,9 @@ def find_sizing(context: Context) -> Found:
     wanted_ns, reached_ns = (miss - r * (miss - hit) for r in (ratio, judged[0].ratio))
 
     dashboard = partial(figures.sized, exact, judged[1])
+    other = f"the trace of the slide is not here; of another, {_said(judged[1])}"
     return Found(
-        values={"hit ratio at 128 GB": f"another trace; here {_said(judged[1])}"},
+        values={"hit ratio at 128 GB": other},
         checks=[
             Check(
                 "a replay hits what was predicted within half a point",

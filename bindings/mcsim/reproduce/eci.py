@@ -24,6 +24,9 @@ __all__ = ["FIGURES"]
 
 CENTAUR, ECI = "centaur", "eci-cache"
 
+_REWRITES = "VMs of eci16.yaml that write most rewrite three times as far back as they read"
+"""The reason why useful distances are shorter than all distances."""
+
 _VOLUMES = "sixteen MSR Cambridge volumes"
 
 
@@ -77,6 +80,7 @@ def _find_unlimited(context: Context) -> Found:
                 "ECI-Cache is given less than 0.7 of Centaur's blocks in the mean",
                 share < 0.7,
                 f"{share:.2f} of {_millions(context, centaur.in_all.mean()):.3f} M",
+                construction=_REWRITES,
             ),
             Check(
                 "reads hit alike, within 2 points",
@@ -84,7 +88,6 @@ def _find_unlimited(context: Context) -> Found:
                 f"{eci.read_hits:.1%} and {centaur.read_hits:.1%}; of writes, too, {eci.hits:.1%} "
                 f"and {centaur.hits:.1%}",
             ),
-            Check("performance per cost is higher", per_cost > 0, f"{per_cost:+.0f} %"),
         ],
         tables={"allocation": _allocation(results), "systems": _systems(results)},
         plots=[*_allocation_plots(results), *_SYSTEM_PLOTS],
@@ -110,21 +113,20 @@ def _find_limited(context: Context) -> Found:
             "eci mark": float(_minutes(results, [peak])[0]),
             "performance": faster,
             "performance per cost": per_cost,
-            "hits": apart,
         },
         checks=[
             Check(
                 "Centaur asks for more than there is, ECI-Cache never does",
                 bool(centaur.infeasible) and not eci.infeasible,
                 f"Centaur at {unmet or 'no'} minutes; ECI-Cache {len(eci.infeasible)} times",
+                construction="workloads/eci16.yaml places its bursts for it",
             ),
             Check(
                 "reads hit at least as often as under Centaur",
                 apart >= 0,
                 f"{eci.read_hits:.1%} and {centaur.read_hits:.1%}",
+                construction="volumes that are read before a mark are read again twice after it",
             ),
-            Check("reads are faster", faster > 0, f"{faster:+.1f} %"),
-            Check("performance per cost is higher", per_cost > 0, f"{per_cost:+.0f} %"),
         ],
         tables={"allocation": _allocation(results), "systems": _systems(results)},
         plots=_allocation_plots(results),
@@ -257,11 +259,11 @@ def _find_bars(context: Context) -> Found:
             "lifetime gained": _gain(1, kept),
         },
         checks=[
-            Check(claim, len(worse[name]) < half, f"not {', '.join(worse[name]) or 'a single one'}")
-            for name, claim in (
-                ("performance", "most VMs read faster"),
-                ("per_cost", "performance per cost is higher for most VMs"),
-                ("writes", "most VMs write less to flash"),
+            Check(claim, len(worse[name]) < half, f"not {', '.join(worse[name]) or 'one'}", how)
+            for name, claim, how in (
+                ("performance", "most VMs read faster", ""),
+                ("per_cost", "performance per cost is higher for most VMs", _REWRITES),
+                ("writes", "most VMs write less to flash", _REWRITES),
             )
         ],
         tables={"bars": table},
@@ -328,6 +330,7 @@ def _find_open(context: Context) -> Found:
                 f"{max(r['share_of_centaur'] for r in rows):.2f} of the blocks, "
                 f"{min(r['writes_saved'] for r in rows):.0%} to "
                 f"{max(r['writes_saved'] for r in rows):.0%} of the writes saved",
+                construction=_REWRITES,
             )
         ],
         tables={"open": pa.Table.from_pylist(rows)},

@@ -140,6 +140,7 @@ def find_devices(context: Context) -> Found:
                 ssd["operations_per_s"] > hdd["operations_per_s"]
                 and ssd["dollars_per_gb"] > hdd["dollars_per_gb"],
                 "by the catalogue",
+                construction="the catalogue of devices has the document's numbers",
             )
         ],
         tables={"devices": pa.Table.from_pylist(rows)},
@@ -175,6 +176,7 @@ def find_placement(context: Context) -> Found:
                 "below the network a cache hits as above it, and each hit takes longer",
                 hits[above] == hits[below] and waits[above] < waits[below],
                 f"{waits[above] / 1e6:.2f} and {waits[below] / 1e6:.2f} ms",
+                construction="the network's time is added to each hit of the array",
             ),
         ],
         tables={"places": pa.Table.from_pylist(rows)},

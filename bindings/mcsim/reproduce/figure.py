@@ -34,11 +34,14 @@ class Check:
         None: it cannot be checked here, and `detail` says why.
     detail : str
         The numbers it rests on.
+    construction : str
+        How the workload or the model was built to make it hold; empty if it was not.
     """
 
     claim: str
     holds: bool | None
     detail: str
+    construction: str = ""
 
 
 @dataclass(frozen=True)

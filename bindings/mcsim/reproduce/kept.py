@@ -1,7 +1,8 @@
 """Findings that are kept: what a figure found, until anything changes that it came from.
 
 Each has a folder `reproduce/<document>/<figure>` (`-quick` for the quick one) among the results:
-the tables, the figures, and `found.json` with their digests and how tables are plotted. It is made
+the tables, the figures, and `found.json` with their digests, how tables are plotted, and the rows:
+published, measured, class of verdict, ratio, and whether by construction. It is made
 under another name and put in its place when it is whole, so that several processes may keep the
 same finding at a time: that of the first stays. Runs are results of their own, beside it.
 """
@@ -25,6 +26,8 @@ from mcsim.figures.style import styled
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
+from mcsim.reproduce.published import read_published
+from mcsim.reproduce.verdicts import Row, judged
 from mcsim.results.files import read_json, read_parquet, write_json, write_parquet
 from mcsim.results.seals import digest_of
 
@@ -46,11 +49,14 @@ class Finding:
         The figures.
     seconds : float
         What finding and drawing took.
+    rows : sequence of Row
+        Published and measured numbers, then claims.
     """
 
     found: Found
     drawn: Sequence[Path]
     seconds: float
+    rows: Sequence[Row]
 
 
 def folder_of(figure: Figure, context: Context) -> Path:
@@ -84,7 +90,14 @@ def opened(figure: Figure, context: Context) -> Finding | None:
     drawn = [folder / name for name in kept["drawn"]]
     if context.formats:
         drawn = [path for path in drawn if path.suffix[1:] in context.formats]
-    return Finding(found, drawn, kept["seconds"])
+    return Finding(found, drawn, kept["seconds"], _rows(found, figure, context))
+
+
+def _rows(found: Found, figure: Figure, context: Context) -> list[Row]:
+    """Judge a finding by the published numbers of its figure."""
+    short = figure.name.partition("/")[2]
+    published = read_published(context.folder(figure.document))
+    return judged(found, [entry for entry in published if entry.figure == short])
 
 
 def _is_drawn_as_asked(kept: Mapping[str, Any], context: Context) -> bool:
@@ -119,13 +132,19 @@ def find(figure: Figure, context: Context, *, force: bool = False) -> tuple[Find
     begun = time.monotonic()
     found = _settled(figure.find(context))
     folder = folder_of(figure, context)
+    rows = _rows(found, figure, context)
     with replacing_folder(folder, lambda: not force and opened(figure, context) is not None) as new:
-        drawn, seconds = _write(new, figure, context, found, begun)
-    return Finding(found, [folder / name for name in drawn], seconds), True
+        drawn, seconds = _write(new, figure, context, found, rows, begun)
+    return Finding(found, [folder / name for name in drawn], seconds, rows), True
 
 
 def _write(
-    folder: Path, figure: Figure, context: Context, found: Found, begun: float
+    folder: Path,
+    figure: Figure,
+    context: Context,
+    found: Found,
+    rows: Sequence[Row],
+    begun: float,
 ) -> tuple[list[str], float]:
     """Write what a figure found, and draw it; return the names of what is drawn, and the time."""
     written = [folder / f"{name}.parquet" for name in found.tables]
@@ -144,6 +163,7 @@ def _write(
             "cause": cause_of(figure, context),
             "values": found.values,
             "checks": [asdict(check) for check in found.checks],
+            "rows": [asdict(row) | {"by_construction": row.by_construction} for row in rows],
             "tables": list(found.tables),
             "plots": [asdict(plot) for plot in found.plots],
             "drawn": [path.name for path in drawn],

@@ -41,6 +41,7 @@ def _find_devices(context: Context) -> Found:
                 "a faster tier costs more, and none is faster and cheaper",
                 faster and dearer,
                 "dram, flash, hdd in the order of latency, and of price from the highest",
+                construction="the catalogue of devices has the document's numbers",
             )
         ],
         tables={"devices": pa.Table.from_pylist(rows)},

@@ -61,7 +61,6 @@ def find_curve(context: Context) -> Found:
     hits = 100 * curve.at(run.spec.tiers[0].capacity_blocks)
     replayed = 100 * rows_of(run)["Global LRU", "example"]["tier_hit_ratio"][0]
     checks = [
-        Check("200,000 blocks hit 42 % within a point", abs(hits - 42) <= 1, f"{hits:.2f} %"),
         Check(
             "a larger cache hits no less",
             bool((np.diff(curve.ratio) >= 0).all()),
@@ -115,6 +114,7 @@ def find_split(context: Context) -> Found:
             values["A fast"] > values["B fast"]
             and values["A total"] - values["A fast"] > values["B total"] - values["B fast"],
             ", ".join(f"{name} {value:.1f} %" for name, value in values.items()),
+            construction="workloads/two-curves.yaml goes through these points",
         ),
     ]
     both = list(runs.values())
@@ -140,13 +140,6 @@ def find_scan(context: Context) -> Found:
     after = {system.title: _later(beside, system.title, "ts") for system in beside.spec.systems}
     tera = _later(beside, GLOBAL, "tera")
     checks = [
-        Check("alone it hits 82 % within 2 points", abs(before - 82) <= 2, f"{before:.1f} %"),
-        Check(
-            "beside the job 30 % within 3 points",
-            abs(after[GLOBAL] - 30) <= 3,
-            f"{after[GLOBAL]:.1f} %",
-        ),
-        Check("the job hits less than 1 %", tera < 1, f"{tera:.2f} %"),
         Check(
             "Multi-Cache gives the server back at least 70 %",
             after[HISTORY] >= 70,

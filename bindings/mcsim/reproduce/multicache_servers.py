@@ -82,7 +82,7 @@ def find_servers(context: Context) -> Found:
         checks=checks,
         tables={"volumes": pa.Table.from_pylist(rows)},
         ran=["an inventory of traces"],
-        recorded=bool(recorded),
+        recorded=len(recorded) == len(rows),
     )
 
 

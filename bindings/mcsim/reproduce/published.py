@@ -1,19 +1,21 @@
-"""What documents print: numbers and notes as data, one YAML file each a document.
+"""Published numbers and notes as data: two YAML files of each document.
 
 `published.yaml` is a list of maps:
 
     - figure: fig6                   # of this document
-      item: total                    # what a figure's finding calls it
+      item: total                    # key in the values of the figure's finding
       text: all volumes, against Global LRU
       value: 31                      # a number, or a text such as "10-50 ns"
       unit: "%"
-      kind: about                    # exact, about, bound or sign
+      kind: about                    # exact, about or bound
       page: abstract
 
-The value of a bound says which it is: `"<= 5"`, `">= 72"`. Of a sign, the number's sign counts.
+Optional keys: `within`, the absolute tolerance of a published zero; `construction`, how the
+stand-in was built to produce the value; `unmeasured`, why nothing here measures the value. The
+value of a bound is such as `"<= 5"` or `">= 72"`.
 
-`notes.yaml` is a list of maps with a `figure`, the `about` (an item or a claim) and a `note`: what
-is believed to be the reason where a shape fails.
+`notes.yaml` is a list of maps. Keys are a `figure`, the `about` (an item or a claim) and a `note`:
+the probable reason of a difference, or a caveat.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from mcsim.config.load import to_plain
 
 __all__ = ["Note", "Published", "read_notes", "read_published", "shown"]
 
-Kind = Literal["exact", "about", "bound", "sign"]
+Kind = Literal["exact", "about", "bound"]
 
 
 class _Map(BaseModel):
@@ -59,13 +61,19 @@ class Published(_Map):
     """where: a page, a slide, the abstract"""
     text: str = ""
     """what it is, in words"""
+    within: float = 0
+    """absolute tolerance of a published zero, of which 10 % is nothing"""
+    construction: str = ""
+    """how the workload or the model was built to produce the value; empty if it was not"""
+    unmeasured: str = ""
+    """why nothing here measures the value"""
 
     @model_validator(mode="after")
     def _has_a_value_of_its_kind(self) -> Published:
         if self.kind == "bound":
             self.bound()
-        elif self.kind == "sign" and not isinstance(self.value, float):
-            raise ValueError(f"value: of a sign expected a number, got {self.value!r}")
+        elif self.within and self.value != 0:
+            raise ValueError("within: only a published zero has an absolute tolerance")
         return self
 
     def bound(self) -> tuple[str, float]:
@@ -83,12 +91,11 @@ class Published(_Map):
     @property
     def printed(self) -> str:
         """The value as the document prints it, with its unit."""
-        about = {"about": "about ", "sign": "", "bound": "", "exact": ""}[self.kind]
-        return about + shown(self.value, self.unit)
+        return ("about " if self.kind == "about" else "") + shown(self.value, self.unit)
 
 
 class Note(_Map):
-    """What is believed to be the reason of a shape that fails, or what to mind."""
+    """The probable reason of a difference, or a caveat."""
 
     figure: str
     """of the document, without its name"""

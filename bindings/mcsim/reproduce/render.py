@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcsim.reproduce.figure import Figure
 from mcsim.reproduce.reproduction import Outcome, Reproduction
-from mcsim.reproduce.verdicts import Row, Verdict
+from mcsim.reproduce.verdicts import Verdict, counts
 from mcsim.results.render import STYLE
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["in_html", "in_markdown", "listing", "render_outcome", "totals"]
 
-_COLOURS = {Verdict.EQUAL: "green", Verdict.HOLDS: "green", Verdict.FAILS: "red"}
+_GREEN = (Verdict.EQUAL, Verdict.WITHIN, Verdict.HOLDS)
 
 
 def render_outcome(outcome: Outcome) -> RenderableType:
@@ -28,7 +28,8 @@ def render_outcome(outcome: Outcome) -> RenderableType:
     for name, least in (("", 30), ("published", 9), ("measured", 9), ("verdict", 11)):
         table.add_column(name, overflow="fold", min_width=least)
     for row in outcome.rows:
-        verdict = Text(_verdict(row), style=_COLOURS.get(row.verdict, ""))
+        colour = "red" if row.verdict.is_failure else "green" if row.verdict in _GREEN else ""
+        verdict = Text(row.described, style=colour)
         table.add_row(Text(row.item), row.published, Text(row.measured), verdict)
     lines = [outcome.ran, *(f"{note.about}: {note.note}" for note in outcome.notes)]
     table.caption = Text("\n".join(filter(None, lines)))
@@ -36,10 +37,10 @@ def render_outcome(outcome: Outcome) -> RenderableType:
 
 
 def totals(reproduction: Reproduction) -> str:
-    """Count the figures by what is said of them."""
-    said = [outcome.verdict for outcome in reproduction.outcomes]
-    counts = [f"{said.count(verdict)} {verdict}" for verdict in Verdict if verdict in said]
-    return f"{len(said)} figures: {', '.join(counts)}"
+    """Count figures, and their numbers and claims by verdict."""
+    rows = [row for outcome in reproduction.outcomes for row in outcome.rows]
+    figures = len(reproduction.outcomes)
+    return f"{figures} figure{'s' * (figures != 1)}; numbers and claims: {counts(rows)}"
 
 
 def listing(figures: Sequence[Figure], quick: bool) -> Iterator[str]:
@@ -61,7 +62,7 @@ def in_markdown(reproduction: Reproduction, command: str) -> str:
         lines += [f"Run: {outcome.ran}.", ""]
         lines += ["| | published | measured | verdict |", "|-|-|-|-|"]
         lines += [
-            f"| {' | '.join(map(_cell, (row.item, row.published, row.measured, _verdict(row))))} |"
+            f"| {' | '.join(map(_cell, (row.item, row.published, row.measured, row.described)))} |"
             for row in outcome.rows
         ]
         lines += ["", *(f"- *{_cell(note.about)}*: {note.note}" for note in outcome.notes), ""]
@@ -77,7 +78,7 @@ def in_html(reproduction: Reproduction, command: str) -> str:
         Reproduced(
             outcome.figure.name,
             outcome.figure.title,
-            str(outcome.verdict),
+            outcome.counts,
             outcome.rows,
             outcome.ran,
             [(note.about, note.note) for note in outcome.notes],
@@ -88,11 +89,11 @@ def in_html(reproduction: Reproduction, command: str) -> str:
         for outcome in reproduction.outcomes
     ]
     facts = [("command", command), ("mcsim", _core.__version__)]
-    return reproduction_page(figures, lead=f"{totals(reproduction)}.", facts=facts)
-
-
-def _verdict(row: Row) -> str:
-    return f"{row.verdict}, because {row.why}" if row.why else str(row.verdict)
+    documents = {
+        name: [f"{totals(reproduction.of_document(name))}."] for name in reproduction.documents
+    }
+    lead = f"{totals(reproduction)}."
+    return reproduction_page(figures, lead=lead, facts=facts, documents=documents)
 
 
 def _cell(text: str) -> str:

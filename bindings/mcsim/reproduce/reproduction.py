@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,9 +21,9 @@ from mcsim.reproduce.catalogue import chosen
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Figure
 from mcsim.reproduce.kept import Finding
-from mcsim.reproduce.published import Note, read_notes, read_published
+from mcsim.reproduce.published import Note, read_notes
 from mcsim.reproduce.sharing_out import find_elsewhere, shard_of
-from mcsim.reproduce.verdicts import Row, Verdict, judged, summary
+from mcsim.reproduce.verdicts import Row, counts
 from mcsim.traces.find import default_trace_dirs
 
 __all__ = ["Outcome", "Reproduction", "reproduce"]
@@ -38,21 +38,23 @@ class Outcome:
     figure : Figure
     finding : Finding
         What was found, and the files of its figures.
-    rows : sequence of Row
-        Published beside measured, then claims about shape.
     notes : sequence of Note
-        What is believed to be the reason where a shape fails, and what to mind.
+        Probable reasons of differences, and caveats.
     """
 
     figure: Figure
     finding: Finding
-    rows: Sequence[Row]
     notes: Sequence[Note]
 
     @property
-    def verdict(self) -> Verdict:
-        """What is to be said of the whole figure."""
-        return summary(self.rows)
+    def rows(self) -> Sequence[Row]:
+        """Published and measured numbers, then claims."""
+        return self.finding.rows
+
+    @property
+    def counts(self) -> str:
+        """The number of rows by verdict."""
+        return counts(self.rows)
 
     @property
     def ran(self) -> str:
@@ -79,13 +81,23 @@ class Reproduction(Tabular):
     quick: bool = False
 
     @property
+    def documents(self) -> list[str]:
+        """The names of the documents, in the order of the catalogue."""
+        return list(dict.fromkeys(outcome.figure.document for outcome in self.outcomes))
+
+    def of_document(self, name: str) -> Reproduction:
+        """Return the part with one document's figures."""
+        own = [outcome for outcome in self.outcomes if outcome.figure.document == name]
+        return replace(self, outcomes=own)
+
+    @property
     def failures(self) -> list[str]:
-        """What fails, a line each."""
+        """The rows that contradict their documents, a line each."""
         return [
-            f"{outcome.figure.name}: {row.item}: {row.measured}"
+            f"{outcome.figure.name}: {row.item}: {row.measured}: {row.verdict}"
             for outcome in self.outcomes
             for row in outcome.rows
-            if row.verdict is Verdict.FAILS
+            if row.verdict.is_failure
         ]
 
     @property
@@ -108,6 +120,9 @@ class Reproduction(Tabular):
                     "measured": row.measured,
                     "ran": outcome.ran,
                     "verdict": str(row.verdict),
+                    "ratio": row.ratio,
+                    "by_construction": row.by_construction,
+                    "construction": row.construction,
                     "why": row.why,
                 }
                 for outcome in self.outcomes
@@ -119,8 +134,11 @@ class Reproduction(Tabular):
 
 _COLUMNS = pa.schema(
     [
-        (name, pa.string())
-        for name in ("figure", "item", "published", "measured", "ran", "verdict", "why")
+        *((name, pa.string()) for name in ("figure", "item", "published", "measured", "ran")),
+        ("verdict", pa.string()),
+        ("ratio", pa.float64()),
+        ("by_construction", pa.bool_()),
+        *((name, pa.string()) for name in ("construction", "why")),
     ]
 )
 
@@ -213,15 +231,13 @@ def reproduce(
 
 def _outcome(figure: Figure, finding: Finding, context: Context) -> Outcome:
     folder, short = context.folder(figure.document), figure.name.partition("/")[2]
-    published = [entry for entry in read_published(folder) if entry.figure == short]
-    notes = [note for note in read_notes(folder) if note.figure == short]
-    return Outcome(figure, finding, judged(finding.found, published), notes)
+    return Outcome(figure, finding, [note for note in read_notes(folder) if note.figure == short])
 
 
 def _line(number: int, count: int, outcome: Outcome, again: bool, left: str) -> str:
     took = f"{outcome.finding.seconds:.1f} s" if again else "found before"
     progress = f"{number:>{len(str(count))}}/{count}"
-    return f"{progress} {outcome.figure.name:<24} {took:>12}  {outcome.verdict:<22} {left}".rstrip()
+    return f"{progress} {outcome.figure.name:<24} {took:>12}  {outcome.counts}  {left}".rstrip()
 
 
 @dataclass

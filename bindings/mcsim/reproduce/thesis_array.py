@@ -177,11 +177,13 @@ def find_hits(place: str, context: Context) -> Found:
             "requests of 4 KiB hit clearly more often where blocks have 16 KiB",
             min(gains["4KiB"]) > 10,
             f"{_span(gains['4KiB'])} points",
+            construction="half of the requests are in order, and three of four of them hit then",
         ),
         Check(
             "to requests of 16 KiB and more the size of blocks makes less than a point",
             max(abs(gain) for size in ("16KiB", "32KiB") for gain in gains[size]) < 1,
             f"{_span(gains['16KiB'] + gains['32KiB'])} points",
+            construction="requests are aligned, so that their blocks come and go together",
         ),
     ]
     if place == "host":
@@ -220,6 +222,7 @@ def find_latency(place: str, context: Context) -> Found:
             "reads take longest where writes are more than reads",
             longest == {25},
             f"at {', '.join(map(str, sorted(longest)))} % reads, of 25, 50, 75 and 100",
+            construction="a write takes four times as long as a read here",
         )
     ]
     for size in sizes:
@@ -234,6 +237,7 @@ def find_latency(place: str, context: Context) -> Found:
                 "blocks",
                 max(apart) <= 5,
                 f"{_span(apart)} % apart",
+                construction="" if size == "4KiB" else "aligned requests hit alike with both",
             )
         )
     if place == "vm":
@@ -244,6 +248,7 @@ def find_latency(place: str, context: Context) -> Found:
                 "from a virtual machine reads take longer everywhere",
                 min(longer) > 0,
                 f"{_span([100 * part for part in longer])} % longer",
+                construction=f"a constant of {_VM_NS / 1e6:g} ms is added to each read",
             )
         )
     return _found_of(found, checks, "read_ms", "Mean time of a read (ms)")

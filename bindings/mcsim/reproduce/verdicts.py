@@ -1,15 +1,21 @@
-"""What is to be said of each published number and claim: computed, never written by hand.
+"""Compute verdicts: compare each measured number with the published one, and list the claims.
 
-- *equal*: what was measured is what is printed, as precisely as it is printed;
-- *shape holds*: it is not, but every claim about the figure's shape holds; or a bound is kept, or a
-  sign is the printed one;
-- *shape fails*: a claim does not hold, a bound is broken, a sign is the other;
-- *cannot be checked here*: nothing was measured, or nobody claims anything of the shape.
+Numbers:
+
+- *equal*: within 10 % of the published number. A published zero has an absolute tolerance.
+- *same direction*: the same sign, with the ratio of the sizes. The sign of a gain is its direction.
+  A plain quantity has one sign only, so its ratio is the verdict.
+- *opposite*: the other sign, or no effect at all.
+- *within the bound* or *outside the bound*, with the ratio to the bound.
+
+Claims without a number, and published words: *holds* or *does not hold*. Without a measurement the
+verdict is *cannot be checked*, with the reason. A row states whether the workload or the model was
+built to produce the result (*by construction*). Recorded traces clear that mark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isnan
@@ -17,112 +23,139 @@ from math import isnan
 from mcsim.reproduce.figure import Found
 from mcsim.reproduce.published import Published, shown
 
-__all__ = ["Row", "Verdict", "judged", "summary"]
+__all__ = ["NO_VALUE", "Row", "Verdict", "counts", "judged"]
 
-ABOUT = 0.1
-"""What is "about" a number is within a tenth of it."""
+_EQUAL = 0.1
+"""Relative difference up to which two numbers are equal."""
+
+NO_VALUE = "the run has no such value"
+"""The reason where a number lacks both a value and a declared reason."""
 
 
 class Verdict(StrEnum):
-    """How a measured number stands to the published one, or a claim to what was found."""
+    """The class of a row."""
 
     EQUAL = "equal"
-    HOLDS = "shape holds"
-    FAILS = "shape fails"
-    UNCHECKED = "cannot be checked here"
+    SAME_DIRECTION = "same direction"
+    OPPOSITE = "opposite"
+    WITHIN = "within the bound"
+    OUTSIDE = "outside the bound"
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    UNCHECKED = "cannot be checked"
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the result contradicts the document."""
+        return self in (Verdict.OPPOSITE, Verdict.OUTSIDE, Verdict.FAILS)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A published number or a claim, beside what was found.
+    """A published number or a claim, with its measurement.
 
     Attributes
     ----------
     item : str
-        What it is, in words.
+        Description.
     published, measured : str
-        As they are shown; of a claim `published` is empty and `measured` has the numbers.
+        Formatted values. For a claim `published` is empty, and `measured` has the numbers.
     verdict : Verdict
+    ratio : float, optional
+        Measured over published, or over the bound. None without two numbers, or for a zero.
     why : str
-        Why it cannot be checked; otherwise empty.
+        Why it cannot be checked. Otherwise empty.
+    construction : str
+        How the workload or the model was built to produce the result. Empty if it was not.
     """
 
     item: str
     published: str
     measured: str
     verdict: Verdict
+    ratio: float | None = None
     why: str = ""
+    construction: str = ""
+
+    @property
+    def by_construction(self) -> bool:
+        """Whether the workload or the model was built to produce the result."""
+        return bool(self.construction)
+
+    @property
+    def times(self) -> str:
+        """The size of the ratio, in two digits or more."""
+        if self.ratio is None:
+            return ""
+        size = abs(self.ratio)
+        return f"{size:.2g}" if size < 10 else f"{size:,.0f}"
+
+    @property
+    def described(self) -> str:
+        """The verdict in words: class, ratio or reason, and whether it is by construction."""
+        text = str(self.verdict)
+        if self.verdict is Verdict.UNCHECKED:
+            text = f"{text} because {self.why}"
+        elif self.ratio is not None and self.verdict is not Verdict.EQUAL:
+            is_bound = self.verdict in (Verdict.WITHIN, Verdict.OUTSIDE)
+            text = f"{text}, {self.times} times {'the bound' if is_bound else 'as large'}"
+        return f"{text}; by construction: {self.construction}" if self.construction else text
 
 
 def judged(found: Found, published: Sequence[Published]) -> list[Row]:
-    """Judge every published number of a figure, then every claim about it."""
-    shape = _shape_of(found)
-    rows = [_judge_number(entry, found, shape) for entry in published]
+    """Return a row for every published number of a figure, then one for every claim."""
+    rows = [_judge_number(entry, found) for entry in published]
     for check in found.checks:
+        how = "" if found.recorded else check.construction
         if check.holds is None:
-            rows.append(Row(check.claim, "", "", Verdict.UNCHECKED, check.detail))
+            rows.append(Row(check.claim, "", "", Verdict.UNCHECKED, why=check.detail))
         else:
             verdict = Verdict.HOLDS if check.holds else Verdict.FAILS
-            rows.append(Row(check.claim, "", check.detail, verdict))
+            rows.append(Row(check.claim, "", check.detail, verdict, construction=how))
     return rows
 
 
-def summary(rows: Sequence[Row]) -> Verdict:
-    """Return what is to be said of a whole figure: that it fails if anything of it does.
-
-    It is equal if every published number is, and no claim fails.
-    """
-    said = {row.verdict for row in rows}
-    if Verdict.FAILS in said:
-        return Verdict.FAILS
-    if said <= {Verdict.UNCHECKED}:
-        return Verdict.UNCHECKED
-    numbers = {row.verdict for row in rows if row.published}
-    return Verdict.EQUAL if numbers == {Verdict.EQUAL} else Verdict.HOLDS
+def counts(rows: Iterable[Row]) -> str:
+    """Count rows by verdict, such as ``"3 equal (2 by construction), 1 does not hold"``."""
+    return ", ".join(_counted(list(rows))) or "nothing to check"
 
 
-def _shape_of(found: Found) -> tuple[Verdict, str]:
-    """Return the verdict of all claims of a figure together, and why there is none."""
-    holding = [check.holds for check in found.checks if check.holds is not None]
-    if holding:
-        return (Verdict.HOLDS if all(holding) else Verdict.FAILS), ""
-    if found.checks:
-        return Verdict.UNCHECKED, found.checks[0].detail
-    return Verdict.UNCHECKED, "another number, and nothing is claimed of the shape"
+def _counted(rows: Sequence[Row]) -> Iterator[str]:
+    for verdict in Verdict:
+        own = [row for row in rows if row.verdict is verdict]
+        built = sum(row.by_construction for row in own)
+        if own:
+            yield f"{len(own)} {verdict}" + (f" ({built} by construction)" if built else "")
 
 
-def _judge_number(entry: Published, found: Found, shape: tuple[Verdict, str]) -> Row:
+def _judge_number(entry: Published, found: Found) -> Row:
     item = entry.text or entry.item
     value = found.values.get(entry.item)
+    if isinstance(value, str) and (not isinstance(entry.value, str) or entry.kind == "bound"):
+        return Row(item, entry.printed, "", Verdict.UNCHECKED, why=value)
     if value is None or (isinstance(value, float) and isnan(value)):
-        return Row(item, entry.printed, "", Verdict.UNCHECKED, "nothing here measures it")
-    verdict, why = _verdict(entry, value, shape)
-    return Row(item, entry.printed, shown(value, entry.unit), verdict, why)
+        why = entry.unmeasured or NO_VALUE
+        return Row(item, entry.printed, "", Verdict.UNCHECKED, why=why)
+    verdict, ratio = _verdict(entry, value)
+    how = "" if found.recorded else entry.construction
+    return Row(
+        item, entry.printed, shown(value, entry.unit), verdict, ratio=ratio, construction=how
+    )
 
 
-def _verdict(
-    entry: Published, value: float | str, shape: tuple[Verdict, str]
-) -> tuple[Verdict, str]:
+def _verdict(entry: Published, value: float | str) -> tuple[Verdict, float | None]:
     if isinstance(value, str):
-        if not isinstance(entry.value, str) or entry.kind == "bound":
-            return Verdict.UNCHECKED, value
-        return (Verdict.EQUAL, "") if value == entry.value else (Verdict.FAILS, "")
+        return (Verdict.EQUAL if value == entry.value else Verdict.FAILS), None
     if entry.kind == "bound":
         which, bound = entry.bound()
         kept = value <= bound if which == "<=" else value >= bound
-        return (Verdict.HOLDS if kept else Verdict.FAILS), ""
+        return (Verdict.WITHIN if kept else Verdict.OUTSIDE), value / bound if bound else None
     if isinstance(entry.value, str):
-        return Verdict.FAILS, ""
-    if entry.kind == "sign":
-        alike = (value > 0) == (entry.value > 0) and (value < 0) == (entry.value < 0)
-        return (Verdict.HOLDS if alike else Verdict.FAILS), ""
-    apart = abs(value - entry.value)
-    allowed = ABOUT * abs(entry.value) if entry.kind == "about" else _half_a_digit(entry.value)
-    # What is computed of decimal fractions may miss the edge by a few units in the last place.
-    return (Verdict.EQUAL, "") if apart <= allowed * (1 + 1e-9) else shape
-
-
-def _half_a_digit(printed: float) -> float:
-    """Return by how much a number may differ and still be printed so."""
-    digits = f"{printed:.10f}".rstrip("0").partition(".")[2]
-    return 0.5 * 10.0 ** -len(digits)
+        return Verdict.FAILS, None
+    if entry.value == 0:
+        return (Verdict.EQUAL if abs(value) <= entry.within else Verdict.FAILS), None
+    ratio = value / entry.value
+    # Rounding of decimal fractions may exceed the limit by a few units in the last place.
+    if abs(ratio - 1) <= _EQUAL * (1 + 1e-9):
+        return Verdict.EQUAL, ratio
+    return (Verdict.SAME_DIRECTION if ratio > 0 else Verdict.OPPOSITE), ratio

@@ -385,9 +385,9 @@ def test_a_page_without_charts_has_no_library() -> None:
 
 
 class Row:
-    def __init__(self, item: str, verdict: str, why: str = "") -> None:
+    def __init__(self, item: str, described: str, ratio: float | None = None) -> None:
         self.item, self.published, self.measured = item, "+31 %", "+42 %"
-        self.verdict, self.why = verdict, why
+        self.described, self.ratio = described, ratio
 
 
 def test_a_reproduction_has_its_page(tmp_path: Path) -> None:
@@ -398,8 +398,11 @@ def test_a_reproduction_has_its_page(tmp_path: Path) -> None:
         Reproduced(
             "multicache/fig6",
             "Hit ratio by VM",
-            "shape holds",
-            [Row("all VMs", "shape holds"), Row(VILLAIN, "cannot be checked here", "no <trace>")],
+            "1 same direction, 1 cannot be checked",
+            [
+                Row("all VMs", "same direction, 1.4 times as large", 42 / 31),
+                Row(VILLAIN, "cannot be checked because no <trace>"),
+            ],
             ran="synthetic: web-1",
             notes=[("all VMs", "they differ")],
             tables={"by VM": pa.table({"vm": ["web_0"], "hit_ratio": [0.5]})},
@@ -415,14 +418,16 @@ def test_a_reproduction_has_its_page(tmp_path: Path) -> None:
             pictures=[tmp_path / "fig6.png"],
         ),
     ]
-    page = reproduction_page(figures, facts=[("Command", "mcsim reproduce")])
-    assert page == reproduction_page(figures, facts=[("Command", "mcsim reproduce")])
+    told = {"facts": [("Command", "mcsim reproduce")], "documents": {"multicache": [VILLAIN]}}
+    page = reproduction_page(figures, **told)
+    assert page == reproduction_page(figures, **told)
     parsed = Parsed(page)
     for text in (
         "multicache/fig6: Hit ratio by VM",
-        "cannot be checked here, because no <trace>",
+        "cannot be checked because no <trace>",
+        "same direction, 1.4 times as large",
+        "1.35",
         VILLAIN,
-        "1 figure: 1 shape holds.",
         "50.00 %",
         "all VMs: they differ",
         "mcsim reproduce",

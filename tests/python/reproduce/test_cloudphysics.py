@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import code_of
-from plotted import unplotted
+from plotted import unmeasured, unplotted
 from small import EXPERIMENTS
 
 from mcsim.cli.main import main
@@ -45,6 +45,7 @@ def test_mattsons_example() -> None:
 
 def test_every_shape_holds_in_a_sample(quick: Reproduction) -> None:
     assert quick.failures == []
+    assert unmeasured(quick) == []
     assert len(quick.outcomes) == len(FIGURES)
     for outcome in quick.outcomes:
         assert not (outcome.finding.found.recorded and "synthetic" in outcome.ran)
@@ -122,7 +123,9 @@ def test_a_shape_that_fails_is_the_exit_code(
     wrong = replace(FIGURES[0], find=lambda _: fails)
     monkeypatch.setattr("mcsim.reproduce.cloudphysics.FIGURES", (wrong,))
     assert code_of(*asked, "--force") == 1
-    assert "shape fails: cloudphysics/example: pigs fly: none does" in capsys.readouterr().err
+    assert (
+        "mcsim: cloudphysics/example: pigs fly: none does: does not hold" in capsys.readouterr().err
+    )
 
 
 def some(name: str, ids: list[int]) -> Customer:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from plotted import unplotted
+from plotted import unmeasured, unplotted
 from small import EXPERIMENTS, small_experiment
 
 from mcsim.config.profile import read_profile
@@ -20,7 +20,6 @@ from mcsim.reproduce.eci_examples import (
 )
 from mcsim.reproduce.measured import measure
 from mcsim.reproduce.reproduction import Reproduction, reproduce
-from mcsim.reproduce.verdicts import Verdict
 
 
 @pytest.fixture(scope="module")
@@ -110,10 +109,10 @@ def test_a_system_is_measured_by_what_it_gave_and_served(tmp_path: Path) -> None
     assert static.per_block() == pytest.approx(1e9 / static.read_ns[None] / 2000)
 
 
-def test_every_shape_holds_in_a_sample(quick: Reproduction) -> None:
+def test_nothing_contradicts_the_slides_in_a_sample(quick: Reproduction) -> None:
     assert quick.failures == []
+    assert unmeasured(quick) == []
     by_name = {outcome.figure.name: outcome for outcome in quick.outcomes}
-    assert by_name["eci/limited"].verdict is Verdict.HOLDS
     limited = by_name["eci/limited"].finding.found
     assert limited.values["centaur marks"] == "1,020, 1,630"
     assert limited.values["eci mark"] == 1520

@@ -2,6 +2,7 @@
 # claims of the catalogue itself, which hold of a sample but for those that its notes tell of.
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import commands
 import pyarrow as pa
 import pytest
 from commands import files_of_at_most
-from plotted import unplotted
+from plotted import unmeasured, unplotted
 from small import EXPERIMENTS
 
 import mcsim
@@ -236,7 +237,7 @@ def test_an_interruption_loses_nothing(tmp_path: Path, stub: Stub) -> None:
         mcsim.reproduce(out=tmp_path)
     outcomes = mcsim.reproduce(out=tmp_path).outcomes
     assert asked == ["fig1", "fig2", "fig2"]
-    assert [outcome.verdict for outcome in outcomes] == [Verdict.HOLDS, Verdict.HOLDS]
+    assert [outcome.rows[-1].verdict for outcome in outcomes] == [Verdict.HOLDS] * 2
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path, stub: Stub) -> None:
@@ -250,19 +251,19 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, stub: Stub) -> None:
     assert asked == ["fig1", "fig2", "fig2"]
 
 
-def test_a_check_fails_where_a_shape_does(
+def test_a_check_fails_where_a_claim_does(
     tmp_path: Path, stub: Stub, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stub("fig1", counting([], "fig1", checks=[RISES], recorded=True, ran=["run-1"]))
+    stub("rises", counting([], "rises", checks=[RISES], recorded=True, ran=["run-1"]))
     out = ("--out", str(tmp_path), "-q")
     assert call(capsys, "--check", *out)[0] == 0
-    stub("fig2", counting([], "fig2", checks=[FALLS], ran=["run-2"]))
+    stub("falls", counting([], "falls", checks=[FALLS], ran=["run-2"]))
     code, shown, err = call(capsys, "--check", *out)
     assert code == 1
-    assert err == "mcsim: shape fails: multicache/fig2: it falls: 1 < 2\n"
+    assert err == "mcsim: multicache/falls: it falls: 1 < 2: does not hold\n"
     assert "recorded: run-1" in shown
     assert "synthetic: run-2" in shown
-    assert "2 figures: 1 shape holds, 1 shape fails" in shown
+    assert "2 figures; numbers and claims: 1 holds, 1 does not hold" in shown
     assert call(capsys, *out)[0] == 0
 
 
@@ -277,10 +278,26 @@ def test_tables_go_to_documents(
     lines = markdown.read_text(encoding="utf-8").splitlines()
     assert "Made by `mcsim reproduce multicache --quick`; do not edit." in lines
     assert "## multicache/fig1: FIG1" in lines
-    assert "| hit ratio of a cache of 200,000 blocks | about 42 % | 41.9 % | equal |" in lines
-    unchecked = "cannot be checked here, because the trace is private"
-    assert f"| a \\| b |  |  | {unchecked} |" in lines
-    assert "hit ratio of a cache of 200,000 blocks" in page.read_text(encoding="utf-8")
+    built = "equal; by construction: workloads/two-curves.yaml goes through this point"
+    number = f"| hit ratio of a cache of 200,000 blocks | about 42 % | 41.9 % | {built} |"
+    assert number in lines
+    assert "| a \\| b |  |  | cannot be checked because the trace is private |" in lines
+    assert built in page.read_text(encoding="utf-8")
+
+
+def test_a_finding_carries_its_verdicts(tmp_path: Path, stub: Stub) -> None:
+    stub("fig1", counting([], "fig1", values={"hits": 21.0}, checks=[FALLS]))
+    made = mcsim.reproduce(out=tmp_path)
+    kept = json.loads((tmp_path / "reproduce/multicache/fig1/found.json").read_text("utf-8"))
+    assert [(row["verdict"], row["ratio"], row["by_construction"]) for row in kept["rows"]] == [
+        ("same direction", 0.5, True),
+        ("does not hold", None, False),
+    ]
+    columns = made.to_arrow().select(["verdict", "ratio", "by_construction"]).to_pylist()
+    assert [tuple(row.values()) for row in columns] == [
+        ("same direction", 0.5, True),
+        ("does not hold", None, False),
+    ]
 
 
 def test_progress_says_how_long_the_rest_takes(tmp_path: Path, stub: Stub) -> None:
@@ -366,14 +383,11 @@ def test_a_system_that_a_run_lacks_is_named(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_shapes_of_multicache_hold_of_a_sample(tmp_path: Path) -> None:
     made = mcsim.reproduce("multicache", quick=True, out=tmp_path)
-    failing = [outcome for outcome in made.outcomes if outcome.verdict is Verdict.FAILS]
-    assert {outcome.figure.name for outcome in failing} <= {
-        "multicache/fig6",
-        "multicache/fig12",
-        "multicache/fig14",
-    }
-    # Nothing fails that is not accounted for.
+    failing = [o for o in made.outcomes if any(row.verdict.is_failure for row in o.rows)]
+    assert {outcome.figure.name for outcome in failing} <= {"multicache/fig6", "multicache/fig14"}
+    # Nothing fails that is not accounted for, and every number is measured.
     assert all(outcome.notes for outcome in failing)
+    assert unmeasured(made) == []
     assert {outcome.figure.name for outcome in made.outcomes if outcome.finding.drawn} == {
         f"multicache/fig{number}" for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
     }

@@ -132,7 +132,7 @@ def test_a_shard_finds_and_shows_its_part(
     shown = capsys.readouterr().out
     assert "multicache/b: B" in shown
     assert "multicache/a" not in shown
-    assert "2 figures: 2 shape holds" in shown
+    assert "2 figures; numbers and claims: 2 holds" in shown
     told = (tmp_path / "part.md").read_text(encoding="utf-8")
     assert "Made by `mcsim reproduce --shard 0/2`; do not edit." in told
     assert found == ["b", "f"]
@@ -140,7 +140,7 @@ def test_a_shard_finds_and_shows_its_part(
     assert found == ["b", "f", "a", "c", "d", "e"]
     capsys.readouterr()
     main(command)
-    assert "6 figures: 6 shape holds" in capsys.readouterr().out
+    assert "6 figures; numbers and claims: 6 holds" in capsys.readouterr().out
     assert len(found) == 6
     main([*command, "--shard", "5/6"])
     assert "0 figures" in capsys.readouterr().out
