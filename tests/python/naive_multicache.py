@@ -90,7 +90,7 @@ class MultiCacheTwin:
         return Decision(np.array(targets))
 
     def burst_begins(self, seen: Observation) -> bool:
-        """Whether a VM reuses as much as the trigger says, and did not one window earlier."""
+        """Whether the reuse of a VM reaches the trigger, and was below it one window earlier."""
         trigger = self.params.get("ri_trigger", 0.0)
         if not trigger:
             return False

@@ -39,7 +39,7 @@ class DeviceSpec(Map):
     dollars_per_gb: Price
     """price of 10^9 bytes"""
     pe_cycles: Positive | None = None
-    """how often all of it can be written before it is worn out; nothing: it does not wear"""
+    """program/erase cycles; omit for media that do not wear"""
     write_amplification: Positive | None = None
     """what it writes for each byte that it is given; 1 if not given"""
     iops: Positive | None = None
@@ -78,7 +78,7 @@ class PlacedSpec(Map):
 
     @property
     def quantities(self) -> Quantities:
-        """What the device comes to; for a spec whose devices were looked up."""
+        """Latencies and price, after devices are resolved."""
         assert self.read is not None
         assert self.write is not None
         assert self.dollars_per_gb is not None
@@ -86,24 +86,24 @@ class PlacedSpec(Map):
 
     @property
     def waits(self) -> tuple[int, int]:
-        """How long a VM waits for a read and a write of a block, in ns: as long as they take."""
+        """Time that a VM waits for a read and for a write of a block, in ns."""
         return self.quantities[:2]
 
     @property
     def can_do(self) -> tuple[float, float]:
-        """Operations and bytes a second, as the core takes them: 0 where nobody says."""
+        """Limits of operations and bytes a second, as the core takes them; 0: no limit."""
         return self.iops or 0, self.bandwidth or 0
 
 
 class BackendSpec(PlacedSpec):
-    """What has every block."""
+    """The device that has every block."""
 
     vms: dict[StrictStr, Latency] | None = None
-    """time to read or write one block of VMs whose storage is another, by name"""
+    """time to read or write one block of VMs with other storage, by name"""
 
 
 class TierSpec(PlacedSpec):
-    """One tier of the cache: a device and how much of it."""
+    """One tier of the cache: a device and its capacity."""
 
     capacity_blocks: Blocks
     """space for all VMs together: blocks, 1GiB, or 10% of the distinct blocks that are replayed"""
@@ -112,7 +112,7 @@ class TierSpec(PlacedSpec):
 
     @property
     def waits(self) -> tuple[int, int]:
-        """As of other devices, and over the link if it is elsewhere."""
+        """Times of the device, and of the link if the tier is elsewhere."""
         assert self.over != "link"
         read_ns, write_ns, _ = self.quantities
         return read_ns + (self.over or 0), write_ns + (self.over or 0)

@@ -76,7 +76,7 @@ class _Shorthand:
 
 
 class _Map(Map, BaseModel):
-    """Names BaseModel, by which linters know a schema."""
+    """A map of the schema. BaseModel is a direct base for the sake of linters."""
 
 
 FigureFormat = Literal["png", "pdf", "svg"]

@@ -1,4 +1,4 @@
-"""What the Multi-Cache paper states in its text: worked examples, and resizing on bursts."""
+"""Statements of the Multi-Cache paper's text: worked examples, and resizing on bursts."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def _intensity_of(blocks: Sequence[int]) -> float:
 def _weight_of_reuse(fast: int, slow: int) -> float:
     """Return the weight of reuse intensity in the slow tier, as the objective has it.
 
-    Two VMs reuse alike and hit nothing, and either counts in a tier where it has space. One of
-    them has space in a fast tier of one block, both have in the slow one; and the weights of the
+    Two VMs reuse alike and hit nothing. Each counts in a tier in which it has space. One of them
+    has space in a fast tier of one block, both have space in the slow one. The weights of the
     tiers add up to one.
     """
     loop = [*range(20)] * 2
@@ -102,7 +102,7 @@ def _weight_of_reuse(fast: int, slow: int) -> float:
 
 
 def _ratios(streams: Sequence[tuple[int, int]]) -> tuple[float, float]:
-    """Return the hit ratio of VMs with so many accesses and hits, and the mean of theirs."""
+    """Return the hit ratio of VMs with these accesses and hits, and the mean of their ratios."""
     vms = {
         f"vm {number}": np.repeat(
             np.arange(accesses - hits), [2] * hits + [1] * (accesses - 2 * hits)

@@ -1,4 +1,4 @@
-"""The energy that devices take whose power is known."""
+"""The energy of devices with a known power."""
 
 from __future__ import annotations
 

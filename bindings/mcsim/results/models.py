@@ -260,8 +260,7 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
 def devices(results: Results) -> pa.Table:
     """Tell what each system did to each device: a table of schema `DEVICES`.
 
-    Where a device says what it can do in a second, the columns of `ASKED` come behind; where one
-    has a power, those of `ENERGY`.
+    The columns of `ASKED` follow if a device has a limit, those of `ENERGY` if one has a power.
     """
     spec = results.spec
     rows = [

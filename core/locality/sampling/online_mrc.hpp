@@ -18,10 +18,10 @@ namespace mcsim {
 // The hit curve of LRU from a running system, in constant memory: SHARDS of fixed
 // size (Waldspurger et al., FAST 2015).
 //
-// The blocks with the lowest hashes are tracked, `max_blocks` of them, of a share
-// `initial_rate` of all hashes from the start. When there is one too many, the one
-// with the highest hash is dropped and from then on no block with a hash as high is
-// let in: the sampling rate R falls as distinct blocks appear. A sampled reference
+// Blocks in the lowest `initial_rate` of all hashes are tracked, at most `max_blocks`.
+// When there is one too many, the one with the highest hash is dropped, and from then
+// on no block with a hash as high is tracked: the sampling rate R falls as distinct
+// blocks appear. A sampled reference
 // counts for the 1 / R it was sampled at, and so does its distance; nothing counted
 // before is ever scaled again. Hashes are one to one, so there are no ties.
 //

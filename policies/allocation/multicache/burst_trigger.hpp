@@ -13,8 +13,7 @@ namespace mcsim {
 // was below it in the window before. A level of 0 detects none.
 class BurstTrigger {
  public:
-  // What the curves at the end of a window cover must be a whole number of windows, each told
-  // apart in a curve.
+  // Check that the curves cover a whole number of windows, and no more than a curve can separate.
   static absl::Status check(double level, Nanoseconds window, Nanoseconds covered) {
     constexpr Nanoseconds kMostWindows = 256;
     if (level == 0 || (covered % window == 0 && covered / window <= kMostWindows)) {
