@@ -68,8 +68,8 @@ class SCave final : public ChunkMover {
       .name = "s-cave",
       .summary = "S-CAVE: chunks move to the VMs whose working sets ask for more than they have.",
       .reference =
-          "Luo, Ma, Lee, Chen, Li: S-CAVE: Effective SSD caching to improve virtual machine "
-          "storage performance, PACT 2013"};
+          "Luo, Ma, Lee, Zhang, Liu, Zhou: S-CAVE: Effective SSD caching to improve virtual "
+          "machine storage performance, PACT 2013"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
     return make_checked<SCave>(std::move(params), std::move(context));

@@ -44,8 +44,8 @@ class Slo final : public OneCacheMaximizer {
       .name = "slo",
       .summary = "Least space for latency or IOPS targets, the rest for the least mean latency.",
       .reference =
-          "Waldspurger, Park, Garthwaite, Ahmad: Efficient MRC Construction with SHARDS, FAST "
-          "2015 (of its applications: latency targets)"};
+          "Ahmad: talk on miss ratio curves, SNIA Storage Developer Conference 2015 (its "
+          "application to latency targets)"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
     return make_checked<Slo>(std::move(params), std::move(context));

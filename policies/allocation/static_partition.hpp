@@ -27,7 +27,8 @@ class StaticPartition final : public System {
       .name = "static",
       .summary = "Static partition: each VM its own fixed part of every tier.",
       .reference =
-          "Static baseline of the Multi-Cache code and of thin provisioning (thesis, 2012)"};
+          "Static baseline of the Multi-Cache code and of thin provisioning "
+          "(Mylar Balasubramanya, 2012)"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
     return make_checked<StaticPartition>(std::move(params), std::move(context));

@@ -99,7 +99,9 @@ class ThinProvisioning final : public DividedCache {
   static constexpr ComponentInfo kInfo{
       .name = "thin",
       .summary = "Thin provisioning: busy VMs that miss borrow from idle ones that hit.",
-      .reference = "Thin-provisioned hypervisor cache (thesis, Wichita State University, 2012)"};
+      .reference =
+          "Mylar Balasubramanya: Enhancement of cache utilization by isolation and thin "
+          "provisioning of hypervisor cache, thesis, Wichita State University, 2012"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context);
   ThinProvisioning(const Params& params, SystemContext context)

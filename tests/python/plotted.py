@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from mcsim.report.declared import charts_of
+from mcsim.reproduce.figure import Found
 from mcsim.reproduce.reproduction import Reproduction
 from mcsim.reproduce.verdicts import NO_VALUE
 
@@ -16,6 +19,12 @@ def unplotted(reproduction: Reproduction) -> set[str]:
         if not found.plots:
             without.add(outcome.figure.name)
     return without
+
+
+def plotted_texts(found: Found) -> set[str]:
+    """Return the texts in the tables that a finding plots."""
+    columns = (column for plot in found.plots for column in found.tables[plot.table].columns)
+    return {text for column in columns if column.type == pa.string() for text in column.to_pylist()}
 
 
 def unmeasured(reproduction: Reproduction) -> list[str]:

@@ -80,8 +80,8 @@ def mix(
 
     References
     ----------
-    C. A. Waldspurger et al., *Efficient MRC construction with SHARDS*, FAST 2015 (of its
-    applications: partitions for aggregate performance).
+    I. Ahmad, talk on miss ratio curves, SNIA Storage Developer Conference 2015 (its application to
+    partitions for aggregate performance).
 
     Examples
     --------

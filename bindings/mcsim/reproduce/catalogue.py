@@ -6,10 +6,12 @@ import importlib
 from collections.abc import Iterable, Sequence
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.package import experiments_folder
 from mcsim.base.suggest import did_you_mean
 from mcsim.reproduce.figure import Figure
+from mcsim.reproduce.published import Document, read_document
 
-__all__ = ["DOCUMENTS", "chosen", "figures_of"]
+__all__ = ["DOCUMENTS", "chosen", "document_of", "figures_of"]
 
 DOCUMENTS = ("multicache", "eci", "thesis", "cloudphysics")
 """In the order of the catalogue; each is a module of this room with `FIGURES`."""
@@ -19,6 +21,11 @@ def figures_of(document: str) -> Sequence[Figure]:
     """Return the figures of a document, in its own order."""
     figures: Sequence[Figure] = importlib.import_module(f"mcsim.reproduce.{document}").FIGURES
     return figures
+
+
+def document_of(name: str) -> Document:
+    """Return the bibliography of a document."""
+    return read_document(experiments_folder() / "reproduce" / name)
 
 
 def chosen(names: Iterable[str]) -> list[Figure]:

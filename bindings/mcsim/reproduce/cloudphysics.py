@@ -1,4 +1,4 @@
-"""CloudPhysics: what hit ratio curves of customers' disks are good for (SNIA SDC, after FAST 2015).
+"""CloudPhysics: uses of hit ratio curves of customers' disks (Irfan Ahmad, SNIA SDC 2015).
 
 Findings are in four modules beside this one: curves; what sampling costs; sizes, changes and
 divisions; controllers, tuning and curves that are bent.

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from mcsim.reproduce.context import Context
     from mcsim.results.results import Results
 
-__all__ = ["Check", "Draw", "Figure", "Found", "in_document"]
+__all__ = ["Check", "Draw", "Figure", "Found", "Value", "in_document"]
+
+Value = float | str
 
 Draw = Callable[[Path, Sequence[FigureFormat], "Found"], Sequence[Path]]
 """Of a folder, formats, and what was found: the figures written there."""
@@ -50,8 +52,9 @@ class Found:
 
     Attributes
     ----------
-    values : mapping of str to float or str
-        Measured, by `item` of the published YAML, in its unit.
+    values : mapping of str to a float, a str, or a mapping of str to either
+        Measured, by `item` of the published YAML, in its unit. A figure that compares variants of
+        a system has a mapping by variant.
     checks : sequence of Check
         Claims about shape.
     tables : mapping of str to pa.Table
@@ -70,7 +73,7 @@ class Found:
         be given.
     """
 
-    values: Mapping[str, float | str] = field(default_factory=dict)
+    values: Mapping[str, Value | Mapping[str, Value]] = field(default_factory=dict)
     checks: Sequence[Check] = ()
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     plots: Sequence[Plot] = ()

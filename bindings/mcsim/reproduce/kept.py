@@ -25,7 +25,7 @@ from mcsim.experiment.environment import build_digest
 from mcsim.figures.style import styled
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.figure import Check, Figure, Found
+from mcsim.reproduce.figure import Check, Figure, Found, Value
 from mcsim.reproduce.published import read_published
 from mcsim.reproduce.verdicts import Row, judged
 from mcsim.results.files import read_json, read_parquet, write_json, write_parquet
@@ -180,7 +180,12 @@ def _write(
 
 def _settled(found: Found) -> Found:
     """Return a finding with what its runs tell, in plain values: JSON does not have NumPy's."""
-    values = {item: v if isinstance(v, str) else float(v) for item, v in found.values.items()}
+    values = {
+        item: {variant: _plain(v) for variant, v in value.items()}
+        if isinstance(value, Mapping)
+        else _plain(value)
+        for item, value in found.values.items()
+    }
     checks = [
         replace(check, holds=None if check.holds is None else bool(check.holds))
         for check in found.checks
@@ -189,6 +194,10 @@ def _settled(found: Found) -> Found:
     ran = found.ran or [run.run_id for run in runs]
     recorded = found.recorded or (bool(runs) and not any(run.synthetic for run in runs))
     return replace(found, values=values, checks=checks, ran=ran, recorded=recorded)
+
+
+def _plain(value: Value) -> Value:
+    return value if isinstance(value, str) else float(value)
 
 
 def cause_of(figure: Figure, context: Context) -> str:
@@ -214,7 +223,7 @@ def _experiments(document: Path) -> dict[str, str]:
     """Return digests of a document's experiments, workloads and all that they extend, by path."""
     top = document.parents[1]
     found = {file for folder in (document, top / "workloads") for file in folder.rglob("*.yaml")}
-    found.discard(document / "notes.yaml")
+    found -= {document / "notes.yaml", document / "document.yaml"}
     left = list(found)
     while left:
         base = extended_path(left.pop())

@@ -19,11 +19,11 @@ from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.multicache_web import (
-    BY_HISTORY,
     GLOBAL,
     GLOBAL_CODED,
-    HISTORY,
     MULTICACHES,
+    by_variant,
+    claims,
     web,
 )
 from mcsim.reproduce.readings import said
@@ -130,43 +130,34 @@ def _run_of(server: _Server, context: Context) -> Results | None:
 def find_hit_ratio_by_volume(context: Context) -> Found:
     """Figure 6: hit ratio of every volume, one server at a time; and the abstract's latency."""
     runs = [run for server in _servers(context) if (run := _run_of(server, context)) is not None]
-    worse = {title: _worst(runs, title) for title in MULTICACHES}
-    gain = {title: _gain(runs, title, GLOBAL) for title in MULTICACHES}
-    over_coded = {title: _gain(runs, title, GLOBAL_CODED) for title in MULTICACHES}
-    volume, best = min(_latencies(runs, HISTORY).items(), key=lambda entry: entry[1])
-    checks = [
-        Check(
-            "no volume hits less than under Global LRU by more than half a point",
-            worse[HISTORY][1] >= -0.5,
-            f"the worst is {worse[HISTORY][0]} with {worse[HISTORY][1]:+.2f} points",
-        ),
-        Check(
-            "all volumes together hit more than under Global LRU",
-            gain[HISTORY] > 0,
-            said(gain) + " % more",
-        ),
-        Check(
-            "all volumes together hit more than under the authors' Global LRU",
-            over_coded[HISTORY] > 0,
-            said(over_coded) + " % more",
-        ),
-    ]
+    best = by_variant(
+        lambda title: min(_latencies(runs, title).items(), key=lambda entry: entry[1])
+    )
+
+    def none_loses(title: str) -> tuple[bool, str]:
+        volume, points = _worst(runs, title)
+        return points >= -0.5, f"the worst is {volume} with {points:+.2f} points"
+
     return Found(
         values={
-            "total": gain[HISTORY],
-            "total over coded": over_coded[HISTORY],
-            "each once": _gain_of_means(runs),
-            "latency": best,
+            "total": by_variant(lambda title: _gain(runs, title, GLOBAL)),
+            "total over coded": by_variant(lambda title: _gain(runs, title, GLOBAL_CODED)),
+            "each once": by_variant(lambda title: _gain_of_means(runs, title)),
+            "latency": {variant: percent for variant, (_, percent) in best.items()},
         },
-        checks=checks,
+        checks=claims(
+            "no volume hits less than under Global LRU by more than half a point", none_loses
+        ),
         tables={"volumes": _volume_table(runs), "best latency": _latency_table(runs)},
         plots=_volume_plots(runs),
         draw=drawing(
-            {"hit-ratio": ("Hit ratio by volume", lambda: comparison.hit_ratio_by_vm(runs))},
-            notes=[BY_HISTORY],
+            {"hit-ratio": ("Hit ratio by volume", lambda: comparison.hit_ratio_by_vm(runs))}
         ),
         runs=runs,
-        ran=[*(run.run_id for run in runs), f"the lowest latency is that of {volume}"],
+        ran=[
+            *(run.run_id for run in runs),
+            *(f"{volume} gains most {variant}" for variant, (volume, _) in best.items()),
+        ],
     )
 
 
@@ -201,11 +192,11 @@ def _gain(runs: Sequence[Results], title: str, base: str, tier: int | None = Non
     return 100 * (_totals(runs, title, tier) / _totals(runs, base, tier) - 1)
 
 
-def _gain_of_means(runs: Sequence[Results]) -> float:
+def _gain_of_means(runs: Sequence[Results], title: str) -> float:
     """Return by how much more percent volumes hit in the mean, each counted once."""
     ours, theirs = (
         sum(rows_of(run)[system, vm]["hit_ratio"] for run in runs for vm in vms_of(run))
-        for system in (HISTORY, GLOBAL)
+        for system in (title, GLOBAL)
     )
     gain: float = 100 * (ours / theirs - 1)
     return gain
@@ -281,10 +272,12 @@ def find_hit_ratio_by_size(context: Context) -> Found:
     ]  # fmt: skip
     return Found(
         values={
-            "total": _gain(largest, HISTORY, GLOBAL),
-            "total over coded": _gain(largest, HISTORY, GLOBAL_CODED),
-            "fast tier": _gain(largest, HISTORY, GLOBAL, 0),
-            "fast tier over coded": _gain(largest, HISTORY, GLOBAL_CODED, 0),
+            "total": by_variant(lambda title: _gain(largest, title, GLOBAL)),
+            "total over coded": by_variant(lambda title: _gain(largest, title, GLOBAL_CODED)),
+            "fast tier": by_variant(lambda title: _gain(largest, title, GLOBAL, 0)),
+            "fast tier over coded": by_variant(
+                lambda title: _gain(largest, title, GLOBAL_CODED, 0)
+            ),
         },
         checks=_checks_by_size(sizes, total),
         tables={"sizes": _size_table(dict(zip(sizes, every, strict=True)))},
@@ -295,8 +288,7 @@ def find_hit_ratio_by_size(context: Context) -> Found:
                     "Hit ratio by capacity",
                     lambda: comparison.hit_ratio_by_capacity(every),
                 )
-            },
-            notes=[BY_HISTORY],
+            }
         ),
         runs=every,
     )
@@ -304,30 +296,32 @@ def find_hit_ratio_by_size(context: Context) -> Found:
 
 def _checks_by_size(sizes: Sequence[float], total: Mapping[str, Sequence[float]]) -> list[Check]:
     """Hold hit ratios in percent, by system and size, to what figure 14 shows."""
-    points = np.subtract(total[HISTORY], total[GLOBAL])
-    by_size = said(dict(zip((f"{size:g} M" for size in sizes), points, strict=True)), 2) + " points"
+    points = {title: np.subtract(total[title], total[GLOBAL]) for title in MULTICACHES}
+    small = np.array(sizes) < _SMALL
     last = {title: of[-1] - of[-2] for title, of in total.items()}
+
+    def by_size(title: str) -> str:
+        named = zip((f"{size:g} M" for size in sizes), points[title], strict=True)
+        return said(dict(named), 2) + " points"
+
+    def nowhere_below(title: str) -> tuple[bool, str]:
+        return bool(points[title].min() >= -1), by_size(title)
+
+    def gains_in_upper_half(title: str) -> tuple[bool, str]:
+        return int(points[title].argmax()) >= len(sizes) // 2, by_size(title)
+
+    def alike_where_small(title: str) -> tuple[bool, str]:
+        return bool((np.abs(points[title][small]) <= 1).all()), by_size(title)
+
+    def levels_off(title: str) -> tuple[bool, str]:
+        of = {each: last[each] for each in (GLOBAL, title)}
+        return last[GLOBAL] < last[title], said(of, 2) + " points"
+
     return [
-        Check(
-            "Multi-Cache is nowhere below Global LRU by more than a point",
-            bool(points.min() >= -1),
-            by_size,
-        ),
-        Check(
-            "it gains most in the upper half of the sizes",
-            int(points.argmax()) >= len(points) // 2,
-            by_size,
-        ),
-        Check(
-            "below 1.5 million blocks both are within a point",
-            bool((np.abs(points[np.array(sizes) < _SMALL]) <= 1).all()),
-            by_size,
-        ),
-        Check(
-            "Global LRU levels off: the last step of sizes gives it less than Multi-Cache",
-            last[GLOBAL] < last[HISTORY],
-            said({title: last[title] for title in (GLOBAL, HISTORY)}, 2) + " points",
-        ),
+        *claims("nowhere below Global LRU by more than a point", nowhere_below),
+        *claims("gains most in the upper half of the sizes", gains_in_upper_half),
+        *claims("within a point of Global LRU below 1.5 million blocks", alike_where_small),
+        *claims("gains more than Global LRU by the last step of sizes", levels_off),
     ]
 
 

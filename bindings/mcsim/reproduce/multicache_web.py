@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,6 @@ from mcsim.results.results import Results
 from mcsim.results.series import clock_of, curve_of, divides, series_of, vms_of
 
 __all__ = [
-    "BY_HISTORY",
     "CODED",
     "EARLY_HOURS",
     "GLOBAL",
@@ -29,6 +29,9 @@ __all__ = [
     "HISTORY",
     "MULTICACHES",
     "PRINTED",
+    "STATIC",
+    "by_variant",
+    "claims",
     "find_curves",
     "find_granted_over_time",
     "find_intensity",
@@ -38,7 +41,7 @@ __all__ = [
     "web",
 ]
 
-GLOBAL, GLOBAL_CODED = "Global LRU", "Global LRU as coded"
+GLOBAL, GLOBAL_CODED, STATIC = "Global LRU", "Global LRU as coded", "Static"
 HISTORY, PRINTED, CODED = (
     "Multi-Cache with history",
     "Multi-Cache as printed",
@@ -46,8 +49,7 @@ HISTORY, PRINTED, CODED = (
 )
 MULTICACHES = (HISTORY, PRINTED, CODED)
 
-BY_HISTORY = "The paper's figure is taken to show Multi-Cache with history."
-_BY_CODED = "The paper's figure is taken to show Multi-Cache as coded, whose logs hold targets."
+_Measured = TypeVar("_Measured")
 
 EARLY_HOURS = 30
 _HOUR = 3600 * 10**9
@@ -57,6 +59,24 @@ _SPIKE = 0.3  # of reuse intensity
 def web(context: Context) -> Results:
     """Return the run of the `web` server."""
     return context.run("multicache/web.yaml")
+
+
+def by_variant(measure: Callable[[str], _Measured]) -> dict[str, _Measured]:
+    """Return a measurement of each Multi-Cache, given its title, by the name of the variant."""
+    return {title.removeprefix("Multi-Cache "): measure(title) for title in MULTICACHES}
+
+
+def claims(
+    claim: str, judge: Callable[[str], tuple[bool, str]], construction: str = ""
+) -> list[Check]:
+    """Return a claim about each Multi-Cache.
+
+    Given the title of a Multi-Cache, `judge` returns whether the claim holds, and the numbers.
+    """
+    return [
+        Check(f"{claim}: {variant}", holds, detail, construction)
+        for variant, (holds, detail) in by_variant(judge).items()
+    ]
 
 
 def find_intensity(context: Context) -> Found:
@@ -180,29 +200,6 @@ def find_occupancy_over_time(context: Context) -> Found:
 def find_granted_over_time(context: Context) -> Found:
     """Figure 9: what Multi-Cache grants the volumes."""
     run = web(context)
-    share = _granted(run, CODED)
-    mean = [_by_vm(run, share[:, :, k].mean(axis=0)) for k in (0, 1)]
-    hours = hours_of(run)
-    web_1 = share[:, vms_of(run).index("web_1"), :]
-    early = web_1[(hours > 0) & (hours < EARLY_HOURS)].mean(axis=0)
-    late = web_1[hours >= EARLY_HOURS].mean(axis=0)
-    checks = [
-        Check(
-            "web_2 is granted least: less than 15 % of each tier",
-            all(of["web_2"] < 15 for of in mean),
-            "; ".join(said(of) + " %" for of in mean),
-        ),
-        Check(
-            "web_0 is granted most of each tier",
-            all(max(of, key=of.__getitem__) == "web_0" for of in mean),
-            "; ".join(said(of) + " %" for of in mean),
-        ),
-        Check(
-            f"web_1 is granted less after hour {EARLY_HOURS}",
-            bool((late < early).all()),
-            f"fast {early[0]:.1f} to {late[0]:.1f} %, slow {early[1]:.1f} to {late[1]:.1f} %",
-        ),
-    ]
     sheets = {
         f"targets-{title.rpartition(' ')[2]}": (
             "",
@@ -211,27 +208,66 @@ def find_granted_over_time(context: Context) -> Found:
         for title in MULTICACHES
     }
     return Found(
-        checks=checks,
+        checks=_checks_of_targets(run),
         tables={"targets": _blocks_table(run, MULTICACHES)},
         plots=_block_plots(run, "targets", "target", "Blocks granted", MULTICACHES),
-        draw=drawing(sheets, notes=[_BY_CODED]),
+        draw=drawing(sheets),
         runs=[run],
     )
+
+
+def _checks_of_targets(run: Results) -> list[Check]:
+    """Check the claims of figure 9 for each Multi-Cache."""
+    hours = hours_of(run)
+    web_1 = vms_of(run).index("web_1")
+    share = {title: _granted(run, title) for title in MULTICACHES}
+    mean = {title: _fast_and_slow(run, title) for title in MULTICACHES}
+
+    def least(title: str) -> tuple[bool, str]:
+        return all(of["web_2"] < 15 for of in mean[title]), shares(title)
+
+    def most(title: str) -> tuple[bool, str]:
+        return all(max(of, key=of.__getitem__) == "web_0" for of in mean[title]), shares(title)
+
+    def shares(title: str) -> str:
+        return "; ".join(said(of) + " %" for of in mean[title])
+
+    def falls(title: str) -> tuple[bool, str]:
+        of = share[title][:, web_1, :]
+        early = of[(hours > 0) & (hours < EARLY_HOURS)].mean(axis=0)
+        late = of[hours >= EARLY_HOURS].mean(axis=0)
+        numbers = (
+            f"{tier} {before:.1f} to {after:.1f} %"
+            for tier, before, after in zip(("fast", "slow"), early, late, strict=True)
+        )
+        return bool((late < early).all()), ", ".join(numbers)
+
+    return [
+        *claims("web_2 is granted least: less than 15 % of each tier", least),
+        *claims("web_0 is granted most of each tier", most),
+        *claims(f"web_1 is granted less after hour {EARLY_HOURS}", falls),
+    ]
+
+
+_SHARES: Mapping[str, Callable[[Mapping[str, float], Mapping[str, float]], float]] = {
+    "web_0 fast": lambda fast, slow: fast["web_0"],
+    "web_0 slow": lambda fast, slow: slow["web_0"],
+    "web_3 fast": lambda fast, slow: fast["web_3"],
+    "web_1 and web_2 fast": lambda fast, slow: fast["web_1"] + fast["web_2"],
+}
+"""Published items of figure 12, from the shares of the fast and the slow tier by VM."""
 
 
 def find_shares(context: Context) -> Found:
     """Figure 12: mean shares of the tiers: granted by Multi-Cache, held under Global LRU."""
     run = web(context)
     capacity = [tier.capacity_blocks for tier in run.spec.tiers]
-    granted = [_by_vm(run, _granted(run, CODED)[:, :, k].mean(axis=0)) for k in (0, 1)]
+    granted = by_variant(lambda title: _fast_and_slow(run, title))
     under_global = 100 * series_of(run, system_of(run, GLOBAL)).occupancy.mean(axis=0) / capacity
     held = [_by_vm(run, under_global[:, k]) for k in (0, 1)]
-    others = granted[0]["web_1"] + granted[0]["web_2"]
     measured = {
-        "web_0 fast": granted[0]["web_0"],
-        "web_0 slow": granted[1]["web_0"],
-        "web_3 fast": granted[0]["web_3"],
-        "web_1 and web_2 fast": others,
+        item: {variant: measure(*of) for variant, of in granted.items()}
+        for item, measure in _SHARES.items()
     }
     checks = [
         Check(
@@ -241,7 +277,7 @@ def find_shares(context: Context) -> Found:
         ),
     ]
     return Found(
-        values=measured | {"web_2 slow under Global LRU": held[1]["web_2"]},
+        values=measured,
         checks=checks,
         tables={"shares": _share_table(run)},
         plots=_share_plots(run),
@@ -252,11 +288,16 @@ def find_shares(context: Context) -> Found:
                     lambda: comparison.granted_shares(run),
                 ),
                 "tier-shares": ("Mean share of each tier", lambda: comparison.tier_shares(run)),
-            },
-            notes=["The paper's figure is taken to show what Multi-Cache as coded grants."],
+            }
         ),
         runs=[run],
     )
+
+
+def _fast_and_slow(run: Results, title: str) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the mean share of each tier that a system grants, in percent by VM."""
+    fast, slow = _granted(run, title).mean(axis=0).T
+    return _by_vm(run, fast), _by_vm(run, slow)
 
 
 def _granted(run: Results, title: str) -> NDArray[np.float64]:

@@ -1,4 +1,6 @@
-"""Published numbers and notes as data: two YAML files of each document.
+"""A document as data: bibliography, published numbers and notes, one YAML file each.
+
+`document.yaml` is a map with the keys of `Document`.
 
 `published.yaml` is a list of maps:
 
@@ -32,7 +34,15 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.load import to_plain
 
-__all__ = ["Note", "Published", "read_notes", "read_published", "shown"]
+__all__ = [
+    "Document",
+    "Note",
+    "Published",
+    "read_document",
+    "read_notes",
+    "read_published",
+    "shown",
+]
 
 Kind = Literal["exact", "about", "bound"]
 
@@ -94,6 +104,26 @@ class Published(_Map):
         return ("about " if self.kind == "about" else "") + shown(self.value, self.unit)
 
 
+class Document(_Map):
+    """A published document."""
+
+    title: str
+    """as printed on its first page"""
+    authors: list[str]
+    """in the printed order"""
+    year: int
+    """of publication"""
+    published: str
+    """where: a conference, a university"""
+    link: str
+    """a lasting address"""
+
+    @property
+    def citation(self) -> str:
+        """Authors, title, place and year, in a line."""
+        return f"{', '.join(self.authors)}: {self.title}; {self.published}, {self.year}"
+
+
 class Note(_Map):
     """The probable reason of a difference, or a caveat."""
 
@@ -103,6 +133,22 @@ class Note(_Map):
     """the item or the claim"""
     note: str
     """a sentence or two"""
+
+
+def read_document(folder: Path) -> Document:
+    """Read the bibliography of a document.
+
+    Raises
+    ------
+    ConfigError
+        If the file has other keys than a `Document`, or lacks one.
+    """
+    file = folder / "document.yaml"
+    node = _nodes(file)
+    try:
+        return Document.model_validate(to_plain(node))
+    except ValidationError as error:
+        raise ConfigError(f"{file}: {_said(error, Document)}") from None
 
 
 def read_published(folder: Path) -> list[Published]:
@@ -122,13 +168,17 @@ def read_notes(folder: Path) -> list[Note]:
     return _read(file, Note) if file.exists() else []
 
 
-def _read(file: Path, kind: type[_Entry]) -> list[_Entry]:
+def _nodes(file: Path) -> Any:
     try:
-        nodes = YAML(typ="rt").load(file)
+        return YAML(typ="rt").load(file)
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from None
     except YAMLError as error:
         raise ConfigError(f"{file}: not YAML: {str(error).splitlines()[0]}") from None
+
+
+def _read(file: Path, kind: type[_Entry]) -> list[_Entry]:
+    nodes = _nodes(file)
     if not isinstance(nodes, CommentedSeq):
         raise ConfigError(f"{file}:1: expected a list of maps")
     entries = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from mcsim.reproduce.catalogue import document_of
 from mcsim.reproduce.figure import Figure
 from mcsim.reproduce.reproduction import Outcome, Reproduction
 from mcsim.reproduce.verdicts import Verdict, counts
@@ -44,9 +45,13 @@ def totals(reproduction: Reproduction) -> str:
 
 
 def listing(figures: Sequence[Figure], quick: bool) -> Iterator[str]:
-    """Yield a line a figure: what it shows, how long it takes, what it needs."""
+    """Yield each document, then a line a figure: content, duration, and what it needs."""
     width = max((len(figure.name) for figure in figures), default=0)
+    document = ""
     for figure in figures:
+        if figure.document != document:
+            document = figure.document
+            yield from (document_of(document).citation, document_of(document).link)
         seconds = figure.estimate(quick)
         yield f"  {figure.name:<{width}} {seconds:5.0f} s  {figure.title}  [{figure.needs}]"
     whole = sum(figure.estimate(quick) for figure in figures)
@@ -57,8 +62,14 @@ def in_markdown(reproduction: Reproduction, command: str) -> str:
     """Write a reproduction as a document, with the command that makes it."""
     lines = ["# What was reproduced", "", f"Made by `{command}`; do not edit.", ""]
     lines += [f"{totals(reproduction)}.", ""]
+    document = ""
     for outcome in reproduction.outcomes:
-        lines += [f"## {outcome.figure.name}: {outcome.figure.title}", ""]
+        if outcome.figure.document != document:
+            document = outcome.figure.document
+            about = document_of(document)
+            lines += [f"## {about.title}", "", f"{about.citation}. <{about.link}>", ""]
+            lines += [f"{totals(reproduction.of_document(document))}.", ""]
+        lines += [f"### {outcome.figure.name}: {outcome.figure.title}", ""]
         lines += [f"Run: {outcome.ran}.", ""]
         lines += ["| | published | measured | verdict |", "|-|-|-|-|"]
         lines += [
@@ -90,7 +101,12 @@ def in_html(reproduction: Reproduction, command: str) -> str:
     ]
     facts = [("command", command), ("mcsim", _core.__version__)]
     documents = {
-        name: [f"{totals(reproduction.of_document(name))}."] for name in reproduction.documents
+        name: [
+            document_of(name).citation,
+            document_of(name).link,
+            f"{totals(reproduction.of_document(name))}.",
+        ]
+        for name in reproduction.documents
     }
     lead = f"{totals(reproduction)}."
     return reproduction_page(figures, lead=lead, facts=facts, documents=documents)

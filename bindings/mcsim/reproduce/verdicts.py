@@ -15,12 +15,12 @@ built to produce the result (*by construction*). Recorded traces clear that mark
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isnan
 
-from mcsim.reproduce.figure import Found
+from mcsim.reproduce.figure import Found, Value
 from mcsim.reproduce.published import Published, shown
 
 __all__ = ["NO_VALUE", "Row", "Verdict", "counts", "judged"]
@@ -103,8 +103,11 @@ class Row:
 
 
 def judged(found: Found, published: Sequence[Published]) -> list[Row]:
-    """Return a row for every published number of a figure, then one for every claim."""
-    rows = [_judge_number(entry, found) for entry in published]
+    """Return a row for every published number of a figure, then one for every claim.
+
+    A number has a row for each variant that was measured.
+    """
+    rows = [row for entry in published for row in _judge_entry(entry, found)]
     for check in found.checks:
         how = "" if found.recorded else check.construction
         if check.holds is None:
@@ -128,9 +131,16 @@ def _counted(rows: Sequence[Row]) -> Iterator[str]:
             yield f"{len(own)} {verdict}" + (f" ({built} by construction)" if built else "")
 
 
-def _judge_number(entry: Published, found: Found) -> Row:
-    item = entry.text or entry.item
-    value = found.values.get(entry.item)
+def _judge_entry(entry: Published, found: Found) -> Iterator[Row]:
+    item, measured = entry.text or entry.item, found.values.get(entry.item)
+    if isinstance(measured, Mapping):
+        for variant, value in measured.items():
+            yield _judge_number(f"{item}: {variant}", entry, value, found)
+    else:
+        yield _judge_number(item, entry, measured, found)
+
+
+def _judge_number(item: str, entry: Published, value: Value | None, found: Found) -> Row:
     if isinstance(value, str) and (not isinstance(entry.value, str) or entry.kind == "bound"):
         return Row(item, entry.printed, "", Verdict.UNCHECKED, why=value)
     if value is None or (isinstance(value, float) and isnan(value)):

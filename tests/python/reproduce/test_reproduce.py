@@ -14,7 +14,7 @@ import commands
 import pyarrow as pa
 import pytest
 from commands import files_of_at_most
-from plotted import unmeasured, unplotted
+from plotted import plotted_texts, unmeasured, unplotted
 from small import EXPERIMENTS
 
 import mcsim
@@ -25,7 +25,7 @@ from mcsim.figures.looks import looks_of
 from mcsim.report.declared import Plot
 from mcsim.reproduce import catalogue, multicache, reproduction
 from mcsim.reproduce import context as context_module
-from mcsim.reproduce.catalogue import DOCUMENTS, chosen, figures_of
+from mcsim.reproduce.catalogue import DOCUMENTS, chosen, document_of, figures_of
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
 from mcsim.reproduce.kept import cause_of
@@ -112,6 +112,9 @@ def test_the_list_says_what_is_needed_and_how_long(capsys: pytest.CaptureFixture
     assert "multicache/fig14" in out
     assert "Hit ratio by capacity  [web_0 to web_3, prn_0, prn_1 of the MSR Cambridge" in out
     assert "2 figures, at most " in out
+    title = "Multi-Cache: Dynamic, Efficient Partitioning for Multi-tier Caches in Consolidated VM"
+    assert f"Shaohua Duan, Wei Zhang, Timothy Wood: {title}" in out
+    assert "https://doi.org/10.1109/IC2E.2016.10\n" in out
 
 
 def test_what_was_found_is_not_found_again(tmp_path: Path, stub: Stub) -> None:
@@ -277,7 +280,10 @@ def test_tables_go_to_documents(
     assert call(capsys, "multicache", "--quick", "--out", str(tmp_path), *files)[0] == 0
     lines = markdown.read_text(encoding="utf-8").splitlines()
     assert "Made by `mcsim reproduce multicache --quick`; do not edit." in lines
-    assert "## multicache/fig1: FIG1" in lines
+    assert "### multicache/fig1: FIG1" in lines
+    about = document_of("multicache")
+    assert f"{about.citation}. <{about.link}>" in lines
+    assert about.citation in page.read_text(encoding="utf-8")
     built = "equal; by construction: workloads/two-curves.yaml goes through this point"
     number = f"| hit ratio of a cache of 200,000 blocks | about 42 % | 41.9 % | {built} |"
     assert number in lines
@@ -384,10 +390,18 @@ def test_a_system_that_a_run_lacks_is_named(tmp_path: Path) -> None:
 def test_shapes_of_multicache_hold_of_a_sample(tmp_path: Path) -> None:
     made = mcsim.reproduce("multicache", quick=True, out=tmp_path)
     failing = [o for o in made.outcomes if any(row.verdict.is_failure for row in o.rows)]
-    assert {outcome.figure.name for outcome in failing} <= {"multicache/fig6", "multicache/fig14"}
+    assert {outcome.figure.name for outcome in failing} <= {
+        f"multicache/fig{number}" for number in (6, 9, 11, 13, 14)
+    }
     # Nothing fails that is not accounted for, and every number is measured.
     assert all(outcome.notes for outcome in failing)
     assert unmeasured(made) == []
+    # All variants of Multi-Cache are in each figure that compares systems.
+    for number in (2, 6, 9, 10, 11, 12, 13, 14):
+        outcome = next(o for o in made.outcomes if o.figure.name == f"multicache/fig{number}")
+        for variant in ("with history", "as printed", "as coded"):
+            assert any(row.item.endswith(f": {variant}") for row in outcome.rows)
+            assert f"Multi-Cache {variant}" in plotted_texts(outcome.finding.found)
     assert {outcome.figure.name for outcome in made.outcomes if outcome.finding.drawn} == {
         f"multicache/fig{number}" for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
     }

@@ -7,10 +7,10 @@ import pytest
 from complaints import complaint
 
 from mcsim.base.errors import ConfigError
-from mcsim.reproduce.catalogue import DOCUMENTS, figures_of
+from mcsim.reproduce.catalogue import DOCUMENTS, document_of, figures_of
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Found
-from mcsim.reproduce.published import Published, read_notes, read_published
+from mcsim.reproduce.published import Published, read_document, read_notes, read_published
 from mcsim.reproduce.verdicts import Row, Verdict, counts, judged
 
 HOLDS = Check("it rises", True, "1 < 2")
@@ -119,6 +119,35 @@ def test_rows_are_counted_by_class_and_construction() -> None:
         "1 cannot be checked"
     )
     assert [row.verdict.is_failure for row in rows] == [False, False, False, True, False]
+
+
+def test_variants_of_a_system_have_a_row_each() -> None:
+    found = Found(values={"hits": {"as printed": -20.0, "as coded": 44.0}})
+    rows = judged(found, [published(42, "exact")])
+    assert [(row.item, row.described) for row in rows] == [
+        ("hits: as printed", "opposite, 0.48 times as large"),
+        ("hits: as coded", "equal"),
+    ]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_documents_have_a_bibliography(document: str) -> None:
+    about = document_of(document)
+    assert about.authors
+    assert about.link.startswith("http")
+    assert about.citation.startswith(about.authors[0])
+    assert about.citation.endswith(str(about.year))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("title: a", "missing key 'authors'"), ("[", "not YAML: ")],
+)
+def test_a_mistake_in_a_bibliography_is_an_error(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "document.yaml").write_text(text, encoding="utf-8")
+    told = complaint(read_document, tmp_path)
+    assert told.startswith(f"{tmp_path / 'document.yaml'}: ")
+    assert said in told
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
