@@ -35,7 +35,7 @@ class SpatialFilter {
   // The same for dense ids.
   std::size_t select(std::span<const std::uint32_t> ids, std::span<std::uint32_t> out) const;
 
-  // Hashes up to this one are sampled. Only fewer may be from here on.
+  // Hashes up to this one are sampled. The limit must not rise while a sample is kept.
   std::uint64_t limit() const { return limit_; }
   void lower_limit(std::uint64_t limit) { limit_ = limit; }
 

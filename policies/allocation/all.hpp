@@ -15,6 +15,7 @@
 #include "policies/allocation/hystor.hpp"
 #include "policies/allocation/karma.hpp"
 #include "policies/allocation/maxperf.hpp"
+#include "policies/allocation/mixed_caching.hpp"
 #include "policies/allocation/multicache/multicache.hpp"
 #include "policies/allocation/multicache/multicache_joint.hpp"
 #include "policies/allocation/registry.hpp"
@@ -32,9 +33,10 @@ namespace mcsim {
 
 // The one list of systems. The registry, YAML, the command line, Python, tests
 // and documentation are derived from it.
-using AllSystems = TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache,
-                            MultiCacheJoint, VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf,
-                            Exclusive, SCave, CloudCache, ThinProvisioning, Karma, CacheCow, Baa,
-                            Dss, Remoca, Hystor, Vfrm, Edt, Steady, Hindsight, Clairvoyant>;
+using AllSystems =
+    TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
+             VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive, SCave, CloudCache,
+             ThinProvisioning, Karma, CacheCow, Baa, Dss, Remoca, MixedCaching, Hystor, Vfrm, Edt,
+             Steady, Hindsight, Clairvoyant>;
 
 }  // namespace mcsim

@@ -60,6 +60,10 @@ TWINS = {
         "naive_hosts.py", "Classes", "test_shared_systems.py",
         "test_classes_decide_who_comes_in_and_who_leaves",
     ),
+    "mixed-caching": (
+        "naive_dividing.py", "MixedCaching", "test_dividing_systems.py",
+        "test_guests_shrink_as_the_twin_has_them",
+    ),
     "remoca": (
         "naive_hosts.py", "Remoca", "test_shared_systems.py",
         "test_memory_of_other_hosts_until_they_fail",

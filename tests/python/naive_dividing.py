@@ -4,7 +4,8 @@ by block where it matters, and no word shared with the ones in C++."""
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor, inf
+from math import ceil, floor, inf
+from typing import ClassVar
 
 import numpy as np
 from naive_systems import over_tiers, proportional, share_free
@@ -403,3 +404,23 @@ class CacheCow:
         if not late and len(here) * chunk > capacity:
             complaint = "the floors do not fit"
         return Decision(over_tiers(seen.capacities, blocks), infeasible=complaint)
+
+
+class MixedCaching:
+    """A period leaves a share of each guest's memory, but no less than a share of the first."""
+
+    resize_mode = "eager"
+    data_path: ClassVar = {"chain": "inclusive"}
+
+    def __init__(self, *, factor: str = "0.5", least: str = "0.1") -> None:
+        self.factor, self.least = Fraction(factor), Fraction(least)
+        self.first: list[int] = []
+
+    def allocate(self, seen: Observation) -> Decision | None:
+        now, host = seen.current.tolist()
+        self.first = self.first or now
+        kept = [
+            min(held, max(floor(self.factor * held), ceil(self.least * first)))
+            for held, first in zip(now, self.first, strict=True)
+        ]
+        return Decision(np.array([kept, host])) if kept != now else None

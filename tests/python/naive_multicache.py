@@ -24,6 +24,8 @@ class MultiCacheTwin:
 
     def __init__(self, interval: int, **params: Any) -> None:
         self.params = params
+        self.bursting: set[int] = set()
+        self.bursts = 0
         scope = params.get("distance_scope", "interval")
         self.timers = {"sizes": interval}
         self.meters: dict[str, dict[str, Any]] = {
@@ -33,6 +35,12 @@ class MultiCacheTwin:
             window, aggregate = params["ri_window"], params.get("ri_aggregate", "last")
             # Its window ends before anything is decided.
             self.timers = {"window": window} | self.timers
+            if params.get("ri_trigger"):
+                self.meters["last"] = {"meter": "intensity", "window": window, "timer": "window"}
+                self.meters["load"] = {"meter": "load", "window": interval, "timer": "window"}
+                self.meters["curve"] |= {"timer": "window"}
+                if scope == "interval":
+                    self.meters["curve"] |= {"window": interval}
             self.meters["wss"] = {"meter": "distinct", "timer": "window"}
             self.meters["reuse"] = {
                 "meter": "intensity",
@@ -49,9 +57,11 @@ class MultiCacheTwin:
     def allocate(self, seen: Observation) -> Decision | None:
         vms = range(len(seen.vms))
         here = [accesses > 0 for accesses in seen.accesses]
+        if "ri_trigger" in self.params:
+            here = [accesses > 0 for accesses in seen.meters["load"]["accesses"]]
         if self.params.get("idle") == "curve":
             here = [curve.accesses > 0 for curve in seen.meters["curve"]]
-        if seen.timer != "sizes" or not any(here):
+        if not (seen.timer == "sizes" or self.burst_begins(seen)) or not any(here):
             return None
         targets: Division = []
         for k, of_tier in enumerate(seen.capacities.tolist()):
@@ -79,12 +89,22 @@ class MultiCacheTwin:
             targets.append(got)
         return Decision(np.array(targets))
 
+    def burst_begins(self, seen: Observation) -> bool:
+        """Whether the reuse of a VM reaches the trigger, and was below it one window earlier."""
+        trigger = self.params.get("ri_trigger", 0.0)
+        if not trigger:
+            return False
+        before = self.bursting
+        self.bursting = {v for v, reuse in enumerate(seen.meters["last"]) if reuse >= trigger}
+        self.bursts += bool(self.bursting - before)
+        return bool(self.bursting - before)
+
     def utility(
         self, seen: Observation, k: int, v: int, base: int, blocks: int, space: int
     ) -> float:
         """CU = p W (l_b / l_i (H(b + c) - H(b)) + α_i RI)."""
         curve = seen.meters["curve"][v]
-        reuse = float(seen.meters["reuse"][v])
+        reuse = float(seen.meters["reuse" if seen.timer == "sizes" else "last"][v])
         mode = self.params.get("ri_mode", "literal")
         if mode == "gated":
             reuse *= blocks > 0

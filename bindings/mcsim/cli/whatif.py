@@ -135,6 +135,8 @@ class _Answer(Report):
         print_plainly(self.source.heading(before, "shared by LRU"), self._table())
         if self.changes:
             print_plainly(*self.gains())
+        else:
+            print_plainly("misses by cause, as shares of the accesses:", self._causes())
         for when, situation in self.situations():
             begin = f"{when}: " if self.changes else ""
             print_plainly(f"{begin}{said_of(situation)}")
@@ -163,6 +165,17 @@ class _Answer(Report):
         if not self.same_vms and self.found.staying:
             table.add_row(*self._staying(), style="bold")
         table.add_row(*self._total(), style="bold")
+        return table
+
+    def _causes(self) -> Any:
+        """Return a table of the misses of each VM now, by cause."""
+        names = ("compulsory", "capacity", "interference")
+        table = table_of(["VM", "misses", *names], left=1)
+        rows = self.found.before.rows
+        for row in rows:
+            table.add_row(str(row.vm), f"{1 - row.shared:.4f}", *(f"{row[n]:.4f}" for n in names))
+        means = [float((rows[n] * rows.accesses).sum() / rows.accesses.sum()) for n in names]
+        table.add_row("all", *(f"{x:.4f}" for x in (sum(means), *means)), style="bold")
         return table
 
     def _cells(self, vm: str) -> list[str]:

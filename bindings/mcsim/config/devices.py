@@ -20,7 +20,7 @@ from mcsim.base.units import format_duration
 __all__ = ["CATALOGUE", "Device", "Range", "device_named"]
 
 TABLE_I = "Multi-Cache (Table I)"
-ECI_SLIDES = "ECI-Cache (slides: operations a second and prices)"
+ECI_SLIDES = "ECI-Cache (slides: operations and bytes a second, power, prices)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,11 @@ class Device:
     summary: str
     # How often all of it can be written before it is worn out; None: it does not wear.
     pe_cycles: float | None = None
+    # Bytes that it can read and write in a second; None: no limit is known.
+    bandwidth: int | None = None
+    # Power while it works and while it waits; None: not known.
+    watts: float | None = None
+    idle_watts: float | None = None
     reference: str = TABLE_I
 
     def describe(self) -> Iterator[dict[str, Any]]:
@@ -74,16 +79,22 @@ class Device:
                 "max": float("inf"),
                 "choices": [],
             }
-        if self.pe_cycles is not None:
-            yield {
-                "name": "pe_cycles",
-                "kind": "real",
-                "default": self.pe_cycles,
-                "help": "how often all of it can be written before it is worn out",
-                "min": 0.0,
-                "max": float("inf"),
-                "choices": [],
-            }
+        for name, value, text in (
+            ("pe_cycles", self.pe_cycles, "program/erase cycles"),
+            ("bandwidth", self.bandwidth, "bytes that it can read and write in a second"),
+            ("watts", self.watts, "power while it works"),
+            ("idle_watts", self.idle_watts, "power while it waits"),
+        ):
+            if value is not None:
+                yield {
+                    "name": name,
+                    "kind": "real",
+                    "default": value,
+                    "help": text,
+                    "min": 0.0,
+                    "max": float("inf"),
+                    "choices": [],
+                }
 
 
 CATALOGUE: Mapping[str, Device] = {
@@ -111,7 +122,7 @@ CATALOGUE: Mapping[str, Device] = {
             dollars_per_gb=Range(0.05, 0.10),
             summary="hard disk",
         ),
-        # A block's time is that of an operation: at 550 and 180 MB/s it is no longer for its size.
+        # A block's time is that of an operation: at these bandwidths it is no longer for its size.
         Device(
             name="sata-ssd",
             read_ns=Range(20e3, 20e3),
@@ -119,6 +130,9 @@ CATALOGUE: Mapping[str, Device] = {
             dollars_per_gb=Range(0.1, 0.1),
             summary="flash drive, 50,000 reads a second; what a write takes, and wear, are ours",
             pe_cycles=3000,
+            bandwidth=550_000_000,
+            watts=3,
+            idle_watts=0.06,
             reference=ECI_SLIDES,
         ),
         Device(
@@ -126,6 +140,9 @@ CATALOGUE: Mapping[str, Device] = {
             read_ns=Range(1e9 / 140, 1e9 / 140),
             write_ns=Range(1e9 / 140, 1e9 / 140),
             dollars_per_gb=Range(0.06, 0.06),
+            bandwidth=180_000_000,
+            watts=9,
+            idle_watts=8,
             summary="hard disk, 140 operations a second",
             reference=ECI_SLIDES,
         ),

@@ -17,28 +17,21 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    SerializerFunctionWrapHandler,
     StrictInt,
     StrictStr,
     Tag,
-    model_serializer,
     model_validator,
 )
 from pydantic_core import CoreSchema, core_schema
 
-from mcsim.config.hosts import HostsSpec, LinkSpec, Over
+from mcsim.config.hosts import HostsSpec, LinkSpec
+from mcsim.config.placed import BackendSpec, DeviceSpec, Map, PlacedSpec, TierSpec
 from mcsim.config.values import (
     DEFAULT_BLOCK_BYTES,
-    Bandwidth,
     BlockBytes,
-    Blocks,
     Interval,
     IntervalLength,
-    Latency,
     Options,
-    Positive,
-    Price,
-    Quantities,
     Sample,
     VmChoice,
 )
@@ -83,94 +76,8 @@ class _Shorthand:
         return {"anyOf": [{"type": "string", "description": self.key}, handler(schema)]}
 
 
-class _Map(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields = type(self).model_fields
-        return {k: v for k, v in write(self).items() if v is not None or k not in fields}
-
-
-class DeviceSpec(_Map):
-    """A device that the catalogue does not have."""
-
-    read: Latency
-    """time to read one block"""
-    write: Latency
-    """time to write one block"""
-    dollars_per_gb: Price
-    """price of 10^9 bytes"""
-    pe_cycles: Positive | None = None
-    """how often all of it can be written before it is worn out; nothing: it does not wear"""
-    write_amplification: Positive | None = None
-    """what it writes for each byte that it is given; 1 if not given"""
-    iops: Positive | None = None
-    """operations that it can do in a second; if not given, one after the other, as reads take"""
-    bandwidth: Bandwidth | None = None
-    """bytes that it can read and write in a second; if not given, any number"""
-
-
-class PlacedSpec(_Map):
-    """A device in its place, with single values overridden at will."""
-
-    device: StrictStr
-    """a name of the catalogue or of `devices`"""
-    read: Latency | None = None
-    """instead of the device's own"""
-    write: Latency | None = None
-    """instead of the device's own"""
-    dollars_per_gb: Price | None = None
-    """instead of the device's own"""
-    pe_cycles: Positive | None = None
-    """instead of the device's own"""
-    write_amplification: Positive | None = None
-    """instead of the device's own"""
-    iops: Positive | None = None
-    """instead of the device's own"""
-    bandwidth: Bandwidth | None = None
-    """instead of the device's own"""
-
-    @property
-    def quantities(self) -> Quantities:
-        """What the device comes to; for a spec whose devices were looked up."""
-        assert self.read is not None
-        assert self.write is not None
-        assert self.dollars_per_gb is not None
-        return Quantities(self.read, self.write, self.dollars_per_gb)
-
-    @property
-    def waits(self) -> tuple[int, int]:
-        """How long a VM waits for a read and a write of a block, in ns: as long as they take."""
-        return self.quantities[:2]
-
-    @property
-    def can_do(self) -> tuple[float, float]:
-        """Operations and bytes a second, as the core takes them: 0 where nobody says."""
-        return self.iops or 0, self.bandwidth or 0
-
-
-class BackendSpec(PlacedSpec):
-    """What has every block."""
-
-    vms: dict[StrictStr, Latency] | None = None
-    """time to read or write one block of VMs whose storage is another, by name"""
-
-
-class TierSpec(PlacedSpec):
-    """One tier of the cache: a device and how much of it."""
-
-    capacity_blocks: Blocks
-    """space for all VMs together: blocks, 1GiB, or 10% of the distinct blocks that are replayed"""
-    over: Over | None = None
-    """where it is elsewhere: `link`, or how much longer a block takes for that"""
-
-    @property
-    def waits(self) -> tuple[int, int]:
-        """As of other devices, and over the link if it is elsewhere."""
-        assert self.over != "link"
-        read_ns, write_ns, _ = self.quantities
-        return read_ns + (self.over or 0), write_ns + (self.over or 0)
+class _Map(Map, BaseModel):
+    """A map of the schema. BaseModel is a direct base for the sake of linters."""
 
 
 FigureFormat = Literal["png", "pdf", "svg"]

@@ -281,6 +281,9 @@ def _resolve_devices(spec: ExperimentSpec, source: Source) -> ExperimentSpec:
             write=round(device.write_ns.middle),
             dollars_per_gb=device.dollars_per_gb.middle,
             pe_cycles=device.pe_cycles,
+            bandwidth=device.bandwidth,
+            watts=device.watts,
+            idle_watts=device.idle_watts,
         )
         for name, device in CATALOGUE.items()
     } | spec.devices

@@ -66,7 +66,11 @@ class Situation:
         ``vm``, ``accesses``, ``distinct`` (blocks), ``alone`` (its hit ratio if it had the
         whole cache to itself), ``part`` (if it had an equal part of it to itself), ``shared``
         (as it is), and ``thrashed``: whether it hits less than in the equal part, by more than
-        half a point. Nobody hits more than in the whole cache alone.
+        half a point. No VM hits more than in the whole cache alone.
+
+        Misses by cause, which add up to ``1 - shared``: ``compulsory`` (first accesses to a
+        block), ``capacity`` (the other misses in the whole cache alone) and ``interference``
+        (what it loses by sharing).
         """
         names, sharing, size = self.sharing.vms, self.sharing, self.size
         own = [sharing.alone[name] for name in names]
@@ -78,8 +82,14 @@ class Situation:
             "part": np.array([curve.at(size // len(names)) for curve in own]),
             "shared": np.array([sharing.shared[name].at(size) for name in names]),
         }
+        compulsory = columns["distinct"] / columns["accesses"]
+        causes = {
+            "compulsory": compulsory,
+            "capacity": 1 - columns["alone"] - compulsory,
+            "interference": columns["alone"] - columns["shared"],
+        }
         thrashed = columns["shared"] < columns["part"] - _NOTICED
-        return Rows.of(columns | {"thrashed": thrashed})
+        return Rows.of(columns | {"thrashed": thrashed} | causes)
 
     @property
     def thrashed(self) -> list[str]:

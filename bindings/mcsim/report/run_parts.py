@@ -196,6 +196,7 @@ _DEVICES = {
     "asked": "asked",
     "peak_asked": "peak asked",
     "overloaded_intervals": "over",
+    "energy_joules": "energy (J)",
 }
 
 

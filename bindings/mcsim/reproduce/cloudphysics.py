@@ -21,6 +21,7 @@ FIGURES = in_document(
     Figure("example", "Mattson's stack, step by step", 0.1, 0.1, "nothing", curves.find_example),
     Figure("gallery", "Hit ratio curves of customers", 10, 2, _CUSTOMERS, curves.find_gallery),
     Figure("arc", "ARC in miniature", 15, 4, _CUSTOMERS, curves.find_arc),
+    Figure("irr", "LIRS and CLOCK-Pro in miniature", 30, 8, _CUSTOMERS, curves.find_irr),
     Figure(
         "shards", "Error over the size of the sample", 8, 4, _CUSTOMERS, sampling.find_sample_sizes
     ),

@@ -24,6 +24,7 @@ __all__ = [
     "find_arc",
     "find_example",
     "find_gallery",
+    "find_irr",
 ]
 
 
@@ -119,58 +120,74 @@ def _curves_table(several: Sequence[Customer], steps: int = 120) -> pa.Table:
 
 def find_arc(context: Context) -> Found:
     """ARC in miniature: a thousandth of the blocks, a hundred sizes, against replays."""
+    return _in_miniature(("arc",), context)
+
+
+def find_irr(context: Context) -> Found:
+    """LIRS and CLOCK-Pro in miniature, as ARC."""
+    return _in_miniature(("lirs", "clock-pro"), context)
+
+
+def _in_miniature(policies: Sequence[str], context: Context) -> Found:
     several = {one.name: one for one in customers(context, whole=True)}
     one = several.get("P2") or largest(list(several.values()))
     every, replays = 100, 5 if context.quick else 20
     sizes = [max(1, round(one.unique * step / every)) for step in range(1, every + 1)]
     picked = sizes[every // replays - 1 :: every // replays]
-    exact = simulate(one.ids, "arc", picked, threads=context.threads)
+    exact = simulate(one.ids, list(policies), picked, threads=context.threads)
     # As in the talk: the same rate for all sizes, and one way of correcting.
     how: dict[str, Any] = {"rate": 0.001, "seeds": 5, "min_blocks": 1, "correction": "adj"}
-    mini = miniature(one.ids, "arc", sizes, **how, threads=context.threads)
-    at = np.searchsorted(sizes, picked)
-    apart = np.abs(mini.hit_ratio[at] - exact.hit_ratio)
+    mini = miniature(one.ids, list(policies), sizes, **how, threads=context.threads)
+    at = np.isin(mini.capacity, picked)
+    apart = np.abs(mini.hit_ratio[at] - exact.hit_ratio).reshape(len(policies), -1).mean(axis=1)
     memory = float(exact.bytes.max() / mini.bytes.max())
 
-    shown = [
-        ("replayed", np.array(picked), exact.hit_ratio, True),
-        ("in miniature, a thousandth", np.array(sizes), mini.hit_ratio, False),
+    tables = [
+        pa.table(
+            {
+                "how": [f"{policy} {way}" for policy in rows.policy.tolist()],
+                "blocks": rows.capacity,
+                "hit_ratio": rows.hit_ratio,
+            }
+        )
+        for way, rows in (("replayed", exact), ("in miniature", mini))
     ]
+    shown = [
+        (f"{policy} {way}", rows.capacity[of], rows.hit_ratio[of], rows is exact)
+        for policy in policies
+        for way, rows in (("replayed", exact), ("in miniature, a thousandth", mini))
+        for of in [rows.policy == policy]
+    ]
+    title = " and ".join(map(str.upper, policies)) + " in miniature"
     both = partial(estimates.replayed_and_estimated, shown)
     return Found(
-        values={"error": float(apart.mean()), "memory": memory},
-        checks=_claims_of_miniatures(apart, memory),
-        tables={
-            "hit ratios": pa.table(
-                {
-                    "how": ["replayed"] * len(picked) + ["in miniature"] * len(sizes),
-                    "blocks": [*picked, *sizes],
-                    "hit_ratio": [*exact.hit_ratio, *mini.hit_ratio],
-                }
+        values={"error": float(apart.max()), "memory": memory},
+        checks=_claims_of_miniatures(policies, apart, len(picked), memory),
+        tables={"hit ratios": pa.concat_tables(tables)},
+        plots=[
+            Plot(
+                title, "Replays, and a thousandth of the blocks, over sizes.",
+                "hit ratios", "blocks", "hit_ratio", "Size (blocks)", "Hit ratio (%)",
+                by=["how"], y_times=100,
             )
-        },
-        plots=_ARC_PLOTS,
-        draw=drawing({"miniatures-over-replays": (f"ARC in miniature: {one.name}", both)}),
+        ],
+        draw=drawing({"miniatures-over-replays": (f"{title}: {one.name}", both)}),
         ran=[f"{one.name}, {len(one.ids):,} references, rate .001, 5 seeds"],
         recorded=one.recorded,
-    )
+    )  # fmt: skip
 
 
-_ARC_PLOTS = [
-    Plot(
-        "ARC in miniature", "Replays, and a thousandth of the blocks, over sizes.",
-        "hit ratios", "blocks", "hit_ratio", "Size (blocks)", "Hit ratio (%)",
-        by=["how"], y_times=100,
-    )
-]  # fmt: skip
-
-
-def _claims_of_miniatures(apart: NDArray[np.float64], memory: float) -> list[Check]:
+def _claims_of_miniatures(
+    policies: Sequence[str], errors: NDArray[np.float64], sizes: int, memory: float
+) -> list[Check]:
     return [
-        Check(
-            "ARC's curve in miniature errs by at most .015 in the mean",
-            apart.mean() <= 0.015,
-            f"{apart.mean():.4f} at {len(apart)} replayed sizes",
+        *(
+            Check(
+                f"{policy.upper()}'s curve in miniature errs by at most .015 in the mean",
+                bool(error <= 0.015),
+                f"{error:.4f} at {sizes} replayed sizes",
+            )
+            for policy, error in zip(policies, errors, strict=True)
         ),
         Check(
             "a miniature takes at most a five-hundredth of the memory",

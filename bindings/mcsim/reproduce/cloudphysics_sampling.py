@@ -25,6 +25,9 @@ __all__ = ["find_errors", "find_monitoring", "find_rate", "find_sample_sizes"]
 TRACKED = 8192
 """Blocks that the talk's fixed-size samples track: its s_max of 8K."""
 
+_INITIAL_RATE = 0.1
+"""The rate at which these samples begin."""
+
 
 def find_sample_sizes(context: Context) -> Found:
     """Error of fixed-size samples over the blocks they track (the talk's trace t04)."""
@@ -85,7 +88,7 @@ def _sample_plots(seeds: int) -> list[Plot]:
 
 
 def find_rate(context: Context) -> Found:
-    """How the rate of a fixed-size sample falls as distinct blocks appear."""
+    """How the rate of a fixed-size sample falls as distinct blocks appear, from .1 on."""
     several = sorted(customers(context), key=lambda one: -one.unique)[:4]
     tracked = max(16, context.scaled(TRACKED))
     references, rates, apart = {}, {}, []
@@ -103,13 +106,13 @@ def find_rate(context: Context) -> Found:
     plots = [
         Plot(
             "Sampling rate of a fixed-size sample",
-            f"It falls as distinct blocks appear; {tracked:,} are tracked.",
+            f"It begins at {_INITIAL_RATE} and falls as blocks appear; {tracked:,} are tracked.",
             "rates", "references", "rate", "References processed", "Share of blocks sampled",
             by=["customer"], log_y=True,
         )
     ]  # fmt: skip
     return Found(
-        values={"rate at the beginning": max(rate[0] for rate in rates.values())},
+        values={"rate at the beginning": _first_rate(several[0], tracked)},
         checks=[
             Check("the rate never rises", not rising, f"{len(rates)} traces, {tracked:,} blocks"),
             Check(
@@ -128,11 +131,21 @@ def find_rate(context: Context) -> Found:
     )
 
 
+def _first_rate(one: Customer, tracked: int) -> float:
+    """Return the rate at which a sample has its first block, which stands for 1 / rate blocks."""
+    stream = Estimator("shards", max_blocks=tracked, initial_rate=_INITIAL_RATE)
+    for block in one.ids:
+        stream.process(np.array([block]))
+        if stream.distinct:
+            return 1 / stream.distinct
+    return float("nan")
+
+
 def _rates(
     one: Customer, tracked: int, steps: int = 200
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return references so far, the sample's rate, and what it should be."""
-    stream = Estimator("shards", max_blocks=tracked)
+    stream = Estimator("shards", max_blocks=tracked, initial_rate=_INITIAL_RATE)
     first = np.full(one.unique, len(one.ids))
     np.minimum.at(first, one.ids, np.arange(len(one.ids)))
     ends = np.unique(np.geomspace(100, len(one.ids), steps).astype(np.int64))
@@ -141,8 +154,8 @@ def _rates(
         stream.process(one.ids[begin:end])
         distinct.append(stream.distinct)
     known = np.searchsorted(np.sort(first), ends)
-    rate = np.minimum(1, tracked / np.maximum(distinct, 1))
-    return ends, rate, np.minimum(1, tracked / np.maximum(known, 1))
+    rate = np.minimum(_INITIAL_RATE, tracked / np.maximum(distinct, 1))
+    return ends, rate, np.minimum(_INITIAL_RATE, tracked / np.maximum(known, 1))
 
 
 _ERROR_PLOTS = [

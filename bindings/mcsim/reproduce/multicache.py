@@ -8,6 +8,7 @@ from mcsim.config.devices import CATALOGUE, Range
 from mcsim.reproduce import multicache_examples as examples
 from mcsim.reproduce import multicache_gains as gains
 from mcsim.reproduce import multicache_servers as servers
+from mcsim.reproduce import multicache_text as text
 from mcsim.reproduce import multicache_web as web
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found, in_document
@@ -86,4 +87,6 @@ FIGURES = in_document(
     Figure("fig12", "Mean shares of the tiers", 2, 2, _WEB, web.find_shares, runs="web"),
     Figure("fig13", "Hit ratio by tier", 2, 2, _WEB, gains.find_hit_ratio_by_tier, runs="web"),
     Figure("fig14", "Hit ratio by capacity", 360, 60, _SIX, servers.find_hit_ratio_by_size),
+    Figure("text", "Worked examples of the text", 1, 1, "nothing", text.find_worked_examples),
+    Figure("bursts", "Resizing when a burst of reuse begins", 140, 45, _WEB, text.find_bursts),
 )

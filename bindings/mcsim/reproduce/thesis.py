@@ -22,6 +22,7 @@ from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Draw, Figure, Found
 from mcsim.reproduce.thesis_array import find_hits, find_latency
+from mcsim.reproduce.thesis_sharing import find_guests, find_interference
 from mcsim.results.models import requests
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
@@ -273,5 +274,21 @@ FIGURES: Sequence[Figure] = (
             1,
         )
         for number, vm in ((12, "file"), (13, "web"), (14, "database"))
+    ),
+    Figure(
+        "thesis/interference",
+        "Related work: what servers lose by sharing a cache",
+        15,
+        15,
+        "synthetic",
+        find_interference,
+    ),
+    Figure(
+        "thesis/guests",
+        "Related work: guests' caches above the host's",
+        2,
+        1,
+        "synthetic",
+        find_guests,
     ),
 )

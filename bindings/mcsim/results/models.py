@@ -26,6 +26,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.config.latency import ServiceTimes
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.demands import ASKED, asked_of, is_limited, overloads
+from mcsim.results.energy import ENERGY, energy_joules
 from mcsim.results.loads import Load, device_titles, loads
 from mcsim.results.render import (
     Columns,
@@ -259,7 +260,7 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
 def devices(results: Results) -> pa.Table:
     """Tell what each system did to each device: a table of schema `DEVICES`.
 
-    Where a device says what it can do in a second, the columns of `ASKED` come behind.
+    The columns of `ASKED` follow if a device has a limit, those of `ENERGY` if one has a power.
     """
     spec = results.spec
     rows = [
@@ -267,9 +268,10 @@ def devices(results: Results) -> pa.Table:
         for system in spec.systems
         for load in loads(results, system.title)
     ]
-    limited = any(map(is_limited, [*spec.tiers, spec.backend]))
-    schema = pa.schema([*DEVICES, *ASKED]) if limited else DEVICES
-    return pa.Table.from_pylist(rows, schema=schema)
+    placed = [*spec.tiers, spec.backend]
+    asked = ASKED if any(map(is_limited, placed)) else []
+    energy = ENERGY if any(device.watts for device in placed) else []
+    return pa.Table.from_pylist(rows, schema=pa.schema([*DEVICES, *asked, *energy]))
 
 
 def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
@@ -302,6 +304,7 @@ def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
         "utilization": float(busy.mean()),
         "peak_utilization": float(busy.max()),
         "saturated_intervals": int(saturated.sum()),
+        "energy_joules": energy_joules(device, busy, spec.interval.length / 1e9),
     }
     if asked is not None:
         row["asked"], row["peak_asked"] = float(asked.mean()), float(asked.max())
@@ -357,6 +360,7 @@ _OF_DEVICES: Columns = (
     ("asked", "asked %", percent),
     ("peak_asked", "peak %", percent),
     ("overloaded_intervals", "over", str),
+    ("energy_joules", "kJ", lambda joules: f"{joules / 1e3:.3g}"),
 )
 
 

@@ -35,6 +35,7 @@ class Shards final : public Estimator {
     Count max_blocks = 8192;
     FixedSizeCorrection correction = FixedSizeCorrection::kAuto;
     Count hot_blocks = 8192;
+    double initial_rate = 1;
 
     static constexpr auto fields() {
       return std::tuple{
@@ -45,7 +46,10 @@ class Shards final : public Estimator {
                 "what becomes of the references that the sample has too few or too many of"},
           Field{"hot_blocks", &Params::hot_blocks, "blocks counted by themselves by `hot`",
                 static_cast<double>(OnlineMrc::kMinBlocks),
-                static_cast<double>(OnlineMrc::kMaxBlocks)}};
+                static_cast<double>(OnlineMrc::kMaxBlocks)},
+          Field{"initial_rate", &Params::initial_rate,
+                "sampling rate until there are too many blocks to track (SHARDS: 0.1)",
+                OnlineMrc::kMinRate, 1}};
     }
   };
   static constexpr ComponentInfo kInfo{
@@ -60,7 +64,8 @@ class Shards final : public Estimator {
         mrc_(static_cast<std::size_t>(params.max_blocks), context.seed,
              params.correction == FixedSizeCorrection::kHot
                  ? static_cast<std::size_t>(params.hot_blocks)
-                 : 0) {}
+                 : 0,
+             params.initial_rate) {}
 
   absl::Status process(const References& next) override {
     mrc_.process(next.keys);

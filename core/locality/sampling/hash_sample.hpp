@@ -23,10 +23,13 @@ class HashSample {
   // Hashes are below this.
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
-  // Room for `max_size` entries.
-  explicit HashSample(std::size_t max_size)
-      : homes_(max_size + max_size / 2), hashes_(homes_ + max_size, kNone), times_(hashes_.size()) {
-    rescale(kNone);
+  // Room for `max_size` entries, of hashes below `limit`.
+  explicit HashSample(std::size_t max_size, std::uint64_t limit = kNone)
+      : homes_(max_size + max_size / 2),
+        hashes_(homes_ + max_size, kNone),
+        times_(hashes_.size()),
+        first_limit_(limit) {
+    rescale(limit);
   }
 
   std::size_t size() const { return size_; }
@@ -37,7 +40,7 @@ class HashSample {
   void clear() {
     std::fill(hashes_.begin(), hashes_.end(), kNone);
     size_ = end_ = 0;
-    rescale(kNone);
+    rescale(first_limit_);
   }
 
   // Where `hash` is, or should be.
@@ -123,6 +126,7 @@ class HashSample {
   std::vector<std::uint32_t> times_;
   std::size_t size_ = 0;
   std::size_t end_ = 0;  // one past the last entry
+  std::uint64_t first_limit_;
   std::uint64_t scaled_for_ = kNone;
   std::uint64_t scale_ = 0;
 };

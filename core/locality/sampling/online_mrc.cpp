@@ -8,9 +8,6 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// HashSample has no room for the one hash above this.
-constexpr std::uint64_t kHighestHash = HashSample::kNone - 1;
-
 // The root of w (w - 1) for a weight w of at least `one`. Newton's steps from above fall until
 // they are there.
 std::uint64_t spread_of(std::uint64_t weight, std::uint64_t one) {
@@ -23,24 +20,28 @@ std::uint64_t spread_of(std::uint64_t weight, std::uint64_t one) {
 
 }  // namespace
 
-OnlineMrc::OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot_blocks)
+OnlineMrc::OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot_blocks,
+                     double initial_rate)
     : max_blocks_(max_blocks),
-      seed_(seed),
-      filter_(1, seed),
-      sample_(max_blocks + 1),
+      filter_(initial_rate, seed),
+      // HashSample has no room for the highest hash.
+      initial_threshold_(std::min(filter_.limit(), HashSample::kNone - 1) + 1),
+      sample_(max_blocks + 1, initial_threshold_),
       slots_(kSlotsPerBlock * max_blocks),
       hot_(hot_blocks),
       histogram_(kBinCount),
       looked_at_(seed),
       survivors_(kBatch) {
-  filter_.lower_limit(kHighestHash);
+  start();
+}
+
+void OnlineMrc::start() {
+  sample_below(initial_threshold_);
+  weight_before_ = weight_;
 }
 
 void OnlineMrc::clear() {
-  filter_ = SpatialFilter(1, seed_);
-  filter_.lower_limit(kHighestHash);
-  weight_ = weight_before_ = kOne;
-  spread_ = 0;
+  start();
   fell_in_ = ~std::uint64_t{0};
   sample_.clear();
   slots_.fill();
@@ -137,9 +138,13 @@ void OnlineMrc::evict_highest() {
   const std::uint64_t threshold = sample_.highest();
   slots_.clear(sample_.highest_time());
   sample_.pop_highest();
-  filter_.lower_limit(threshold - 1);
   if (fell_in_ != references_ / kBatch) weight_before_ = weight_;
   fell_in_ = references_ / kBatch;
+  sample_below(threshold);
+}
+
+void OnlineMrc::sample_below(std::uint64_t threshold) {
+  filter_.lower_limit(threshold - 1);
   // 2^64 / threshold to the nearest, and never so large that a distance times it
   // would not fit 64 bits.
   const Wide weight = ((Wide{1} << (64 + kFractionBits)) + threshold / 2) / threshold;

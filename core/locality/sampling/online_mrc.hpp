@@ -18,12 +18,12 @@ namespace mcsim {
 // The hit curve of LRU from a running system, in constant memory: SHARDS of fixed
 // size (Waldspurger et al., FAST 2015).
 //
-// The blocks with the lowest hashes are tracked, `max_blocks` of them. When there
-// is one too many, the one with the highest hash is dropped and from then on no
-// block with a hash as high is let in: the sampling rate R falls as distinct
-// blocks appear. A sampled reference counts for the 1 / R it was sampled at, and
-// so does its distance; nothing counted before is ever scaled again. Hashes are
-// one to one, so there are no ties.
+// Blocks in the lowest `initial_rate` of all hashes are tracked, at most `max_blocks`.
+// When there is one too many, the one with the highest hash is dropped, and from then
+// on no block with a hash as high is tracked: the sampling rate R falls as distinct
+// blocks appear. A sampled reference
+// counts for the 1 / R it was sampled at, and so does its distance; nothing counted
+// before is ever scaled again. Hashes are one to one, so there are no ties.
 //
 // Nothing is allocated after construction but by curve(), and until then there is
 // no floating point: weights are whole numbers of 2^-16 references. A reference
@@ -37,9 +37,12 @@ class OnlineMrc {
  public:
   static constexpr std::size_t kMinBlocks = 16;
   static constexpr std::size_t kMaxBlocks = std::size_t{1} << 22;
+  static constexpr double kMinRate = 1e-9;
 
-  // `max_blocks` is in [kMinBlocks, kMaxBlocks]; so is `hot_blocks`, or 0.
-  OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot_blocks = 0);
+  // `max_blocks` is in [kMinBlocks, kMaxBlocks]; so is `hot_blocks`, or 0. `initial_rate` is in
+  // [kMinRate, 1].
+  OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot_blocks = 0,
+            double initial_rate = 1);
 
   void process(std::uint64_t key) {
     const std::uint64_t hash = filter_.hash(key);
@@ -94,6 +97,10 @@ class OnlineMrc {
   // Any reference, where there are hot blocks.
   void process_beside_hot(std::uint64_t hash);
   void hot(std::uint64_t hash, std::uint32_t& time);
+  // Sampling starts with the hashes below the initial threshold.
+  void start();
+  // From now on only hashes below `threshold` are sampled.
+  void sample_below(std::uint64_t threshold);
   std::uint32_t next_slot();
   // Tracked blocks last referenced before that slot.
   std::uint32_t before(std::uint32_t slot) const { return slot == 0 ? 0 : slots_.rank(slot - 1); }
@@ -101,8 +108,8 @@ class OnlineMrc {
   void compact();
 
   std::size_t max_blocks_;
-  std::uint64_t seed_;
   SpatialFilter filter_;
+  std::uint64_t initial_threshold_;
   std::uint64_t weight_ = kOne;  // 1 / rate
   std::uint64_t spread_ = 0;     // of what is sampled at that rate, see SampleGroups
   // What it was at the last multiple of kBatch references, if it fell since `fell_in_`,

@@ -28,7 +28,10 @@ void append_equidistant(Count first, Count last, Count points, std::vector<Count
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<System>> MultiCache::make(Params params, SystemContext context) {
-  return make_checked<MultiCache>(with_legacy(std::move(params)), std::move(context));
+  params = with_legacy(std::move(params));
+  const Nanoseconds covered = params.rd_interval.ns > 0 ? params.rd_interval.ns : context.interval;
+  MCSIM_RETURN_IF_ERROR(BurstTrigger::check(params.ri_trigger, params.ri_window.ns, covered));
+  return make_checked<MultiCache>(std::move(params), std::move(context));
 }
 
 MultiCache::MultiCache(const Params& params, SystemContext context)
@@ -36,7 +39,8 @@ MultiCache::MultiCache(const Params& params, SystemContext context)
                      {.victim = params.victim,
                       .idle = params.idle,
                       .leftover = params.rescale ? Leftover::kScale : Leftover::kSpread}),
-      params_(params) {}
+      params_(params),
+      trigger_(params.ri_trigger) {}
 
 ExpandOptions MultiCache::trace_view(ExpandOptions experiment) const {
   if (params_.block_key != BlockKey::kAligned) experiment.key = params_.block_key;
@@ -45,15 +49,36 @@ ExpandOptions MultiCache::trace_view(ExpandOptions experiment) const {
 }
 
 std::vector<Timer> MultiCache::timers() const {
-  return {{.name = "sizes", .clock = {.period = interval(), .drifting = params_.drifting_timer}}};
+  const Timer sizes{.name = "sizes",
+                    .clock = {.period = interval(), .drifting = params_.drifting_timer}};
+  if (!trigger_.enabled()) return {sizes};
+  return {{.name = "window", .clock = {.period = params_.ri_window.ns}}, sizes};
 }
 
 std::vector<Meter> MultiCache::meters() const {
-  return {{.what = CurveMeter{.scope = params_.distance_scope,
-                              .distance_limit = params_.distance_limit}},
-          {.what = IntensityMeter{.window = params_.ri_window,
-                                  .aggregate = params_.ri_aggregate,
-                                  .unique = params_.unique_counter}}};
+  CurveMeter curve{.scope = params_.distance_scope, .distance_limit = params_.distance_limit};
+  IntensityMeter intensity{.window = params_.ri_window,
+                           .aggregate = params_.ri_aggregate,
+                           .unique = params_.unique_counter};
+  if (!trigger_.enabled()) return {{.what = curve}, {.what = intensity}};
+  const Duration covered{interval()};
+  if (curve.scope != DistanceScope::kCumulative) curve.window = covered;
+  IntensityMeter last = intensity;
+  last.aggregate = RiAggregate::kLast;
+  return {{.what = curve, .timer = kWindow},
+          {.what = intensity, .timer = kWindow + 1},
+          {.what = last, .timer = kWindow, .name = "last intensity"},
+          {.what = LoadMeter{.window = covered}, .timer = kWindow}};
+}
+
+absl::StatusOr<std::optional<Decision>> MultiCache::decide(const Observation& seen) {
+  const bool divides = !at_window(seen) || trigger_.fires(seen.meter("last intensity").intensities);
+  if (!divides) return std::nullopt;
+  return CurveMaximizer::decide(seen);
+}
+
+const Intensity& MultiCache::intensity(const Observation& seen, std::size_t vm) const {
+  return seen.meter(at_window(seen) ? "last intensity" : "intensity").intensities[vm];
 }
 
 std::optional<std::string> MultiCache::default_optimizer() const {
@@ -116,8 +141,7 @@ void MultiCache::worth_of_all(const Observation& seen, const Stage& stage, std::
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Count size = base + blocks[i];
     const double gained = (size >= reach ? most : curve.ratio(size)) - had;
-    const double reuse =
-        reuse_counts * reuse_term(seen.meter("intensity").intensities[vm], stage, blocks[i]);
+    const double reuse = reuse_counts * reuse_term(intensity(seen, vm), stage, blocks[i]);
     worths[i] = params_.percent_utility ? std::trunc(100 * (gained + reuse))
                                         : counts * (speed * gained + reuse);
   }
@@ -132,8 +156,9 @@ CurveMaximizer::Bounds MultiCache::bounds(const Observation&, const Stage& stage
 
 // Cumulative curves count accesses of earlier intervals.
 bool MultiCache::active(const Observation& seen, std::size_t vm) const {
-  return CurveMaximizer::active(seen, vm) &&
-         (params_.idle == IdlePolicy::kCurve || seen.since[vm].accesses > 0);
+  if (!CurveMaximizer::active(seen, vm)) return false;
+  if (params_.idle == IdlePolicy::kCurve) return true;
+  return (trigger_.enabled() ? seen.meter("load").loads[vm].accesses : seen.since[vm].accesses) > 0;
 }
 
 double MultiCache::reuse_term(const Intensity& of, const Stage& stage, Count blocks) const {

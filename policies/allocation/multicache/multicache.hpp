@@ -8,6 +8,7 @@
 
 #include "core/engine/run/system.hpp"
 #include "policies/allocation/curve_maximizer.hpp"
+#include "policies/allocation/multicache/burst_trigger.hpp"
 #include "policies/allocation/multicache/multicache_params.hpp"
 
 namespace mcsim {
@@ -18,7 +19,9 @@ namespace mcsim {
 //
 //   CU(c) = (l_backend / l_i) · (H(b + c) - H(b)) + α_i · RI
 //
-// Tiers are solved from the fastest on, each given the result of the one above.
+// Tiers are solved from the fastest on, each given the result of the one above. With
+// `ri_trigger` they are also divided when a burst of reuse begins: at the end of a window of
+// reuse intensity, by the curves of the interval before it.
 class MultiCache final : public CurveMaximizer {
  public:
   using Params = MultiCacheParams;
@@ -36,6 +39,7 @@ class MultiCache final : public CurveMaximizer {
   std::vector<Timer> timers() const override;
   std::vector<Meter> meters() const override;
   std::optional<std::string> default_optimizer() const override;
+  absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
 
  protected:
   Grid grid(const Stage& stage) const override;
@@ -48,9 +52,19 @@ class MultiCache final : public CurveMaximizer {
   bool active(const Observation& seen, std::size_t vm) const override;
 
  private:
+  // Whether the timer of reuse windows fired, not that of sizes.
+  bool at_window(const Observation& seen) const {
+    return trigger_.enabled() && seen.timer == kWindow;
+  }
+  const Intensity& intensity(const Observation& seen, std::size_t vm) const;
   double reuse_term(const Intensity& of, const Stage& stage, Count blocks) const;
 
+  // With a trigger the first timer fires after every window. All meters but "intensity" are
+  // read by it, so that they are up to date when the timer of sizes fires at the same time.
+  static constexpr std::size_t kWindow = 0;
+
   Params params_;
+  BurstTrigger trigger_;
 };
 
 }  // namespace mcsim

@@ -32,6 +32,7 @@ struct MultiCacheParams : CurveMaximizer::Params {
   Duration ri_window{60 * kSecond};
   RiAggregate ri_aggregate = RiAggregate::kLast;
   RiMode ri_mode = RiMode::kLiteral;
+  double ri_trigger = 0;
   double minimum_share = 0;
   IdlePolicy idle = IdlePolicy::kZero;
   Count grid = 200;
@@ -59,6 +60,10 @@ struct MultiCacheParams : CurveMaximizer::Params {
                   "how the windows of an interval become one reuse intensity; the source is "
                   "silent, its authors' code takes the last"},
             Field{"ri_mode", &MultiCacheParams::ri_mode, "how reuse intensity enters the utility"},
+            Field{"ri_trigger", &MultiCacheParams::ri_trigger,
+                  "divide at once, by the last `rd_interval`, at the end of a window in which the "
+                  "reuse intensity of a VM rises to this (0: never); the source has no rule",
+                  0, 1},
             Field{"minimum_share", &MultiCacheParams::minimum_share,
                   "share of an equal part that every VM is sure of in each tier, rounded down to a "
                   "size of the grid; an idle VM gets what `idle` says, whatever this is; the "

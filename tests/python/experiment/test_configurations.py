@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from small import EXPERIMENTS
+from small import EXPERIMENTS, TINY
 
 from mcsim.experiment.runner import run
+from mcsim.locality.estimators import reuse_distances
 from mcsim.results.results import Results
+from mcsim.traces.synth import synth_trace
 
 Sums = dict[str, int]
 
@@ -80,6 +82,34 @@ def test_what_memory_elsewhere_adds(results: Callable[[str], Results]) -> None:
     # The same chain as memory over flash; copies in both are space that is lost.
     assert hits["remoca"] == sums(results("holland"), "metrics", "hits")["unified through"]
     assert hits["remoca"] > hits["lost for an hour"] > hits["on demand"]
+
+
+def test_hosts_see_what_guests_miss_or_evict(results: Callable[[str], Results]) -> None:
+    """Two LRU caches, one above the other, by reuse distances; or one as large as both."""
+    counts = results("guests").to_pandas("metrics").groupby(["system", "vm", "tier"])["hits"].sum()
+    guest, host = 500, 1000  # blocks of each of three VMs
+    for part in synth_trace(TINY).blocks("reads").by_vm():
+        distances = reuse_distances(part.ids)
+        hit = (distances >= 0) & (distances < guest)
+        below = reuse_distances(part.ids[~hit])
+        reads = counts["host caches reads", part.label]
+        assert reads[0] == hit.sum()
+        assert reads[1] == ((below >= 0) & (below < host)).sum()
+        evictions = counts["host caches evictions", part.label]
+        assert evictions[0] == hit.sum()
+        assert evictions.sum() == ((distances >= 0) & (distances < guest + host)).sum()
+
+
+def test_guests_that_shrink_hit_less_of_their_own(results: Callable[[str], Results]) -> None:
+    held = results("guests").to_pandas("metrics").query("system == 'mixed-caching'")
+    by_interval = held.groupby(["tier", "interval"])["occupancy"].sum()
+    assert by_interval[0].max() > 1000
+    assert by_interval[0].iloc[-1] <= 150  # a tenth
+    hits = held.groupby("tier")["hits"].sum()
+    copies = results("guests").to_pandas("metrics").query("system == 'host has copies'")
+    whole = copies.groupby("tier")["hits"].sum()
+    assert hits[0] < whole[0]
+    assert hits[1] > whole[1]
 
 
 def test_a_rate_keeps_extents_where_they_are(results: Callable[[str], Results]) -> None:

@@ -17,6 +17,7 @@ from naive_multicache import AuthorsTwin, JointTwin, MultiCacheTwin
 from naive_replay import Workload, random_workload
 
 from mcsim._core import engine
+from mcsim.base.errors import ConfigError
 from mcsim.experiment.allocator import answering
 from mcsim.optimizers import load
 
@@ -95,6 +96,32 @@ def test_multicache(capacities: tuple[int, ...], case: int) -> None:
         on = machine(*capacities)
         twin = MultiCacheTwin(INTERVAL, **params)
         assert compare(seed, twin, ours("multicache", on, **params), on) > 5
+
+
+BURSTS: list[dict[str, Any]] = [
+    {"ri_trigger": 0.4, "ri_mode": "linear", "ri_aggregate": "mean"},
+    {"ri_trigger": 0.6, "distance_scope": "cumulative", "idle": "keep"},
+    {"ri_trigger": 0.5, "idle": "curve", "distance_scope": "cumulative", "ri_mode": "gated"},
+]
+
+
+@pytest.mark.parametrize("case", range(len(BURSTS)))
+@pytest.mark.parametrize("capacities", [(20,), (8, 40)])
+def test_multicache_divides_when_a_burst_begins(capacities: tuple[int, ...], case: int) -> None:
+    bursts = 0
+    for seed in (0, 1, 4):
+        params = {"ri_window": 50} | BURSTS[case]
+        on = machine(*capacities)
+        twin = MultiCacheTwin(INTERVAL, **params)
+        decided = compare(seed, twin, ours("multicache", on, **params), on)
+        assert decided > LENGTH // INTERVAL - 1
+        bursts += twin.bursts
+    assert bursts > 5
+
+
+def test_multicache_has_no_trigger_between_windows() -> None:
+    with pytest.raises(ConfigError, match="rd_interval must be 1 to 256 times ri_window"):
+        ours("multicache", machine(20), ri_trigger=0.5, ri_window=70)
 
 
 @pytest.mark.parametrize("scope", ["interval", "cumulative"])

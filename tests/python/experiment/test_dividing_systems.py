@@ -132,6 +132,27 @@ TWINS: list[tuple[str, dict[str, Any], Callable[[], Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("shares", [{}, {"factor": "0.29", "least": "0.07"}, {"least": "0"}])
+def test_guests_shrink_as_the_twin_has_them(shares: dict[str, str]) -> None:
+    for seed in range(4):
+        accesses, on = mixed(seed), machine(500, 900)
+        expected = run(accesses, python(naive.MixedCaching(**shares), on))
+        system = ours("mixed-caching", on, **{name: float(of) for name, of in shares.items()})
+        found = run(accesses, system)
+        decided, wanted = (
+            [(one["request"], one["targets"].tolist()) for one in of.decisions]
+            for of in (found, expected)
+        )
+        assert decided == wanted
+        assert len(decided) > 2
+        np.testing.assert_array_equal(found.tiers["hits"], expected.tiers["hits"])
+
+
+def test_guests_are_above_a_host() -> None:
+    with pytest.raises(ConfigError, match="the host's cache are 2 tiers, got 1"):
+        ours("mixed-caching", machine(100))
+
+
 @pytest.mark.parametrize("capacities", [(100,), (400,), (40, 120)])
 @pytest.mark.parametrize("case", range(len(TWINS)))
 def test_decides_as_the_twin_does(case: int, capacities: tuple[int, ...]) -> None:

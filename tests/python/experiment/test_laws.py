@@ -42,7 +42,7 @@ TOLD: dict[str, dict[str, Any]] = {
     "edt": {"extent": 16384},
 }
 # Hypervisor exclusive caching has the VMs' memory and its own.
-REFUSED = {("exclusive", 3)}
+REFUSED = {("exclusive", 3), ("mixed-caching", 1), ("mixed-caching", 3)}
 
 
 def accesses(seed: int) -> engine.Accesses:

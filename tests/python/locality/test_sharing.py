@@ -136,6 +136,20 @@ def test_a_change_is_what_a_replay_of_those_who_stay_counts(seed: int) -> None:
     assert both["vm_0"] == (found.before.rows[0].shared, found.after.rows[0].shared)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_misses_are_first_ones_those_of_little_space_and_those_of_company(seed: int) -> None:
+    streams = some(seed)
+    found = mcsim.what_if(streams, 9, order="rates").before
+    shared = lru_hits(*together_of(streams), 3, 9)
+    for row, keys, hits in zip(found.rows, streams.values(), shared, strict=True):
+        (alone,) = lru_hits(keys, [0] * len(keys), 1, 9)
+        first = len(set(keys))
+        causes = [first, len(keys) - alone - first, alone - hits]
+        assert [row[name] * len(keys) for name in ("compulsory", "capacity", "interference")] == (
+            pytest.approx(causes, abs=1e-9)
+        )
+
+
 def test_who_is_thrashed_is_named() -> None:
     # A loop of four has all it needs in half of eight blocks; a scan pushes it out of all of them.
     streams = {"loop": [0, 1, 2, 3] * 25, "scan": list(range(400))}

@@ -111,6 +111,26 @@ def test_the_band_holds_the_truth_where_samples_lack_what_matters(kind: str, rat
     assert trial.coverage >= 0.93
 
 
+@pytest.mark.parametrize("policy", ["lirs", "clock-pro"])
+def test_lirs_and_clock_pro_in_miniature(policy: str, real_trace: Callable[[str], Blocks]) -> None:
+    """They err as little as the talk on SHARDS prints of ARC, .01, and have no band."""
+    ids = real_trace("P3").ids
+    sizes = ["5%", "10%", "20%", "40%", "80%"]
+    exact = mc.simulate(ids, policy, sizes)
+    for rate in (0.1, 0.01):
+        rows = mc.miniature(ids, policy, sizes, rate=rate, seeds=5)
+        assert np.abs(rows.hit_ratio - exact.hit_ratio).mean() <= 0.01
+        assert all(rows.no_band)
+        assert np.isnan(rows.low).all()
+
+
+def test_lirs_in_miniature_hits_what_its_authors_print(
+    real_trace: Callable[[str], Blocks],
+) -> None:
+    rows = mc.miniature(real_trace("OLTP").ids, "lirs", [2000, 10_000], rate=0.1, seeds=5)
+    np.testing.assert_allclose(rows.hit_ratio, [0.4251, 0.6035], atol=0.01)
+
+
 @pytest.mark.parametrize("kind", trials.changing(1000))
 def test_every_policy_has_a_band_that_holds_the_truth_or_none(kind: str) -> None:
     """Small caches differ from large ones most where popular blocks change."""

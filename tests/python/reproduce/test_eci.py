@@ -48,6 +48,8 @@ def test_drives_are_those_of_the_slides() -> None:
     assert values["hdd operations"] == pytest.approx(140)
     assert values["ssd operations"] == 50_000
     assert (values["hdd price"], values["ssd price"]) == (0.06, 0.1)
+    assert (values["hdd rate"], values["ssd rate"]) == (180, 550)
+    assert (values["hdd power"], values["ssd power"]) == ("9 and 8", "3 and 0.06")
 
 
 def test_vms_that_write_most_rewrite_three_times_as_far_back_as_they_read() -> None:

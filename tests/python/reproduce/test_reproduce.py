@@ -407,4 +407,4 @@ def test_shapes_of_multicache_hold_of_a_sample(tmp_path: Path) -> None:
     }
     for outcome in made.outcomes:
         assert all(path.stat().st_size > 10_000 for path in outcome.finding.drawn)
-    assert unplotted(made) == {"multicache/table1", "multicache/servers"}
+    assert unplotted(made) == {f"multicache/{name}" for name in ("table1", "servers", "text")}

@@ -136,6 +136,31 @@ def test_bytes_are_asked_for_where_operations_are_few_enough(tmp_path: Path) -> 
     assert flash["overloaded_intervals"] == 1  # the other is just full
 
 
+def test_energy_is_power_at_work_and_at_rest(tmp_path: Path) -> None:
+    tiers = [SPEC["tiers"][0] | {"watts": 3, "idle_watts": 1}]
+    flash, hdd = models.devices(results_of(tmp_path, tiers=tiers)).to_pylist()
+    # 3 s of 10 at work and 1 s of 10, as above.
+    assert flash["energy_joules"] == pytest.approx(4 * 3 + 16 * 1)
+    assert hdd["energy_joules"] is None
+    backend = SPEC["backend"] | {"watts": 9}
+    results = results_of(tmp_path / "always", tiers=tiers, backend=backend)
+    _, hdd = models.devices(results).to_pylist()
+    assert hdd["energy_joules"] == pytest.approx(20 * 9)
+    assert "kJ" in rendered(models.render_devices(results))
+
+
+def test_a_device_with_more_work_than_time_takes_no_more_than_its_power(tmp_path: Path) -> None:
+    backend = SPEC["backend"] | {"watts": 9, "idle_watts": 8}
+    _, hdd = models.devices(results_of(tmp_path, backend=backend)).to_pylist()
+    # Half of the first interval, and twice the second.
+    assert hdd["energy_joules"] == pytest.approx(5 * 9 + 5 * 8 + 10 * 9)
+
+
+def test_without_a_clock_there_is_no_energy(tmp_path: Path) -> None:
+    results = results_of(tmp_path, "1000 references", backend=SPEC["backend"] | {"watts": 9})
+    assert models.devices(results)["energy_joules"].null_count == 2
+
+
 def test_nothing_is_said_of_devices_that_say_nothing(tmp_path: Path) -> None:
     results = results_of(tmp_path)
     assert models.devices(results).schema.equals(models.DEVICES)

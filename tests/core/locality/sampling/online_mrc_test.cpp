@@ -26,7 +26,8 @@ struct Twin {
     double threshold;
   };
 
-  Twin(const Keys& keys, std::size_t max_blocks, std::uint64_t seed) {
+  Twin(const Keys& keys, std::size_t max_blocks, std::uint64_t seed, double initial_rate = 1) {
+    if (initial_rate < 1) threshold = static_cast<std::uint64_t>(std::ldexp(initial_rate, 64));
     std::map<std::uint64_t, long> last;  // hash -> position
     std::set<long> positions;
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -90,8 +91,8 @@ void expect_equal(const OnlineMrc& mrc, const Twin& twin) {
 }
 
 OnlineMrc fed(const Keys& keys, std::size_t max_blocks, std::uint64_t seed,
-              std::size_t hot_blocks = 0) {
-  OnlineMrc mrc(max_blocks, seed, hot_blocks);
+              std::size_t hot_blocks = 0, double initial_rate = 1) {
+  OnlineMrc mrc(max_blocks, seed, hot_blocks, initial_rate);
   mrc.process(keys);
   return mrc;
 }
@@ -108,6 +109,24 @@ TEST(OnlineMrc, EqualsItsTwin) {
       for (const std::uint64_t seed : {1, 2}) {
         SCOPED_TRACE(testing::Message() << name << ", " << max_blocks << ", " << seed);
         expect_equal(fed(keys, max_blocks, seed), Twin(keys, max_blocks, seed));
+      }
+    }
+  }
+}
+
+TEST(OnlineMrc, EqualsItsTwinFromAnyInitialRate) {
+  for (const auto& [name, keys] : kinds(20'000)) {
+    for (const double rate : {0.3, 0.1, 0.001}) {
+      for (const std::size_t max_blocks : {16, 100, 5000}) {
+        SCOPED_TRACE(testing::Message() << name << ", " << rate << ", " << max_blocks);
+        const Twin twin(keys, max_blocks, 3, rate);
+        OnlineMrc mrc = fed(keys, max_blocks, 3, 0, rate);
+        expect_equal(mrc, twin);
+        EXPECT_LE(mrc.rate(), rate);
+        mrc.clear();
+        EXPECT_DOUBLE_EQ(mrc.rate(), rate);
+        mrc.process(keys);
+        expect_equal(mrc, twin);
       }
     }
   }

@@ -1,0 +1,118 @@
+"""The devices of an experiment: those of its own, and those of tiers and the backend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    StrictStr,
+    model_serializer,
+)
+
+from mcsim.config.hosts import Over
+from mcsim.config.values import Bandwidth, Blocks, Latency, Positive, Price, Quantities
+
+__all__ = ["BackendSpec", "DeviceSpec", "Map", "PlacedSpec", "TierSpec"]
+
+
+class Map(BaseModel):
+    """A map of the schema, written without the keys that were not given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        return {k: v for k, v in write(self).items() if v is not None or k not in fields}
+
+
+class DeviceSpec(Map):
+    """A device that the catalogue does not have."""
+
+    read: Latency
+    """time to read one block"""
+    write: Latency
+    """time to write one block"""
+    dollars_per_gb: Price
+    """price of 10^9 bytes"""
+    pe_cycles: Positive | None = None
+    """program/erase cycles; omit for media that do not wear"""
+    write_amplification: Positive | None = None
+    """what it writes for each byte that it is given; 1 if not given"""
+    iops: Positive | None = None
+    """operations that it can do in a second; if not given, one after the other, as reads take"""
+    bandwidth: Bandwidth | None = None
+    """bytes that it can read and write in a second; if not given, any number"""
+    watts: Positive | None = None
+    """power while it works; if not given, tables of runs have no energy"""
+    idle_watts: Positive | None = None
+    """power while it waits; as while it works if not given"""
+
+
+class PlacedSpec(Map):
+    """A device in its place, with single values overridden at will."""
+
+    device: StrictStr
+    """a name of the catalogue or of `devices`"""
+    read: Latency | None = None
+    """instead of the device's own"""
+    write: Latency | None = None
+    """instead of the device's own"""
+    dollars_per_gb: Price | None = None
+    """instead of the device's own"""
+    pe_cycles: Positive | None = None
+    """instead of the device's own"""
+    write_amplification: Positive | None = None
+    """instead of the device's own"""
+    iops: Positive | None = None
+    """instead of the device's own"""
+    bandwidth: Bandwidth | None = None
+    """instead of the device's own"""
+    watts: Positive | None = None
+    """instead of the device's own"""
+    idle_watts: Positive | None = None
+    """instead of the device's own"""
+
+    @property
+    def quantities(self) -> Quantities:
+        """Latencies and price, after devices are resolved."""
+        assert self.read is not None
+        assert self.write is not None
+        assert self.dollars_per_gb is not None
+        return Quantities(self.read, self.write, self.dollars_per_gb)
+
+    @property
+    def waits(self) -> tuple[int, int]:
+        """Time that a VM waits for a read and for a write of a block, in ns."""
+        return self.quantities[:2]
+
+    @property
+    def can_do(self) -> tuple[float, float]:
+        """Limits of operations and bytes a second, as the core takes them; 0: no limit."""
+        return self.iops or 0, self.bandwidth or 0
+
+
+class BackendSpec(PlacedSpec):
+    """The device that has every block."""
+
+    vms: dict[StrictStr, Latency] | None = None
+    """time to read or write one block of VMs with other storage, by name"""
+
+
+class TierSpec(PlacedSpec):
+    """One tier of the cache: a device and its capacity."""
+
+    capacity_blocks: Blocks
+    """space for all VMs together: blocks, 1GiB, or 10% of the distinct blocks that are replayed"""
+    over: Over | None = None
+    """where it is elsewhere: `link`, or how much longer a block takes for that"""
+
+    @property
+    def waits(self) -> tuple[int, int]:
+        """Times of the device, and of the link if the tier is elsewhere."""
+        assert self.over != "link"
+        read_ns, write_ns, _ = self.quantities
+        return read_ns + (self.over or 0), write_ns + (self.over or 0)
