@@ -47,13 +47,13 @@ def test_shards_are_all_cells_each_once(grid: Grid, count: int) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"only": {"sed": 1}}, "no axis 'sed' (did you mean 'seed'?); there are "
+        ({"only": {"sed": 1}}, "only: no axis 'sed' (did you mean 'seed'?); there are "
          "tiers.0.capacity_blocks, seed"),
-        ({"only": {"seed": "9"}}, "the axis 'seed' has no value '9'; it has 1, 2, 3, 4, 5"),
+        ({"only": {"seed": "9"}}, "only: the axis 'seed' has no value '9'; it has 1, 2, 3, 4, 5"),
         ({"numbers": "8-10"}, "cells: '8-10': the grid has cells 0 to 9"),
         ({"numbers": "some"}, "cells: expected numbers such as 0-9,15, got 'some'"),
         ({"shard": "4/4"}, "shard: expected i/n with i from 0 to n - 1, such as 3/64, got '4/4'"),
-        ({"numbers": "0", "only": {"seed": 2}}, "no cell is left of those asked for"),
+        ({"numbers": "0", "only": {"seed": 2}}, "only, cells: no cell is left of those asked for"),
     ],
 )  # fmt: skip
 def test_mistakes(grid: Grid, given: dict[str, object], message: str) -> None:
