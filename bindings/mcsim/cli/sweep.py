@@ -214,6 +214,7 @@ def figures(
     **shown: Any,
 ) -> None:
     """Draw what is there of FILE over an axis, or over two."""
+    from mcsim.base.inputs import plain_name
     from mcsim.base.suggest import names_matching
     from mcsim.cli.trace import words_of
 
@@ -221,10 +222,11 @@ def figures(
     chosen: Sequence[str | None] = [None]
     if vms is not None:
         names = made.table()["vm"].unique().drop_null().to_pylist()
-        chosen = names_matching(words_of(vms), names)
+        chosen = names_matching(words_of("--vms", vms), names)
     for vm in chosen:
-        given = [shown["value"], *filter(None, (shown["x"], shown["y"], vm))]
-        path = made.path / "figures" / "-".join(given).replace(".", "_").replace("/", "_")
+        given = [shown["value"], *filter(None, (shown["x"], shown["y"]))]
+        name = "-".join(given).replace(".", "_").replace("/", "_")
+        path = made.path / "figures" / (name if vm is None else f"{name}-{plain_name(vm)}")
         for written in made.draw(path, formats, style=style, vm=vm, **shown):
             click.echo(written)
 

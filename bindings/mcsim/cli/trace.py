@@ -47,9 +47,19 @@ vms_option = click.option(
 )
 
 
-def words_of(text: str) -> list[str]:
-    """Divide the words of an option by commas."""
-    return [word.strip() for word in text.split(",") if word.strip()]
+def words_of(option: str, text: str) -> list[str]:
+    """Split the value of an option at its commas.
+
+    Raises
+    ------
+    ConfigError
+        If there is nothing but commas and spaces.
+    """
+    from mcsim.base.errors import ConfigError
+
+    if words := [word.strip() for word in text.split(",") if word.strip()]:
+        return words
+    raise ConfigError(f"{option}: expected one or more values between commas, got {text!r}")
 
 
 def reading_options(command: Command) -> Command:
@@ -159,7 +169,7 @@ def slice_(
     part = opened.slice(
         None if start is None else _time_of("--start", start, opened),
         None if end is None else _time_of("--end", end, opened),
-        None if vms is None else words_of(vms),
+        None if vms is None else words_of("--vms", vms),
         ops,
     )
     if part.request_count == 0:
@@ -177,7 +187,7 @@ def _open(file: str, out: Path | None = None, **reading: Any) -> Trace:
         check_ending(out)
     reporter = reporter_asked()
     with reporter.live():
-        return open_trace(file, reporter, out=out, **reading)
+        return open_trace(file, reporter, **reading)
 
 
 def open_trace(
@@ -192,14 +202,13 @@ def open_trace(
     on_bad_line: Any,
     on_unsorted: Any,
     cache_dir: Path | None,
-    out: Path | None = None,
 ) -> Trace:
     """Open a trace, a file or a name to look up, as the options of `reading_options` say.
 
     Raises
     ------
     ConfigError
-        If an option is wrong, or the file is the one that is to be written, `out`.
+        If an option is wrong, or the file is an output of the command.
     """
     from mcsim.base.errors import ConfigError
     from mcsim.traces.find import file_of
@@ -213,8 +222,6 @@ def open_trace(
             raise ConfigError(f"--option: expected NAME=VALUE, got {option!r}")
         given[key] = value
     file = file_of(name, trace_dirs)
-    if out is not None and out.exists() and out.samefile(file):
-        raise ConfigError(f"{out}: that is the trace itself; give it another name")
     with _in_words_of_the_shell(), reporter.stage("read", unit="B", about=file.name) as stage:
         trace = Trace.open(
             file,

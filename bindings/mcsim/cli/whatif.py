@@ -30,7 +30,7 @@ __all__ = ["whatif"]
     help="Of the cache: 1GiB, 250000 (blocks), or 10% (of the distinct blocks).",
 )
 @click.option("--to", metavar="SIZE", help="Its size after the change: 2GiB, +1GiB, -1GiB, +50%.")
-@click.option("--leaving", metavar="NAME,...", help="VMs that are gone after it, or patterns.")
+@click.option("--leaving", metavar="NAME,...", help="VMs to remove (names or patterns).")
 @click.option("--joining", metavar="NAME,...", help="VMs that are not there before it.")
 @sharing_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: sizes in blocks.")
@@ -75,8 +75,8 @@ def whatif(
         sharing_read(source, order),
         size,
         to=to,
-        leaving=words_of(leaving or ""),
-        joining=words_of(joining or ""),
+        leaving=[] if leaving is None else words_of("--leaving", leaving),
+        joining=[] if joining is None else words_of("--joining", joining),
     )
     answer = _Answer(source, found)
     answer.print_json() if as_json else answer.show()
