@@ -122,6 +122,28 @@ py::array_t<Count> allocation_of(const NamedSolution& named) {
   }));
 }
 
+py::tuple solution_state(const NamedSolution& named) {
+  return py::make_tuple(choice_of(named), allocation_of(named), named.objective, named.upper_bound,
+                        named.evaluations, named.seconds);
+}
+
+NamedSolution solution_of(const py::tuple& state) {
+  const auto choice = state[0].cast<std::vector<std::vector<std::size_t>>>();
+  const auto blocks = state[1].cast<std::vector<std::vector<Count>>>();
+  NamedSolution named{{.choice = choice,
+                       .objective = state[2].cast<double>(),
+                       .upper_bound = state[3].cast<double>(),
+                       .evaluations = state[4].cast<Count>(),
+                       .seconds = state[5].cast<double>()},
+                      Allocation(blocks.size(), choice.size())};
+  for (std::size_t tier = 0; tier < blocks.size(); ++tier) {
+    for (std::size_t vm = 0; vm < choice.size(); ++vm) {
+      named.blocks.at(tier, vm) = blocks[tier].at(vm);
+    }
+  }
+  return named;
+}
+
 class PythonOptimizer final : public Optimizer {
  public:
   explicit PythonOptimizer(py::object object)
@@ -219,6 +241,7 @@ void bind_solution(py::module_& m) {
              std::tuple{MCSIM_FIELDS(S, objective, upper_bound, evaluations, seconds, gap)})
       .def_property_readonly("choice", &choice_of)
       .def_property_readonly("allocation", &allocation_of)
+      .def(py::pickle(&solution_state, &solution_of))
       .def("__repr__", [](const S& named) {
         return fmt::format("<Solution objective={:g} upper_bound={:g} gap={:.3g}>", named.objective,
                            named.upper_bound, named.gap());

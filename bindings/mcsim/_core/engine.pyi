@@ -62,8 +62,8 @@ class Accesses:
 
 ACCESSES_VERSION: int
 
-def write_accesses(accesses: Accesses, path: str) -> None: ...
-def open_accesses(path: str, *, checked: bool = False) -> Accesses: ...
+def write_accesses(accesses: Accesses, path: str | bytes) -> None: ...
+def open_accesses(path: str | bytes, *, checked: bool = False) -> Accesses: ...
 
 class AccessBuilder:
     def __init__(
@@ -81,7 +81,7 @@ class AccessBuilder:
         sample_rate: float = 1.0,
         sample_seed: int = 1,
         time_base: str = "clock",
-        path: str | None = None,
+        path: str | bytes | None = None,
     ) -> None: ...
     def begin_vm(self, name: str) -> None: ...
     def add(

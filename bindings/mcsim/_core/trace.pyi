@@ -5,8 +5,8 @@ import numpy as np
 import numpy.typing as npt
 
 def formats() -> list[dict[str, Any]]: ...
-def detect_format(path: str) -> str: ...
-def vm_name_of(path: str) -> str: ...
+def detect_format(path: str | bytes) -> str: ...
+def vm_name_of(path: str | bytes) -> str: ...
 def check_vm_name(name: str) -> None: ...
 def wrong_in(
     time: npt.NDArray[np.int64],
@@ -36,7 +36,7 @@ def checksum(
 class Reader:
     def __init__(
         self,
-        path: str,
+        path: str | bytes,
         format: str,
         params: Mapping[str, bool | int | float | str],
         skip_bad_lines: bool,

@@ -99,7 +99,7 @@ def is_left(path: Path, claim: str, now_ns: int) -> bool:
 
 def changed_ns(path: Path) -> int:
     """Return when a file or folder was changed; network file systems ask the server for it."""
-    file = os.open(path, os.O_RDONLY)
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         return os.fstat(file).st_mtime_ns
     finally:
@@ -152,7 +152,7 @@ def where_others_tidy(make: Callable[[], None]) -> None:
 def left_in(home: Path, now_ns: int) -> Iterator[Path]:
     """Return the folders in `home` that nobody is at work on."""
     for path in sorted(home.iterdir()):
-        if is_left(path, path.name, now_ns):
+        if is_left(path, path.name, now_ns) and path.is_dir() and not path.is_symlink():
             yield path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 __all__ = [
     "CORE_IS_MISSING",
@@ -13,6 +14,7 @@ __all__ = [
     "HostError",
     "InternalError",
     "McsimError",
+    "MissingOutputError",
     "OutOfMemoryError",
     "TraceError",
     "exit_code_of",
@@ -121,6 +123,19 @@ class OutOfMemoryError(McsimError, MemoryError):
     """There is not enough memory (exit code 3)."""
 
     exit_code = 3
+
+
+class MissingOutputError(McsimError, RuntimeError):
+    """The work is finished, but an output of it could not be made (exit code 4).
+
+    Attributes
+    ----------
+    results : Results or None
+        What is finished and stored, if that is a run.
+    """
+
+    exit_code = 4
+    results: Any = None
 
 
 class InternalError(McsimError, RuntimeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -23,10 +24,12 @@ from mcsim.base.claims import (
 )
 from mcsim.base.errors import HostError
 from mcsim.base.faults import reached
+from mcsim.base.inputs import check_output
 
 __all__ = [
     "cannot_write",
     "check_writable",
+    "encoded",
     "flush",
     "flush_folder",
     "named_in_errors",
@@ -56,29 +59,46 @@ _FLUSHED_AT_A_TIME = 8
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary file beside `path` that takes its place if all goes well.
+    """Give a temporary file that takes the place of `path` if all goes well.
 
-    It does once it is on the disk: what a power cut leaves is the old file or the new one.
+    It does once it is on the disk: what a power cut leaves is the old file or the new one. Links
+    are followed, and the new file has the permissions of the old one.
 
     Raises
     ------
+    ConfigError
+        If `path` is not a regular file, or is an input of the current command.
     HostError
         If the folder cannot be written, or the disk is full or fails; it names `path`.
     """
-    with temporary_beside(path) as temporary:
+    try:
+        target = check_output(path)
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    except OSError as error:
+        raise cannot_write(path, error.errno) from error
+    with temporary_beside(target) as temporary:
+        if mode is not None:
+            temporary.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)
         yield temporary
         reached("file written")
         flush([temporary])
         reached("file flushed")
-        temporary.replace(path)
+        if mode is not None:
+            temporary.chmod(mode)
+        temporary.replace(target)
         reached("file in place")
-        flush_folder(path.parent)
+        flush_folder(target.parent)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file, in UTF-8, that is there whole or not at all; raise as `replacing` does."""
     with replacing(path) as temporary:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        temporary.write_bytes(content if isinstance(content, bytes) else encoded(content))
+
+
+def encoded(text: str) -> bytes:
+    """Return text in UTF-8; bytes of file names that are not UTF-8 are escaped."""
+    return text.encode(errors="mcsim-escape")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ are the exception, because sizes are in blocks unless they say otherwise.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal, DecimalException
 from fractions import Fraction
 from typing import TypeGuard
@@ -83,12 +84,13 @@ def _whole(number: Decimal, value: object, wanted: str) -> int:
     return int(number)
 
 
-def _scaled(value: object, units: dict[str, int], wanted: str) -> int:
+def _scaled(value: object, units: dict[str, int], wanted: str, others: Iterable[str] = ()) -> int:
     number, unit = _split(value, wanted)
     if unit not in units:
-        known = ", ".join(filter(None, units))
+        known = ", ".join(filter(None, (*units, *others)))
         missing = f"unknown unit {unit!r}" if unit else "it has no unit"
-        raise ValueError(f"expected {wanted}, got {value!r}: {missing} (one of {known})")
+        one_of = f" (one of {known})" if known else ""
+        raise ValueError(f"expected {wanted}, got {value!r}: {missing}{one_of}")
     return _whole(number * units[unit], value, wanted)
 
 
@@ -198,7 +200,7 @@ def parse_blocks(value: object, block_bytes: int) -> int:
     wanted = "a capacity such as '2.5e5 blocks' or 1GiB"
     _, unit = _split(value, wanted)
     if unit not in _BYTES:
-        return _scaled(value, {"": 1} | _BLOCKS, wanted)
+        return _scaled(value, {"": 1} | _BLOCKS, wanted, _BYTES)
     total = parse_bytes(value)
     if total % block_bytes:
         raise ValueError(f"{value!r} is not a whole number of blocks of {block_bytes} bytes")

@@ -1,7 +1,8 @@
 """The command line: `mcsim run`, `mrc`, `size`, `list`, `describe`, `trace` and so on.
 
 Nothing heavy is imported before a command needs it. A user's mistake ends in one
-line and exit code 2, the host's in 3, ours in 70 with a traceback.
+line and exit code 2, the host's in 3, ours in 70 with a traceback. Exit code 4: the work is
+finished, and an output of it, such as a figure, is missing.
 """
 
 from __future__ import annotations
@@ -146,21 +147,26 @@ def run(
     no_figures: bool,
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
+    from mcsim.base.errors import MissingOutputError
     from mcsim.cli.results import show_tables
     from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import run as run_experiment
 
-    results = run_experiment(
-        file,
-        overrides=overrides,
-        allow_code=Permission(allow_code, frozenset(named_code)),
-        trace_dirs=trace_dirs,
-        out=out,
-        threads=threads,
-        force=force,
-        figures=not no_figures,
-        reporter=reporter_asked(),
-    )
+    try:
+        results = run_experiment(
+            file,
+            overrides=overrides,
+            allow_code=Permission(allow_code, frozenset(named_code)),
+            trace_dirs=trace_dirs,
+            out=out,
+            threads=threads,
+            force=force,
+            figures=not no_figures,
+            reporter=reporter_asked(),
+        )
+    except MissingOutputError as error:
+        show_tables(error.results)
+        raise
     show_tables(results)
 
 
@@ -238,16 +244,19 @@ def main(arguments: Iterable[str] | None = None) -> None:
 
 def _run_command(arguments: Iterable[str] | None) -> None:
     from mcsim.base.errors import HostError, McsimError, exit_code_of
+    from mcsim.base.inputs import protected_inputs
     from mcsim.base.signals import ending_in_time
+    from mcsim.cli.terminal import for_terminal
 
     try:
         given = None if arguments is None else list(arguments)
-        with ending_in_time():
+        with ending_in_time(), protected_inputs():
             # What `Context.exit` is called with comes back as if the command had returned it.
             code = cli.main(given, "mcsim", standalone_mode=False)
         if isinstance(code, int) and code != 0:
             sys.exit(code)
     except click.ClickException as error:
+        click.ClickException.__init__(error, for_terminal(error.message))
         error.show()
         sys.exit(error.exit_code)
     except click.Abort as error:
@@ -255,7 +264,7 @@ def _run_command(arguments: Iterable[str] | None) -> None:
     except McsimError as error:
         _report(error)
     except OSError as error:
-        click.echo(f"mcsim: {error}", err=True)
+        click.echo(f"mcsim: {for_terminal(str(error))}", err=True)
         sys.exit(exit_code_of(error))
     except ImportError as error:
         if isinstance(error.__cause__, McsimError):
@@ -279,12 +288,15 @@ def _spell_what_the_terminal_lacks() -> None:
     """Keep letters that the terminal's encoding does not have from ending a run."""
     import codecs
 
+    from mcsim.base.inputs import escape_unencodable
+
     def spelt(error: UnicodeError) -> tuple[str | bytes, int]:
-        assert isinstance(error, UnicodeEncodeError)
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
         letters = error.object[error.start : error.end]
         if all(letter in _SPELT for letter in letters):
             return "".join(_SPELT[letter] for letter in letters), error.end
-        return codecs.backslashreplace_errors(error)
+        return escape_unencodable(error)
 
     codecs.register_error("mcsim", spelt)
     for stream in (sys.stdout, sys.stderr):
@@ -298,7 +310,9 @@ def _report(error: McsimError) -> NoReturn:
 
     if error.exit_code == INTERNAL:
         _give_up()
-    click.echo(f"mcsim: {error}", err=True)
+    from mcsim.cli.terminal import for_terminal
+
+    click.echo(f"mcsim: {for_terminal(str(error))}", err=True)
     sys.exit(exit_code_of(error) if isinstance(error, OSError) else error.exit_code)
 
 

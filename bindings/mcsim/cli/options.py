@@ -47,11 +47,13 @@ def folder_to_write(_ctx: click.Context, _param: click.Parameter, given: Any) ->
 
 
 def file_to_write(_ctx: click.Context, _param: click.Parameter, given: Any) -> Any:
-    """Hold the folder of a file that is to be made, a parameter's value, to take it."""
-    from mcsim.base.files import check_writable
+    """Check that a file, a parameter's value, can be written: its folder, and what it replaces."""
+    from mcsim.base.files import check_writable, named_in_errors
+    from mcsim.base.inputs import expect_output
 
     if given is not None:
-        check_writable(Path(given).parent)
+        with named_in_errors(Path(given)):
+            check_writable(expect_output(Path(given)).parent)
     return given
 
 

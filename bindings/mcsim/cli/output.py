@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.base.errors import HostError, McsimError, MissingOutputError
 from mcsim.cli.options import Command, folder_to_write, formats_option, style_option, with_options
 
 if TYPE_CHECKING:
@@ -72,13 +74,30 @@ class Output:
         picture : Picture
         tables : mapping of str to pa.Table
             ``'.csv'`` or ``'.arrow'``, which says the form, too.
+
+        Raises
+        ------
+        MissingOutputError
+            If the picture cannot be drawn; the tables are written.
         """
         written: list[Path] = []
+        failure: Exception | None = None
         if self.figures:
-            written += self._draw(self.folder / base, picture)
+            try:
+                written += self._draw(self.folder / base, picture)
+            except HostError:
+                raise
+            except Exception as error:
+                failure = error
         for ending, table in tables.items():
-            written.append((self.folder / base).with_suffix(ending))
+            written.append(self.folder / f"{base}{ending}")
             write_table(written[-1], table, ending)
+        if failure is not None:
+            kind = "" if isinstance(failure, McsimError) else f"{type(failure).__name__}: "
+            raise MissingOutputError(
+                f"{self.folder / base}: the picture is missing: {kind}{failure}; written: "
+                f"{', '.join(map(str, written)) or 'nothing'}"
+            ) from failure
         return written
 
     def _draw(self, path: Path, picture: Picture) -> list[Path]:
@@ -99,16 +118,19 @@ class Output:
 def write_table(path: Path, table: pa.Table, form: str = ".csv") -> None:
     """Write a table as CSV or, if the form is ``'.arrow'``, as Arrow; whole or not at all."""
     import pyarrow as pa
-    from pyarrow import csv
 
     from mcsim.base.files import replacing
+    from mcsim.base.tables import write_csv
 
-    with replacing(path) as temporary, pa.OSFile(str(temporary), "wb") as sink:
-        if form == ".csv":
-            csv.write_csv(table, sink)
-        else:
-            with pa.ipc.new_file(sink, table.schema) as file:
-                file.write_table(table)
+    if form == ".csv":
+        write_csv(path, table)
+        return
+    with (
+        replacing(path) as temporary,
+        pa.OSFile(os.fsencode(temporary), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as file,
+    ):
+        file.write_table(table)
 
 
 def picture_options(command: Command) -> Command:

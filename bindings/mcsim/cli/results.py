@@ -286,7 +286,7 @@ def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
         sound = count - len(wrong)
         click.echo(f"{sound:,} of {count:,} folders and packs of runs are as they were written")
         if wrong:
-            click.echo("remove them, mcsim results rm, and run those experiments again")
+            click.echo("remove them and run those experiments again")
     if wrong:
         sys.exit(_DIFFERENT)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from mcsim.base.inputs import plain_name, printable, stem_of
 from mcsim.cli.options import Command, block_bytes_option, reporter_asked, seed_option, with_options
 from mcsim.cli.output import Output, Picture
 from mcsim.cli.trace import open_trace, reading_options, vms_named, vms_option
@@ -137,18 +136,19 @@ class Source:
         """What files are called after: the traces, and which references if not the usual ones."""
         from mcsim.base.units import format_bytes
 
-        more = len(self._stems) - 3
-        traces = "+".join(self._stems[:3]) + (f"-and-{more}-more" if more > 0 else "")
+        stems = [plain_name(stem_of(file)) for file in self.files]
+        more = len(stems) - 3
+        traces = "+".join(stems[:3]) + (f"-and-{more}-more" if more > 0 else "")
         unusual = [
             self.ops if self.ops != self.usual_ops else "",
             format_bytes(self.block_bytes) if self.block_bytes != 4096 else "",
-            "" if self.vms is None else re.sub(r"[^\w.-]+", "_", self.vms),
+            "" if self.vms is None else plain_name(self.vms),
         ]
         return "-".join([traces, *filter(None, unusual)])
 
     @property
     def _stems(self) -> list[str]:
-        return [Path(file).name.partition(".")[0] for file in self.files]
+        return [printable(stem_of(file)) for file in self.files]
 
     def marked(self, table: pa.Table) -> pa.Table:
         """Return a table with columns that say of which references it is."""

@@ -214,6 +214,7 @@ def figures(
     **shown: Any,
 ) -> None:
     """Draw what is there of FILE over an axis, or over two."""
+    from mcsim.base.inputs import plain_name
     from mcsim.cli.trace import vms_named
 
     made = _planned(file, overrides, out)
@@ -222,8 +223,9 @@ def figures(
         names = made.table()["vm"].unique().drop_null().to_pylist()
         chosen = vms_named("--vms", vms, names)
     for vm in chosen:
-        given = [shown["value"], *filter(None, (shown["x"], shown["y"], vm))]
-        path = made.path / "figures" / "-".join(given).replace(".", "_").replace("/", "_")
+        given = [shown["value"], *filter(None, (shown["x"], shown["y"]))]
+        name = "-".join(given).replace(".", "_").replace("/", "_")
+        path = made.path / "figures" / (name if vm is None else f"{name}-{plain_name(vm)}")
         for written in made.draw(path, formats, style=style, vm=vm, **shown):
             click.echo(written)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,10 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["print_columns", "print_json", "terminal"]
+__all__ = ["for_terminal", "print_columns", "print_json", "terminal"]
+
+_LONG_WORD = re.compile(r"\S{400,}")
+_LONG_LINE = 4_000
 
 
 def terminal(stderr: bool = False) -> Console:
@@ -21,6 +25,28 @@ def terminal(stderr: bool = False) -> Console:
     if not console.is_terminal:
         console.width = 100
     return console
+
+
+def for_terminal(message: str) -> str:
+    """Return a message with control characters escaped, and long arguments in it shortened.
+
+    Examples
+    --------
+    >>> from mcsim.cli.terminal import for_terminal
+    >>> len(for_terminal("no such file " + "a" * 100_000)) < 200
+    True
+    """
+    from mcsim.base.inputs import printable
+
+    lines = message.split("\n")
+    lines = [_LONG_WORD.sub(lambda found: _shortened(found[0], 60), line) for line in lines]
+    return "\n".join(
+        printable(line if len(line) <= _LONG_LINE else _shortened(line, 1_000)) for line in lines
+    )
+
+
+def _shortened(text: str, ends: int) -> str:
+    return f"{text[:ends]}… ({len(text) - 2 * ends:,} more letters) …{text[-ends:]}"
 
 
 def print_columns(

@@ -47,19 +47,27 @@ vms_option = click.option(
 )
 
 
-def words_of(text: str) -> list[str]:
-    """Divide the words of an option by commas."""
-    return [word.strip() for word in text.split(",") if word.strip()]
+def words_of(option: str, text: str) -> list[str]:
+    """Split the value of an option at its commas.
+
+    Raises
+    ------
+    ConfigError
+        If there is nothing but commas and spaces.
+    """
+    from mcsim.base.errors import ConfigError
+
+    if words := [word.strip() for word in text.split(",") if word.strip()]:
+        return words
+    raise ConfigError(f"{option}: expected one or more values between commas, got {text!r}")
 
 
 def vms_named(option: str, text: str, names: Sequence[str]) -> list[str]:
     """Return the VMs that an option names, by names or patterns."""
-    from mcsim.base.errors import ConfigError, mistakes_in
+    from mcsim.base.errors import mistakes_in
     from mcsim.base.suggest import names_matching
 
-    words = words_of(text)
-    if not words:
-        raise ConfigError(f"{option}: expected names of VMs, got {text!r}")
+    words = words_of(option, text)
     with mistakes_in(option):
         return names_matching(words, names)
 
@@ -189,7 +197,7 @@ def _open(file: str, out: Path | None = None, **reading: Any) -> Trace:
         check_ending(out)
     reporter = reporter_asked()
     with reporter.live():
-        return open_trace(file, reporter, out=out, **reading)
+        return open_trace(file, reporter, **reading)
 
 
 def open_trace(
@@ -204,14 +212,13 @@ def open_trace(
     on_bad_line: Any,
     on_unsorted: Any,
     cache_dir: Path | None,
-    out: Path | None = None,
 ) -> Trace:
     """Open a trace, a file or a name to look up, as the options of `reading_options` say.
 
     Raises
     ------
     ConfigError
-        If an option is wrong, or the file is the one that is to be written, `out`.
+        If an option is wrong, or the file is an output of the command.
     """
     from mcsim.base.errors import ConfigError
     from mcsim.traces.find import file_of
@@ -225,8 +232,6 @@ def open_trace(
             raise ConfigError(f"--option: expected NAME=VALUE, got {option!r}")
         given[key] = value
     file = file_of(name, trace_dirs)
-    if out is not None and out.exists() and out.samefile(file):
-        raise ConfigError(f"{out}: that is the trace itself; give it another name")
     with _in_words_of_the_shell(), reporter.stage("read", unit="B", about=file.name) as stage:
         trace = Trace.open(
             file,

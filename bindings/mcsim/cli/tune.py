@@ -130,9 +130,9 @@ def tune(
         raise ConfigError("--mini: expected more than nothing")
     layouts: dict[str, Any] = {
         "policies": policies,
-        "block_bytes": words_of(block_bytes),
-        "sub_block_bytes": words_of(sub_block_bytes),
-        "writes": words_of(writes),
+        "block_bytes": words_of("--block-bytes", block_bytes),
+        "sub_block_bytes": words_of("--sub-block-bytes", sub_block_bytes),
+        "writes": words_of("--writes", writes),
     }
     # Mistakes are told before the work begins.
     grid = Grid.asked(size, **layouts)

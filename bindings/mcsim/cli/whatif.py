@@ -30,7 +30,7 @@ __all__ = ["whatif"]
     help="Of the cache: 1GiB, 250000 (blocks), or 10% (of the distinct blocks).",
 )
 @click.option("--to", metavar="SIZE", help="Its size after the change: 2GiB, +1GiB, -1GiB, +50%.")
-@click.option("--leaving", metavar="NAME,...", help="VMs that are gone after it, or patterns.")
+@click.option("--leaving", metavar="NAME,...", help="VMs to remove (names or patterns).")
 @click.option("--joining", metavar="NAME,...", help="VMs that are not there before it.")
 @sharing_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: sizes in blocks.")

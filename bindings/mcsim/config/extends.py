@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mcsim.base.inputs import is_regular, read_regular, resolved
 from mcsim.config.load import Location, Source, to_plain
 
 __all__ = ["extended", "extended_path"]
@@ -27,7 +28,7 @@ def extended(source: Source) -> Source:
     ConfigError
         If the other file cannot be read, or extends this one in turn; with file and line.
     """
-    return _extended(source, (Path(source.name).resolve(),))
+    return _extended(source, (resolved(source.name),))
 
 
 def _extended(source: Source, chain: Sequence[Path]) -> Source:
@@ -36,11 +37,11 @@ def _extended(source: Source, chain: Sequence[Path]) -> Source:
     given = source.root["extends"]
     if not isinstance(given, str) or not given:
         raise source.complain(("extends",), f"expected the path of an experiment, got {given!r}")
-    path = (source.folder / given).resolve()
+    path = resolved(source.folder / given)
     if path in chain:
         circle = " extends ".join(one.name for one in (*chain[chain.index(path) :], path))
         raise source.complain(("extends",), f"a circle: {circle}")
-    if not path.is_file():
+    if not is_regular(path):
         raise source.complain(("extends",), f"no file {given!r}")
     base = _extended(Source.read(path), (*chain, path))
     theirs = to_plain(base.root)
@@ -55,11 +56,11 @@ def _extended(source: Source, chain: Sequence[Path]) -> Source:
 
 def extended_path(path: Path) -> Path | None:
     """Return the existing file that an experiment extends; None if there is none."""
-    if not _EXTENDS.search(path.read_bytes()):
+    if not _EXTENDS.search(read_regular(path)):
         return None
     given = Source.read(path).root.get("extends")
-    base = (path.parent / given).resolve() if isinstance(given, str) else path
-    return base if base != path and base.is_file() else None
+    base = resolved(path.parent / given) if isinstance(given, str) else path
+    return base if base != path and is_regular(base) else None
 
 
 def _merged(

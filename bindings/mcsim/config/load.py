@@ -28,6 +28,7 @@ from ruamel.yaml.scalarint import ScalarInt
 
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
+from mcsim.base.inputs import note_input, read_text_or_pipe, resolved
 from mcsim.config.complaints import complaints
 from mcsim.config.spec import SHORTHANDS, ExperimentSpec
 from mcsim.config.values import DEFAULT_BLOCK_BYTES
@@ -84,11 +85,13 @@ class Source:
             If it cannot be read, is not YAML, or its top is not a map.
         """
         path = Path(path)
+        note_input(path)
         try:
-            with path.open("rb") as file:
-                content = file.read(_MOST_BYTES + 1)
+            content = read_text_or_pipe(path, _MOST_BYTES)
         except OSError as error:
             raise ConfigError(f"{path}: {error.strerror}") from None
+        except ValueError as error:  # a NUL in it
+            raise ConfigError(f"{path}: {error}") from None
         if len(content) > _MOST_BYTES:
             limit = units.format_bytes(_MOST_BYTES)
             raise ConfigError(f"{path}: no experiment: it has more than {limit}")
@@ -99,7 +102,7 @@ class Source:
         root = _parse_yaml(text, lambda line: f"{path}:{line}")
         if not isinstance(root, CommentedMap):
             raise ConfigError(f"{path}:1: expected keys such as 'name:' and 'workload:'")
-        source = cls(str(path), {}, path.resolve().parent)
+        source = cls(str(path), {}, resolved(path).parent)
         source.root = source._lines = root  # nobody else's: copying what knows lines takes long
         return source
 

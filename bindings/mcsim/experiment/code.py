@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from mcsim.base.errors import ConfigError, McsimError
+from mcsim.base.inputs import resolved
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import done_at_desk
 from mcsim.experiment.sources import digest_of_sources, file_of, files_for, is_library
@@ -117,7 +118,7 @@ class Permission:
 
     def names_library(self, path: Path) -> bool:
         """Whether a library was named."""
-        return any(Path(name).resolve() == path for name in self.named)
+        return any(resolved(name) == path for name in self.named)
 
 
 AllowCode = bool | Iterable[str] | Permission
@@ -175,7 +176,7 @@ class Code:
         ConfigError
             If it was not let in.
         """
-        path = (self.folder / name).resolve()
+        path = resolved(self.folder / name)
         own = path.is_relative_to(self.folder)
         if not (own and self.permission.own) and not self.permission.names_library(path):
             raise ConfigError(self._refusal(f"{name!r} is a library", str(path), own))
@@ -213,7 +214,7 @@ class Code:
         except ModuleNotFoundError as error:
             raise ConfigError(str(error)) from None
         file = file_of(module)
-        if file is None or not file.resolve().is_relative_to(self.folder):
+        if file is None or not resolved(file).is_relative_to(self.folder):
             raise ConfigError(
                 f"{name!r} is a module of this process already, {file or 'built in'}: give the "
                 "one of the experiment another name"

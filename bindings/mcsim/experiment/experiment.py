@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcsim.base.errors import Complaints, ConfigError
+from mcsim.base.inputs import read_regular
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import is_share, parse_capacity
 from mcsim.config import ExperimentSpec, Source, check_spec
@@ -175,7 +176,7 @@ class Experiment:
         classes = sorted(filter(is_class, names))
         digests = {name: self.code.digest_of(name) for name in classes}
         for plugin in self.spec.plugins:
-            content = (self.source.folder / plugin).read_bytes()
+            content = read_regular(self.source.folder / plugin)
             digests[plugin] = hashlib.sha256(content).hexdigest()
         return digests
 

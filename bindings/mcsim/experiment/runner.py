@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, HostError, MissingOutputError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Pool, threads_given
@@ -79,6 +79,8 @@ def run(
     ------
     ConfigError, TraceError
         For mistakes in the experiment or its traces.
+    MissingOutputError
+        If figures cannot be drawn; the results are finished and stored.
     KeyboardInterrupt
         If interrupted; systems that had finished are kept for the next time.
     """
@@ -139,7 +141,7 @@ def _reopened(final: Path, reporter: Reporter) -> Results | None:
         return None
     clear_left(draft_folder(final.parent, final.name))
     reporter.note(f"{final} was finished before; --force runs it again")
-    if environment["build"] != build_digest():
+    if environment.get("build") != build_digest():
         reporter.note("it was made by another build of mcsim")
     return results
 
@@ -148,16 +150,25 @@ def _draw_figures(results: Results, processes: int, reporter: Reporter) -> None:
     from mcsim import figures
 
     reporter.log_to(results.path / "log.txt")
-    with reporter.stage("figures") as stage:
-        spec = results.spec
-        drawn = figures.draw(
-            results,
-            spec.figures,
-            formats=spec.figure_formats,
-            processes=processes,
-            on_skip=reporter.note,
-        )
-        stage.unit = "files"
-        stage.update(len(drawn))
-    reporter.stop_log()
+    try:
+        with reporter.stage("figures") as stage:
+            spec = results.spec
+            drawn = figures.draw(
+                results,
+                spec.figures,
+                formats=spec.figure_formats,
+                processes=processes,
+                on_skip=reporter.note,
+            )
+            stage.unit = "files"
+            stage.update(len(drawn))
+    except (ConfigError, HostError, MissingOutputError) as error:
+        message = f"{error}; the results are in {results.path}"
+        if isinstance(error, HostError):
+            raise HostError(message) from error
+        missing = MissingOutputError(message)
+        missing.results = results
+        raise missing from error
+    finally:
+        reporter.stop_log()
     results.record_seconds("figures", reporter.seconds["figures"])

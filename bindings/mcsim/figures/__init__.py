@@ -10,21 +10,19 @@ matplotlib is loaded when the first figure is drawn.
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, McsimError, MissingOutputError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import FigureFormat
 from mcsim.figures import comparison, curves, timeline
 from mcsim.figures.style import Sheet, Style, save, styled
+from mcsim.figures.workers import mapped
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, vms_of
 from mcsim.results.version import check_versions
@@ -271,6 +269,8 @@ def draw(
     ------
     ConfigError
         If there is no such figure, or several runs and no folder.
+    MissingOutputError
+        If a figure cannot be drawn for another reason than its results; the others are.
     """
     with drawing(
         runs, names, folder, formats=formats, style=style, processes=processes, on_skip=on_skip
@@ -297,29 +297,44 @@ def drawing(
     if folder is None and len(listed) > 1:
         raise ConfigError("figures of several runs need a folder to go to")
     out = listed[0].path / "figures" if folder is None else Path(folder)
-    wanted = {name: _find(name) for name in (_applicable(listed) if names is None else names)}
+    wanted = dict.fromkeys(_applicable(listed) if names is None else names)
+    for name in wanted:
+        _find(name)
     out.mkdir(parents=True, exist_ok=True)
-    tasks = [(name, figure, listed, out, formats, style) for name, figure in wanted.items()]
-    with _drawing_all(tasks, processes) as under_way:
+    tasks: list[_Task] = [(name, listed, out, formats, style) for name in wanted]
+    with mapped(_draw_one, tasks, processes) as under_way:
 
         def finish() -> list[Path]:
             written: list[Path] = []
+            failed: list[str] = []
             for drawn in under_way:
                 if isinstance(drawn, str):
                     on_skip(drawn)
+                elif isinstance(drawn, _Failed):
+                    failed.append(drawn.why)
                 else:
                     written += drawn
+            if failed:
+                raise MissingOutputError(f"figures are missing: {'; '.join(failed)}")
             return written
 
         yield finish
 
 
-_Task = tuple[str, RunFigure, list[Results], Path, Sequence[FigureFormat], Style]
+_Task = tuple[str, list[Results], Path, Sequence[FigureFormat], Style]
 
 
-def _draw_one(task: _Task) -> list[Path] | str:
+@dataclass(frozen=True)
+class _Failed:
+    """Why a figure that could be drawn is not."""
+
+    why: str
+
+
+def _draw_one(task: _Task) -> list[Path] | str | _Failed:
     """Write one figure; return its files, or why it is not drawn."""
-    name, figure, runs, out, formats, style = task
+    name, runs, out, formats, style = task
+    figure = _find(name)
     written = []
     try:
         for ending in formats:
@@ -329,44 +344,12 @@ def _draw_one(task: _Task) -> list[Path] | str:
             written += save(plotted, out / name, sheet.title, runs, [ending])
     except CannotDrawError as reason:
         return f"{name} ({figure.title}) is not drawn: {reason}"
+    except (McsimError, MemoryError):
+        raise
+    except Exception as error:
+        said = " ".join(str(error).split())[:300]
+        return _Failed(f"{name} ({figure.title}): {type(error).__name__}: {said}")
     return written
-
-
-@contextmanager
-def _drawing_all(tasks: list[_Task], processes: int) -> Iterator[Iterator[list[Path] | str]]:
-    """Begin the tasks, and give what comes of each, in order.
-
-    Other processes are forked: they find matplotlib, the tasks and what all of these read in
-    memory, and a script of the user's does not begin anew in them. Where there is no fork, this
-    one does it all.
-    """
-    if min(processes, len(tasks)) < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        yield map(_draw_one, tasks)
-        return
-    import matplotlib.backends.backend_agg
-    import matplotlib.figure  # noqa: F401
-
-    for run in {run.path: run for task in tasks for run in task[2]}.values():
-        run.vms()
-    context = multiprocessing.get_context("fork")
-    pool = ProcessPoolExecutor(min(processes, len(tasks)), context, _begin_process, (tasks,))
-    try:
-        yield pool.map(_draw_inherited, range(len(tasks)))
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-_inherited: list[_Task] = []
-
-
-def _begin_process(tasks: list[_Task]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent sees to it
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _inherited[:] = tasks
-
-
-def _draw_inherited(index: int) -> list[Path] | str:
-    return _draw_one(_inherited[index])
 
 
 def _applicable(runs: Sequence[Results]) -> list[str]:
@@ -374,13 +357,13 @@ def _applicable(runs: Sequence[Results]) -> list[str]:
 
 
 def _find(name: str) -> RunFigure:
-    name = ALIASES.get(name, name)
-    if name not in FIGURES:
+    key = ALIASES.get(name, name)
+    if key not in FIGURES:
         raise ConfigError(
             f"unknown figure {name!r}{did_you_mean(name, [*FIGURES, *ALIASES])}; there are "
             f"{', '.join(FIGURES)}"
         )
-    return FIGURES[name]
+    return FIGURES[key]
 
 
 def _as_list(runs: _Runs) -> list[Results]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.looks import Look, lighter, system_looks, vm_looks
+from mcsim.figures.looks import Look, lighter, short_names, system_looks, vm_looks
 from mcsim.figures.style import PAGE, Sheet, new_sheet
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, divides, series_of
@@ -312,7 +312,7 @@ def _grouped_bars(
 def _group_ticks(axes: Axes, groups: list[str]) -> None:
     slanted = len(groups) > 10
     rotation, alignment = (45, "right") if slanted else (0, "center")
-    axes.set_xticks(range(len(groups)), groups, rotation=rotation, ha=alignment)
+    axes.set_xticks(range(len(groups)), short_names(groups), rotation=rotation, ha=alignment)
     axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.tick_params(axis="x", length=0)
     axes.grid(visible=False, axis="x")

@@ -7,6 +7,7 @@ hatch as well, so that a grey print can be read.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
 from mcsim.results.series import is_legacy, vms_of
 
-__all__ = ["Look", "lighter", "looks_of", "system_looks", "vm_looks"]
+__all__ = ["Look", "lighter", "looks_of", "short_names", "system_looks", "vm_looks"]
 
 _BLUE, _VERMILLION, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 _ORANGE, _SKY, _YELLOW, _BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
@@ -80,6 +81,8 @@ _SPARE_LOOKS = (
     ("#999999", _DASH_DOT, ">", ""),
 )
 
+_LONGEST = 36  # letters
+
 _NAMES = {
     "lru": "Global LRU",
     "static": "Static",
@@ -97,10 +100,10 @@ def vm_looks(results: Results) -> dict[str, Look]:
 def looks_of(names: Sequence[str]) -> dict[str, Look]:
     """Return a look for each name, in their order; no two are alike below 49."""
     looks = {}
-    for i, name in enumerate(names):
+    for i, (name, label) in enumerate(zip(names, short_names(names), strict=True)):
         after = i % len(_COLORS) + i // len(_COLORS)
         looks[name] = Look(
-            name,
+            label,
             _COLORS[i % len(_COLORS)],
             _DASHES[after % len(_DASHES)],
             _MARKERS[after % len(_MARKERS)],
@@ -123,8 +126,11 @@ def system_looks(systems: Sequence[SystemSpec]) -> dict[str, Look]:
             owners[kind] = system.title
     looks: dict[str, Look] = {}
     others = 0
-    for system, kind in zip(systems, kinds, strict=True):
-        label = kind if system.title == system.name else system.title
+    titles = [
+        kind if system.title == system.name else system.title
+        for system, kind in zip(systems, kinds, strict=True)
+    ]
+    for system, kind, label in zip(systems, kinds, short_names(titles), strict=True):
         if owners.get(kind) == system.title:
             look = _SYSTEM_LOOKS[kind]
         else:
@@ -132,6 +138,22 @@ def system_looks(systems: Sequence[SystemSpec]) -> dict[str, Look]:
             others += 1
         looks[system.title] = Look(label, *look)
     return looks
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Shorten names that would leave no room for what they name; no two become alike.
+
+    Examples
+    --------
+    >>> from mcsim.figures.looks import short_names
+    >>> short_names(["web", "a" * 50 + "1", "a" * 50 + "2"])[1]
+    'aaaaaaaaaaaaaaaaaa…aaaaaaaaaaa1'
+    >>> short_names(["b" * 50 + c + "b" * 50 for c in "12"])
+    ['1: bbbbbbbbbbbbbbbbbb…bbbbbbbbbbbb', '2: bbbbbbbbbbbbbbbbbb…bbbbbbbbbbbb']
+    """
+    short = [name if len(name) <= _LONGEST else f"{name[:18]}…{name[-12:]}" for name in names]
+    twice = {name for name, count in Counter(short).items() if count > 1}
+    return [f"{i}: {name}" if name in twice else name for i, name in enumerate(short, 1)]
 
 
 def _kind(system: SystemSpec) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 from mcsim.base.files import replacing
 from mcsim.config.spec import FigureFormat
 from mcsim.results.results import Results
+from mcsim.results.series import CannotDrawError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,6 +90,8 @@ _PAPER_RC: dict[Any, Any] = {
 
 Style = Literal["screen", "paper"]
 """Of a screen, or of a column of a paper: without title and run, all text in 8 points."""
+
+_MANY_ENTRIES = 12
 
 _style: ContextVar[Style] = ContextVar("style", default="screen")
 _drawing = threading.RLock()
@@ -171,6 +174,10 @@ class Sheet:
         below = [*self.notes, *([footer] if footer else [])]
         if _on_paper():
             below = self._fit_column(below)
+        if len(self.legend) > _MANY_ENTRIES:
+            around = self._legend_height() + (len(below) + 2) * _LINE
+            if around > 36 * self.figure.get_figheight():  # half of it
+                self.figure.set_figheight(self.figure.get_figheight() + around / 72)
         height = self.figure.get_figheight() * 72
         begin = 1.6 * _LINE if title else 0.25 * _LINE
         if title:
@@ -185,6 +192,12 @@ class Sheet:
         self._settle()
         return self.figure
 
+    def _legend_height(self) -> float:
+        height = self._add_legend(1.0)
+        for legend in self.figure.legends:
+            legend.remove()
+        return height
+
     def _fit_column(self, below: Sequence[str]) -> list[str]:
         """Break lines that are too long for a column, make room; return the footnotes."""
         letters = int(self.figure.get_figwidth() * 72 / (0.56 * _PAPER_RC["font.size"]))
@@ -192,10 +205,7 @@ class Sheet:
             title = axes.get_title(loc="left")
             axes.set_title(fill(title, letters - 8), loc="left", pad=2)
         broken = [line for text in below for line in wrap(text, letters)]
-        legends = self._add_legend(1.0)
-        for legend in self.figure.legends:
-            legend.remove()
-        taller = (legends + len(broken) * _LINE) / 72
+        taller = (self._legend_height() + len(broken) * _LINE) / 72
         self.figure.set_figheight(self.figure.get_figheight() + taller)
         return broken
 
@@ -205,9 +215,14 @@ class Sheet:
         The solver behind the layout orders its sums by memory addresses, and so
         differs in the last bits from one process to the next.
         """
+        from kiwisolver import UnsatisfiableConstraint
+
         engine = self.figure.get_layout_engine()
         assert engine is not None
-        engine.execute(self.figure)
+        try:
+            engine.execute(self.figure)
+        except UnsatisfiableConstraint:
+            raise CannotDrawError("its names are too long for a layout") from None
         # With an engine, even one that does nothing, saving would draw all twice.
         self.figure.set_layout_engine(None)
         for axes in self.axes:
@@ -377,7 +392,7 @@ def write(
     written = []
     for ending in endings:
         about = metadata[ending]
-        final = path.with_suffix(f".{ending}")
+        final = path.with_name(f"{path.name}.{ending}")
         with styled(), replacing(final) as temporary:
             figure.savefig(temporary, format=ending, metadata=about)
         written.append(final)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import locality as _locality
 from mcsim.base.errors import ConfigError
+from mcsim.base.inputs import parse_object
 from mcsim.base.rows import Tabular
 from mcsim.base.suggest import check_choice
 from mcsim.locality.knees import Knee, knees_of
@@ -281,9 +282,13 @@ class HitRatioCurve(Steps, Tabular):
         metadata = table.schema.metadata or {}
         if _METADATA not in metadata:
             raise ConfigError("the Arrow table is no hit-ratio curve: its metadata are missing")
-        columns = {name: table[name].to_numpy() for name in COLUMNS if name in table.column_names}
-        scalars = json.loads(metadata[_METADATA])
-        return cls(capacities=table["capacity"].to_numpy(), **columns, **scalars)
+        names = [name for name in COLUMNS if name in table.column_names]
+        try:
+            columns = {name: table[name].to_numpy() for name in names}
+            scalars = parse_object(metadata[_METADATA])
+            return cls(capacities=table["capacity"].to_numpy(), **columns, **scalars)
+        except (ValueError, TypeError, KeyError) as error:
+            raise ConfigError(f"the Arrow table is no hit-ratio curve: {error}") from None
 
     def sizes_in(
         self, capacities: NDArray[np.int64], unit: SizeUnit

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
@@ -24,7 +24,7 @@ from mcsim.base.threads import Pool, threads_given
 from mcsim.base.units import parse_capacities, parse_capacity
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.curves import HitRatioCurves
-from mcsim.locality.estimators import COLD, hit_ratio_curve, reuse_distances
+from mcsim.locality.estimators import COLD, estimate, hit_ratio_curve, reuse_distances
 from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
 
 __all__ = ["Order", "Sharing", "SharingReferences", "sharing", "spread"]
@@ -212,10 +212,11 @@ class Sharing:
     @cached_property
     def alone(self) -> HitRatioCurves:
         """What each VM hits in a cache of its own, over the size of that; by its name."""
-        with Pool(min(threads_given(None), len(self.vms))) as pool:
-            running = [
-                pool.submit(hit_ratio_curve, self.ids[positions]) for positions in self.positions
-            ]
+        cores = threads_given(None)
+        curves_at_a_time = min(cores, len(self.vms))
+        exact = partial(estimate, threads=cores // curves_at_a_time)
+        with Pool(curves_at_a_time) as pool:
+            running = [pool.submit(exact, self.ids[positions]) for positions in self.positions]
         curves = (self._sized(future.result()) for future in running)
         return HitRatioCurves(dict(zip(self.vms, curves, strict=True)), "vm")
 

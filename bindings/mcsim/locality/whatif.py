@@ -93,7 +93,7 @@ class Situation:
 
     @property
     def thrashed(self) -> list[str]:
-        """Sharing that others cost more than an equal part of the cache would."""
+        """VMs that lose more by sharing than by an equal part of the cache."""
         return [str(row.vm) for row in self.rows if row.thrashed]
 
 
@@ -166,9 +166,9 @@ def what_if(
         Its size after the change; ``'+1GiB'`` and ``'-1GiB'`` are by how much it changes, and
         ``'+50%'`` is half as large again. It stays as it is if not given.
     leaving : str or sequence of str
-        Sharing that are gone after the change, by names or patterns such as ``'web_*'``.
+        VMs to remove: names, or patterns such as ``'web_*'``.
     joining : str or sequence of str
-        Sharing that are not there before it.
+        VMs to add: those that do not share the cache before the change.
     order : {'time', 'rates'}
         How references of several VMs follow each other; see
         `mcsim.locality.sharing.sharing`.

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from mcsim._core import policies as _policies
+from mcsim.base.errors import ConfigError
+from mcsim.base.inputs import is_regular, note_input
 from mcsim.base.specs import ParamValue, as_declared, declared_by, parse_spec, split_specs, title
 from mcsim.policies.python_policies import PolicyFactory, PythonSpec
 
@@ -73,7 +76,11 @@ def load_policies(library: str | os.PathLike[str]) -> list[str]:
         If it is no such library, was built for another mcsim, or has a policy whose name is
         taken; then none is added.
     """
-    return _policies.load(os.fspath(library))
+    note_input(library)
+    path = Path(library)
+    if path.exists() and not is_regular(path):
+        raise ConfigError(f"{path}: not a regular file")
+    return _policies.load(os.fsencode(library))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from mcsim.report.page import Block, Facts, Listing, Prose
 from mcsim.report.tables import Cell, Table, from_arrow, number_cell
 from mcsim.results.data_paths import FIELDS, data_paths, differing_fields, mode_warning
 from mcsim.results.demands import overloads
+from mcsim.results.files import yaml_of
 from mcsim.results.foresight import FORESEEN, in_two, marked_title, yardstick_note
 from mcsim.results.loads import device_titles
 from mcsim.results.models import devices, requests, waits_of
@@ -158,9 +159,6 @@ _SYSTEMS = {
     "device_writes": "writes",
     "cost_dollars": "cost ($)",
     "performance_per_cost": "1/s/$",
-    "replay_seconds": "replay",
-    "accesses_per_second": "accesses/s of replay",
-    "decide_seconds": "decide",
 }
 _YARDSTICKS = {
     "system": "system",
@@ -308,12 +306,13 @@ def _by_vm(compared: pa.Table, vms: list[str]) -> pa.Table:
 
 def configuration(results: Results) -> Listing:
     """Return the experiment as it ran, every default written out."""
-    text = (results.path / "spec.yaml").read_text(encoding="utf-8")
+    text = yaml_of(results.spec.expanded()).decode()
     return Listing(f"{results.run_id}: the experiment, every default written out", text)
 
 
-# Where it ran is nobody's business but the user's; the rest is told elsewhere.
-_PRIVATE = ("host", "traces", "code", "foresight", "data_paths")
+# The host is private, and pages of equal results are equal, whenever these were made.
+_PRIVATE = ("host", "started", "traces", "code", "foresight", "data_paths")
+_TIMED = ("environment.json", "timings.json")
 
 
 def origins(results: Results) -> list[Block]:
@@ -329,7 +328,8 @@ def origins(results: Results) -> list[Block]:
         for trace in environment.get("traces", [])[:1000]
     ]
     code = [[Cell(str(name)), Cell(str(d))] for name, d in environment.get("code", {}).items()]
-    files = [[Cell(name), Cell(digest)] for name, digest in results.sums.items()]
+    sums = {name: digest for name, digest in results.sums.items() if name not in _TIMED}
+    files = [[Cell(name), Cell(digest)] for name, digest in sums.items()]
     found: list[Block] = [Facts(facts), Table(["VM", "digest of its trace"], traces)]
     if code:
         found.append(Table(["code", "digest"], code))

@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from mcsim.base.files import replacing_folder
 from mcsim.config.extends import extended_path
 from mcsim.config.spec import FigureFormat
@@ -69,7 +71,8 @@ def opened(figure: Figure, context: Context) -> Finding | None:
     folder = folder_of(figure, context)
     try:
         kept = read_json(folder / "found.json")
-        if kept["cause"] != cause_of(figure, context):
+        checksum = kept.pop("checksum")
+        if checksum != _checksum(kept) or kept["cause"] != cause_of(figure, context):
             return None
         if not _is_drawn_as_asked(kept, context):
             return None
@@ -77,17 +80,17 @@ def opened(figure: Figure, context: Context) -> Finding | None:
             return None
         tables = {name: read_parquet(folder / f"{name}.parquet") for name in kept["tables"]}
         plots = [Plot.of(plot) for plot in kept["plots"]]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        found = Found(
+            values=kept["values"],
+            checks=[Check(**check) for check in kept["checks"]],
+            tables=tables,
+            plots=plots,
+            ran=kept["ran"],
+            recorded=kept["recorded"],
+        )
+        drawn = [folder / name for name in kept["drawn"]]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
         return None
-    found = Found(
-        values=kept["values"],
-        checks=[Check(**check) for check in kept["checks"]],
-        tables=tables,
-        plots=plots,
-        ran=kept["ran"],
-        recorded=kept["recorded"],
-    )
-    drawn = [folder / name for name in kept["drawn"]]
     if context.formats:
         drawn = [path for path in drawn if path.suffix[1:] in context.formats]
     return Finding(found, drawn, kept["seconds"], _rows(found, figure, context))
@@ -156,26 +159,29 @@ def _write(
         with styled(style):
             drawn += found.draw(folder, formats, found)
     seconds = round(time.monotonic() - begun, 3)
-    write_json(
-        folder / "found.json",
-        {
-            "figure": figure.name,
-            "cause": cause_of(figure, context),
-            "values": found.values,
-            "checks": [asdict(check) for check in found.checks],
-            "rows": [asdict(row) | {"by_construction": row.by_construction} for row in rows],
-            "tables": list(found.tables),
-            "plots": [asdict(plot) for plot in found.plots],
-            "drawn": [path.name for path in drawn],
-            "formats": list(formats),
-            "style": style,
-            "ran": list(found.ran),
-            "recorded": found.recorded,
-            "seconds": seconds,
-            "files": {path.name: digest_of(path) for path in (*written, *drawn)},
-        },
-    )
+    kept = {
+        "figure": figure.name,
+        "cause": cause_of(figure, context),
+        "values": found.values,
+        "checks": [asdict(check) for check in found.checks],
+        "rows": [asdict(row) | {"by_construction": row.by_construction} for row in rows],
+        "tables": list(found.tables),
+        "plots": [asdict(plot) for plot in found.plots],
+        "drawn": [path.name for path in drawn],
+        "formats": list(formats),
+        "style": style,
+        "ran": list(found.ran),
+        "recorded": found.recorded,
+        "seconds": seconds,
+        "files": {path.name: digest_of(path) for path in (*written, *drawn)},
+    }
+    write_json(folder / "found.json", kept | {"checksum": _checksum(kept)})
     return [path.name for path in drawn], seconds
+
+
+def _checksum(kept: Mapping[str, Any]) -> str:
+    as_read = json.loads(json.dumps(kept))
+    return hashlib.sha256(json.dumps(as_read, sort_keys=True).encode()).hexdigest()
 
 
 def _settled(found: Found) -> Found:

@@ -100,7 +100,7 @@ def difference(a: Results, b: Results) -> Difference:
         list(_changes(_causes(a), _causes(b))),
         {name: _sameness(name, a, b) for name in SCHEMAS},
         list(_compared(a, b)),
-        (str(a.environment["build"]), str(b.environment["build"])),
+        (str(a.environment.get("build")), str(b.environment.get("build"))),
     )
 
 
@@ -111,15 +111,15 @@ def _causes(of: Results) -> dict[str, Any]:
     measured = ("vm", "requests", "accesses", "unique_blocks")
     traces = {
         entry["vm"]: {key: value for key, value in entry.items() if key not in measured}
-        for entry in environment["traces"]
+        for entry in environment.get("traces", [])
     }
     # Systems and VMs have names, and need not stand at the same place.
     titles = [system.title for system in of.spec.systems]
     spec["systems"] = dict(zip(titles, spec["systems"], strict=True))
     version = {
-        "mcsim": environment["mcsim"],
+        "mcsim": environment.get("mcsim"),
         "results_version": of.version,
-        "code": environment["code"],
+        "code": environment.get("code", {}),
     }
     return dict(_flat("", spec | {"traces": traces} | version))
 

@@ -65,7 +65,7 @@ def is_under_way(drafts: Path) -> bool:
 
 def clear_left(drafts: Path) -> None:
     """Remove what those who worked on a run left, given its `draft_folder`."""
-    if drafts.is_dir():
+    if drafts.is_dir() and not drafts.is_symlink():
         let_go(claim_folder(drafts), keep=False)
 
 
@@ -173,8 +173,7 @@ class Draft:
         HostError
             If it cannot be written; the parts are kept.
         """
-        fixed = (name for name in self._files if name != "timings.json")  # figures add to it
-        sums = {name: digest_of_bytes(self._files[name]) for name in fixed}
+        sums = {name: digest_of_bytes(content) for name, content in self._files.items()}
         self._files["DONE"] = listed(sums).encode()
         with named_in_errors(self.final):
             placed = self._anyhow(self._finish)
@@ -278,7 +277,7 @@ class Draft:
         if not theirs or damaged(self.final, theirs, theirs) is not None:
             return False
         mine = {name: digest_of_bytes(content) for name, content in self._files.items()}
-        for name in sorted(theirs.keys() & mine.keys() - {"environment.json"}):
+        for name in sorted(theirs.keys() & mine.keys() - {"environment.json", "timings.json"}):
             if theirs[name] != mine[name]:
                 _log.warning(
                     "%s: another process finished this run first, and found other numbers; they "

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from ruamel.yaml import YAML
 
 from mcsim.base.files import write_whole
+from mcsim.base.inputs import open_regular, parse_object, read_regular
 
 __all__ = [
     "json_of",
@@ -85,12 +86,12 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 def read_parquet(source: Path | pa.BufferReader) -> pa.Table:
     """Read a table, on this thread alone: where memory runs out, no other one is waited for."""
-    return pq.ParquetFile(source).read(use_threads=False)
+    if not isinstance(source, Path):
+        return pq.ParquetFile(source).read(use_threads=False)
+    with open_regular(source) as file:
+        return pq.ParquetFile(file).read(use_threads=False)
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read what `write_json` wrote."""
-    value = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(value, dict):
-        raise ValueError("expected an object")
-    return value
+    return parse_object(read_regular(path))

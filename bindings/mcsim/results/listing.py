@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -12,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.inputs import parse_object, printable, read_regular
+from mcsim.results.foreign import check_environment, check_timings
 from mcsim.results.packs import Pack, packs_in
 from mcsim.results.runs import Run, State, bytes_below, name_of, runs_in
 
@@ -72,45 +72,52 @@ def _describe(run: Run) -> dict[str, Any]:
     environment = _read_or_nothing(run.path / "environment.json")
     timings = _read_or_nothing(run.path / "timings.json")
     told = _described(run.run_id, run.state, environment, timings)
-    return told | {"bytes": bytes_below(run.path), "path": str(run.path), "pack": None}
+    return told | {"bytes": bytes_below(run.path), "path": printable(run.path), "pack": None}
 
 
 def _described(
     run_id: str, state: State, environment: Mapping[str, Any], timings: Mapping[str, Any]
 ) -> dict[str, Any]:
+    with suppress(ValueError):
+        check_environment(environment)
+        check_timings(timings)
+        return _of_run(run_id, state, environment, timings)
+    return _of_run(run_id, state, {}, {})
+
+
+def _of_run(
+    run_id: str, state: State, environment: Mapping[str, Any], timings: Mapping[str, Any]
+) -> dict[str, Any]:
     synthetic = environment.get("synthetic")
     return {
-        "run": run_id,
-        "name": name_of(run_id),
+        "run": printable(run_id),
+        "name": printable(name_of(run_id)),
         "state": state,
         "started": _started(environment),
         "systems": list(timings["systems"]) if "systems" in timings else None,
-        "vms": [vm["vm"] for vm in environment["traces"]] if environment else None,
+        "vms": [vm["vm"] for vm in environment["traces"]] if "traces" in environment else None,
         "workload": None if synthetic is None else "synthetic" if synthetic else "recorded",
     }
 
 
 def _describe_packed(pack: Pack) -> Iterator[dict[str, Any]]:
     """Return a row of `RUNS` for every run in a pack."""
-    told = {"bytes": pack.path.stat().st_size // len(pack.run_ids), "pack": str(pack.path)}
+    told = {"bytes": pack.path.stat().st_size // len(pack.run_ids), "pack": printable(pack.path)}
     out = pack.path.parent.parent
     try:
         rows = pack.table("runs").select(["timings", "environment"]).to_pylist()
-        causes = [(pack.environments[row["environment"]], row["timings"]) for row in rows]
-    except ConfigError:
-        for run_id in pack.run_ids:
-            yield _described(run_id, "damaged", {}, {}) | told | {"path": str(out / run_id)}
-        return
+        causes = [(pack.environment_of(row), parse_object(row["timings"])) for row in rows]
+        state: State = "finished"
+    except ValueError:
+        causes, state = [({}, {})] * len(pack.run_ids), "damaged"
     for run_id, (environment, timings) in zip(pack.run_ids, causes, strict=True):
-        found = _described(run_id, "finished", environment, json.loads(timings))
-        yield found | told | {"path": str(out / run_id)}
+        found = _described(run_id, state, environment, timings)
+        yield found | told | {"path": printable(out / run_id)}
 
 
 def _read_or_nothing(file: Path) -> Mapping[str, Any]:
     with suppress(OSError, ValueError):
-        value = json.loads(file.read_bytes())
-        if isinstance(value, dict):
-            return value
+        return parse_object(read_regular(file))
     return {}
 
 

@@ -22,12 +22,12 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import re
 import zipfile
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,31 +36,43 @@ import pyarrow as pa
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
+from mcsim.base.inputs import note_input, parse_object
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.draft import SystemTables
 from mcsim.results.files import parquet_of, read_parquet
+from mcsim.results.foreign import (
+    PACKED_RUNS,
+    check_environment,
+    check_timings,
+    checked_packed,
+    spec_of,
+)
 from mcsim.results.results import Results
 from mcsim.results.schemas import below, joined_curves, schema_of, spoken
-from mcsim.results.seals import digest_of_bytes, listed, parsed
+from mcsim.results.seals import digest_of_bytes, listed
 from mcsim.results.summary import SUMMARY, summed_up
+from mcsim.results.zips import (
+    PACKS,
+    UNREADABLE,
+    content_of,
+    first_content,
+    pack_files,
+    unsound_in,
+    zipped,
+)
 
-__all__ = ["Held", "Pack", "PackedResults", "packed", "packs_in", "set_aside_damaged"]
-__all__ += ["unsound_in", "write_pack"]
+__all__ = ["Held", "Pack", "PackedResults", "is_own_pack", "packed", "packs_in"]
+__all__ += ["write_pack"]
 
 _log = logging.getLogger(__name__)
 
-_FOLDER = "packs"
 _IDS = "run_ids.txt"
-_OF_RUNS = ("metrics", "vms", "decisions", "bounds")
-_RUNS = pa.schema(
-    [
-        ("spec", pa.string()),
-        ("timings", pa.string()),
-        ("environment", pa.int32()),
-        ("curves", pa.int32()),
-        ("reuse_intensity", pa.int32()),
-    ]
-)
+_RUN_ID = re.compile(r"[^/\0]+-[0-9a-f]{12}")
+_OFPACKED_RUNS = ("metrics", "vms", "decisions", "bounds")
+_IN_PACKS = {_IDS, "DONE", "environment.json"} | {
+    f"{table}.parquet"
+    for table in (*_OFPACKED_RUNS, "runs", "curves", "points", "reuse_intensity", "summary")
+}
 
 
 @dataclass
@@ -136,8 +148,7 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
     Path
         The file, the name of which depends on what runs it has alone.
     """
-    ids = hashlib.sha256("\n".join(sorted(run.run_id for run in runs)).encode()).hexdigest()
-    path = out / _FOLDER / f"{name}-{ids[:16]}.zip"
+    path = out / PACKS / f"{name}-{_digest_of_ids(run.run_id for run in runs)}.zip"
     environments, rows = _Shared(), []
     shared = {"curves": _Shared(), "reuse_intensity": _Shared()}
     for run in runs:
@@ -148,8 +159,8 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
         row["environment"] = environments.number(environment, run.values["environment"])
         row["spec"] = json.dumps(run.spec.expanded())
         rows.append(row | {"timings": json.dumps(run.values["timings"])})
-    tables = {"runs": pa.Table.from_pylist(rows, schema=_RUNS)}
-    for of in _OF_RUNS:
+    tables = {"runs": pa.Table.from_pylist(rows, schema=PACKED_RUNS)}
+    for of in _OFPACKED_RUNS:
         tables[of] = _numbered("run", [run.tables[of] for run in runs], of)
     tables["points"] = _numbered("run", [run.tables["points"] for run in runs], "curves")
     summaries = [
@@ -171,26 +182,24 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
     return path
 
 
-def unsound_in(path: Path) -> list[str]:
-    """Return what in a pack is not as it was written, or gone; all of it if it is no pack."""
+def _digest_of_ids(run_ids: Iterable[str]) -> str:
+    """Return the end of a pack's name."""
+    return hashlib.sha256("\n".join(sorted(run_ids)).encode()).hexdigest()[:16]
+
+
+def is_own_pack(path: Path) -> bool:
+    """Return whether a file is a pack: its name fits its runs, and nothing else is in it.
+
+    Its directory, which is at the end, may be damaged.
+    """
+    names: set[str] = set()
     try:
-        with zipfile.ZipFile(path) as file:
-            sums = parsed(file.read("DONE"))
-            wrong = [name for name, digest in sums.items() if _digest_in(file, name) != digest]
-            return wrong or ([] if set(file.namelist()) == {*sums, "DONE"} else ["DONE"])
-    except _UNREADABLE:
-        return ["all of it"]
-
-
-def _digest_in(file: zipfile.ZipFile, name: str) -> str | None:
-    try:
-        return digest_of_bytes(file.read(name))
-    except _UNREADABLE:
-        return None
-
-
-# What a zip file throws that is not as it was written: its directory, its headers, its checksums.
-_UNREADABLE = (OSError, KeyError, ValueError, NotImplementedError, zlib.error, zipfile.BadZipFile)
+        with suppress(*UNREADABLE), zipped(path) as file:
+            names = set(file.namelist())
+        run_ids = first_content(path, _IDS).decode().splitlines()
+    except (OSError, ValueError):
+        return False
+    return path.stem.endswith(f"-{_digest_of_ids(run_ids)}") and names <= _IN_PACKS
 
 
 class _Shared:
@@ -229,13 +238,20 @@ class Pack:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with zipfile.ZipFile(path) as file:
-            self.run_ids = tuple(file.read(_IDS).decode().splitlines())
+        self.run_ids = tuple(self._read(_IDS).decode("utf-8", "replace").splitlines())
+        if not self.run_ids or not all(map(_RUN_ID.fullmatch, self.run_ids)):
+            raise self._unreadable(f"{_IDS} does not list runs")
 
     def table(self, name: str) -> pa.Table:
         """Read a table, of all runs."""
         if name not in self._tables:
-            self._tables[name] = read_parquet(pa.BufferReader(self._read(f"{name}.parquet")))
+            try:
+                table = read_parquet(pa.BufferReader(self._read(f"{name}.parquet")))
+                self._tables[name] = checked_packed(name, table, len(self.run_ids))
+            except (ValueError, OSError, pa.ArrowException) as error:
+                if isinstance(error, ConfigError):
+                    raise
+                raise self._unreadable(f"{name}.parquet: {error}") from None
         return self._tables[name]
 
     def part(self, name: str, column: str, number: int) -> pa.Table:
@@ -244,11 +260,25 @@ class Pack:
         begin, end = np.searchsorted(table[column].to_numpy(), [number, number + 1])
         return table.slice(begin, end - begin).drop_columns([column])
 
+    def environment_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the run of a row of `runs` ran on."""
+        number = row["environment"]
+        if not 0 <= number < len(self.environments):
+            raise ValueError(f"no environment {number}")
+        found: dict[str, Any] = self.environments[number]
+        return found
+
     @cached_property
     def environments(self) -> list[dict[str, Any]]:
         """What ran where."""
-        found = json.loads(self._read("environment.json"))
-        assert isinstance(found, list)
+        try:
+            found = json.loads(self._read("environment.json"))
+            if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+                raise ValueError("environment.json is not a list of objects")
+            for one in found:
+                check_environment(one)
+        except (ValueError, RecursionError) as error:
+            raise self._unreadable(error) from None
         return found
 
     @cached_property
@@ -257,12 +287,15 @@ class Pack:
 
     def _read(self, name: str) -> bytes:
         try:
-            with zipfile.ZipFile(self.path) as file:
-                return file.read(name)
-        except (OSError, KeyError, zipfile.BadZipFile) as error:
-            raise ConfigError(
-                f"{self.path}: damaged or gone ({error}): remove it and run the sweep again"
-            ) from None
+            with zipped(self.path) as file:
+                return content_of(file, name)
+        except UNREADABLE as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, why: object) -> ConfigError:
+        return ConfigError(
+            f"{self.path}: damaged or gone ({why}): remove it and run the sweep again"
+        )
 
 
 class PackedResults(Results):
@@ -274,9 +307,13 @@ class PackedResults(Results):
 
     def __init__(self, pack: Pack, run_id: str) -> None:
         super().__init__(pack.path.parent.parent / run_id)
+        note_input(pack.path)
         number = pack.run_ids.index(run_id)
         row = pack.table("runs").slice(number, 1).to_pylist()[0]
         vars(self).update(_pack=pack, _number=number, _row=row)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self.pack, self.run_id)
 
     @property
     def pack(self) -> Path:
@@ -291,23 +328,35 @@ class PackedResults(Results):
     @cached_property
     def spec(self) -> ExperimentSpec:
         """The experiment, every default written out."""
-        return ExperimentSpec.model_validate(json.loads(self._row["spec"]))
+        with self._valid("spec"):
+            return spec_of(parse_object(self._row["spec"]))
 
     @cached_property
     def environment(self) -> dict[str, Any]:
         """What ran where, on which traces."""
-        found: dict[str, Any] = self._pack.environments[self._row["environment"]]
-        return found
+        with self._valid("environment"):
+            return self._pack.environment_of(self._row)
 
     @property
     def timings(self) -> dict[str, Any]:
         """Seconds per stage and system."""
-        found = json.loads(self._row["timings"])
-        assert isinstance(found, dict)
-        return found
+        with self._valid("timings"):
+            value = parse_object(self._row["timings"])
+            check_timings(value)
+        return value
 
     def record_seconds(self, stage: str, seconds: float) -> None:
         """Forget it: a pack stays as it is."""
+
+    @contextmanager
+    def _valid(self, name: str) -> Iterator[Path]:
+        """Report what is wrong with what the pack has of this run."""
+        try:
+            yield self.pack
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            if isinstance(error, ConfigError):
+                raise
+            raise ConfigError(f"{self.pack}: {self.run_id}: {name}: {error}") from None
 
     def _read(self, name: str) -> pa.Table:
         if name == "reuse_intensity":
@@ -318,27 +367,22 @@ class PackedResults(Results):
         return spoken(name, self._pack.part(name, "run", self._number))
 
 
+def _reopened(pack: Path, run_id: str) -> PackedResults:
+    return PackedResults(Pack(pack), run_id)
+
+
 def packs_in(out: Path) -> Iterator[Pack]:
-    """Iterate over the packs in a folder of results; what cannot be read is left out."""
-    for path in sorted((out / _FOLDER).glob("*.zip")):
+    """Iterate over the packs in a folder of results; a warning names what cannot be read."""
+    for path in pack_files(out):
         try:
             yield Pack(path)
-        except (OSError, KeyError, zipfile.BadZipFile):
-            continue
+        except ConfigError as error:
+            _warn_once(f"{error}; it is skipped")
 
 
-def set_aside_damaged(out: Path) -> None:
-    """Give packs that are not as they were written another name, and say so: they are absent.
-
-    What is in them is held to its checksums, so all of it is read.
-    """
-    for path in sorted((out / _FOLDER).glob("*.zip")):
-        wrong = unsound_in(path)
-        # Another process may have been first.
-        if wrong and path.exists():
-            with suppress(OSError):
-                path.replace(path.with_suffix(".damaged"))
-            _log.warning("%s: damaged (%s); its runs are made again", path, wrong[0])
+@cache
+def _warn_once(text: str) -> None:
+    _log.warning("%s", text)
 
 
 def packed(path: Path) -> PackedResults | None:

@@ -186,6 +186,10 @@ def _against_baseline(row: Mapping[str, Any]) -> tuple[str, str, str]:
     )
 
 
+def _seconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f} s"
+
+
 def render_systems(results: Results) -> RenderableType:
     """Show `systems` in at most 100 columns."""
     spec = results.spec
@@ -208,9 +212,9 @@ def render_systems(results: Results) -> RenderableType:
             *["–"] * (len(spec.tiers) - len(writes)),
             f"{row['cost_dollars']:.3g}",
             "–" if row["performance_per_cost"] is None else f"{row['performance_per_cost']:.3g}",
-            f"{row['replay_seconds']:.2f} s",
+            _seconds(row["replay_seconds"]),
             "–" if rate is None else f"{units.format_count(rate)}/s",
-            *([f"{row['decide_seconds']:.2f} s"] if decides else []),
+            *([_seconds(row["decide_seconds"])] if decides else []),
         )
 
     add_rows(table, rows, results, add)

@@ -11,8 +11,9 @@
       bounds.parquet            what no system could hit more than
       timings.json              seconds per stage and system
       log.txt                   what happened when
+      DONE                      written last: checksums of all of these but the log, and its own
       figures/                  drawn from the files above
-      DONE                      written last: checksums of all of these but timings and log
+      seconds-figures.json      how long that took
 
 A run is written elsewhere and becomes `<run_id>/` by one rename, when all of it is on the disk:
 
@@ -32,6 +33,8 @@ says who did.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,13 +42,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from ruamel.yaml import YAML
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.inputs import note_input, read_regular
 from mcsim.base.rows import polars_frame
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, read_parquet, write_json
+from mcsim.results.foreign import check_environment, check_timings, checked_table, parse_spec
 from mcsim.results.foresight import foresight_by_name, in_two, marked_title
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
@@ -83,7 +87,8 @@ class Results:
             If the folder is not there or its run did not finish.
         """
         path = Path(path)
-        if not (path / "DONE").exists():
+        note_input(path / "DONE")
+        if not os.path.lexists(path / "DONE"):
             from mcsim.results.packs import packed
 
             # A folder of its id may have figures of it all the same.
@@ -95,6 +100,9 @@ class Results:
         if not read_list(path / "DONE"):
             raise ConfigError(f"{path / 'DONE'}: damaged, or of an earlier mcsim: {_AGAIN}")
         return cls(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path,)
 
     def _repr_html_(self) -> str:
         """Show what the systems came to, for notebooks."""
@@ -137,13 +145,16 @@ class Results:
     @cached_property
     def spec(self) -> ExperimentSpec:
         """The experiment, every default written out."""
-        nodes = YAML(typ="safe").load(self._checked("spec.yaml"))
-        return ExperimentSpec.model_validate(nodes)
+        with self._valid("spec.yaml") as file:
+            return parse_spec(read_regular(file))
 
     @cached_property
     def environment(self) -> dict[str, Any]:
         """What ran where, on which traces."""
-        return read_json(self._checked("environment.json"))
+        with self._valid("environment.json") as file:
+            value = read_json(file)
+            check_environment(value)
+        return value
 
     @property
     def version(self) -> int:
@@ -154,9 +165,16 @@ class Results:
     def timings(self) -> dict[str, Any]:
         """Seconds per stage and system."""
         try:
-            return read_json(self.path / "timings.json")
+            value = read_json(self.path / "timings.json")
+            check_timings(value)
         except (OSError, ValueError):
-            raise self._damaged("timings.json") from None
+            value = {"stages": {}, "systems": {}}
+        if "timings.json" in self.sums:
+            self._checked("timings.json")
+        for file in sorted(self.path.glob("seconds-*.json")):
+            with suppress(OSError, ValueError):
+                value["stages"][file.stem.partition("-")[2]] = float(read_json(file)["seconds"])
+        return value
 
     @property
     def synthetic(self) -> bool:
@@ -192,7 +210,8 @@ class Results:
         file = f"{name}.parquet"
         if name == "bounds" and file not in self.sums:
             return SCHEMAS[name].empty_table()
-        table = read_parquet(self._checked(file))
+        with self._valid(file) as path:
+            table = checked_table(name, read_parquet(path))
         if name == "decisions" and "infeasible" not in table.column_names:
             table = table.append_column("infeasible", pa.nulls(len(table), pa.string()))
         return table
@@ -215,7 +234,17 @@ class Results:
         if name not in self._held and damaged(self.path, self.sums, [name]) is not None:
             raise self._damaged(name)
         self._held.add(name)
+        note_input(self.path / name)
         return self.path / name
+
+    @contextmanager
+    def _valid(self, name: str) -> Iterator[Path]:
+        """Give a file that is as the run wrote it, and report what else is wrong with it."""
+        path = self._checked(name)
+        try:
+            yield path
+        except (ValueError, KeyError, TypeError, OSError, pa.ArrowException) as error:
+            raise ConfigError(f"{path}: {error}; {_AGAIN}") from None
 
     def _damaged(self, name: str) -> ConfigError:
         return ConfigError(
@@ -300,7 +329,8 @@ class Results:
         return foresight_by_name(self.spec.systems) if told is None else told
 
     def record_seconds(self, stage: str, seconds: float) -> None:
-        """Add the time of a stage that works on the finished run, such as figures."""
-        timings = self.timings
-        timings["stages"][stage] = seconds
-        write_json(self.path / "timings.json", timings)
+        """Write the time of a stage that works on the finished run, such as figures.
+
+        Every stage has a file of its own, so that several may end at a time.
+        """
+        write_json(self.path / f"seconds-{stage}.json", {"seconds": seconds})

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import secrets
-import shutil
-import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,11 +14,14 @@ from typing import Literal
 
 from mcsim.base.claims import is_claim
 from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.inputs import is_regular
 from mcsim.base.suggest import did_you_mean
 from mcsim.results.draft import clear_left, is_under_way
-from mcsim.results.packs import Pack, packed, packs_in, unsound_in
+from mcsim.results.packs import Pack, is_own_pack, packed, packs_in
+from mcsim.results.removal import check_removable, remove_folder
 from mcsim.results.results import Results
 from mcsim.results.seals import damaged, read_list
+from mcsim.results.zips import pack_files, unsound_in
 
 __all__ = [
     "Run",
@@ -45,6 +47,9 @@ _NAME = re.compile(r"(?P<run>(?P<name>.+)-[0-9a-f]{12})(?:\.(?P<kind>partial|rep
 _OURS = {"DONE", "environment.json", "log.txt", "spec.yaml"}
 
 
+_log = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True)
 class Run:
     """A folder that a run left, or is writing; or a pack of runs."""
@@ -62,8 +67,13 @@ class Run:
             return 1
         try:
             return len(Pack(self.path).run_ids)
-        except (OSError, KeyError, zipfile.BadZipFile):
+        except ConfigError:
             return 1
+
+    def check_removable(self) -> None:
+        """Raise ConfigError if its folder may be of others, or has files of others."""
+        kinds = {"abandoned": "draft", "replaced": "replaced"}
+        check_removable(self.path, self.name, kinds.get(self.state, "run"))
 
     @classmethod
     def at(cls, path: Path) -> Run | None:
@@ -148,6 +158,8 @@ def removable(run: str | os.PathLike[str], out: str | os.PathLike[str] = "result
     """Return what `remove` would take away; see there."""
     path = find_run(run, out)
     if _is_pack(path):
+        if not is_own_pack(path):
+            raise ConfigError(f"{path}: not removed: not a pack of runs that mcsim wrote")
         return [Run(path, path.stem, path.stem, "finished", is_pack=True)]
     found = _of_run(path)
     if not found and (of_pack := packed(path)) is not None:
@@ -162,6 +174,7 @@ def removable(run: str | os.PathLike[str], out: str | os.PathLike[str] = "result
     for each in found:
         if each.state == "under way":
             raise ConfigError(f"{each.path}: this run is under way; end it first")
+        each.check_removable()
     return found
 
 
@@ -181,7 +194,7 @@ def remove(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results")
     Raises
     ------
     ConfigError
-        If there is no such run, or it is under way.
+        If there is no such run, it is under way, or its folder has files of others.
     HostError
         If its folder cannot be removed.
     """
@@ -210,8 +223,16 @@ def collect(out: str | os.PathLike[str] = "results", *, dry_run: bool = False) -
     ConfigError
         If there is no such folder.
     """
-    left = [run for run in runs_in(out) if run.state in ("replaced", "abandoned")]
-    return {run.path: bytes_below(run.path) if dry_run else _take_away(run) for run in left}
+    freed = {}
+    for run in runs_in(out):
+        if run.state in ("replaced", "abandoned"):
+            try:
+                run.check_removable()
+            except ConfigError as error:
+                _log.warning("%s", error)
+                continue
+            freed[run.path] = bytes_below(run.path) if dry_run else _take_away(run)
+    return freed
 
 
 def verify(
@@ -242,7 +263,7 @@ def verify(
         paths = [_file_of(find_run(run, out)) for run in runs]
     else:
         paths = [run.path for run in runs_in(out) if run.state in ("finished", "damaged")]
-        paths += sorted((Path(out) / "packs").glob("*.zip"))
+        paths += pack_files(Path(out))
     paths = list(dict.fromkeys(paths))
     return len(paths), {path: names for path in paths if (names := unsound_files(path))}
 
@@ -258,7 +279,7 @@ def unsound_files(path: Path) -> list[str]:
 
 
 def _is_pack(path: Path) -> bool:
-    return path.suffix == ".zip" and path.is_file()
+    return path.suffix == ".zip" and is_regular(path)
 
 
 def _file_of(path: Path) -> Path:
@@ -293,8 +314,13 @@ def _state(path: Path, kind: str | None, there: set[str]) -> State:
 
 
 def bytes_below(folder: str | Path) -> int:
-    """Add up the sizes of all files in a folder; some may go while they are counted."""
+    """Add up the sizes of all files in a folder; some may go while they are counted.
+
+    A link counts as nothing.
+    """
     total = 0
+    if Path(folder).is_symlink():
+        return 0
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
@@ -311,10 +337,11 @@ def _take_away(run: Run) -> int:
         size = run.path.stat().st_size
         run.path.unlink()
         return size
-    if run.state == "replaced":
-        return _remove_tree(run.path)
+    size = bytes_below(run.path)
+    if run.state == "replaced" or run.path.is_symlink():
+        remove_folder(run.path)
+        return size
     if run.state == "abandoned":
-        size = bytes_below(run.path)
         clear_left(run.path)
         return size
     gone = run.path.with_name(f"{run.run_id}.replaced-{secrets.token_hex(4)}")
@@ -322,15 +349,7 @@ def _take_away(run: Run) -> int:
         run.path.rename(gone)
     except OSError as error:
         raise HostError(f"{run.path}: cannot be removed: {error.strerror}") from error
-    return _remove_tree(gone)
-
-
-def _remove_tree(path: Path) -> int:
-    size = bytes_below(path)
-    try:
-        shutil.rmtree(path)
-    except OSError as error:
-        raise HostError(f"{path}: cannot be removed: {error.strerror}") from error
+    remove_folder(gone)
     return size
 
 

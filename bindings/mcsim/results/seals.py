@@ -1,21 +1,32 @@
 """Checksums of what a run wrote: kept beside the files, and held to when they are read.
 
-A list of them has the lines of `sha256sum`, so that ``sha256sum --check`` reads it too.
+A list of them has the lines of `sha256sum`, so that ``sha256sum --check`` reads it too. Its first
+line, a comment to that program, has the checksum of the lines below it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from mcsim.base.inputs import open_regular, read_regular
+
 __all__ = ["damaged", "digest_of", "digest_of_bytes", "listed", "parsed", "read_list"]
+
+_HEAD = "# sha256 of the lines below: "
+_LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>[^/\0]+)")
+_IN_EVERY_RUN = {"environment.json", "metrics.parquet"}
 
 
 def digest_of(file: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    with open_regular(file) as content:
+        while piece := content.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def digest_of_bytes(content: bytes) -> str:
@@ -25,28 +36,35 @@ def digest_of_bytes(content: bytes) -> str:
 
 def listed(sums: Mapping[str, str]) -> str:
     """Write a list of checksums by file name."""
-    return "".join(f"{digest}  {name}\n" for name, digest in sums.items())
+    lines = "".join(f"{digest}  {name}\n" for name, digest in sums.items())
+    return f"{_HEAD}{digest_of_bytes(lines.encode())}\n{lines}"
 
 
 def read_list(path: Path) -> dict[str, str]:
-    """Read a list; what it has of a line that was cut short is left out.
-
-    Returns
-    -------
-    dict of str to str
-        The last checksum of each name; none if there is no such list that can be read.
-    """
+    """Read a list; it is empty if there is none that is as it was written."""
     try:
-        return parsed(path.read_bytes())
+        return parsed(read_regular(path))
     except OSError:
         return {}
 
 
 def parsed(content: bytes) -> dict[str, str]:
-    """Return what `read_list` does of a file's content."""
-    lines = content.decode("utf-8", "replace").split("\n")[:-1]
-    pairs = (line.split("  ", 1) for line in lines)
-    return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
+    """Return the checksum of each name in a list; none if it is damaged.
+
+    Lists of earlier versions have no checksum of their own. One without the files of every run
+    is taken as cut short.
+    """
+    head, _, lines = content.decode("utf-8", "replace").partition("\n")
+    if sealed := head.startswith(_HEAD):
+        if head != _HEAD + digest_of_bytes(lines.encode()):
+            return {}
+    else:
+        lines = content.decode("utf-8", "replace")
+    found = [_LINE.fullmatch(line) for line in lines.split("\n")[:-1]]
+    sums = {line["name"]: line["digest"] for line in found if line is not None}
+    if len(sums) < len(found) or not (sealed or sums.keys() >= _IN_EVERY_RUN):
+        return {}
+    return sums
 
 
 def damaged(folder: Path, sums: Mapping[str, str], names: Iterable[str]) -> str | None:

@@ -350,8 +350,8 @@ def systems(results: Results) -> pa.Table:
             for tier, blocks in zip(used, _granted(results, of, used), strict=True)
         )
         latency = row["mean_latency_ns"]
-        timing = timings[of.system.title]
-        replay = timing["replay_seconds"]
+        timing = timings.get(of.system.title, {})
+        replay = timing.get("replay_seconds")
         rows.append(
             {key: row[key] for key in row if key in SYSTEMS.names}
             | {
@@ -359,7 +359,7 @@ def systems(results: Results) -> pa.Table:
                 "cost_dollars": cost,
                 "performance_per_cost": 1e9 / latency / cost if latency and cost else None,
                 "replay_seconds": replay,
-                "decide_seconds": timing["decide_seconds"],
+                "decide_seconds": timing.get("decide_seconds"),
                 "accesses_per_second": row["accesses"] / replay if replay else None,
             }
         )

@@ -78,7 +78,7 @@ def yardsticks(results: Results) -> pa.Table:
                 "worst_slowdown": max(slower) if slower else None,
                 "churn": churn(results, title),
                 "infeasible": int(pc.sum(pc.not_equal(reasons, ""), min_count=0).as_py()),
-                "decide_seconds": timings[title]["decide_seconds"],
+                "decide_seconds": timings.get(title, {}).get("decide_seconds"),
                 "foresight": foresight.get(title),
             }
         )

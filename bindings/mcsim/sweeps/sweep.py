@@ -13,6 +13,7 @@ from typing import Any
 from mcsim import _core
 from mcsim.base.errors import ConfigError, HostError, mistakes_in
 from mcsim.base.files import check_writable
+from mcsim.base.inputs import resolved
 from mcsim.base.notebook import notebook_reporter
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import threads_given
@@ -20,7 +21,7 @@ from mcsim.base.units import format_size, parse_bytes
 from mcsim.experiment.code import AllowCode, Code, Permission
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Given
-from mcsim.results.packs import set_aside_damaged
+from mcsim.results.zips import set_aside_damaged
 from mcsim.sweeps.estimate import Estimate, estimate, memory_available
 from mcsim.sweeps.execute import Batch, Elsewhere, Place, Threads, batches, cells_of, run_all
 from mcsim.sweeps.plan import Plan, PlannedCell, folder_of, plan, read_grid
@@ -106,7 +107,7 @@ def look(
     out = Path(out)
     check_writable(out)
     grid, classes = read_grid(experiment, axes, overrides)
-    dirs = tuple(Path(d).resolve() for d in trace_dirs or ())
+    dirs = tuple(resolved(d) for d in trace_dirs or ())
     if trace_dirs is None:
         dirs = tuple(default_trace_dirs())
     permission = Permission.of(allow_code)
@@ -119,7 +120,6 @@ def look(
     for warning, count in planned.seed_warnings().items():
         reporter.note(f"{_cells(count)}: {warning}")
     made = Sweep(folder_of(grid, out), planned.table())
-    set_aside_damaged(out)
     there = finished(out, [cell.run_id for cell in planned.cells])
     asked = [cell for cell in planned.cells if cell.cell.index in wanted]
     missing = {cell.run_id: cell for cell in asked if cell.run_id not in there}
@@ -128,7 +128,7 @@ def look(
         planned.name,
         source.name,
         source.folder,
-        out.resolve(),
+        resolved(out),
         permission,
         dirs,
         _core.__version__,
@@ -191,6 +191,8 @@ def sweep(
     """
     reporter = reporter or notebook_reporter() or Reporter()
     limit = bytes_given(memory)
+    check_writable(Path(out))
+    set_aside_damaged(Path(out))
     with reporter.live():
         prospect = look(
             experiment,

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as csv
 
 from mcsim.base.errors import ConfigError
-from mcsim.base.files import replacing
+from mcsim.base.tables import write_csv
 from mcsim.results.files import read_parquet, write_parquet
 from mcsim.results.results import Results
 from mcsim.sweeps.store import finished, joined
@@ -96,8 +95,7 @@ class Sweep:
         """Write `table.parquet` and `table.csv` into the folder; return the table."""
         table = self.table()
         write_parquet(self.path / "table.parquet", table)
-        with replacing(self.path / "table.csv") as temporary:
-            csv.write_csv(table, temporary)
+        write_csv(self.path / "table.csv", table)
         return table
 
     @cached_property

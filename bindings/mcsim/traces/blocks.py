@@ -6,6 +6,7 @@ which stands for `Trace.blocks` of it, several traces, `Blocks`, or an array of 
 
 from __future__ import annotations
 
+import copyreg
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from mcsim.base.suggest import check_choice, names_matching
 from mcsim.base.units import parse_bytes, parse_interval
 from mcsim.traces.identity import warn_of_split_vms
 from mcsim.traces.interned import MANY_ACCESSES, interned
+from mcsim.traces.pickled import reduced_accesses
 from mcsim.traces.workload import Workload, WorkloadVm
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ References: TypeAlias = Union["Trace", Sequence["Trace"], "Blocks", ArrayLike]
 """A trace or several, which stand for their reads in blocks of 4 KiB; blocks; or an array."""
 
 _PIECE = 1 << 20  # references
+
+copyreg.pickle(engine.Accesses, reduced_accesses)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -156,6 +157,8 @@ def entries(folder: Path) -> Iterator[Entry]:
                 continue
             with suppress(OSError):  # others remove files too
                 found = path.stat()
+                if not stat.S_ISREG(found.st_mode):
+                    continue
                 yield Entry(path, kind, found.st_size, max(found.st_atime_ns, found.st_mtime_ns))
 
 
@@ -214,18 +217,18 @@ def _of_note(_: Path) -> str:
 
 
 def _of_interned(path: Path) -> str:
-    found = engine.open_accesses(str(path), checked=True)
+    found = engine.open_accesses(os.fsencode(path), checked=True)
     vms = f"{len(found.vms)} VM{'s' if len(found.vms) > 1 else ''}"
     accesses = format_count(found.access_count)
     return f"{accesses} accesses of {vms} in blocks of {found.block_bytes} bytes"
 
 
 def _check_interned(path: Path) -> None:
-    engine.open_accesses(str(path))
+    engine.open_accesses(os.fsencode(path))
 
 
 def _of_profile(path: Path) -> str:
-    return locality.describe_profile(str(path))
+    return locality.describe_profile(os.fsencode(path))
 
 
 KINDS = (

@@ -16,6 +16,7 @@ from typing import Any
 
 from mcsim.base.errors import HostError
 from mcsim.base.files import write_whole
+from mcsim.base.inputs import parse_object, read_regular, resolved
 
 __all__ = ["file_digest", "file_state", "is_settled", "note_path", "read_note", "write_note"]
 
@@ -69,7 +70,7 @@ def file_digest(path: Path, progress: Callable[[int], object]) -> str:
 
 def note_path(cache_dir: Path, source: Path) -> Path:
     """Return the path of the note of a source file."""
-    where = hashlib.sha256(os.fsencode(source.resolve())).hexdigest()
+    where = hashlib.sha256(os.fsencode(resolved(source))).hexdigest()
     return cache_dir / f"digest-{where[:32]}.json"
 
 
@@ -83,11 +84,8 @@ def read_note(note: Path) -> tuple[list[int], str]:
     ValueError
         If it is damaged, or of another version.
     """
-    try:
-        noted = json.loads(note.read_bytes())
-    except RecursionError:
-        raise ValueError(f"{note}: not a digest note") from None
-    if not isinstance(noted, dict) or set(noted) != {"state", "digest", "checksum"}:
+    noted = parse_object(read_regular(note))
+    if set(noted) != {"state", "digest", "checksum"}:
         raise ValueError(f"{note}: not a digest note")
     state, digest = noted["state"], noted["digest"]
     if noted["checksum"] != _checksum(note, state, digest):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
@@ -63,7 +64,11 @@ def _save_parquet(path: Path, batches: Iterable[pa.RecordBatch], metadata: Trace
 
     schema, batches = schema_of(batches)
     schema = schema_with(metadata, schema)
-    with replacing(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
+    with (
+        replacing(path) as file,
+        pa.OSFile(os.fsencode(file), "wb") as sink,
+        pq.ParquetWriter(sink, schema, compression="zstd") as writer,
+    ):
         for record_batch in batches:
             writer.write_batch(record_batch.replace_schema_metadata(schema.metadata))
 
@@ -79,7 +84,7 @@ def _save_text(
     rows_of = _msr_layout(metadata) if layout == "msr" else _csv_layout(metadata, header)
     options = text.WriteOptions(include_header=False, quoting_style="none")
     with replacing(path) as file, ExitStack() as stack:
-        stream = stack.enter_context(pa.OSFile(str(file), "wb"))
+        stream = stack.enter_context(pa.OSFile(os.fsencode(file), "wb"))
         if path.suffix in _CODECS:
             stream = stack.enter_context(pa.CompressedOutputStream(stream, _CODECS[path.suffix]))
         if layout == "csv":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
+from mcsim.base.inputs import resolved
 
 __all__ = ["TraceFinder", "default_trace_dirs", "file_of"]
 
@@ -64,8 +65,8 @@ class TraceFinder:
         for folder in self.folders:
             for path in sorted(folder.rglob("*")):
                 if path.suffix.lower() not in _NO_TRACES and path.is_file():
-                    of_name = names.setdefault(_core_trace.vm_name_of(path.name), {})
-                    of_name[path.resolve()] = path
+                    of_name = names.setdefault(_core_trace.vm_name_of(os.fsencode(path.name)), {})
+                    of_name[resolved(path)] = path
         return names
 
 

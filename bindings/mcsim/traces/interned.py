@@ -120,12 +120,12 @@ def name_of(
     return f"{source}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.{kind}"
 
 
-def opened_if_whole(path: Path, open_file: Callable[[str], _Kept]) -> _Kept | None:
+def opened_if_whole(path: Path, open_file: Callable[[bytes], _Kept]) -> _Kept | None:
     """Open what is kept as a file; None if it is not there, or damaged, of which the log tells."""
     if not path.is_file():
         return None
     try:
-        found = open_file(str(path))
+        found = open_file(os.fsencode(path))
     except (TraceError, HostError, ConfigError) as error:
         _log.warning("%s", error)
         return None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -101,19 +103,25 @@ def write_store(
     counts = Counts()
     with replacing(path) as final, temporary_beside(path) as as_read:
         schema, read = schema_of(map(record_batch_of, batches))
-        with pa.ipc.new_file(str(as_read), schema) as writer:
+        with _written(as_read, schema) as writer:
             for record_batch in read:
                 counts = counts.plus(batch_of(record_batch))
                 writer.write_batch(record_batch)
         metadata = describe(counts)
-        stored = pa.ipc.open_file(pa.memory_map(str(as_read)))
+        stored = pa.ipc.open_file(pa.memory_map(os.fsencode(as_read)))
         first_row = 0
-        with pa.ipc.new_file(str(final), schema_with(metadata, schema)) as writer:
+        with _written(final, schema_with(metadata, schema)) as writer:
             for record_batch in (_sorted_by_time if sort() else _in_order)(stored):
                 checksum = checksum_of(batch_of(record_batch), first_row)
                 writer.write_batch(record_batch, custom_metadata={CHECKSUM_KEY: checksum})
                 first_row += record_batch.num_rows
     return open_store(path)
+
+
+@contextmanager
+def _written(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatchFileWriter]:
+    with pa.OSFile(os.fsencode(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        yield writer
 
 
 def _in_order(stored: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mcsim._core import trace as _core_trace
-from mcsim.base.errors import TraceError
+from mcsim.base.errors import ConfigError, TraceError
+from mcsim.base.inputs import printable
 from mcsim.base.units import parse_bytes
 from mcsim.traces.batches import Batch, batch_with
 from mcsim.traces.cache import used
@@ -60,7 +62,7 @@ class Parse:
         opened = file_state(self.source)
         source_digest = self._source_digest(note_path(cache_dir, self.source), opened)
         digest = self._digest(source_digest)
-        vm_name = _core_trace.vm_name_of(str(self.source))
+        vm_name = _core_trace.vm_name_of(os.fsencode(self.source))
         path = cache_dir / f"{vm_name}-{digest[:16]}.arrow"
 
         def make() -> Store:
@@ -76,7 +78,7 @@ class Parse:
         how: tuple[object, ...] = (
             STORE_VERSION,
             source_digest,
-            _core_trace.vm_name_of(str(self.source)),
+            _core_trace.vm_name_of(os.fsencode(self.source)),
             self.format,
             sorted(self.options.items()),
             self.skip_bad_lines,
@@ -96,7 +98,8 @@ class Parse:
         digest = file_digest(self.source, lambda done: self.progress(done, 2 * opened[0]))
         self._check_unchanged(opened)
         if is_settled(opened):
-            write_note(note, opened, digest)
+            with suppress(ConfigError):  # something else has its name
+                write_note(note, opened, digest)
         return digest
 
     def _check_unchanged(self, opened: list[int]) -> None:
@@ -115,12 +118,16 @@ class Parse:
             check_csv_header(self.source, self.options)
         if self.format not in TABLE_FORMATS:
             return _core_trace.Reader(
-                str(self.source), self.format, self.options, self.skip_bad_lines, self.sort
+                os.fsencode(self.source),
+                self.format,
+                self.options,
+                self.skip_bad_lines,
+                self.sort,
             )
         return open_table(
             self.source,
             self.format,
-            _core_trace.vm_name_of(str(self.source)),
+            _core_trace.vm_name_of(os.fsencode(self.source)),
             self.options,
             skip_bad_rows=self.skip_bad_lines,
             keep_unsorted=self.sort,
@@ -137,7 +144,7 @@ class Parse:
         def describe(counts: Counts) -> TraceMetadata:
             self._check_parsed(opened, source_digest)
             return TraceMetadata(
-                source=self.source.name,
+                source=printable(self.source.name),
                 source_digest=source_digest,
                 digest=digest,
                 format=self.format,

@@ -10,6 +10,7 @@ to be damaged is made anew.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -109,7 +110,7 @@ def _keep(
     try:
         for path, meter in files.items():
             with replacing(path) as temporary:
-                locality.write_profile(found, meter, str(temporary))
+                locality.write_profile(found, meter, os.fsencode(temporary))
     except HostError as error:
         _log.warning("%s; what was measured is in memory", error)
         return

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import mmap
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -25,6 +26,7 @@ import pyarrow as pa
 from mcsim._core import __version__
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import TraceError
+from mcsim.base.inputs import open_regular, parse_object
 from mcsim.traces.arrays import check_vm_names
 from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of
 
@@ -121,7 +123,7 @@ class TraceMetadata:
     @classmethod
     def from_json(cls, text: bytes) -> TraceMetadata:
         """Read the form kept in the store; ValueError if it is of another shape."""
-        values: dict[str, Any] = json.loads(text)
+        values: dict[str, Any] = parse_object(text)
         if values.get("store_version") != STORE_VERSION:
             raise ValueError("another store version")
         if set(values) | {"has_lengths"} != {f.name for f in fields(cls)}:
@@ -174,7 +176,7 @@ class Store:
         self._open()
 
     def _open(self) -> None:
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._reader = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(self._mapped)))
         # Where batches begin, of those alone whose predecessors were checked.
@@ -269,7 +271,7 @@ def schema_with(metadata: TraceMetadata, schema: pa.Schema) -> pa.Schema:
 def is_store(path: Path) -> bool:
     """Tell whether an Arrow file says that it is a store of mcsim's, whole or not."""
     try:
-        schema = pa.ipc.open_file(pa.memory_map(str(path))).schema
+        schema = pa.ipc.open_file(pa.memory_map(os.fsencode(path))).schema
     except (pa.ArrowException, OSError):
         return True  # whoever opens it says what is wrong
     return _METADATA_KEY in (schema.metadata or {})

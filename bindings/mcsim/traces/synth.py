@@ -10,6 +10,7 @@ from typing import Any
 
 from mcsim._core import synthetic as core
 from mcsim.base.errors import ConfigError
+from mcsim.base.inputs import read_regular
 from mcsim.config.profile import SyntheticProfile, read_profile, vms_of
 from mcsim.traces.batches import Batch, batch_with
 from mcsim.traces.cache import cache_directory
@@ -108,7 +109,7 @@ def _generate(
     def describe(counts: Counts) -> TraceMetadata:
         return TraceMetadata(
             source=source.name,
-            source_digest=hashlib.sha256(source.read_bytes()).hexdigest(),
+            source_digest=hashlib.sha256(read_regular(source)).hexdigest(),
             digest=digest,
             format="synthetic",
             options={"seed": profile.seed},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -199,13 +200,13 @@ def _opened(path: Path, format: str) -> tuple[pa.Schema, int, _Batches]:
     if format == "parquet":
         import pyarrow.parquet as pq
 
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(pa.OSFile(os.fsencode(path), "rb"))
         return (
             file.schema_arrow,
             file.metadata.num_rows,
             lambda columns: file.iter_batches(1 << 20, columns=list(columns)),
         )
-    reader = pa.ipc.open_file(pa.memory_map(str(path)))
+    reader = pa.ipc.open_file(pa.memory_map(os.fsencode(path)))
     return (
         reader.schema,
         sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches)),

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError
+from mcsim.base.inputs import note_input
 from mcsim.base.rows import Tabular, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.traces.batches import Batch, batch_of, schema_of
@@ -118,10 +119,11 @@ class Trace(MadeOfColumns, Tabular):
         if mapping is not None:
             of_file, kept = read_mapping(mapping)
             format, options = format or of_file, kept | dict(options or {})
+        note_input(source)
         if source.exists() and not (source.is_file() or source.is_dir()):
             raise ConfigError(
-                f"{source}: no regular file: a trace is read more than once, so write what comes "
-                "out of it to a file, and give that"
+                f"{source}: not a regular file: a trace is read more than once, so write what "
+                "comes out of it to a file, and give that"
             )
         is_table = table_format(source) if source.is_file() else None
         if is_table == "arrow" and is_store(source):
@@ -129,7 +131,7 @@ class Trace(MadeOfColumns, Tabular):
                 raise ConfigError(f"{source}: a store of mcsim's takes neither format nor options")
             store = open_store(source)
             return cls(store, store.metadata)
-        format = format or is_table or _core_trace.detect_format(str(source))
+        format = format or is_table or _core_trace.detect_format(os.fsencode(source))
         plan = Parse(
             source=source,
             format=format,

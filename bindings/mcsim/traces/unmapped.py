@@ -145,7 +145,7 @@ def _text_of(path: Path) -> Any:
         b"\x1f\x8b": gzip.open,
         b"BZh": bz2.open,
         b"\xfd7zXZ": lzma.open,
-        b"\x28\xb5\x2f\xfd": lambda of: pa.CompressedInputStream(pa.OSFile(str(of)), "zstd"),
+        b"\x28\xb5\x2f\xfd": lambda of: pa.CompressedInputStream(of.open("rb"), "zstd"),
     }
     with path.open("rb") as file:
         head = file.read(6)

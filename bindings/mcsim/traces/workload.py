@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -220,7 +221,7 @@ class Workload:
                 "sample_seed": self.sample_seed,
             }
         self.warn_of_shared_blocks(view)
-        file = None if path is None else str(path)
+        file = None if path is None else os.fsencode(path)
         builder = engine.AccessBuilder(**view, time_base=self.time_base, path=file)
         read = 0.0
 

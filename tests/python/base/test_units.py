@@ -115,3 +115,12 @@ def test_people_read_three_digits() -> None:
     assert units.format_count(382) == "382"
     assert units.format_count(1.5) == "1.50"
     assert units.format_blocks(250_000) == "250,000 blocks"
+
+
+def test_a_wrong_unit_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(ValueError, match=r"unknown unit 'x' \(one of block, blocks, B, KiB"):
+        units.parse_blocks("5 x", 4096)
+    with pytest.raises(ValueError, match=r"unknown unit 'x' \(one of B, KiB"):
+        units.parse_bytes("5 x")
+    with pytest.raises(ValueError, match=r"got '5 x': unknown unit 'x'$"):
+        units.parse_count("5 x")

@@ -318,8 +318,8 @@ def test_no_terminal_ends_a_run(encoding: str) -> None:
     assert (
         done.stdout.decode(encoding)
         == {
-            "latin-1": "5 µs - 7 ±1 ... \\u65e5 \\udcff\n",
-            "ascii": "5 us - 7 +-1 ... \\u65e5 \\udcff\n",
-            "utf-8": "5 µs – 7 ±1 … 日 \\udcff\n",
+            "latin-1": "5 µs - 7 ±1 ... \\u65e5 \\xff\n",
+            "ascii": "5 us - 7 +-1 ... \\u65e5 \\xff\n",
+            "utf-8": "5 µs – 7 ±1 … 日 \\xff\n",
         }[encoding]
     )

@@ -121,7 +121,8 @@ def test_packs_of_sweeps_are_removed_as_they_are(
     code, said, _ = call(capsys, "verify", "--out", tmp_path)
     assert code == 1
     assert said.startswith(f"{broken}: not what was written, or gone: all of it\n")
-    assert call(capsys, "rm", "--yes", broken)[0] == 0
+    assert call(capsys, "rm", "--yes", broken)[0] == 2
+    broken.unlink()
     assert call(capsys, "ls", "--out", tmp_path)[1] == f"no runs in {tmp_path}\n"
 
 
@@ -165,7 +166,7 @@ def test_verify_names_what_is_damaged(out: Path, capsys: pytest.CaptureFixture[s
     assert said == (
         f"{run.path}: not what was written, or gone: curves.parquet\n"
         "1 of 2 folders and packs of runs are as they were written\n"
-        "remove them, mcsim results rm, and run those experiments again\n"
+        "remove them and run those experiments again\n"
     )
     assert call(capsys, "verify", "of-7", "--out", out)[0] == 0
     told = json.loads(call(capsys, "verify", "--json", "--out", out)[1])

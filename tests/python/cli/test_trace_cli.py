@@ -97,8 +97,8 @@ def test_slice_by_references(file: Path, tmp_path: Path) -> None:
         (("info", "web.csv", "--block-bytes", "4 kilo"), "--block-bytes: expected a size"),
         (("slice", "web.csv", "o.arrow", "--start", "5"), "--start: expected a length of time"),
         (("slice", "web.csv", "o.arrow", "--vms", "web_7"), "no VM 'web_7'"),
-        (("convert", "web.csv", "web.csv"), "web.csv: that is the trace itself; give it another"),
-        (("slice", "web.csv", "./web.csv"), "web.csv: that is the trace itself"),
+        (("convert", "web.csv", "web.csv"), "web.csv: an input of this command; name another"),
+        (("slice", "web.csv", "./web.csv"), "web.csv: an input of this command"),
         (
             ("slice", "web.csv", "o.arrow", "--start", "2h", "--end", "1h"),
             "web.csv: no request is left (--start 2h, --end 1h, --ops all)",

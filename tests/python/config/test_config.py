@@ -487,11 +487,13 @@ def test_an_override_may_not_multiply_either(tmp_path: Path) -> None:
     assert said.endswith(": nested more than 50 deep")
 
 
-def test_a_device_without_end_and_a_pipe_are_read_as_far_as_they_go(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="/dev/zero: no experiment: it has more than 4MiB"):
+def test_a_device_is_refused_and_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="/dev/zero: not a regular file"):
         Source.read("/dev/zero")
     pipe = tmp_path / "pipe.yaml"
     os.mkfifo(pipe)
+    with pytest.raises(ConfigError, match=r"pipe\.yaml: nothing comes through this pipe"):
+        Source.read(pipe)
     with ThreadPoolExecutor(1) as pool:
         fed = pool.submit(pipe.write_text, GOOD)
         assert check_spec(Source.read(pipe)).name == "pair"

@@ -20,7 +20,9 @@ from small import TINY, small_experiment
 import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.figures.sharing import before_and_after
+from mcsim.locality import sharing as module
 from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.estimators import hit_ratio_curve
 from mcsim.locality.mix import best_parts, effective_size, mix_of
 from mcsim.locality.sharing import Sharing, sharing
 from mcsim.locality.verdict import verdict
@@ -379,3 +381,19 @@ def test_of_many_vms_the_busiest_are_drawn() -> None:
     assert "vm_49" in drawn
     assert "vm_0" not in drawn
     assert "The 40 VMs of 60 with most accesses." in sheet.notes
+
+
+def test_curves_alone_use_no_more_threads_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[int] = []
+
+    def counted(ids: Any, *, threads: int) -> HitRatioCurve:
+        used.append(threads)
+        return hit_ratio_curve(ids)
+
+    monkeypatch.setattr(module, "estimate", counted)
+    monkeypatch.setattr(module, "threads_given", lambda _: 6)
+    for vms, each in ((1, 6), (3, 2), (12, 1)):
+        found = sharing({f"vm{i}": [1, 2, 1] for i in range(vms)}, "rates")
+        assert [curve.hits.tolist() for curve in found.alone.values()] == [[0.0, 1.0]] * vms
+        assert used == [each] * vms
+        used.clear()

@@ -154,6 +154,9 @@ def test_a_finding_that_was_kept_has_the_same_page(tmp_path: Path, stub: Stub) -
         ("found.json", r"(?s).*", "[]"),
         ("found.json", r"\}\s*$", ""),
         ("found.json", r'"plots": \[\]', '"plots": [3]'),
+        ("found.json", r'"recorded": false', '"recorded": true'),
+        ("found.json", r'"checks": \[', '"checks": [5, '),
+        ("found.json", r"(?s).*", "[" * 100_000),
     ],
 )
 def test_a_finding_that_was_damaged_is_found_again(

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -24,6 +25,7 @@ from mcsim.results import draft as draft_module
 from mcsim.results.draft import Draft, SystemTables, draft_folder, is_under_way
 from mcsim.results.files import json_of
 from mcsim.results.results import Results
+from mcsim.results.runs import runs_in, unsound_files
 from mcsim.results.schemas import SCHEMAS
 
 RUN_ID = "pair-0123456789ab"
@@ -282,8 +284,9 @@ def test_damaged_timings_are_told_too(tmp_path: Path) -> None:
     results.record_seconds("figures", 2.5)
     results.check()
     damage(results.path / "timings.json", "cut")
-    with pytest.raises(ConfigError, match=r"timings.json: damaged or gone"):
-        _ = Results.open(results.path).timings
+    for ask in (Results.check, lambda damaged: damaged.timings):
+        with pytest.raises(ConfigError, match=r"timings.json: damaged or gone"):
+            ask(Results.open(results.path))
     damage(results.path / "DONE", "empty")
     with pytest.raises(ConfigError, match=r"DONE: damaged, or of an earlier mcsim: run the exper"):
         Results.open(results.path)
@@ -295,8 +298,21 @@ def test_done_has_the_checksums_of_all_that_does_not_change(tmp_path: Path) -> N
         ["sha256sum", "--check", "--quiet", "--strict", "DONE"], cwd=results.path, check=False
     )
     assert checked.returncode == 0
-    listed = {line.split()[1] for line in (results.path / "DONE").read_text().splitlines()}
-    assert listed == {p.name for p in results.path.iterdir()} - {"DONE", "timings.json"}
+    head, *rows = (results.path / "DONE").read_text().splitlines(keepends=True)
+    assert {row.split()[1] for row in rows} == {p.name for p in results.path.iterdir()} - {"DONE"}
+    assert head.split()[-1] == hashlib.sha256("".join(rows).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("length", [0, 60, 200])
+def test_a_cut_list_of_checksums_is_damaged(tmp_path: Path, length: int) -> None:
+    results = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    done = results.path / "DONE"
+    lines = done.read_text().splitlines(keepends=True)
+    done.write_text("".join(lines[: -1 if length == 200 else length // 60]))
+    with pytest.raises(ConfigError, match="DONE: damaged"):
+        Results.open(results.path)
+    assert unsound_files(results.path) == ["DONE"]
+    assert [run.state for run in runs_in(tmp_path)] == ["damaged"]
 
 
 def test_equal_process_ids_on_two_hosts_do_not_meet(

@@ -403,8 +403,8 @@ def test_the_command_ends_with_2_if_nothing_keeps_the_limits(
     assert code == 2
     assert "beyond the limits" in said
     assert error == (
-        f"mcsim: {file}: none of the 1 hierarchies that were replayed keeps the limits; latency 1.00 us at "
-        "most; other --sizes or --limit may\n"
+        f"mcsim: {file}: none of the 1 hierarchies that were replayed keeps the limits; "
+        "latency 1.00 us at most; other --sizes or --limit may\n"
     )
     code, _, error = call(capsys, file, "--limit", "latency")
     assert (code, error) == (

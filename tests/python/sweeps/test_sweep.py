@@ -275,3 +275,19 @@ def test_a_sweep_has_its_page(tmp_path: Path) -> None:
         assert f"<td>{100 * sum(found) / 2:.4g}</td>" in text
     first = text[text.index("<h3>Hit ratio over") :]
     assert "together, the mean over seed; " in first[: first.index("</p>")]
+
+
+def test_a_cell_has_a_page(swept: Sweep) -> None:
+    cells = map(swept.results, range(len(swept.plan)))
+    cell = next(cell for cell in cells if isinstance(cell, PackedResults))
+    assert "block_bytes: 4096" in mcsim.report(cell, figures=False)
+
+
+def test_planning_changes_nothing(tmp_path: Path) -> None:
+    experiment = small_experiment("lru", tiers={"dram": 100})
+    mcsim.sweep(experiment, {"seed": "2 seeds"}, out=tmp_path)
+    for pack in (tmp_path / "packs").glob("*.zip"):
+        pack.write_bytes(pack.read_bytes()[:-10])
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert len(look(experiment, {"seed": "2 seeds"}, out=tmp_path).missing) == 2
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

@@ -1,0 +1,132 @@
+"""Remove the folders of runs: files that runs write, and no others; links, not their targets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from mcsim.base.claims import TEMPORARY_SUFFIX, is_claim
+from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.inputs import is_regular, printable, read_regular
+from mcsim.results.files import read_json
+from mcsim.results.foreign import check_environment, parse_spec
+from mcsim.results.schemas import SCHEMAS
+from mcsim.results.seals import damaged, read_list
+
+__all__ = ["RUN_FILES", "check_removable", "remove_folder"]
+
+RUN_FILES = frozenset(
+    (
+        *("DONE", "environment.json", "log.txt", "seconds-figures.json", "spec.yaml"),
+        *("timings.json", *(f"{table}.parquet" for table in SCHEMAS)),
+    )
+)
+"""What a run writes into its folder, beside `figures`."""
+
+_PART = re.compile(r"\d+|files")
+
+
+def check_removable(path: Path, name: str, kind: str) -> None:
+    """Check that a folder is what a run left, and has nothing else in it.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        Of the experiment, as the folder's name has it.
+    kind : {'run', 'draft', 'replaced'}
+        Results, folders of processes that work on them, or results that are half removed.
+
+    Raises
+    ------
+    ConfigError
+        If it is not; the message names a file that mcsim did not write.
+    """
+    if path.is_symlink():
+        return
+    foreign = next(_foreign_in(path, kind), None)
+    if foreign is not None:
+        raise ConfigError(f"{path}: not removed: {printable(foreign)} in it is not of mcsim")
+    if kind == "run" and not (_has_own_file(path) or _describes(path, name)):
+        raise ConfigError(
+            f"{path}: not removed: nothing in it shows that it is a run (no file fits a checksum "
+            "in DONE)"
+        )
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder that `check_removable` accepted; DONE goes last.
+
+    Raises
+    ------
+    HostError
+        If that fails; files that were added meanwhile are kept.
+    """
+    kind = "figures" if path.name == "figures" else "run"
+    try:
+        if path.is_symlink():
+            path.unlink()
+            return
+        for file in sorted(path.iterdir(), key=lambda file: (file.name == "DONE", file.name)):
+            if file.is_symlink() or _is_file_of(file.name, kind):
+                file.unlink()
+            elif file.name == "figures":
+                remove_folder(file)
+        path.rmdir()
+    except OSError as error:
+        raise HostError(f"{path}: cannot be removed: {error.strerror}") from error
+
+
+def _foreign_in(folder: Path, kind: str) -> Iterator[Path]:
+    """Yield what in a folder is not of mcsim."""
+    for path in sorted(folder.iterdir()):
+        is_folder = path.is_dir() and not path.is_symlink()
+        below = _kind_below(path.name, kind) if is_folder else None
+        if below is not None:
+            yield from _foreign_in(path, below)
+        elif is_folder or not (_is_file_of(path.name, kind) or path.is_symlink()):
+            yield path
+
+
+def _kind_below(name: str, kind: str) -> str | None:
+    """Return what a folder in a folder of a kind is; None if mcsim makes none of that name."""
+    if kind == "draft":
+        return "claim" if is_claim(name) else None
+    if kind == "claim":
+        return "claim" if name.startswith("taken.") else {"parts": "parts", "run": "run"}.get(name)
+    return "figures" if kind in ("run", "replaced") and name == "figures" else None
+
+
+def _is_file_of(name: str, kind: str) -> bool:
+    if name.startswith(".") and name.endswith(TEMPORARY_SUFFIX):
+        return True
+    if kind == "parts":
+        return _PART.fullmatch(name) is not None
+    if kind == "figures":
+        return name in _names_of_figures()
+    return kind in ("run", "replaced") and name in RUN_FILES
+
+
+def _names_of_figures() -> set[str]:
+    from mcsim.figures import ALIASES, FIGURES
+
+    names = (*FIGURES, *ALIASES)
+    return {f"{name}.{ending}" for name in names for ending in ("png", "pdf", "svg")}
+
+
+def _has_own_file(folder: Path) -> bool:
+    """Return whether a file is as DONE has it."""
+    sums = read_list(folder / "DONE")
+    return any(damaged(folder, sums, [name]) is None for name in sums)
+
+
+def _describes(folder: Path, name: str) -> bool:
+    """Return whether the experiment and the environment are those of a run of that name."""
+    with suppress(OSError, ValueError):
+        if not all(is_regular(folder / file) for file in ("spec.yaml", "environment.json")):
+            return False
+        check_environment(read_json(folder / "environment.json"))
+        return parse_spec(read_regular(folder / "spec.yaml")).name == name
+    return False
