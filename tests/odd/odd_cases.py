@@ -418,6 +418,8 @@ def _of_options() -> Iterator[Case]:
             base = _INSTEAD.get((name, called), _BASES[name])
             short = called.removeprefix("--")
             names = [called, short, short.replace("-", "_"), "sub-block", *param.opts]
+            if called == "--set":
+                names += [word for word in base if word.endswith(".yaml")]
             if called == "--block-bytes":
                 names.append("one block of")
             if called == "--option":
@@ -432,7 +434,7 @@ def _of_options() -> Iterator[Case]:
 
 
 def _is_path(param: click.Parameter) -> bool:
-    return isinstance(param.type, click.Path) or param.metavar in ("DIR", "FILE")
+    return isinstance(param.type, click.Path) or param.metavar in ("DIR", "FILE", "LIBRARY")
 
 
 def _of_argument(name: str, command: click.Command, param: click.Parameter) -> Iterator[Case]:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import TypeGuard
 
 __all__ = [
+    "check_capacity",
     "format_blocks",
     "format_bytes",
     "format_count",
@@ -239,13 +240,18 @@ def parse_capacity(value: int | str, unique: int, block_bytes: int | None) -> in
     blocks = parse_blocks(value, block_bytes or 1 << 62)
     if blocks < 1:
         raise ValueError(f"at least 1 block, got {value!r}")
-    if blocks > _MOST_BLOCKS:
-        raise ValueError(f"at most {_MOST_BLOCKS:,} blocks, got {value!r}")
+    check_capacity(blocks, value)
     return blocks
 
 
 _MOST_BLOCKS = 1 << 40
 """Of a cache: 4 PiB in blocks of 4 KiB."""
+
+
+def check_capacity(blocks: int, value: object) -> None:
+    """Raise ValueError if no cache has so many blocks, which were written as `value`."""
+    if blocks > _MOST_BLOCKS:
+        raise ValueError(f"at most {_MOST_BLOCKS:,} blocks, got {value!r}")
 
 
 _MOST_CAPACITIES = 10_000

@@ -13,7 +13,7 @@ from pydantic import (
 )
 
 from mcsim.config.hosts import Over
-from mcsim.config.values import Bandwidth, Blocks, Latency, Positive, Price, Quantities
+from mcsim.config.values import Bandwidth, Capacity, Latency, Positive, Price, Quantities
 
 __all__ = ["BackendSpec", "DeviceSpec", "Map", "PlacedSpec", "TierSpec"]
 
@@ -105,7 +105,7 @@ class BackendSpec(PlacedSpec):
 class TierSpec(PlacedSpec):
     """One tier of the cache: a device and its capacity."""
 
-    capacity_blocks: Blocks
+    capacity_blocks: Capacity
     """space for all VMs together: blocks, 1GiB, or 10% of the distinct blocks that are replayed"""
     over: Over | None = None
     """where it is elsewhere: `link`, or how much longer a block takes for that"""

@@ -14,6 +14,7 @@ __all__ = [
     "Bandwidth",
     "BlockBytes",
     "Blocks",
+    "Capacity",
     "Interval",
     "IntervalLength",
     "Latency",
@@ -73,6 +74,12 @@ def _read_interval(value: object) -> Interval:
 def _read_blocks(value: object, info: ValidationInfo) -> int:
     block_bytes = (info.context or {}).get("block_bytes", DEFAULT_BLOCK_BYTES)
     return units.parse_blocks(value, block_bytes)
+
+
+def _read_capacity(value: object, info: ValidationInfo) -> int:
+    blocks = _read_blocks(value, info)
+    units.check_capacity(blocks, value)
+    return blocks
 
 
 def _read_price(value: object) -> float:
@@ -180,6 +187,12 @@ Blocks = Annotated[
 ]
 
 Options = Annotated[dict[str, Any], BeforeValidator(_read_options)]
+
+Capacity = Annotated[
+    int,
+    BeforeValidator(_read_capacity),
+    _quantity_schema("2.5e5 blocks", "blocks, or bytes that are a whole number of blocks"),
+]
 
 VmChoice = Annotated[
     Any,
