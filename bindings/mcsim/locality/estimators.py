@@ -49,7 +49,7 @@ def reuse_distances(references: References) -> NDArray[np.int64]:
     references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
         The block of each access, in the order of the accesses. A trace stands for its reads, in
         blocks of 4 KiB: `Trace.blocks` has others. Arrays may be NumPy's, pandas', Polars' or
-        Arrow's, or lists; ``uint64`` and ``uint32`` are read where they lie.
+        Arrow's, or lists. Arrays that can be written to are copied.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def hit_ratio_curve(references: References, capacities: ArrayLike | None = None)
     references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
         The block of each access, in the order of the accesses. A trace stands for its reads, in
         blocks of 4 KiB: `Trace.blocks` has others. Arrays may be NumPy's, pandas', Polars' or
-        Arrow's, or lists; ``uint64`` and ``uint32`` are read where they lie.
+        Arrow's, or lists. Arrays that can be written to are copied.
     capacities : array_like of int, shape (k,), optional
         Keep the curve at these capacities alone, in blocks, strictly increasing. By default
         it has 0 and every capacity that hits more than the next smaller one.
@@ -148,7 +148,7 @@ def estimate(
     references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
         The block of each access, in the order of the accesses. A trace stands for its reads, in
         blocks of 4 KiB: `Trace.blocks` has others. Arrays may be NumPy's, pandas', Polars' or
-        Arrow's, or lists; ``uint64`` and ``uint32`` are read where they lie.
+        Arrow's, or lists. Arrays that can be written to are copied.
     estimator : str
         One of `estimator_names`.
     times : array_like of int, shape (n,), optional

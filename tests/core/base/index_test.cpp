@@ -27,6 +27,10 @@ static_assert(!std::is_convertible_v<BlockId, VmId> && !std::is_constructible_v<
 static_assert(!std::is_convertible_v<double, BlockId> && !std::is_constructible_v<BlockId, double>);
 static_assert(std::is_convertible_v<BlockId, std::size_t>);
 
+// What is added to a narrow position is not within its type, where it would wrap to 0.
+static_assert(std::is_same_v<decltype(VmId(65'535) + 1), int>);
+static_assert(VmId(65'535) + 1 == 65'536);
+
 TEST(Index, IsANumberWhereOneIsRead) {
   const std::vector<int> values{10, 20, 30};
   const BlockId block(std::size_t{2});

@@ -67,6 +67,8 @@ TEST(ComponentSpec, AMistakeIsTold) {
             "switching: arc: expected PARAM=VALUE, got 'step'");
   EXPECT_EQ(mistake("slide", {{"policy", std::string("arc(step=real)x")}}),
             "slide: expected NAME(PARAM=VALUE,…), got 'arc(step=real)x'");
+  EXPECT_EQ(mistake("talus", {{"policy", std::string("slide(policy=talus)")}}),
+            "talus: slide: talus: lru: inside 2 wrappers already, and at most 2 can be nested");
   EXPECT_EQ(mistake("slide", {{"margin", 0.7}}), "slide: margin: 0.7 is outside [0, 0.5]");
 }
 

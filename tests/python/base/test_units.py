@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -73,6 +74,10 @@ def test_intervals_are_of_time_or_of_references() -> None:
         (units.parse_duration, "soon", "expected a length of time such as 60s, got 'soon'"),
         (units.parse_duration, True, "got True"),
         (units.parse_duration, "1e30 h", "more than 63 bits"),
+        (units.parse_bytes, "1e1000000", "its exponent is out of range"),
+        (units.parse_duration, "1e-999999999s", "its exponent is out of range"),
+        (units.parse_count, "1e9999999999999999999", "expected a whole number"),
+        (lambda v: units.parse_capacity(v, 9, 4096), 2**40 + 1, "at most 1,099,511,627,776"),
         (units.parse_bytes, "4Kib", "unknown unit 'Kib'"),
         (units.parse_count, "12 blocks", "expected a whole number, got '12 blocks'"),
         (units.parse_references, "1h", "unknown unit 'h' (one of reference, references)"),
@@ -95,6 +100,23 @@ def test_what_is_not_a_quantity_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(complaint)):
         parse(text)
+
+
+def test_exact_numbers_are_bounded() -> None:
+    assert units.parse_fraction("1576/1831", "a share") == Fraction(1576, 1831)
+    assert units.parse_fraction(0.5, "a share") == Fraction(1, 2)
+    for text in (
+        "1e999999999",
+        "1e-999999999",
+        "1/1e999999999",
+        "1/0",
+        "nan",
+        "",
+        "9" * 5000,
+        None,
+    ):
+        with pytest.raises(ValueError, match="expected a share, got"):
+            units.parse_fraction(text, "a share")
 
 
 @given(st.integers(0, 2**62))

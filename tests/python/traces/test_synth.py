@@ -70,6 +70,17 @@ def complaint(tmp_path: Path, old: str, new: str) -> str:
         (", writes: sweep", "", "pair.yaml:11: vms.a.phases[1]: writes: the weights must have"),
         ("requests: 4000", "requests: 4001", "pair.yaml:5: vms.a.requests: expected 4,001"),
         ("start: 30min", "start: 30", "vms.b.phases[0].start: expected a length of time"),
+        ("requests: 500", "requests: 1e12", "pair.yaml:16: vms.b.phases[0]: requests: 10000000000"),
+        ("6000 per h", "1e30 per s", "vms.a.phases[1]: requests: 9223372036854775807 is outside"),
+        ("6000 per h", "1e999999999 per s", "vms.a.phases[1].rate: expected a rate such as"),
+        ("requests: 500", "requests: 4294967000", "vms: more than 4294967296 requests in all phas"),
+        ("{start: 30min, duration: 1h", "{start: 100000d, duration: 90000d", "ends after"),
+        (
+            "reads: new",
+            "reads: new, bursts: {period: 1ns, length: 1ns, share: 1}",
+            "at most 1000000",
+        ),
+        ("hot: 1, sweep", "hot: 1" + 400 * "0" + ", sweep", "expected a weight for hot, got 1000"),
         ("1h, requests: 1e3", "0h, requests: 1e3", "vms.a.phases[0]: duration: must be at least"),
     ],
 )
@@ -77,6 +88,16 @@ def test_a_mistake_is_named_with_its_line(
     tmp_path: Path, old: str, new: str, expected: str
 ) -> None:
     assert expected in complaint(tmp_path, old, new)
+
+
+def test_more_blocks_than_memory_holds_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1024}
+    monkeypatch.setattr("os.sysconf", told.__getitem__)
+    assert "its blocks need 11.44 MiB of memory, and this machine has 4 MiB" in complaint(
+        tmp_path, "{scan: {}}", "{zipf: {blocks: 5e5, alpha: 1}}"
+    )
 
 
 def test_phases_that_overlap_are_refused(tmp_path: Path) -> None:
