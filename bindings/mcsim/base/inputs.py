@@ -103,6 +103,8 @@ def check_output(path: Path) -> Path:
     # An inode number may be reused once its file is removed.
     if _inputs is not None and identity in _inputs and _identity(_inputs[identity]) == identity:
         raise _is_input(path)
+    if _inputs is not None and identity in map(_identity_of_stream, (0, 1, 2)):
+        raise ConfigError(f"{path}: a standard stream of this command; name another output")
     return target
 
 
@@ -279,6 +281,13 @@ def _escaped(letter: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _identity_of_stream(number: int) -> _Identity | None:
+    with suppress(OSError):
+        found = os.fstat(number)
+        return found.st_dev, found.st_ino
+    return None
 
 
 def _identity(path: Path) -> _Identity | None:

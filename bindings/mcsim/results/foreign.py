@@ -79,9 +79,13 @@ def check_environment(value: Mapping[str, Any]) -> None:
     for name, kind in _ENVIRONMENT.items():
         if name not in value and name in _ALWAYS:
             raise ValueError(f"it has no {name!r}")
-        if name in value and not (isinstance(value[name], kind) or value[name] is None):
+        if name in value and not isinstance(value[name], kind):
             raise ValueError(f"{name!r} is not of its type")
-    for trace in value.get("traces") or []:
+    if not set(map(str, value.get("foresight", {}).values())) <= {"next", "whole"}:
+        raise ValueError("'foresight' has other values")
+    if not all(isinstance(path, dict) for path in value.get("data_paths", {}).values()):
+        raise ValueError("'data_paths' has other values")
+    for trace in value.get("traces", []):
         if not isinstance(trace, dict) or not isinstance(trace.get("vm"), str):
             raise ValueError("'traces' has an entry without a VM")
 

@@ -152,6 +152,8 @@ def clock_of(results: Results) -> Clock:
     """
     system = min(results.spec.systems, key=is_legacy)
     begin = np.unique(of_system(results.measured("vms"), system.title)["begin_ns"].to_numpy())
+    if not len(begin):
+        raise CannotDrawError("needs an interval; the run has none")
     interval = results.spec.interval
     after = " after the warm-up" if results.spec.warm_up_intervals else ""
     edges = np.append(begin, begin[-1] + interval.length) - begin[0]
