@@ -1,6 +1,6 @@
-"""Files that users name: opened only if regular, never overwritten by the command that reads them.
+"""Files that users name. Only regular ones are opened, and no command overwrites its inputs.
 
-A FIFO or a device can block for ever, and a socket cannot be opened, so `open_regular` examines a
+A FIFO or a device can block for ever, and a socket cannot be opened. So `open_regular` examines a
 file before it opens it. `parse_object` treats the content as untrusted: any shape, any depth.
 """
 
@@ -167,7 +167,7 @@ def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def read_text_or_pipe(path: Path, most_bytes: int) -> bytes:
-    """Return the content of a regular file or what comes through a pipe, and a byte more at most.
+    """Return the content of a regular file, or of a pipe; at most a byte more than `most_bytes`.
 
     Raises
     ------

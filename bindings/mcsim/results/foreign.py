@@ -46,7 +46,7 @@ PACKED_RUNS = pa.schema(
         ("reuse_intensity", pa.int32()),
     ]
 )
-"""Of a pack: a row for each run."""
+"""The table `runs` of a pack: a row for each run."""
 
 
 def parse_spec(text: bytes) -> ExperimentSpec:
@@ -103,8 +103,7 @@ def check_timings(value: Mapping[str, Any]) -> None:
 def checked_table(name: str, table: pa.Table) -> pa.Table:
     """Return a table if its columns have the types of `SCHEMAS`; ValueError otherwise.
 
-    Runs of earlier versions lack counts that later ones have, but no column that rows are
-    found by.
+    Runs of earlier versions may lack counts. All runs have the columns of `_KEYS`.
     """
     needed = {column for column in SCHEMAS[name].names if column in _KEYS}
     if missing := needed - set(table.column_names):
@@ -121,7 +120,7 @@ def checked_table(name: str, table: pa.Table) -> pa.Table:
 
 
 def checked_packed(name: str, table: pa.Table, runs: int) -> pa.Table:
-    """Return a table of a pack of so many runs if rows of each run can be found in it."""
+    """Return a table of a pack if its columns have the needed types; ValueError otherwise."""
     if name == "runs":
         if len(table) != runs:
             raise ValueError(f"{len(table):,} rows of {runs:,} runs")
