@@ -34,7 +34,14 @@ _ENVIRONMENT: Mapping[str, type | tuple[type, ...]] = {
 }
 _ALWAYS = ("synthetic",)
 
-_KEYS = ("system", "interval", "vm", "tier", "scope", "capacity", "window_end_ns")
+_KEYS: Mapping[str, set[str]] = {
+    "metrics": {"system", "interval", "vm", "tier"},
+    "vms": {"system", "interval", "vm", "begin_ns"},
+    "curves": {"vm", "scope", "capacity", "hits", "accesses"},
+    "reuse_intensity": {"vm", "window_end_ns", "reuse_intensity"},
+    "decisions": {"system", "interval"},
+    "bounds": {"system", "opt_hits"},
+}
 
 
 PACKED_RUNS = pa.schema(
@@ -105,7 +112,7 @@ def checked_table(name: str, table: pa.Table) -> pa.Table:
 
     Runs of earlier versions may lack counts. All runs have the columns of `_KEYS`.
     """
-    needed = {column for column in SCHEMAS[name].names if column in _KEYS}
+    needed = _KEYS[name]
     if missing := needed - set(table.column_names):
         raise ValueError(f"it has no column {min(missing)!r}")
     for column in schema_of(name, table.column_names):
