@@ -126,12 +126,12 @@ class OutOfMemoryError(McsimError, MemoryError):
 
 
 class MissingOutputError(McsimError, RuntimeError):
-    """The work is finished, but an output of it could not be made (exit code 4).
+    """An output is missing, such as a figure; the work is finished (exit code 4).
 
     Attributes
     ----------
     results : Results or None
-        What is finished and stored, if that is a run.
+        The finished run.
     """
 
     exit_code = 4

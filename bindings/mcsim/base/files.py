@@ -59,7 +59,7 @@ _FLUSHED_AT_A_TIME = 8
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary file that takes the place of `path` if all goes well.
+    """Open a temporary file that takes the place of `path` if all goes well.
 
     It does once it is on the disk: what a power cut leaves is the old file or the new one. Links
     are followed, and the new file has the permissions of the old one.

@@ -1,6 +1,6 @@
-"""Files that users name: opened only if regular, never overwritten by the command that reads them.
+"""Files that users name. Only regular ones are opened, and no command overwrites its inputs.
 
-A FIFO or a device can block for ever, and a socket cannot be opened, so `open_regular` examines a
+A FIFO or a device can block for ever, and a socket cannot be opened. So `open_regular` examines a
 file before it opens it. `parse_object` treats the content as untrusted: any shape, any depth.
 """
 
@@ -103,6 +103,8 @@ def check_output(path: Path) -> Path:
     # An inode number may be reused once its file is removed.
     if _inputs is not None and identity in _inputs and _identity(_inputs[identity]) == identity:
         raise _is_input(path)
+    if _inputs is not None and identity in map(_identity_of_stream, (0, 1, 2)):
+        raise ConfigError(f"{path}: a standard stream of this command; name another output")
     return target
 
 
@@ -165,7 +167,7 @@ def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def read_text_or_pipe(path: Path, most_bytes: int) -> bytes:
-    """Return the content of a regular file or what comes through a pipe, and a byte more at most.
+    """Return the content of a regular file, or of a pipe; at most a byte more than `most_bytes`.
 
     Raises
     ------
@@ -279,6 +281,13 @@ def _escaped(letter: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _identity_of_stream(number: int) -> _Identity | None:
+    with suppress(OSError):
+        found = os.fstat(number)
+        return found.st_dev, found.st_ino
+    return None
 
 
 def _identity(path: Path) -> _Identity | None:

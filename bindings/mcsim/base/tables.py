@@ -24,10 +24,9 @@ def write_csv(path: Path, table: pa.Table) -> None:
 
 
 def without_formulas(table: pa.Table) -> pa.Table:
-    """Put an apostrophe before text that a spreadsheet would run as a formula.
+    """Return a table with an apostrophe before text that a spreadsheet would run as a formula.
 
-    That is text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return and is
-    not a number.
+    Such text begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return. Numbers stay.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The command line: `mcsim run`, `mrc`, `size`, `list`, `describe`, `trace` and so on.
 
 Nothing heavy is imported before a command needs it. A user's mistake ends in one
-line and exit code 2, the host's in 3, ours in 70 with a traceback. Exit code 4: the work is
-finished, and an output of it, such as a figure, is missing.
+line and exit code 2, the host's in 3, ours in 70 with a traceback. Exit code 4: an
+output is missing, such as a figure, of work that is finished.
 """
 
 from __future__ import annotations

@@ -302,7 +302,9 @@ def drawing(
         _find(name)
     out.mkdir(parents=True, exist_ok=True)
     tasks: list[_Task] = [(name, listed, out, formats, style) for name in wanted]
-    with mapped(_draw_one, tasks, processes) as under_way:
+    # A process begins in the time of four figures, so two of them save none.
+    worth = min(processes, len(tasks) * len(formats) // 4)
+    with mapped(_draw_one, tasks, worth if worth > 2 else 1) as under_way:
 
         def finish() -> list[Path]:
             written: list[Path] = []

@@ -176,7 +176,7 @@ class Sheet:
             below = self._fit_column(below)
         if len(self.legend) > _MANY_ENTRIES:
             around = self._legend_height() + (len(below) + 2) * _LINE
-            if around > 36 * self.figure.get_figheight():  # half of it
+            if around > 36 * self.figure.get_figheight():  # half its height
                 self.figure.set_figheight(self.figure.get_figheight() + around / 72)
         height = self.figure.get_figheight() * 72
         begin = 1.6 * _LINE if title else 0.25 * _LINE

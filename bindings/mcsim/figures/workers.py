@@ -1,7 +1,7 @@
 """Processes that draw figures.
 
-Each is a new program that imports mcsim, not a fork: a fork of a process that has threads may wait
-for ever for a lock that one of them had. It does not import the user's script either.
+Each is a new program that imports mcsim, and not the user's script. A fork of a process that has
+threads may wait for ever for a lock of a thread.
 """
 
 from __future__ import annotations
@@ -29,16 +29,14 @@ _PROGRAM = "from mcsim.figures.workers import serve; serve()"
 
 @contextmanager
 def mapped(work: Callable[[Any], T], tasks: Sequence[Any], processes: int) -> Iterator[Iterator[T]]:
-    """Begin `work` on tasks in other processes, and give the results in their order.
-
-    The processes end with the block.
+    """Run `work` on tasks in other processes, which end with the block; yield results in order.
 
     Parameters
     ----------
     work : callable
         A function of a module.
     tasks : sequence
-        What it is called with; is pickled.
+        Its arguments, one each, which can be pickled.
     processes : int
         With one, or one task, all is done in this process when a result is requested.
     """
@@ -102,7 +100,7 @@ def _reply(worker: subprocess.Popen[bytes], request: Any) -> Any:
 
 
 def serve() -> None:
-    """Do what is asked for on standard input, until that ends."""
+    """Answer requests from standard input until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what code prints is no reply

@@ -34,7 +34,14 @@ _ENVIRONMENT: Mapping[str, type | tuple[type, ...]] = {
 }
 _ALWAYS = ("synthetic",)
 
-_KEYS = ("system", "interval", "vm", "tier", "scope", "capacity", "window_end_ns")
+_KEYS: Mapping[str, set[str]] = {
+    "metrics": {"system", "interval", "vm", "tier"},
+    "vms": {"system", "interval", "vm", "begin_ns"},
+    "curves": {"vm", "scope", "capacity", "hits", "accesses"},
+    "reuse_intensity": {"vm", "window_end_ns", "reuse_intensity"},
+    "decisions": {"system", "interval"},
+    "bounds": {"system", "opt_hits"},
+}
 
 
 PACKED_RUNS = pa.schema(
@@ -46,7 +53,7 @@ PACKED_RUNS = pa.schema(
         ("reuse_intensity", pa.int32()),
     ]
 )
-"""Of a pack: a row for each run."""
+"""The table `runs` of a pack: a row for each run."""
 
 
 def parse_spec(text: bytes) -> ExperimentSpec:
@@ -79,9 +86,13 @@ def check_environment(value: Mapping[str, Any]) -> None:
     for name, kind in _ENVIRONMENT.items():
         if name not in value and name in _ALWAYS:
             raise ValueError(f"it has no {name!r}")
-        if name in value and not (isinstance(value[name], kind) or value[name] is None):
+        if name in value and not isinstance(value[name], kind):
             raise ValueError(f"{name!r} is not of its type")
-    for trace in value.get("traces") or []:
+    if not set(map(str, value.get("foresight", {}).values())) <= {"next", "whole"}:
+        raise ValueError("'foresight' has other values")
+    if not all(isinstance(path, dict) for path in value.get("data_paths", {}).values()):
+        raise ValueError("'data_paths' has other values")
+    for trace in value.get("traces", []):
         if not isinstance(trace, dict) or not isinstance(trace.get("vm"), str):
             raise ValueError("'traces' has an entry without a VM")
 
@@ -99,10 +110,9 @@ def check_timings(value: Mapping[str, Any]) -> None:
 def checked_table(name: str, table: pa.Table) -> pa.Table:
     """Return a table if its columns have the types of `SCHEMAS`; ValueError otherwise.
 
-    Runs of earlier versions lack counts that later ones have, but no column that rows are
-    found by.
+    Runs of earlier versions may lack counts. All runs have the columns of `_KEYS`.
     """
-    needed = {column for column in SCHEMAS[name].names if column in _KEYS}
+    needed = _KEYS[name]
     if missing := needed - set(table.column_names):
         raise ValueError(f"it has no column {min(missing)!r}")
     for column in schema_of(name, table.column_names):
@@ -117,7 +127,7 @@ def checked_table(name: str, table: pa.Table) -> pa.Table:
 
 
 def checked_packed(name: str, table: pa.Table, runs: int) -> pa.Table:
-    """Return a table of a pack of so many runs if rows of each run can be found in it."""
+    """Return a table of a pack if its columns have the needed types; ValueError otherwise."""
     if name == "runs":
         if len(table) != runs:
             raise ValueError(f"{len(table):,} rows of {runs:,} runs")

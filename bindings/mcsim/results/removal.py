@@ -15,7 +15,7 @@ from mcsim.results.foreign import check_environment, parse_spec
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
-__all__ = ["RUN_FILES", "check_removable", "remove_folder"]
+__all__ = ["FIGURE_NAMES", "RUN_FILES", "check_removable", "remove_folder"]
 
 RUN_FILES = frozenset(
     (
@@ -23,19 +23,30 @@ RUN_FILES = frozenset(
         *("timings.json", *(f"{table}.parquet" for table in SCHEMAS)),
     )
 )
-"""What a run writes into its folder, beside `figures`."""
+"""Files that a run writes into its folder; `figures` is a folder."""
 
+FIGURE_NAMES = frozenset(
+    (
+        *("curve", "curves", "granted-shares", "hit-ratio", "hit-ratio-by-capacity"),
+        *("hit-ratio-by-tier", "hit-ratio-over-time", "latency", "occupancy"),
+        *("occupancy-baseline", "reuse-intensity", "targets", "tier-shares", "tier-split"),
+        *("fig1", *(f"fig{number}" for number in range(4, 15))),
+    )
+)
+"""Names of figures and their aliases; `mcsim.figures` draws them."""
+
+_FIGURE = re.compile(f"({'|'.join(FIGURE_NAMES)})\\.(png|pdf|svg)")
 _PART = re.compile(r"\d+|files")
 
 
 def check_removable(path: Path, name: str, kind: str) -> None:
-    """Check that a folder is what a run left, and has nothing else in it.
+    """Check that mcsim wrote a folder and all files in it.
 
     Parameters
     ----------
     path : Path
     name : str
-        Of the experiment, as the folder's name has it.
+        Name of the experiment, from the name of the folder.
     kind : {'run', 'draft', 'replaced'}
         Results, folders of processes that work on them, or results that are half removed.
 
@@ -105,15 +116,8 @@ def _is_file_of(name: str, kind: str) -> bool:
     if kind == "parts":
         return _PART.fullmatch(name) is not None
     if kind == "figures":
-        return name in _names_of_figures()
+        return _FIGURE.fullmatch(name) is not None
     return kind in ("run", "replaced") and name in RUN_FILES
-
-
-def _names_of_figures() -> set[str]:
-    from mcsim.figures import ALIASES, FIGURES
-
-    names = (*FIGURES, *ALIASES)
-    return {f"{name}.{ending}" for name in names for ending in ("png", "pdf", "svg")}
 
 
 def _has_own_file(folder: Path) -> bool:

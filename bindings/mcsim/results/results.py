@@ -239,7 +239,7 @@ class Results:
 
     @contextmanager
     def _valid(self, name: str) -> Iterator[Path]:
-        """Give a file that is as the run wrote it, and report what else is wrong with it."""
+        """Open a file whose checksum fits, and raise ConfigError if its content is invalid."""
         path = self._checked(name)
         try:
             yield path
@@ -331,6 +331,6 @@ class Results:
     def record_seconds(self, stage: str, seconds: float) -> None:
         """Write the time of a stage that works on the finished run, such as figures.
 
-        Every stage has a file of its own, so that several may end at a time.
+        Every stage has its own file. Several may end at one time.
         """
         write_json(self.path / f"seconds-{stage}.json", {"seconds": seconds})

@@ -140,6 +140,8 @@ def curve_of(results: Results, vm: str) -> HitCurve:
     """Return the hit ratio curve of a VM over the whole trace."""
     table = results.curves()
     table = table.filter(pc.and_(pc.equal(table["vm"], vm), pc.equal(table["scope"], "trace")))
+    if not len(table):
+        raise CannotDrawError(f"needs a hit ratio curve of VM {vm!r}; the run has none")
     accesses = np.maximum(table["accesses"].to_numpy(), 1)
     return HitCurve(table["capacity"].to_numpy(), table["hits"].to_numpy() / accesses)
 
@@ -152,6 +154,8 @@ def clock_of(results: Results) -> Clock:
     """
     system = min(results.spec.systems, key=is_legacy)
     begin = np.unique(of_system(results.measured("vms"), system.title)["begin_ns"].to_numpy())
+    if not len(begin):
+        raise CannotDrawError("needs an interval; the run has none")
     interval = results.spec.interval
     after = " after the warm-up" if results.spec.warm_up_intervals else ""
     edges = np.append(begin, begin[-1] + interval.length) - begin[0]

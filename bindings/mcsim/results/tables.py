@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mcsim.base.errors import ConfigError
 from mcsim.config.latency import ServiceTimes
 from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
 from mcsim.results.data_paths import data_paths
@@ -162,8 +163,13 @@ def totals(results: Results) -> list[Totals]:
 
 def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
     of_vm, of_tier = (of_system(table, system.title) for table in (vms, metrics))
-    vm_counts = all_counts_of(of_vm, ("accesses", "misses", *STAGED, *_SERVED))
-    tier_counts = all_counts_of(of_tier, ("hits", *DEVICE_WRITES, *_REMOTE, *_SERVED))
+    try:
+        vm_counts = all_counts_of(of_vm, ("accesses", "misses", *STAGED, *_SERVED))
+        tier_counts = all_counts_of(of_tier, ("hits", *DEVICE_WRITES, *_REMOTE, *_SERVED))
+    except ValueError:
+        raise _lacks_rows(system) from None
+    if vm_counts["accesses"].shape[:2] != tier_counts["hits"].shape[:2]:
+        raise _lacks_rows(system)
 
     def by_vm(name: str) -> NDArray[np.int64]:
         return np.asarray(np.sum(vm_counts[name], axis=(0, 2)))
@@ -172,6 +178,13 @@ def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
         return np.asarray(np.sum(tier_counts[name], axis=0))
 
     return Totals.of(system, pc.unique(of_vm["vm"]).to_pylist(), by_vm, by_tier)
+
+
+def _lacks_rows(system: SystemSpec) -> ConfigError:
+    return ConfigError(
+        f"tables metrics and vms: rows of system {system.title!r} are not there for every interval "
+        "and VM: run the experiment again"
+    )
 
 
 def tiers_of(spec: ExperimentSpec, tier_count: int) -> list[TierSpec]:

@@ -27,9 +27,9 @@ PACKS = "packs"
 _NAME = re.compile(r".+-[0-9a-f]{16}\.zip", re.DOTALL)
 
 _HEAD = struct.Struct("<4sHHHHHIIIHH")
-"""Of a file in a zip file: magic, version, flags, method, time, date, CRC, sizes, lengths."""
+"""Header of a file in a zip file: magic, version, flags, method, time, CRC, sizes, lengths."""
 
-# What a zip file throws that is not as it was written: its directory, its headers, its checksums.
+# Exceptions of `zipfile` for damaged directories, headers and checksums.
 UNREADABLE = (
     *(OSError, KeyError, ValueError, RuntimeError, EOFError, OverflowError, struct.error),
     *(zlib.error, zipfile.BadZipFile),
@@ -95,9 +95,9 @@ def pack_files(out: Path) -> list[Path]:
 
 
 def set_aside_damaged(out: Path) -> None:
-    """Give packs that are not as they were written another name, and say so: they are absent.
+    """Rename damaged packs, so that their runs are absent, and log a warning.
 
-    What is in them is held to its checksums, so all of it is read.
+    Reads all packs and verifies their checksums.
     """
     for path in pack_files(out):
         wrong = unsound_in(path)

@@ -6,6 +6,7 @@ Trusts: the names of the files that are there.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +17,10 @@ from small import small_experiment
 
 import mcsim
 from mcsim import figures
-from mcsim.base.errors import MissingOutputError
+from mcsim.base import units
+from mcsim.base.errors import ConfigError, HostError, MissingOutputError, mistakes_in
 from mcsim.figures.style import Sheet
+from mcsim.figures.workers import mapped
 from mcsim.results.results import Results
 
 
@@ -30,7 +33,7 @@ def test_many_systems_and_vms_with_long_names_are_drawn(tmp_path: Path) -> None:
     run = crowded(tmp_path)
     skipped: list[str] = []
     names = ["hit-ratio", "latency", "tier-shares", "occupancy", "curves"]
-    drawn = figures.draw(run, names, processes=2, on_skip=skipped.append)
+    drawn = figures.draw(run, names, on_skip=skipped.append)
     assert [path.name for path in drawn] == [f"{name}.png" for name in names]
     assert skipped == []
 
@@ -76,16 +79,35 @@ def test_a_figure_that_fails_leaves_the_others_and_the_results(
     assert "figures" not in results.timings["stages"]
 
 
-def test_drawing_imports_no_script_of_the_user(tmp_path: Path, results: Results) -> None:
+def test_processes_import_no_script_of_the_user(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from pathlib import Path\nimport sys\nfrom mcsim import figures\n"
-        "from mcsim.results.results import Results\n"
-        "with Path(sys.argv[2], 'begun').open('a') as file: file.write('x')\n"
-        "figures.draw(Results.open(sys.argv[1]), ['fig4', 'fig7'], sys.argv[2],"
-        " processes=2)\n"
+        "import sys\nfrom pathlib import Path\nfrom mcsim.figures.workers import mapped\n"
+        "with Path(sys.argv[1]).open('a') as file: file.write('x')\n"
+        "with mapped(len, ['a', 'bc', ''], 2) as found: print(list(found))\n"
     )
-    done = python(script, results.path, tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = python(script, tmp_path / "begun")
+    assert (done.returncode, done.stdout) == (0, "[1, 2, 0]\n"), done.stderr
     assert (tmp_path / "begun").read_text() == "x"
-    assert (tmp_path / "fig7.png").is_file()
+
+
+def test_errors_of_processes_come_out() -> None:
+    with (
+        pytest.raises(ConfigError, match="expected a whole number"),
+        mapped(parse_in_other_process, ["1", "x"], 2) as found,
+    ):
+        list(found)
+    with (
+        pytest.raises(HostError, match="a process that draws died"),
+        mapped(exit_, [1, 2], 2) as found,
+    ):
+        list(found)
+
+
+def parse_in_other_process(text: str) -> int:
+    with mistakes_in("this test"):
+        return units.parse_count(text)
+
+
+def exit_(code: int) -> None:
+    os._exit(code)

@@ -20,9 +20,11 @@ from small import EXPERIMENTS
 
 import mcsim
 from mcsim.base.errors import ConfigError
+from mcsim.figures import ALIASES, FIGURES
 from mcsim.results import collect, list_runs, remove, verify
 from mcsim.results.draft import Draft, draft_folder
 from mcsim.results.packs import packs_in
+from mcsim.results.removal import FIGURE_NAMES
 from mcsim.results.results import Results
 from mcsim.results.seals import digest_of, listed
 
@@ -91,6 +93,10 @@ def test_a_name_alone_makes_no_run(out: Path) -> None:
     (run / "log.txt").write_text("of another program")
     assert "nothing in it shows that it is a run" in complaint(remove, run, out)
     assert (run / "log.txt").exists()
+
+
+def test_figures_of_all_names_are_removed() -> None:
+    assert {*FIGURES, *ALIASES} == FIGURE_NAMES
 
 
 def test_damaged_runs_are_removed(out: Path) -> None:

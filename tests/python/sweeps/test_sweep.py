@@ -277,10 +277,11 @@ def test_a_sweep_has_its_page(tmp_path: Path) -> None:
     assert "together, the mean over seed; " in first[: first.index("</p>")]
 
 
-def test_a_cell_has_a_page(swept: Sweep) -> None:
-    cells = map(swept.results, range(len(swept.plan)))
-    cell = next(cell for cell in cells if isinstance(cell, PackedResults))
-    assert "block_bytes: 4096" in mcsim.report(cell, figures=False)
+def test_a_cell_has_a_page(tmp_path: Path) -> None:
+    experiment = small_experiment("lru", tiers={"dram": 100})
+    cell = mcsim.sweep(experiment, {"seed": "2 seeds"}, out=tmp_path).results(0)
+    assert isinstance(cell, PackedResults)
+    assert f"{cell.run_id}: the experiment, every" in mcsim.report(cell, figures=False)
 
 
 def test_planning_changes_nothing(tmp_path: Path) -> None:
