@@ -244,8 +244,8 @@ def parse_capacity(value: int | str, unique: int, block_bytes: int | None) -> in
     return blocks
 
 
-_MOST_BLOCKS = 1 << 40
-"""Of a cache: 4 PiB in blocks of 4 KiB."""
+_MOST_BLOCKS = 1 << 53
+"""Of a cache; sums over hundreds of hosts stay below 2^63."""
 
 
 def check_capacity(blocks: int, value: object) -> None:

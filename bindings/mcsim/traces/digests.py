@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mcsim.base.errors import HostError
+from mcsim.base.errors import HostError, mistakes_in
 from mcsim.base.files import write_whole
 from mcsim.base.inputs import parse_object, read_regular, resolved
 
@@ -84,7 +84,8 @@ def read_note(note: Path) -> tuple[list[int], str]:
     ValueError
         If it is damaged, or of another version.
     """
-    noted = parse_object(read_regular(note))
+    with mistakes_in(str(note)):
+        noted = parse_object(read_regular(note))
     if set(noted) != {"state", "digest", "checksum"}:
         raise ValueError(f"{note}: not a digest note")
     state, digest = noted["state"], noted["digest"]

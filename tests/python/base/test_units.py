@@ -77,7 +77,7 @@ def test_intervals_are_of_time_or_of_references() -> None:
         (units.parse_bytes, "1e1000000", "its exponent is out of range"),
         (units.parse_duration, "1e-999999999s", "its exponent is out of range"),
         (units.parse_count, "1e9999999999999999999", "expected a whole number"),
-        (lambda v: units.parse_capacity(v, 9, 4096), 2**40 + 1, "at most 1,099,511,627,776"),
+        (lambda v: units.parse_capacity(v, 9, 4096), 2**53 + 1, "at most 9,007,199,254,740,992"),
         (units.parse_bytes, "4Kib", "unknown unit 'Kib'"),
         (units.parse_count, "12 blocks", "expected a whole number, got '12 blocks'"),
         (units.parse_references, "1h", "unknown unit 'h' (one of reference, references)"),
