@@ -21,6 +21,7 @@ std::vector<double> weights_of(std::span<const RequestSize> sizes) {
 std::vector<Extent> fixed_extents(Count blocks, const SizeMix& sizes, BlockSpace& space,
                                   Random& random) {
   std::vector<Extent> extents;
+  extents.reserve(static_cast<std::size_t>(static_cast<double>(blocks) / sizes.mean_blocks(space)));
   const auto block_bytes = static_cast<Count>(space.block_bytes());
   while (blocks > 0) {
     const Count bytes = std::min<Count>(sizes.draw(random), blocks * block_bytes);

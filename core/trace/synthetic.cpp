@@ -253,8 +253,8 @@ absl::Status validate(const SyntheticPhase& phase, std::span<const std::string_v
   if (phase.diurnal && !is_share(phase.diurnal->amplitude)) {
     return invalid_argument("diurnal: amplitude: {} is outside [0, 1]", phase.diurnal->amplitude);
   }
-  if (phase.bursts) MCSIM_RETURN_IF_ERROR(check(*phase.bursts, phase, components));
-  return check_amount(phase, client);
+  MCSIM_RETURN_IF_ERROR(check_amount(phase, client));
+  return phase.bursts ? check(*phase.bursts, phase, components) : absl::OkStatus();
 }
 
 absl::Status validate(const SyntheticVm& vm) {

@@ -418,6 +418,8 @@ def _of_options() -> Iterator[Case]:
             base = _INSTEAD.get((name, called), _BASES[name])
             short = called.removeprefix("--")
             names = [called, short, short.replace("-", "_"), "sub-block", *param.opts]
+            if called == "--mini":
+                names.append("rate")
             if called == "--set":
                 names += [word for word in base if word.endswith(".yaml")]
             if called == "--block-bytes":

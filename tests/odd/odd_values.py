@@ -86,6 +86,7 @@ class Worker:
         self._process: Any = None
 
     def _start(self) -> None:
+        write_inputs(self._folder)  # what was killed may have left others
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs, str(self._folder)), daemon=True)
@@ -160,7 +161,6 @@ def judged(
             # What writes to `../..` is still inside.
             inside = Path(folder) / "a" / "b" / "c"
             inside.mkdir(parents=True)
-            write_inputs(inside)
             worker = Worker(inside)
             try:
                 for case in own:

@@ -453,7 +453,7 @@ _CHECKED: list[tuple[str, str, Callable[[list[str]], None], int]] = [
     (r"(\./)?mcsim sweep .*(experiments/|--dask)", "minutes, or a cluster", check_long_sweep, 1),
     (r"(\./)?mcsim reproduce (?!--list)", "minutes", check_reproduction, 1),
     (r"mcsim reproduce$", "hours", check_options, 1),
-    (r"\./mcsim (test|lint|bench|faults|fuzz|odd-values)", "this test is among it", check_launcher, 1),
+    (r"\./mcsim (test|lint|bench|faults|fuzz|odd-)", "this test is among it", check_launcher, 1),
     (r"\./mcsim$", "what it sets up, this runs in", check_executable, 0),
     (r"\.ci/run", "this test is among it", check_executable, 0),
     (r"(cmake|ctest) ", "compiles", check_cmake, 0),

@@ -61,6 +61,7 @@ def _reworded(error: Mapping[str, Any]) -> str:
         "literal_error": f"one of {error.get('ctx', {}).get('expected', '')}",
         "string_pattern_mismatch": "letters, digits, '-', '_' and '.', the first no '-_.'",
         "too_short": "at least one",
+        "string_too_long": f"at most {error.get('ctx', {}).get('max_length', '')} letters",
     }.get(error["type"])
     if expected is None:
         return f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r}"

@@ -247,7 +247,7 @@ class SyntheticVmSpec(_Map):
 class SyntheticProfile(_Map):
     """A synthetic workload."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", strict=True)
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", strict=True, max_length=100)
     description: str = ""
     block_bytes: BlockBytes = 4096
     seed: int = Field(default=0, ge=0, lt=2**64, strict=True)

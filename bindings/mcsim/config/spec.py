@@ -228,7 +228,7 @@ class SystemSpec(ComponentSpec):
 class ExperimentSpec(_Map):
     """An experiment: one workload on one machine, run through several systems."""
 
-    name: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    name: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
     """first part of the run's folder"""
     description: StrictStr = ""
     """for people"""
