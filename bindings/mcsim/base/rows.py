@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mcsim.base.errors import ConfigError
+
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
@@ -56,9 +58,19 @@ class Rows(np.recarray[Any, Any], Tabular):
 
     @classmethod
     def of(cls, columns: Mapping[str, NDArray[Any]]) -> Rows:
-        """Make rows of columns of one length."""
+        """Make rows of columns of one length.
+
+        Raises
+        ------
+        ConfigError
+            If there is no column, or one has another length or more than one dimension.
+        """
+        columns = {name: np.asarray(column) for name, column in columns.items()}
+        shapes = {column.shape for column in columns.values()}
+        if len(shapes) != 1 or len(shape := shapes.pop()) != 1:
+            raise ConfigError("columns: expected some of one length, in one dimension")
         kinds = [(name, column.dtype) for name, column in columns.items()]
-        rows = cls(len(next(iter(columns.values()))), dtype=kinds)
+        rows = cls(shape[0], dtype=kinds)
         for name, column in columns.items():
             rows[name] = column
         return rows

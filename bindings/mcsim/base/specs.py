@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from mcsim.base import units
+from mcsim.base.arguments import check_param
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 
@@ -114,6 +115,7 @@ def as_declared(
     }
     declared = dict(params)
     for key, value in params.items():
+        check_param(key, value)
         if isinstance(value, str) and (read := parse.get(kinds.get(key, ""))):
             with suppress(ValueError):
                 declared[key] = read(value)

@@ -6,6 +6,7 @@ import difflib
 import fnmatch
 from collections.abc import Collection, Iterable, Sequence
 
+from mcsim.base.arguments import list_of, shortened, text
 from mcsim.base.errors import ConfigError
 
 __all__ = ["check_choice", "did_you_mean", "names_matching", "nearest", "some_of"]
@@ -13,6 +14,8 @@ __all__ = ["check_choice", "did_you_mean", "names_matching", "nearest", "some_of
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the known name that a word is most like; None if none is near enough."""
+    if not isinstance(word, str):
+        return None
     return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), None)
 
 
@@ -30,8 +33,10 @@ def check_choice(name: str, value: str, choices: Collection[str]) -> None:
     ConfigError
         If it is none of them; the message says which they are.
     """
-    if value not in choices:
-        raise ConfigError(f"{name}: unknown choice {value!r} (one of {', '.join(choices)})")
+    if not isinstance(value, str) or value not in choices:
+        raise ConfigError(
+            f"{name}: unknown choice {shortened(value)} (one of {', '.join(choices)})"
+        )
 
 
 def names_matching(
@@ -60,10 +65,11 @@ def names_matching(
     >>> names_matching(["b", "a*"], ["a1", "a2", "b", "c"])
     ['b', 'a1', 'a2']
     """
-    asked = [patterns] if isinstance(patterns, str) else patterns
+    asked = [patterns] if isinstance(patterns, str) else list_of(f"{what} names", patterns, "text")
     exact = set(known)
     chosen: dict[str, None] = {}
     for pattern in asked:
+        text(f"{what} names", pattern)
         if pattern in exact:
             found = [pattern]
         elif pattern == "all":

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, TypeVar
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.arguments import whole_number
 
 __all__ = ["Inline", "Once", "Pool", "Stopped", "Work", "done_at_desk", "threads_given"]
 
@@ -26,11 +26,7 @@ def threads_given(threads: int | None) -> int:
     """Return how many threads to use: all cores if it is not said."""
     if threads is None:
         return len(os.sched_getaffinity(0))
-    if threads < 1:
-        raise ConfigError(f"threads: at least 1, got {threads}")
-    if threads > _MOST_THREADS:
-        raise ConfigError(f"threads: at most {_MOST_THREADS:,}, got {threads}")
-    return threads
+    return whole_number("threads", threads, 1, _MOST_THREADS)
 
 
 class Stopped(BaseException):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal, DecimalException
 from fractions import Fraction
+from numbers import Integral
 from typing import TypeGuard
 
 __all__ = [
@@ -61,7 +62,7 @@ _MOST_DIGITS = 400
 
 def _split(value: object, wanted: str) -> tuple[Decimal, str]:
     """Split a value into number and unit ('' where it has none)."""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+    if isinstance(value, bool) or not isinstance(value, (str, Integral, float)):
         raise ValueError(f"expected {wanted}, got {value!r}")
     match = _QUANTITY.fullmatch(str(value))
     if match is None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mcsim.base.arguments import text as check_text
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration
@@ -158,7 +159,7 @@ def device_named(option: str, name: str) -> Device:
     ConfigError
         If there is none of that name; it says which there are.
     """
-    if name not in CATALOGUE:
+    if check_text(option, name) not in CATALOGUE:
         raise ConfigError(
             f"{option}: unknown device {name!r}{did_you_mean(name, CATALOGUE)}; one of "
             f"{', '.join(CATALOGUE)}"

@@ -27,6 +27,7 @@ from ruamel.yaml.scalarfloat import ScalarFloat
 from ruamel.yaml.scalarint import ScalarInt
 
 from mcsim.base import units
+from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import note_input, read_text_or_pipe, resolved
 from mcsim.config.complaints import complaints
@@ -84,7 +85,7 @@ class Source:
         ConfigError
             If it cannot be read, is not YAML, or its top is not a map.
         """
-        path = Path(path)
+        path = file_given("experiment", path)
         note_input(path)
         try:
             content = read_text_or_pipe(path, _MOST_BYTES)

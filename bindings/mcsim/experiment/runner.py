@@ -17,6 +17,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError, HostError, MissingOutputError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
@@ -29,7 +30,7 @@ from mcsim.experiment.seeds import seed_warning
 from mcsim.experiment.stages import Stages, own_view
 from mcsim.results.draft import Draft, clear_left, draft_folder
 from mcsim.results.results import Results
-from mcsim.traces.find import default_trace_dirs
+from mcsim.traces.find import trace_dirs_given
 from mcsim.traces.opened import open_workload
 from mcsim.traces.workload import Workload
 
@@ -85,10 +86,12 @@ def run(
         If interrupted; systems that had finished are kept for the next time.
     """
     reporter = reporter or Reporter()
-    check_writable(Path(out))
+    out = file_given("out", out)
+    check_writable(out)
+    cores = threads_given(threads)
+    dirs = trace_dirs_given(trace_dirs)
     experiment = Experiment.load(given, overrides, allow_code=allow_code)
     with reporter.live():
-        dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
         _tell_of_workload(workload, experiment, reporter)
         experiment.check_workload(workload)
@@ -98,15 +101,15 @@ def run(
         if experiment.shares:
             experiment = experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)
         run_id = experiment.run_id(workload.describe())
-        final = Path(out) / run_id
+        final = out / run_id
         if not force and (results := _reopened(final, reporter)) is not None:
             if figures and "figures" not in results.timings["stages"]:
-                _draw_figures(results, threads_given(threads), reporter)
+                _draw_figures(results, cores, reporter)
             return results
-        draft = Draft.begin(Path(out), run_id, build_digest())
+        draft = Draft.begin(out, run_id, build_digest())
         try:
             reporter.log_to(draft.folder / "log.txt")
-            Stages(experiment, prepared, draft, reporter, Pool(threads_given(threads))).execute()
+            Stages(experiment, prepared, draft, reporter, Pool(cores)).execute()
             reporter.stop_log()
             results = draft.finish()
         except BaseException:
@@ -114,7 +117,7 @@ def run(
             draft.abandon()
             raise
         if figures:
-            _draw_figures(results, threads_given(threads), reporter)
+            _draw_figures(results, cores, reporter)
     return results
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import locality as _locality
+from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import parse_object
 from mcsim.base.rows import Tabular
@@ -137,7 +139,9 @@ class HitRatioCurve(Steps, Tabular):
         >>> [(knee.capacity, knee.ratio) for knee in curve.knees(1)]
         [(10, 0.7)]
         """
-        return knees_of(*self.hull(), count, tolerance)
+        if not isinstance(tolerance, Real) or not 0 <= tolerance <= 1:
+            raise ConfigError(f"tolerance: {shortened(tolerance)} is outside [0, 1]")
+        return knees_of(*self.hull(), whole_number("count", count), float(tolerance))
 
     def mae(self, other: HitRatioCurve, sizes: ArrayLike | None = None) -> float:
         """Measure the mean absolute difference from another curve's ratios.
@@ -159,6 +163,7 @@ class HitRatioCurve(Steps, Tabular):
         ----------
         C. A. Waldspurger et al., *Efficient MRC construction with SHARDS*, FAST 2015.
         """
+        _check_curve("other", other)
         at = other.hundredths() if sizes is None else capacities_given(sizes)
         return float(np.abs(self.at(at) - other.at(at)).mean()) if at.size else 0.0
 
@@ -191,7 +196,9 @@ class HitRatioCurve(Steps, Tabular):
         ConfigError
             If block sizes differ.
         """
-        given = [others] if isinstance(others, HitRatioCurve) else list(others)
+        given = list(others) if isinstance(others, Iterable) else [others]
+        for other in given:
+            _check_curve("others", other)
         curves = [self, *given]
         sizes = {curve.block_bytes for curve in curves}
         if len(sizes) > 1:
@@ -279,6 +286,10 @@ class HitRatioCurve(Steps, Tabular):
         ConfigError
             If the table is not such a curve.
         """
+        import pyarrow as pa
+
+        if not isinstance(table, pa.Table):
+            raise ConfigError(f"table: expected an Arrow table, got {shortened(table)}")
         metadata = table.schema.metadata or {}
         if _METADATA not in metadata:
             raise ConfigError("the Arrow table is no hit-ratio curve: its metadata are missing")
@@ -287,7 +298,7 @@ class HitRatioCurve(Steps, Tabular):
             columns = {name: table[name].to_numpy() for name in names}
             scalars = parse_object(metadata[_METADATA])
             return cls(capacities=table["capacity"].to_numpy(), **columns, **scalars)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ConfigError(f"the Arrow table is no hit-ratio curve: {error}") from None
 
     def sizes_in(
@@ -305,7 +316,7 @@ class HitRatioCurve(Steps, Tabular):
         check_choice("unit", unit, ("blocks", *_BYTES))
         if self.block_bytes is None:
             raise ConfigError(f"unit: {unit} needs block_bytes, which this curve does not have")
-        return capacities.astype(np.float64) * (self.block_bytes / _BYTES[unit])
+        return capacities_given(capacities).astype(np.float64) * (self.block_bytes / _BYTES[unit])
 
     def thinned(self, *, log: bool = False, end: int | None = None) -> HitRatioCurve:
         """Return the curve at so many capacities that a picture needs.
@@ -382,6 +393,11 @@ class HitRatioCurve(Steps, Tabular):
         used = (self.capacities > 0) & (self.capacities <= self.saturation)
         capacities = np.concatenate(([0], self.capacities[used]))
         return capacities, np.concatenate(([0.0], self.hits[used]))
+
+
+def _check_curve(name: str, given: object) -> None:
+    if not isinstance(given, HitRatioCurve):
+        raise ConfigError(f"{name}: expected a HitRatioCurve, got {shortened(given)}")
 
 
 def _sum(parts: Iterable[Any]) -> Any:

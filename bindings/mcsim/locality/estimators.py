@@ -11,13 +11,14 @@ streams that are spread over processes or machines.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import locality as _locality
-from mcsim.base.columns import keys_of, operations_of, unchanging
+from mcsim.base.arguments import seed_given, text, whole_number
+from mcsim.base.columns import array_given, keys_of, operations_of, unchanging
 from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
 from mcsim.base.threads import threads_given
@@ -36,6 +37,8 @@ __all__ = [
     "hit_ratio_curve",
     "reuse_distances",
 ]
+
+_MOST_NS = 2**63 - 1
 
 COLD = -1
 """The distance of a first access."""
@@ -248,11 +251,13 @@ class Estimator:
         block_bytes: int | None = None,
         **params: ParamValue,
     ) -> None:
-        self.name = title(name, params)
+        self.name = title(text("estimator", name), params)
+        if block_bytes is not None:
+            block_bytes = whole_number("block_bytes", block_bytes, 1, 2**32 - 1)
         self._block_bytes = block_bytes
         cores = threads_given(threads)
         declared = as_declared(params, declared_by(_locality.describe_estimators(), name))
-        self._core = _locality.Estimator(name, declared, seed, cores)
+        self._core = _locality.Estimator(name, declared, seed_given(seed), cores)
 
     def __repr__(self) -> str:
         return f"<Estimator {self.name}: {self.references:,} references>"
@@ -334,16 +339,28 @@ def with_reads(
 
 
 def _times(times: ArrayLike) -> NDArray[np.int64]:
-    array = np.asarray(times)
+    array = array_given(times, "times")
     if array.ndim != 1:
         raise ConfigError(f"times: expected one dimension, got an array of shape {array.shape}")
     array = unchanging(array)
     if array.dtype.kind in "mM":
-        array = array.astype(f"{array.dtype.kind}8[ns]").view(np.int64)
-    if array.size and not np.issubdtype(array.dtype, np.integer):
+        array = _as_ns(array)
+    if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"times: expected integers (ns), got {array.dtype}")
     later = array[1:] < array[:-1]
     if later.any():
         at = int(np.argmax(later)) + 1
         raise ConfigError(f"times[{at}]: {array[at]} is before {array[at - 1]}")
+    if array.size and (array[-1] > _MOST_NS or int(array[-1]) - int(array[0]) > _MOST_NS):
+        raise ConfigError(f"times: {array[0]} to {array[-1]} ns are more than 63 bits hold")
     return np.ascontiguousarray(array, np.int64)
+
+
+def _as_ns(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Return NumPy's times or lengths of time as ns; ConfigError if one is none or overflows."""
+    if np.isnat(array).any():
+        raise ConfigError(f"times[{int(np.argmax(np.isnat(array)))}]: not a time")
+    in_ns = array.astype(f"{array.dtype.kind}8[ns]")
+    if wrong := np.flatnonzero(in_ns.astype(array.dtype) != array).tolist():
+        raise ConfigError(f"times[{wrong[0]}]: {array[wrong[0]]} does not fit 64 bits of ns")
+    return in_ns.view(np.int64)

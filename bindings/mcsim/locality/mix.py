@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mcsim.base.arguments import whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import Rows
 from mcsim.locality.curve import HitRatioCurve
@@ -109,8 +110,7 @@ def mix_of(
     alone : sequence of HitRatioCurve, optional
         What each VM hits alone, if that is known already.
     """
-    if units < 1:
-        raise ConfigError(f"units: at least 1, got {units}")
+    units = whole_number("units", units, 1)
     capacities = of.sizes("sizes", sizes)
     if not capacities:
         raise ConfigError("sizes: expected at least one")

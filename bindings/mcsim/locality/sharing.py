@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
+from mcsim.base.arguments import list_of, text
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice, did_you_mean
@@ -31,6 +32,8 @@ __all__ = ["Order", "Sharing", "SharingReferences", "sharing", "spread"]
 
 Order = Literal["time", "rates"]
 """How references of several VMs follow each other; see `sharing`."""
+
+_MOST_VMS = 2**16
 
 SharingReferences: TypeAlias = References | Sequence[Blocks] | Mapping[str, ArrayLike]
 """Traces, or the block numbers of each VM, by its name."""
@@ -66,7 +69,10 @@ def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
     if isinstance(references, Mapping):
         if order == "time":
             raise ConfigError("order: arrays of block numbers have no times; take order 'rates'")
-        named = [(name, *_numbered(keys)) for name, keys in references.items()]
+        named = [
+            (text("references: name of a VM", name), *_numbered(keys))
+            for name, keys in references.items()
+        ]
         return spread(named, None)
     if order == "time":
         blocks = blocks_in(cast(References, references))
@@ -127,6 +133,8 @@ def spread(
     named = [(name, ids, unique) for name, ids, unique in named if len(ids)]
     if not named:
         raise ConfigError("references: no VM has any")
+    if len(named) > _MOST_VMS:
+        raise ConfigError(f"references: {len(named):,} VMs: at most {_MOST_VMS:,}")
     counts = [len(ids) for _, ids, _ in named]
     places = np.concatenate([(np.arange(count) + 0.5) / count for count in counts])
     first = np.cumsum([0, *(unique for _, _, unique in named)])
@@ -187,7 +195,7 @@ class Sharing:
             raise ConfigError("leaving or joining: no VM is left to share the cache")
         if not left:
             return self
-        numbers = np.full(len(self.vms), len(self.vms), np.uint16)
+        numbers = np.zeros(len(self.vms), np.uint16)
         numbers[kept] = np.arange(len(kept))
         stays = np.isin(self.vm, kept)
         return Sharing(
@@ -261,7 +269,9 @@ class Sharing:
             return sorted(
                 {
                     blocks
-                    for size in given
+                    for size in (
+                        [given] if isinstance(given, str) else list_of(what, given, "sizes")
+                    )
                     for blocks in parse_capacities(size, self.unique, self.block_bytes)
                 }
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, overload
@@ -9,6 +10,7 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.columns import integers
 from mcsim.base.errors import ConfigError
 
@@ -47,13 +49,21 @@ class Steps:
             values = getattr(self, name)
             if values is None:
                 continue
-            column = np.array(values, np.float64)
+            try:
+                column = np.array(values, np.float64)
+            except (ValueError, TypeError, OverflowError):
+                raise ConfigError(f"{name}: expected numbers, got {shortened(values)}") from None
             if column.shape != capacities.shape:
                 raise ConfigError(
                     f"{name}: expected one for each of {capacities.size} capacities, got an "
                     f"array of shape {column.shape}"
                 )
             object.__setattr__(self, name, _frozen(column))
+        if not np.isfinite(self.hits).all():
+            raise ConfigError("hits: expected finite numbers")
+        object.__setattr__(self, "accesses", whole_number("accesses", self.accesses))
+        if self.block_bytes is not None:
+            whole_number("block_bytes", self.block_bytes, 1)
         if (np.diff(self.hits) < 0).any():
             raise ConfigError("hits: a larger LRU cache never hits less")
 
@@ -198,8 +208,8 @@ class Steps:
         return np.concatenate(([0.0], column))[index]
 
     def _capacity_for(self, column: NDArray[np.float64], ratio: float) -> int | None:
-        if not 0 <= ratio <= 1:
-            raise ConfigError(f"ratio: {ratio:g} is outside [0, 1]")
+        if isinstance(ratio, bool) or not isinstance(ratio, numbers.Real) or not 0 <= ratio <= 1:
+            raise ConfigError(f"ratio: {shortened(ratio)} is outside [0, 1]")
         if ratio == 0:
             return 0
         index = int(np.searchsorted(self._share(column), ratio))

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mcsim.base.arguments import list_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import Rows
 from mcsim.base.suggest import names_matching
@@ -205,13 +206,20 @@ def change(
     joining: str | Sequence[str] = (),
 ) -> WhatIf:
     """Do what `what_if` does, for VMs whose references are in order."""
-    come = names_matching(joining, everybody.vms) if joining else []
+    come = _names("joining", joining, everybody)
     there = everybody.without(come)
-    leave = names_matching(leaving, there.vms) if leaving else []
+    leave = _names("leaving", leaving, there)
     blocks = there.size("size", size)
     before = Situation(there, blocks)
     left = everybody.without(leave) if leave or come else there
     return WhatIf(before, Situation(left, changed_size(there, blocks, to)))
+
+
+def _names(what: str, given: str | Sequence[str], of: Sharing) -> list[str]:
+    patterns = (
+        ([given] if given else []) if isinstance(given, str) else list_of(what, given, "names")
+    )
+    return names_matching(patterns, of.vms)
 
 
 def changed_size(of: Sharing, size: int, to: int | str | None) -> int:
@@ -222,7 +230,7 @@ def changed_size(of: Sharing, size: int, to: int | str | None) -> int:
     if relative is None:
         return of.size("to", to)
     sign, by = relative[1], relative[2]
-    if percent := re.fullmatch(r"([0-9.]+)\s*%", by):
+    if percent := re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+)\s*%", by):
         difference = round(size * float(percent[1]) / 100)
     else:
         difference = of.size("to", by)

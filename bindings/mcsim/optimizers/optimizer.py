@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from mcsim._core import optimizers as _core
+from mcsim.base.arguments import check_param, seed_given, shortened, text
 from mcsim.base.errors import ConfigError
 from mcsim.optimizers.highs import Highs
 
@@ -92,7 +93,11 @@ def load(
         If there is no such optimiser or parameter.
     """
     params = dict(params or {})
+    seed = seed_given(seed)
     if isinstance(spec, str) and ":" not in spec:
+        text("method", spec)
+        for name, value in params.items():
+            check_param(name, value)
         return _core.make(spec, params, seed, Highs() if solver is None else solver)
     candidate = spec
     if isinstance(spec, str):
@@ -101,7 +106,7 @@ def load(
             raise ConfigError(f"{spec}: has no method optimize(problem)")
         candidate = made(**params)
     if not isinstance(candidate, Optimizer):
-        raise ConfigError(f"{spec}: has no method optimize(problem)")
+        raise ConfigError(f"{shortened(spec)}: has no method optimize(problem)")
     return _core.from_python(candidate)
 
 
@@ -171,12 +176,15 @@ def optimize(
     table = np.array(_numbers(values, "values", np.float64), order="C")
     if table.ndim == 2:
         table = table[:, np.newaxis, :]
-    if table.ndim != 3:
-        raise ConfigError(f"values: expected 2 or 3 axes, got {table.ndim}")
+    if table.ndim != 3 or not table.size:
+        raise ConfigError(f"values: expected 2 or 3 axes, none empty, got shape {table.shape}")
     vms, tiers, count = table.shape
     if weights is not None:
-        table *= _per_vm_and_tier(weights, np.float64, vms, tiers, "weights")[:, :, np.newaxis]
+        given = _numbers(weights, "weights", np.float64)
+        table *= _per_vm_and_tier(given, vms, tiers, "weights")[:, :, np.newaxis]
     grid = np.arange(count) if sizes is None else _whole(sizes, "sizes")
+    if grid.shape != (count,):
+        raise ConfigError(f"sizes: expected {count}, one for each value, got shape {grid.shape}")
     problem = AllocationProblem(
         np.ascontiguousarray(grid, dtype=np.int64),
         np.atleast_1d(_whole(capacity, "capacity")),
@@ -191,25 +199,25 @@ def _numbers(given: ArrayLike, name: str, dtype: type | None = None) -> NDArray[
     """Return an array of numbers, or say that it is none."""
     try:
         array: NDArray[Any] = np.asarray(given, dtype=dtype)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         array = np.asarray(None)
     if array.dtype.kind not in "biuf":
-        raise ConfigError(f"{name}: expected numbers, in rows of one length, got {given!r:.60}")
+        raise ConfigError(
+            f"{name}: expected numbers, in rows of one length, got {shortened(given)}"
+        )
     return array
 
 
 def _whole(given: ArrayLike, name: str) -> NDArray[np.int64]:
     numbers = _numbers(given, name)
-    whole = numbers.astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        whole = numbers.astype(np.int64)
     if not np.array_equal(whole, numbers):
         raise ConfigError(f"{name}: expected whole numbers of blocks")
     return whole
 
 
-def _per_vm_and_tier(
-    given: ArrayLike, dtype: type, vms: int, tiers: int, name: str
-) -> NDArray[Any]:
-    array = _numbers(given, name, dtype)
+def _per_vm_and_tier(array: NDArray[Any], vms: int, tiers: int, name: str) -> NDArray[Any]:
     if array.ndim == 1:
         array = np.repeat(array[:, np.newaxis], tiers, axis=1)
     if array.shape != (vms, tiers):
@@ -220,7 +228,7 @@ def _per_vm_and_tier(
 def _index_above(
     blocks: ArrayLike, grid: NDArray[np.int64], vms: int, tiers: int
 ) -> NDArray[np.int64]:
-    wanted = _per_vm_and_tier(blocks, np.int64, vms, tiers, "lowest")
+    wanted = _per_vm_and_tier(_whole(blocks, "lowest"), vms, tiers, "lowest")
     if (wanted > grid[-1]).any():
         raise ConfigError(f"lowest: {wanted.max()} blocks exceed the largest size, {grid[-1]}")
     return np.searchsorted(grid, wanted, side="left").astype(np.int64)
@@ -229,7 +237,7 @@ def _index_above(
 def _index_below(
     blocks: ArrayLike, grid: NDArray[np.int64], vms: int, tiers: int
 ) -> NDArray[np.int64]:
-    allowed = _per_vm_and_tier(blocks, np.int64, vms, tiers, "highest")
+    allowed = _per_vm_and_tier(_whole(blocks, "highest"), vms, tiers, "highest")
     if (allowed < 0).any():
         raise ConfigError(f"highest: {allowed.min()} blocks are negative")
     return (np.searchsorted(grid, allowed, side="right") - 1).astype(np.int64)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
+from mcsim.base.arguments import shortened
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.rows import Rows
@@ -65,7 +66,8 @@ class Caches:
             blocks, unique = _policies.number(keys.astype(np.uint64, copy=False))
             operations = None if ops is None else operations_of(ops)
         if not isinstance(sizes, Iterable):
-            raise ConfigError(f"sizes: expected a list, such as [{sizes!r}], got {sizes!r}")
+            given = shortened(sizes)
+            raise ConfigError(f"sizes: expected a list, such as [{given}], got {given}")
         with mistakes_in("sizes"):
             capacities = [
                 capacity
@@ -106,4 +108,4 @@ def memory_given(memory: int | str | None) -> int:
     if memory is None:
         return default_memory()
     with mistakes_in("memory"):
-        return memory if isinstance(memory, int) else parse_bytes(memory)
+        return parse_bytes(memory)

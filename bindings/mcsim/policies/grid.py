@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from mcsim.base.arguments import list_of, text
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_bytes, is_share, parse_bytes, parse_capacity
@@ -66,18 +67,17 @@ class Grid:
         writes: Sequence[WriteMode],
     ) -> Grid:
         """Read what `tune` is given."""
-        texts = [policies] if isinstance(policies, str) else policies
-        axes = {"block_bytes": block_bytes, "sub_block_bytes": sub_block_bytes, "writes": writes}
-        for name, given in axes.items():
-            if not given:
-                raise ConfigError(f"{name}: expected at least one")
+        texts = [policies] if isinstance(policies, str) else list_of("policies", policies, "names")
+        block_bytes = _some("block_bytes", block_bytes)
+        sub_block_bytes = _some("sub_block_bytes", sub_block_bytes)
+        writes = _some("writes", writes)
         with mistakes_in("policies"):
-            specs = [spec for text in texts for spec in parse_policies(text)]
+            specs = [spec for name in texts for spec in parse_policies(name)]
         # What a share comes to only those know who have the requests.
         of_size = _bytes(size)
         sizes = [bytes_of_block("block_bytes", block) for block in block_bytes]
         for mode in writes:
-            if mode not in get_args(WriteMode):
+            if text("writes", mode) not in get_args(WriteMode):
                 known = get_args(WriteMode)
                 raise ConfigError(
                     f"writes: {mode!r}{did_you_mean(mode, known)}; one of {', '.join(known)}"
@@ -127,6 +127,13 @@ class Grid:
 
 _MOST_SUB_BLOCKS = 1024
 """Of a block: sub-blocks of four bytes in one of 4 KiB."""
+
+
+def _some(name: str, given: Sequence[Any]) -> list[Any]:
+    chosen = list_of(name, given, "choices")
+    if not chosen:
+        raise ConfigError(f"{name}: expected at least one")
+    return chosen
 
 
 def _check(size: int, block: int, sub_block: int) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
+from mcsim.base.arguments import list_of, seed_given, share_given, shortened, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import Rows
 from mcsim.base.threads import threads_given
@@ -23,9 +24,18 @@ from mcsim.policies.caches import Caches, memory_given
 from mcsim.policies.specs import PolicyChoice
 from mcsim.traces.blocks import References
 
-__all__ = ["Correction", "estimate_whole", "miniature", "rates_of", "replay_miniatures"]
+__all__ = [
+    "Correction",
+    "estimate_whole",
+    "miniature",
+    "rates_of",
+    "replay_miniatures",
+    "seeds_of_samples",
+]
 
 Correction = Literal["auto", "none", "adj"]
+
+_MOST_SEEDS = 10_000
 
 
 def miniature(
@@ -114,9 +124,11 @@ def miniature(
     >>> rows[["rate", "blocks", "hit_ratio"]].tolist()
     [(1.0, 10, 0.0)]
     """
-    if correction not in ("auto", "none", "adj"):
-        raise ConfigError(f"correction: expected auto, none or adj, got {correction!r}")
-    chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
+    if not isinstance(correction, str) or correction not in get_args(Correction):
+        raise ConfigError(f"correction: expected auto, none or adj, got {shortened(correction)}")
+    chosen = seeds_of_samples(seeds)
+    rate = share_given("rate", rate)
+    min_blocks = whole_number("min_blocks", min_blocks)
     caches = Caches.asked(references, policies, sizes, ops)
     found = replay_miniatures(caches, rate, chosen, min_blocks, seed, threads, memory, progress)
     columns = estimate_whole(caches, found, correction)
@@ -124,6 +136,24 @@ def miniature(
     for name in ("low", "high", "write_hits_low", "write_hits_high"):
         columns[name][columns["no_band"] != ""] = np.nan
     return caches.table(columns)
+
+
+def seeds_of_samples(seeds: int | Sequence[int]) -> list[int]:
+    """Return the seeds of all samples: those given, or 1, 2, … if it is their number.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, or one is not an integer of 64 bits.
+    """
+    if isinstance(seeds, Iterable):
+        given = list_of("seeds", seeds, "whole numbers")
+        chosen = [whole_number("seeds", seed, 0, 2**64 - 1) for seed in given]
+    else:
+        chosen = list(range(1, whole_number("seeds", seeds, 0, _MOST_SEEDS) + 1))
+    if not chosen:
+        raise ConfigError("seeds: expected at least one")
+    return chosen
 
 
 def replay_miniatures(
@@ -145,7 +175,7 @@ def replay_miniatures(
         min_blocks,
         list(seeds),
         caches.operations,
-        seed,
+        seed_given(seed),
         threads_given(threads),
         memory_given(memory),
         progress,

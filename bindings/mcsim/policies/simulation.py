@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
+from mcsim.base.arguments import seed_given, whole_number
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.rows import Rows
@@ -133,15 +134,14 @@ def simulate(
     [(3, 3)]
     """
     cores = threads_given(threads)
-    if warm_up < 0:
-        raise ConfigError(f"warm_up: expected a number of accesses, got {warm_up}")
+    warm_up = whole_number("warm_up", warm_up)
     caches = Caches.asked(references, policies, sizes, ops)
     found = _policies.simulate(
         caches.blocks,
         caches.unique,
         caches.configs,
         caches.operations,
-        seed,
+        seed_given(seed),
         cores,
         memory_given(memory),
         one_pass,
@@ -217,7 +217,7 @@ def simulate_lines(
         caches.unique,
         caches.configs,
         caches.operations,
-        seed,
+        seed_given(seed),
         cores,
         memory_given(memory),
         False,
@@ -255,8 +255,7 @@ def _in_lines(references: References, line: int | None) -> tuple[NDArray[np.uint
         if line not in (None, references.line):
             raise ConfigError(f"line: these blocks were made with lines of {references.line}")
         return references, references.line
-    if line is None or line < 1:
-        raise ConfigError(f"line: expected at least one block, got {line}")
+    line = whole_number("line", line, 1, 2**32 - 1)
     if (blocks := blocks_in(references, line=line)) is not None:
         return blocks, line
     keys = keys_of(cast(ArrayLike, references)).astype(np.uint64, copy=False)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from mcsim._core import policies as _policies
+from mcsim.base.arguments import file_given
+from mcsim.base.arguments import text as check_text
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import is_regular, note_input
 from mcsim.base.specs import ParamValue, as_declared, declared_by, parse_spec, split_specs, title
@@ -76,8 +77,8 @@ def load_policies(library: str | os.PathLike[str]) -> list[str]:
         If it is no such library, was built for another mcsim, or has a policy whose name is
         taken; then none is added.
     """
-    note_input(library)
-    path = Path(library)
+    path = file_given("library", library)
+    note_input(path)
     if path.exists() and not is_regular(path):
         raise ConfigError(f"{path}: not a regular file")
     return _policies.load(os.fsencode(library))
@@ -119,6 +120,7 @@ def parse_policies(text: str) -> list[PolicySpec]:
     >>> [str(spec) for spec in parse_policies("lru,arc:step=integer")]
     ['lru', 'arc:step=integer']
     """
+    check_text("policies", text)
     if text.strip() == "all":
         return [PolicySpec(name, {}) for name in policy_names()]
     names = [*policy_names(), *wrapper_names()]

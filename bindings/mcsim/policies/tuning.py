@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
 from mcsim._core import policies as _policies
+from mcsim.base.arguments import seed_given, share_given, text
 from mcsim.base.errors import ConfigError, OutOfMemoryError
 from mcsim.base.rows import Rows
 from mcsim.base.suggest import did_you_mean
@@ -23,6 +24,7 @@ from mcsim.config.latency import WriteMode
 from mcsim.policies.bands import squares_of_places
 from mcsim.policies.caches import memory_given
 from mcsim.policies.grid import WHOLE, Grid, Point
+from mcsim.policies.miniatures import seeds_of_samples
 from mcsim.policies.requests import bytes_of_share, workload_of
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
 from mcsim.traces.blocks import References
@@ -144,11 +146,8 @@ def tune(
     layouts = (policies, block_bytes, sub_block_bytes, writes)
     grid = Grid.asked(size, *layouts)
     _check_objective(objective)
-    if not 0 < rate <= 1:
-        raise ConfigError(f"rate: {rate} is outside (0, 1]")
-    chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
-    if not chosen:
-        raise ConfigError("seeds: expected at least one")
+    rate = share_given("rate", rate)
+    chosen = seeds_of_samples(seeds)
     devices = (device_named("tier", tier), device_named("backend", backend))
     if is_share(size):
         grid = Grid.asked(bytes_of_share(size, references, grid.smallest), *layouts)
@@ -158,7 +157,7 @@ def tune(
         grid,
         devices,
         used,
-        seed,
+        seed_given(seed),
         threads_given(threads),
         _Room(memory_given(memory)),
         told,
@@ -172,7 +171,7 @@ def tune(
 
 
 def _check_objective(objective: str) -> None:
-    if objective not in OBJECTIVES:
+    if text("objective", objective) not in OBJECTIVES:
         raise ConfigError(
             f"objective: {objective!r}{did_you_mean(objective, OBJECTIVES)}; one of "
             f"{', '.join(OBJECTIVES)}"

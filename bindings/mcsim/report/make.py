@@ -6,9 +6,9 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import write_whole
 from mcsim.figures import FIGURES, drawing
@@ -61,6 +61,7 @@ def report(
     """
     if not runs:
         raise ConfigError("name a finished run, or several")
+    target = None if html is None else file_given("html", html)
     opened = [run if isinstance(run, Results) else Results.open(run) for run in runs]
     check_versions(opened)
     drawn: list[Block] = []
@@ -68,8 +69,8 @@ def report(
         page = _of_run(opened[0], drawn) if len(opened) == 1 else _of_runs(opened, drawn)
         drawn += finish()
     text = render(page)
-    if html is not None:
-        write_whole(Path(html), text)
+    if target is not None:
+        write_whole(target, text)
     return text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Sequence
 
+from mcsim.base.arguments import text
 from mcsim.base.errors import ConfigError
 from mcsim.base.package import experiments_folder
 from mcsim.base.suggest import did_you_mean
@@ -45,7 +46,7 @@ def chosen(names: Iterable[str]) -> list[Figure]:
     every = [figure for document in DOCUMENTS for figure in figures_of(document)]
     known = [*DOCUMENTS, *(figure.name for figure in every)]
     for name in asked:
-        if name not in known:
+        if text("names", name) not in known:
             document = name.partition("/")[0]
             of = [figure.name for figure in every if figure.document == document]
             raise ConfigError(

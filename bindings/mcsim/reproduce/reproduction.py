@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pyarrow as pa
 
+from mcsim.base.arguments import file_given
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
 from mcsim.base.rows import Tabular
@@ -24,7 +24,7 @@ from mcsim.reproduce.kept import Finding
 from mcsim.reproduce.published import Note, read_notes
 from mcsim.reproduce.sharing_out import find_elsewhere, shard_of
 from mcsim.reproduce.verdicts import Row, counts
-from mcsim.traces.find import default_trace_dirs
+from mcsim.traces.find import trace_dirs_given
 
 __all__ = ["Outcome", "Reproduction", "reproduce"]
 
@@ -203,16 +203,15 @@ def reproduce(
     figures = chosen(names)
     if shard is not None:
         figures = shard_of(figures, shard, quick)
-    check_writable(Path(out))
+    out = file_given("out", out)
+    check_writable(out)
     told = reporter or Reporter()
-    dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
+    dirs = trace_dirs_given(trace_dirs)
     dirs = [folder.resolve() for folder in dirs]
     left = _Left(figures, quick)
     outcomes = []
     with told.live():
-        context = Context(
-            quick, seed, Path(out).resolve(), dirs, threads, formats, style, told.quieter()
-        )
+        context = Context(quick, seed, out.resolve(), dirs, threads, formats, style, told.quieter())
         elsewhere: set[str] = set()
         if executor is not None:
             context.threads = threads or 1

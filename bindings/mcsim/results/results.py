@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import note_input, read_regular
 from mcsim.base.rows import polars_frame
@@ -86,7 +87,7 @@ class Results:
         ConfigError
             If the folder is not there or its run did not finish.
         """
-        path = Path(path)
+        path = file_given("path", path)
         note_input(path / "DONE")
         if not os.path.lexists(path / "DONE"):
             from mcsim.results.packs import packed

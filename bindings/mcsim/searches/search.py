@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from mcsim.base.arguments import share_given, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import threads_given
@@ -23,7 +23,7 @@ from mcsim.searches.asked import Asked, take_search
 from mcsim.searches.hunt import Found, Hunt, place_of_hierarchy
 from mcsim.searches.replays import Replays
 from mcsim.searches.space import Objective
-from mcsim.traces.find import default_trace_dirs
+from mcsim.traces.find import trace_dirs_given
 from mcsim.traces.opened import open_workload
 
 __all__ = ["Found", "search"]
@@ -110,12 +110,11 @@ def search(
         allow_code,
     )
     source = experiment.source
-    if not 0 < rate < 1:
+    if share_given("rate", rate) == 1:
         raise ConfigError(f"rate: {rate} is outside (0, 1)")
-    if seeds < 1:
-        raise ConfigError("seeds: expected at least one")
+    seeds = whole_number("seeds", seeds, 1, 10_000)
     with reporter.live():
-        dirs = default_trace_dirs() if trace_dirs is None else [Path(d) for d in trace_dirs]
+        dirs = trace_dirs_given(trace_dirs)
         workload = open_workload(experiment.spec, source, dirs, reporter)
         experiment.check_workload(workload)
         prepared = Prepared(workload, reporter)

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from mcsim import _core
+from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError, HostError, mistakes_in
 from mcsim.base.files import check_writable
 from mcsim.base.inputs import resolved
@@ -29,7 +29,7 @@ from mcsim.sweeps.selection import chosen
 from mcsim.sweeps.store import finished
 from mcsim.sweeps.swept import Sweep
 from mcsim.sweeps.task import Maker, run_task
-from mcsim.traces.find import default_trace_dirs
+from mcsim.traces.find import trace_dirs_given
 
 __all__ = ["Prospect", "affordable", "bytes_given", "look", "run_missing", "sweep"]
 
@@ -104,12 +104,12 @@ def look(
 ) -> Prospect:
     """Plan a sweep: check all cells, and find those that are there; parameters as of `sweep`."""
     reporter = reporter or Reporter()
-    out = Path(out)
+    out = file_given("out", out)
     check_writable(out)
     grid, classes = read_grid(experiment, axes, overrides)
-    dirs = tuple(resolved(d) for d in trace_dirs or ())
-    if trace_dirs is None:
-        dirs = tuple(default_trace_dirs())
+    dirs = tuple(trace_dirs_given(trace_dirs))
+    if trace_dirs is not None:
+        dirs = tuple(map(resolved, dirs))
     permission = Permission.of(allow_code)
     every = grid.cells()
     wanted = {cell.index for cell in chosen(grid, every, only=only, numbers=cells, shard=shard)}
@@ -191,8 +191,10 @@ def sweep(
     """
     reporter = reporter or notebook_reporter() or Reporter()
     limit = bytes_given(memory)
-    check_writable(Path(out))
-    set_aside_damaged(Path(out))
+    out = file_given("out", out)
+    cores = threads_given(threads)
+    check_writable(out)
+    set_aside_damaged(out)
     with reporter.live():
         prospect = look(
             experiment,
@@ -210,7 +212,7 @@ def sweep(
             reporter.note(line)
         prospect.made.write_plan()
         if prospect.missing:
-            run_missing(prospect, threads_given(threads), limit, executor, reporter)
+            run_missing(prospect, cores, limit, executor, reporter)
     return prospect.made
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.tables import write_csv
 from mcsim.results.files import read_parquet, write_parquet
@@ -55,11 +56,12 @@ class Sweep:
         ConfigError
             If the folder has no plan.
         """
-        file = Path(path) / _PLAN
+        path = file_given("path", path)
+        file = path / _PLAN
         if not file.is_file():
             raise ConfigError(f"{path}: no sweep (there is no {_PLAN} in it)")
         try:
-            return cls(Path(path), read_parquet(file))
+            return cls(path, read_parquet(file))
         except (OSError, pa.ArrowException) as error:
             raise ConfigError(f"{file}: cannot be read ({error}): run the sweep again") from None
 

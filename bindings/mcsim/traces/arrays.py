@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
+from mcsim.base.arguments import list_of
+from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
 from mcsim.traces.batches import Batch
 
@@ -18,7 +20,7 @@ __all__ = ["check_batch", "check_vm_names", "column_of"]
 
 def column_of(values: npt.ArrayLike, field: pa.Field, n: int) -> npt.NDArray[Any]:
     """Return values as a read-only column of the field's type, or complain."""
-    given = np.asarray(values)
+    given = array_given(values, field.name)
     wanted = field.type.to_pandas_dtype()
     if given.ndim and given.shape != (n,):
         raise ConfigError(f"{field.name}: expected {n} values in one dimension, got {given.shape}")
@@ -41,7 +43,7 @@ def check_vm_names(vms: Sequence[str]) -> None:
         If one is not.
     """
     seen = set()
-    for name in vms:
+    for name in list_of("vms", vms, "names"):
         if not isinstance(name, str):
             raise ConfigError(f"vms: expected names as text, got {name!r}")
         try:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from mcsim._core import engine
 from mcsim._core import policies as _policies
+from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.base.units import parse_bytes, parse_interval
@@ -89,10 +90,13 @@ class Blocks:
         ConfigError
             As of `Trace.blocks`, or if some of the traces have a clock and some do not.
         """
+        from mcsim.traces.trace import Trace
+
         several = list(traces) if isinstance(traces, Sequence) else [traces]
+        if not several or not all(isinstance(trace, Trace) for trace in several):
+            raise ConfigError(f"traces: expected one Trace or several, got {shortened(traces)}")
         check_choice("ops", ops, get_args(Ops))
-        if line < 1:
-            raise ConfigError(f"line: expected at least one block, got {line}")
+        line = whole_number("line", line, 1, 2**32 - 1)
         workload = Workload(vms_of(several, ops, vms), synthetic=False)
         view = {
             "block_bytes": bytes_of_block("block_bytes", block_bytes),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from mcsim._core import trace as _core_trace
+from mcsim.base.arguments import file_given, list_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import resolved
 
@@ -74,6 +75,19 @@ def default_trace_dirs() -> list[Path]:
     """Return the folders that $MCSIM_TRACE_DIR names."""
     named = os.environ.get("MCSIM_TRACE_DIR", "").split(os.pathsep)
     return [Path(folder) for folder in named if folder]
+
+
+def trace_dirs_given(given: Sequence[str | os.PathLike[str]] | None) -> list[Path]:
+    """Return folders of traces: those of `default_trace_dirs` if none are given.
+
+    Raises
+    ------
+    ConfigError
+        If they are not a list of paths.
+    """
+    if given is None:
+        return default_trace_dirs()
+    return [file_given("trace_dirs", each) for each in list_of("trace_dirs", given, "folders")]
 
 
 def file_of(name: str, dirs: Iterable[str | os.PathLike[str]]) -> Path:

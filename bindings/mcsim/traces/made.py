@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from mcsim.base.arguments import list_of, text
+from mcsim.base.columns import array_given
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import check_choice
 from mcsim.traces.arrays import check_batch, column_of
 from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_with, record_batch_of
 from mcsim.traces.store import Counts, OptionValue, TimeBase, TraceMetadata
@@ -78,7 +82,10 @@ class MadeOfColumns:
             rule above.
         """
         given = (time, vm, op, offset, length, response)
-        n = np.size(np.asarray(time))
+        n = np.size(array_given(time, "time"))
+        check_choice("time_base", time_base, get_args(TimeBase))
+        text("source", source)
+        vms = tuple(list_of("vms", vms, "names"))
         columns = [column_of(values, field, n) for values, field in zip(given, SCHEMA, strict=True)]
         if classes is not None:
             columns.append(column_of(classes, CLASSED_SCHEMA.field("class"), n))
@@ -133,6 +140,9 @@ class MadeOfColumns:
         >>> trace.blocks("all").ids.tolist(), trace.blocks("all").times.tolist()
         ([0, 1], [0, 5000000])
         """
+        check_choice("on_bad_row", on_bad_row, get_args(OnBadLine))
+        check_choice("on_unsorted", on_unsorted, get_args(OnUnsorted))
+        text("source", source)
         batch, reader = requests_in(
             table_of(table, source),
             source,
@@ -162,6 +172,8 @@ class MadeOfColumns:
         >>> mc.Trace.from_pandas(frame).vms
         ('a', 'b')
         """
+        if not hasattr(frame, "index") or not hasattr(frame.index, "names"):
+            raise ConfigError(f"frame: expected a pandas DataFrame, got {type(frame).__name__}")
         named = any(name is not None for name in frame.index.names)
         table = pa.Table.from_pandas(frame, preserve_index=None if named else False)
         return cls.from_arrow(table, **mapping)
@@ -177,6 +189,8 @@ class MadeOfColumns:
         >>> mc.Trace.from_polars(frame).vms
         ('a', 'b')
         """
+        if not hasattr(frame, "to_arrow"):
+            raise ConfigError(f"frame: expected a Polars DataFrame, got {type(frame).__name__}")
         return cls.from_arrow(frame.to_arrow(), **mapping)
 
     @classmethod

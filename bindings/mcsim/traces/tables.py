@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mcsim.base.arguments import check_param
 from mcsim.base.errors import ConfigError, TraceError
 from mcsim.base.suggest import did_you_mean
 from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_with
@@ -57,6 +58,8 @@ class TableMapping:
         for name in options:
             if name not in known:
                 raise ConfigError(f"no option {name!r}{did_you_mean(name, known)}")
+        for name, value in options.items():
+            check_param(name, value)
         given = {name: v if name == "block_bytes" else str(v) for name, v in options.items()}
         mapping = cls(**given)  # type: ignore[arg-type]  # judged below
         times = ("by-name", *NS, "filetime")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
+from mcsim.base.arguments import check_param, file_given, shortened, text, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import note_input
 from mcsim.base.rows import Tabular, polars_frame
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Trace"]
 
 Ops = Literal["all", "reads", "writes"]
+
+_MOST_TIME = 2**64
 
 _FEW_VMS = 8
 """Up to so many, to look at all requests once for each is less than to put them in order."""
@@ -113,12 +116,19 @@ class Trace(MadeOfColumns, Tabular):
         HostError
             If the file cannot be read or the store not written.
         """
-        source = Path(path)
+        source = file_given("path", path)
         check_choice("on_bad_line", on_bad_line, ("error", "skip"))
         check_choice("on_unsorted", on_unsorted, ("error", "sort"))
         if mapping is not None:
             of_file, kept = read_mapping(mapping)
             format, options = format or of_file, kept | dict(options or {})
+        if format is not None:
+            text("format", format)
+        if not isinstance(options, Mapping | None):
+            raise ConfigError(f"options: expected a mapping, got {shortened(options)}")
+        for name, value in (options or {}).items():
+            check_param(f"options: {name}", value)
+        folder = cache_directory() if cache_dir is None else file_given("cache_dir", cache_dir)
         note_input(source)
         if source.exists() and not (source.is_file() or source.is_dir()):
             raise ConfigError(
@@ -140,7 +150,7 @@ class Trace(MadeOfColumns, Tabular):
             sort=on_unsorted == "sort",
             progress=progress or (lambda done, total: None),
         )
-        store = plan.cached_store(Path(cache_dir) if cache_dir is not None else cache_directory())
+        store = plan.cached_store(folder)
         return cls(store, store.metadata)
 
     def __repr__(self) -> str:
@@ -217,7 +227,7 @@ class Trace(MadeOfColumns, Tabular):
             ``progress(done_requests, total_requests)``.
         """
         warn_of_shared_blocks([self], block_bytes)
-        summary = _core_trace.Summary(block_bytes)
+        summary = _core_trace.Summary(whole_number("block_bytes", block_bytes, -(2**63)))
         done = 0
         for batch in self.batches():
             summary.add(batch.time, batch.vm, batch.op, batch.offset, batch.length)
@@ -258,6 +268,10 @@ class Trace(MadeOfColumns, Tabular):
             If the trace has no such VM, or there is no such choice of operations.
         """
         check_choice("ops", ops, ("all", "reads", "writes"))
+        start, end = (
+            None if at is None else whole_number(name, at, -_MOST_TIME, _MOST_TIME)
+            for name, at in (("start", start), ("end", end))
+        )
         origin = self._metadata.counts.first_time
         chosen = dict.fromkeys(self.vms if vms is None else names_matching(vms, self.vms))
         kept = tuple(name for name in self.vms if name in chosen)
@@ -340,7 +354,7 @@ class Trace(MadeOfColumns, Tabular):
         HostError
             If the file cannot be written.
         """
-        target = Path(path)
+        target = file_given("path", path)
         save_trace(target, self._batches, self._metadata, layout)
         return target
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from commands import python
 
+import mcsim as mc
 from mcsim.base.columns import unchanging
 
 WRITER = """
@@ -53,9 +55,16 @@ def test_only_memory_that_changes_is_copied() -> None:
     own = np.arange(10)
     frozen = own[2:]
     frozen.flags.writeable = False
-    for array in (own, own[::2], frozen):
+    # Read-only views of memory that others write to.
+    of_bytearray = np.frombuffer(memoryview(bytearray(80)).toreadonly(), np.int64)
+    of_arrow = np.asarray(pa.array(own))
+    assert not of_bytearray.flags.writeable
+    assert not of_arrow.flags.writeable
+    for array in (own, own[::2], frozen, of_bytearray, of_arrow):
         copied = unchanging(array)
         assert not np.shares_memory(copied, array)
         assert copied.tolist() == array.tolist()
     constant = np.frombuffer(bytes(80), np.int64)
-    assert unchanging(constant) is constant
+    of_the_core = mc.reuse_distances([1, 2, 1])
+    for array in (constant, of_the_core, of_the_core[1:]):
+        assert unchanging(array) is array

@@ -229,7 +229,7 @@ def test_what_warms_up_is_not_counted() -> None:
     parts = mc.simulate(trace[:1234], "arc", [100]), mc.simulate(trace, "arc", [100], warm_up=1234)
     assert whole.hits == parts[0].hits + parts[1].hits
     assert whole.evictions == parts[0].evictions + parts[1].evictions
-    with pytest.raises(ConfigError, match="warm_up: expected a number of accesses, got -1"):
+    with pytest.raises(ConfigError, match="warm_up: at least 0, got -1"):
         mc.simulate(trace, warm_up=-1)
 
 

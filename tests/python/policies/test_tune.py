@@ -88,7 +88,7 @@ def test_partial_misses_would_be_hits_of_larger_blocks() -> None:
 def test_impossible_lines_are_refused() -> None:
     with pytest.raises(ConfigError, match="sizes: 7 blocks are less than a line of 8"):
         mc.simulate_lines([1, 2], "lru", [7], line=8)
-    with pytest.raises(ConfigError, match="expected at least one block, got None"):
+    with pytest.raises(ConfigError, match="line: expected a whole number, got None"):
         mc.simulate_lines([1, 2], "lru", [7])
     with pytest.raises(ConfigError, match="more than there are ids"):
         mc.simulate_lines([1, 2**62], "lru", [2**32], line=2**31)

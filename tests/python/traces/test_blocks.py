@@ -237,7 +237,7 @@ def test_several_traces_merge_by_time(trace: mc.Trace) -> None:
         ({"block_bytes": 0}, "block_bytes: expected 1 byte to 4 GiB less one, got 0"),
         ({"block_bytes": "1TiB"}, "block_bytes: expected 1 byte to 4 GiB less one, got '1TiB'"),
         ({"block_bytes": "4 kilo"}, "block_bytes: expected a size such as 4KiB"),
-        ({"line": 0}, "line: expected at least one block, got 0"),
+        ({"line": 0}, "line: at least 1, got 0"),
     ],
 )
 def test_what_cannot_be(trace: mc.Trace, arguments: Any, message: str) -> None:
