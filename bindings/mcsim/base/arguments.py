@@ -6,6 +6,7 @@ import numbers
 import operator
 import os
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ __all__ = [
 
 _MOST = 2**63 - 1
 _MOST_LETTERS = 4096
+_MOST_ELEMENTS = 1_000_000
 
 _MOST_SHOWN = 60
 """Characters of a wrong value in a message."""
@@ -143,7 +145,13 @@ def list_of(name: str, given: Any, what: str) -> list[Any]:
     """
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise ConfigError(f"{name}: expected a list of {what}, got {shortened(given)}")
-    return list(given)
+    try:
+        some = list(islice(given, _MOST_ELEMENTS + 1))
+    except (TypeError, OverflowError):
+        raise ConfigError(f"{name}: expected a list of {what}, got {shortened(given)}") from None
+    if len(some) > _MOST_ELEMENTS:
+        raise ConfigError(f"{name}: at most {_MOST_ELEMENTS:,} elements")
+    return some
 
 
 def check_param(name: str, value: object) -> None:

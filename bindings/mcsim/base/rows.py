@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mcsim.base.arguments import shortened
+from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -65,7 +67,9 @@ class Rows(np.recarray[Any, Any], Tabular):
         ConfigError
             If there is no column, or one has another length or more than one dimension.
         """
-        columns = {name: np.asarray(column) for name, column in columns.items()}
+        if not isinstance(columns, Mapping):
+            raise ConfigError(f"columns: expected a mapping, got {shortened(columns)}")
+        columns = {name: array_given(column, str(name)) for name, column in columns.items()}
         shapes = {column.shape for column in columns.values()}
         if len(shapes) != 1 or len(shape := shapes.pop()) != 1:
             raise ConfigError("columns: expected some of one length, in one dimension")

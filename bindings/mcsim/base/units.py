@@ -14,6 +14,8 @@ from fractions import Fraction
 from numbers import Integral
 from typing import TypeGuard
 
+from mcsim.base.arguments import shortened
+
 __all__ = [
     "check_capacity",
     "format_blocks",
@@ -63,26 +65,28 @@ _MOST_DIGITS = 400
 def _split(value: object, wanted: str) -> tuple[Decimal, str]:
     """Split a value into number and unit ('' where it has none)."""
     if isinstance(value, bool) or not isinstance(value, (str, Integral, float)):
-        raise ValueError(f"expected {wanted}, got {value!r}")
+        raise ValueError(f"expected {wanted}, got {shortened(value)}")
     match = _QUANTITY.fullmatch(str(value))
     if match is None:
-        raise ValueError(f"expected {wanted}, got {value!r}")
+        raise ValueError(f"expected {wanted}, got {shortened(value)}")
     try:
         number = Decimal(match[1].replace("_", ""))
     except DecimalException:
-        raise ValueError(f"expected {wanted}, got {value!r}") from None
+        raise ValueError(f"expected {wanted}, got {shortened(value)}") from None
     if number and abs(number.adjusted()) > _MOST_DIGITS:
-        raise ValueError(f"expected {wanted}, got {value!r}: its exponent is out of range")
+        raise ValueError(f"expected {wanted}, got {shortened(value)}: its exponent is out of range")
     return number, match[2]
 
 
 def _whole(number: Decimal, value: object, wanted: str) -> int:
     if number < 0:
-        raise ValueError(f"expected {wanted}, got {value!r}: it must not be negative")
+        raise ValueError(f"expected {wanted}, got {shortened(value)}: it must not be negative")
     if number != number.to_integral_value():
-        raise ValueError(f"expected {wanted}, got {value!r}: it is not a whole number of them")
+        raise ValueError(
+            f"expected {wanted}, got {shortened(value)}: it is not a whole number of them"
+        )
     if number >= 2**63:
-        raise ValueError(f"expected {wanted}, got {value!r}: it is more than 63 bits hold")
+        raise ValueError(f"expected {wanted}, got {shortened(value)}: it is more than 63 bits hold")
     return int(number)
 
 
@@ -92,7 +96,7 @@ def _scaled(value: object, units: dict[str, int], wanted: str, others: Iterable[
         known = ", ".join(filter(None, (*units, *others)))
         missing = f"unknown unit {unit!r}" if unit else "it has no unit"
         one_of = f" (one of {known})" if known else ""
-        raise ValueError(f"expected {wanted}, got {value!r}: {missing}{one_of}")
+        raise ValueError(f"expected {wanted}, got {shortened(value)}: {missing}{one_of}")
     return _whole(number * units[unit], value, wanted)
 
 

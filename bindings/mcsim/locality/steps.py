@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim.base.arguments import shortened, whole_number
-from mcsim.base.columns import integers
+from mcsim.base.columns import array_given, integers
 from mcsim.base.errors import ConfigError
 
 __all__ = ["COLUMNS", "Steps", "capacities_given"]
@@ -108,7 +108,7 @@ class Steps:
         float or ndarray of float64, shape (m,)
             Hits as a share of all accesses, in [0, 1]; 0 for an empty stream.
         """
-        wanted = np.asarray(capacity)
+        wanted = array_given(capacity, "capacities")
         ratios = self._share(self._looked_up(self.hits, np.atleast_1d(wanted)))
         return ratios if wanted.ndim else float(ratios[0])
 

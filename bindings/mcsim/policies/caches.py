@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
-from mcsim.base.arguments import shortened
+from mcsim.base.arguments import list_of, shortened
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.rows import Rows
@@ -71,7 +71,9 @@ class Caches:
         with mistakes_in("sizes"):
             capacities = [
                 capacity
-                for size in ([sizes] if isinstance(sizes, str) else sizes)
+                for size in (
+                    [sizes] if isinstance(sizes, str) else list_of("sizes", sizes, "sizes")
+                )
                 for capacity in parse_capacities(size, unique, block_bytes)
             ]
         return cls(blocks, unique, operations, specs, capacities)

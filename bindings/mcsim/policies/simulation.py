@@ -50,7 +50,7 @@ def memory_needed(
     """
     caches = Caches.asked(references, policies, sizes)
     needed = _policies.memory_needed(
-        caches.blocks, caches.unique, caches.configs, memory_given(memory), one_pass
+        caches.blocks, caches.unique, caches.configs, memory_given(memory), bool(one_pass)
     )
     return caches.table({"bytes": needed})
 
@@ -144,7 +144,7 @@ def simulate(
         seed_given(seed),
         cores,
         memory_given(memory),
-        one_pass,
+        bool(one_pass),
         progress,
         warm_up=warm_up,
     )

@@ -40,7 +40,11 @@ CALLS: list[tuple[Callable[..., Any], str, list[Any]]] = [
         "times",
         ["x", [[1], [2, 3]], np.full(4, 2**64 - 1, "u8")],
     ),
-    (lambda **odd: mc.simulate(IDS, "lru", **odd), "sizes", [5, None, [HUGE], ["\ud800"], [None]]),
+    (
+        lambda **odd: mc.simulate(IDS, "lru", **odd),
+        "sizes",
+        [5, None, np.array(3), range(10**30), ["9" * 9999], [HUGE], ["\ud800"], [None]],
+    ),
     (lambda **odd: mc.simulate(IDS, "lru", [2], **odd), "seed", [None, "x", -1, 2**64, HUGE]),
     (lambda **odd: mc.simulate(IDS, "lru", [2], **odd), "warm_up", [None, "x", -1, HUGE]),
     (lambda **odd: mc.simulate(IDS, "lru", [2], **odd), "memory", ["x", -1, HUGE, []]),
@@ -80,7 +84,11 @@ CALLS: list[tuple[Callable[..., Any], str, list[Any]]] = [
         [["x"], [None], [np.nan], "x"],
     ),
     (lambda **odd: mc.HitRatioCurve([1], [1], **odd), "accesses", ["x", None, -1, np.nan]),
-    (lambda **odd: mc.Rows.of(**odd), "columns", [{}, {"a": [1], "b": [1, 2]}, {"a": 1}]),
+    (
+        lambda **odd: mc.Rows.of(**odd),
+        "columns",
+        [None, "x", {"a": [[1], [2, 3]]}, {}, {"a": [1], "b": [1, 2]}, {"a": 1}],
+    ),
     (
         lambda **odd: mc.Trace.from_arrays([0], [0], **odd),
         "length",
