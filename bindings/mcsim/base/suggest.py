@@ -12,20 +12,20 @@ from mcsim.base.errors import ConfigError
 __all__ = ["check_choice", "did_you_mean", "names_matching", "nearest", "some_of"]
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: object, known: Iterable[str]) -> str | None:
     """Return the known name that a word is most like; None if none is near enough."""
     if not isinstance(word, str):
         return None
     return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), None)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: object, known: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)`, or `` if no known name is near enough."""
     near = nearest(word, known)
     return "" if near is None else f" (did you mean {near!r}?)"
 
 
-def check_choice(name: str, value: str, choices: Collection[str]) -> None:
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Hold the value of a parameter to be one of those that there are.
 
     Raises

@@ -9,20 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import locality as _locality
-from mcsim.base.arguments import shortened, whole_number
+from mcsim.base.arguments import share_given, shortened, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import parse_object
 from mcsim.base.rows import Tabular
 from mcsim.base.suggest import check_choice
 from mcsim.locality.knees import Knee, knees_of
-from mcsim.locality.steps import COLUMNS, Steps, capacities_given
+from mcsim.locality.steps import COLUMNS, Steps, all_of, capacities_given, sum_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -139,9 +138,8 @@ class HitRatioCurve(Steps, Tabular):
         >>> [(knee.capacity, knee.ratio) for knee in curve.knees(1)]
         [(10, 0.7)]
         """
-        if not isinstance(tolerance, Real) or not 0 <= tolerance <= 1:
-            raise ConfigError(f"tolerance: {shortened(tolerance)} is outside [0, 1]")
-        return knees_of(*self.hull(), whole_number("count", count), float(tolerance))
+        near = share_given("tolerance", tolerance, zero=True)
+        return knees_of(*self.hull(), whole_number("count", count), near)
 
     def mae(self, other: HitRatioCurve, sizes: ArrayLike | None = None) -> float:
         """Measure the mean absolute difference from another curve's ratios.
@@ -202,7 +200,7 @@ class HitRatioCurve(Steps, Tabular):
         curves = [self, *given]
         sizes = {curve.block_bytes for curve in curves}
         if len(sizes) > 1:
-            raise ConfigError(f"curves of different block sizes do not add: {_listed(sizes)}")
+            raise ConfigError(f"curves of different block sizes do not add: {all_of(sizes)}")
         table = np.unique(np.concatenate([curve.capacities for curve in curves]))
         columns: dict[str, Any] = {}
         for name in COLUMNS:
@@ -219,10 +217,10 @@ class HitRatioCurve(Steps, Tabular):
             capacities=table,
             **columns,
             accesses=sum(curve.accesses for curve in curves),
-            distinct=_sum(curve.distinct for curve in curves),
-            reads=_sum(curve.reads for curve in curves),
+            distinct=sum_of(curve.distinct for curve in curves),
+            reads=sum_of(curve.reads for curve in curves),
             resolved_from=max(curve.resolved_from for curve in curves),
-            estimator=_listed(curve.estimator for curve in curves),
+            estimator=all_of(curve.estimator for curve in curves),
             note="; ".join(dict.fromkeys(curve.note for curve in curves if curve.note)),
             block_bytes=self.block_bytes,
         )
@@ -293,8 +291,8 @@ class HitRatioCurve(Steps, Tabular):
         metadata = table.schema.metadata or {}
         if _METADATA not in metadata:
             raise ConfigError("the Arrow table is no hit-ratio curve: its metadata are missing")
-        names = [name for name in COLUMNS if name in table.column_names]
         try:
+            names = set(COLUMNS) & set(table.column_names)
             columns = {name: table[name].to_numpy() for name in names}
             scalars = parse_object(metadata[_METADATA])
             return cls(capacities=table["capacity"].to_numpy(), **columns, **scalars)
@@ -398,13 +396,3 @@ class HitRatioCurve(Steps, Tabular):
 def _check_curve(name: str, given: object) -> None:
     if not isinstance(given, HitRatioCurve):
         raise ConfigError(f"{name}: expected a HitRatioCurve, got {shortened(given)}")
-
-
-def _sum(parts: Iterable[Any]) -> Any:
-    """Add numbers; None if one is not known."""
-    listed = list(parts)
-    return None if any(part is None for part in listed) else sum(listed)
-
-
-def _listed(things: Iterable[object]) -> str:
-    return ", ".join(dict.fromkeys(map(str, things)))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mcsim.base.arguments import shortened, whole_number
+from mcsim.base.arguments import share_given, shortened, whole_number
 from mcsim.base.columns import array_given, integers
 from mcsim.base.errors import ConfigError
 
-__all__ = ["COLUMNS", "Steps", "capacities_given"]
+__all__ = ["COLUMNS", "Steps", "all_of", "capacities_given", "sum_of"]
 
 COLUMNS = ("hits", "low", "high", "read_hits")
 """What there may be of each capacity."""
@@ -208,8 +207,7 @@ class Steps:
         return np.concatenate(([0.0], column))[index]
 
     def _capacity_for(self, column: NDArray[np.float64], ratio: float) -> int | None:
-        if isinstance(ratio, bool) or not isinstance(ratio, numbers.Real) or not 0 <= ratio <= 1:
-            raise ConfigError(f"ratio: {shortened(ratio)} is outside [0, 1]")
+        ratio = share_given("ratio", ratio, zero=True)
         if ratio == 0:
             return 0
         index = int(np.searchsorted(self._share(column), ratio))
@@ -228,3 +226,14 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def sum_of(parts: Iterable[Any]) -> Any:
+    """Add numbers; None if one is not known."""
+    listed = list(parts)
+    return None if any(part is None for part in listed) else sum(listed)
+
+
+def all_of(things: Iterable[object]) -> str:
+    """Write different things with commas between them."""
+    return ", ".join(dict.fromkeys(map(str, things)))

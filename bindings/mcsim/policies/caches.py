@@ -65,8 +65,9 @@ class Caches:
             keys = keys_of(cast(ArrayLike, references))
             blocks, unique = _policies.number(keys.astype(np.uint64, copy=False))
             operations = None if ops is None else operations_of(ops)
-        if not isinstance(sizes, Iterable):
-            given = shortened(sizes)
+        asked: object = sizes
+        if not isinstance(asked, Iterable):
+            given = shortened(asked)
             raise ConfigError(f"sizes: expected a list, such as [{given}], got {given}")
         with mistakes_in("sizes"):
             capacities = [

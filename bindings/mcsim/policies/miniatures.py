@@ -124,7 +124,8 @@ def miniature(
     >>> rows[["rate", "blocks", "hit_ratio"]].tolist()
     [(1.0, 10, 0.0)]
     """
-    if not isinstance(correction, str) or correction not in get_args(Correction):
+    asked: object = correction
+    if not isinstance(asked, str) or asked not in get_args(Correction):
         raise ConfigError(f"correction: expected auto, none or adj, got {shortened(correction)}")
     chosen = seeds_of_samples(seeds)
     rate = share_given("rate", rate)

@@ -110,8 +110,8 @@ def search(
         allow_code,
     )
     source = experiment.source
-    if share_given("rate", rate) == 1:
-        raise ConfigError(f"rate: {rate} is outside (0, 1)")
+    if not 0 < share_given("rate", rate) < 1:
+        raise ConfigError("rate: expected less than 1")
     seeds = whole_number("seeds", seeds, 1, 10_000)
     with reporter.live():
         dirs = trace_dirs_given(trace_dirs)

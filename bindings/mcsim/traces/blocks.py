@@ -372,6 +372,8 @@ def vms_of(
     count = Counter(name for trace in traces for name in trace.vms)
     names = list(count)
     kept = set(names if vms is None else names_matching(vms, names))
+    if not kept and names:
+        raise ConfigError("vms: expected at least one name")
     warn_of_split_vms(traces, kept)
     given = [(t, t.slice(ops="writes") if ops == "writes" else t) for t in traces]
     return tuple(

@@ -172,7 +172,7 @@ class MadeOfColumns:
         >>> mc.Trace.from_pandas(frame).vms
         ('a', 'b')
         """
-        if not hasattr(frame, "index") or not hasattr(frame.index, "names"):
+        if not all(hasattr(frame, name) for name in ("columns", "index", "to_records")):
             raise ConfigError(f"frame: expected a pandas DataFrame, got {type(frame).__name__}")
         named = any(name is not None for name in frame.index.names)
         table = pa.Table.from_pandas(frame, preserve_index=None if named else False)

@@ -50,7 +50,7 @@ __all__ = ["Batch", "Trace"]
 
 Ops = Literal["all", "reads", "writes"]
 
-_MOST_TIME = 2**64
+_MOST_TIME = 2**400
 
 _FEW_VMS = 8
 """Up to so many, to look at all requests once for each is less than to put them in order."""

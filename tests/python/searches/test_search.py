@@ -339,7 +339,7 @@ def test_rates_of_small_workloads_are_higher() -> None:
             "limits: years: the workload has no clock; device_writes can be",
         ),
         ({"objective": "dollars"}, "limits: the cheapest of what\\? give one, such as latency"),
-        ({"rate": 1.5}, "rate: 1.5 is outside \\(0, 1\\)"),
+        ({"rate": 1.5}, "rate: 1.5 is outside \\(0, 1\\]"),
         ({"sizes": "1:10000:200 / 1:10000:200"}, "expected 1 to 20,000 points, got "),
     ],
 )

@@ -108,7 +108,13 @@ def test_arrays_may_have_them() -> None:
 def test_parts_and_copies_keep_them(classed: mc.Trace) -> None:
     assert classes_of(classed.slice(start=4 * 10**6, end=12 * 10**6)) == [0, 7, 3]
     mixed = mc.Trace.from_arrays(
-        [0, 1, 2], [0, 0, 0], [1, 1, 1], vm=[0, 1, 0], op=[0, 0, 1], classes=[3, 4, 5], vms="ab"
+        [0, 1, 2],
+        [0, 0, 0],
+        [1, 1, 1],
+        vm=[0, 1, 0],
+        op=[0, 0, 1],
+        classes=[3, 4, 5],
+        vms=["a", "b"],
     )
     assert classes_of(mixed.slice(vms="a")) == [3, 5]
     assert classes_of(mixed.slice(ops="writes")) == [5]
