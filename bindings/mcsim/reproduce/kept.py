@@ -89,11 +89,12 @@ def opened(figure: Figure, context: Context) -> Finding | None:
             recorded=kept["recorded"],
         )
         drawn = [folder / name for name in kept["drawn"]]
+        seconds = float(kept["seconds"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
         return None
     if context.formats:
         drawn = [path for path in drawn if path.suffix[1:] in context.formats]
-    return Finding(found, drawn, kept["seconds"], _rows(found, figure, context))
+    return Finding(found, drawn, seconds, _rows(found, figure, context))
 
 
 def _rows(found: Found, figure: Figure, context: Context) -> list[Row]:
@@ -180,7 +181,8 @@ def _write(
 
 
 def _checksum(kept: Mapping[str, Any]) -> str:
-    as_read = json.loads(json.dumps(kept))
+    """Return the checksum of a finding, which the time that it took is no part of."""
+    as_read = json.loads(json.dumps({key: of for key, of in kept.items() if key != "seconds"}))
     return hashlib.sha256(json.dumps(as_read, sort_keys=True).encode()).hexdigest()
 
 

@@ -172,7 +172,7 @@ def test_commands(library: Path, tmp_path: Path) -> None:
     assert "sampled-lru:sample=3" in done.stdout, done.stderr
     done = command_line("list", "--plugin", "blocks.txt", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.startswith("mcsim: blocks.txt: cannot be loaded: ")
+    assert done.stderr.startswith("mcsim: --plugin: blocks.txt: cannot be loaded: ")
 
 
 def test_experiments(library: Path, tmp_path: Path) -> None:
