@@ -59,7 +59,7 @@ _REFERENCES = {"reference": 1, "references": 1}
 
 _QUANTITY = re.compile(r"\s*([-+]?[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?)\s*([^\W\d]*)\s*")
 _MOST_DIGITS = 400
-"""Of a number that is written out; a double has 309 before the point."""
+"""Upper limit of digits of a number; a double has 309 before the point."""
 
 
 def _split(value: object, wanted: str) -> tuple[Decimal, str]:
@@ -250,11 +250,11 @@ def parse_capacity(value: int | str, unique: int, block_bytes: int | None) -> in
 
 
 _MOST_BLOCKS = 1 << 53
-"""Of a cache; sums over hundreds of hosts stay below 2^63."""
+"""Upper limit of a capacity. Sums over hundreds of hosts stay below 2^63."""
 
 
 def check_capacity(blocks: int, value: object) -> None:
-    """Raise ValueError if no cache has so many blocks, which were written as `value`."""
+    """Raise ValueError if a capacity is above the limit; `value` is its text."""
     if blocks > _MOST_BLOCKS:
         raise ValueError(f"at most {_MOST_BLOCKS:,} blocks, got {value!r}")
 
