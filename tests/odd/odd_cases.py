@@ -328,7 +328,7 @@ def write_inputs(folder: Path) -> None:
 # --- Places -------------------------------------------------------------------------------------
 
 SET_UP = [("run", "hosts.yaml", "--no-figures", "-q"), ("sweep", "run", "sweep.yaml", "-q")]
-"""Commands whose results others read."""
+"""Commands that other cases need: their results are read."""
 
 _BASES: dict[str, Sequence[str]] = {
     "cache ls": ("--cache-dir", "kept"),
@@ -476,7 +476,7 @@ def _nodes(root: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def _with(root: Any, where: Sequence[Any], value: Any) -> Any:
-    """Return a document with another value at a place; what is beside the way is shared."""
+    """Return a document with another value at a place; other parts are shared."""
     if not where:
         return value
     changed = copy.copy(root)

@@ -86,7 +86,7 @@ class Worker:
         self._process: Any = None
 
     def _start(self) -> None:
-        write_inputs(self._folder)  # what was killed may have left others
+        write_inputs(self._folder)  # a killed command may have changed them
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs, str(self._folder)), daemon=True)

@@ -88,7 +88,7 @@ def integers(values: ArrayLike, name: str) -> NDArray[np.integer]:
 
 
 def keys_of(ids: ArrayLike) -> NDArray[np.uint64] | NDArray[np.uint32]:
-    """Bring block numbers to a type the core reads."""
+    """Return block numbers in a type of the core."""
     array = integers(ids, "ids")
     native = array.dtype.newbyteorder("=")
     if native.itemsize == 8:

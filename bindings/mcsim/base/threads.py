@@ -19,7 +19,7 @@ __all__ = ["Inline", "Once", "Pool", "Stopped", "Work", "done_at_desk", "threads
 T = TypeVar("T")
 
 _MOST_THREADS = 4096
-"""More than machines have cores."""
+"""Upper limit of threads, above the cores of any machine."""
 
 
 def threads_given(threads: int | None) -> int:
@@ -44,7 +44,7 @@ class _Desk:
     """
 
     def __init__(self) -> None:
-        # What is asked for, with its answer; or work that is done.
+        # Questions with the futures of their answers, and futures of finished work.
         self._asked: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | Future[Any]] = (
             SimpleQueue()
         )

@@ -49,7 +49,7 @@ __all__ = ["SyntheticProfile", "read_profile", "vms_of"]
 
 
 _LATEST = 2**63 - 1
-"""The largest number that the core takes."""
+"""The largest number of the core."""
 
 
 def _number(value: object, wanted: str) -> float:
@@ -350,7 +350,7 @@ def _phases_of(spec: SyntheticVmSpec) -> list[core.Phase]:
     phases = []
     end = 0
     for phase in spec.phases:
-        # One that is too late for the core is also too late for any trace: the core says so.
+        # The core refuses a start that is too late for any trace.
         start = min(_LATEST, end if phase.start is None else phase.start)
         phases.append(_phase_of(phase, start))
         end = start + phase.duration

@@ -1,4 +1,4 @@
-"""Trusts: arithmetic. As many VMs as there are numbers for them."""
+"""Trusts: arithmetic. The largest number of VMs."""
 
 from __future__ import annotations
 
