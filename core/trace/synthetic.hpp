@@ -162,7 +162,7 @@ absl::Status validate(const SyntheticVm& vm);
 // At most 2^32 requests, and classes of all components or of none.
 absl::Status validate(std::span<const SyntheticVm> vms);
 
-// What the blocks of a component take that are all made at the beginning: those of a loop and zipf.
+// Memory of the extents that exist from the beginning: all of a loop and of a zipf component.
 double bytes_needed(const SyntheticComponent& component, std::uint32_t block_bytes);
 
 // The requests of a profile, chunk by chunk, in order of time; at equal times in

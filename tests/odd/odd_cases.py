@@ -16,6 +16,7 @@ from typing import Any
 import click
 from ruamel.yaml import YAML
 
+from mcsim.base.inputs import printable
 from mcsim.cli.catalogue import catalogue
 from mcsim.cli.main import cli
 
@@ -436,7 +437,7 @@ def _of_options() -> Iterator[Case]:
             # An option that is given twice is that of the second.
             for text in TEXTS:
                 arguments = (*name.split(), *base, f"{called}={text}")
-                shown = [text[:20]] if text.strip() and _is_path(param) else []
+                shown = [printable(text)[:20]] if text.strip() and _is_path(param) else []
                 yield Case(f"{name} {called}", text, arguments, blamed=(*names, *shown))
 
 
@@ -454,12 +455,11 @@ def _of_argument(name: str, command: click.Command, param: click.Parameter) -> I
         # One that looks for more arguments has those after it first.
         if place == 0 and len([p for p in command.params if isinstance(p, click.Argument)]) > 1:
             arguments = (*name.split(), *given[1:], "--", text, given[0])
-        shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         yield Case(
             f"{name} {param.name}",
             text,
             arguments,
-            blamed=(param.name.upper(), shown[:20], repr(text)[1:20]),
+            blamed=(param.name, param.name.upper(), printable(text)[:20], repr(text)[1:20]),
         )
 
 

@@ -168,7 +168,7 @@ def parse_fraction(value: object, wanted: str) -> Fraction:
     value : object
         A number, or text.
     wanted : str
-        What it is, for messages.
+        Its description, for messages.
 
     Raises
     ------

@@ -126,7 +126,7 @@ class Grid:
 
 
 _MOST_SUB_BLOCKS = 1024
-"""Of a block: sub-blocks of four bytes in one of 4 KiB."""
+"""Upper limit of sub-blocks of a block: four bytes each in 4 KiB."""
 
 
 def _some(name: str, given: Sequence[Any]) -> list[Any]:

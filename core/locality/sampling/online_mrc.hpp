@@ -21,9 +21,9 @@ namespace mcsim {
 // Blocks in the lowest `initial_rate` of all hashes are tracked, at most `max_blocks`.
 // When there is one too many, the one with the highest hash is dropped, and from then
 // on no block with a hash as high is tracked: the sampling rate R falls as distinct
-// blocks appear. A sampled reference
-// counts for the 1 / R it was sampled at, and so does its distance; nothing counted
-// before is ever scaled again. Hashes are one to one, so there are no ties.
+// blocks appear. A sampled reference counts for the 1 / R it was sampled at, and so does
+// its distance; nothing counted before is ever scaled again. Hashes are one to one, so
+// there are no ties.
 //
 // Nothing is allocated after construction but by curve(), and until then there is
 // no floating point: weights are whole numbers of 2^-16 references. A reference
