@@ -131,9 +131,8 @@ void bind_synthetic(py::module_& m) {
   py::class_<SyntheticTrace>(sub, "Generator")
       .def(
           py::init([](std::vector<SyntheticVm> vms, std::uint32_t block_bytes, std::uint64_t seed) {
-            return value_or_raise(without_gil([&] {
-              return SyntheticTrace::make({block_bytes, seed, std::move(vms)});
-            }));
+            return value_or_raise(without_gil(
+                [&] { return SyntheticTrace::make({block_bytes, seed, std::move(vms)}); }));
           }),
           py::kw_only(), py::arg("vms"), py::arg("block_bytes"), py::arg("seed"))
       .def_property_readonly("request_count", &SyntheticTrace::request_count)

@@ -121,9 +121,8 @@ absl::Status check_classes(std::span<const SyntheticVm> vms) {
   const auto has_class = [](const SyntheticComponent& component) {
     return component.of_class.has_value();
   };
-  const bool some = std::ranges::any_of(vms, [&](const SyntheticVm& vm) {
-    return std::ranges::any_of(vm.components, has_class);
-  });
+  const bool some = std::ranges::any_of(
+      vms, [&](const SyntheticVm& vm) { return std::ranges::any_of(vm.components, has_class); });
   for (const SyntheticVm& vm : vms) {
     const auto without = std::ranges::find_if_not(vm.components, has_class);
     if (!some || without == vm.components.end()) continue;
