@@ -18,10 +18,12 @@ from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
 from mcsim.cli.options import (
     overrides_option,
+    per_vm_option,
     quiet_option,
     reporter_asked,
     results_option,
     systems_threads_option,
+    table_options,
     trace_dirs_option,
 )
 from mcsim.cli.plugin import plugin_option
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcsim.base.errors import McsimError
+    from mcsim.cli.terminal import Form
 
 __all__ = ["main"]
 
@@ -39,15 +42,10 @@ INTERNAL = 70  # exit code
 _ELSEWHERE = {
     "cache": ("mcsim.cli.cache", "List, verify and remove what is kept of traces."),
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
-    "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
     "mix": ("mcsim.cli.mix", "Compare sharing a cache with dividing it among its VMs."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
-    "report": (
-        "mcsim.cli.report",
-        "Show the tables of finished runs again, or make a page of them.",
-    ),
     "reproduce": ("mcsim.cli.reproduce", "Run what published documents show, and compare."),
-    "results": ("mcsim.cli.results", "List, show, compare, verify and remove runs."),
+    "results": ("mcsim.cli.results", "List, show, draw, compare, verify and remove runs."),
     "search": ("mcsim.cli.search", "Find the best hierarchy of two tiers with few replays."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
     "sweep": ("mcsim.cli.sweep", "Run an experiment at every point of a grid, and join results."),
@@ -133,7 +131,12 @@ def cli() -> None:
 @results_option
 @systems_threads_option
 @click.option("--force", is_flag=True, help="Run again what was finished.")
-@click.option("--no-figures", is_flag=True, help="Draw no figures.")
+@click.option(
+    "--figures/--no-figures", default=None, help="Draw the figures; as the experiment says."
+)
+@click.option("--page/--no-page", default=None, help="Write the page; as the experiment says.")
+@per_vm_option
+@table_options
 @quiet_option
 def run(
     file: str,
@@ -144,11 +147,14 @@ def run(
     out: str,
     threads: int | None,
     force: bool,
-    no_figures: bool,
+    figures: bool | None,
+    page: bool | None,
+    per_vm: bool,
+    form: Form,
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
     from mcsim.base.errors import MissingOutputError
-    from mcsim.cli.results import show_tables
+    from mcsim.cli.show import show_results
     from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import run as run_experiment
 
@@ -161,13 +167,14 @@ def run(
             out=out,
             threads=threads,
             force=force,
-            figures=not no_figures,
+            figures=figures,
+            page=page,
             reporter=reporter_asked(),
         )
     except MissingOutputError as error:
-        show_tables(error.results)
+        show_results(error.results, form, per_vm=per_vm)
         raise
-    show_tables(results)
+    show_results(results, form, per_vm=per_vm)
 
 
 @cli.command("list")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcsim.base.rows import Tabular
+from mcsim.base.result_table import Tabular
 from mcsim.locality.curve import HitRatioCurve
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ def _promise(context: Context, file: str, goal: str, label: str) -> Found:
     else:  # Little's law
         under_way = float(_goal(slo, "outstanding")["db"])
         achieved = {title: under_way * 1e9 / ns for title, ns in mean_ns.items()}
-    rows = results.decisions().to_pylist()
+    rows = results.to_arrow("decisions").to_pylist()
     refused = {row["interval"]: row["infeasible"] for row in rows if row["infeasible"]}
     # Of the first interval nothing is known beforehand.
     counted = [i for i in range(1, len(mean_ns[slo.title])) if i not in refused]

@@ -75,7 +75,7 @@ def find_curve(context: Context) -> Found:
     return Found(
         values={"hits": hits},
         checks=checks,
-        tables={"curve": run.curves()},
+        tables={"curve": run.table("curves")},
         plots=[_curve_plot(run, "example", "curve")],
         draw=drawing({"curve": ("A hit ratio curve", lambda: curves.example_curve(run))}),
         runs=[run],
@@ -90,7 +90,7 @@ def find_split(context: Context) -> Found:
     for vm, run in runs.items():
         fast, slow = (tier.capacity_blocks for tier in run.spec.tiers)
         row = rows_of(run)["Global LRU", vm]
-        table = run.curves()
+        table = run.table("curves")
         at = {
             capacity: table.filter(pc.equal(table["capacity"], capacity))["hits"][0].as_py()
             for capacity in (fast, fast + slow)
@@ -124,7 +124,7 @@ def find_split(context: Context) -> Found:
         checks=checks,
         tables={
             "split": pa.Table.from_pylist(rows),
-            "curves": pa.concat_tables([run.curves() for run in both]),
+            "curves": pa.concat_tables([run.table("curves") for run in both]),
         },
         plots=[*(_curve_plot(run, vm, "curves") for vm, run in runs.items()), _SPLIT],
         draw=drawing({"tier-split": (title, lambda: curves.tier_split_alone(both))}),

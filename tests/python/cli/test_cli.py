@@ -216,11 +216,11 @@ def test_figures_compare_runs_at_several_sizes(
         size = f"tiers.1.capacity_blocks={slow}"
         assert call(capsys, "run", "sizes.yaml", "--set", size, "--no-figures")[0] == 0
     runs = list(Path("results").iterdir())
-    wanted = ("--only", "fig14", "--out", "both", "--format", "png", "--format", "pdf")
+    wanted = ("--only", "fig14", "--results", "both", "--format", "png", "--format", "pdf")
     code, out, _ = call(capsys, "figures", *runs, *wanted)
     assert code == 0
     assert out.splitlines()[:2] == ["both/fig14.png", "both/fig14.pdf"]
-    code, out, err = call(capsys, "figures", *runs, "--only", "fig10", "--out", "both")
+    code, out, err = call(capsys, "figures", *runs, "--only", "fig10", "-o", "both")
     assert (code, out) == (2, "")
     assert err == (
         "mcsim: fig10 (Hit ratio over time) is not drawn: shows one run, got 2; there are "

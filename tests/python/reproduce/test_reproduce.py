@@ -261,7 +261,7 @@ def test_a_check_fails_where_a_claim_does(
     tmp_path: Path, stub: Stub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stub("rises", counting([], "rises", checks=[RISES], recorded=True, ran=["run-1"]))
-    out = ("--out", str(tmp_path), "-q")
+    out = ("--results", str(tmp_path), "-q")
     assert call(capsys, "--check", *out)[0] == 0
     stub("falls", counting([], "falls", checks=[FALLS], ran=["run-2"]))
     code, shown, err = call(capsys, "--check", *out)
@@ -280,7 +280,7 @@ def test_tables_go_to_documents(
     stub("fig1", counting([], "fig1", values={"hits": 41.9}, checks=[RISES, check], ran=["x"]))
     markdown, page = tmp_path / "all.md", tmp_path / "all.html"
     files = ("--markdown", str(markdown), "--html", str(page))
-    assert call(capsys, "multicache", "--quick", "--out", str(tmp_path), *files)[0] == 0
+    assert call(capsys, "multicache", "--quick", "--results", str(tmp_path), *files)[0] == 0
     lines = markdown.read_text(encoding="utf-8").splitlines()
     assert "Made by `mcsim reproduce multicache --quick`; do not edit." in lines
     assert "### multicache/fig1: FIG1" in lines

@@ -36,7 +36,7 @@ SMALL = ("eci/useful", "eci/devices", "thesis/fig9", "thesis/fig10", "cloudphysi
 def markdown(out: Path, *options: str) -> bytes:
     """What the command writes of some small figures."""
     file = out.with_name(f"{out.name}.md")
-    where = ("--out", str(out), "--markdown", str(file))
+    where = ("--results", str(out), "--markdown", str(file))
     main(["reproduce", *SMALL, "--quick", "-q", *options, *where])
     return file.read_bytes()
 
@@ -117,7 +117,7 @@ def test_a_shard_that_is_none_is_refused_as_a_sweep_does(
 ) -> None:
     for more in ([], ["--list"]):
         with pytest.raises(SystemExit, match="2"):
-            main(["reproduce", "--shard", shard, "--out", str(tmp_path), *more])
+            main(["reproduce", "--shard", shard, "--results", str(tmp_path), *more])
         assert capsys.readouterr().err == (
             f"mcsim: shard: expected i/n with i from 0 to n - 1, such as 3/64, got {shard!r}\n"
         )
@@ -127,7 +127,7 @@ def test_a_shard_that_is_none_is_refused_as_a_sweep_does(
 def test_a_shard_finds_and_shows_its_part(
     found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["reproduce", "--out", str(tmp_path), "-q"]
+    command = ["reproduce", "--results", str(tmp_path), "-q"]
     main([*command, "--shard", "0/2", "--markdown", str(tmp_path / "part.md")])
     shown = capsys.readouterr().out
     assert "multicache/b: B" in shown
@@ -187,7 +187,7 @@ def test_a_scheduler_that_is_not_there(
     pytest.importorskip("distributed")
     monkeypatch.setattr("mcsim.sweeps.dask._SECONDS", 0.2)
     with pytest.raises(SystemExit, match="3"):
-        main(["reproduce", "--dask", "tcp://127.0.0.1:9", "--out", str(tmp_path)])
+        main(["reproduce", "--dask", "tcp://127.0.0.1:9", "--results", str(tmp_path)])
     assert "mcsim: tcp://127.0.0.1:9: no Dask scheduler answers there: " in capsys.readouterr().err
     assert found == []
 

@@ -173,7 +173,7 @@ def test_the_page_of_a_sweep_shows_them(tmp_path: Path) -> None:
     spec = small_experiment(
         tiers={"dram": 200}, ops="all", sweep={"systems": systems_axis, "seed": [1, 2]}
     )
-    table = mcsim.sweep(spec, out=tmp_path).table()
+    table = mcsim.sweep(spec, out=tmp_path).to_arrow()
     modes = set(zip(table["system"].to_pylist(), table["writes"].to_pylist(), strict=True))
     assert modes == {("lru", "through"), ("hierarchy", "back")}
     page = sweep_page(table, ["systems", "seed"], title="s", lead="l", facts=[])

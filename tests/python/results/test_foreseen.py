@@ -124,7 +124,7 @@ def test_tables_of_sweeps_mark_yardsticks(tmp_path: Path, monkeypatch: pytest.Mo
     )
 
     def marks(out: Path) -> set[tuple[str, str | None]]:
-        table = mcsim.sweep(spec, out=out).table()
+        table = mcsim.sweep(spec, out=out).to_arrow()
         assert len(table) == 2 * 3 * 4
         return set(zip(*(table[name].to_pylist() for name in ("system", "foresight")), strict=True))
 
