@@ -114,9 +114,7 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("file", type=click.Path())
-@overrides_option(
-    "Change a value of the file, such as tiers.0.capacity_blocks=1e6; may be repeated."
-)
+@overrides_option("Change a value of the file, such as tiers.0.capacity=1e6; may be repeated.")
 @click.option(
     "--allow-code",
     is_flag=True,

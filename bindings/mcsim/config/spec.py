@@ -284,7 +284,7 @@ class ExperimentSpec(_Map):
     @property
     def space(self) -> list[int]:
         """The blocks of each tier on all hosts together."""
-        return [self.host_count * tier.capacity_blocks for tier in self.tiers]
+        return [self.host_count * tier.capacity for tier in self.tiers]
 
     @property
     def link_ns(self) -> int:

@@ -135,7 +135,7 @@ class Experiment:
         tiers = list(self.spec.tiers)
         for index, share in self.shares.items():
             blocks = parse_capacity(share, unique, None)
-            tiers[index] = tiers[index].model_copy(update={"capacity_blocks": blocks})
+            tiers[index] = tiers[index].model_copy(update={"capacity": blocks})
         spec = self.spec.model_copy(update={"tiers": tiers})
         complaints = Complaints()
         spec = _resolve_systems(spec, self.source, self.code, complaints)
@@ -196,6 +196,8 @@ class Experiment:
         del spec["name"]
         for key in ("description", "figures", "figure_formats", "plugins"):
             spec.pop(key, None)
+        for tier in spec["tiers"]:
+            tier["capacity_blocks"] = tier.pop("capacity")  # ids of earlier runs stay valid
         window = spec.pop("workload").get("window")
         if window:
             spec["window"] = window
@@ -239,16 +241,16 @@ def _take_shares(source: Source) -> dict[int, str]:
     tiers = source.root.get("tiers")
     shares: dict[int, str] = {}
     for index, tier in enumerate(tiers if isinstance(tiers, list) else []):
-        capacity = tier.get("capacity_blocks") if isinstance(tier, Mapping) else None
+        capacity = tier.get("capacity") if isinstance(tier, Mapping) else None
         if not is_share(capacity):
             continue
         try:
             parse_capacity(capacity, 1, None)
         except ValueError as error:
-            raise source.complain(("tiers", index, "capacity_blocks"), str(error)) from None
+            raise source.complain(("tiers", index, "capacity"), str(error)) from None
         shares[index] = capacity
     for index in shares:
-        tiers[index]["capacity_blocks"] = _SOME_BLOCKS
+        tiers[index]["capacity"] = _SOME_BLOCKS
     return shares
 
 

@@ -199,7 +199,7 @@ class Stages:
             },
         }
         self.sink.write_json("environment", described | more)
-        tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
+        tiers = [tier.capacity for tier in self.experiment.spec.tiers]
         self.sink.write_curves(*self.prepared.curves(view, specs, np.cumsum(tiers)))
         self.sink.write_table("reuse_intensity", self.prepared.intensity(view, specs, intensity))
 

@@ -144,8 +144,8 @@ class Context:
         block_bytes = parse_bytes(source.root.get("block_bytes", DEFAULT_BLOCK_BYTES))
         smaller = []
         for index, tier in enumerate(source.root["tiers"]):
-            blocks = self._scaled_capacity(tier["capacity_blocks"], block_bytes)
-            smaller.append(f"tiers.{index}.capacity_blocks={blocks}")
+            blocks = self._scaled_capacity(tier["capacity"], block_bytes)
+            smaller.append(f"tiers.{index}.capacity={blocks}")
         return smaller
 
     def _scaled_capacity(self, given: object, block_bytes: int) -> object:
@@ -164,7 +164,7 @@ class Context:
             nodes = {
                 name: [
                     self._scaled_capacity(step[k].node, block_bytes)
-                    if name.endswith(".capacity_blocks")
+                    if name.endswith(".capacity")
                     else step[k].node
                     for step in axis.steps
                 ]

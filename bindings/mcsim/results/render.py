@@ -237,7 +237,7 @@ STYLE: Mapping[str, Any] = {
 
 def _title(results: Results) -> str:
     spec = results.spec
-    space = " + ".join(f"{tier.capacity_blocks:,}" for tier in spec.tiers)
+    space = " + ".join(f"{tier.capacity:,}" for tier in spec.tiers)
     if spec.hosts is not None:
         space = f"{spec.host_count} hosts of {space}"
     ops = "reads" if spec.ops == "reads" else "reads and writes"

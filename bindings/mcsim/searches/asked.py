@@ -122,7 +122,7 @@ def sizes_of(
     """
     tiers = len(spec.tiers)
     if given is None:
-        own = [tier.capacity_blocks for tier in spec.tiers]
+        own = [tier.capacity for tier in spec.tiers]
         given = [[f"{max(1, size // 8)}:{8 * size}:13"] for size in own]
     if len(given) != tiers:
         raise ConfigError(f"sizes: expected those of {tiers} tiers, divided by /, got {len(given)}")

@@ -115,10 +115,10 @@ class Plan:
 def _shown(cell: PlannedCell, name: str) -> Any:
     """The value of an axis; capacities as blocks, unless they are shares."""
     value = cell.cell.values[name]
-    capacity = re.fullmatch(r"tiers\.([0-9]+)\.capacity_blocks", name)
+    capacity = re.fullmatch(r"tiers\.([0-9]+)\.capacity", name)
     if capacity is None or value.shown != value.node or is_share(value.node):
         return value.shown
-    return cell.experiment.spec.tiers[int(capacity[1])].capacity_blocks
+    return cell.experiment.spec.tiers[int(capacity[1])].capacity
 
 
 def _column(values: list[Any]) -> pa.Array:

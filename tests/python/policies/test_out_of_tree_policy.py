@@ -184,7 +184,7 @@ name: plugged
 interval: 10 references
 plugins: [libs/libsampled_lru.so]
 workload: {vms: [{name: vm, trace: blocks.txt}]}
-tiers: [{device: dram, capacity_blocks: 10}]
+tiers: [{device: dram, capacity: 10}]
 systems: [lru]
 """
     (tmp_path / "plugged.yaml").write_text(text)
@@ -223,7 +223,7 @@ name: tiers
 interval: 1000 references
 plugins: [{library}]
 workload: {{vms: [{{name: vm, trace: blocks.txt}}]}}
-tiers: [{{device: dram, capacity_blocks: 4}}, {{device: flash, capacity_blocks: 8}}]
+tiers: [{{device: dram, capacity: 4}}, {{device: flash, capacity: 8}}]
 systems: [lru, {{name: hierarchy, label: mine, policy: sampled-lru(sample=1024)}}]
 """)
     done = run(

@@ -120,7 +120,7 @@ def test_tables_of_sweeps_mark_yardsticks(tmp_path: Path, monkeypatch: pytest.Mo
         tiers={"dram": 400},
         name="sizes",
         interval="1h",
-        sweep={"tiers.0.capacity_blocks": [300, 500]},
+        sweep={"tiers.0.capacity": [300, 500]},
     )
 
     def marks(out: Path) -> set[tuple[str, str | None]]:

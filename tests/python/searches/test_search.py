@@ -351,7 +351,7 @@ def test_what_cannot_be_searched(spec: dict[str, Any], asked: dict[str, Any], me
 def test_two_tiers_that_wear_or_not(spec: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"tiers: a search is over two tiers, there are 1"):
         mc.search(spec | {"tiers": spec["tiers"][:1]})
-    dram = [{"device": "dram", "capacity_blocks": 100}] * 2
+    dram = [{"device": "dram", "capacity": 100}] * 2
     with pytest.raises(ConfigError, match=r"device-writes: no tier wears \(has pe_cycles\)"):
         mc.search(spec | {"tiers": dram}, limits={"device_writes": 100})
 
@@ -381,7 +381,7 @@ def test_the_command_says_what_was_found(
     found = mc.search(spec, sizes=SIZES, policies="lru", limits={"dollars": 0.05}, refine=False)
     assert f"{file}: the lowest latency; dollars 0.05 at most\n" in said
     assert f"{len(found.rows)} hierarchies looked at, 1 replayed in full, " in said
-    assert f"--set tiers.0.capacity_blocks={found.best.blocks_0} " in said
+    assert f"--set tiers.0.capacity={found.best.blocks_0} " in said
     assert said.rstrip().endswith("--set 'systems.1.policy=lru / lru'")
     assert len(table.read_text().splitlines()) == 1 + len(found.rows)
     code, said, _ = call(capsys, file, *asked, "--json")
