@@ -84,7 +84,7 @@ def hit_ratio_curves(
 
 @dataclass(frozen=True)
 class EstimatorSpec:
-    """An estimator as it is asked for: `NAME` or `NAME:PARAM=VALUE,…`."""
+    """An estimator and its parameters: `NAME` or `NAME(PARAM=VALUE,…)`."""
 
     name: str
     params: dict[str, str]
@@ -100,7 +100,7 @@ class EstimatorSpec:
 
 
 def parse_estimator(text: str) -> EstimatorSpec:
-    """Read `NAME` or `NAME:PARAM=VALUE,…`.
+    """Read `NAME` or `NAME(PARAM=VALUE,…)`.
 
     Raises
     ------

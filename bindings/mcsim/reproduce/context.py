@@ -10,7 +10,8 @@ from typing import Any
 
 from mcsim.base.package import experiments_folder
 from mcsim.base.progress import Reporter
-from mcsim.base.units import is_share, parse_blocks, parse_bytes
+from mcsim.base.sizes import is_share, parse_blocks
+from mcsim.base.units import parse_bytes
 from mcsim.config import Source
 from mcsim.config.spec import FigureFormat
 from mcsim.config.sweep import Grid

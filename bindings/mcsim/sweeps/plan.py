@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
-from mcsim.base.units import is_share
+from mcsim.base.sizes import is_share
 from mcsim.config import ExperimentSpec
 from mcsim.config.sweep import Cell, Grid, take_sweep
 from mcsim.experiment.code import Code

@@ -82,7 +82,7 @@ def test_expanding_reaches_a_fixed_point(tmp_path: Path) -> None:
             "web.yaml:7: tiers[0]: unknown key 'capacty' (did you mean 'capacity'?)",
         ),
         ("    capacity: 1GiB\n", "", "web.yaml:8: tiers[1]: missing key 'capacity'"),
-        ("1GiB", "1000 B", "web.yaml:9: tiers[1].capacity: '1000 B' is not a whole number"),
+        ("1GiB", "1000 B", "web.yaml:9: tiers[1].capacity: '1000 B' is less than a block of 4096"),
         ("4KiB", "0", "web.yaml:2: block_bytes: expected more than nothing, got 0"),
         ("1h", "3600", "web.yaml:3: interval: expected a length of time such as 60s, got 3600"),
         ("name: b", "nme: b", "web.yaml:5: workload.vms[1]: unknown key 'nme' (did you mean"),

@@ -769,7 +769,7 @@ def test_capacities_may_be_shares_of_the_workload(tmp_path: Path) -> None:
     given: dict[str, Any] = small_experiment(
         "lru",
         "multicache",
-        tiers={"dram": "1%", "flash": " 12.5% "},
+        tiers={"dram": 0.01, "flash": " 12.5% "},
         name="shares",
         interval="30min",
     )
@@ -789,7 +789,7 @@ def test_capacities_may_be_shares_of_the_workload(tmp_path: Path) -> None:
     assert everything.spec.tiers[1].capacity > blocks[1]
 
 
-@pytest.mark.parametrize("share", ["101%", "-1%", "much%", "%"])
+@pytest.mark.parametrize("share", ["101%", "-1%", "much%", "%", "17/16"])
 def test_shares_that_are_none_are_refused_with_their_line(tmp_path: Path, share: str) -> None:
     path = tmp_path / "shares.yaml"
     path.write_text(
@@ -798,7 +798,8 @@ def test_shares_that_are_none_are_refused_with_their_line(tmp_path: Path, share:
         encoding="utf-8",
     )
     assert complaint(run, path, out=tmp_path / "results") == (
-        f"{path}:5: tiers[0].capacity: expected a share such as 10%, got {share!r}"
+        f"{path}:5: tiers[0].capacity: expected a size such as 250000 (blocks), 1GiB or 10%, got "
+        f"{share!r}"
     )
 
 

@@ -115,7 +115,7 @@ def test_it_hits_as_its_twin(library: Path, tmp_path: Path) -> None:
         """
 import numpy as np
 assert mc.load_policies(library) == ["sampled-lru"]
-policies = ["sampled-lru", "sampled-lru:sample=5"]
+policies = ["sampled-lru", "sampled-lru(sample=5)"]
 rows = mc.simulate(np.load(arguments[0]), policies, [10, 300], seed=7, threads=2)
 print(rows.hits.tolist())
 """,
@@ -135,7 +135,7 @@ mc.load_policies(library)
 mc.load_policies(library)
 assert mc.policy_names() == [*names, "sampled-lru"]
 assert mc.simulate([1, 2, 1], "all", [2]).policy[-1] == "sampled-lru"
-for wrong in ["sampled-lur", "sampled-lru:sampel=2", "sampled-lru:sample=0"]:
+for wrong in ["sampled-lur", "sampled-lru(sampel=2)", "sampled-lru(sample=0)"]:
     try:
         mc.simulate([1], wrong, [1])
     except mc.ConfigError as error:
@@ -165,11 +165,11 @@ def test_commands(library: Path, tmp_path: Path) -> None:
     done = command_line("describe", "sampled-lru", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     done = command_line(
-        *("compare", "blocks.txt", "--no-figures", "--policies", "lru,sampled-lru:sample=3"),
+        *("compare", "blocks.txt", "--no-figures", "--policies", "lru,sampled-lru(sample=3)"),
         *plugin,
         cwd=tmp_path,
     )
-    assert "sampled-lru:sample=3" in done.stdout, done.stderr
+    assert "sampled-lru(sample=3)" in done.stdout, done.stderr
     done = command_line("list", "--plugin", "blocks.txt", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("mcsim: --plugin: blocks.txt: cannot be loaded: ")
