@@ -338,7 +338,7 @@ _BASES: dict[str, Sequence[str]] = {
     "cache rm": ("--all", "--cache-dir", "kept"),
     "cache verify": ("--cache-dir", "kept"),
     "compare": ("two.csv", "--policies", "lru,arc", "--sizes", "10%,50%", "--no-figures", "-q"),
-    "config": (),
+    "build-flags": (),
     "describe": ("lru",),
     "figures": ("hosts", "--list"),
     "list": (),

@@ -57,6 +57,9 @@ _ELSEWHERE = {
 }
 
 
+_RENAMED = {"config": "build-flags"}
+
+
 class _LazyGroup(click.Group):
     """A group that imports some commands when they are called for."""
 
@@ -85,6 +88,8 @@ class _LazyGroup(click.Group):
         from mcsim.base.suggest import did_you_mean
 
         if args[0] not in self.list_commands(ctx):
+            if args[0] in _RENAMED:
+                ctx.fail(f"{args[0]}: now called {_RENAMED[args[0]]!r}")
             near = did_you_mean(args[0], self.list_commands(ctx))
             ctx.fail(f"no such command {args[0]!r}{near}")
         return super().resolve_command(ctx, args)
@@ -201,10 +206,10 @@ def describe(name: str) -> None:
         describe_entry(kind, entry)
 
 
-@cli.command()
+@cli.command("build-flags")
 @click.option("--include", "what", flag_value="include", help="The folder of the C++ headers.")
 @click.option("--cmake-dir", "what", flag_value="cmake", help="The folder for CMake's mcsim_DIR.")
-def config(what: str | None) -> None:
+def build_flags(what: str | None) -> None:
     """Print where the things are that eviction policies in C++ are compiled with."""
     from mcsim.base.package import get_cmake_dir, get_include
 

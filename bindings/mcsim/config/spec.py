@@ -236,8 +236,8 @@ class ExperimentSpec(_Map):
     """of all random numbers, and of synthetic workloads without `workload.seed`; 1 if not given"""
     block_bytes: BlockBytes = DEFAULT_BLOCK_BYTES
     """size of a block"""
-    ops: Literal["reads", "all"] = "reads"
-    """which requests are replayed"""
+    ops: Literal["reads", "all", "writes"] = "reads"
+    """requests that are replayed"""
     interval: IntervalLength = Interval(3600 * 10**9, False)
     """length of the intervals at which results are counted"""
     warm_up: WarmUp | None = None

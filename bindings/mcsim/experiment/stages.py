@@ -51,7 +51,7 @@ def own_view(spec: ExperimentSpec) -> View:
     """Return how an experiment sees the trace, as most systems do."""
     return {
         "block_bytes": spec.block_bytes,
-        "ops": spec.ops,
+        "ops": "reads" if spec.ops == "reads" else "all",  # of writes alone the workload is made
         "key": "aligned",
         "whole_seconds": False,
         "line_blocks": 1,

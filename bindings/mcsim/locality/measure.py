@@ -52,9 +52,9 @@ def hit_ratio_curves(
     Returns
     -------
     HitRatioCurves
-        A dict by the name of the VM, for those that have references; or by when the interval
-        begins after the first request, in ns or references. It goes to Arrow, pandas and Polars
-        as one table.
+        A dict by the name of the VM, for those that have references; or by the begin of the
+        interval after the first request, an integer of ns or references. It goes to Arrow,
+        pandas and Polars as one table.
 
     Raises
     ------
@@ -78,7 +78,8 @@ def hit_ratio_curves(
     tasks = [(part, spec) for part in parts]
     measured = measure(tasks, seed=seed, threads=threads_given(threads))
     return HitRatioCurves(
-        {one.label: one.curve for one in measured}, "vm" if per == "vm" else "begin"
+        {one.label if per == "vm" else int(one.label): one.curve for one in measured},
+        "vm" if per == "vm" else "begin",
     )
 
 

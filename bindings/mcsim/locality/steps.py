@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self, overload
 
@@ -94,11 +94,11 @@ class Steps:
 
     @overload
     def at(
-        self, capacity: NDArray[np.int64] | Sequence[int | float | str]
+        self, capacity: NDArray[np.int64] | list[Any] | tuple[Any, ...] | range
     ) -> NDArray[np.float64]: ...
 
     def at(
-        self, capacity: int | float | str | NDArray[np.int64] | Sequence[int | float | str]
+        self, capacity: int | float | str | NDArray[np.int64] | list[Any] | tuple[Any, ...] | range
     ) -> float | NDArray[np.float64]:
         """Look up the hit ratio of a cache of any size.
 

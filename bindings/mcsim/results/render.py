@@ -240,7 +240,7 @@ def _title(results: Results) -> str:
     space = " + ".join(f"{tier.capacity:,}" for tier in spec.tiers)
     if spec.hosts is not None:
         space = f"{spec.host_count} hosts of {space}"
-    ops = "reads" if spec.ops == "reads" else "reads and writes"
+    ops = {"all": "reads and writes"}.get(spec.ops, spec.ops)
     return f"{results.title}: {ops}, {space} blocks of {units.format_bytes(spec.block_bytes)}"
 
 

@@ -232,4 +232,5 @@ def workload_key(spec: ExperimentSpec) -> str:
     if spec.warm_up_traces is not None:
         warm_up = spec.warm_up_traces.model_dump(mode="json")
         cause += [warm_up, spec.interval.length, spec.ops]
+    cause.append(spec.ops == "writes")
     return json.dumps(cause, sort_keys=True)

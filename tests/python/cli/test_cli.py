@@ -133,6 +133,7 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
+        (["config"], "config: now called 'build-flags'"),
         (["rum"], "no such command 'rum' (did you mean 'run'?)"),
         (["run", "none.yaml"], "mcsim: none.yaml: No such file or directory"),
         (["run", "bad.yaml"], "mcsim: bad.yaml:2: unknown key 'tires' (did you mean 'tiers'?)"),

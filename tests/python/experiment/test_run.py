@@ -30,6 +30,7 @@ from mcsim.experiment.runner import run
 from mcsim.results import models, tables
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
+from mcsim.traces.synth import synth_trace
 
 yaml = YAML()
 
@@ -787,6 +788,17 @@ def test_capacities_may_be_shares_of_the_workload(tmp_path: Path) -> None:
     # Of what is replayed: with writes there are more blocks.
     everything = run(given, overrides=["ops=all"], out=tmp_path / "all", figures=False)
     assert everything.spec.tiers[1].capacity > blocks[1]
+
+
+def test_writes_alone_may_be_replayed(tmp_path: Path) -> None:
+    """Trusts: `Trace.blocks` and `simulate`."""
+    given = small_experiment("lru", tiers={"dram": 50}, ops="writes")
+    results = run(given, out=tmp_path, figures=False)
+    writes = synth_trace(TINY).blocks("writes")
+    (alone,) = mcsim.simulate(writes, "lru", [50])
+    assert total(results, "vms", "lru", "accesses") == len(writes) > 0
+    assert total(results, "metrics", "lru", "hits") == alone.hits
+    assert alone.hits > 0
 
 
 @pytest.mark.parametrize("share", ["101%", "-1%", "much%", "%", "17/16"])

@@ -243,7 +243,7 @@ print(hits["mine"].tolist())
 
 def test_the_headers_are_installed() -> None:
     assert (Path(mc.get_include()) / "core/engine/policy/export_policies.hpp").is_file()
-    done = command_line("config", "--include", cwd=EXAMPLE)
+    done = command_line("build-flags", "--include", cwd=EXAMPLE)
     assert done.stdout == f"{mc.get_include()}\n", done.stderr
-    done = command_line("config", cwd=EXAMPLE)
+    done = command_line("build-flags", cwd=EXAMPLE)
     assert done.stdout == f"{mc.get_include()}\n{mc.get_cmake_dir()}\n"
