@@ -40,8 +40,8 @@ STAGES = ("parse", "intern", "characterise", "replay", "tables", "figures")
 HOUR = 3600 * 10**9
 MACHINE = {
     "tiers": [
-        {"device": "dram", "capacity_blocks": 30_000},
-        {"device": "flash", "capacity_blocks": 150_000},
+        {"device": "dram", "capacity": 30_000},
+        {"device": "flash", "capacity": 150_000},
     ],
     "backend": "hdd",
 }
@@ -139,8 +139,8 @@ def writes(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         "ops": "all",
         "workload": {"profile": str(ROOT / "experiments" / "workloads" / "web.yaml")},
         "tiers": [
-            {"device": "dram", "capacity_blocks": 250_000},
-            {"device": "flash", "capacity_blocks": 2_500_000},
+            {"device": "dram", "capacity": 250_000},
+            {"device": "flash", "capacity": 2_500_000},
         ],
         "backend": "hdd",
         "systems": [{"name": "lru"}, *writers()],

@@ -54,11 +54,11 @@ class Workload:
         except ConfigError:
             return None
         overrides = []
-        blocks = [tier.capacity_blocks for tier in spec.tiers]
+        blocks = [tier.capacity for tier in spec.tiers]
         if spec.hosts is not None or not all(isinstance(of_tier, int) for of_tier in blocks):
             return None
         if sum(blocks) > LARGE and share < 1:
-            small = [f"tiers.{k}.capacity_blocks={round(n * share)}" for k, n in enumerate(blocks)]
+            small = [f"tiers.{k}.capacity={round(n * share)}" for k, n in enumerate(blocks)]
             overrides = [f"workload.sample={share}", *small]
         own = YAML(typ="safe").load(file).get("systems", [])
         return cls(file, overrides, trace_dirs, own)

@@ -18,12 +18,12 @@ name: grid
 interval: 30min
 workload: {{profile: {ROOT}/experiments/workloads/tiny.yaml}}
 tiers:
-  - {{device: dram, capacity_blocks: 500}}
-  - {{device: flash, capacity_blocks: 2000}}
+  - {{device: dram, capacity: 500}}
+  - {{device: flash, capacity: 2000}}
 backend: hdd
 systems: [lru]
 sweep:
-  tiers.0.capacity_blocks: [100, 200, 300, 400, 500, 600]
+  tiers.0.capacity: [100, 200, 300, 400, 500, 600]
   systems: [lru, static, {{name: hierarchy, policy: arc / arc}}]
 """
 

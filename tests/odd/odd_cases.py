@@ -67,7 +67,7 @@ TEXTS = [
         "1%:100%:1e9",
         "1:1e308:3",
         "1%:100%:-1",
-        "100%:1%:2",
+        "log(100%, 1%, 2)",
         "log(1, 1e999999999, 5)",
     ),
     *("1e30 per s", "5 per 0s", "lru", "lru,lru", "lru:", "lru:a=1", "lru:=", "lru(((((", "shards"),
@@ -199,9 +199,9 @@ _ONE_HOST: dict[str, Any] = {
         }
     },
     "tiers": [
-        {"device": "nvm", "capacity_blocks": 20, "over": "link", "read": "1us", "write": "2us"},
+        {"device": "nvm", "capacity": 20, "over": "link", "read": "1us", "write": "2us"},
         {
-            "device": "flash", "capacity_blocks": "80 blocks", "dollars_per_gb": 2,
+            "device": "flash", "capacity": "80 blocks", "dollars_per_gb": 2,
             "pe_cycles": 3000, "write_amplification": 1, "iops": 5e4, "bandwidth": "500MB/s",
             "watts": 3, "idle_watts": 0.1,
         },
@@ -223,7 +223,7 @@ _SEVERAL_HOSTS = {
     "name": "hosts",
     "interval": "100s",
     "workload": {"profile": ["profile.yaml"]},
-    "tiers": [{"device": "dram", "capacity_blocks": 20}],
+    "tiers": [{"device": "dram", "capacity": 20}],
     "hosts": {
         "names": ["one", "two"], "vms": {"a": "two"}, "link": {"latency": "100us", "rate": 1000.0},
     },
@@ -251,7 +251,7 @@ _RECORDED = {
             {"name": "{vm}-2", "trace": "own.csv", "vms": "b", "mapping": "mapping.yaml"},
         ]
     },
-    "tiers": [{"device": "dram", "capacity_blocks": 40}],
+    "tiers": [{"device": "dram", "capacity": 40}],
     "systems": ["lru"],
 }  # fmt: skip
 
@@ -259,12 +259,12 @@ _SWEEP = {
     "name": "sweep",
     "interval": "100s",
     "workload": {"profile": "profile.yaml"},
-    "tiers": [{"device": "dram", "capacity_blocks": 20}],
+    "tiers": [{"device": "dram", "capacity": 20}],
     "systems": ["lru"],
     "sweep": {
-        "tiers.0.capacity_blocks": "log(10, 40, 2)",
+        "tiers.0.capacity": "log(10, 40, 2)",
         "zip": {"interval": ["100s", "150s"], "ops": ["reads", "all"]},
-        "exclude": [{"interval": "100s", "tiers.0.capacity_blocks": [10]}],
+        "exclude": [{"interval": "100s", "tiers.0.capacity": [10]}],
     },
 }
 
@@ -273,7 +273,7 @@ _SEARCH = {
     "interval": "100s",
     "workload": {"profile": "profile.yaml"},
     "tiers": [
-        {"device": "dram", "capacity_blocks": 10}, {"device": "flash", "capacity_blocks": 40},
+        {"device": "dram", "capacity": 10}, {"device": "flash", "capacity": 40},
     ],
     "systems": ["hierarchy"],
     "search": {
@@ -338,7 +338,7 @@ _BASES: dict[str, Sequence[str]] = {
     "cache rm": ("--all", "--cache-dir", "kept"),
     "cache verify": ("--cache-dir", "kept"),
     "compare": ("two.csv", "--policies", "lru,arc", "--sizes", "10%,50%", "-q"),
-    "config": (),
+    "build-flags": (),
     "describe": ("lru",),
     "figures": ("hosts", "--list"),
     "list": (),

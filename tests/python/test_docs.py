@@ -127,7 +127,7 @@ def finished(stand_ins: Path) -> Path:
         patch.setenv("MCSIM_CACHE_DIR", str(stand_ins / "cache"))
         patch.chdir(stand_ins)
         mcsim.run(tiny, out="finished", figures=False)
-        larger = ["tiers.0.capacity_blocks=1000"]
+        larger = ["tiers.0.capacity=1000"]
         mcsim.run(tiny, out="finished", overrides=larger, figures=False)
         mcsim.sweep("sizes.yaml", out="finished")
     return stand_ins / "finished"
@@ -273,7 +273,7 @@ def test_docstrings(module: str) -> None:
 def test_readme_experiment(folder: Path) -> None:
     (folder / "example.yaml").write_text(example("README.md", "yaml", "name: shared-or-split"))
     spec = Experiment.load(folder / "example.yaml", []).spec
-    assert [tier.capacity_blocks for tier in spec.tiers] == [2**18, 10 * 2**18]
+    assert [tier.capacity for tier in spec.tiers] == [2**18, 10 * 2**18]
 
 
 # --- Shell ---------------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ __all__ = ["compare"]
     metavar="SIZE,...",
     default="0.1%,1%,10%",
     show_default=True,
-    help="Of the caches: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or FROM:TO:COUNT, "
-    "in equal ratios.",
+    help="Of the caches: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or "
+    "log(FROM, TO, COUNT).",
 )
 @memory_option
 @plugin_option
@@ -60,8 +60,8 @@ def compare(
     \b
     mcsim compare web_0.csv.gz
     mcsim compare web_*.csv.gz --policies lru,arc,s3-fifo,opt --sizes 1GiB,4GiB,16GiB
-    mcsim compare web_0.csv.gz --policies arc,arc:step=integer --ops all
-    mcsim compare web_0.csv.gz --policies 'lru,talus,slide:policy=2q(kin=0.1),switching'
+    mcsim compare web_0.csv.gz --policies 'arc,arc(step=integer)' --ops all
+    mcsim compare web_0.csv.gz --policies 'lru,talus,slide(policy=2q(kin=0.1)),switching'
     """  # noqa: D301
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
     report = _Comparison.simulated(source, policies, sizes, memory)

@@ -26,7 +26,7 @@ class ByPolicy(PolicyReport):
     """A row a size, a column a policy."""
 
     suffix = "-mrc-policies"
-    default_sizes = "0.1%:100%:13"
+    default_sizes = "log(0.1%, 100%, 13)"
 
     def lines(self) -> list[str | TextTable]:
         """Return the table, and how its numbers were obtained."""

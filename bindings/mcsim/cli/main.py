@@ -55,6 +55,9 @@ _ELSEWHERE = {
 }
 
 
+_RENAMED = {"config": "build-flags"}
+
+
 class _LazyGroup(click.Group):
     """A group that imports some commands when they are called for."""
 
@@ -83,6 +86,8 @@ class _LazyGroup(click.Group):
         from mcsim.base.suggest import did_you_mean
 
         if args[0] not in self.list_commands(ctx):
+            if args[0] in _RENAMED:
+                ctx.fail(f"{args[0]}: now called {_RENAMED[args[0]]!r}")
             near = did_you_mean(args[0], self.list_commands(ctx))
             ctx.fail(f"no such command {args[0]!r}{near}")
         return super().resolve_command(ctx, args)
@@ -112,9 +117,7 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("file", type=click.Path())
-@overrides_option(
-    "Change a value of the file, such as tiers.0.capacity_blocks=1e6; may be repeated."
-)
+@overrides_option("Change a value of the file, such as tiers.0.capacity=1e6; may be repeated.")
 @click.option(
     "--allow-code",
     is_flag=True,
@@ -210,10 +213,10 @@ def describe(name: str) -> None:
         describe_entry(kind, entry)
 
 
-@cli.command()
+@cli.command("build-flags")
 @click.option("--include", "what", flag_value="include", help="The folder of the C++ headers.")
 @click.option("--cmake-dir", "what", flag_value="cmake", help="The folder for CMake's mcsim_DIR.")
-def config(what: str | None) -> None:
+def build_flags(what: str | None) -> None:
     """Print where the things are that eviction policies in C++ are compiled with."""
     from mcsim.base.package import get_cmake_dir, get_include
 

@@ -29,10 +29,10 @@ __all__ = ["mix"]
 @click.option(
     "--sizes",
     metavar="SIZE,...",
-    default="1%:100%:13",
+    default="log(1%, 100%, 13)",
     show_default=True,
-    help="Of the cache: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or FROM:TO:COUNT, in "
-    "equal ratios.",
+    help="Of the cache: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or "
+    "log(FROM, TO, COUNT).",
 )
 @click.option(
     "--units",
@@ -68,14 +68,15 @@ def mix(
     \b
     mcsim mix web_*.csv.gz
     mcsim mix web_*.csv.gz --sizes 1MiB,4MiB,16MiB --ops all
-    mcsim mix web_0.csv.gz web_1.csv.gz --order rates --sizes 5%:80%:5
+    mcsim mix web_0.csv.gz web_1.csv.gz --order rates --sizes 'log(5%, 80%, 5)'
     """  # noqa: D301
+    from mcsim.base.sizes import sizes_in
     from mcsim.cli.stream import sizes_given
     from mcsim.locality.mix import mix_of
 
     source = shared_source(files, block_size, ops, vms, reading)
     sizes_given(sizes, 1, source.block_bytes)  # a mistake in them is told before the work begins
-    found = mix_of(sharing_read(source, order), sizes.split(","), units=units)
+    found = mix_of(sharing_read(source, order), sizes_in(sizes), units=units)
     _Answer(source, found).show(form, output)
 
 

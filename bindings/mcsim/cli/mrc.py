@@ -19,7 +19,6 @@ from mcsim.cli.stream import (
     estimator_given,
     estimator_option,
     make_curves,
-    share_given,
     sizes_given,
 )
 from mcsim.cli.terminal import Form
@@ -49,17 +48,17 @@ __all__ = ["mrc"]
 )
 @click.option(
     "--policies",
-    metavar="NAME[:PARAM=VALUE,...],...",
+    metavar="NAME[(PARAM=VALUE,...)],...",
     help="Curves of these eviction policies, by a replay for each size or in miniature.",
 )
 @mini_options(
-    mini="With --policies: caches in miniature, given such a share of the blocks (0.01 or 1%)."
+    mini="With --policies: miniature caches, given this share of the blocks (0.01, 1% or 1/16)."
 )
 @click.option(
     "--sizes",
     metavar="SIZE,...",
     help="Rows of the table: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or "
-    "FROM:TO:COUNT, in equal ratios.",
+    "log(FROM, TO, COUNT).",
 )
 @memory_option
 @plugin_option
@@ -102,8 +101,8 @@ def mrc(
     mcsim mrc web_0.csv.gz
     mcsim mrc web_*.csv.gz --per-vm --ops all
     mcsim mrc web_0.csv.gz --interval 1h
-    mcsim mrc web_0.csv.gz --compare shards,shards-rate:rate=0.01,aet
-    mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 1%:100%:20 --mini 0.01
+    mcsim mrc web_0.csv.gz --compare 'shards,shards-rate(rate=0.01),aet'
+    mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 'log(1%, 100%, 20)' --mini 0.01
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
 
@@ -204,12 +203,9 @@ def _by_policy(
     mini: str | None,
     seeds: int,
 ) -> ByPolicy:
-    from mcsim.base.errors import ConfigError
+    from mcsim.base.sizes import share_given
 
-    rate = None if mini is None else share_given("--mini", mini)
-    if rate == 0:
-        raise ConfigError("--mini: expected more than nothing")
-    small = None if rate is None else Mini(rate, seeds)
+    small = None if mini is None else Mini(share_given("--mini", mini), seeds)
     return ByPolicy.simulated(source, policies, sizes or ByPolicy.default_sizes, memory, small)
 
 

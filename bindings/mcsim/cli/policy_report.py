@@ -37,7 +37,7 @@ def policies_option(default: str) -> Callable[[Command], Command]:
     """Give a command the option of which policies caches are under."""
     return click.option(
         "--policies",
-        metavar="NAME[:PARAM=VALUE,...],...",
+        metavar="NAME[(PARAM=VALUE,...)],...",
         default=default,
         show_default=True,
         help="Eviction policies (see mcsim list, mcsim describe NAME).",

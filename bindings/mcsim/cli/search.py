@@ -39,7 +39,7 @@ _SOUGHT = {
 @click.option(
     "--sizes",
     metavar="SIZES / SIZES",
-    help="Of either tier: SIZE,… or FROM:TO:COUNT, such as 64MiB:1GiB:12 / 1%:50%:12.  "
+    help="By tier: SIZE,... or log(FROM, TO, COUNT), such as log(64MiB, 1GiB, 12) / 1%,10%.  "
     "[default: from an eighth to eight times the file's]",
 )
 @click.option(
@@ -75,7 +75,7 @@ _SOUGHT = {
     metavar="RATE",
     default="0.02",
     show_default=True,
-    help="Share of the blocks that miniatures are given.",
+    help="Share of the blocks that miniatures are given (0.01, 1% or 1/16).",
 )
 @click.option(
     "--seeds",
@@ -122,10 +122,10 @@ def search(
     \b
     mcsim search mine.yaml
     mcsim search mine.yaml --policies lru,arc --limit dollars=0.05 -o found.csv
-    mcsim search mine.yaml --sizes 100:2000:8/500:8000:8 --objective dollars --limit latency=3ms
+    mcsim search mine.yaml --sizes 'log(100,2000,8) / log(500,8000,8)' --limit latency=3ms
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
-    from mcsim.cli.stream import share_given
+    from mcsim.base.sizes import share_given
     from mcsim.searches.search import search as find
 
     found = find(

@@ -18,7 +18,6 @@ from mcsim.cli.stream import (
     estimator_given,
     estimator_option,
     make_curves,
-    share_given,
 )
 from mcsim.cli.terminal import Form, TextTable, print_result
 
@@ -131,12 +130,13 @@ class _Target:
 
 def _target(ratio: str | None, latency: str | None) -> _Target:
     from mcsim.base.errors import ConfigError, mistakes_in
+    from mcsim.base.sizes import share_given
     from mcsim.base.units import parse_duration
 
     if (ratio is None) == (latency is None):
         raise ConfigError("give one of --target-hit-ratio and --target-latency")
     if ratio is not None:
-        value = share_given("--target-hit-ratio", ratio)
+        value = share_given("--target-hit-ratio", ratio, zero=True)
         return _Target(f"a hit ratio of {value:g}", value)
     with mistakes_in("--target-latency"):
         ns = parse_duration(latency)

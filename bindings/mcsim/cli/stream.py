@@ -33,7 +33,6 @@ __all__ = [
     "estimator_option",
     "make_curves",
     "references_options",
-    "share_given",
     "sizes_given",
     "stream_options",
 ]
@@ -248,13 +247,13 @@ class StreamReport(Report):
 def sizes_given(text: str, unique: int, block_bytes: int) -> list[int]:
     """Read `--sizes`: capacities in blocks, in their order and each once."""
     from mcsim.base.errors import mistakes_in
-    from mcsim.base.units import parse_capacities
+    from mcsim.base.sizes import parse_capacities, sizes_in
 
     with mistakes_in("--sizes"):
         return sorted(
             {
                 capacity
-                for size in text.split(",")
+                for size in sizes_in(text)
                 for capacity in parse_capacities(size, unique, block_bytes)
             }
         )
@@ -262,7 +261,7 @@ def sizes_given(text: str, unique: int, block_bytes: int) -> list[int]:
 
 estimator_option = click.option(
     "--estimator",
-    metavar="NAME[:PARAM=VALUE,...]",
+    metavar="NAME[(PARAM=VALUE,...)]",
     default="exact",
     show_default=True,
     help="How the curve is made (see mcsim list, mcsim describe NAME).",
@@ -306,17 +305,3 @@ def make_curves(
             one_at_a_time=len(estimators) > 1,
         )
     return blocks, measured
-
-
-def share_given(option: str, text: str) -> float:
-    """Read a share of 1: `0.8` or `80%`."""
-    from mcsim.base.errors import ConfigError
-
-    number, percent, rest = text.strip().partition("%")
-    try:
-        value = float(number) / (100 if percent else 1)
-    except ValueError:
-        value = -1.0
-    if rest or not 0 <= value <= 1:
-        raise ConfigError(f"{option}: expected a share such as 0.8 or 80%, got {text!r}")
-    return value

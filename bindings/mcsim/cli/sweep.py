@@ -41,7 +41,7 @@ def sweep() -> None:
     """Run an experiment at every point of a grid, and join the results.
 
     `mcsim sweep FILE` runs the cells that are not there yet of an experiment that has axes: under
-    `sweep:`, paths such as `tiers.0.capacity_blocks` and their values, `[1GiB, 2GiB]` or
+    `sweep:`, paths such as `tiers.0.capacity` and their values, `[1GiB, 2GiB]` or
     `log(1MiB, 1TiB, 12)`. `mcsim sweep run --help` shows its options.
     """
 

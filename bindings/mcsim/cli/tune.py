@@ -38,7 +38,8 @@ __all__ = ["tune"]
 @click.option(
     "--size",
     required=True,
-    help="Of the cache, such as 1GiB, or 1% of all that is read and written.",
+    help="Of the cache: 1GiB, 250000 (blocks of the smallest size), or 1% of all that is read and "
+    "written.",
 )
 @click.option(
     "--block-bytes",
@@ -62,7 +63,7 @@ __all__ = ["tune"]
     help="What becomes of writes.",
 )
 @policies_option("lru")
-@mini_options(mini="Caches in miniature, given such a share of the requests (0.01 or 1%).")
+@mini_options(mini="Caches in miniature, given such a share of the requests (0.01, 1% or 1/16).")
 @click.option(
     "--objective",
     type=click.Choice(["hit-ratio", "latency", "device-writes", "backend-writes"]),
@@ -116,21 +117,17 @@ def tune(
     \b
     mcsim tune web_0.csv.gz --size 1GiB
     mcsim tune web_0.csv.gz --size 1GiB --block-bytes 64KiB --sub-block-bytes 4KiB --writes back
-    mcsim tune web_0.csv.gz --size 1GiB --policies lru,arc,2q:kin=0.1 --objective latency
+    mcsim tune web_0.csv.gz --size 1GiB --policies 'lru,arc,2q(kin=0.1)' --objective latency
     mcsim tune web_*.csv.gz --size 64GiB --mini 0.01 --objective backend-writes
     """  # noqa: D301
-    from mcsim.base.errors import ConfigError
-    from mcsim.base.units import is_share
-    from mcsim.cli.stream import share_given
+    from mcsim.base.sizes import is_share, share_given
     from mcsim.config.devices import device_named
     from mcsim.policies.caches import memory_given
     from mcsim.policies.grid import Grid
-    from mcsim.policies.requests import bytes_of_share
+    from mcsim.policies.requests import blocks_of_share
     from mcsim.policies.tuning import tune as replay
 
     rate = 1.0 if mini is None else share_given("--mini", mini)
-    if rate == 0:
-        raise ConfigError("--mini: expected more than nothing")
     layouts: dict[str, Any] = {
         "policies": policies,
         "block_bytes": words_of("--block-bytes", block_bytes),
@@ -152,7 +149,7 @@ def tune(
         if vms is not None:
             traces = source.chosen(traces)
         if is_share(size):
-            size = str(bytes_of_share(size, traces, grid.smallest))
+            size = str(blocks_of_share(size, traces, grid.smallest))
             grid = Grid.asked(size, **layouts)
         caches = len(grid.points) * (seeds if grid.rate(rate, seeds) < 1 else 1)
         with reporter.stage("tune", total=caches, unit="caches") as stage:

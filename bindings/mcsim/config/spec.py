@@ -236,8 +236,8 @@ class ExperimentSpec(_Map):
     """of all random numbers, and of synthetic workloads without `workload.seed`; 1 if not given"""
     block_bytes: BlockBytes = DEFAULT_BLOCK_BYTES
     """size of a block"""
-    ops: Literal["reads", "all"] = "reads"
-    """which requests are replayed"""
+    ops: Literal["reads", "all", "writes"] = "reads"
+    """requests that are replayed"""
     interval: IntervalLength = Interval(3600 * 10**9, False)
     """length of the intervals at which results are counted"""
     warm_up: WarmUp | None = None
@@ -286,7 +286,7 @@ class ExperimentSpec(_Map):
     @property
     def space(self) -> list[int]:
         """The blocks of each tier on all hosts together."""
-        return [self.host_count * tier.capacity_blocks for tier in self.tiers]
+        return [self.host_count * tier.capacity for tier in self.tiers]
 
     @property
     def link_ns(self) -> int:

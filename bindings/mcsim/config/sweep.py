@@ -1,7 +1,7 @@
 """The grid of an experiment: what `sweep:` says, checked, and the cells it comes to.
 
     sweep:
-      tiers.1.capacity_blocks: log(64MiB, 1GiB, 5)    # a path as of --set, and its values
+      tiers.1.capacity: log(64MiB, 1GiB, 5)    # a path as of --set, and its values
       systems: [lru, {name: multicache, ri_window: 60s}]   # one system a cell
       seed: 5 seeds
       workload: {web: {profile: web.yaml}, prn: {profile: prn.yaml}}   # by names to be shown

@@ -51,7 +51,7 @@ def own_view(spec: ExperimentSpec) -> View:
     """Return how an experiment sees the trace, as most systems do."""
     return {
         "block_bytes": spec.block_bytes,
-        "ops": spec.ops,
+        "ops": "reads" if spec.ops == "reads" else "all",  # of writes alone the workload is made
         "key": "aligned",
         "whole_seconds": False,
         "line_blocks": 1,
@@ -199,7 +199,7 @@ class Stages:
             },
         }
         self.sink.write_json("environment", described | more)
-        tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
+        tiers = [tier.capacity for tier in self.experiment.spec.tiers]
         self.sink.write_curves(*self.prepared.curves(view, specs, np.cumsum(tiers)))
         self.sink.write_table("reuse_intensity", self.prepared.intensity(view, specs, intensity))
 

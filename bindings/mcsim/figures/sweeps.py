@@ -290,4 +290,4 @@ def _ticks(at: Sequence[Any], most: int = 12) -> tuple[list[int], list[str]]:
 
 
 def _named(axis: str) -> str:
-    return f"{axis} (blocks)" if axis.endswith("capacity_blocks") else axis
+    return f"{axis} (blocks)" if axis.endswith("capacity") else axis

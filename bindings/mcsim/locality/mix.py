@@ -53,7 +53,7 @@ class Mix(ResultTable):
 
 def mix(
     references: SharingReferences,
-    sizes: Iterable[int | str] = ("1%", "3%", "10%", "30%"),
+    sizes: str | Iterable[int | float | str] = "log(1%, 100%, 13)",
     *,
     order: Order = "time",
     units: int = _UNITS,
@@ -71,7 +71,7 @@ def mix(
         Of the VMs; see `mcsim.locality.sharing.sharing`.
     sizes : iterable of int or str
         Of the cache: blocks, ``'1GiB'``, ``'10%'`` of the distinct blocks, or
-        ``'1%:100%:13'``.
+        ``'log(1%, 100%, 13)'``.
     order : {'time', 'rates'}
         How references of several VMs follow each other; see
         `mcsim.locality.sharing.sharing`.
@@ -107,7 +107,7 @@ def mix(
 
 def mix_of(
     of: Sharing,
-    sizes: Iterable[int | str],
+    sizes: str | Iterable[int | float | str],
     *,
     units: int = _UNITS,
     method: str | Optimizer = "exact",

@@ -64,7 +64,7 @@ def no_band_reason(spec: PolicySpec | PythonSpec) -> str:
     --------
     >>> from mcsim.policies.bands import no_band_reason
     >>> from mcsim.policies.specs import parse_policies
-    >>> [no_band_reason(spec) for spec in parse_policies("lru,2q:kin=0.01")]
+    >>> [no_band_reason(spec) for spec in parse_policies("lru,2q(kin=0.01)")]
     ['', 'its band is verified for default parameters alone']
     """
     if isinstance(spec, PolicySpec):

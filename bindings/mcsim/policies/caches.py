@@ -15,8 +15,9 @@ from mcsim.base.arguments import list_of, shortened
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.result_table import ResultTable
+from mcsim.base.sizes import parse_capacities
 from mcsim.base.specs import ParamValue
-from mcsim.base.units import parse_bytes, parse_capacities
+from mcsim.base.units import parse_bytes
 from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
 from mcsim.traces.blocks import References, blocks_in

@@ -80,11 +80,11 @@ def simulate(
         blocks of 4 KiB: `Trace.blocks` has others.
     policies : str, Policy, PriorityPolicy or callable, or sequence of these
         Of `policy_names` and `wrapper_names`, with parameters as on the command line:
-        ``'arc:step=integer'``. Or written in Python: a class that derives from `Policy` or
+        ``'arc(step=integer)'``. Or written in Python: a class that derives from `Policy` or
         `PriorityPolicy`, an object of it, or a function that returns one.
     sizes : sequence of int or str
         Capacities in blocks, or ``'1%'`` of the distinct blocks; but for an array also
-        ``'1GiB'``. ``'100:10000:5'`` is five, in equal ratios from 100 to 10000.
+        ``'1GiB'``. ``'log(100, 10000, 5)'`` is five, in equal ratios from 100 to 10000.
     ops : array_like of int or bool, shape (n,), optional
         0 for a read, 1 for a write, which all but arrays have themselves. Only counted:
         writes come in as reads do.

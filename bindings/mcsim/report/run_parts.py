@@ -54,7 +54,7 @@ def mode_note(*runs: Results) -> list[Block]:
 def workload(results: Results) -> list[Block]:
     """Tell what ran on which machine."""
     spec = results.spec
-    space = " + ".join(f"{tier.device} {tier.capacity_blocks:,} blocks" for tier in spec.tiers)
+    space = " + ".join(f"{tier.device} {tier.capacity:,} blocks" for tier in spec.tiers)
     interval = (
         units.format_references(spec.interval.length)
         if spec.interval.by_reference

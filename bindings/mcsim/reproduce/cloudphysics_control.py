@@ -286,7 +286,7 @@ def find_bending(context: Context) -> Found:
     loop = np.arange(count) % _LOOP
     sizes = list(range(250, _LOOP + 1, 250))
     # They plan after an epoch for the first time; it is not counted.
-    bent = [f"talus:epoch={epoch}", f"slide:policy=lru,epoch={epoch}"]
+    bent = [f"talus(epoch={epoch})", f"slide(policy=lru,epoch={epoch})"]
     alone = simulate(loop, ["lru", *bent], sizes, threads=context.threads, warm_up=epoch)
     misses = {policy: 1 - alone.hit_ratio[alone.policy == policy] for policy in ("lru", *bent)}
     at = sizes.index(_SPACE)

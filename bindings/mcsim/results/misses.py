@@ -56,7 +56,7 @@ def _row(of: Totals, vm: str | None, counts: list[int]) -> dict[str, Any]:
 
 def _misses_alone(results: Results) -> dict[str, tuple[int, int, int]]:
     """Return of each VM its accesses, its first ones, and its misses with all tiers of its own."""
-    space = sum(tier.capacity_blocks for tier in results.spec.tiers)
+    space = sum(tier.capacity for tier in results.spec.tiers)
     curves = results.table("curves")
     curves = curves.filter(pc.equal(curves["scope"], "trace"))
     hits: dict[str, dict[int, int]] = {}

@@ -243,7 +243,7 @@ def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
     written = row["writes"] * spec.block_bytes / days
     row["written_bytes_per_day"] = written
     if device.pe_cycles is not None and load.tier is not None:
-        capacity = getattr(device, "capacity_blocks", 0) * spec.block_bytes * spec.host_count
+        capacity = getattr(device, "capacity", 0) * spec.block_bytes * spec.host_count
         amplification = device.write_amplification or 1
         row["lifetime_years"] = lifetime_years(capacity, device.pe_cycles, written, amplification)
     if spec.hosts is not None:

@@ -154,8 +154,8 @@ def tiers_of(spec: ExperimentSpec, tier_count: int) -> list[TierSpec]:
     if tier_count == len(spec.tiers):
         return spec.tiers
     assert tier_count == 1
-    everything = sum(tier.capacity_blocks for tier in spec.tiers)
-    return [spec.tiers[0].model_copy(update={"capacity_blocks": everything})]
+    everything = sum(tier.capacity for tier in spec.tiers)
+    return [spec.tiers[0].model_copy(update={"capacity": everything})]
 
 
 def known(quantity: _Quantity | None) -> _Quantity:
@@ -303,7 +303,7 @@ def _granted(results: Results, of: Totals, used: Sequence[TierSpec]) -> list[flo
     """
     own = of_system(results.measured("metrics"), of.system.title)
     targets = all_counts_of(own, ("target",))["target"].sum(axis=1)
-    space = results.spec.host_count * np.array([tier.capacity_blocks for tier in used])
+    space = results.spec.host_count * np.array([tier.capacity for tier in used])
     means: list[float] = np.minimum(targets, space).mean(axis=0).tolist()
     return means
 

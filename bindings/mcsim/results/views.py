@@ -218,7 +218,7 @@ def _is_known(table: pa.Table, name: str | None) -> bool:
 
 def _title(results: Results) -> str:
     spec = results.spec
-    space = " + ".join(f"{tier.capacity_blocks:,}" for tier in spec.tiers)
+    space = " + ".join(f"{tier.capacity:,}" for tier in spec.tiers)
     if spec.hosts is not None:
         space = f"{spec.host_count} hosts of {space}"
     ops = "reads" if spec.ops == "reads" else "reads and writes"

@@ -119,7 +119,7 @@ def waits_alone(results: Results) -> dict[str, tuple[int, int]]:
     VMs whose curves do not have the ends of the tiers are left out.
     """
     spec = results.spec
-    ends = np.cumsum([tier.capacity_blocks for tier in spec.tiers])
+    ends = np.cumsum([tier.capacity for tier in spec.tiers])
     curves = results.table("curves")
     wanted = pc.and_(
         pc.equal(curves["scope"], "trace"), pc.is_in(curves["capacity"], pa.array(ends))

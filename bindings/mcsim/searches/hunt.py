@@ -97,7 +97,7 @@ class Found(ResultTable):
         if self.system is not None:
             policy = f"systems.{self.system}.policy={best.policy}"
         sizes = (best.blocks_0, best.blocks_1)
-        return [*(f"tiers.{k}.capacity_blocks={size}" for k, size in enumerate(sizes)), policy]
+        return [*(f"tiers.{k}.capacity={size}" for k, size in enumerate(sizes)), policy]
 
     @property
     def best(self) -> Any:
@@ -144,7 +144,7 @@ class Hunt:
     def _limits(self) -> dict[str, float]:
         spec, given = self.replays.spec, self.asked.limits
         if given is None and self.asked.objective not in ("dollars", "per-dollar"):
-            return {"dollars": self.judge.dollars([tier.capacity_blocks for tier in spec.tiers])}
+            return {"dollars": self.judge.dollars([tier.capacity for tier in spec.tiers])}
         limits = {} if given is None else given.named()
         wear = [name for name in ("years", "device-writes") if name in limits]
         if wear and all(tier.pe_cycles is None for tier in spec.tiers):

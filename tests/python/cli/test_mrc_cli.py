@@ -234,15 +234,15 @@ def test_a_backend_fast_enough_needs_no_cache(printed: Any) -> None:
     [
         (["mrc", "nothing.csv"], "nothing.csv: no such file"),
         (["mrc", "loops.csv", "--estimator", "exat"], "unknown estimator 'exat' (did you mean 'ex"),
-        (["mrc", "loops.csv", "--estimator", "exact:rate=1"], "exact: unknown parameter 'rate'"),
-        (["mrc", "loops.csv", "--estimator", "exact:rate"], "exact: expected PARAM=VALUE, got"),
+        (["mrc", "loops.csv", "--estimator", "exact(rate=1)"], "exact: unknown parameter 'rate'"),
+        (["mrc", "loops.csv", "--estimator", "exact(rate)"], "exact: expected PARAM=VALUE, got"),
         (["mrc", "loops.csv", "--compare", "exact,nope"], "unknown estimator 'nope'"),
         (["mrc", "loops.csv", "--compare", ","], "--compare: expected names of estimators"),
         (["mrc", "loops.csv", "--block-bytes", "4 kilo"], "--block-bytes: expected a size"),
-        (["mrc", "loops.csv", "--sizes", "5KiB"], "--sizes: '5KiB' is not a whole number of bl"),
+        (["mrc", "loops.csv", "--sizes", "3KiB"], "--sizes: '3KiB' is less than a block of 4096"),
         (
             ["mrc", "loops.csv", "--sizes", "120%"],
-            "--sizes: expected a share such as 10%, got '120%'",
+            "1GiB or 10%, got '120%'",
         ),
         (["mrc", "loops.csv", "--interval", "0h"], "--interval: must be positive"),
         (["mrc", "loops.csv", "--interval", "5"], "--interval: expected a length of time"),
@@ -252,7 +252,10 @@ def test_a_backend_fast_enough_needs_no_cache(printed: Any) -> None:
         (["mrc", "loops.csv", "keys.csv"], "some of the traces have a clock and some do not"),
         (["mrc", "keys.csv", "--interval", "1h"], "has no clock: give a length in references"),
         (["size", "loops.csv"], "give one of --target-hit-ratio and --target-latency"),
-        (["size", "loops.csv", "--target-hit-ratio", "80"], "expected a share such as 0.8 or 80%"),
+        (
+            ["size", "loops.csv", "--target-hit-ratio", "80"],
+            "expected a share such as 10%, 1/16 or 0.1, got '80'",
+        ),
         (["size", "loops.csv", "--target-latency", "2"], "--target-latency: expected a length of"),
         (
             ["size", "loops.csv", "--target-hit-ratio", "0.8", "--tier", "flsh"],
@@ -319,10 +322,14 @@ def test_a_real_volume(printed: Any, trace_dir: Path) -> None:
 def test_lists_of_estimators_keep_their_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcsim.locality.measure.estimator_names", lambda: ["a", "b", "c"])
     monkeypatch.setattr("mcsim.locality.measure.EstimatorSpec.make", lambda *_, **__: None)
-    specs = parse_estimators("a,b:rate=0.1,kind=x,c,a:size=3")
-    assert [str(spec) for spec in specs] == ["a", "b:rate=0.1,kind=x", "c", "a:size=3"]
+    specs = parse_estimators("a,b(rate=0.1,kind=x),c,a(size=3)")
+    assert [str(spec) for spec in specs] == ["a", "b(rate=0.1,kind=x)", "c", "a(size=3)"]
     with pytest.raises(ConfigError, match="unknown estimator 'rate=1'"):
         parse_estimators("rate=1,a")
+    with pytest.raises(ConfigError, match=r"now written in parentheses: 'b\(rate=0.1\)'"):
+        parse_estimators("a,b:rate=0.1,kind=x")
+    with pytest.raises(ConfigError, match=r"'b\(rate=0.1': expected NAME\(PARAM=VALUE,...\)"):
+        parse_estimators("b(rate=0.1")
 
 
 def curves() -> tuple[HitRatioCurve, HitRatioCurve]:

@@ -26,7 +26,7 @@ EXPERIMENT = f"""\
 name: quiet
 interval: 1h
 workload: {{profile: {TINY}}}
-tiers: [{{device: dram, capacity_blocks: 10}}]
+tiers: [{{device: dram, capacity: 10}}]
 systems: [lru]
 """
 

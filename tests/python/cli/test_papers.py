@@ -22,12 +22,12 @@ COMMANDS = {
     "estimators": ("mrc", "made.arrow", "--compare", "aet,shards"),
     "miniatures": (
         *("mrc", "made.arrow", "--policies", "lru,arc", "--mini", "0.5"),
-        *("--sizes", "10%:80%:4"),
+        *("--sizes", "log(10%, 80%, 4)"),
     ),
     "linear": ("mrc", "made.arrow", "--linear"),
     "policies": ("compare", "made.arrow", "--policies", "lru,arc,opt"),
     "tuned": ("tune", "made.arrow", "--size", "1MiB", "--policies", "lru,arc"),
-    "shared": ("mix", "made.arrow", "--sizes", "10%:80%:4"),
+    "shared": ("mix", "made.arrow", "--sizes", "log(10%, 80%, 4)"),
     "judged": ("whatif", "made.arrow", "--size", "10%"),
     "changed": ("whatif", "made.arrow", "--size", "10%", "--to", "+50%", "--leaving", "scan"),
 }
@@ -68,7 +68,7 @@ def test_pictures_for_papers(run: Call, name: str) -> None:
 
 
 def test_pictures_of_screens_have_titles(run: Call) -> None:
-    png, svg = run("mix", "made.arrow", "--sizes", "10%:80%:4")
+    png, svg = run("mix", "made.arrow", "--sizes", "log(10%, 80%, 4)")
     assert (png.suffix, svg.suffix) == (".png", ".svg")
     shown = shown_in(svg)
     assert "A cache shared or divided: made" in shown

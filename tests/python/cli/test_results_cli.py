@@ -23,7 +23,7 @@ TINY = EXPERIMENTS / "tiny.yaml"
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs")
     for blocks in (500, 700):
-        overrides = [f"tiers.0.capacity_blocks={blocks}", f"name=of-{blocks}"]
+        overrides = [f"tiers.0.capacity={blocks}", f"name=of-{blocks}"]
         mcsim.run(TINY, overrides=overrides, out=out, figures=False)
     return out
 
@@ -57,7 +57,7 @@ def test_ls(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_show_says_what_run_said(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # What was finished before is opened, not run again.
-    overrides = ("--set", "tiers.0.capacity_blocks=500", "--set", "name=of-500")
+    overrides = ("--set", "tiers.0.capacity=500", "--set", "name=of-500")
     cli.main(["run", str(TINY), *overrides, "--results", str(out), "--no-figures", "-q"])
     said = capsys.readouterr().out
     assert call(capsys, "show", "of-5", "--results", out) == (0, said, "")
@@ -73,7 +73,7 @@ def test_show_says_what_run_said(out: Path, capsys: pytest.CaptureFixture[str]) 
 def test_diff_ends_as_diff_does(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said, _ = call(capsys, "diff", "of-5", "of-7", "--results", out)
     assert code == 1
-    assert "tiers.0.capacity_blocks  500  700\n" in said
+    assert "tiers.0.capacity  500  700\n" in said
     assert "name" not in said
     assert "different: metrics, vms" in said
     code, said, _ = call(capsys, "diff", "of-5", "of-5", "--results", out)
@@ -82,7 +82,7 @@ def test_diff_ends_as_diff_does(out: Path, capsys: pytest.CaptureFixture[str]) -
     code, said, _ = call(capsys, "diff", "of-5", "of-7", "--results", out, "--json")
     assert code == 1
     told = json.loads(said)
-    assert told["configuration"] == {"tiers.0.capacity_blocks": [500, 700]}
+    assert told["configuration"] == {"tiers.0.capacity": [500, 700]}
     assert told["different"] is True
     code, _, said = call(capsys, "diff", "of-5", "of-9", "--results", out)
     assert code == 2

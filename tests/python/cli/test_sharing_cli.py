@@ -168,7 +168,7 @@ WRONG = [
     (("mix",), "Missing argument 'TRACE...'"),
     (("whatif", "none.csv", "--size", 8), "none.csv"),
     (("whatif", "loop.csv", "--size", 0), "size: at least 1 block, got '0'"),
-    (("whatif", "loop.csv", "--size", "5KiB"), "size: '5KiB' is not a whole number of blocks"),
+    (("whatif", "loop.csv", "--size", "3KiB"), "size: '3KiB' is less than a block of 4096 bytes"),
     (("whatif", "loop.csv", "--size", 8, "--to", "-8"), "to: -8 leaves nothing of 8 blocks"),
     (
         ("whatif", "loop.csv", "scan.csv", "--size", 8, "--leaving", "scam"),
@@ -177,7 +177,7 @@ WRONG = [
     (("whatif", "loop.csv", "--size", 8, "--leaving", "loop"), "no VM is left to share the cache"),
     (("whatif", "loop.csv", "--size", 8, "--block-bytes", "x"), "--block-bytes: expected a size"),
     (("mix", "loop.csv", "--sizes", "0"), "--sizes: at least 1 block, got '0'"),
-    (("mix", "loop.csv", "--sizes", "lots"), "--sizes: expected a capacity"),
+    (("mix", "loop.csv", "--sizes", "lots"), "--sizes: expected a size"),
     (("mix", "loop.csv", "--units", "0"), "0 is not in the range x>=1"),
     (("mix", "loop.csv", "--vms", "lop"), "no VM 'lop' (did you mean 'loop'?)"),
 ]

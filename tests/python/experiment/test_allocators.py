@@ -672,7 +672,7 @@ def test_a_system_on_a_host_that_cannot_is_refused_as_it_is_loaded(
     file.write_text(
         "name: mine\ninterval: 10min\n"
         f"workload: {{profile: {TINY}}}\n"
-        "tiers: [{device: dram, capacity_blocks: 400}]\n"
+        "tiers: [{device: dram, capacity: 400}]\n"
         "systems:\n  - lru\n  - name: decides:Decides\n"
     )
     assert complaint(Experiment.load, file, allow_code=True).endswith(

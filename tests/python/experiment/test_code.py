@@ -28,7 +28,7 @@ def written(folder: Path, systems: str, more: str = "", **modules: str) -> Path:
         "name: mine",
         "interval: 30min",
         f"workload: {{profile: {TINY}}}",
-        "tiers: [{device: dram, capacity_blocks: 400}, {device: flash, capacity_blocks: 1600}]",
+        "tiers: [{device: dram, capacity: 400}, {device: flash, capacity: 1600}]",
         "systems:",
         *(f"  - {system}" for system in systems.splitlines()),
         more,

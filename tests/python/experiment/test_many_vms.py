@@ -36,7 +36,7 @@ def test_every_vm_hits_its_block(trace: Path) -> None:
         "ops": "all",
         "interval": "1h",
         "workload": {"vms": [{"name": "{vm}", "trace": str(trace), "vms": "all"}]},
-        "tiers": [{"device": "dram", "capacity_blocks": MOST}],
+        "tiers": [{"device": "dram", "capacity": MOST}],
         "opt": False,
         "systems": ["lru"],
     }

@@ -377,7 +377,7 @@ def test_hystor_goes_by_what_was_asked_for_where_the_trace_tells(
         (folder / f"{name}.csv").write_text("\n".join([head, *rows]) + "\n")
     system = {"name": "hystor", "extent": 64, "epoch": "1s", "size": size}
     given = experiment(system, workload={"vms": ["a", "b"]}, interval="1s")
-    given["tiers"] = [{"device": "dram", "capacity_blocks": 64}]  # for the extent of one
+    given["tiers"] = [{"device": "dram", "capacity": 64}]  # for the extent of one
     metrics = run(folder, given).to_pandas("metrics")
     assert metrics.groupby("vm")["hits"].sum().to_dict() == {
         vm: 500 if vm == placed else 0 for vm in "ab"

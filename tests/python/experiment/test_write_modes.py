@@ -151,7 +151,7 @@ def test_what_a_chain_cannot_do_is_refused_with_file_and_line(
     file = tmp_path / "mine.yaml"
     file.write_text(
         f"name: mine\nops: all\ninterval: 10min\nworkload: {{profile: {TINY}}}\n"
-        "tiers: [{device: dram, capacity_blocks: 40}, {device: flash, capacity_blocks: 90}]\n"
+        "tiers: [{device: dram, capacity: 40}, {device: flash, capacity: 90}]\n"
         f"systems:\n  - {system}\n"
     )
     said = complaint(Experiment.load, file, allow_code=True)

@@ -334,11 +334,11 @@ def test_a_quick_run_has_a_sixteenth_of_the_blocks_in_a_sixteenth_of_the_space()
         "interval=2h",
         "seed=3",
         "workload.sample=0.0625",
-        "tiers.0.capacity_blocks=15625",
-        "tiers.1.capacity_blocks=156250",
+        "tiers.0.capacity=15625",
+        "tiers.1.capacity=156250",
     ]
-    shares = quick.overrides("multicache/web.yaml", ["tiers.0.capacity_blocks=10%"])
-    assert shares[-2] == "tiers.0.capacity_blocks=10%"
+    shares = quick.overrides("multicache/web.yaml", ["tiers.0.capacity=10%"])
+    assert shares[-2] == "tiers.0.capacity=10%"
     assert Context().overrides("multicache/web.yaml") == []
 
 
@@ -347,8 +347,8 @@ def test_a_quick_sweep_is_scaled_along_its_axes() -> None:
     grid, _ = read_grid(quick.folder("multicache/sizes.yaml"))
     axes = quick._axes(grid)
     assert axes is not None
-    assert axes["zip"]["tiers.0.capacity_blocks"][:2] == [1562, 4688]
-    assert axes["zip"]["tiers.1.capacity_blocks"][-1] == 375_000
+    assert axes["zip"]["tiers.0.capacity"][:2] == [1562, 4688]
+    assert axes["zip"]["tiers.1.capacity"][-1] == 375_000
     assert Context()._axes(grid) is None
 
 

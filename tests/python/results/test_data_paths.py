@@ -13,6 +13,7 @@ import made_up
 import pyarrow as pa
 import pytest
 from commands import call, rendered
+from mcsim.results.render import render_comparison
 from small import small_experiment
 
 import mcsim
@@ -22,7 +23,6 @@ from mcsim.report.run_parts import mode_note, run_tables, systems_table
 from mcsim.report.several import compared
 from mcsim.report.sweep import sweep_page
 from mcsim.results.data_paths import data_paths
-from mcsim.results.render import render_comparison
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison, systems
 

@@ -23,6 +23,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.figures import ALIASES, FIGURES
 from mcsim.results import collect, list_runs, remove, verify
 from mcsim.results.draft import Draft, draft_folder
+from mcsim.results.foreign import parse_spec
 from mcsim.results.packs import packs_in
 from mcsim.results.removal import FIGURE_NAMES
 from mcsim.results.results import Results
@@ -85,6 +86,13 @@ def test_runs_with_files_of_others_are_not_removed(out: Path, name: str) -> None
     foreign = run / name if name.startswith("figures") else run / name.partition("/")[0]
     assert complaint(remove, run, out) == f"{run}: not removed: {foreign} in it is not of mcsim"
     assert content(run) == before
+
+
+def test_runs_with_earlier_names_of_keys_are_read(out: Path) -> None:
+    now = run_of(out).joinpath("spec.yaml").read_bytes()
+    old = now.replace(b"capacity:", b"capacity_blocks:")
+    assert old != now
+    assert parse_spec(old) == parse_spec(now)
 
 
 def test_a_name_alone_makes_no_run(out: Path) -> None:

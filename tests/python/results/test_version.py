@@ -79,7 +79,7 @@ def test_runs_of_different_versions_are_not_shown_together(
 
 
 def test_a_sweep_has_cells_of_one_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = small_experiment("lru", tiers={"dram": 10}, sweep={"tiers.0.capacity_blocks": [10, 20]})
+    spec = small_experiment("lru", tiers={"dram": 10}, sweep={"tiers.0.capacity": [10, 20]})
 
     def run_ids(of: Sweep) -> set[str]:
         assert of.finished() == [True, True]

@@ -21,8 +21,8 @@ SPEC: dict[str, Any] = {
     "name": "pair",
     "workload": {"vms": ["a", "b"]},
     "tiers": [
-        {"device": "dram", "capacity_blocks": 10, "read": "1ns", **DEVICE},
-        {"device": "flash", "capacity_blocks": 20, "read": "10ns", **DEVICE},
+        {"device": "dram", "capacity": 10, "read": "1ns", **DEVICE},
+        {"device": "flash", "capacity": 20, "read": "10ns", **DEVICE},
     ],
     "backend": {"device": "hdd", "read": "100ns", **DEVICE},
     "systems": ["hindsight", "multicache"],

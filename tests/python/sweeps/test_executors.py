@@ -45,11 +45,11 @@ name: ways
 interval: 1h
 workload: {profile: small.yaml, seed: 3}
 tiers:
-  - {device: dram, capacity_blocks: 100}
-  - {device: flash, capacity_blocks: 1000}
+  - {device: dram, capacity: 100}
+  - {device: flash, capacity: 1000}
 systems: [lru]
 sweep:
-  tiers.1.capacity_blocks: log(100, 10_000, 12)
+  tiers.1.capacity: log(100, 10_000, 12)
   systems: [lru, {name: hierarchy, policy: arc / arc}, multicache]
   seed: 2 seeds
 """

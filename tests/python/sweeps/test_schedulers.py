@@ -25,7 +25,7 @@ TINY = (ROOT / "experiments/tiny.yaml").read_text(encoding="utf-8")
 GRID = f"""\
 {TINY.replace("workloads/", f"{ROOT}/experiments/workloads/")}
 sweep:
-  tiers.1.capacity_blocks: [500, 1000, 2000, 4000]
+  tiers.1.capacity: [500, 1000, 2000, 4000]
   systems: [[lru], [static], [{{name: hierarchy, policy: arc}}]]
   seed: 2 seeds
 """

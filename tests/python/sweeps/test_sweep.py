@@ -32,7 +32,7 @@ TINY: dict[str, Any] = small_experiment(
     "lru", tiers={"dram": 500, "flash": 2000}, name="grid", interval="30min", backend="hdd"
 )
 AXES: dict[str, Any] = {
-    "tiers.1.capacity_blocks": [1000, "8MiB"],
+    "tiers.1.capacity": [1000, "8MiB"],
     "systems": [["lru", "multicache"], {"name": "hierarchy", "policy": "arc / arc"}],
     "seed": "2 seeds",
 }
@@ -116,8 +116,8 @@ def test_the_table_has_a_row_for_each_cell_system_and_vm(swept: Sweep) -> None:
             expected[-1] += tuple(row["tier_hits"])
     keys = ("cell", "system", "vm", "hits", "mean_latency_ns", "tier_hits_0", "tier_hits_1")
     assert [tuple(row[key] for key in keys) for row in rows] == expected
-    assert rows[0]["tiers.1.capacity_blocks"] == 1000
-    assert rows[-1]["tiers.1.capacity_blocks"] == 2048
+    assert rows[0]["tiers.1.capacity"] == 1000
+    assert rows[-1]["tiers.1.capacity"] == 2048
     assert {row["systems"] for row in rows} == {"lru + multicache", "hierarchy policy=arc / arc"}
 
 
@@ -169,10 +169,10 @@ def test_a_mistake_of_a_cell_is_blamed_on_its_axis(tmp_path: Path) -> None:
     text = (ROOT / "experiments/tiny.yaml").read_text()
     text = text.replace("workloads/", str(ROOT / "experiments/workloads") + "/")
     lines = len(text.splitlines())
-    file.write_text(f"{text}sweep:\n  tiers.1.capacity_block: [1, 2]\n")
-    message = "tiers[1]: unknown key 'capacity_block' (did you mean 'capacity_blocks'?)"
+    file.write_text(f"{text}sweep:\n  tiers.1.capacty: [1, 2]\n")
+    message = "tiers[1]: unknown key 'capacty' (did you mean 'capacity'?)"
     assert complaint(mcsim.sweep, file, out=tmp_path) == f"{file}:{lines + 2}: {message}"
-    file.write_text(f"{text}sweep:\n  tiers.7.capacity_blocks: [1, 2]\n")
+    file.write_text(f"{text}sweep:\n  tiers.7.capacity: [1, 2]\n")
     with pytest.raises(ConfigError, match=r"has no item '7' \(2 items, counted from 0\)"):
         mcsim.sweep(file, out=tmp_path)
 
@@ -199,7 +199,7 @@ def test_the_command(tmp_path: Path) -> None:
     file = tmp_path / "grid.yaml"
     text = (ROOT / "experiments/tiny.yaml").read_text()
     text = text.replace("workloads/", str(ROOT / "experiments/workloads") + "/")
-    file.write_text(text + "sweep:\n  tiers.1.capacity_blocks: [1000, 2000, 4000]\n")
+    file.write_text(text + "sweep:\n  tiers.1.capacity: [1000, 2000, 4000]\n")
     out = tmp_path / "results"
 
     def sweep(*arguments: str) -> str:
@@ -210,8 +210,7 @@ def test_the_command(tmp_path: Path) -> None:
 
     planned = sweep(str(file), "--dry-run", "-q")
     assert planned.startswith(
-        "tiny: 3 cells of one workload: 3 tiers.1.capacity_blocks\n"
-        "0 there already, 3 to run\nabout "
+        "tiny: 3 cells of one workload: 3 tiers.1.capacity\n0 there already, 3 to run\nabout "
     )
     assert not any(out.glob("*"))
     assert sweep("status") == f"no sweeps in {out}\n"
@@ -221,12 +220,12 @@ def test_the_command(tmp_path: Path) -> None:
     assert sweep("status", str(file)) == told + "missing: 2\n"
     assert sweep("status") == told
     only = "2 of 3 cells finished\n"
-    assert sweep(str(file), "-q", "--only", "tiers.1.capacity_blocks=1000") == only
+    assert sweep(str(file), "-q", "--only", "tiers.1.capacity=1000") == only
     where = out / "sweeps" / name
     assert sweep(str(file), "-q") == f"3 cells, 48 rows: {where / 'table.parquet'}, table.csv\n"
     assert sweep("table", str(file)) == f"48 rows: {where / 'table.parquet'}, table.csv\n"
     header, *rows = (where / "table.csv").read_text().splitlines()
-    assert header.startswith('"cell","run_id","tiers.1.capacity_blocks","system","vm"')
+    assert header.startswith('"cell","run_id","tiers.1.capacity","system","vm"')
     assert len(rows) == 48
     assert sweep("table", str(file), "--latex").splitlines()[4].startswith("1,000 & 0.")
     assert sweep("figures", str(file)) == f"{where / 'figures' / 'hit_ratio.png'}\n"
@@ -259,21 +258,21 @@ def test_a_sweep_that_was_not_begun(tmp_path: Path) -> None:
 
 
 def test_a_sweep_has_its_page(tmp_path: Path) -> None:
-    axes = {"tiers.1.capacity_blocks": [1000, 2000, 40_000], "seed": [1, 2]}
+    axes = {"tiers.1.capacity": [1000, 2000, 40_000], "seed": [1, 2]}
     made = mcsim.sweep(TINY, axes, out=tmp_path)
     page = tmp_path / "page.html"
     run = CliRunner().invoke(cli, ["report", str(made.path), "--html", str(page)])
     assert (run.exit_code, run.output) == (0, f"{page}\n")
     text = page.read_text("utf-8")
     assert "<dd>6 of 6 finished</dd>" in text
-    assert "<h3>Hit ratio over tiers.1.capacity_blocks</h3>" in text
+    assert "<h3>Hit ratio over tiers.1.capacity</h3>" in text
     rows = [row for row in made.to_arrow().to_pylist() if row["vm"] is None]
     # What the table behind the plot has is the mean over the other axis.
     for system in {row["system"] for row in rows}:
         found = [
             row["hit_ratio"]
             for row in rows
-            if row["system"] == system and row["tiers.1.capacity_blocks"] == 1000
+            if row["system"] == system and row["tiers.1.capacity"] == 1000
         ]
         assert f"<td>{100 * sum(found) / 2:.4g}</td>" in text
     first = text[text.index("<h3>Hit ratio over") :]

@@ -27,7 +27,7 @@ interval: 10s
 workload:
   vms:
 {entries}
-tiers: [{{device: dram, capacity_blocks: 20}}]
+tiers: [{{device: dram, capacity: 20}}]
 systems: [lru, static]
 """
 
