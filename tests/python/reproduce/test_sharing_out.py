@@ -18,13 +18,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from local_dask import Dask, until
+from mcsim.reproduce.documents.multicache import figures as multicache
 from small import ROOT
 
 import mcsim
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.cli.main import main
 from mcsim.experiment.environment import build_digest
-from mcsim.reproduce import catalogue, kept, multicache
+from mcsim.reproduce import catalogue, kept
 from mcsim.reproduce.catalogue import chosen
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
@@ -290,7 +291,8 @@ from pathlib import Path
 import pyarrow as pa
 
 import mcsim
-from mcsim.reproduce import catalogue, multicache
+from mcsim.reproduce import catalogue
+from mcsim.reproduce.documents.multicache import figures as multicache
 from mcsim.reproduce.figure import Figure, Found
 
 out, number, force = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "force"

@@ -5,13 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 from mcsim.config.devices import CATALOGUE, Range
-from mcsim.reproduce import multicache_examples as examples
-from mcsim.reproduce import multicache_gains as gains
-from mcsim.reproduce import multicache_servers as servers
-from mcsim.reproduce import multicache_text as text
-from mcsim.reproduce import multicache_web as web
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found, in_document
+
+from . import examples, gains, servers, text, web
 
 __all__ = ["FIGURES"]
 

@@ -21,12 +21,13 @@ from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Draw, Figure, Found
-from mcsim.reproduce.thesis_array import find_hits, find_latency
-from mcsim.reproduce.thesis_sharing import find_guests, find_interference
 from mcsim.results.models import requests
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.series import vms_of
+
+from .array import find_hits, find_latency
+from .sharing import find_guests, find_interference
 
 __all__ = ["FIGURES", "full_from", "turns_of"]
 
@@ -70,7 +71,7 @@ def full_from(used: NDArray[np.float64], turn: tuple[int, int]) -> int | None:
 
     Examples
     --------
-    >>> from mcsim.reproduce.thesis import full_from
+    >>> from mcsim.reproduce.documents.thesis.figures import full_from
     >>> full_from(np.array([0.5, 1.0, 0.6, 0.96, 1.0]), (1, 5))
     3
     """

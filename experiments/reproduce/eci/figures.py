@@ -14,11 +14,12 @@ from mcsim.figures.divided import given_over_time, lines_by_panel, multiples_by_
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
-from mcsim.reproduce.eci_examples import find_devices, find_distances, find_placement, find_useful
 from mcsim.reproduce.figure import Check, Draw, Figure, Found, in_document
-from mcsim.reproduce.measured import Measured, measure
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of
+
+from .examples import find_devices, find_distances, find_placement, find_useful
+from .measured import Measured, measure
 
 __all__ = ["FIGURES"]
 
