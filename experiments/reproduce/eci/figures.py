@@ -376,12 +376,8 @@ FIGURES = in_document(
     Figure("devices", "Drives", 0.1, 0.1, "nothing", find_devices),
     Figure("placement", "Where flash may be", 1, 1, "synthetic", find_placement),
     Figure("unlimited", "Blocks given, flash unlimited", 15, 4, _VOLUMES, _find_unlimited),
-    Figure(
-        "limited", "Blocks given, flash limited", 15, 4, _VOLUMES, _find_limited, runs="limited"
-    ),
-    Figure(
-        "bars", "Performance, cost and writes by VM", 1, 1, _VOLUMES, _find_bars, runs="limited"
-    ),
-    Figure("systems", "Systems compared", 1, 1, _VOLUMES, _find_systems, runs="limited"),
-    Figure("open", "What the slides leave open", 15, 4, _VOLUMES, _find_open, runs="limited"),
+    Figure("limited", "Blocks given, flash limited", 15, 4, _VOLUMES, _find_limited),
+    Figure("bars", "Performance, cost and writes by VM", 1, 1, _VOLUMES, _find_bars),
+    Figure("systems", "Systems compared", 1, 1, _VOLUMES, _find_systems),
+    Figure("open", "What the slides leave open", 15, 4, _VOLUMES, _find_open),
 )

@@ -242,33 +242,25 @@ def _find_response(context: Context) -> Found:
 
 def _figure(
     number: int,
-    runs: str,
     title: str,
     find: Callable[[Context], Found],
     seconds: float,
     quick: float,
 ) -> Figure:
-    return Figure(f"thesis/fig{number}", title, seconds, quick, "synthetic", find, runs)
+    return Figure(f"thesis/fig{number}", title, seconds, quick, "synthetic", find)
 
 
 FIGURES: Sequence[Figure] = (
-    _figure(5, "array", "Hits of the array, from a host", partial(find_hits, "host"), 20, 8),
-    _figure(
-        6, "array", "Hits of the array, from a virtual machine", partial(find_hits, "vm"), 1, 1
-    ),
-    _figure(7, "array", "Time of reads, from a host", partial(find_latency, "host"), 1, 1),
-    _figure(8, "array", "Time of reads, from a virtual machine", partial(find_latency, "vm"), 1, 1),
-    _figure(
-        9, "files", "How full fixed parts are, by file size", partial(_find_files, "static"), 10, 5
-    ),
-    _figure(
-        10, "files", "How full lent parts are, by file size", partial(_find_files, "thin"), 1, 1
-    ),
-    _figure(11, "turns", "Response times", _find_response, 4, 2),
+    _figure(5, "Hits of the array, from a host", partial(find_hits, "host"), 20, 8),
+    _figure(6, "Hits of the array, from a virtual machine", partial(find_hits, "vm"), 1, 1),
+    _figure(7, "Time of reads, from a host", partial(find_latency, "host"), 1, 1),
+    _figure(8, "Time of reads, from a virtual machine", partial(find_latency, "vm"), 1, 1),
+    _figure(9, "How full fixed parts are, by file size", partial(_find_files, "static"), 10, 5),
+    _figure(10, "How full lent parts are, by file size", partial(_find_files, "thin"), 1, 1),
+    _figure(11, "Response times", _find_response, 4, 2),
     *(
         _figure(
             number,
-            "turns",
             f"How full the {vm} server's part is",
             partial(_find_utilization, vm),
             1,
