@@ -391,7 +391,7 @@ _INSTEAD: dict[tuple[str, str], Sequence[str]] = {
 """Arguments for options that need others."""
 
 # Options that write or read far from the folder, or wait for a cluster: left out.
-_SKIPPED = {("reproduce", "--dask"), ("sweep run", "--dask")}
+_SKIPPED = {("sweep run", "--dask")}
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:

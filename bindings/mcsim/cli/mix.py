@@ -119,7 +119,7 @@ class _Answer(Report):
         table = TextTable(["VM", "accesses", *sizes], left=1)
         for i, (name, curve) in enumerate(found.sharing.alone.items()):
             shares = 100 * found.allocation[:, i] / found.capacity
-            table.add_row(name, f"{curve.accesses:,}", *(f"{share:.1f}" for share in shares))
+            table.add_row(str(name), f"{curve.accesses:,}", *(f"{share:.1f}" for share in shares))
         return table
 
     def sheet(self, *, log: bool) -> Sheet:

@@ -199,16 +199,13 @@ def seed_option(help: str, default: int | None = 1) -> Callable[[Command], Comma
     )
 
 
-def shard_option(verb: str) -> Callable[[Command], Command]:
-    """Make the option by which one process of several does its part."""
-    told = f"{verb} the I-th of N parts, from 0: for job arrays."
-    return click.option("--shard", metavar="I/N", help=told)
+shard_option = click.option(
+    "--shard", metavar="I/N", help="Run the I-th of N parts, from 0: for job arrays."
+)
 
-
-def dask_option(verb: str) -> Callable[[Command], Command]:
-    """Make the option by which workers of a cluster do the work."""
-    told = f"Have this Dask scheduler {verb} them."
-    return click.option("--dask", "scheduler", metavar="ADDRESS", help=told)
+dask_option = click.option(
+    "--dask", "scheduler", metavar="ADDRESS", help="Run the cells on this Dask scheduler."
+)
 
 
 _FORMATS = ("png", "pdf", "svg")

@@ -64,12 +64,12 @@ set_option = overrides_option("As of mcsim run.")
     help="Run cells with this value; may be repeated.",
 )
 @click.option("--cells", metavar="A-B,C", help="Run the cells with these numbers.")
-@shard_option("Run")
+@shard_option
 @click.option(
     "--threads", metavar="N", type=click.IntRange(min=1), help="Cells at a time; all cores."
 )
 @click.option("--memory", metavar="SIZE", help="Run no more at a time than fit; what is free.")
-@dask_option("run")
+@dask_option
 @quiet_option
 def run(
     allow_code: bool,

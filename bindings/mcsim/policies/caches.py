@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,6 +13,7 @@ from mcsim._core import policies as _policies
 from mcsim.base.arguments import list_of, shortened
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError, mistakes_in
+from mcsim.base.memory import memory_limit
 from mcsim.base.result_table import ResultTable
 from mcsim.base.sizes import parse_capacities
 from mcsim.base.specs import ParamValue
@@ -103,8 +103,8 @@ class Caches:
 
 
 def default_memory() -> int:
-    """Return the bytes that caches may hold together unless told otherwise: half of all."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    """Return the bytes of caches altogether if no limit is given: half of the memory."""
+    return memory_limit() // 2
 
 
 def memory_given(memory: int | str | None) -> int:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from mcsim.reproduce.documents.multicache import figures as multicache
 from paper import check_paper, shown_in
 
 import mcsim
 from mcsim.cli.main import main
 from mcsim.figures.divided import lines_by_panel
 from mcsim.figures.style import Sheet
-from mcsim.reproduce import catalogue, multicache
+from mcsim.reproduce import catalogue
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Figure, Found

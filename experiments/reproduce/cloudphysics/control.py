@@ -22,7 +22,6 @@ from mcsim.policies.simulation import simulate
 from mcsim.policies.tuning import tune
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.customers import customers_trace
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.readings import said
@@ -31,6 +30,8 @@ from mcsim.results.series import Series, clock_of, series_of, vms_of
 from mcsim.results.tables import devices_of
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
+
+from .customers import customers_trace
 
 __all__ = ["find_adapting", "find_bending", "find_iops", "find_latency", "find_tuning"]
 

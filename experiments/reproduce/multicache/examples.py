@@ -12,11 +12,12 @@ from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
-from mcsim.reproduce.multicache_web import GLOBAL, STATIC, claims
 from mcsim.reproduce.readings import said, system_of
 from mcsim.results.results import Results
 from mcsim.results.series import curve_of, series_of, vms_of
 from mcsim.results.tables import rows_of
+
+from .web import GLOBAL, STATIC, claims
 
 __all__ = ["find_curve", "find_scan", "find_split"]
 
