@@ -26,6 +26,7 @@ TABLES: Mapping[str, Sequence[Column]] = {
     **RUN_TABLES,
     **ANALYSIS_TABLES,
     "overview": [
+        Column("seeds", "seeds", "count", "number of seeds; only of sweeps", rare=True),
         *RUN_TABLES["comparison"],
         *(column for column in RUN_TABLES["yardsticks"] if column.name in _POSSIBLE),
     ],

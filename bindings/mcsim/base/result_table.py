@@ -315,7 +315,7 @@ def _number(value: Any) -> float | None:
 
 def _text(column: Column, value: Any, spread: float | None = None) -> str:
     if spread and value is not None and spread == spread:
-        return f"{column.format(value)} ± {column.format(spread)}"
+        return f"{column.format(value)} ± {column.format(spread).lstrip('+')}"
     if isinstance(value, list):
         return ", ".join(column.format(each) for each in value)
     if value is None and column.name == "vm":

@@ -169,7 +169,7 @@ def table_options(command: Command) -> Command:
 
 _FORMS = {
     "json": "Print JSON: sizes in blocks or bytes, times in ns.",
-    "csv": "Print CSV: all columns, without headings for people.",
+    "csv": "Print CSV, with all columns.",
     "markdown": "Print Markdown.",
     "latex": "Print LaTeX, for the package booktabs.",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -248,13 +249,15 @@ def _list_figures(reasons: Mapping[str, str]) -> None:
 
 
 def _sweep_named(name: str, out: str) -> Sweep | None:
-    """Open a sweep by its name or folder; None if it is none."""
-    from mcsim.sweeps.swept import Sweep
+    """Open a sweep by its name or folder; None if there is none, and the name is of a run."""
+    from mcsim.sweeps.swept import Sweep, sweeps_in
 
-    for folder in (Path(name), Path(out) / "sweeps" / name):
-        if (folder / "plan.parquet").is_file():
-            return Sweep.open(folder)
-    return None
+    if (Path(name) / "plan.parquet").is_file():
+        return Sweep.open(name)
+    names = [sweep.path.name for sweep in sweeps_in(out)]
+    is_run = Path(name).is_dir() or any(Path(out).glob(f"{glob.escape(name)}*/DONE"))
+    is_sweep = name in names or (not is_run and any(of.startswith(name) for of in names))
+    return Sweep.named(name, out) if is_sweep else None
 
 
 def show_results(found: Results, form: Form = "", *, per_vm: bool = False) -> None:

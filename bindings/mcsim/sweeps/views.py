@@ -166,7 +166,9 @@ def _spread(column: Column, values: NDArray[np.float64]) -> str:
     if not len(values):
         return "–"
     text = column.format(float(values.mean()))
-    return text if len(values) < 2 else f"{text} ± {column.format(float(values.std(ddof=1)))}"
+    if len(values) < 2:
+        return text
+    return f"{text} ± {column.format(float(values.std(ddof=1))).lstrip('+')}"
 
 
 def _candidates(
