@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["ResultTable", "Row", "Tabular", "polars_frame"]
 
 
+_MOST_ROWS = 40
+"""Rows that a table shows of itself."""
+
 _SPREADS = ("_margin", "_deviation")
 """Endings of columns with half of a band, or a standard deviation, of the column before."""
 
@@ -217,15 +220,23 @@ class ResultTable(Tabular):
         figure: Figure = figures.plot_table(self, **options)
         return figure
 
-    def formatted(self, shown: Sequence[str] | None = None) -> FormattedTable:
+    def formatted(
+        self, shown: Sequence[str] | None = None, *, most: int | None = None
+    ) -> FormattedTable:
         """Return the table for people.
 
         Parameters
         ----------
         shown : sequence of str, optional
             Names of columns; those that the table shows by itself if not given.
+        most : int, optional
+            Upper limit of rows, of which the first are shown; all if not given.
         """
         order = range(len(self)) if self._order is None else self._order
+        notes = self.notes
+        if most is not None and len(order) > most:
+            notes = (f"… and {len(order) - most:,} more rows", *notes)
+            order = order[:most]
         names = shown or self._shown or self.column_names
         headings: list[str] = []
         numeric: list[bool] = []
@@ -246,9 +257,7 @@ class ResultTable(Tabular):
                 sorts.append([_number(values[i]) for i in order])
         rows = [list(row) for row in zip(*cells, strict=True)]
         keys = [list(row) for row in zip(*sorts, strict=True)]
-        return FormattedTable(
-            headings, rows, numeric, self.title, self.notes, list(self._styles), keys
-        )
+        return FormattedTable(headings, rows, numeric, self.title, notes, list(self._styles), keys)
 
     def _is_spread(self, name: str) -> bool:
         """Whether a column is the spread of another, which shows both."""
@@ -285,14 +294,14 @@ class ResultTable(Tabular):
         return self.formatted().to_latex()
 
     def __repr__(self) -> str:
-        text = self.formatted().to_text()
+        text = self.formatted(most=_MOST_ROWS).to_text()
         return f"{self.answer}\n{text}" if self.answer else text
 
     def _repr_html_(self) -> str:
         from html import escape
 
         answer = f"<p><b>{escape(self.answer)}</b></p>" if self.answer else ""
-        return answer + self.formatted().to_html()
+        return answer + self.formatted(most=_MOST_ROWS).to_html()
 
 
 def _restored(cls: type[Any], attributes: dict[str, Any]) -> Any:
