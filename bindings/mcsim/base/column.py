@@ -71,7 +71,7 @@ class Column:
     better : {'', 'more', 'less'}
         Which values are better.
     by : {'', 'tier', 'vm'}
-        Of what a value is a list.
+        The dimension of lists; empty for single values.
     optional : bool
         Whether it is left out for people where all values are 0.
     rare : bool

@@ -49,7 +49,7 @@ class FormattedTable:
     styles : sequence of {'', 'best', 'yardstick', 'total'}
         By row; all plain if not given.
     values : sequence of sequence of float or None
-        What numeric cells are sorted by; empty if not known.
+        Sort keys of numeric cells; empty if unknown.
     """
 
     headings: Sequence[str]

@@ -72,8 +72,8 @@ class ResultTable(Tabular):
     """A table of results.
 
     ``table.hits`` and ``table["hits"]`` are a column as a NumPy array, ``table[0]`` is a row,
-    ``table[table.policy == "arc"]`` and ``table[["policy", "hits"]]`` are tables again. In a
-    notebook the table shows itself.
+    ``table[table.policy == "arc"]`` and ``table[["policy", "hits"]]`` are tables again. A
+    notebook displays the table.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ class ResultTable(Tabular):
     kind : str
         Key of `mcsim.base.result_columns.TABLES`, which has headings and formats.
     title, answer : str
-        Above the table; the answer is a sentence computed from the data.
+        Text above the table; the answer is a sentence computed from the data.
     notes : sequence of str
-        Below it.
+        Text below the table.
     shown : sequence of str, optional
         The columns for people; all that are informative if not given.
     parts : sequence of str
@@ -92,7 +92,7 @@ class ResultTable(Tabular):
     order : sequence of int, optional
         The rows for people, in this order; all if not given.
     styles : sequence of {'', 'best', 'yardstick', 'total'}
-        Of these rows.
+        Styles of these rows.
 
     Examples
     --------
@@ -171,7 +171,7 @@ class ResultTable(Tabular):
         return self._columns[name]
 
     def _with(self, columns: Mapping[str, NDArray[Any]]) -> ResultTable:
-        """Return a table of the same kind; what is said of all rows stays with the whole."""
+        """Return a table of the same kind, without the answer and the notes."""
         return ResultTable(columns, self.kind, title=self.title, parts=self._parts)
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -204,7 +204,7 @@ class ResultTable(Tabular):
         Parameters
         ----------
         **options
-            As of the figure that it draws, such as ``style='paper'``.
+            Options of the figure, such as ``style='paper'``.
 
         Returns
         -------
@@ -215,7 +215,7 @@ class ResultTable(Tabular):
         ConfigError
             If there is no figure of such a table.
         """
-        # Figures are a room above this one, and only they know how tables are drawn.
+        # The package `figures` depends on this one, so it is imported by name.
         figures = importlib.import_module("mcsim.figures.tables")
         figure: Figure = figures.plot_table(self, **options)
         return figure
@@ -228,7 +228,7 @@ class ResultTable(Tabular):
         Parameters
         ----------
         shown : sequence of str, optional
-            Names of columns; those that the table shows by itself if not given.
+            Names of columns. Default: the informative ones.
         most : int, optional
             Upper limit of rows, of which the first are shown; all if not given.
         """
