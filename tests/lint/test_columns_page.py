@@ -26,7 +26,7 @@ TITLES = {
     "curves": "`results.curves()`: hits of LRU by capacity",
     "reuse_intensity": "`results.reuse_intensity()`: reuse intensity by window",
     "bounds": "`results.bounds()`: upper bounds on hits",
-    "summary": "`sweep.to_arrow()`: besides axes and the columns of `comparison`",
+    "summary": "`sweep.to_arrow()`: the axes, the columns of `comparison`, and these",
     "reads": "`mcsim.results.models.reads_behind_writes`: reads that queue in tiers",
     "demands": "`mcsim.results.demands.demands`: demand of devices by interval",
     "policies": "`mcsim.simulate`, `simulate_lines`, `miniature`, `memory_needed`",

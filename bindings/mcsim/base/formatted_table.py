@@ -14,7 +14,6 @@ __all__ = ["FormattedTable", "RowStyle", "Strong"]
 
 RowStyle = Literal["", "best", "yardstick", "total"]
 
-_MOST_HTML_ROWS = 30
 _RICH = {"": None, "best": "bold", "yardstick": "bright_black", "total": "bold"}
 _CSS = {"best": "font-weight:bold", "yardstick": "color:#777", "total": "font-weight:bold"}
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -50,7 +49,7 @@ class FormattedTable:
     styles : sequence of {'', 'best', 'yardstick', 'total'}
         By row; all plain if not given.
     values : sequence of sequence of float or None
-        What numeric cells are sorted by; empty if not known.
+        Sort keys of numeric cells; empty if unknown.
     """
 
     headings: Sequence[str]
@@ -101,10 +100,10 @@ class FormattedTable:
         return "\n".join([*text, *self.notes])
 
     def to_html(self) -> str:
-        """Return HTML without scripts, for notebooks; of many rows the first."""
+        """Return HTML without scripts, for notebooks."""
         head = "".join(f"<th>{escape(heading)}</th>" for heading in self.headings)
         lines = [f"<tr>{head}</tr>"]
-        for index, row in enumerate(self.rows[:_MOST_HTML_ROWS]):
+        for index, row in enumerate(self.rows):
             style = _CSS.get(self.style_of(index))
             attribute = f' style="{style}"' if style else ""
             cells = "".join(
@@ -114,10 +113,7 @@ class FormattedTable:
                 for cell, right in zip(row, self.numeric, strict=True)
             )
             lines.append(f"<tr{attribute}>{cells}</tr>")
-        notes = list(self.notes)
-        if len(self.rows) > _MOST_HTML_ROWS:
-            notes.insert(0, f"and {len(self.rows) - _MOST_HTML_ROWS:,} more rows")
-        below = "".join(f"<p>{escape(note)}</p>" for note in notes)
+        below = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         title = f"<p>{escape(self.title)}</p>" if self.title else ""
         return f"{title}<table>{''.join(lines)}</table>{below}"
 

@@ -144,9 +144,9 @@ def cli() -> None:
 @systems_threads_option
 @click.option("--force", is_flag=True, help="Run again what was finished.")
 @click.option(
-    "--figures/--no-figures", default=None, help="Draw the figures; as the experiment says."
+    "--figures/--no-figures", default=None, help="Draw the figures.  [default: `figures` of FILE]"
 )
-@click.option("--page/--no-page", default=None, help="Write the page; as the experiment says.")
+@click.option("--page/--no-page", default=None, help="Write the page.  [default: `page` of FILE]")
 @per_vm_option
 @table_options
 @quiet_option

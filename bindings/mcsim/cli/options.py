@@ -151,7 +151,7 @@ per_vm_option = click.option(
 
 
 def table_options(command: Command) -> Command:
-    """Give a command the options of how its table is printed: a `form`."""
+    """Add the options for the format of a printed table: a `form`."""
 
     @functools.wraps(command)
     def gathered(**given: Any) -> Any:

@@ -74,7 +74,7 @@ class TextTable:
     ----------
     headings : sequence of str
     left : int
-        So many columns at the left are words, and stand to the left.
+        Number of columns at the left that are words, aligned to the left.
     last : bool
         Whether the last column is words, too.
     """

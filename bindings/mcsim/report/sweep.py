@@ -46,7 +46,7 @@ def sweep_page(
     axes : sequence of str
         Which of its columns are axes.
     shown : ResultTable
-        The table over all VMs, with the answer of the sweep.
+        Its table over all VMs.
     title, lead : str
         What stands above.
     facts : sequence of (str, str)

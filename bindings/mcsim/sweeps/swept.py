@@ -67,7 +67,7 @@ class Sweep(Tabular):
 
     @classmethod
     def named(cls, name: str, out: str | os.PathLike[str] = "results") -> Sweep:
-        """Open a sweep by its name, the beginning of it, or the path of its folder.
+        """Open a sweep by its name, a prefix of its name, or the path of its folder.
 
         Raises
         ------
