@@ -65,18 +65,11 @@ class FormattedTable:
         return self.styles[row] if self.styles else ""
 
     def to_rich(self) -> Table:
-        """Return the table for the terminal."""
+        """Return the table for the terminal, without title and notes."""
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(
-            title=self.title or None,
-            caption="\n".join(self.notes) or None,
-            box=None,
-            padding=(0, 1, 0, 0),
-            title_justify="left",
-            caption_justify="left",
-        )
+        table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
         for heading, right in zip(self.headings, self.numeric, strict=True):
             table.add_column(
                 Text(heading), justify="right" if right else "left", overflow="fold", no_wrap=right
