@@ -159,8 +159,8 @@ def put_in_place(made: Path, final: Path, stays: Callable[[], bool]) -> bool:
 def rename(source: Path, target: Path) -> None:
     """Rename a file or folder.
 
-    A network file system may repeat a rename whose reply was lost. The source is missing then,
-    and the target is what the source was.
+    A network file system may repeat a rename after a lost reply. The source is missing then, and
+    the target has its identity.
     """
     before = identity(source)
     try:

@@ -154,7 +154,7 @@ class _Unreadable(io.BytesIO):
 
 @pytest.fixture(params=[(number, when) for number in FAULTS for when in ("open", "read")])
 def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], str]:
-    """Return what lets a file fail to be opened or read, and returns what is said of it."""
+    """Return a function that makes a file unreadable, and returns the message."""
     number, when = request.param
 
     def let_fail(failing: Path) -> str:
