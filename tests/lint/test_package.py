@@ -49,7 +49,7 @@ PUBLIC = [
     "Policy",
     "PriorityPolicy",
     "Results",
-    "Rows",
+    "ResultTable",
     "Sweep",
     "Trace",
     "TraceError",

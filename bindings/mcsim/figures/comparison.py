@@ -206,8 +206,8 @@ def hit_ratio_by_capacity(runs: Sequence[Results]) -> Sheet:
     CannotDrawError
         If there are less than two capacities, or two runs of one.
     """
-    runs = sorted(runs, key=lambda run: run.spec.tiers[-1].capacity_blocks)
-    sizes = [run.spec.tiers[-1].capacity_blocks for run in runs]
+    runs = sorted(runs, key=lambda run: run.spec.tiers[-1].capacity)
+    sizes = [run.spec.tiers[-1].capacity for run in runs]
     if len(set(sizes)) < 2:
         raise CannotDrawError("needs runs of one experiment at two or more capacities")
     if len(set(sizes)) < len(sizes):

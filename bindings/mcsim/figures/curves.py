@@ -33,8 +33,8 @@ _BOUNDARY: dict[str, Any] = {"color": "#777777", "linewidth": 0.7, "linestyle": 
 
 def example_curve(results: Results) -> Sheet:
     """Plot the curve of the VM that the first tier would serve best, read at its capacity."""
-    space = sum(tier.capacity_blocks for tier in results.spec.tiers)
-    capacity = results.spec.tiers[0].capacity_blocks
+    space = sum(tier.capacity for tier in results.spec.tiers)
+    capacity = results.spec.tiers[0].capacity
     vm = max(vms_of(results), key=lambda vm: curve_of(results, vm).at(capacity))
     curve, look = curve_of(results, vm), vm_looks(results)[vm]
     ratio = curve.at(capacity)
@@ -55,7 +55,7 @@ def example_curve(results: Results) -> Sheet:
 def hit_ratio_curves(results: Results) -> Sheet:
     """Plot the curve of every VM over a logarithmic axis, and where the tiers end."""
     looks = vm_looks(results)
-    boundaries = np.cumsum([tier.capacity_blocks for tier in results.spec.tiers])
+    boundaries = np.cumsum([tier.capacity for tier in results.spec.tiers])
     sheet = new_sheet(COLUMN, 2.6)
     (axes,) = sheet.axes
     curves = {vm: curve_of(results, vm) for vm in looks}
@@ -113,7 +113,7 @@ def tier_split_alone(runs: Sequence[Results]) -> Sheet:
     cut = []
     for run in runs:
         (vm,) = vms_of(run)
-        ends = np.cumsum([tier.capacity_blocks for tier in run.spec.tiers])
+        ends = np.cumsum([tier.capacity for tier in run.spec.tiers])
         cut.append((run, vm, ends.astype(np.float64)))
     return _split_sheet(cut)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from mcsim.base.rows import Tabular
+from mcsim.base.result_table import Tabular
 from mcsim.locality.curve import HitRatioCurve
 
 if TYPE_CHECKING:
@@ -13,23 +14,23 @@ if TYPE_CHECKING:
 __all__ = ["HitRatioCurves"]
 
 
-class HitRatioCurves(dict[str, HitRatioCurve], Tabular):
-    """Curves by name, such as `hit_ratio_curves` returns: a dict, with tables of all.
+class HitRatioCurves(dict[str | int, HitRatioCurve], Tabular):
+    """Curves by VM or interval, such as `hit_ratio_curves` returns: a dict, with tables of all.
 
     Attributes
     ----------
     by : {'vm', 'begin'}
-        What the names are: VMs, or when intervals begin after the first request, in ns or
+        What the keys are: names of VMs, or begins of intervals after the first request, in ns or
         references.
     """
 
-    def __init__(self, curves: dict[str, HitRatioCurve], by: str) -> None:
+    def __init__(self, curves: Mapping[Any, HitRatioCurve], by: str) -> None:
         super().__init__(curves)
         self.by = by
 
     def _repr_html_(self) -> str:
-        """Show what each curve comes to, for notebooks."""
-        from mcsim.base.html import table_in_html
+        """Return the best ratio of each curve, for notebooks."""
+        from mcsim.base.formatted_table import FormattedTable
 
         rows = [
             [
@@ -41,7 +42,8 @@ class HitRatioCurves(dict[str, HitRatioCurve], Tabular):
             for name, curve in self.items()
         ]
         heads = [self.by, "accesses", "most hits", "from blocks on"]
-        return table_in_html(f"{len(rows)} hit ratio curves", heads, rows)
+        title = f"{len(rows)} hit ratio curves"
+        return FormattedTable(heads, rows, [False, True, True, True], title).to_html()
 
     def to_arrow(self) -> pa.Table:
         """Return all curves as one Arrow table, their names in a column `by` of their own.

@@ -14,9 +14,10 @@ from mcsim.base.arguments import list_of, shortened
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.memory import memory_limit
-from mcsim.base.rows import Rows
+from mcsim.base.result_table import ResultTable
+from mcsim.base.sizes import parse_capacities
 from mcsim.base.specs import ParamValue
-from mcsim.base.units import parse_bytes, parse_capacities
+from mcsim.base.units import parse_bytes
 from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
 from mcsim.traces.blocks import References, blocks_in
@@ -91,14 +92,14 @@ class Caches:
         """The policy of each cache, in the order of `configs`."""
         return [spec for spec in self.specs for _ in self.capacities]
 
-    def table(self, columns: dict[str, NDArray[Any]]) -> Rows:
+    def table(self, columns: dict[str, NDArray[Any]]) -> ResultTable:
         """Put policy and capacity before what was found, a row a cache."""
         policies = [str(spec) for spec in self.spec_of_each]
         caches: dict[str, NDArray[Any]] = {
             "policy": np.array(policies, dtype=np.str_),
             "capacity": np.array(self.capacities * len(self.specs), dtype=np.int64),
         }
-        return Rows.of(caches | columns)
+        return ResultTable(caches | columns, "policies", title="Caches by policy and size")
 
 
 def default_memory() -> int:

@@ -150,7 +150,7 @@ def over_time(results: Results, vm: int | None = None) -> Chart:
 
 def _curves(results: Results) -> Chart:
     looks = vm_looks(results)
-    ends = np.cumsum([tier.capacity_blocks for tier in results.spec.tiers])
+    ends = np.cumsum([tier.capacity for tier in results.spec.tiers])
     curves = {vm: curve_of(results, vm) for vm in looks}
     right = 1.1 * max(ends[-1], *(float(curve.capacity[-1]) for curve in curves.values()))
     series = []

@@ -12,7 +12,7 @@ import pyarrow as pa
 from mcsim.base.arguments import file_given
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
-from mcsim.base.rows import Tabular
+from mcsim.base.result_table import Tabular
 from mcsim.config.spec import FigureFormat
 from mcsim.figures.style import Style
 from mcsim.reproduce import kept

@@ -79,7 +79,7 @@ def _titles(cell: PlannedCell) -> str:
 
 
 def _blocks(cell: PlannedCell) -> int:
-    return sum(tier.capacity_blocks for tier in cell.experiment.spec.tiers)
+    return sum(tier.capacity for tier in cell.experiment.spec.tiers)
 
 
 class _Moments(Inline):

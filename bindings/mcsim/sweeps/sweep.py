@@ -162,7 +162,7 @@ def sweep(
         The experiment.
     axes : mapping, optional
         As of `sweep:` in a file, and in its place: values by dotted path,
-        ``{"tiers.0.capacity_blocks": "log(1MiB, 1GiB, 11)", "systems": ["lru", "static"]}``.
+        ``{"tiers.0.capacity": "log(1MiB, 1GiB, 11)", "systems": ["lru", "static"]}``.
     overrides, allow_code, trace_dirs, out, reporter
         As of `mcsim.run`; but a notebook shows how far it is if no reporter is given.
     only : mapping, optional

@@ -16,7 +16,7 @@ from mcsim._core import trace as _core_trace
 from mcsim.base.arguments import check_param, file_given, shortened, text, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import note_input
-from mcsim.base.rows import Tabular, polars_frame
+from mcsim.base.result_table import Tabular, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.traces.batches import Batch, batch_of, schema_of
 from mcsim.traces.by_vm import ByVm

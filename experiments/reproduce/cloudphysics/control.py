@@ -107,7 +107,7 @@ def _promise(context: Context, file: str, goal: str, label: str) -> Found:
     else:  # Little's law
         under_way = float(_goal(slo, "outstanding")["db"])
         achieved = {title: under_way * 1e9 / ns for title, ns in mean_ns.items()}
-    rows = results.decisions().to_pylist()
+    rows = results.to_arrow("decisions").to_pylist()
     refused = {row["interval"]: row["infeasible"] for row in rows if row["infeasible"]}
     # Of the first interval nothing is known beforehand.
     counted = [i for i in range(1, len(mean_ns[slo.title])) if i not in refused]
@@ -287,7 +287,7 @@ def find_bending(context: Context) -> Found:
     loop = np.arange(count) % _LOOP
     sizes = list(range(250, _LOOP + 1, 250))
     # They plan after an epoch for the first time; it is not counted.
-    bent = [f"talus:epoch={epoch}", f"slide:policy=lru,epoch={epoch}"]
+    bent = [f"talus(epoch={epoch})", f"slide(policy=lru,epoch={epoch})"]
     alone = simulate(loop, ["lru", *bent], sizes, threads=context.threads, warm_up=epoch)
     misses = {policy: 1 - alone.hit_ratio[alone.policy == policy] for policy in ("lru", *bent)}
     at = sizes.index(_SPACE)

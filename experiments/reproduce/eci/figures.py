@@ -150,7 +150,7 @@ def _allocation(results: Results) -> pa.Table:
 
 def _systems(results: Results) -> pa.Table:
     """What can be said of every system of the run as a whole."""
-    capacity = results.spec.tiers[0].capacity_blocks
+    capacity = results.spec.tiers[0].capacity
     rows, measured = [], measure(results)
     for spec in results.spec.systems:
         of = measured[spec.title]
@@ -171,7 +171,7 @@ def _systems(results: Results) -> pa.Table:
 
 
 def _allocation_plots(results: Results) -> list[Plot]:
-    capacity = results.spec.tiers[0].capacity_blocks
+    capacity = results.spec.tiers[0].capacity
     axes = "allocation", "minute", "blocks", "Time (min)", "Given (blocks)"
     return [
         Plot(
@@ -230,7 +230,7 @@ def _allocation_drawn(results: Results) -> Draw:
     in_all = in_all.sort_by([("system", "ascending"), ("minute", "ascending")])
     in_all = in_all.append_column("panel", pa.array(["all VMs"] * len(in_all)))
     axes = ("minute", "Time (min)"), ("blocks_sum", "Given (blocks)")
-    capacity = results.spec.tiers[0].capacity_blocks
+    capacity = results.spec.tiers[0].capacity
     each = partial(given_over_time, table, capacity)
     together = partial(lines_by_panel, in_all, "panel", "system", *axes, log=True)
     sheets = {
@@ -343,7 +343,7 @@ def _find_open(context: Context) -> Found:
 def _half(context: Context) -> list[str]:
     """Return the override with half of the blocks, where blocks are twice as large."""
     spec = Experiment.load(context.folder("eci/limited.yaml")).spec
-    return [f"tiers.0.capacity_blocks={spec.tiers[0].capacity_blocks // 2}"]
+    return [f"tiers.0.capacity={spec.tiers[0].capacity // 2}"]
 
 
 _COMPARED = ("s-cave", "vcacheshare", CENTAUR, "cloudcache")

@@ -31,13 +31,13 @@ _BEGINS = 8
 
 def _alone(vm: str, blocks: tuple[int, ...], context: Context) -> Results:
     """Run one of the machines by itself on two tiers."""
-    tiers = [f"tiers.{k}.capacity_blocks={size}" for k, size in enumerate(blocks)]
+    tiers = [f"tiers.{k}.capacity={size}" for k, size in enumerate(blocks)]
     return context.run("multicache/split.yaml", [f"workload.vms=[{vm}]", *tiers])
 
 
 def _curve_plot(run: Results, vm: str, table: str) -> Plot:
     """Return the plot of a machine's curve, with the places where tiers end."""
-    ends = np.cumsum([tier.capacity_blocks for tier in run.spec.tiers])
+    ends = np.cumsum([tier.capacity for tier in run.spec.tiers])
     return Plot(
         f"Hit ratio curve of {vm}",
         "What LRU hits of all accesses, in a cache of each size.",
@@ -59,7 +59,7 @@ def find_curve(context: Context) -> Found:
     """Figure 1: a hit ratio curve, and how to read it."""
     run = _alone("example", (_EXAMPLE_BLOCKS, _EXAMPLE_BLOCKS), context)
     curve = curve_of(run, "example")
-    hits = 100 * curve.at(run.spec.tiers[0].capacity_blocks)
+    hits = 100 * curve.at(run.spec.tiers[0].capacity)
     replayed = 100 * rows_of(run)["Global LRU", "example"]["tier_hit_ratio"][0]
     checks = [
         Check(
@@ -76,7 +76,7 @@ def find_curve(context: Context) -> Found:
     return Found(
         values={"hits": hits},
         checks=checks,
-        tables={"curve": run.curves()},
+        tables={"curve": run.table("curves")},
         plots=[_curve_plot(run, "example", "curve")],
         draw=drawing({"curve": ("A hit ratio curve", lambda: curves.example_curve(run))}),
         runs=[run],
@@ -89,9 +89,9 @@ def find_split(context: Context) -> Found:
     values: dict[str, float] = {}
     agree, rows = [], []
     for vm, run in runs.items():
-        fast, slow = (tier.capacity_blocks for tier in run.spec.tiers)
+        fast, slow = (tier.capacity for tier in run.spec.tiers)
         row = rows_of(run)["Global LRU", vm]
-        table = run.curves()
+        table = run.table("curves")
         at = {
             capacity: table.filter(pc.equal(table["capacity"], capacity))["hits"][0].as_py()
             for capacity in (fast, fast + slow)
@@ -125,7 +125,7 @@ def find_split(context: Context) -> Found:
         checks=checks,
         tables={
             "split": pa.Table.from_pylist(rows),
-            "curves": pa.concat_tables([run.curves() for run in both]),
+            "curves": pa.concat_tables([run.table("curves") for run in both]),
         },
         plots=[*(_curve_plot(run, vm, "curves") for vm, run in runs.items()), _SPLIT],
         draw=drawing({"tier-split": (title, lambda: curves.tier_split_alone(both))}),

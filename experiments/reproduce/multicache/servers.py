@@ -251,9 +251,7 @@ def _latency_table(runs: Sequence[Results]) -> pa.Table:
 def find_hit_ratio_by_size(context: Context) -> Found:
     """Figure 14: hit ratio of six volumes over the size of the caches."""
     every = context.sweep("multicache/sizes.yaml")
-    sizes = [
-        round(run.spec.tiers[1].capacity_blocks / context.scaled(1_000_000), 2) for run in every
-    ]
+    sizes = [round(run.spec.tiers[1].capacity / context.scaled(1_000_000), 2) for run in every]
     total = {
         title: [100 * _totals([run], title) for run in every]
         for title in (GLOBAL, GLOBAL_CODED, *MULTICACHES)

@@ -82,7 +82,7 @@ def claims(
 def find_intensity(context: Context) -> Found:
     """Figure 4: reuse intensity over time."""
     run = web(context)
-    table = run.reuse_intensity()
+    table = run.table("reuse_intensity")
     spikes, medians = {}, {}
     for vm in vms_of(run):
         windows = table.filter(pc.equal(table["vm"], vm))["reuse_intensity"].to_numpy()
@@ -165,7 +165,7 @@ def find_curves(context: Context) -> Found:
     return Found(
         values={"web_1 at most": most, "web_2 half": half / 1e6},
         checks=checks,
-        tables={"curves": run.curves()},
+        tables={"curves": run.table("curves")},
         plots=plots,
         draw=drawing({"curves": ("Hit ratio curves", lambda: curves.hit_ratio_curves(run))}),
         runs=[run],
@@ -176,7 +176,7 @@ def find_occupancy_over_time(context: Context) -> Found:
     """Figure 8: what the volumes hold under Global LRU."""
     run = web(context)
     system = system_of(run, GLOBAL)
-    capacity = [tier.capacity_blocks for tier in run.spec.tiers]
+    capacity = [tier.capacity for tier in run.spec.tiers]
     held = 100 * series_of(run, system).occupancy / capacity
     fast, slow = (_by_vm(run, np.median(held[:, :, k], axis=0)) for k in (0, 1))
     checks = [
@@ -261,7 +261,7 @@ _SHARES: Mapping[str, Callable[[Mapping[str, float], Mapping[str, float]], float
 def find_shares(context: Context) -> Found:
     """Figure 12: mean shares of the tiers: granted by Multi-Cache, held under Global LRU."""
     run = web(context)
-    capacity = [tier.capacity_blocks for tier in run.spec.tiers]
+    capacity = [tier.capacity for tier in run.spec.tiers]
     granted = by_variant(lambda title: _fast_and_slow(run, title))
     under_global = 100 * series_of(run, system_of(run, GLOBAL)).occupancy.mean(axis=0) / capacity
     held = [_by_vm(run, under_global[:, k]) for k in (0, 1)]
@@ -302,7 +302,7 @@ def _fast_and_slow(run: Results, title: str) -> tuple[dict[str, float], dict[str
 
 def _granted(run: Results, title: str) -> NDArray[np.float64]:
     """Return what a system grants, in percent of each tier; shape (intervals, vms, tiers)."""
-    capacity = [tier.capacity_blocks for tier in run.spec.tiers]
+    capacity = [tier.capacity for tier in run.spec.tiers]
     share: NDArray[np.float64] = 100 * series_of(run, system_of(run, title)).target / capacity
     return share
 
@@ -326,7 +326,7 @@ def _blocks_table(run: Results, titles: tuple[str, ...]) -> pa.Table:
 
 def _tier_ends(run: Results) -> list[tuple[int, str]]:
     """Return where the tiers end that are laid one upon another, in blocks, with their names."""
-    ends = np.cumsum([tier.capacity_blocks for tier in run.spec.tiers]).tolist()
+    ends = np.cumsum([tier.capacity for tier in run.spec.tiers]).tolist()
     return [
         (end, f"{'+ ' if k else ''}{tier.device}")
         for k, (end, tier) in enumerate(zip(ends, run.spec.tiers, strict=True))
@@ -340,7 +340,7 @@ def _block_plots(
     return [
         Plot(
             f"{called}: {title}, {tier.device}",
-            f"By volume and hour; the tier has {tier.capacity_blocks:,} blocks.",
+            f"By volume and hour; the tier has {tier.capacity:,} blocks.",
             table, "interval", column, "Time (h)", f"{called} (blocks)", "areas",
             by=["vm"], only={"system": title, "tier": k}, looks=vm_looks(run),
         )
@@ -373,10 +373,10 @@ def _share_table(run: Results) -> pa.Table:
                         "system": system.title,
                         "vm": vm,
                         "tier": k,
-                        "granted": float(of.target[:, v, k].mean() / tier.capacity_blocks)
+                        "granted": float(of.target[:, v, k].mean() / tier.capacity)
                         if granted
                         else None,
-                        "held": float(of.occupancy[:, v, k].mean() / tier.capacity_blocks),
+                        "held": float(of.occupancy[:, v, k].mean() / tier.capacity),
                     }
                 )
     return pa.Table.from_pylist(rows)

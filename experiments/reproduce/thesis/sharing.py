@@ -36,7 +36,7 @@ _INTERFERENCE_PLOTS = [
 
 def find_interference(context: Context) -> Found:
     """The misses of servers that share one cache, by cause, and the performance that it costs."""
-    size = Experiment.load(context.folder("thesis/turns.yaml")).spec.tiers[0].capacity_blocks
+    size = Experiment.load(context.folder("thesis/turns.yaml")).spec.tiers[0].capacity
     profile = experiments_folder() / "workloads" / "thin3.yaml"
     shared = sharing(synth_trace(profile, seed=context.seed).blocks("all"))
     now = Situation(_sampled(shared) if context.quick else shared, context.scaled(size))

@@ -261,8 +261,8 @@ def test_several_runs_stand_side_by_side(tmp_path: Path, results: Results) -> No
     different = {row[0]: row[1:] for row in rows_of(page, "Where they differ")}
     assert different == {
         "description": ["Which system hits most?", "–"],
-        "tiers.0.capacity_blocks": ["1000", "500"],
-        "tiers.1.capacity_blocks": ["10000", "5000"],
+        "tiers.0.capacity": ["1000", "500"],
+        "tiers.1.capacity": ["10000", "5000"],
     }
     joined = rows_of(page, "All runs, all VMs")
     assert [row[0] for row in joined] == [results.run_id] * 6 + ["tiny-other"] * 6

@@ -122,7 +122,7 @@ def test_the_fleet_has_the_footprints_of_the_hundred_and_six() -> None:
 def test_a_shape_that_fails_is_the_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["reproduce", "cloudphysics/example", "--check", "--out", str(tmp_path), "-q"]
+    asked = ["reproduce", "cloudphysics/example", "--check", "--results", str(tmp_path), "-q"]
     main(asked)
     fails = Found(checks=[Check("pigs fly", False, "none does")], ran=["nothing"])
     wrong = replace(FIGURES[0], find=lambda _: fails)

@@ -72,7 +72,7 @@ def test_formats_that_were_not_drawn_are_found_again(found: list[str], tmp_path:
 
 
 def test_findings_are_drawn_for_papers(found: list[str], tmp_path: Path) -> None:
-    command = ["reproduce", "--out", str(tmp_path), "-q", "--format"]
+    command = ["reproduce", "--results", str(tmp_path), "-q", "--format"]
     main([*command, "svg"])
     folder = tmp_path / "reproduce" / "multicache" / "fig1"
     assert {"Hits (synthetic workload)", "A note."} <= set(shown_in(folder / "hits-over-size.svg"))
