@@ -17,10 +17,10 @@ from mcsim.base.claims import (
     claim_folder,
     hold,
     is_left,
-    let_go,
     new_claim,
     release,
-    where_others_tidy,
+    release_lease,
+    retry_on_missing_parent,
 )
 from mcsim.base.errors import HostError
 from mcsim.base.faults import reached
@@ -32,11 +32,14 @@ __all__ = [
     "encoded",
     "flush",
     "flush_folder",
+    "identity",
     "named_in_errors",
     "of_the_disk",
     "put_in_place",
+    "rename",
     "replacing",
     "replacing_folder",
+    "sweep_abandoned",
     "temporary_beside",
     "write_whole",
 ]
@@ -85,7 +88,7 @@ def replacing(path: Path) -> Iterator[Path]:
         reached("file flushed")
         if mode is not None:
             temporary.chmod(mode)
-        temporary.replace(target)
+        rename(temporary, target)
         reached("file in place")
         flush_folder(target.parent)
 
@@ -124,21 +127,21 @@ def replacing_folder(final: Path, stays: Callable[[], bool]) -> Iterator[Path]:
         mine = claim_folder(final.with_name(f"{final.name}.partial"))
         try:
             made = mine / "new"
-            made.mkdir()
+            made.mkdir(exist_ok=True)
             yield made
             flush(made.iterdir())
             flush_folder(made)
             reached("folder made")
             put_in_place(made, final, stays)
         finally:
-            let_go(mine, keep=False)
+            release_lease(mine, keep=False)
 
 
 def put_in_place(made: Path, final: Path, stays: Callable[[], bool]) -> bool:
     """Give a folder its final name; what has it is put aside, unless it `stays`: False then."""
     while True:
         try:
-            made.rename(final)
+            rename(made, final)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
@@ -151,6 +154,28 @@ def put_in_place(made: Path, final: Path, stays: Callable[[], bool]) -> bool:
         with suppress(FileNotFoundError):
             final.rename(made.with_name(f"replaced.{secrets.token_hex(4)}"))
             reached("old folder aside")
+
+
+def rename(source: Path, target: Path) -> None:
+    """Rename a file or folder.
+
+    A network file system may repeat a rename after a lost reply. The source is missing then, and
+    the target has its identity.
+    """
+    before = identity(source)
+    try:
+        source.rename(target)
+    except FileNotFoundError:
+        if before is None or identity(target) != before:
+            raise
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of a file or folder; None if it is missing."""
+    with suppress(OSError):
+        found = path.stat(follow_symlinks=False)
+        return found.st_dev, found.st_ino
+    return None
 
 
 @contextmanager
@@ -167,7 +192,7 @@ def temporary_beside(path: Path) -> Iterator[Path]:
     try:
         temporary = _made_beside(path)
         hold(temporary)
-        _sweep(temporary)
+        sweep_abandoned(temporary)
     except OSError as error:
         raise cannot_write(path.parent, error.errno, "cannot write there") from error
     try:
@@ -254,14 +279,14 @@ def _made_beside(path: Path) -> Path:
 
     def make() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.close(os.open(temporary, os.O_CREAT | os.O_NOFOLLOW | os.O_WRONLY, 0o666))
 
-    where_others_tidy(make)
+    retry_on_missing_parent(make)
     return temporary
 
 
-def _sweep(mine: Path) -> None:
-    """Remove the temporary files beside one's own that nobody is at work on."""
+def sweep_abandoned(mine: Path) -> None:
+    """Remove abandoned temporary files in the folder of a new one."""
     now = None
     for left in mine.parent.glob(f".*{TEMPORARY_SUFFIX}"):
         claim = ".".join(left.name.removesuffix(TEMPORARY_SUFFIX).rsplit(".", 4)[1:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import fill
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["FormattedTable", "RowStyle", "Strong"]
 
 RowStyle = Literal["", "best", "yardstick", "total"]
+
+_LEAST_WIDTH = 8
+"""Of columns in the terminal; longer headings have several lines."""
 
 _RICH = {"": None, "best": "bold", "yardstick": "bright_black", "total": "bold"}
 _CSS = {"best": "font-weight:bold", "yardstick": "color:#777", "total": "font-weight:bold"}
@@ -70,9 +74,15 @@ class FormattedTable:
         from rich.text import Text
 
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-        for heading, right in zip(self.headings, self.numeric, strict=True):
+        for index, heading in enumerate(self.headings):
+            right = self.numeric[index]
+            width = max([_LEAST_WIDTH, *(len(row[index]) for row in self.rows)])
             table.add_column(
-                Text(heading), justify="right" if right else "left", overflow="fold", no_wrap=right
+                Text(heading if "\n" in heading else fill(heading, width, break_long_words=False)),
+                justify="right" if right else "left",
+                overflow="fold",
+                no_wrap=right,
+                vertical="bottom",
             )
         for index, row in enumerate(self.rows):
             cells = [Text(cell, "bold" if isinstance(cell, Strong) else "") for cell in row]

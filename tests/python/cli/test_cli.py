@@ -145,7 +145,10 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["figures"], "figures: now called `mcsim results plot`"),
         (["sweep", "table"], "sweep table: now called `mcsim results show SWEEP`"),
         (["run", "bad.yaml", "--out", "x"], "--out: now --results DIR for the folder of all resul"),
-        (["mrc", "t.csv", "--no-figures"], "--no-figures: now nothing: pictures are written only w"),
+        (
+            ["mrc", "t.csv", "--no-figures"],
+            "--no-figures: now nothing: pictures are written only w",
+        ),
     ],
 )
 def test_a_users_mistake_is_one_line_and_exit_code_2(
