@@ -91,7 +91,7 @@ def test_expanding_reaches_a_fixed_point(tmp_path: Path) -> None:
         ("name: pair", "nam: pair", "web.yaml:1: unknown key 'nam' (did you mean 'name'?)"),
         ("interval: 1h", "name: twice", "web.yaml:3: duplicate key 'name'"),
         ("interval: 1h", "seed: '3'", "web.yaml:3: seed: expected a whole number, got '3'"),
-        ("interval: 1h", "ops: writes", "expected one of 'reads' or 'all', got 'writes'"),
+        ("interval: 1h", "ops: write", "expected one of 'reads', 'all' or 'writes', got 'write'"),
         ("interval: 1h", "backend: {device: 3}", "web.yaml:3: backend.device: expected text"),
         ("interval: 1h", "figures: [", "not YAML: "),
         ("interval: 1h", "tiers: x", "duplicate key 'tiers'"),
