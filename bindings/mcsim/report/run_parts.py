@@ -187,6 +187,7 @@ _DEVICES = {
     "writes": "writes",
     "written_bytes_per_day": "written",
     "lifetime_years": "lifetime (years)",
+    "drive_writes_per_day": "drive writes per day",
     "utilization": "busy",
     "peak_utilization": "peak",
     "saturated_intervals": "saturated",

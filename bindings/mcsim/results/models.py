@@ -40,11 +40,12 @@ from mcsim.results.render import (
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
+from mcsim.results.wear import drive_writes_per_day, lifetime_years
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["DEVICES", "READS", "REQUESTS", "devices", "lifetime_years", "queueing_ns"]
+__all__ = ["DEVICES", "READS", "REQUESTS", "devices", "queueing_ns"]
 __all__ += ["reads_behind_writes", "render_devices", "render_requests", "requests", "waits_of"]
 
 QUANTILES = (0.5, 0.95, 0.99)
@@ -71,6 +72,7 @@ DEVICES = pa.schema(
         ("writes", pa.int64()),  # blocks
         ("written_bytes_per_day", pa.float64()),  # by the host; null without a clock
         ("lifetime_years", pa.float64()),  # null where nothing wears, or without a clock
+        ("drive_writes_per_day", pa.float64()),  # by the host, of the drives; as lifetime_years
         ("utilization", pa.float64()),  # mean; this and the rest: null without a clock or of hosts
         ("peak_utilization", pa.float64()),  # of the busiest interval
         ("saturated_intervals", pa.int64()),  # more work than time
@@ -183,22 +185,6 @@ def queueing_ns(
     return squares / (2 * (1 - busy))
 
 
-def lifetime_years(
-    capacity_bytes: float, pe_cycles: float, written_bytes_per_day: float, amplification: float = 1
-) -> float:
-    """Return how long a device lasts that can be written `pe_cycles` times over.
-
-    Examples
-    --------
-    >>> from mcsim.results.models import lifetime_years
-    >>> lifetime_years(100e9, 3000, 821e9, amplification=1)  # doctest: +ELLIPSIS
-    1.0...
-    """
-    if written_bytes_per_day == 0:
-        return float("inf")
-    return capacity_bytes * pe_cycles / (written_bytes_per_day * amplification) / 365.25
-
-
 def reads_behind_writes(results: Results, *, by_vm: bool = True) -> pa.Table:
     """Tell how long reads take that queue in the tiers for all that is done there.
 
@@ -288,9 +274,11 @@ def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
     written = row["writes"] * spec.block_bytes / days
     row["written_bytes_per_day"] = written
     if device.pe_cycles is not None and load.tier is not None:
-        capacity = getattr(device, "capacity", 0) * spec.block_bytes * spec.host_count
+        capacity = getattr(device, "capacity", 0)
+        drives = spec.host_count * device.drive_bytes(capacity, spec.block_bytes)
         amplification = device.write_amplification or 1
-        row["lifetime_years"] = lifetime_years(capacity, device.pe_cycles, written, amplification)
+        row["lifetime_years"] = lifetime_years(drives, device.pe_cycles, written, amplification)
+        row["drive_writes_per_day"] = drive_writes_per_day(drives, written)
     if spec.hosts is not None:
         return row  # what queues does so on each host by itself
     read_ns, write_ns = known(device.read), known(device.write)
@@ -353,6 +341,7 @@ _OF_DEVICES: Columns = (
     ("writes", "writes", units.format_count),
     ("written_bytes_per_day", "GB/day", lambda written: f"{written * 1e-9:.3g}"),
     ("lifetime_years", "years", "{:.3g}".format),
+    ("drive_writes_per_day", "DWPD", units.format_count),
     ("utilization", "busy %", percent),
     ("peak_utilization", "peak %", percent),
     ("saturated_intervals", "saturated", str),
@@ -374,6 +363,9 @@ def render_devices(results: Results) -> RenderableType:
     """Show `devices` in at most 100 columns; those that say nothing are left out."""
     rows, titles = devices(results).to_pylist(), device_titles(results.spec)
     columns = speaking(_OF_DEVICES, rows)
+    if any(name == "drive_writes_per_day" for name, _, _ in columns):  # it tells the same
+        columns = [column for column in columns if column[0] != "written_bytes_per_day"]
+    shown = [name for name, _, _ in columns]
     table = table_of_systems(results, "devices", ["device", *(head for _, head, _ in columns)])
     table.columns[1].justify = "left"
 
@@ -387,11 +379,11 @@ def render_devices(results: Results) -> RenderableType:
     add_rows(table, rows, results, add)
     explained = {
         "reads": "reads and writes in blocks",
+        "drive_writes_per_day": "DWPD: drive writes per day",
         "saturated_intervals": "saturated: intervals with more work than time",
-        "queueing_ns": waits_of([name for name, _, _ in columns]),
+        "queueing_ns": waits_of(shown),
         "asked": "asked: of what a device can do; over: intervals that ask for more",
     }
-    there = {name for name, _, _ in columns}
-    said = "; ".join(text for name, text in explained.items() if name in there)
-    table.caption = "\n".join([said, *(overloads(results) if "asked" in there else ())])
+    said = "; ".join(explained[name] for name in shown if name in explained)
+    table.caption = "\n".join([said, *(overloads(results) if "asked" in shown else ())])
     return table

@@ -210,7 +210,7 @@ def render_systems(results: Results) -> RenderableType:
             *((_signed_percent(gained), points(lead)) if has_baseline else ()),
             *writes,
             *["–"] * (len(spec.tiers) - len(writes)),
-            f"{row['cost_dollars']:.3g}",
+            "–" if row["cost_dollars"] is None else f"{row['cost_dollars']:.3g}",
             "–" if row["performance_per_cost"] is None else f"{row['performance_per_cost']:.3g}",
             _seconds(row["replay_seconds"]),
             "–" if rate is None else f"{units.format_count(rate)}/s",
