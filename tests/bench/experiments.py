@@ -7,7 +7,7 @@ memory grow with either. Traces of the last two have the same popularity in ever
 together are as many whatever their number, so hit ratios are alike. Run as
 
     python tests/bench/experiments.py [--parts job,writes,vms,accesses] [--most-vms N]
-        [--most-accesses N] [--out results/bench/experiments]
+        [--most-accesses N] [--results results/bench/experiments]
 
 All of it takes a quarter of an hour of two quiet cores. A billion accesses take 15 GB and some
 minutes of it: where there is less memory they are left out, and said to be.
@@ -103,7 +103,7 @@ def run(experiment: dict[str, Any] | Path, folder: Path, *options: str) -> dict[
     begun = time.monotonic()
     with (folder / "output").open("w") as output:
         process = subprocess.Popen(
-            [*command, "--out", str(folder / "results")],
+            [*command, "--results", str(folder / "results")],
             stdout=output,
             stderr=output,
             env=os.environ

@@ -91,10 +91,10 @@ class Workload:
             figures=False,
         )
         accesses: dict[str, int] = {}
-        for row in results.vms().select(["system", "accesses"]).to_pylist():
+        for row in results.vms().to_arrow().select(["system", "accesses"]).to_pylist():
             accesses[row["system"]] = accesses.get(row["system"], 0) + row["accesses"]
         hits = dict.fromkeys(accesses, 0)
-        for row in results.metrics().select(["system", "hits"]).to_pylist():
+        for row in results.metrics().to_arrow().select(["system", "hits"]).to_pylist():
             hits[row["system"]] += row["hits"]
         names = {system.title: system.name for system in results.spec.systems}
         whole = next(accesses[title] for title, name in names.items() if name == "steady")

@@ -141,7 +141,7 @@ def run_store(folder: Path, cells: int) -> None:
     with timed("whether all are there", 2):
         assert all(opened.finished())
     with timed("all in one table", 5):
-        print(f"{opened.table().num_rows:,} rows")
+        print(f"{opened.to_arrow().num_rows:,} rows")
 
 
 def run_scale(*_: object) -> None:

@@ -288,12 +288,12 @@ _SEARCH = {
 _EXTENDING = {"extends": "one.yaml", "seed": 5}
 
 EXPERIMENTS: dict[str, tuple[Any, Sequence[str]]] = {
-    "one.yaml": (_ONE_HOST, ("run", "--no-figures", "--quiet", "--out", "runs")),
-    "hosts.yaml": (_SEVERAL_HOSTS, ("run", "--no-figures", "--quiet", "--out", "runs")),
-    "recorded.yaml": (_RECORDED, ("run", "--no-figures", "--quiet", "--out", "runs")),
-    "sweep.yaml": (_SWEEP, ("sweep", "run", "--dry-run", "--quiet", "--out", "runs")),
+    "one.yaml": (_ONE_HOST, ("run", "--no-figures", "--quiet", "--results", "runs")),
+    "hosts.yaml": (_SEVERAL_HOSTS, ("run", "--no-figures", "--quiet", "--results", "runs")),
+    "recorded.yaml": (_RECORDED, ("run", "--no-figures", "--quiet", "--results", "runs")),
+    "sweep.yaml": (_SWEEP, ("sweep", "run", "--dry-run", "--quiet", "--results", "runs")),
     "search.yaml": (_SEARCH, ("search", "--quiet")),
-    "extending.yaml": (_EXTENDING, ("run", "--no-figures", "--quiet", "--out", "runs")),
+    "extending.yaml": (_EXTENDING, ("run", "--no-figures", "--quiet", "--results", "runs")),
 }
 """Experiments that have every key, and the command that each is for."""
 
@@ -337,15 +337,15 @@ _BASES: dict[str, Sequence[str]] = {
     "cache ls": ("--cache-dir", "kept"),
     "cache rm": ("--all", "--cache-dir", "kept"),
     "cache verify": ("--cache-dir", "kept"),
-    "compare": ("two.csv", "--policies", "lru,arc", "--sizes", "10%,50%", "--no-figures", "-q"),
+    "compare": ("two.csv", "--policies", "lru,arc", "--sizes", "10%,50%", "-q"),
     "build-flags": (),
     "describe": ("lru",),
     "figures": ("hosts", "--list"),
     "list": (),
-    "mix": ("two.csv", "--sizes", "10%", "--no-figures", "-q"),
-    "mrc": ("two.csv", "--no-figures", "-q"),
-    "report": ("hosts", "--no-figures"),
-    "reproduce": ("multicache/table1", "--quick", "-q", "--out", "reproduced"),
+    "mix": ("two.csv", "--sizes", "10%", "-q"),
+    "mrc": ("two.csv", "-q"),
+    "report": ("hosts"),
+    "reproduce": ("multicache/table1", "--quick", "-q", "--results", "reproduced"),
     "results diff": ("hosts", "hosts"),
     "results gc": ("--dry-run",),
     "results ls": (),
@@ -364,34 +364,34 @@ _BASES: dict[str, Sequence[str]] = {
     "trace info": ("two.csv", "-q"),
     "trace slice": ("two.csv", "cut.csv", "--start", "10s", "-q"),
     "trace synth": ("profile.yaml", "made.csv", "-q"),
-    "tune": ("two.csv", "--size", "1MiB", "--policies", "lru", "--no-figures", "-q"),
-    "whatif": ("two.csv", "--size", "10%", "--to", "20%", "--no-figures", "-q"),
+    "tune": ("two.csv", "--size", "1MiB", "--policies", "lru", "-q"),
+    "whatif": ("two.csv", "--size", "10%", "--to", "20%", "-q"),
 }
 """By command: arguments with which it does something in a moment."""
 
 _INSTEAD: dict[tuple[str, str], Sequence[str]] = {
-    ("mrc", "--mini"): ("two.csv", "--policies", "lru", "--sizes", "10%", "--no-figures", "-q"),
+    ("mrc", "--mini"): ("two.csv", "--policies", "lru", "--sizes", "10%", "-q"),
     ("mrc", "--seeds"): (
-        "two.csv", "--policies", "lru", "--mini", "0.5", "--sizes", "10%", "--no-figures", "-q",
+        "two.csv", "--policies", "lru", "--mini", "0.5", "--sizes", "10%", "-q",
     ),
-    ("mrc", "--sizes"): ("two.csv", "--policies", "lru", "--no-figures", "-q"),
-    ("mrc", "--memory"): ("two.csv", "--policies", "lru", "--sizes", "10%", "--no-figures", "-q"),
-    ("mrc", "--policies"): ("two.csv", "--sizes", "10%", "--no-figures", "-q"),
+    ("mrc", "--sizes"): ("two.csv", "--policies", "lru", "-q"),
+    ("mrc", "--memory"): ("two.csv", "--policies", "lru", "--sizes", "10%", "-q"),
+    ("mrc", "--policies"): ("two.csv", "--sizes", "10%", "-q"),
     ("size", "--target-latency"): ("two.csv", "-q"),
     ("size", "--tier"): ("two.csv", "--target-latency", "4ms", "-q"),
     ("size", "--backend"): ("two.csv", "--target-latency", "4ms", "-q"),
     ("size", "--writes"): ("two.csv", "--target-latency", "4ms", "--ops", "all", "-q"),
     ("tune", "--seeds"): (
-        "two.csv", "--size", "1MiB", "--policies", "lru", "--mini", "0.5", "--no-figures", "-q",
+        "two.csv", "--size", "1MiB", "--policies", "lru", "--mini", "0.5", "-q",
     ),
     ("search", "--seeds"): ("search.yaml", "--mini", "0.5", "-q"),
-    ("whatif", "--leaving"): ("two.csv", "--size", "10%", "--no-figures", "-q"),
-    ("whatif", "--joining"): ("two.csv", "--size", "10%", "--no-figures", "-q"),
+    ("whatif", "--leaving"): ("two.csv", "--size", "10%", "-q"),
+    ("whatif", "--joining"): ("two.csv", "--size", "10%", "-q"),
 }  # fmt: skip
 """Arguments for options that need others."""
 
 # Options that write or read far from the folder, or wait for a cluster: left out.
-_SKIPPED = {("reproduce", "--dask"), ("sweep run", "--dask")}
+_SKIPPED = {("sweep run", "--dask")}
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -559,7 +559,7 @@ def _of_parameters() -> Iterator[Case]:
         for param in entry["params"]:
             for text in TEXTS:
                 spec = f"{entry['name']}:{param['name']}={text}"
-                arguments = ("mrc", "two.csv", "--no-figures", "-q", f"--estimator={spec}")
+                arguments = ("mrc", "two.csv", "-q", f"--estimator={spec}")
                 place = f"estimator {entry['name']} {param['name']}"
                 yield Case(place, text, arguments, blamed=(entry["name"], "--estimator"))
     for entry in entries["trace formats"]:
@@ -576,7 +576,7 @@ def _of_parameters() -> Iterator[Case]:
 
 def _of_systems(entries: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[Case]:
     plain = _ONE_HOST | {"opt": False, "workload": {"profile": "profile.yaml"}, "ops": "reads"}
-    run = ("run", "--no-figures", "-q", "--out", "runs", "one.yaml")
+    run = ("run", "--no-figures", "-q", "--results", "runs", "one.yaml")
     for kind in ("systems", "optimizers"):
         for entry, param in ((e, p) for e in entries[kind] for p in e["params"]):
             for value in NODES:

@@ -18,18 +18,23 @@ from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
 from mcsim.cli.options import (
     overrides_option,
+    per_vm_option,
     quiet_option,
     reporter_asked,
     results_option,
     systems_threads_option,
+    table_options,
     trace_dirs_option,
 )
 from mcsim.cli.plugin import plugin_option
+from mcsim.cli.renamed import COMMANDS, OPTIONS
+from mcsim.cli.sections import Sectioned
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mcsim.base.errors import McsimError
+    from mcsim.cli.terminal import Form
 
 __all__ = ["main"]
 
@@ -39,15 +44,10 @@ INTERNAL = 70  # exit code
 _ELSEWHERE = {
     "cache": ("mcsim.cli.cache", "List, verify and remove what is kept of traces."),
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
-    "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
     "mix": ("mcsim.cli.mix", "Compare sharing a cache with dividing it among its VMs."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
-    "report": (
-        "mcsim.cli.report",
-        "Show the tables of finished runs again, or make a page of them.",
-    ),
     "reproduce": ("mcsim.cli.reproduce", "Run what published documents show, and compare."),
-    "results": ("mcsim.cli.results", "List, show, compare, verify and remove runs."),
+    "results": ("mcsim.cli.results", "List, show, draw, compare, verify and remove runs."),
     "search": ("mcsim.cli.search", "Find the best hierarchy of two tiers with few replays."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
     "sweep": ("mcsim.cli.sweep", "Run an experiment at every point of a grid, and join results."),
@@ -56,12 +56,17 @@ _ELSEWHERE = {
     "whatif": ("mcsim.cli.whatif", "Tell what a larger cache, or other VMs in it, would change."),
 }
 
-
-_RENAMED = {"config": "build-flags"}
+_SECTIONS = {
+    "Experiments": ("run", "sweep", "search", "results", "reproduce"),
+    "Traces and caches": ("trace", "mrc", "compare", "size", "tune", "mix", "whatif", "cache"),
+    "Reference": ("list", "describe", "schema", "build-flags"),
+}
 
 
 class _LazyGroup(click.Group):
     """A group that imports some commands when they are called for."""
+
+    command_class = Sectioned
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *_ELSEWHERE])
@@ -77,10 +82,12 @@ class _LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # Their own help would import them.
-        rows = [(name, c.get_short_help_str(80)) for name, c in self.commands.items()]
-        rows += [(name, text) for name, (_, text) in _ELSEWHERE.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(rows))
+        texts = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
+        texts |= {name: text for name, (_, text) in _ELSEWHERE.items()}
+        for title, names in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, texts.pop(name)) for name in names])
+        assert not texts, texts
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -88,8 +95,8 @@ class _LazyGroup(click.Group):
         from mcsim.base.suggest import did_you_mean
 
         if args[0] not in self.list_commands(ctx):
-            if args[0] in _RENAMED:
-                ctx.fail(f"{args[0]}: now called {_RENAMED[args[0]]!r}")
+            if args[0] in COMMANDS:
+                ctx.fail(f"{args[0]}: now called `mcsim {COMMANDS[args[0]]}`")
             near = did_you_mean(args[0], self.list_commands(ctx))
             ctx.fail(f"no such command {args[0]!r}{near}")
         return super().resolve_command(ctx, args)
@@ -136,7 +143,12 @@ def cli() -> None:
 @results_option
 @systems_threads_option
 @click.option("--force", is_flag=True, help="Run again what was finished.")
-@click.option("--no-figures", is_flag=True, help="Draw no figures.")
+@click.option(
+    "--figures/--no-figures", default=None, help="Draw the figures.  [default: `figures` of FILE]"
+)
+@click.option("--page/--no-page", default=None, help="Write the page.  [default: `page` of FILE]")
+@per_vm_option
+@table_options
 @quiet_option
 def run(
     file: str,
@@ -147,11 +159,14 @@ def run(
     out: str,
     threads: int | None,
     force: bool,
-    no_figures: bool,
+    figures: bool | None,
+    page: bool | None,
+    per_vm: bool,
+    form: Form,
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
     from mcsim.base.errors import MissingOutputError
-    from mcsim.cli.results import show_tables
+    from mcsim.cli.show import show_results
     from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import run as run_experiment
 
@@ -164,13 +179,14 @@ def run(
             out=out,
             threads=threads,
             force=force,
-            figures=not no_figures,
+            figures=figures,
+            page=page,
             reporter=reporter_asked(),
         )
     except MissingOutputError as error:
-        show_tables(error.results)
+        show_results(error.results, form, per_vm=per_vm)
         raise
-    show_tables(results)
+    show_results(results, form, per_vm=per_vm)
 
 
 @cli.command("list")
@@ -258,6 +274,11 @@ def _run_command(arguments: Iterable[str] | None) -> None:
             code = cli.main(given, "mcsim", standalone_mode=False)
         if isinstance(code, int) and code != 0:
             sys.exit(code)
+    except click.NoSuchOption as error:
+        old = error.option_name
+        fault = click.UsageError(f"{old}: now {OPTIONS.get(old)}", error.ctx)
+        (fault if old in OPTIONS else error).show()
+        sys.exit(error.exit_code)
     except click.ClickException as error:
         click.ClickException.__init__(error, for_terminal(error.message))
         error.show()

@@ -21,6 +21,7 @@ from mcsim.cli.stream import (
     make_curves,
     sizes_given,
 )
+from mcsim.cli.terminal import Form
 
 if TYPE_CHECKING:
     from mcsim.traces.blocks import Blocks
@@ -79,16 +80,17 @@ def mrc(
     sizes: str | None,
     memory: str | None,
     output: Output,
+    form: Form,
     **reading: Any,
 ) -> None:
     """Tabulate and draw the hit ratio of LRU over cache size, for the references of TRACEs.
 
-    Several traces are merged by time; every VM has blocks of its own. The table is printed;
-    DIR gets a picture, the curve as drawn (.csv) and every step of it (.arrow).
+    Several traces are merged by time; every VM has blocks of its own. -o DIR writes a picture, the
+    curve as drawn (.csv) and all steps of the curve (.arrow).
 
     With --interval, adjacent intervals without accesses are one row.
 
-    A number after ~ is of fewer blocks than the estimator resolves.
+    ~ marks sizes below the estimator's resolution.
 
     Of other policies than LRU there are --sizes alone, 13 of them if not given. In miniature
     each is a cache of RATE times the size, given the references to so many of the blocks;
@@ -120,8 +122,7 @@ def mrc(
         sizes_given(sizes, 1, source.block_bytes)
     if policies:
         by_policy = _by_policy(source, policies, sizes, memory, mini, seeds)
-        by_policy.show()
-        by_policy.write(output)
+        by_policy.show(form, output)
         return
     if compare:
         report = _compare(source, compare)
@@ -131,8 +132,8 @@ def mrc(
         report = _per_vm(source, estimator)
     else:
         report = _one(source, estimator)
-    report.show(sizes)
-    report.write(output)
+    report.given_sizes = sizes
+    report.show(form, output)
 
 
 def _one(source: Source, estimator: str) -> Curves:
@@ -177,7 +178,7 @@ def _per_interval(source: Source, estimator: str, interval: str) -> Curves:
         return [intervals[k] for k in kept]
 
     blocks, measured = make_curves(source, [spec], intervals_of)
-    return PerInterval(source, blocks, str(spec), measured, length, by_reference, places)
+    return PerInterval(source, blocks, str(spec), measured, None, length, by_reference, places)
 
 
 def _compare(source: Source, compare: str) -> Curves:

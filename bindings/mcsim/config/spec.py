@@ -262,8 +262,10 @@ class ExperimentSpec(_Map):
     opt: bool | None = None
     """whether to find what OPT hits with a block more in one cache of all VMs, which no system can
     hit more than; if not given, of up to 32 million accesses"""
-    figures: list[StrictStr] | None = None
-    """which figures to draw; all that apply if not given"""
+    figures: bool | list[StrictStr] = False
+    """whether to draw figures after the run: true for all that apply, or a list of their names"""
+    page: bool = False
+    """whether to write a page after the run: page.html in its folder"""
     figure_formats: list[FigureFormat] = ["png"]
     """what they are written as: png, pdf or svg"""
 

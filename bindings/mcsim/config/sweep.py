@@ -25,10 +25,13 @@ from mcsim.config.load import Location, Source, to_plain
 from mcsim.config.ranges import values_of_range
 from mcsim.config.spec import ExperimentSpec
 
-__all__ = ["MOST_CELLS", "Axis", "Cell", "Grid", "Value", "take_sweep"]
+__all__ = ["MOST_CELLS", "SEED_AXES", "Axis", "Cell", "Grid", "Value", "take_sweep"]
 
 MOST_CELLS = 100_000
 """Of one sweep: what is planned in minutes."""
+
+SEED_AXES = ("seed", "workload.seed")
+"""Axes of repetitions: results are means over them."""
 
 _RESERVED = ("zip", "exclude")
 

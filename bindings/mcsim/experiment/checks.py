@@ -206,7 +206,7 @@ def check_bytes(workload: Workload, source: Source, system: int) -> None:
 
 def check_figures(spec: ExperimentSpec, source: Source) -> None:
     """Hold the figures asked for to be those that there are."""
-    if not spec.figures:
+    if isinstance(spec.figures, bool):
         return
     from mcsim.figures import ALIASES, FIGURES
 

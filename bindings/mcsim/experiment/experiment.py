@@ -189,12 +189,11 @@ class Experiment:
             What `Workload.describe` says of every VM's requests; their digests
             stand for the files, wherever those are.
         """
-        from mcsim.results.schemas import SCHEMAS
         from mcsim.results.version import RESULTS_VERSION
 
         spec = with_earlier_keys(self.spec.expanded())
         del spec["name"]
-        for key in ("description", "figures", "figure_formats", "plugins"):
+        for key in ("description", "figures", "page", "figure_formats", "plugins"):
             spec.pop(key, None)
         window = spec.pop("workload").get("window")
         if window:
@@ -205,7 +204,6 @@ class Experiment:
             del spec["warm_up"]
         cause = {
             "version": RESULTS_VERSION,
-            "tables": {name: schema.names for name, schema in SCHEMAS.items()},
             "spec": spec,
             "traces": list(traces),
             "code": self.code_digests(),

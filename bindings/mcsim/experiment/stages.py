@@ -35,7 +35,7 @@ from mcsim.experiment.components import declared_data_path
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
-from mcsim.results.schemas import below
+from mcsim.results.schemas import concat_tables
 from mcsim.traces.workload import ON_DEMAND
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ class Stages:
             )
         with self.reporter.stage("tables"):
             for name in ("metrics", "vms", "decisions", "bounds"):
-                joined = below(getattr(part, name) for part in complete)
+                joined = concat_tables(getattr(part, name) for part in complete)
                 self.sink.write_table(name, joined)
             self.sink.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}

@@ -20,7 +20,7 @@ DISTINCT_LOOKS = 8
 
 def hit_ratios(
     capacities: Sequence[int],
-    block_bytes: int,
+    block_bytes: int | None,
     ratios: Mapping[str, Sequence[float]],
     *,
     log: bool,
@@ -68,12 +68,18 @@ def hit_ratios(
     if log:
         axes.set_xscale("log")
     named = _spread(capacities)
-    axes.set_xticks(named, [f"{format_size(c * block_bytes)}\n{c:,}" for c in named])
+    axes.set_xticks(named, [_size_label(c, block_bytes) for c in named])
     axes.minorticks_off()
     axes.set_xlabel("Capacity, and in blocks")
     axes.set_ylabel("Hit ratio (%)")
     axes.set_ylim(bottom=0)
     return sheet
+
+
+def _size_label(blocks: int, block_bytes: int | None) -> str:
+    if block_bytes is None:
+        return f"{blocks:,}"
+    return f"{format_size(blocks * block_bytes)}\n{blocks:,}"
 
 
 def _spread(capacities: Sequence[int]) -> list[int]:

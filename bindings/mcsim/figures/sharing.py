@@ -102,7 +102,7 @@ def shared_and_divided(found: Mix, *, log: bool) -> Sheet:
     """Plot the hit ratio of a cache, shared and divided, over its size, and what parts gain."""
     sheet = new_sheet(PAGE, 4.6, rows=2, sharex=True, height_ratios=[2, 1])
     above, below = sheet.axes
-    rows, together = found.rows, found.sharing.together
+    rows, together = found, found.sharing.together
     end = int(rows.capacity[-1])
     unit = unit_for(together, end)
     x = together.sizes_in(np.asarray(rows.capacity), unit)

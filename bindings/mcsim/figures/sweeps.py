@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
+from mcsim.config.sweep import SEED_AXES
 from mcsim.figures.looks import Look, lighter, looks_of
 from mcsim.figures.style import PAGE, Sheet, new_sheet
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Series", "axes_of", "main_axis", "over_axis", "over_two_axes", "series"]
 
-_SEEDS = ("seed", "workload.seed")
 _MOST_LINES = 48
 _MOST_PANELS = 12
 _MOST_TICKS = 10
@@ -69,7 +69,7 @@ def main_axis(table: pa.Table) -> str:
         return _is_number(table, name), len(pc.unique(table[name]))
 
     axes = axes_of(table)
-    return max([name for name in axes if name not in _SEEDS] or axes, key=weight)
+    return max([name for name in axes if name not in SEED_AXES] or axes, key=weight)
 
 
 def series(
@@ -95,7 +95,7 @@ def series(
     """
     table = _of_vm(table, vm)
     at, places = _places(table, x)
-    labels = _labels(table, [x, *_SEEDS])
+    labels = _labels(table, [x, *SEED_AXES])
     numbers = _numbers(table, value)
     found = []
     for label in dict.fromkeys(labels):
@@ -165,7 +165,7 @@ def over_two_axes(
     """
     table = _of_vm(table, vm)
     (at_x, column), (at_y, row) = _places(table, x), _places(table, y)
-    labels = _labels(table, [x, y, *_SEEDS])
+    labels = _labels(table, [x, y, *SEED_AXES])
     numbers = _numbers(table, value)
     kinds = list(dict.fromkeys(labels))
     if len(kinds) > _MOST_PANELS:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mcsim.base.rows import Rows
+    from mcsim.base.result_table import ResultTable
 
 __all__ = ["objectives_by_block"]
 
@@ -37,12 +37,12 @@ _SCALES = {
 }
 
 
-def objectives_by_block(rows: Rows, objective: str) -> Sheet:
+def objectives_by_block(rows: ResultTable, objective: str) -> Sheet:
     """Plot the four objectives over block size, a marker for each cache.
 
     Parameters
     ----------
-    rows : Rows
+    rows : ResultTable
         Of `mcsim.tune`, the best first.
     objective : str
         The column by which they are sorted; the best has a ring around it.
@@ -113,7 +113,7 @@ class _Line:
     writes: str
     look: dict[str, Any]
     places: NDArray[np.float64]
-    rows: Rows
+    rows: ResultTable
     has_best: bool
 
     @property
@@ -122,7 +122,7 @@ class _Line:
         return self.look | _MODES[self.writes]
 
 
-def _lines(rows: Rows, blocks: list[int]) -> list[_Line]:
+def _lines(rows: ResultTable, blocks: list[int]) -> list[_Line]:
     # A sub-block size stays what it is while blocks grow; where blocks are whole, none does.
     sub_block = np.where(rows.sub_block == rows.block, 0, rows.sub_block)
     # In an order that does not depend on which is the best.

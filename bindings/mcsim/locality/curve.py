@@ -18,7 +18,7 @@ from mcsim._core import locality as _locality
 from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import parse_object
-from mcsim.base.rows import Tabular
+from mcsim.base.result_table import Tabular
 from mcsim.base.sizes import share_given
 from mcsim.base.suggest import check_choice
 from mcsim.locality.knees import Knee, knees_of

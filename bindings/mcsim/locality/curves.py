@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mcsim.base.rows import Tabular
+from mcsim.base.result_table import Tabular
 from mcsim.locality.curve import HitRatioCurve
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from mcsim._core import engine, locality
 from mcsim._core import policies as _policies
 from mcsim.base.arguments import seed_given, text
 from mcsim.base.errors import ConfigError, OutOfMemoryError
-from mcsim.base.rows import Rows
+from mcsim.base.result_table import ResultTable
 from mcsim.base.sizes import is_share, share_given
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
@@ -57,7 +57,7 @@ def tune(
     memory: int | str | None = None,
     told: Callable[[Sequence[Point], NDArray[np.int64]], object] | None = None,
     progress: Callable[[int], object] | None = None,
-) -> Rows:
+) -> ResultTable:
     """Replay traces through a cache of one size for every combination of its parameters.
 
     All VMs share the cache. Requests are cut where blocks of the largest size begin, so that
@@ -115,7 +115,7 @@ def tune(
 
     Returns
     -------
-    Rows
+    ResultTable
         A row for every point of the grid: ``policy``, ``writes``, ``block`` and ``sub_block``
         (bytes; equal where blocks are whole); ``hit_ratio`` (share of the pieces read that did
         not wait for the backend), ``latency_ns`` (mean of all pieces), ``device_writes``,

@@ -15,6 +15,7 @@ from mcsim.figures import FIGURES, drawing
 from mcsim.report.page import Block, Page, Picture, Section, render
 from mcsim.report.run_charts import charts_of, occupancy_charts, vm_charts
 from mcsim.report.run_parts import (
+    answer_note,
     configuration,
     mode_note,
     origins,
@@ -76,7 +77,8 @@ def report(
 
 def _of_run(results: Results, drawn: Sequence[Block]) -> Page:
     sections = [
-        Section("Question", [*synthetic_note(results), *workload(results)]),
+        Section("Answer", [*synthetic_note(results), *answer_note(results)]),
+        Section("Workload", workload(results)),
         Section("Systems", [systems_table(results)]),
         Section("What came out", [*mode_note(results), *charts_of(results)]),
     ]

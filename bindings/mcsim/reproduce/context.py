@@ -63,11 +63,6 @@ class Context:
     reporter: Reporter = field(default_factory=Reporter)
     _finished: dict[tuple[str, ...], Results] = field(default_factory=dict, repr=False)
 
-    def settings(self) -> dict[str, Any]:
-        """Return what another process makes the same of; it tells of no progress."""
-        names = ("quick", "seed", "out", "trace_dirs", "threads", "formats", "style")
-        return {name: getattr(self, name) for name in names}
-
     def folder(self, name: str) -> Path:
         """Return a folder of `experiments/reproduce`, such as a document's."""
         return experiments_folder() / "reproduce" / name

@@ -99,9 +99,6 @@ class Figure:
         "nothing", "synthetic", or which recorded traces would be used if present.
     find : callable
         Runs what is to be run, and measures.
-    runs : str
-        What figures of a document have in common that show the same runs, of which the first
-        takes the time; one process finds them all. Empty if no other shows what this one does.
     """
 
     name: str
@@ -110,7 +107,6 @@ class Figure:
     seconds_quick: float
     needs: str
     find: Callable[[Context], Found]
-    runs: str = ""
 
     @property
     def document(self) -> str:

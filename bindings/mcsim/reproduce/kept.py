@@ -228,11 +228,12 @@ def cause_of(figure: Figure, context: Context) -> str:
 
 
 def _experiments(document: Path) -> dict[str, str]:
-    """Return digests of a document's experiments, workloads and all that they extend, by path."""
+    """Return digests of a document's modules and experiments, and of their bases, by path."""
     top = document.parents[1]
     found = {file for folder in (document, top / "workloads") for file in folder.rglob("*.yaml")}
     found -= {document / "notes.yaml", document / "document.yaml"}
     left = list(found)
+    found |= set(document.glob("*.py"))
     while left:
         base = extended_path(left.pop())
         if base is not None and base not in found:

@@ -24,10 +24,11 @@ def write_page(folder: str | os.PathLike[str], html: str | os.PathLike[str]) -> 
     there = swept.finished()
     axes = [f"{name} ({len(set(swept.plan[name].to_pylist()))} values)" for name in swept.axes]
     text = sweep_page(
-        swept.table(),
+        swept.to_arrow(),
         swept.axes,
+        swept.overview(),
         title=f"Sweep {swept.path.name}",
         lead=f"How do hits and latency depend on {', '.join(swept.axes)}?",
-        facts=[("Axes", ", ".join(axes)), ("Cells", f"{sum(there)} of {len(there)} are there")],
+        facts=[("Axes", ", ".join(axes)), ("Cells", f"{sum(there)} of {len(there)} finished")],
     )
     write_whole(Path(html), text)

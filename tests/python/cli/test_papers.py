@@ -51,7 +51,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
     ).save(folder / "made.arrow")
 
     def call(*arguments: str) -> list[Path]:
-        main([*arguments, "--out", "out"])
+        main([*arguments, "-o", "out"])
         written = [
             Path(line) for line in capsys.readouterr().out.splitlines() if line[:4] == "out/"
         ]
@@ -75,7 +75,7 @@ def test_pictures_of_screens_have_titles(run: Call) -> None:
     assert any(text.startswith("mcsim ") for text in shown)
     (only,) = run("mix", "made.arrow", "--figure-format", "pdf", "--figure-format", "pdf")
     assert only.suffix == ".pdf"
-    assert run("mix", "made.arrow", "--no-figures", "--figure-format", "pdf") == []
+    assert run("mix", "made.arrow", "--figure-format", "pdf") == []
 
 
 def test_papers_are_told_that_a_workload_is_synthetic(run: Call) -> None:

@@ -41,4 +41,4 @@ def test_every_vm_hits_its_block(trace: Path) -> None:
         "systems": ["lru"],
     }
     found = mc.run(spec, figures=False, out=trace.parent)
-    assert found.vms()["misses"].to_pylist() == [1] * MOST
+    assert found.vms().to_arrow()["misses"].to_pylist() == [1] * MOST

@@ -94,9 +94,14 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def test_every_access_is_a_hit_or_a_miss_in_every_interval(results: Results) -> None:
-    hits = results.metrics().group_by(["system", "interval", "vm"]).aggregate([("hits", "sum")])
-    joined = results.vms().join(hits, ["system", "interval", "vm"])
-    assert joined.num_rows == results.vms().num_rows > 100
+    hits = (
+        results.metrics()
+        .to_arrow()
+        .group_by(["system", "interval", "vm"])
+        .aggregate([("hits", "sum")])
+    )
+    joined = results.vms().to_arrow().join(hits, ["system", "interval", "vm"])
+    assert joined.num_rows == results.vms().to_arrow().num_rows > 100
     missing = pc.subtract(joined["accesses"], joined["misses"])
     assert missing.equals(joined["hits_sum"])
 
@@ -284,7 +289,7 @@ def test_a_trace_that_warms_up_is_one_that_came_before(tmp_path: Path) -> None:
     for entry in warm.environment["traces"]:
         assert entry["unique_blocks"] == len(set(after[entry["vm"]]))
     total = pc.field("vm") == "w_0"
-    curve = warm.curves().filter(total)
+    curve = warm.curves().to_arrow().filter(total)
     assert pc.max(curve["accesses"]).as_py() == 85
     hits = sum(block in before["w_0"] + after["w_0"][:i] for i, block in enumerate(after["w_0"]))
     assert pc.max(curve["hits"]).as_py() == hits
@@ -637,9 +642,9 @@ def test_recorded_traces_are_used_if_all_are_there(tmp_path: Path) -> None:
     assert results.title == "tiny"
     assert recorder.titles[:2] == ["parse web_0", "parse web_1"]
     # An hour lies between the two; aligned, both begin in the first minute.
-    assert results.vms().num_rows == 2 * 62
+    assert results.vms().to_arrow().num_rows == 2 * 62
     aligned = run_in(tmp_path, spec, overrides=["workload.align=start"])
-    assert aligned.vms()["accesses"].to_pylist() == [4, 60, 0, 30]
+    assert aligned.vms().to_arrow()["accesses"].to_pylist() == [4, 60, 0, 30]
 
 
 def test_where_a_trace_is_missing_the_profile_stands_in_and_says_so(tmp_path: Path) -> None:
@@ -648,7 +653,7 @@ def test_where_a_trace_is_missing_the_profile_stands_in_and_says_so(tmp_path: Pa
     results = run_in(tmp_path, spec)
     assert results.synthetic
     assert results.environment["missing"] == ["friendly", "scanner"]
-    assert set(results.vms()["vm"].to_pylist()) == {"friendly", "scanner"}
+    assert set(results.vms().to_arrow()["vm"].to_pylist()) == {"friendly", "scanner"}
 
 
 @pytest.mark.parametrize(
@@ -732,7 +737,7 @@ def test_all_systems_share_one_clock(results: Results) -> None:
     for row in by_system.to_pylist():
         assert row["begin_ns_min"] == 0
         assert row["begin_ns_max"] == row["interval_max"] * half_hour
-    windows = results.reuse_intensity()["window_end_ns"].to_numpy()
+    windows = results.reuse_intensity().to_arrow()["window_end_ns"].to_numpy()
     assert windows.min() > 0
     # The end of the trace closes the last window.
     assert np.all(windows[windows < windows.max()] % (60 * 10**9) == 0)
@@ -784,7 +789,7 @@ def test_capacities_may_be_shares_of_the_workload(tmp_path: Path) -> None:
     ]
     of_blocks = run(given | {"tiers": written}, out=tmp_path / "blocks", figures=False)
     assert of_blocks.run_id == of_shares.run_id
-    assert of_blocks.metrics().equals(of_shares.metrics())
+    assert of_blocks.metrics().to_arrow().equals(of_shares.metrics().to_arrow())
     # Of what is replayed: with writes there are more blocks.
     everything = run(given, overrides=["ops=all"], out=tmp_path / "all", figures=False)
     assert everything.spec.tiers[1].capacity > blocks[1]

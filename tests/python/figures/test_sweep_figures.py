@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from mcsim.sweeps.latex import latex_of
 
 from mcsim.base.errors import ConfigError
 from mcsim.figures.style import styled
 from mcsim.figures.sweeps import axes_of, main_axis, over_axis, over_two_axes, series
-from mcsim.sweeps.latex import latex_of
 
 
 def table(**changed: Any) -> pa.Table:

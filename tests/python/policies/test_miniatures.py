@@ -339,7 +339,7 @@ def test_one_seed_has_no_band(blocks: np.ndarray, capsys: pytest.CaptureFixture[
     code, out, err = lines(
         capsys,
         *("mrc", "blocks.txt", "--policies", "arc", "--sizes", "5000", "--mini", "0.05"),
-        *("--seeds", 1, "--no-figures"),
+        *("--seeds", 1),
     )
     assert code == 0, err
     assert "±" not in "".join(out)

@@ -165,7 +165,7 @@ def test_commands(library: Path, tmp_path: Path) -> None:
     done = command_line("describe", "sampled-lru", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     done = command_line(
-        *("compare", "blocks.txt", "--no-figures", "--policies", "lru,sampled-lru(sample=3)"),
+        *("compare", "blocks.txt", "--policies", "lru,sampled-lru(sample=3)"),
         *plugin,
         cwd=tmp_path,
     )

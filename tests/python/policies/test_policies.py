@@ -171,7 +171,7 @@ def test_compare_tabulates_and_draws(tmp_path: Path) -> None:
         cli,
         [
             *("compare", str(trace), "--policies", "lru,arc,opt"),
-            *("--sizes", "1%,10%", "--out", str(tmp_path / "out")),
+            *("--sizes", "1%,10%", "-o", str(tmp_path / "out")),
         ],
         catch_exceptions=False,
     )

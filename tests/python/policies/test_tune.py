@@ -52,7 +52,7 @@ def random_trace(length: int = 6000, seed: int = 1) -> Trace:
     return trace_of(list(zip(op, offset, size, strict=True)))
 
 
-def only(rows: mc.Rows, **what: object) -> Any:
+def only(rows: mc.ResultTable, **what: object) -> Any:
     """The one row with these values."""
     (row,) = [row for row in rows if all(row[name] == value for name, value in what.items())]
     return row
@@ -395,7 +395,7 @@ def test_command(run: Any) -> None:
 
 def test_command_in_miniature(run: Any) -> None:
     options = ["--size", "4MiB", "--block-bytes", "4KiB", "--writes", "back,through"]
-    code, out, _ = run(*options, "--mini", "30%", "--seeds", "3", "--no-figures")
+    code, out, _ = run(*options, "--mini", "30%", "--seeds", "3")
     assert code == 0
     assert "in miniature, at rate 0.3" in out[0]
     assert "±" in out[2]

@@ -14,6 +14,8 @@ import commands
 import pyarrow as pa
 import pytest
 from commands import files_of_at_most
+from mcsim.reproduce.documents.multicache import figures as multicache
+from mcsim.reproduce.documents.multicache.servers import _inventory, _servers
 from plotted import plotted_texts, unmeasured, unplotted
 from small import EXPERIMENTS
 
@@ -23,13 +25,12 @@ from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.progress import Reporter
 from mcsim.figures.looks import looks_of
 from mcsim.report.declared import Plot
-from mcsim.reproduce import catalogue, multicache, reproduction
+from mcsim.reproduce import catalogue, reproduction
 from mcsim.reproduce import context as context_module
 from mcsim.reproduce.catalogue import DOCUMENTS, chosen, document_of, figures_of
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
 from mcsim.reproduce.kept import cause_of
-from mcsim.reproduce.multicache_servers import _inventory, _servers
 from mcsim.reproduce.published import read_notes, read_published
 from mcsim.reproduce.readings import system_of
 from mcsim.reproduce.render import in_html
@@ -261,7 +262,7 @@ def test_a_check_fails_where_a_claim_does(
     tmp_path: Path, stub: Stub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stub("rises", counting([], "rises", checks=[RISES], recorded=True, ran=["run-1"]))
-    out = ("--out", str(tmp_path), "-q")
+    out = ("--results", str(tmp_path), "-q")
     assert call(capsys, "--check", *out)[0] == 0
     stub("falls", counting([], "falls", checks=[FALLS], ran=["run-2"]))
     code, shown, err = call(capsys, "--check", *out)
@@ -280,7 +281,7 @@ def test_tables_go_to_documents(
     stub("fig1", counting([], "fig1", values={"hits": 41.9}, checks=[RISES, check], ran=["x"]))
     markdown, page = tmp_path / "all.md", tmp_path / "all.html"
     files = ("--markdown", str(markdown), "--html", str(page))
-    assert call(capsys, "multicache", "--quick", "--out", str(tmp_path), *files)[0] == 0
+    assert call(capsys, "multicache", "--quick", "--results", str(tmp_path), *files)[0] == 0
     lines = markdown.read_text(encoding="utf-8").splitlines()
     assert "Made by `mcsim reproduce multicache --quick`; do not edit." in lines
     assert "### multicache/fig1: FIG1" in lines

@@ -191,10 +191,10 @@ def test_an_odd_pack_is_skipped_by_all_commands(
     assert list_runs(out).num_rows == before
     assert "odd.zip" in caplog.text
     for command in ("ls", "gc"):
-        assert code_of("results", command, "--out", out) == 0
-    assert code_of("results", "verify", "--out", out) == 1
-    assert code_of("results", "show", run_of(out).name, "--out", out) == 0
-    assert code_of("sweep", "status", _sweep_file(out), "--out", out) in (0, 2)
+        assert code_of("results", command, "--results", out) == 0
+    assert code_of("results", "verify", "--results", out) == 1
+    assert code_of("results", "show", run_of(out).name, "--results", out) == 0
+    assert code_of("sweep", "status", _sweep_file(out), "--results", out) in (0, 2)
     assert "Traceback" not in capfd.readouterr().err
     assert os.path.lexists(odd)
 
@@ -231,8 +231,8 @@ def test_other_shapes_are_named(out: Path, name: str, value: Any) -> None:
     results = replaced(run, name, value)
     with pytest.raises(ConfigError, match=name):
         _ = results.spec, results.environment
-    assert code_of("results", "show", run.name, "--out", out) == 2
-    assert code_of("results", "ls", "--out", out) == 0
+    assert code_of("results", "show", run.name, "--results", out) == 2
+    assert code_of("results", "ls", "--results", out) == 0
 
 
 @pytest.mark.parametrize("value", ["[" * 100_000, [], {"systems": 3}, {"stages": {"a": "b"}}])
@@ -246,5 +246,5 @@ def test_timings_of_earlier_runs_may_be_damaged(out: Path, value: Any) -> None:
     }
     (run / "DONE").write_text(listed(sums).partition("\n")[2])
     assert verify(out, [run]) == (1, {})
-    assert code_of("results", "show", run.name, "--out", out) == 0
-    assert code_of("results", "ls", "--out", out) == 0
+    assert code_of("results", "show", run.name, "--results", out) == 0
+    assert code_of("results", "ls", "--results", out) == 0

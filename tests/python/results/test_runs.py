@@ -117,7 +117,7 @@ def test_a_run_is_found_by_how_its_name_begins(out: Path) -> None:
     wrong = first.name[:-1] + ("0" if first.name[-1] != "0" else "1")
     with pytest.raises(ConfigError, match=f"did you mean '{first.name}'"):
         find_run(wrong, out)
-    with pytest.raises(ConfigError, match="nowhere: no such folder of results; --out names"):
+    with pytest.raises(ConfigError, match="nowhere: no such folder of results; --results names"):
         find_run("tiny", out / "nowhere")
     with pytest.raises(ConfigError, match="gone: no such run"):
         find_run(out / "gone")

@@ -7,9 +7,9 @@ from pathlib import Path
 import made_up
 import pytest
 from commands import rendered
+from mcsim.results.render import MOST_VMS, render_comparison, render_systems
 
 from mcsim.results import tables
-from mcsim.results.render import MOST_VMS, render_comparison, render_systems
 from mcsim.results.results import Results
 
 FAST = {"read": "10ns", "write": "10ns", "price": 10}

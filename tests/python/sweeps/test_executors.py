@@ -94,7 +94,9 @@ def test_ended_and_resumed(
     file: Path, tmp_path: Path, expected: bytes, number: signal.Signals, code: int
 ) -> None:
     command = [sys.executable, "-m", "mcsim", "sweep", str(file), "--threads", "1", "-q"]
-    with subprocess.Popen([*command, "--out", str(tmp_path)], stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [*command, "--results", str(tmp_path)], stderr=subprocess.PIPE
+    ) as process:
         until(lambda: any(tmp_path.glob("packs/*.zip")) or process.poll() is not None)
         process.send_signal(number)
         begun = time.monotonic()

@@ -98,14 +98,14 @@ def test_a_column_that_few_runs_have_is_in_their_tables_alone(tmp_path: Path) ->
             file, overrides=said, out=tmp_path / "alone", figures=False, allow_code=True
         )
         assert alone.run_id == results.run_id
-        assert ("admits" in alone.decisions().column_names) == (cell > 1)
-        assert results.decisions().equals(alone.decisions())
+        assert ("admits" in alone.decisions().to_arrow().column_names) == (cell > 1)
+        assert results.decisions().to_arrow().equals(alone.decisions().to_arrow())
         written = unpacked(results).path / "decisions.parquet"
         assert written.read_bytes() == (alone.path / "decisions.parquet").read_bytes()
 
 
 def test_the_table_has_a_row_for_each_cell_system_and_vm(swept: Sweep) -> None:
-    table = swept.table()
+    table = swept.to_arrow()
     assert table.column_names[:5] == ["cell", "run_id", *AXES]
     assert swept.axes == list(AXES)
     rows = table.to_pylist()
@@ -127,7 +127,7 @@ def test_what_is_there_is_not_run_again(swept: Sweep, tmp_path: Path) -> None:
     packs = set((tmp_path / "packs").iterdir())
     all_of_them = mcsim.sweep(TINY, AXES, out=tmp_path)
     new = set((tmp_path / "packs").iterdir()) - packs
-    assert all_of_them.table().equals(swept.table())
+    assert all_of_them.to_arrow().equals(swept.to_arrow())
     mcsim.sweep(TINY, AXES, out=tmp_path)
     assert set((tmp_path / "packs").iterdir()) == packs | new
 
@@ -138,7 +138,7 @@ def test_a_run_of_its_own_is_a_cell_that_is_there(tmp_path: Path) -> None:
     made = mcsim.sweep(TINY, AXES, out=tmp_path)
     assert not isinstance(made.results(3), PackedResults)
     assert isinstance(made.results(2), PackedResults)
-    assert made.table()["cell"].to_pylist().count(3) == 4
+    assert made.to_arrow()["cell"].to_pylist().count(3) == 4
 
 
 def test_cells_of_one_trace_share_its_interning(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_the_command(tmp_path: Path) -> None:
     out = tmp_path / "results"
 
     def sweep(*arguments: str) -> str:
-        given = ["sweep", *arguments, "--out", str(out)]
+        given = ["sweep", *arguments, "--results", str(out)]
         ran = CliRunner().invoke(cli, given, catch_exceptions=False)
         assert ran.exit_code == 0
         return ran.output
@@ -214,12 +214,12 @@ def test_the_command(tmp_path: Path) -> None:
     )
     assert not any(out.glob("*"))
     assert sweep("status") == f"no sweeps in {out}\n"
-    assert sweep(str(file), "-q", "--cells", "0-1") == "2 of 3 cells are there\n"
+    assert sweep(str(file), "-q", "--cells", "0-1") == "2 of 3 cells finished\n"
     name = next((out / "sweeps").iterdir()).name
-    told = f"{name}: 2 of 3 cells are there\n"
+    told = f"{name}: 2 of 3 cells finished\n"
     assert sweep("status", str(file)) == told + "missing: 2\n"
     assert sweep("status") == told
-    only = "2 of 3 cells are there\n"
+    only = "2 of 3 cells finished\n"
     assert sweep(str(file), "-q", "--only", "tiers.1.capacity=1000") == only
     where = out / "sweeps" / name
     assert sweep(str(file), "-q") == f"3 cells, 48 rows: {where / 'table.parquet'}, table.csv\n"
@@ -239,18 +239,21 @@ def test_figures_of_a_cell_do_not_hide_it(tmp_path: Path) -> None:
     folder = made.results(1).path
     drawn = figures.draw(made.results(1), ["hit-ratio"])
     assert drawn == [folder / "figures" / "hit-ratio.png"]
-    assert Results.open(folder).metrics().equals(made.results(1).metrics())
+    assert Results.open(folder).metrics().to_arrow().equals(made.results(1).metrics().to_arrow())
     assert open_run(folder.name, tmp_path).run_id == folder.name
     assert made.finished() == [True, True]
     alone = mcsim.run(made.results(1).spec, out=tmp_path, figures=False)
-    assert (alone.path, alone.metrics().equals(made.results(1).metrics())) == (folder, True)
+    assert (
+        alone.path,
+        alone.metrics().to_arrow().equals(made.results(1).metrics().to_arrow()),
+    ) == (folder, True)
 
 
 def test_a_sweep_that_was_not_begun(tmp_path: Path) -> None:
     file = str(ROOT / "experiments/reproduce/multicache/sizes.yaml")
     with pytest.raises(ConfigError, match=r"this sweep was not begun in .*: mcsim sweep .*sizes"):
         CliRunner().invoke(
-            cli, ["sweep", "status", file, "--out", str(tmp_path)], catch_exceptions=False
+            cli, ["sweep", "status", file, "--results", str(tmp_path)], catch_exceptions=False
         )
 
 
@@ -261,9 +264,9 @@ def test_a_sweep_has_its_page(tmp_path: Path) -> None:
     run = CliRunner().invoke(cli, ["report", str(made.path), "--html", str(page)])
     assert (run.exit_code, run.output) == (0, f"{page}\n")
     text = page.read_text("utf-8")
-    assert "<dd>6 of 6 are there</dd>" in text
+    assert "<dd>6 of 6 finished</dd>" in text
     assert "<h3>Hit ratio over tiers.1.capacity</h3>" in text
-    rows = [row for row in made.table().to_pylist() if row["vm"] is None]
+    rows = [row for row in made.to_arrow().to_pylist() if row["vm"] is None]
     # What the table behind the plot has is the mean over the other axis.
     for system in {row["system"] for row in rows}:
         found = [

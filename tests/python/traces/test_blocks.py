@@ -270,6 +270,6 @@ def test_a_file_gives_what_the_command_gives(
     from mcsim.cli.main import main
 
     file = trace.save(tmp_path / "fleet.csv")
-    main(["mrc", str(file), "--sizes", "20", "--no-figures", "--out", str(tmp_path)])
+    main(["mrc", str(file), "--sizes", "20", "-o", str(tmp_path)])
     said = capsys.readouterr().out.splitlines()[2].split()[-1]
     assert said == f"{mc.hit_ratio_curve(mc.Trace.open(file)).at(20):.4f}"

@@ -264,7 +264,7 @@ def test_in_the_shell(own: mc.Trace, capsys: pytest.CaptureFixture[str]) -> None
     options = [word for k, v in MAPPING.items() for word in ("--option", f"{k}={v}")]
     main(["trace", "info", "y.parquet", *options])
     assert "web_0" in capsys.readouterr().out
-    main(["mrc", "w.parquet", "--ops", "all", "--sizes", "1", "--no-figures"])
+    main(["mrc", "w.parquet", "--ops", "all", "--sizes", "1"])
     assert "w: 3 VMs, reads and writes" in capsys.readouterr().out
     main(["describe", "parquet"])
     assert "offset_unit" in capsys.readouterr().out

@@ -22,7 +22,6 @@ from mcsim.policies.simulation import simulate
 from mcsim.policies.tuning import tune
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.customers import customers_trace
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.readings import said
@@ -31,6 +30,8 @@ from mcsim.results.series import Series, clock_of, series_of, vms_of
 from mcsim.results.tables import devices_of
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
+
+from .customers import customers_trace
 
 __all__ = ["find_adapting", "find_bending", "find_iops", "find_latency", "find_tuning"]
 
@@ -106,7 +107,7 @@ def _promise(context: Context, file: str, goal: str, label: str) -> Found:
     else:  # Little's law
         under_way = float(_goal(slo, "outstanding")["db"])
         achieved = {title: under_way * 1e9 / ns for title, ns in mean_ns.items()}
-    rows = results.decisions().to_pylist()
+    rows = results.to_arrow("decisions").to_pylist()
     refused = {row["interval"]: row["infeasible"] for row in rows if row["infeasible"]}
     # Of the first interval nothing is known beforehand.
     counted = [i for i in range(1, len(mean_ns[slo.title])) if i not in refused]

@@ -35,7 +35,7 @@ def request_distances(text: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 
     Examples
     --------
-    >>> from mcsim.reproduce.eci_examples import request_distances
+    >>> from mcsim.reproduce.documents.eci.examples import request_distances
     >>> distances, reads = request_distances("W1 W2 R1")
     >>> distances.tolist(), reads.tolist()
     ([-1, -1, 1], [False, False, True])

@@ -82,7 +82,7 @@ def claims(
 def find_intensity(context: Context) -> Found:
     """Figure 4: reuse intensity over time."""
     run = web(context)
-    table = run.reuse_intensity()
+    table = run.table("reuse_intensity")
     spikes, medians = {}, {}
     for vm in vms_of(run):
         windows = table.filter(pc.equal(table["vm"], vm))["reuse_intensity"].to_numpy()
@@ -165,7 +165,7 @@ def find_curves(context: Context) -> Found:
     return Found(
         values={"web_1 at most": most, "web_2 half": half / 1e6},
         checks=checks,
-        tables={"curves": run.curves()},
+        tables={"curves": run.table("curves")},
         plots=plots,
         draw=drawing({"curves": ("Hit ratio curves", lambda: curves.hit_ratio_curves(run))}),
         runs=[run],

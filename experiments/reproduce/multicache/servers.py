@@ -18,7 +18,13 @@ from mcsim.report.several import system_looks_of
 from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
-from mcsim.reproduce.multicache_web import (
+from mcsim.reproduce.readings import said
+from mcsim.results.results import Results
+from mcsim.results.series import vms_of
+from mcsim.results.tables import ALL, rows_of
+from mcsim.traces.trace import Trace
+
+from .web import (
     GLOBAL,
     GLOBAL_CODED,
     MULTICACHES,
@@ -26,11 +32,6 @@ from mcsim.reproduce.multicache_web import (
     claims,
     web,
 )
-from mcsim.reproduce.readings import said
-from mcsim.results.results import Results
-from mcsim.results.series import vms_of
-from mcsim.results.tables import ALL, rows_of
-from mcsim.traces.trace import Trace
 
 __all__ = ["find_hit_ratio_by_size", "find_hit_ratio_by_volume", "find_servers"]
 

@@ -12,11 +12,12 @@ from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
-from mcsim.reproduce.multicache_web import GLOBAL, STATIC, claims
 from mcsim.reproduce.readings import said, system_of
 from mcsim.results.results import Results
 from mcsim.results.series import curve_of, series_of, vms_of
 from mcsim.results.tables import rows_of
+
+from .web import GLOBAL, STATIC, claims
 
 __all__ = ["find_curve", "find_scan", "find_split"]
 
@@ -75,7 +76,7 @@ def find_curve(context: Context) -> Found:
     return Found(
         values={"hits": hits},
         checks=checks,
-        tables={"curve": run.curves()},
+        tables={"curve": run.table("curves")},
         plots=[_curve_plot(run, "example", "curve")],
         draw=drawing({"curve": ("A hit ratio curve", lambda: curves.example_curve(run))}),
         runs=[run],
@@ -90,7 +91,7 @@ def find_split(context: Context) -> Found:
     for vm, run in runs.items():
         fast, slow = (tier.capacity for tier in run.spec.tiers)
         row = rows_of(run)["Global LRU", vm]
-        table = run.curves()
+        table = run.table("curves")
         at = {
             capacity: table.filter(pc.equal(table["capacity"], capacity))["hits"][0].as_py()
             for capacity in (fast, fast + slow)
@@ -124,7 +125,7 @@ def find_split(context: Context) -> Found:
         checks=checks,
         tables={
             "split": pa.Table.from_pylist(rows),
-            "curves": pa.concat_tables([run.curves() for run in both]),
+            "curves": pa.concat_tables([run.table("curves") for run in both]),
         },
         plots=[*(_curve_plot(run, vm, "curves") for vm, run in runs.items()), _SPLIT],
         draw=drawing({"tier-split": (title, lambda: curves.tier_split_alone(both))}),

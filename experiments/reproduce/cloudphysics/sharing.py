@@ -20,9 +20,10 @@ from mcsim.locality.whatif import WhatIf, change
 from mcsim.policies.simulation import simulate
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.customers import Customer, customers, described, shared_by
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
+
+from .customers import Customer, customers, described, shared_by
 
 __all__ = ["SHARES", "find_partition", "find_sizing", "find_what_if"]
 

@@ -6,11 +6,9 @@ divisions; controllers, tuning and curves that are bent.
 
 from __future__ import annotations
 
-from mcsim.reproduce import cloudphysics_control as control
-from mcsim.reproduce import cloudphysics_curves as curves
-from mcsim.reproduce import cloudphysics_sampling as sampling
-from mcsim.reproduce import cloudphysics_sharing as sharing
 from mcsim.reproduce.figure import Figure, in_document
+
+from . import control, curves, sampling, sharing
 
 __all__ = ["FIGURES"]
 

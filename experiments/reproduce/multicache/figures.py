@@ -5,13 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 from mcsim.config.devices import CATALOGUE, Range
-from mcsim.reproduce import multicache_examples as examples
-from mcsim.reproduce import multicache_gains as gains
-from mcsim.reproduce import multicache_servers as servers
-from mcsim.reproduce import multicache_text as text
-from mcsim.reproduce import multicache_web as web
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found, in_document
+
+from . import examples, gains, servers, text, web
 
 __all__ = ["FIGURES"]
 
@@ -64,7 +61,7 @@ FIGURES = in_document(
     "multicache",
     Figure("fig1", "A hit ratio curve", 8, 2, _PRIVATE, examples.find_curve),
     Figure("fig2", "A terminal server beside a scan", 15, 5, _PRIVATE, examples.find_scan),
-    Figure("fig4", "Reuse intensity over time", 75, 20, _WEB, web.find_intensity, runs="web"),
+    Figure("fig4", "Reuse intensity over time", 75, 20, _WEB, web.find_intensity),
     Figure("fig5", "Curves cut where tiers end", 30, 5, _PRIVATE, examples.find_split),
     Figure("table1", "Latencies and prices of devices", 1, 1, "nothing", _find_devices),
     Figure("servers", "The servers and their volumes", 60, 15, _ALL_SERVERS, servers.find_servers),
@@ -75,17 +72,14 @@ FIGURES = in_document(
         2,
         _ALL_SERVERS,
         servers.find_hit_ratio_by_volume,
-        runs="web",
     ),
-    Figure("fig7", "Hit ratio curves of a week", 2, 1, _WEB, web.find_curves, runs="web"),
-    Figure(
-        "fig8", "Occupancy under Global LRU", 2, 2, _WEB, web.find_occupancy_over_time, runs="web"
-    ),
-    Figure("fig9", "What Multi-Cache grants", 3, 3, _WEB, web.find_granted_over_time, runs="web"),
-    Figure("fig10", "Hit ratio over time", 3, 3, _WEB, gains.find_hit_ratio_over_time, runs="web"),
-    Figure("fig11", "Mean latency by volume", 2, 2, _WEB, gains.find_latency, runs="web"),
-    Figure("fig12", "Mean shares of the tiers", 2, 2, _WEB, web.find_shares, runs="web"),
-    Figure("fig13", "Hit ratio by tier", 2, 2, _WEB, gains.find_hit_ratio_by_tier, runs="web"),
+    Figure("fig7", "Hit ratio curves of a week", 2, 1, _WEB, web.find_curves),
+    Figure("fig8", "Occupancy under Global LRU", 2, 2, _WEB, web.find_occupancy_over_time),
+    Figure("fig9", "What Multi-Cache grants", 3, 3, _WEB, web.find_granted_over_time),
+    Figure("fig10", "Hit ratio over time", 3, 3, _WEB, gains.find_hit_ratio_over_time),
+    Figure("fig11", "Mean latency by volume", 2, 2, _WEB, gains.find_latency),
+    Figure("fig12", "Mean shares of the tiers", 2, 2, _WEB, web.find_shares),
+    Figure("fig13", "Hit ratio by tier", 2, 2, _WEB, gains.find_hit_ratio_by_tier),
     Figure("fig14", "Hit ratio by capacity", 360, 60, _SIX, servers.find_hit_ratio_by_size),
     Figure("text", "Worked examples of the text", 1, 1, "nothing", text.find_worked_examples),
     Figure("bursts", "Resizing when a burst of reuse begins", 140, 45, _WEB, text.find_bursts),

@@ -21,12 +21,13 @@ from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Draw, Figure, Found
-from mcsim.reproduce.thesis_array import find_hits, find_latency
-from mcsim.reproduce.thesis_sharing import find_guests, find_interference
 from mcsim.results.models import requests
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.series import vms_of
+
+from .array import find_hits, find_latency
+from .sharing import find_guests, find_interference
 
 __all__ = ["FIGURES", "full_from", "turns_of"]
 
@@ -70,7 +71,7 @@ def full_from(used: NDArray[np.float64], turn: tuple[int, int]) -> int | None:
 
     Examples
     --------
-    >>> from mcsim.reproduce.thesis import full_from
+    >>> from mcsim.reproduce.documents.thesis.figures import full_from
     >>> full_from(np.array([0.5, 1.0, 0.6, 0.96, 1.0]), (1, 5))
     3
     """
@@ -241,33 +242,25 @@ def _find_response(context: Context) -> Found:
 
 def _figure(
     number: int,
-    runs: str,
     title: str,
     find: Callable[[Context], Found],
     seconds: float,
     quick: float,
 ) -> Figure:
-    return Figure(f"thesis/fig{number}", title, seconds, quick, "synthetic", find, runs)
+    return Figure(f"thesis/fig{number}", title, seconds, quick, "synthetic", find)
 
 
 FIGURES: Sequence[Figure] = (
-    _figure(5, "array", "Hits of the array, from a host", partial(find_hits, "host"), 20, 8),
-    _figure(
-        6, "array", "Hits of the array, from a virtual machine", partial(find_hits, "vm"), 1, 1
-    ),
-    _figure(7, "array", "Time of reads, from a host", partial(find_latency, "host"), 1, 1),
-    _figure(8, "array", "Time of reads, from a virtual machine", partial(find_latency, "vm"), 1, 1),
-    _figure(
-        9, "files", "How full fixed parts are, by file size", partial(_find_files, "static"), 10, 5
-    ),
-    _figure(
-        10, "files", "How full lent parts are, by file size", partial(_find_files, "thin"), 1, 1
-    ),
-    _figure(11, "turns", "Response times", _find_response, 4, 2),
+    _figure(5, "Hits of the array, from a host", partial(find_hits, "host"), 20, 8),
+    _figure(6, "Hits of the array, from a virtual machine", partial(find_hits, "vm"), 1, 1),
+    _figure(7, "Time of reads, from a host", partial(find_latency, "host"), 1, 1),
+    _figure(8, "Time of reads, from a virtual machine", partial(find_latency, "vm"), 1, 1),
+    _figure(9, "How full fixed parts are, by file size", partial(_find_files, "static"), 10, 5),
+    _figure(10, "How full lent parts are, by file size", partial(_find_files, "thin"), 1, 1),
+    _figure(11, "Response times", _find_response, 4, 2),
     *(
         _figure(
             number,
-            "turns",
             f"How full the {vm} server's part is",
             partial(_find_utilization, vm),
             1,

@@ -14,11 +14,12 @@ from mcsim.figures.divided import given_over_time, lines_by_panel, multiples_by_
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
-from mcsim.reproduce.eci_examples import find_devices, find_distances, find_placement, find_useful
 from mcsim.reproduce.figure import Check, Draw, Figure, Found, in_document
-from mcsim.reproduce.measured import Measured, measure
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of
+
+from .examples import find_devices, find_distances, find_placement, find_useful
+from .measured import Measured, measure
 
 __all__ = ["FIGURES"]
 
@@ -375,12 +376,8 @@ FIGURES = in_document(
     Figure("devices", "Drives", 0.1, 0.1, "nothing", find_devices),
     Figure("placement", "Where flash may be", 1, 1, "synthetic", find_placement),
     Figure("unlimited", "Blocks given, flash unlimited", 15, 4, _VOLUMES, _find_unlimited),
-    Figure(
-        "limited", "Blocks given, flash limited", 15, 4, _VOLUMES, _find_limited, runs="limited"
-    ),
-    Figure(
-        "bars", "Performance, cost and writes by VM", 1, 1, _VOLUMES, _find_bars, runs="limited"
-    ),
-    Figure("systems", "Systems compared", 1, 1, _VOLUMES, _find_systems, runs="limited"),
-    Figure("open", "What the slides leave open", 15, 4, _VOLUMES, _find_open, runs="limited"),
+    Figure("limited", "Blocks given, flash limited", 15, 4, _VOLUMES, _find_limited),
+    Figure("bars", "Performance, cost and writes by VM", 1, 1, _VOLUMES, _find_bars),
+    Figure("systems", "Systems compared", 1, 1, _VOLUMES, _find_systems),
+    Figure("open", "What the slides leave open", 15, 4, _VOLUMES, _find_open),
 )

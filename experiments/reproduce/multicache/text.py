@@ -129,7 +129,7 @@ def find_bursts(context: Context) -> Found:
     hourly, bursts = (system.title for system in run.spec.systems)
     trigger = run.spec.systems[1].params["ri_trigger"]
     began = _bursts(run, trigger)
-    decided = of_system(run.decisions(), bursts)
+    decided = of_system(run.to_arrow("decisions"), bursts)
     at_once = int(pc.sum(pc.equal(decided["timer"], "window")).as_py())
     hits = {
         title: int(counts_of(of_system(run.measured("metrics"), title), "hits").sum())
@@ -157,7 +157,7 @@ def find_bursts(context: Context) -> Found:
 
 def _bursts(run: Results, trigger: float) -> int:
     """Return in how many windows a volume's reuse intensity rises to the trigger."""
-    table = run.reuse_intensity()
+    table = run.table("reuse_intensity")
     ends, vms, intensity = (
         table[name].to_numpy(zero_copy_only=False)
         for name in ("window_end_ns", "vm", "reuse_intensity")

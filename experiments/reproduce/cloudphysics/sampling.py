@@ -16,9 +16,10 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimate
 from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.customers import Customer, customers, described, largest
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
+
+from .customers import Customer, customers, described, largest
 
 __all__ = ["find_errors", "find_monitoring", "find_rate", "find_sample_sizes"]
 

@@ -15,7 +15,13 @@ from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found, Value
-from mcsim.reproduce.multicache_web import (
+from mcsim.reproduce.readings import said, system_of
+from mcsim.results.results import Results
+from mcsim.results.series import Series, series_of, vms_of
+from mcsim.results.tables import comparison as comparison_table
+from mcsim.results.tables import rows_of
+
+from .web import (
     EARLY_HOURS,
     GLOBAL,
     MULTICACHES,
@@ -24,11 +30,6 @@ from mcsim.reproduce.multicache_web import (
     hours_of,
     web,
 )
-from mcsim.reproduce.readings import said, system_of
-from mcsim.results.results import Results
-from mcsim.results.series import Series, series_of, vms_of
-from mcsim.results.tables import comparison as comparison_table
-from mcsim.results.tables import rows_of
 
 __all__ = ["find_hit_ratio_by_tier", "find_hit_ratio_over_time", "find_latency"]
 
