@@ -235,7 +235,8 @@ class ResultTable(Tabular):
         order = range(len(self)) if self._order is None else self._order
         notes = self.notes
         if most is not None and len(order) > most:
-            notes = (f"… and {len(order) - most:,} more rows", *notes)
+            left = len(order) - most
+            notes = (f"… and {left:,} more row{'' if left == 1 else 's'}", *notes)
             order = order[:most]
         names = shown or self._shown or self.column_names
         headings: list[str] = []

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.terminal import print_columns, print_json
+from mcsim.base.formatted_table import FormattedTable
+from mcsim.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from mcsim.traces.cache import Entry
@@ -60,7 +61,8 @@ def list_(folder: Path | None, as_json: bool) -> None:
         return
     rows = [_listed(entry) for entry in found if entry.kind.is_listed]
     if rows:
-        print_columns(("name", "kind", "used", "size", ""), rows, right=("size",))
+        headings = ["name", "kind", "used", "size", ""]
+        click.echo(FormattedTable(headings, rows, [name == "size" for name in headings]).to_text())
     small = len(found) - len(rows)
     beside = f" and {small:,} small {'one' if small == 1 else 'ones'}" if small else ""
     entries = "entry" if len(rows) == 1 else "entries"

@@ -276,8 +276,8 @@ def _run_command(arguments: Iterable[str] | None) -> None:
             sys.exit(code)
     except click.NoSuchOption as error:
         old = error.option_name
-        fault = click.UsageError(f"{old}: now {OPTIONS.get(old)}", error.ctx)
-        (fault if old in OPTIONS else error).show()
+        text = f"{old}: now {OPTIONS[old]}" if old in OPTIONS else error.format_message()
+        click.UsageError(for_terminal(text), error.ctx).show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
         click.ClickException.__init__(error, for_terminal(error.message))

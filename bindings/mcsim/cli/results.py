@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.base.formatted_table import FormattedTable
 from mcsim.cli.options import stored_option, table_options
 from mcsim.cli.show import page, plot, show
-from mcsim.cli.terminal import Form, TextTable, print_columns, print_json, print_result
+from mcsim.cli.terminal import Form, TextTable, print_json, print_result
 
 if TYPE_CHECKING:
     from mcsim.results.differences import Difference
@@ -69,13 +70,13 @@ def list_(sweep: str | None, out: str, form: Form) -> None:
         table = TextTable(["run", "started", "state", "systems", "VMs", "workload", "size"], left=6)
         for row in alone:
             table.add_row(*_listed(row))
-        lines.append(table)
+        lines.append(table.formatted().to_text())
     if sweeps:
         cells = TextTable(["sweep", "finished", "cells", "axes"], left=1, last=True)
         for of in sweeps:
             done = of.finished()
             cells.add_row(of.path.name, f"{sum(done):,}", f"{len(done):,}", ", ".join(of.axes))
-        lines.append(cells)
+        lines.append(cells.formatted().to_text())
     print_result(form, *(lines or [f"no runs in {out}"]), data=lambda: runs)
 
 
@@ -162,7 +163,7 @@ def _show_difference(a: Results, b: Results, found: Difference) -> None:
     if found.configuration:
         click.echo("configuration")
         changes = [(each.key, _value(each.a), _value(each.b)) for each in found.configuration]
-        print_columns(("", "A", "B"), changes)
+        click.echo(FormattedTable(["", "A", "B"], changes, [False] * 3).to_text())
     else:
         click.echo("configuration: the same")
     if found.builds[0] != found.builds[1]:
@@ -188,7 +189,9 @@ def _show_results(found: Difference) -> None:
     fields = found.differing_fields()
     paths = [f"{head} {run}" for head in fields.values() for run in "AB"]
     rows = [_compared(row, list(fields)) for row in found.results]
-    print_columns(("system", "VM", *paths, *numbers), rows, right=numbers)
+    headings = ["system", "VM", *paths, *numbers]
+    right = [heading in numbers for heading in headings]
+    click.echo(FormattedTable(headings, rows, right).to_text())
     for warning in found.warnings:
         click.echo(warning)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from mcsim.base.formatted_table import FormattedTable, RowStyle
 
-__all__ = ["Form", "TextTable", "for_terminal", "print_columns", "print_json", "print_lines"]
+__all__ = ["Form", "TextTable", "for_terminal", "print_json", "print_lines"]
 __all__ += ["print_result", "terminal"]
 
 Form = Literal["", "json", "csv", "markdown", "latex"]
@@ -54,17 +54,6 @@ def for_terminal(message: str) -> str:
 
 def _shortened(text: str, ends: int) -> str:
     return f"{text[:ends]}… ({len(text) - 2 * ends:,} more letters) …{text[-ends:]}"
-
-
-def print_columns(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[str] = ()
-) -> None:
-    """Print rows in columns as wide as they need to be, for thousands of rows and for `grep`."""
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    for row in (headings, *rows):
-        cells = zip(headings, row, widths, strict=True)
-        padded = (text.rjust(w) if of in right else text.ljust(w) for of, text, w in cells)
-        click.echo("  ".join(padded).rstrip())
 
 
 class TextTable:
@@ -112,10 +101,15 @@ def print_lines(*lines: str | TextTable | FormattedTable) -> None:
         console.width = 200
     for line in lines:
         if isinstance(line, str):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
-        else:
-            table = line.formatted() if isinstance(line, TextTable) else line
-            console.print(table.to_rich())
+            click.echo(line)
+            continue
+        table = line.formatted() if isinstance(line, TextTable) else line
+        # Rich would wrap title and notes to the width of the columns.
+        if table.title:
+            click.echo(table.title)
+        console.print(table.to_rich())
+        for note in table.notes:
+            click.echo(note)
 
 
 def print_result(
