@@ -17,8 +17,8 @@ import click
 from ruamel.yaml import YAML
 
 from mcsim.base.inputs import printable
-from mcsim.cli.catalogue import catalogue
 from mcsim.cli.main import cli
+from mcsim.experiment.catalogue import catalogue
 
 __all__ = ["EXPERIMENTS", "PROFILES", "SET_UP", "Case", "all_cases", "write_inputs"]
 
