@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
 
-from mcsim.cli.options import folder_to_write, formats_option, style_option
+from mcsim.cli.options import folder_to_write, formats_option, style_option, systems_option
 
 if TYPE_CHECKING:
     from mcsim.config.spec import FigureFormat
@@ -32,6 +31,7 @@ __all__ = ["figures"]
     callback=folder_to_write,
     help="Folder of the figures; the run's own for one.",
 )
+@systems_option
 @formats_option(otherwise="as the experiment of the first run says")
 @style_option("screen")
 def figures(
@@ -39,6 +39,7 @@ def figures(
     listing: bool,
     names: tuple[str, ...],
     out: str | None,
+    systems: tuple[str, ...],
     formats: tuple[FigureFormat, ...],
     style: Style,
 ) -> None:
@@ -50,7 +51,7 @@ def figures(
 
     runs = [Results.open(folder_of(name)) for name in named]
     if listing:
-        _list_figures(missing(runs) if runs else {})
+        _list_figures(missing(runs, systems or None) if runs else {})
         return
     if not runs:
         raise ConfigError("RUN: name a finished run, by its folder or id (or --list)")
@@ -61,25 +62,23 @@ def figures(
         out,
         formats=formats or runs[0].spec.figure_formats,
         style=style,
-        processes=len(os.sched_getaffinity(0)),
+        systems=systems or None,
         on_skip=skipped.append,
     )
     for path in drawn:
         click.echo(path)
     if skipped and names:
-        there = [name for name, reason in missing(runs).items() if not reason]
+        there = [name for name, reason in missing(runs, systems or None).items() if not reason]
         raise ConfigError(f"{'; '.join(skipped)}; there are {', '.join(there) or 'none'}")
     for why in skipped:
         click.echo(why, err=True)
 
 
 def _list_figures(reasons: Mapping[str, str]) -> None:
-    """Print every figure's names and what it shows; of a run, also why it cannot be drawn."""
-    from mcsim.figures import ALIASES, FIGURES
+    """Print the name and content of every figure; of a run, also why it cannot be drawn."""
+    from mcsim.figures import FIGURES
 
-    alias = {name: f" ({short})" for short, name in ALIASES.items()}
-    names = {name: name + alias.get(name, "") for name in FIGURES}
-    width = max(map(len, names.values()))
+    width = max(map(len, FIGURES))
     for name, figure in FIGURES.items():
         why = f"  [not of this: {reasons[name]}]" if reasons.get(name) else ""
-        click.echo(f"  {names[name]:<{width}}  {figure.shows}{why}")
+        click.echo(f"  {name:<{width}}  {figure.shows}{why}")

@@ -25,6 +25,7 @@ __all__ = [
     "seed_option",
     "shard_option",
     "style_option",
+    "systems_option",
     "systems_threads_option",
     "trace_dirs_option",
     "with_options",
@@ -190,6 +191,14 @@ def formats_option(
         callback=_formats,
         help=f"What to write figures as.  [default: {otherwise or ', '.join(default)}]",
     )
+
+
+systems_option = click.option(
+    "--systems",
+    metavar="NAME,...",
+    multiple=True,
+    help="Systems that charts show.  [default: at most ten, the best and Global LRU]",
+)
 
 
 def style_option(default: str | None, otherwise: str = "") -> Callable[[Command], Command]:

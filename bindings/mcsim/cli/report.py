@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mcsim.cli.options import file_to_write
+from mcsim.cli.options import file_to_write, systems_option
 
 __all__ = ["report"]
 
@@ -18,8 +18,8 @@ __all__ = ["report"]
     callback=file_to_write,
     help="Write a page instead: one file that opens offline, with plots that zoom.",
 )
-@click.option("--no-figures", is_flag=True, help="Leave the figures for print out of the page.")
-def report(runs: tuple[str, ...], html: str | None, no_figures: bool) -> None:
+@systems_option
+def report(runs: tuple[str, ...], html: str | None, systems: tuple[str, ...]) -> None:
     """Show the tables of finished runs again, named by their folders or by the beginnings of ids.
 
     With --html several runs come to one page, side by side; RUN may also be the folder of a sweep.
@@ -37,7 +37,7 @@ def report(runs: tuple[str, ...], html: str | None, no_figures: bool) -> None:
         else:
             from mcsim.report.make import report as make_page
 
-            make_page(*paths, html=html, figures=not no_figures)
+            make_page(*paths, html=html, systems=systems or None)
         click.echo(html)
         return
     for results in [Results.open(path) for path in paths]:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mcsim.base.arguments import file_given
-from mcsim.base.errors import ConfigError, HostError, MissingOutputError
+from mcsim.base.errors import ConfigError, MissingOutputError
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Pool, threads_given
@@ -67,7 +67,7 @@ def run(
     out : path
         The folder of all results.
     threads : int, optional
-        Systems replayed and figures drawn at a time; as many as there are cores if not given.
+        Systems replayed at a time; as many as there are cores if not given.
         Results do not depend on it.
     force : bool
         Run again what was finished.
@@ -104,7 +104,7 @@ def run(
         final = out / run_id
         if not force and (results := _reopened(final, reporter)) is not None:
             if figures and "figures" not in results.timings["stages"]:
-                _draw_figures(results, cores, reporter)
+                _draw_figures(results, reporter)
             return results
         draft = Draft.begin(out, run_id, build_digest())
         try:
@@ -117,7 +117,7 @@ def run(
             draft.abandon()
             raise
         if figures:
-            _draw_figures(results, cores, reporter)
+            _draw_figures(results, reporter)
     return results
 
 
@@ -149,7 +149,7 @@ def _reopened(final: Path, reporter: Reporter) -> Results | None:
     return results
 
 
-def _draw_figures(results: Results, processes: int, reporter: Reporter) -> None:
+def _draw_figures(results: Results, reporter: Reporter) -> None:
     from mcsim import figures
 
     reporter.log_to(results.path / "log.txt")
@@ -160,16 +160,12 @@ def _draw_figures(results: Results, processes: int, reporter: Reporter) -> None:
                 results,
                 spec.figures,
                 formats=spec.figure_formats,
-                processes=processes,
                 on_skip=reporter.note,
             )
             stage.unit = "files"
             stage.update(len(drawn))
-    except (ConfigError, HostError, MissingOutputError) as error:
-        message = f"{error}; the results are in {results.path}"
-        if isinstance(error, HostError):
-            raise HostError(message) from error
-        missing = MissingOutputError(message)
+    except (ConfigError, MissingOutputError) as error:
+        missing = MissingOutputError(f"{error}; the results are in {results.path}")
         missing.results = results
         raise missing from error
     finally:

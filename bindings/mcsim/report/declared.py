@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_count
+from mcsim.figures.chart import Chart, Kind, Series, thinned, whole_intervals
 from mcsim.figures.looks import Look, looks_of
-from mcsim.report.charts import Chart, Series, thinned, whole_intervals
 
 __all__ = ["Plot", "charts_of"]
 
-_Kind = Literal["lines", "steps", "areas", "points", "bars", "stacked"]
 _Values = NDArray[np.float64]
 _Parts = Mapping[str, pa.Table]
 
@@ -75,7 +74,7 @@ class Plot:
     y: str | Mapping[str, str]
     x_label: str = ""
     y_label: str = ""
-    kind: _Kind = "lines"
+    kind: Kind = "lines"
     by: Sequence[str] = ()
     each: Sequence[str] = ()
     only: Mapping[str, Any] = field(default_factory=dict)

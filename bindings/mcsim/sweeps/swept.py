@@ -175,9 +175,12 @@ class Sweep:
         return over_two_axes(self.table(), x or main_axis(self.table()), y, value, vm)
 
     def _framed(self, sheet: Sheet) -> Figure:
-        title = sheet.title + (" (synthetic workload)" if self._synthetic else "")
+        from mcsim.figures.chart import synthetic_mark
+        from mcsim.figures.style import drawn
+
+        title = sheet.title + synthetic_mark(self._synthetic)
         footer = f"mcsim sweep {self.path.name}"
-        return sheet.caption(title, footer, synthetic=self._synthetic)
+        return drawn(sheet, title, footer, synthetic=self._synthetic)
 
     @property
     def _synthetic(self) -> bool:

@@ -1,4 +1,4 @@
-"""Figures drawn after the work, by several processes.
+"""Figures drawn after the work.
 
 Trusts: the names of the files that are there.
 """
@@ -6,21 +6,17 @@ Trusts: the names of the files that are there.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import made_up
 import pytest
-from commands import python
 from small import small_experiment
 
 import mcsim
 from mcsim import figures
-from mcsim.base import units
-from mcsim.base.errors import ConfigError, HostError, MissingOutputError, mistakes_in
-from mcsim.figures.style import Sheet
-from mcsim.figures.workers import mapped
+from mcsim.base.errors import MissingOutputError
+from mcsim.figures.chart import Sheet
 from mcsim.results.results import Results
 
 
@@ -64,7 +60,7 @@ LITTLE = {
 def test_a_figure_that_fails_leaves_the_others_and_the_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(results: Results) -> Sheet:
+    def fail(results: Results, systems: object) -> Sheet:
         raise ZeroDivisionError("of this test")
 
     broken = replace(figures.FIGURES["curves"], of_run=fail)
@@ -77,37 +73,3 @@ def test_a_figure_that_fails_leaves_the_others_and_the_results(
     results.check()
     assert (run / "figures" / "hit-ratio.png").is_file()
     assert "figures" not in results.timings["stages"]
-
-
-def test_processes_import_no_script_of_the_user(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import sys\nfrom pathlib import Path\nfrom mcsim.figures.workers import mapped\n"
-        "with Path(sys.argv[1]).open('a') as file: file.write('x')\n"
-        "with mapped(len, ['a', 'bc', ''], 2) as found: print(list(found))\n"
-    )
-    done = python(script, tmp_path / "begun")
-    assert (done.returncode, done.stdout) == (0, "[1, 2, 0]\n"), done.stderr
-    assert (tmp_path / "begun").read_text() == "x"
-
-
-def test_errors_of_processes_come_out() -> None:
-    with (
-        pytest.raises(ConfigError, match="expected a whole number"),
-        mapped(parse_in_other_process, ["1", "x"], 2) as found,
-    ):
-        list(found)
-    with (
-        pytest.raises(HostError, match="a process that draws died"),
-        mapped(exit_, [1, 2], 2) as found,
-    ):
-        list(found)
-
-
-def parse_in_other_process(text: str) -> int:
-    with mistakes_in("this test"):
-        return units.parse_count(text)
-
-
-def exit_(code: int) -> None:
-    os._exit(code)

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from mcsim.base.errors import ConfigError
+from mcsim.figures.chart import Chart
 from mcsim.figures.looks import looks_of
-from mcsim.report.charts import Chart
 from mcsim.report.declared import Plot, charts_of
 from mcsim.report.plots import plot
 from mcsim.report.reproduction import Reproduced, reproduction_page
