@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcsim.base.errors import TraceError as TraceError
     from mcsim.base.package import get_cmake_dir as get_cmake_dir
     from mcsim.base.package import get_include as get_include
-    from mcsim.base.rows import Rows as Rows
+    from mcsim.base.result_table import ResultTable as ResultTable
     from mcsim.config import ExperimentSpec as ExperimentSpec
     from mcsim.experiment.allocator import Allocator as Allocator
     from mcsim.experiment.allocator import Decision as Decision
@@ -64,7 +64,7 @@ _HOME = {
         "_core": ("__version__",),
         "base.errors": ("ConfigError", "McsimError", "TraceError"),
         "base.package": ("get_cmake_dir", "get_include"),
-        "base.rows": ("Rows",),
+        "base.result_table": ("ResultTable",),
         "config": ("ExperimentSpec",),
         "experiment.allocator": ("Allocator", "Decision", "Observation"),
         "experiment.migration": ("Migration",),

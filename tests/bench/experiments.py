@@ -7,7 +7,7 @@ memory grow with either. Traces of the last two have the same popularity in ever
 together are as many whatever their number, so hit ratios are alike. Run as
 
     python tests/bench/experiments.py [--parts job,writes,vms,accesses] [--most-vms N]
-        [--most-accesses N] [--out results/bench/experiments]
+        [--most-accesses N] [--results results/bench/experiments]
 
 All of it takes a quarter of an hour of two quiet cores. A billion accesses take 15 GB and some
 minutes of it: where there is less memory they are left out, and said to be.
@@ -40,8 +40,8 @@ STAGES = ("parse", "intern", "characterise", "replay", "tables", "figures")
 HOUR = 3600 * 10**9
 MACHINE = {
     "tiers": [
-        {"device": "dram", "capacity_blocks": 30_000},
-        {"device": "flash", "capacity_blocks": 150_000},
+        {"device": "dram", "capacity": 30_000},
+        {"device": "flash", "capacity": 150_000},
     ],
     "backend": "hdd",
 }
@@ -103,7 +103,7 @@ def run(experiment: dict[str, Any] | Path, folder: Path, *options: str) -> dict[
     begun = time.monotonic()
     with (folder / "output").open("w") as output:
         process = subprocess.Popen(
-            [*command, "--out", str(folder / "results")],
+            [*command, "--results", str(folder / "results")],
             stdout=output,
             stderr=output,
             env=os.environ
@@ -139,8 +139,8 @@ def writes(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         "ops": "all",
         "workload": {"profile": str(ROOT / "experiments" / "workloads" / "web.yaml")},
         "tiers": [
-            {"device": "dram", "capacity_blocks": 250_000},
-            {"device": "flash", "capacity_blocks": 2_500_000},
+            {"device": "dram", "capacity": 250_000},
+            {"device": "flash", "capacity": 2_500_000},
         ],
         "backend": "hdd",
         "systems": [{"name": "lru"}, *writers()],

@@ -2,12 +2,11 @@
 
 Generates a trace store of one VM, requests of ten blocks: nine in ten by Zipf's law, the tenth
 from a loop. Interns it into a file and maps that: LRU in two tiers, exact reuse distances, SHARDS,
-miniatures of two policies, and exact distances again, by one process and by two that take a half
-each. Prints what each took and the most that it ever held, and deletes the files. 10^9 accesses
-take 14 GB of disk.
+miniatures of two policies. Prints the time and the peak memory of each, and deletes the files.
+10^9 accesses take 14 GB of disk.
 
     ./mcsim bench larger-than-memory [--accesses 1e9] [--blocks 3e7] [--only WORD]
-        [--folder /tmp] [--dask]
+        [--folder /tmp]
 """
 
 from __future__ import annotations
@@ -19,19 +18,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import ExitStack
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from dask_workers import local_workers
 from out_of_core import write
 from report import processor, row
 
 from mcsim._core import engine, locality
-from mcsim.locality.estimators import estimate, hit_ratio_curve
-from mcsim.locality.pieces import hit_ratio_curve_apart
+from mcsim.locality.estimators import estimate
 from mcsim.policies.miniatures import miniature
 from mcsim.traces.blocks import Blocks, vms_of
 from mcsim.traces.trace import Trace
@@ -114,29 +110,6 @@ def alone(work: Callable[..., object], *arguments: object) -> object:
         return process.submit(work, *arguments).result()
 
 
-def executor_of(processes: int, dask: bool, stack: ExitStack) -> Executor:
-    if not dask:
-        spawn = multiprocessing.get_context("spawn")
-        return stack.enter_context(ProcessPoolExecutor(processes, mp_context=spawn))
-    from distributed import Client
-
-    cluster = stack.enter_context(local_workers(processes))
-    executor: Executor = stack.enter_context(Client(cluster)).get_executor()
-    return executor
-
-
-def apart(folder: Path, processes: int, dask: bool) -> tuple[str, float]:
-    """Have each of so many processes count the distances of its part of the trace."""
-    with ExitStack() as stack:
-        executor = executor_of(processes, dask, stack)
-        for ready in [executor.submit(hit_ratio_curve, [1]) for _ in range(processes)]:
-            ready.result()  # with mcsim imported, as workers of a while ago have it
-        begun = time.perf_counter()
-        found = hit_ratio_curve_apart(folder / "trace.accesses", executor, processes, checked=True)
-        seconds = time.perf_counter() - begun
-    return f"best {found.best_ratio:.6f}", seconds
-
-
 def main() -> None:
     """Generate, replay, print and delete."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -144,7 +117,6 @@ def main() -> None:
     parser.add_argument("--blocks", type=float, default=3e7, help="of each of the two streams")
     parser.add_argument("--only", default="", help="work with this in its name")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
-    parser.add_argument("--dask", action="store_true", help="workers of Dask take the halves")
     given = parser.parse_args()
     accesses = int(given.accesses)
     with tempfile.TemporaryDirectory(dir=given.folder, prefix="mcsim_") as name:
@@ -159,11 +131,6 @@ def main() -> None:
                 rate, each = accesses / seconds / 1e6, cpu / accesses * 1e9
                 cells = [f"{seconds:.1f}", f"{rate:.1f}", f"{each:.1f}", f"{peak / 1e9:.2f}"]
                 print(row([what, *cells, said]), flush=True)
-        for processes in (1, 2):
-            if given.only in "apart":
-                said, seconds = apart(folder, processes, given.dask)
-                cells = [f"{seconds:.1f}", f"{accesses / seconds / 1e6:.1f}", "", ""]
-                print(row([f"exact distances apart, {processes}", *cells, said]), flush=True)
 
 
 if __name__ == "__main__":

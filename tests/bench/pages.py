@@ -54,8 +54,8 @@ def week(folder: Path) -> Path:
         "interval": "1h",
         "workload": {"profile": str(profile)},
         "tiers": [
-            {"device": "dram", "capacity_blocks": 4000},
-            {"device": "flash", "capacity_blocks": 16_000},
+            {"device": "dram", "capacity": 4000},
+            {"device": "flash", "capacity": 16_000},
         ],
         "backend": "hdd",
         "systems": SYSTEMS,

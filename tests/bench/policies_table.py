@@ -74,7 +74,7 @@ def oracles(name: str, wrappers: list[str]) -> str:
     """Tell what the tests trust: a twin by access, a peer's misses, printed hits, laws."""
     found = [] if name in wrappers else ["twin"]
     equal = [peer.policy for peer in PEERS if peer.name == name and not peer.differs]
-    found += [f"libCacheSim ({given})" for given in (p.partition(":")[2] for p in equal) if given]
+    found += [f"libCacheSim {policy.removeprefix(name)}" for policy in equal if policy != name]
     if name in equal:
         found.append("libCacheSim")
     if name in PRINTED:
@@ -132,7 +132,7 @@ def measured_by(bench: dict[str, Any], peers: dict[str, Any]) -> dict[str, Any]:
     found = {name: best(entries) for name, entries in repetitions.items()}
     for compared in peers["policies"]:
         # The policy by default is before its variants, if it has a peer.
-        name = compared["policy"].partition(":")[0]
+        name = compared["policy"].partition("(")[0]
         if name in found:
             found[name].setdefault("ratio", round(compared["ratio"], 1))
     return {"machine": machine(bench["context"]), "policies": found}

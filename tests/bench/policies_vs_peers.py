@@ -53,7 +53,7 @@ class Peer:
 
     @property
     def name(self) -> str:
-        return self.policy.partition(":")[0]
+        return self.policy.partition("(")[0]
 
 
 PEERS = [
@@ -64,18 +64,18 @@ PEERS = [
     Peer("random", "Random", "draws by bucket"),
     Peer("lfu", "LFU"),
     Peer("slru", "SLRU", "has four segments"),
-    Peer("s4lru:fill=true", "SLRU"),
+    Peer("s4lru(fill=true)", "SLRU"),
     Peer("2q", "TwoQ"),
     Peer("s3-fifo", "S3FIFO", "fills the main queue at first"),
-    Peer("s3-fifo:variant=libcachesim", "S3FIFO"),
+    Peer("s3-fifo(variant=libcachesim)", "S3FIFO"),
     Peer("arc", "ARC"),
     Peer("opt", "Belady"),
-    Peer("lirs:stack=2", "LIRS", "forgets the first evicted"),
+    Peer("lirs(stack=2)", "LIRS", "forgets the first evicted"),
     Peer("clock-pro", "ClockPro", "keeps all pages cold", lambda capacity: {"init_ratio_cold": 1}),
     Peer("w-tinylfu", "WTinyLFU", "counts no hits in the window"),
     Peer("lfu-da", "LFUDA", "adds the age at every hit"),
     Peer("gdsf", "GDSF", "inserts before it evicts"),
-    Peer("lru-k:history=0", "LRUK"),
+    Peer("lru-k(history=0)", "LRUK"),
     Peer("mq", "MQ", "takes a ghost out first", lambda capacity: {"lifetime": 10 * capacity}),
     Peer("hyperbolic", "Hyperbolic", "draws other samples"),
     Peer("lecar", "LeCaR", "starts counts anew"),

@@ -39,8 +39,8 @@ def experiment(trace: str, backend: str) -> dict[str, Any]:
         "interval": "1h" if trace in CLOCKED else "1000000 references",
         "workload": {"vms": [{"name": trace, "trace": trace} | TRACES[trace]]},
         "tiers": [
-            {"device": "dram", "capacity_blocks": "1%"},
-            {"device": "flash", "capacity_blocks": "10%"},
+            {"device": "dram", "capacity": "1%"},
+            {"device": "flash", "capacity": "10%"},
         ],
         "backend": device,
         "systems": ["hierarchy"],

@@ -54,11 +54,11 @@ class Workload:
         except ConfigError:
             return None
         overrides = []
-        blocks = [tier.capacity_blocks for tier in spec.tiers]
+        blocks = [tier.capacity for tier in spec.tiers]
         if spec.hosts is not None or not all(isinstance(of_tier, int) for of_tier in blocks):
             return None
         if sum(blocks) > LARGE and share < 1:
-            small = [f"tiers.{k}.capacity_blocks={round(n * share)}" for k, n in enumerate(blocks)]
+            small = [f"tiers.{k}.capacity={round(n * share)}" for k, n in enumerate(blocks)]
             overrides = [f"workload.sample={share}", *small]
         own = YAML(typ="safe").load(file).get("systems", [])
         return cls(file, overrides, trace_dirs, own)
@@ -91,10 +91,10 @@ class Workload:
             figures=False,
         )
         accesses: dict[str, int] = {}
-        for row in results.vms().select(["system", "accesses"]).to_pylist():
+        for row in results.vms().to_arrow().select(["system", "accesses"]).to_pylist():
             accesses[row["system"]] = accesses.get(row["system"], 0) + row["accesses"]
         hits = dict.fromkeys(accesses, 0)
-        for row in results.metrics().select(["system", "hits"]).to_pylist():
+        for row in results.metrics().to_arrow().select(["system", "hits"]).to_pylist():
             hits[row["system"]] += row["hits"]
         names = {system.title: system.name for system in results.spec.systems}
         whole = next(accesses[title] for title, name in names.items() if name == "steady")

@@ -53,7 +53,7 @@ def experiment(folder: Path, requests: int) -> dict[str, Any]:
         "interval": "1h",
         "opt": False,
         "workload": {"profile": str(profile)},
-        "tiers": [{"device": "dram", "capacity_blocks": 1000}],
+        "tiers": [{"device": "dram", "capacity": 1000}],
         "systems": ["lru"],
     }
 
@@ -62,7 +62,7 @@ def grid(cells: int) -> dict[str, Any]:
     """Ten policies at so many sizes in all."""
     return {
         "systems": [{"name": "hierarchy", "policy": policy} for policy in POLICIES],
-        "tiers.0.capacity_blocks": f"log(1000, 200_000, {cells // len(POLICIES)})",
+        "tiers.0.capacity": f"log(1000, 200_000, {cells // len(POLICIES)})",
     }
 
 
@@ -141,7 +141,7 @@ def run_store(folder: Path, cells: int) -> None:
     with timed("whether all are there", 2):
         assert all(opened.finished())
     with timed("all in one table", 5):
-        print(f"{opened.table().num_rows:,} rows")
+        print(f"{opened.to_arrow().num_rows:,} rows")
 
 
 def run_scale(*_: object) -> None:

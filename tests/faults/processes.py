@@ -92,7 +92,7 @@ class Nursery:
 
     def run(self, out: Path, *options: str, **work: Any) -> Process:
         """Start a run of the tiny experiment."""
-        arguments = ["run", str(TINY), "--out", str(out), "--no-figures", "--quiet", *options]
+        arguments = ["run", str(TINY), "--results", str(out), "--no-figures", "--quiet", *options]
         return self.start("command", arguments=arguments, **work)
 
     def close(self) -> None:

@@ -101,7 +101,7 @@ def test_a_disk_that_is_full_and_then_has_room(
 ) -> None:
     folder = tmp_path / "disk"
     folder.mkdir()
-    arguments = ["run", str(TINY), "--out", str(folder / "out"), "--no-figures", "--quiet"]
+    arguments = ["run", str(TINY), "--results", str(folder / "out"), "--no-figures", "--quiet"]
     work = {"bytes": 1 << 20, "room": room * 4096, "copy": str(tmp_path / "copy")}
     process = nursery.start("fill_up", folder=str(folder), arguments=arguments, **work)
     assert process.wait() == 0, process.said
@@ -129,7 +129,7 @@ def test_runs_of_a_folder_that_may_only_be_read_are_listed(
 ) -> None:
     assert nursery.run(tmp_path, die_at=["part saved", 1]).wait() == -signal.SIGKILL
     before = sorted(tmp_path.rglob("*"))
-    arguments = ["results", "ls", "--out", str(tmp_path)]
+    arguments = ["results", "ls", "--results", str(tmp_path)]
     process = nursery.start("command", arguments=arguments, folder=str(tmp_path))
     assert process.wait() == 0, process.said
     assert "abandoned" in process.said

@@ -55,7 +55,7 @@ def test_killed_at_every_point(
 
 @pytest.mark.parametrize("point", sorted(OF_FINDINGS | OF_FOLDERS))
 def test_a_finding_killed_at_every_point(nursery: Nursery, tmp_path: Path, point: str) -> None:
-    arguments = ["reproduce", "eci/useful", "--quiet", "--out", str(tmp_path)]
+    arguments = ["reproduce", "eci/useful", "--quiet", "--results", str(tmp_path)]
     assert nursery.start("command", arguments=arguments).wait() == 0
     folder = tmp_path / "reproduce" / "eci" / "useful"
     undisturbed = found_in(folder)

@@ -18,12 +18,12 @@ name: grid
 interval: 30min
 workload: {{profile: {ROOT}/experiments/workloads/tiny.yaml}}
 tiers:
-  - {{device: dram, capacity_blocks: 500}}
-  - {{device: flash, capacity_blocks: 2000}}
+  - {{device: dram, capacity: 500}}
+  - {{device: flash, capacity: 2000}}
 backend: hdd
 systems: [lru]
 sweep:
-  tiers.0.capacity_blocks: [100, 200, 300, 400, 500, 600]
+  tiers.0.capacity: [100, 200, 300, 400, 500, 600]
   systems: [lru, static, {{name: hierarchy, policy: arc / arc}}]
 """
 
@@ -36,7 +36,7 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(nursery: Nursery, grid: Path, out: Path, *options: str, **work: object) -> Process:
-    arguments = ["sweep", "run", str(grid), "--out", str(out), "--threads", "1", "-q", *options]
+    arguments = ["sweep", "run", str(grid), "--results", str(out), "--threads", "1", "-q", *options]
     return nursery.start("command", arguments=arguments, **work)
 
 
@@ -121,7 +121,7 @@ def test_a_plan_that_is_damaged_is_named(
     assert start(nursery, grid, tmp_path).wait() == 0
     (plan,) = tmp_path.glob("sweeps/*/plan.parquet")
     plan.write_bytes(plan.read_bytes()[:100])
-    asked = nursery.start("command", arguments=["sweep", "status", "--out", str(tmp_path)])
+    asked = nursery.start("command", arguments=["sweep", "status", "--results", str(tmp_path)])
     assert asked.wait() == 2
     assert f"mcsim: {plan}: cannot be read (" in asked.said
     assert asked.said.endswith("): run the sweep again\n")

@@ -67,7 +67,7 @@ def test_figures_are_those_of_the_reports(table: ModuleType) -> None:
             run("lru", 70e6, state=1) | {"run_type": "aggregate"},
         ],
     }
-    ratios = [("lru", 12.34), ("lru:as=other", 2.0), ("none", 1.0)]
+    ratios = [("lru", 12.34), ("lru(as=other)", 2.0), ("none", 1.0)]
     peers = {"policies": [{"policy": name, "ratio": ratio} for name, ratio in ratios]}
     measured = table.measured_by(bench, peers)
     assert measured["policies"] == {"lru": {"state": 12.0, "rate": 60e6, "ratio": 12.3}}

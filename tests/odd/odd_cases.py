@@ -67,7 +67,7 @@ TEXTS = [
         "1%:100%:1e9",
         "1:1e308:3",
         "1%:100%:-1",
-        "100%:1%:2",
+        "log(100%, 1%, 2)",
         "log(1, 1e999999999, 5)",
     ),
     *("1e30 per s", "5 per 0s", "lru", "lru,lru", "lru:", "lru:a=1", "lru:=", "lru(((((", "shards"),
@@ -199,9 +199,9 @@ _ONE_HOST: dict[str, Any] = {
         }
     },
     "tiers": [
-        {"device": "nvm", "capacity_blocks": 20, "over": "link", "read": "1us", "write": "2us"},
+        {"device": "nvm", "capacity": 20, "over": "link", "read": "1us", "write": "2us"},
         {
-            "device": "flash", "capacity_blocks": "80 blocks", "dollars_per_gb": 2,
+            "device": "flash", "capacity": "80 blocks", "dollars_per_gb": 2,
             "pe_cycles": 3000, "write_amplification": 1, "iops": 5e4, "bandwidth": "500MB/s",
             "watts": 3, "idle_watts": 0.1,
         },
@@ -223,7 +223,7 @@ _SEVERAL_HOSTS = {
     "name": "hosts",
     "interval": "100s",
     "workload": {"profile": ["profile.yaml"]},
-    "tiers": [{"device": "dram", "capacity_blocks": 20}],
+    "tiers": [{"device": "dram", "capacity": 20}],
     "hosts": {
         "names": ["one", "two"], "vms": {"a": "two"}, "link": {"latency": "100us", "rate": 1000.0},
     },
@@ -251,7 +251,7 @@ _RECORDED = {
             {"name": "{vm}-2", "trace": "own.csv", "vms": "b", "mapping": "mapping.yaml"},
         ]
     },
-    "tiers": [{"device": "dram", "capacity_blocks": 40}],
+    "tiers": [{"device": "dram", "capacity": 40}],
     "systems": ["lru"],
 }  # fmt: skip
 
@@ -259,12 +259,12 @@ _SWEEP = {
     "name": "sweep",
     "interval": "100s",
     "workload": {"profile": "profile.yaml"},
-    "tiers": [{"device": "dram", "capacity_blocks": 20}],
+    "tiers": [{"device": "dram", "capacity": 20}],
     "systems": ["lru"],
     "sweep": {
-        "tiers.0.capacity_blocks": "log(10, 40, 2)",
+        "tiers.0.capacity": "log(10, 40, 2)",
         "zip": {"interval": ["100s", "150s"], "ops": ["reads", "all"]},
-        "exclude": [{"interval": "100s", "tiers.0.capacity_blocks": [10]}],
+        "exclude": [{"interval": "100s", "tiers.0.capacity": [10]}],
     },
 }
 
@@ -273,7 +273,7 @@ _SEARCH = {
     "interval": "100s",
     "workload": {"profile": "profile.yaml"},
     "tiers": [
-        {"device": "dram", "capacity_blocks": 10}, {"device": "flash", "capacity_blocks": 40},
+        {"device": "dram", "capacity": 10}, {"device": "flash", "capacity": 40},
     ],
     "systems": ["hierarchy"],
     "search": {
@@ -288,12 +288,12 @@ _SEARCH = {
 _EXTENDING = {"extends": "one.yaml", "seed": 5}
 
 EXPERIMENTS: dict[str, tuple[Any, Sequence[str]]] = {
-    "one.yaml": (_ONE_HOST, ("run", "--no-figures", "--quiet", "--out", "runs")),
-    "hosts.yaml": (_SEVERAL_HOSTS, ("run", "--no-figures", "--quiet", "--out", "runs")),
-    "recorded.yaml": (_RECORDED, ("run", "--no-figures", "--quiet", "--out", "runs")),
-    "sweep.yaml": (_SWEEP, ("sweep", "run", "--dry-run", "--quiet", "--out", "runs")),
+    "one.yaml": (_ONE_HOST, ("run", "--no-figures", "--quiet", "--results", "runs")),
+    "hosts.yaml": (_SEVERAL_HOSTS, ("run", "--no-figures", "--quiet", "--results", "runs")),
+    "recorded.yaml": (_RECORDED, ("run", "--no-figures", "--quiet", "--results", "runs")),
+    "sweep.yaml": (_SWEEP, ("sweep", "run", "--dry-run", "--quiet", "--results", "runs")),
     "search.yaml": (_SEARCH, ("search", "--quiet")),
-    "extending.yaml": (_EXTENDING, ("run", "--no-figures", "--quiet", "--out", "runs")),
+    "extending.yaml": (_EXTENDING, ("run", "--no-figures", "--quiet", "--results", "runs")),
 }
 """Experiments that have every key, and the command that each is for."""
 
@@ -337,15 +337,15 @@ _BASES: dict[str, Sequence[str]] = {
     "cache ls": ("--cache-dir", "kept"),
     "cache rm": ("--all", "--cache-dir", "kept"),
     "cache verify": ("--cache-dir", "kept"),
-    "compare": ("two.csv", "--policies", "lru,arc", "--sizes", "10%,50%", "--no-figures", "-q"),
-    "config": (),
+    "compare": ("two.csv", "--policies", "lru,arc", "--sizes", "10%,50%", "-q"),
+    "build-flags": (),
     "describe": ("lru",),
     "figures": ("hosts", "--list"),
     "list": (),
-    "mix": ("two.csv", "--sizes", "10%", "--no-figures", "-q"),
-    "mrc": ("two.csv", "--no-figures", "-q"),
-    "report": ("hosts", "--no-figures"),
-    "reproduce": ("multicache/table1", "--quick", "-q", "--out", "reproduced"),
+    "mix": ("two.csv", "--sizes", "10%", "-q"),
+    "mrc": ("two.csv", "-q"),
+    "report": ("hosts"),
+    "reproduce": ("multicache/table1", "--quick", "-q", "--results", "reproduced"),
     "results diff": ("hosts", "hosts"),
     "results gc": ("--dry-run",),
     "results ls": (),
@@ -364,34 +364,34 @@ _BASES: dict[str, Sequence[str]] = {
     "trace info": ("two.csv", "-q"),
     "trace slice": ("two.csv", "cut.csv", "--start", "10s", "-q"),
     "trace synth": ("profile.yaml", "made.csv", "-q"),
-    "tune": ("two.csv", "--size", "1MiB", "--policies", "lru", "--no-figures", "-q"),
-    "whatif": ("two.csv", "--size", "10%", "--to", "20%", "--no-figures", "-q"),
+    "tune": ("two.csv", "--size", "1MiB", "--policies", "lru", "-q"),
+    "whatif": ("two.csv", "--size", "10%", "--to", "20%", "-q"),
 }
 """By command: arguments with which it does something in a moment."""
 
 _INSTEAD: dict[tuple[str, str], Sequence[str]] = {
-    ("mrc", "--mini"): ("two.csv", "--policies", "lru", "--sizes", "10%", "--no-figures", "-q"),
+    ("mrc", "--mini"): ("two.csv", "--policies", "lru", "--sizes", "10%", "-q"),
     ("mrc", "--seeds"): (
-        "two.csv", "--policies", "lru", "--mini", "0.5", "--sizes", "10%", "--no-figures", "-q",
+        "two.csv", "--policies", "lru", "--mini", "0.5", "--sizes", "10%", "-q",
     ),
-    ("mrc", "--sizes"): ("two.csv", "--policies", "lru", "--no-figures", "-q"),
-    ("mrc", "--memory"): ("two.csv", "--policies", "lru", "--sizes", "10%", "--no-figures", "-q"),
-    ("mrc", "--policies"): ("two.csv", "--sizes", "10%", "--no-figures", "-q"),
+    ("mrc", "--sizes"): ("two.csv", "--policies", "lru", "-q"),
+    ("mrc", "--memory"): ("two.csv", "--policies", "lru", "--sizes", "10%", "-q"),
+    ("mrc", "--policies"): ("two.csv", "--sizes", "10%", "-q"),
     ("size", "--target-latency"): ("two.csv", "-q"),
     ("size", "--tier"): ("two.csv", "--target-latency", "4ms", "-q"),
     ("size", "--backend"): ("two.csv", "--target-latency", "4ms", "-q"),
     ("size", "--writes"): ("two.csv", "--target-latency", "4ms", "--ops", "all", "-q"),
     ("tune", "--seeds"): (
-        "two.csv", "--size", "1MiB", "--policies", "lru", "--mini", "0.5", "--no-figures", "-q",
+        "two.csv", "--size", "1MiB", "--policies", "lru", "--mini", "0.5", "-q",
     ),
     ("search", "--seeds"): ("search.yaml", "--mini", "0.5", "-q"),
-    ("whatif", "--leaving"): ("two.csv", "--size", "10%", "--no-figures", "-q"),
-    ("whatif", "--joining"): ("two.csv", "--size", "10%", "--no-figures", "-q"),
+    ("whatif", "--leaving"): ("two.csv", "--size", "10%", "-q"),
+    ("whatif", "--joining"): ("two.csv", "--size", "10%", "-q"),
 }  # fmt: skip
 """Arguments for options that need others."""
 
 # Options that write or read far from the folder, or wait for a cluster: left out.
-_SKIPPED = {("reproduce", "--dask"), ("sweep run", "--dask")}
+_SKIPPED = {("sweep run", "--dask")}
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -559,7 +559,7 @@ def _of_parameters() -> Iterator[Case]:
         for param in entry["params"]:
             for text in TEXTS:
                 spec = f"{entry['name']}:{param['name']}={text}"
-                arguments = ("mrc", "two.csv", "--no-figures", "-q", f"--estimator={spec}")
+                arguments = ("mrc", "two.csv", "-q", f"--estimator={spec}")
                 place = f"estimator {entry['name']} {param['name']}"
                 yield Case(place, text, arguments, blamed=(entry["name"], "--estimator"))
     for entry in entries["trace formats"]:
@@ -576,7 +576,7 @@ def _of_parameters() -> Iterator[Case]:
 
 def _of_systems(entries: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[Case]:
     plain = _ONE_HOST | {"opt": False, "workload": {"profile": "profile.yaml"}, "ops": "reads"}
-    run = ("run", "--no-figures", "-q", "--out", "runs", "one.yaml")
+    run = ("run", "--no-figures", "-q", "--results", "runs", "one.yaml")
     for kind in ("systems", "optimizers"):
         for entry, param in ((e, p) for e in entries[kind] for p in e["params"]):
             for value in NODES:

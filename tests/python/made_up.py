@@ -58,7 +58,7 @@ def spec_of(
             "tiers": [
                 {
                     "device": device,
-                    "capacity_blocks": blocks,
+                    "capacity": blocks,
                     "read": f"{read}ns",
                     "write": f"{write}ns",
                     "dollars_per_gb": 2.0,

@@ -20,7 +20,7 @@ TINY = EXPERIMENTS / "workloads" / "tiny.yaml"
 
 def tiers_of(**blocks: int | str) -> list[dict[str, Any]]:
     """Return tiers by their devices, the fastest first."""
-    return [{"device": device, "capacity_blocks": size} for device, size in blocks.items()]
+    return [{"device": device, "capacity": size} for device, size in blocks.items()]
 
 
 def small_experiment(*systems: Any, tiers: Mapping[str, int | str], **more: Any) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def finished(stand_ins: Path) -> Path:
         patch.setenv("MCSIM_CACHE_DIR", str(stand_ins / "cache"))
         patch.chdir(stand_ins)
         mcsim.run(tiny, out="finished", figures=False)
-        larger = ["tiers.0.capacity_blocks=1000"]
+        larger = ["tiers.0.capacity=1000"]
         mcsim.run(tiny, out="finished", overrides=larger, figures=False)
         mcsim.sweep("sizes.yaml", out="finished")
     return stand_ins / "finished"
@@ -184,7 +184,7 @@ def test_the_first_example_agrees_with_the_first_command(
     code = example("README.md", "python", "import mcsim")
     run_python(code[: code.index("print")], names)
     first = next(line for line in shell_lines(ROOT / "README.md") if " mrc " in f" {line} ")
-    main([*shlex.split(first)[1:], "--sizes", "20", "--no-figures"])
+    main([*shlex.split(first)[1:], "--sizes", "20"])
     said = capsys.readouterr().out.splitlines()[2].split()[-1]
     assert said == f"{names['curve'].at(20):.4f}"
     assert 0 < names["curve"].at(20) < 1
@@ -257,8 +257,12 @@ def test_contributing_scave(folder: Path) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        for path in sorted(PACKAGE.rglob("*.py"))
+        ".".join((*within, *path.relative_to(folder).with_suffix("").parts))
+        for folder, within in (
+            (PACKAGE, ()),
+            (ROOT / "experiments" / "reproduce", ("mcsim", "reproduce", "documents")),
+        )
+        for path in sorted(folder.rglob("*.py"))
         if ">>> " in path.read_text(encoding="utf-8")
     ],
 )
@@ -273,7 +277,7 @@ def test_docstrings(module: str) -> None:
 def test_readme_experiment(folder: Path) -> None:
     (folder / "example.yaml").write_text(example("README.md", "yaml", "name: shared-or-split"))
     spec = Experiment.load(folder / "example.yaml", []).spec
-    assert [tier.capacity_blocks for tier in spec.tiers] == [2**18, 10 * 2**18]
+    assert [tier.capacity for tier in spec.tiers] == [2**18, 10 * 2**18]
 
 
 # --- Shell ---------------------------------------------------------------------------------------
@@ -287,7 +291,7 @@ def run_mcsim(words: list[str]) -> str:
     if isinstance(command, click.Group) or (not rest and lacks_something(command)):
         given = [*words, "--help"]  # it is only named
     elif any("--no-figures" in option.opts for option in command.params):
-        given = [*given, "--no-figures"]
+        given = [*given]
     taken = io.BytesIO()
     printed = io.TextIOWrapper(taken, encoding="utf-8", write_through=True)
     with contextlib.redirect_stdout(printed):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numbers
 import operator
 import os
 from collections.abc import Iterable
 from itertools import islice
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ __all__ = [
     "file_given",
     "list_of",
     "seed_given",
-    "share_given",
     "shortened",
     "text",
     "whole_number",
@@ -79,26 +76,6 @@ def whole_number(name: str, value: Any, least: int = 0, most: int = _MOST) -> in
 def seed_given(seed: Any) -> int:
     """Return the seed of a generator of random numbers: 64 bits."""
     return whole_number("seed", seed, 0, 2**64 - 1)
-
-
-def share_given(name: str, value: Any, *, zero: bool = False) -> float:
-    """Return a number in (0, 1], or in [0, 1] if it may be `zero`.
-
-    Raises
-    ------
-    ConfigError
-        If it is not; the message begins with `name`.
-    """
-    within = "[0, 1]" if zero else "(0, 1]"
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ConfigError(f"{name}: expected a number in {within}, got {shortened(value)}")
-    try:
-        share = float(value)
-    except OverflowError:
-        share = inf
-    if not 0 <= share <= 1 or (share == 0 and not zero):
-        raise ConfigError(f"{name}: {shortened(value)} is outside {within}")
-    return share
 
 
 def text(name: str, value: Any) -> str:

@@ -7,6 +7,7 @@ stage ends.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 __all__ = ["Reporter", "Stage"]
+
+_logger = logging.getLogger("mcsim")
 
 
 @dataclass
@@ -103,8 +106,9 @@ class Reporter:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def log(self, text: str) -> None:
-        """Log a line without showing it."""
+        """Log a line without showing it, also to the logger ``mcsim``."""
         line = f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {text}\n"
+        _logger.info(text)
         with self._lock:
             self._waiting.append(line)
             self._write_log()

@@ -1,4 +1,4 @@
-"""Components as users ask for them: `NAME` or `NAME:PARAM=VALUE,…`."""
+"""Components as users write them: `NAME` or `NAME(PARAM=VALUE,…)`."""
 
 from __future__ import annotations
 
@@ -25,32 +25,38 @@ ParamValue = bool | int | float | str
 
 
 def title(name: str, params: Mapping[str, ParamValue]) -> str:
-    """Write a component as it is asked for on the command line.
+    """Write a component as users do.
 
     Examples
     --------
     >>> from mcsim.base.specs import title
     >>> title("shards-rate", {"rate": 0.01})
-    'shards-rate:rate=0.01'
+    'shards-rate(rate=0.01)'
     """
     given = ",".join(f"{key}={value}" for key, value in params.items())
-    return f"{name}:{given}" if given else name
+    return f"{name}({given})" if given else name
 
 
 def parse_spec(text: str, kind: str, names: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Read `NAME` or `NAME:PARAM=VALUE,…`, of which only the name is checked.
+    """Parse `NAME` or `NAME(PARAM=VALUE,…)`, of which only the name is checked.
 
     Raises
     ------
     ConfigError
-        If there is no such name or a value is missing.
+        If there is no such name, a value is missing, or it is written as `NAME:PARAM=VALUE`.
     """
-    name, _, rest = text.strip().partition(":")
+    name, parenthesis, rest = (part.strip() for part in text.partition("("))
+    old, colon, params_of_old = name.partition(":")
+    if colon and old in names:
+        new = f"{old}({params_of_old}{parenthesis}{rest})" if params_of_old else old
+        raise ConfigError(f"{text.strip()!r}: parameters are now written in parentheses: {new!r}")
     if name not in names:
         known = ", ".join(names)
         raise ConfigError(f"unknown {kind} {name!r}{did_you_mean(name, names)}; one of {known}")
+    if parenthesis and not rest.endswith(")"):
+        raise ConfigError(f"{text.strip()!r}: expected NAME(PARAM=VALUE,...)")
     params = {}
-    for item in filter(None, split_outside(rest)):
+    for item in filter(None, split_outside(rest[:-1])):
         key, equals, value = item.partition("=")
         if not equals:
             raise ConfigError(f"{name}: expected PARAM=VALUE, got {item!r}")
@@ -59,25 +65,15 @@ def parse_spec(text: str, kind: str, names: Sequence[str]) -> tuple[str, dict[st
 
 
 def split_specs(text: str) -> list[str]:
-    """Take apart several, divided by commas, as the parameters of each are.
+    """Split several at the commas between them.
 
     Examples
     --------
     >>> from mcsim.base.specs import split_specs
-    >>> split_specs("exact,shards:rate=0.1,seed=2,aet")
-    ['exact', 'shards:rate=0.1,seed=2', 'aet']
-    >>> split_specs("talus:policy=2q(kin=0.1,kout=0.3),epoch=10000,lru")
-    ['talus:policy=2q(kin=0.1,kout=0.3),epoch=10000', 'lru']
+    >>> split_specs("exact,shards(rate=0.1,seed=2),aet")
+    ['exact', 'shards(rate=0.1,seed=2)', 'aet']
     """
-    specs: list[str] = []
-    for item in split_outside(text):
-        name, colon, _ = item.partition(":")
-        continues = "=" in (name if colon else item)
-        if continues and specs:
-            specs[-1] += f",{item}"
-        elif item.strip():
-            specs.append(item)
-    return specs
+    return [item for item in split_outside(text) if item.strip()]
 
 
 def split_outside(text: str) -> list[str]:
@@ -110,7 +106,7 @@ def as_declared(
     parse: dict[str, Callable[[str], Any]] = {
         "bool": lambda text: {"true": True, "false": False}.get(text, text),
         "integer": units.parse_count,
-        "real": float,
+        "real": _real,
         "duration": units.parse_duration,
     }
     declared = dict(params)
@@ -120,3 +116,10 @@ def as_declared(
             with suppress(ValueError):
                 declared[key] = read(value)
     return declared
+
+
+def _real(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float(units.parse_fraction(text, "a number"))

@@ -13,10 +13,12 @@ __all__ = ["check_choice", "did_you_mean", "names_matching", "nearest", "some_of
 
 
 def nearest(word: object, known: Iterable[str]) -> str | None:
-    """Return the known name that a word is most like; None if none is near enough."""
+    """Return the known name that a word is most like, whatever its case; None if none is near."""
     if not isinstance(word, str):
         return None
-    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), None)
+    lower = {name.lower(): name for name in known}
+    found = difflib.get_close_matches(word.lower(), list(lower), n=1, cutoff=0.6)
+    return lower[found[0]] if found else None
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +12,7 @@ from pyarrow import csv
 
 from mcsim.base.files import replacing
 
-__all__ = ["without_formulas", "write_csv"]
+__all__ = ["csv_of", "without_formulas", "without_lists", "write_csv"]
 
 _FORMULA = r"^[=+\-@\t\r]"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -21,6 +22,37 @@ def write_csv(path: Path, table: pa.Table) -> None:
     """Write a table as CSV, whole or not at all, its text as of `without_formulas`."""
     with replacing(path) as temporary, pa.OSFile(os.fsencode(temporary), "wb") as sink:
         csv.write_csv(without_formulas(table), sink)
+
+
+def csv_of(table: pa.Table) -> str:
+    """Return a table as CSV, its text as of `without_formulas`."""
+    sink = pa.BufferOutputStream()
+    csv.write_csv(without_formulas(table), sink)
+    text: str = sink.getvalue().to_pybytes().decode()
+    return text
+
+
+def without_lists(table: pa.Table) -> pa.Table:
+    """Put a column for each element, ``name_0`` and so on, in place of a column of lists.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from mcsim.base.tables import without_lists
+    >>> without_lists(pa.table({"hits": [[1, 2], [3]]})).to_pydict()
+    {'hits_0': [1, 3], 'hits_1': [2, None]}
+    """
+    columns: dict[str, Any] = {}
+    for name in table.column_names:
+        column = table[name]
+        if not pa.types.is_list(column.type):
+            columns[name] = column
+            continue
+        rows = column.to_pylist()
+        for index in range(max((len(row) for row in rows if row is not None), default=0)):
+            each = [row[index] if row is not None and index < len(row) else None for row in rows]
+            columns[f"{name}_{index}"] = pa.array(each, column.type.value_type)
+    return pa.table(columns)
 
 
 def without_formulas(table: pa.Table) -> pa.Table:

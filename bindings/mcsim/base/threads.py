@@ -2,122 +2,123 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
-import time
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor, wait
+from functools import partial
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, TypeVar
 
 from mcsim.base.arguments import whole_number
 
-__all__ = ["Inline", "Once", "Pool", "Stopped", "Work", "done_at_desk", "threads_given"]
+__all__ = ["Inline", "Once", "Pool", "Stopped", "Work", "run_in_main_thread", "threads_given"]
 
 T = TypeVar("T")
 
 _MOST_THREADS = 4096
 """Upper limit of threads, above the cores of any machine."""
 
+_GRACE = 0.5  # seconds
+
 
 def threads_given(threads: int | None) -> int:
-    """Return how many threads to use: all cores if it is not said."""
+    """Return the number of threads to use: all cores if it is None."""
     if threads is None:
         return len(os.sched_getaffinity(0))
     return whole_number("threads", threads, 1, _MOST_THREADS)
 
 
 class Stopped(BaseException):
-    """Raised in threads that are to end; no `except Exception` of anybody's holds it up."""
+    """Ends a thread's work; `except Exception` does not catch it."""
 
 
 _of_thread = threading.local()
 
 
-class _Desk:
-    """Where threads have something done by the thread that waits for them.
+class MainThreadExecutor(Executor):
+    """Run calls of a pool's threads in the thread that waits for the pool.
 
-    Code of a user's is: Ctrl-C ends it there as it ends any Python, asleep or not. Where the
-    threads of a pool are asleep nothing wakes them, and Python waits for them before it exits.
+    User code runs there because Ctrl-C interrupts the main thread even if it sleeps. No signal
+    wakes a sleeping thread of a pool, and Python joins these threads before it exits.
     """
 
     def __init__(self) -> None:
-        # Questions with the futures of their answers, and futures of finished work.
-        self._asked: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | Future[Any]] = (
+        # Calls with their futures, and futures of finished work of the pool.
+        self._queue: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | Future[Any]] = (
             SimpleQueue()
         )
         self._lock = threading.Lock()
-        self._unanswered: set[Future[Any]] = set()
-        self._closed = False
+        self._is_shut_down = False
 
     def serve(self) -> None:
-        """Let this thread have things done here; the initializer of a pool's threads."""
-        _of_thread.desk = self
+        """Make this thread's `run_in_main_thread` use this executor; the initializer of a pool."""
+        _of_thread.executor = self
 
-    def wait(self, running: Sequence[Future[Any]]) -> None:
-        """Do what is asked for until all that runs is done, or something failed."""
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Queue a call; raise `Stopped` after `shutdown`."""
+        future: Future[T] = Future()
+        with self._lock:
+            if self._is_shut_down:
+                raise Stopped
+            self._queue.put((future, partial(fn, *args, **kwargs)))
+        return future
+
+    def run_until_done(self, running: Sequence[Future[Any]]) -> None:
+        """Run queued calls until all of `running` are done, or the first of them fails."""
         for future in running:
-            future.add_done_callback(self._asked.put)
-        left = len(running)
-        while left > 0:
-            asked = self._asked.get()
-            if isinstance(asked, tuple):
-                self._answer(*asked)
+            future.add_done_callback(self._queue.put)
+        pending = len(running)
+        while pending > 0:
+            item = self._queue.get()
+            if isinstance(item, tuple):
+                self._run(*item)
                 continue
-            left -= 1
-            if asked.cancelled() or asked.exception() is not None:
+            pending -= 1
+            if item.cancelled() or item.exception() is not None:
                 return
 
-    def close(self) -> None:
-        """Raise `Stopped` in threads that wait for an answer, or will ask."""
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
+        """Refuse further calls and cancel queued ones; there is nothing to wait for."""
         with self._lock:
-            self._closed = True
-            for answer in self._unanswered:
-                if not answer.done():
-                    answer.set_exception(Stopped())
+            self._is_shut_down = True
+        while not self._queue.empty():
+            item = self._queue.get()
+            if isinstance(item, tuple):
+                item[0].cancel()
 
-    def ask(self, work: Callable[[], Any]) -> Any:
-        """Have something done, and return what it returns or raise what it raises."""
-        answer: Future[Any] = Future()
-        with self._lock:
-            if self._closed:
-                raise Stopped
-            self._unanswered.add(answer)
-        self._asked.put((work, answer))
+    def _run(self, future: Future[Any], call: Callable[[], Any]) -> None:
         try:
-            return answer.result()
-        finally:
-            with self._lock:
-                self._unanswered.discard(answer)
-
-    def _answer(self, work: Callable[[], Any], answer: Future[Any]) -> None:
-        try:
-            result = work()
+            future.set_result(call())
         except KeyboardInterrupt:
+            future.cancel()
             raise
         except BaseException as error:
-            answer.set_exception(error)
-        else:
-            answer.set_result(result)
+            future.set_exception(error)
 
 
-def done_at_desk(work: Callable[[], Any]) -> Any:
-    """Have something done at the desk of this thread, or here if it has none."""
-    desk: _Desk | None = getattr(_of_thread, "desk", None)
-    return work() if desk is None else desk.ask(work)
-
-
-_GRACE = 0.5  # seconds
+def run_in_main_thread(call: Callable[[], T]) -> T:
+    """Run a call in the thread that waits for this thread's pool, or here without a pool."""
+    executor: MainThreadExecutor | None = getattr(_of_thread, "executor", None)
+    if executor is None:
+        return call()
+    future = executor.submit(call)
+    try:
+        return future.result()
+    except CancelledError:
+        if future.cancelled():
+            raise Stopped from None
+        raise
 
 
 class Pool:
     """Threads whose work succeeds or fails as one.
 
-    Leaving the block waits for all that was submitted, and does what it asks for by
-    `done_at_desk`. The first to fail stops the others, as soon as they call `check`, and its
-    error is raised. An error in the block itself, such as Ctrl-C, waits a moment only.
+    Leaving the block waits for all submitted work, and runs calls of `run_in_main_thread`
+    meanwhile. The first failure sets a stop event, and its error is raised: the others end where
+    they call `check`. After an error in the block itself, such as Ctrl-C, threads that do not
+    call `check` are waited for half a second only.
 
     Examples
     --------
@@ -129,20 +130,19 @@ class Pool:
     """
 
     def __init__(self, threads: int) -> None:
-        self._desk = _Desk()
-        self._threads = ThreadPoolExecutor(threads, initializer=self._desk.serve)
+        self._main = MainThreadExecutor()
+        self._threads = ThreadPoolExecutor(threads, initializer=self._main.serve)
         self._running: list[Future[Any]] = []
-        self._busy: set[int] = set()
         self._stop = threading.Event()
 
     def submit(self, work: Callable[..., T], *args: Any) -> Future[T]:
-        """Have a thread do the work."""
+        """Submit work to the threads."""
         future = self._threads.submit(self._do, work, args)
         self._running.append(future)
         return future
 
     def check(self) -> None:
-        """Raise `Stopped` if another's work failed or nobody wants this one any more."""
+        """Raise `Stopped` if other work failed or the pool was interrupted."""
         if self._stop.is_set():
             raise Stopped
 
@@ -156,14 +156,14 @@ class Pool:
         traceback: TracebackType | None,
     ) -> None:
         if error is not None:
-            self._abandon()
+            self._interrupt()
             return
         try:
-            self._desk.wait(self._running)
+            self._main.run_until_done(self._running)
         except BaseException:
-            self._abandon()
+            self._interrupt()
             raise
-        self._desk.close()
+        self._main.shutdown()
         self._threads.shutdown()
         raised = [future.exception() for future in self._running]
         errors = [failed for failed in raised if failed is not None]
@@ -172,35 +172,24 @@ class Pool:
 
     def _do(self, work: Callable[..., T], args: tuple[Any, ...]) -> T:
         self.check()
-        self._busy.add(threading.get_ident())
         try:
             return work(*args)
         except BaseException:
             self._stop.set()
             raise
-        finally:
-            self._busy.discard(threading.get_ident())
 
-    def _abandon(self) -> None:
-        """Raise `Stopped` in the Python code of the threads, and wait a moment for them to end.
-
-        One that sleeps does not notice; it is not waited for.
-        """
+    def _interrupt(self) -> None:
+        """Stop all work, and wait a moment for threads to reach their next `check`."""
         self._stop.set()
-        self._desk.close()
+        self._main.shutdown()
         self._threads.shutdown(wait=False, cancel_futures=True)
-        deadline = time.monotonic() + _GRACE
-        while time.monotonic() < deadline and not all(future.done() for future in self._running):
-            for ident in list(self._busy):
-                raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
-                raised(ctypes.c_ulong(ident), ctypes.py_object(Stopped))
-            wait(self._running, timeout=0.1)
+        wait([future for future in self._running if not future.cancelled()], timeout=_GRACE)
 
 
 class Once:
-    """Values that are made once, by whichever thread asks first; others wait for it.
+    """Values that are computed once, by the first thread; others wait for it.
 
-    What could not be made is made anew when it is asked for again.
+    A value whose computation failed is computed again at the next call.
 
     Examples
     --------
@@ -215,7 +204,7 @@ class Once:
         self._values: dict[Hashable, Future[Any]] = {}
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of a key, or make it; an error of `make` is raised in all who wait."""
+        """Return the value of a key, or compute it; all waiting threads get an error of `make`."""
         with self._lock:
             value: Future[T] | None = self._values.get(key)
             if first := value is None:
@@ -233,19 +222,19 @@ class Once:
 
 
 class Inline:
-    """Does as a `Pool` does, in the thread that submits.
+    """A `Pool` that works in the thread that submits.
 
     Parameters
     ----------
     check : callable
-        Raises `Stopped` if the work is not wanted any more.
+        Raises `Stopped` if the work was interrupted.
     """
 
     def __init__(self, check: Callable[[], None]) -> None:
         self.check = check
 
     def submit(self, work: Callable[..., T], *args: Any) -> Future[T]:
-        """Do the work."""
+        """Run the work."""
         future: Future[T] = Future()
         future.set_result(work(*args))
         return future
@@ -258,4 +247,4 @@ class Inline:
 
 
 Work = Pool | Inline
-"""Where work is submitted to."""
+"""A pool, or its replacement without threads."""

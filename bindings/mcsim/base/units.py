@@ -12,12 +12,10 @@ from collections.abc import Iterable
 from decimal import Decimal, DecimalException
 from fractions import Fraction
 from numbers import Integral
-from typing import TypeGuard
 
 from mcsim.base.arguments import shortened
 
 __all__ = [
-    "check_capacity",
     "format_blocks",
     "format_bytes",
     "format_count",
@@ -25,16 +23,14 @@ __all__ = [
     "format_latency",
     "format_references",
     "format_size",
-    "is_share",
-    "parse_blocks",
     "parse_bytes",
-    "parse_capacities",
-    "parse_capacity",
     "parse_count",
     "parse_duration",
     "parse_fraction",
     "parse_interval",
+    "parse_quantity",
     "parse_references",
+    "parse_share",
 ]
 
 _NS = {
@@ -161,7 +157,7 @@ def parse_count(value: object) -> int:
 
 
 def parse_fraction(value: object, wanted: str) -> Fraction:
-    """Read an exact number: `0.3`, `1e-3` or `1576/1831`.
+    """Read an exact number: `0.3`, `1e-3`, `1576/1831` or `30%`.
 
     Parameters
     ----------
@@ -178,118 +174,47 @@ def parse_fraction(value: object, wanted: str) -> Fraction:
     fault = ValueError(f"expected {wanted}, got {value!r}")
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise fault
-    parts = str(value).split("/")
+    text = str(value).strip()
+    parts = text.removesuffix("%").split("/")
     try:
         # Before it is written out: 1e999999999 would take gigabytes.
         if any(part and abs(Decimal(part).adjusted()) > _MOST_DIGITS for part in parts):
             raise fault
+        if text.endswith("%"):
+            return Fraction(text.removesuffix("%")) / 100
         return Fraction(value)
     except (ArithmeticError, ValueError):
         raise fault from None
 
 
-def parse_blocks(value: object, block_bytes: int) -> int:
-    """Read a capacity in blocks: `250000`, `2.5e5 blocks`, or bytes such as `1GiB`.
-
-    Parameters
-    ----------
-    value : object
-        As it stands in YAML.
-    block_bytes : int
-        Size of a block, for capacities given in bytes.
+def parse_share(value: object, wanted: str = "a share such as 10%, 1/16 or 0.1") -> Fraction:
+    """Parse a share from 0 to 1: `10%`, `1/16` or `0.1`.
 
     Raises
     ------
     ValueError
-        If it is no such quantity, or not a whole number of blocks.
+        If it is not a number, or outside 0 to 1.
     """
-    wanted = "a capacity such as '2.5e5 blocks' or 1GiB"
+    share = parse_fraction(value, wanted)
+    if not 0 <= share <= 1:
+        raise ValueError(f"expected {wanted}, got {shortened(value)}")
+    return share
+
+
+def parse_quantity(value: object, wanted: str) -> tuple[int, int | None]:
+    """Parse blocks, or bytes with a unit.
+
+    Returns
+    -------
+    blocks : int
+        0 if it has a unit of bytes.
+    size : int or None
+        Bytes.
+    """
     _, unit = _split(value, wanted)
     if unit not in _BYTES:
-        return _scaled(value, {"": 1} | _BLOCKS, wanted, _BYTES)
-    total = parse_bytes(value)
-    if total % block_bytes:
-        raise ValueError(f"{value!r} is not a whole number of blocks of {block_bytes} bytes")
-    return total // block_bytes
-
-
-def is_share(value: object) -> TypeGuard[str]:
-    """Whether it is written as a share of something, such as ``'1%'``."""
-    return isinstance(value, str) and value.strip().endswith("%")
-
-
-def parse_capacity(value: int | str, unique: int, block_bytes: int | None) -> int:
-    """Read a capacity in blocks: as `parse_blocks`, or a share of all blocks such as `1%`.
-
-    Parameters
-    ----------
-    unique : int
-        The distinct blocks of which percentages are; what they come to is 1 or more.
-    block_bytes : int, optional
-        Size of a block; if not given there are no capacities in bytes.
-
-    Raises
-    ------
-    ValueError
-        If it is no such quantity, or less than a block.
-    """
-    if is_share(value):
-        try:
-            share = float(value.strip().removesuffix("%")) / 100
-        except ValueError:
-            share = -1.0
-        if not 0 <= share <= 1:
-            raise ValueError(f"expected a share such as 10%, got {value!r}")
-        return max(1, round(share * unique))
-    # With blocks of no size every capacity in bytes is refused.
-    blocks = parse_blocks(value, block_bytes or 1 << 62)
-    if blocks < 1:
-        raise ValueError(f"at least 1 block, got {value!r}")
-    check_capacity(blocks, value)
-    return blocks
-
-
-_MOST_BLOCKS = 1 << 53
-"""Upper limit of a capacity. Sums over hundreds of hosts stay below 2^63."""
-
-
-def check_capacity(blocks: int, value: object) -> None:
-    """Raise ValueError if a capacity is above the limit; `value` is its text."""
-    if blocks > _MOST_BLOCKS:
-        raise ValueError(f"at most {_MOST_BLOCKS:,} blocks, got {value!r}")
-
-
-_MOST_CAPACITIES = 10_000
-"""Of one `FROM:TO:COUNT`: more than any picture or table shows."""
-
-
-def parse_capacities(value: int | str, unique: int, block_bytes: int | None) -> list[int]:
-    """Read a capacity, or `FROM:TO:COUNT`: so many, in equal ratios from one to the other.
-
-    Those that come to the same number of blocks are one.
-
-    Raises
-    ------
-    ValueError
-        If it is neither.
-
-    Examples
-    --------
-    >>> from mcsim.base.units import parse_capacities
-    >>> parse_capacities("1%:100%:3", 1000, None)
-    [10, 100, 1000]
-    """
-    if not isinstance(value, str) or ":" not in value:
-        return [parse_capacity(value, unique, block_bytes)]
-    parts = value.split(":")
-    if len(parts) != 3:
-        raise ValueError(f"expected FROM:TO:COUNT, got {value!r}")
-    begin, end = (parse_capacity(part, unique, block_bytes) for part in parts[:2])
-    count = parse_count(parts[2])
-    if not 2 <= count <= _MOST_CAPACITIES:
-        raise ValueError(f"expected a count from 2 to {_MOST_CAPACITIES}, got {value!r}")
-    ratio = end / begin
-    return list(dict.fromkeys(round(begin * ratio ** (i / (count - 1))) for i in range(count)))
+        return _scaled(value, {"": 1} | _BLOCKS, wanted, _BYTES), None
+    return 0, parse_bytes(value)
 
 
 def _exact(value: int, units: dict[str, int]) -> str:

@@ -11,7 +11,8 @@ from mcsim.cli.output import Output, picture_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import BOUND, PolicyReport, memory_option, policies_option
 from mcsim.cli.sections import Sectioned
-from mcsim.cli.stream import Source, print_plainly, stream_options, table_of
+from mcsim.cli.stream import Source, stream_options
+from mcsim.cli.terminal import Form, TextTable
 
 __all__ = ["compare"]
 
@@ -24,8 +25,8 @@ __all__ = ["compare"]
     metavar="SIZE,...",
     default="0.1%,1%,10%",
     show_default=True,
-    help="Of the caches: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or FROM:TO:COUNT, "
-    "in equal ratios.",
+    help="Of the caches: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or "
+    "log(FROM, TO, COUNT).",
 )
 @memory_option
 @plugin_option
@@ -44,13 +45,14 @@ def compare(
     seed: int,
     threads: int | None,
     output: Output,
+    form: Form,
     **reading: Any,
 ) -> None:
     """Tabulate and draw the hit ratio of eviction policies for the references of TRACEs.
 
     Every policy has a cache of every size to itself, which all VMs share. The table is
     printed, the best of each size in bold, but for opt, which knows the future and which none
-    can beat; DIR gets a picture and all that was counted (.csv).
+    can beat.
 
     What every cache will hold is said before the replay. Several sizes of lru or mru come from
     one pass over the trace.
@@ -58,13 +60,12 @@ def compare(
     \b
     mcsim compare web_0.csv.gz
     mcsim compare web_*.csv.gz --policies lru,arc,s3-fifo,opt --sizes 1GiB,4GiB,16GiB
-    mcsim compare web_0.csv.gz --policies arc,arc:step=integer --ops all
-    mcsim compare web_0.csv.gz --policies 'lru,talus,slide:policy=2q(kin=0.1),switching'
+    mcsim compare web_0.csv.gz --policies 'arc,arc(step=integer)' --ops all
+    mcsim compare web_0.csv.gz --policies 'lru,talus,slide(policy=2q(kin=0.1)),switching'
     """  # noqa: D301
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
     report = _Comparison.simulated(source, policies, sizes, memory)
-    report.show()
-    report.write(output)
+    report.show(form, output)
 
 
 class _Comparison(PolicyReport):
@@ -72,36 +73,52 @@ class _Comparison(PolicyReport):
 
     suffix = "-policies"
 
-    def show(self) -> None:
-        """Print the table."""
-        print_plainly(self.heading(), self.table())
+    def lines(self) -> list[str | TextTable]:
+        """Return the answer and the table."""
+        return [self.answer(), self.heading(), self.table()]
 
-    def table(self) -> Any:
-        from rich.text import Text
-
-        from mcsim.base.units import format_size
-
-        block_bytes = self.blocks.block_bytes
-        sizes = [f"{format_size(c * block_bytes)}\n{c:,} blocks" for c in self.capacities]
-        table = table_of(["policy", *sizes, "M accesses/s", "state"], left=1)
-        best = {
+    def best(self) -> dict[int, int | None]:
+        """Return the most hits at each size; of `opt`, which no policy can beat, none count."""
+        return {
             capacity: max(
                 (row.hits for row in self.rows if row.capacity == capacity and row.policy != BOUND),
                 default=None,
             )
             for capacity in self.capacities
         }
+
+    def answer(self) -> str:
+        best = self.best()
+        wins: dict[str, int] = {}
+        for row in self.rows:
+            if row.policy != BOUND and row.hits == best[row.capacity]:
+                wins[row.policy] = wins.get(row.policy, 0) + 1
+        if len(wins) < 2 and len(self.policies) < 2:
+            return f"One policy, `{self.policies[0]}`, at {len(self.capacities)} sizes."
+        ranked = sorted(wins.items(), key=lambda each: -each[1])
+        of = len(self.capacities)
+        parts = [
+            f"`{name}` {'hits most at' if i == 0 else 'at'} {count} of {of} sizes"
+            for i, (name, count) in enumerate(ranked[:3])
+        ]
+        return f"{', '.join(parts)}."
+
+    def table(self) -> TextTable:
+        from mcsim.base.formatted_table import Strong
+        from mcsim.base.units import format_size
+
+        block_bytes = self.blocks.block_bytes
+        sizes = [f"{format_size(c * block_bytes)}\n{c:,} blocks" for c in self.capacities]
+        table = TextTable(["policy", *sizes, "M accesses/s", "state"], left=1)
+        best = self.best()
         for policy in self.policies:
             rows = self.of(policy)
             rate = rows.accesses.sum() / max(rows.seconds.sum(), 1e-9) / 1e6
-            ratios = [
-                Text(
-                    f"{row.hit_ratio:.4f}",
-                    style="bold" if row.hits == best[row.capacity] and policy != BOUND else "",
-                )
-                for row in rows
-            ]
+            ratios = []
+            for row in rows:
+                text = f"{100 * row.hit_ratio:.2f}"
+                wins = policy != BOUND and row.hits == best[row.capacity]
+                ratios.append(Strong(text) if wins else text)
             table.add_row(policy, *ratios, f"{rate:.1f}", format_size(int(rows.bytes.max())))
-        table.caption = "hit ratio; state: memory of the largest of the caches, or of the one pass"
-        table.caption_justify = "left"
+        table.caption = "hit ratio, %; state: memory of the largest cache, or of the one pass"
         return table

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcsim.cli.policy_report import PolicyReport
-from mcsim.cli.stream import StreamReport, print_plainly, sizes_given, table_of
+from mcsim.cli.stream import StreamReport, sizes_given
+from mcsim.cli.terminal import TextTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.cli.output import Output
     from mcsim.figures.style import Sheet
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.measure import Measured
@@ -26,19 +26,18 @@ class ByPolicy(PolicyReport):
     """A row a size, a column a policy."""
 
     suffix = "-mrc-policies"
-    default_sizes = "0.1%:100%:13"
+    default_sizes = "log(0.1%, 100%, 13)"
 
-    def show(self) -> None:
-        """Print the table and how its numbers came about."""
-        print_plainly(self.heading(), self.table())
-        if self.is_estimate:
-            print_plainly(self._about_miniatures())
+    def lines(self) -> list[str | TextTable]:
+        """Return the table, and how its numbers were obtained."""
+        about = [self._about_miniatures()] if self.is_estimate else []
+        return [self.heading(), self.table(), *about]
 
-    def table(self) -> Any:
+    def table(self) -> TextTable:
         """Return the table that is printed."""
         from mcsim.base.units import format_size
 
-        table = table_of(
+        table = TextTable(
             ["size", "blocks", *(["rate"] if self.is_estimate else []), *self.policies]
         )
         for i, blocks in enumerate(self.capacities):
@@ -49,11 +48,11 @@ class ByPolicy(PolicyReport):
         return table
 
     def _cell(self, row: Any) -> str:
-        ratio = f"{row.hit_ratio:.4f}"
+        ratio = f"{100 * row.hit_ratio:.2f}"
         if not self.is_estimate or row.correction == "exact":
             return ratio
         margin = (row.high - row.low) / 2
-        return ratio if margin != margin else f"{ratio} ±{margin:.4f}"
+        return ratio if margin != margin else f"{ratio} ±{100 * margin:.2f}"
 
     def _about_miniatures(self) -> str:
         how = {
@@ -73,6 +72,8 @@ class Curves(StreamReport):
     """What is said of curves; here of one."""
 
     measured: list[Measured]
+    given_sizes: str | None = None
+    """As of `--sizes`."""
 
     suffix = "-mrc"
     subject = "Hit ratio of LRU over cache size"
@@ -83,17 +84,18 @@ class Curves(StreamReport):
         """Return the curves with what they are called."""
         return [(one.label, one.curve) for one in self.measured]
 
-    def show(self, sizes: str | None) -> None:
-        """Print the table and what the estimators chose by themselves."""
-        print_plainly(self.heading(), self.table(self.sizes(sizes)))
+    def lines(self) -> list[str | TextTable]:
+        """Return the table, and the notes of estimators."""
+        lines: list[str | TextTable] = [self.heading(), self.table(self.sizes(self.given_sizes))]
         for name, curve in {curve.note: (n, curve) for n, curve in self.named()}.values():
             about = f"{name}: " if len(self.measured) > 1 else ""
             if curve.note:
-                print_plainly(f"{about}{curve.note}")
+                lines.append(f"{about}{curve.note}")
         unresolved = {curve.resolved_from for _, curve in self.named() if curve.resolved_from > 1}
         if unresolved:
             blocks = f", {max(unresolved):,.0f} blocks" if len(unresolved) == 1 else ""
-            print_plainly(f"~ marks sizes below what the estimator resolves{blocks}")
+            lines.append(f"~ marks sizes below the estimator's resolution{blocks}")
+        return lines
 
     def sizes(self, given: str | None) -> list[int]:
         """Return the capacities of the table, in blocks."""
@@ -104,19 +106,19 @@ class Curves(StreamReport):
             return [*powers[-count:], footprint]
         return sizes_given(given, footprint, self.blocks.block_bytes)
 
-    def table(self, sizes: Sequence[int]) -> Any:
+    def table(self, sizes: Sequence[int]) -> TextTable:
         """Return the table that is printed."""
         import numpy as np
 
         ((_, curve),) = self.named()
         band = curve.band_at(sizes)
-        headings = ["size", "blocks", "hit ratio", *(["95 % band"] if band else [])]
-        table = table_of(headings)
+        headings = ["size", "blocks", "hit ratio %", *(["95 % band"] if band else [])]
+        table = TextTable(headings)
         for i, blocks in enumerate(sizes):
             row = [*self._size(blocks), ratio_text(curve, blocks)]
             if band:
                 low, high = (float(np.clip(side[i], 0, 1)) for side in band)
-                row.append(f"{low:.4f}–{high:.4f}")
+                row.append(f"{100 * low:.2f}–{100 * high:.2f}")
             table.add_row(*row)
         return table
 
@@ -131,12 +133,18 @@ class Curves(StreamReport):
 
         return curves(self.named(), log=log)
 
-    def write(self, output: Output) -> None:
-        """Write picture and tables, and print their names."""
-        rows = self._rows([(name, curve.thinned(log=output.log)) for name, curve in self.named()])
-        steps = self._rows(self.named())
-        tables = {".csv": self.source.marked(rows), ".arrow": self.source.marked(steps)}
-        self.write_files(output, lambda: self.sheet(log=output.log), tables)
+    def data(self) -> pa.Table:
+        """Return the curves as drawn."""
+        return self._thinned(log=True)
+
+    def tables(self, *, log: bool) -> dict[str, pa.Table]:
+        """Return the curves as drawn, and every step of them."""
+        steps = self.source.marked(self._rows(self.named()))
+        return {".csv": self._thinned(log=log), ".arrow": steps}
+
+    def _thinned(self, *, log: bool) -> pa.Table:
+        named = [(name, curve.thinned(log=log)) for name, curve in self.named()]
+        return self.source.marked(self._rows(named))
 
     def _rows(self, named: Sequence[tuple[str, HitRatioCurve]]) -> pa.Table:
         """Return one row a step of each curve; a single curve's table is `to_arrow`'s."""
@@ -162,12 +170,12 @@ class PerVm(Curves):
     subject = "Hit ratio of LRU over cache size, by VM"
     default_sizes = (4, 6)
 
-    def table(self, sizes: Sequence[int]) -> Any:
+    def table(self, sizes: Sequence[int]) -> TextTable:
         """Return the table that is printed."""
         return self._wide("VM", sizes)
 
-    def _wide(self, what: str, sizes: Sequence[int]) -> Any:
-        table = table_of(
+    def _wide(self, what: str, sizes: Sequence[int]) -> TextTable:
+        table = TextTable(
             [what, "accesses", "blocks", *(self._size(blocks)[0] for blocks in sizes)], left=1
         )
         for name, curve in self.named():
@@ -177,7 +185,7 @@ class PerVm(Curves):
                 f"{curve.accesses:,}",
                 f"{curve.distinct:,.0f}",
                 *ratios,
-                style="bold" if name == SHARED else "",
+                style="total" if name == SHARED else "",
             )
         return table
 
@@ -200,7 +208,7 @@ class PerInterval(PerVm):
     suffix = "-mrc-intervals"
     subject = "Hit ratio of LRU by interval and cache size"
 
-    def table(self, sizes: Sequence[int]) -> Any:
+    def table(self, sizes: Sequence[int]) -> TextTable:
         """Return the table that is printed."""
         return self._wide("from", sizes)
 
@@ -235,14 +243,14 @@ class Compared(Curves):
         """Return the curves with what they are called."""
         return [(one.curve.estimator, one.curve) for one in self.measured]
 
-    def table(self, sizes: Sequence[int]) -> Any:
+    def table(self, sizes: Sequence[int]) -> TextTable:
         """Return the table that is printed."""
         import numpy as np
 
         from mcsim.base.units import format_size
 
         headings = ["estimator", "MAE", "worst", "time", "M refs/s", "memory", "blocks"]
-        table = table_of([*headings, *(self._size(blocks)[0] for blocks in sizes)], left=1)
+        table = TextTable([*headings, *(self._size(blocks)[0] for blocks in sizes)], left=1)
         exact = self.measured[0].curve
         at = exact.hundredths()
         for one in self.measured:
@@ -262,7 +270,6 @@ class Compared(Curves):
         table.caption = (
             "MAE and worst: of the hit ratio, at U/100, …, U of the trace's U distinct blocks"
         )
-        table.caption_justify = "left"
         return table
 
     def sheet(self, *, log: bool) -> Sheet:
@@ -275,4 +282,4 @@ class Compared(Curves):
 
 def ratio_text(curve: HitRatioCurve, blocks: int) -> str:
     """Write the hit ratio of a size, after ~ where the estimator does not resolve it."""
-    return f"{'' if blocks >= curve.resolved_from else '~'}{curve.at(blocks):.4f}"
+    return f"{'' if blocks >= curve.resolved_from else '~'}{100 * curve.at(blocks):.2f}"

@@ -18,10 +18,12 @@ from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.catalogue import catalogue, describe_entry
 from mcsim.cli.options import (
     overrides_option,
+    per_vm_option,
     quiet_option,
     reporter_asked,
     results_option,
     systems_threads_option,
+    table_options,
     trace_dirs_option,
 )
 from mcsim.cli.plugin import plugin_option
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcsim.base.errors import McsimError
+    from mcsim.cli.terminal import Form
 
 __all__ = ["main"]
 
@@ -39,15 +42,10 @@ INTERNAL = 70  # exit code
 _ELSEWHERE = {
     "cache": ("mcsim.cli.cache", "List, verify and remove what is kept of traces."),
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
-    "figures": ("mcsim.cli.figures", "Draw the figures of finished runs again, or list them."),
     "mix": ("mcsim.cli.mix", "Compare sharing a cache with dividing it among its VMs."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
-    "report": (
-        "mcsim.cli.report",
-        "Show the tables of finished runs again, or make a page of them.",
-    ),
     "reproduce": ("mcsim.cli.reproduce", "Run what published documents show, and compare."),
-    "results": ("mcsim.cli.results", "List, show, compare, verify and remove runs."),
+    "results": ("mcsim.cli.results", "List, show, draw, compare, verify and remove runs."),
     "search": ("mcsim.cli.search", "Find the best hierarchy of two tiers with few replays."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
     "sweep": ("mcsim.cli.sweep", "Run an experiment at every point of a grid, and join results."),
@@ -55,6 +53,9 @@ _ELSEWHERE = {
     "trace": ("mcsim.cli.trace", "Look into traces, convert, cut and generate them."),
     "whatif": ("mcsim.cli.whatif", "Tell what a larger cache, or other VMs in it, would change."),
 }
+
+
+_RENAMED = {"config": "build-flags"}
 
 
 class _LazyGroup(click.Group):
@@ -85,6 +86,8 @@ class _LazyGroup(click.Group):
         from mcsim.base.suggest import did_you_mean
 
         if args[0] not in self.list_commands(ctx):
+            if args[0] in _RENAMED:
+                ctx.fail(f"{args[0]}: now called {_RENAMED[args[0]]!r}")
             near = did_you_mean(args[0], self.list_commands(ctx))
             ctx.fail(f"no such command {args[0]!r}{near}")
         return super().resolve_command(ctx, args)
@@ -114,9 +117,7 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("file", type=click.Path())
-@overrides_option(
-    "Change a value of the file, such as tiers.0.capacity_blocks=1e6; may be repeated."
-)
+@overrides_option("Change a value of the file, such as tiers.0.capacity=1e6; may be repeated.")
 @click.option(
     "--allow-code",
     is_flag=True,
@@ -133,7 +134,12 @@ def cli() -> None:
 @results_option
 @systems_threads_option
 @click.option("--force", is_flag=True, help="Run again what was finished.")
-@click.option("--no-figures", is_flag=True, help="Draw no figures.")
+@click.option(
+    "--figures/--no-figures", default=None, help="Draw the figures; as the experiment says."
+)
+@click.option("--page/--no-page", default=None, help="Write the page; as the experiment says.")
+@per_vm_option
+@table_options
 @quiet_option
 def run(
     file: str,
@@ -144,11 +150,14 @@ def run(
     out: str,
     threads: int | None,
     force: bool,
-    no_figures: bool,
+    figures: bool | None,
+    page: bool | None,
+    per_vm: bool,
+    form: Form,
 ) -> None:
     """Run the experiment in FILE and show how its systems compare."""
     from mcsim.base.errors import MissingOutputError
-    from mcsim.cli.results import show_tables
+    from mcsim.cli.show import show_results
     from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import run as run_experiment
 
@@ -161,13 +170,14 @@ def run(
             out=out,
             threads=threads,
             force=force,
-            figures=not no_figures,
+            figures=figures,
+            page=page,
             reporter=reporter_asked(),
         )
     except MissingOutputError as error:
-        show_tables(error.results)
+        show_results(error.results, form, per_vm=per_vm)
         raise
-    show_tables(results)
+    show_results(results, form, per_vm=per_vm)
 
 
 @cli.command("list")
@@ -203,10 +213,10 @@ def describe(name: str) -> None:
         describe_entry(kind, entry)
 
 
-@cli.command()
+@cli.command("build-flags")
 @click.option("--include", "what", flag_value="include", help="The folder of the C++ headers.")
 @click.option("--cmake-dir", "what", flag_value="cmake", help="The folder for CMake's mcsim_DIR.")
-def config(what: str | None) -> None:
+def build_flags(what: str | None) -> None:
     """Print where the things are that eviction policies in C++ are compiled with."""
     from mcsim.base.package import get_cmake_dir, get_include
 

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.base.units import format_size
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.sections import Sectioned
 from mcsim.cli.shared import shared_source, sharing_options, sharing_read
-from mcsim.cli.stream import Report, print_plainly, table_of
+from mcsim.cli.stream import Report
+from mcsim.cli.terminal import Form, TextTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from mcsim.figures.style import Sheet
     from mcsim.locality.mix import Mix
     from mcsim.locality.sharing import Order
 
@@ -26,10 +29,10 @@ __all__ = ["mix"]
 @click.option(
     "--sizes",
     metavar="SIZE,...",
-    default="1%:100%:13",
+    default="log(1%, 100%, 13)",
     show_default=True,
-    help="Of the cache: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or FROM:TO:COUNT, in "
-    "equal ratios.",
+    help="Of the cache: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or "
+    "log(FROM, TO, COUNT).",
 )
 @click.option(
     "--units",
@@ -50,6 +53,7 @@ def mix(
     vms: str | None,
     order: Order,
     output: Output,
+    form: Form,
     **reading: Any,
 ) -> None:
     """Compare an LRU cache that the VMs of TRACEs share with the best fixed parts of it.
@@ -59,28 +63,26 @@ def mix(
     the needs of VMs as they change.
 
     Nothing is replayed: the parts follow from the hit ratio curves of the VMs, by dynamic
-    programming, and the shared cache from that of all their references, exactly. DIR gets the
-    table (.csv) and a picture.
+    programming, and the shared cache from that of all their references, exactly.
 
     \b
     mcsim mix web_*.csv.gz
     mcsim mix web_*.csv.gz --sizes 1MiB,4MiB,16MiB --ops all
-    mcsim mix web_0.csv.gz web_1.csv.gz --order rates --sizes 5%:80%:5
+    mcsim mix web_0.csv.gz web_1.csv.gz --order rates --sizes 'log(5%, 80%, 5)'
     """  # noqa: D301
+    from mcsim.base.sizes import sizes_in
     from mcsim.cli.stream import sizes_given
     from mcsim.locality.mix import mix_of
 
     source = shared_source(files, block_size, ops, vms, reading)
     sizes_given(sizes, 1, source.block_bytes)  # a mistake in them is told before the work begins
-    found = mix_of(sharing_read(source, order), sizes.split(","), units=units)
-    answer = _Answer(source, found)
-    answer.show()
-    answer.write(output)
+    found = mix_of(sharing_read(source, order), sizes_in(sizes), units=units)
+    _Answer(source, found).show(form, output)
 
 
 @dataclass
 class _Answer(Report):
-    """What is said of a cache, shared and divided."""
+    """A cache, shared and divided."""
 
     found: Mix
 
@@ -88,61 +90,49 @@ class _Answer(Report):
     suffix = "-mix"
 
     def heading(self) -> str:
-        return self.source.heading(self.found.sharing)
+        return self.source.heading(self.found.sharing, "LRU")
 
-    def show(self) -> None:
-        """Print the misses and effective sizes, and who gets which part."""
-        found = self.found
-        print_plainly(self.source.heading(found.sharing, "LRU"), self._sizes())
-        if len(found.sharing.vms) == 1:
-            print_plainly("one VM alone has nobody to share with: nothing is to be gained")
-            return
-        print_plainly("", "best parts, in percent of the cache:", self._parts())
-        gains = 100 * found.rows.size_gain
-        print_plainly(
-            f"effective size: {gains.mean():+.1f} % in the mean over these sizes, from "
-            f"{gains.min():+.1f} % to {gains.max():+.1f} %"
-        )
+    def lines(self) -> list[str | TextTable]:
+        """Return the answer, misses and effective sizes, and the best parts."""
+        alone = len(self.found.sharing.vms) == 1
+        answer = "One VM has the whole cache: there is nothing to divide."
+        parts = () if alone else ("best parts, % of the cache:", self._parts())
+        return [answer if alone else self.found.answer, self.heading(), self._sizes(), *parts]
 
-    def _sizes(self) -> Any:
-        from mcsim.base.units import format_size
-
-        headings = ["size", "blocks", "shared", "equal parts", "best parts", "effective size"]
-        table = table_of([*headings, "size gain"])
-        for row in self.found.rows:
+    def _sizes(self) -> TextTable:
+        headings = ["size", "blocks", "shared %", "equal parts %", "best parts %", "as good as"]
+        table = TextTable([*headings, "gain %"])
+        for row in self.found:
             ratios = [1 - row[name] / row.accesses for name in ("shared", "equal", "parts")]
             table.add_row(
-                format_size(int(row.capacity) * self.source.block_bytes),
+                format_size(row.capacity * self.source.block_bytes),
                 f"{row.capacity:,}",
-                *(f"{ratio:.4f}" for ratio in ratios),
-                format_size(int(row.effective) * self.source.block_bytes),
-                f"{100 * row.size_gain:+.1f} %",
+                *(f"{100 * ratio:.2f}" for ratio in ratios),
+                format_size(row.effective * self.source.block_bytes),
+                f"{100 * row.size_gain:+.1f}",
             )
         return table
 
-    def _parts(self) -> Any:
-        from mcsim.base.units import format_size
-
+    def _parts(self) -> TextTable:
         found = self.found
-        sizes = [format_size(int(size) * self.source.block_bytes) for size in found.rows.capacity]
-        table = table_of(["VM", "accesses", *sizes], left=1)
+        sizes = [format_size(int(size) * self.source.block_bytes) for size in found.capacity]
+        table = TextTable(["VM", "accesses", *sizes], left=1)
         for i, (name, curve) in enumerate(found.sharing.alone.items()):
-            shares = 100 * found.parts[:, i] / found.rows.capacity
-            table.add_row(name, f"{curve.accesses:,}", *(f"{share:.1f}" for share in shares))
+            shares = 100 * found.allocation[:, i] / found.capacity
+            table.add_row(str(name), f"{curve.accesses:,}", *(f"{share:.1f}" for share in shares))
         return table
 
-    def write(self, output: Output) -> None:
-        """Write picture and table, and print their names."""
+    def sheet(self, *, log: bool) -> Sheet:
+        """Draw hit ratios and effective sizes."""
         from mcsim.figures.sharing import shared_and_divided
 
-        tables = {".csv": self.source.marked(self._table())}
-        self.write_files(output, lambda: shared_and_divided(self.found, log=output.log), tables)
+        return shared_and_divided(self.found, log=log)
 
-    def _table(self) -> pa.Table:
+    def data(self) -> pa.Table:
         """Return a row a size, with a column for the part of each VM."""
         import pyarrow as pa
 
-        table = self.found.rows.to_arrow()
+        table = self.found.to_arrow()
         for i, name in enumerate(self.found.sharing.vms):
-            table = table.append_column(f"part of {name}", pa.array(self.found.parts[:, i]))
-        return table
+            table = table.append_column(f"part of {name}", pa.array(self.found.allocation[:, i]))
+        return self.source.marked(table)

@@ -19,9 +19,9 @@ from mcsim.cli.stream import (
     estimator_given,
     estimator_option,
     make_curves,
-    share_given,
     sizes_given,
 )
+from mcsim.cli.terminal import Form
 
 if TYPE_CHECKING:
     from mcsim.traces.blocks import Blocks
@@ -48,17 +48,17 @@ __all__ = ["mrc"]
 )
 @click.option(
     "--policies",
-    metavar="NAME[:PARAM=VALUE,...],...",
+    metavar="NAME[(PARAM=VALUE,...)],...",
     help="Curves of these eviction policies, by a replay for each size or in miniature.",
 )
 @mini_options(
-    mini="With --policies: caches in miniature, given such a share of the blocks (0.01 or 1%)."
+    mini="With --policies: miniature caches, given this share of the blocks (0.01, 1% or 1/16)."
 )
 @click.option(
     "--sizes",
     metavar="SIZE,...",
     help="Rows of the table: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or "
-    "FROM:TO:COUNT, in equal ratios.",
+    "log(FROM, TO, COUNT).",
 )
 @memory_option
 @plugin_option
@@ -80,16 +80,17 @@ def mrc(
     sizes: str | None,
     memory: str | None,
     output: Output,
+    form: Form,
     **reading: Any,
 ) -> None:
     """Tabulate and draw the hit ratio of LRU over cache size, for the references of TRACEs.
 
-    Several traces are merged by time; every VM has blocks of its own. The table is printed;
-    DIR gets a picture, the curve as drawn (.csv) and every step of it (.arrow).
+    Several traces are merged by time; every VM has blocks of its own. With -o DIR, a picture, the
+    curve as drawn (.csv) and every step of it (.arrow) are written.
 
     With --interval, adjacent intervals without accesses are one row.
 
-    A number after ~ is of fewer blocks than the estimator resolves.
+    ~ marks sizes below the estimator's resolution.
 
     Of other policies than LRU there are --sizes alone, 13 of them if not given. In miniature
     each is a cache of RATE times the size, given the references to so many of the blocks;
@@ -100,8 +101,8 @@ def mrc(
     mcsim mrc web_0.csv.gz
     mcsim mrc web_*.csv.gz --per-vm --ops all
     mcsim mrc web_0.csv.gz --interval 1h
-    mcsim mrc web_0.csv.gz --compare shards,shards-rate:rate=0.01,aet
-    mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 1%:100%:20 --mini 0.01
+    mcsim mrc web_0.csv.gz --compare 'shards,shards-rate(rate=0.01),aet'
+    mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 'log(1%, 100%, 20)' --mini 0.01
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
 
@@ -121,8 +122,7 @@ def mrc(
         sizes_given(sizes, 1, source.block_bytes)
     if policies:
         by_policy = _by_policy(source, policies, sizes, memory, mini, seeds)
-        by_policy.show()
-        by_policy.write(output)
+        by_policy.show(form, output)
         return
     if compare:
         report = _compare(source, compare)
@@ -132,8 +132,8 @@ def mrc(
         report = _per_vm(source, estimator)
     else:
         report = _one(source, estimator)
-    report.show(sizes)
-    report.write(output)
+    report.given_sizes = sizes
+    report.show(form, output)
 
 
 def _one(source: Source, estimator: str) -> Curves:
@@ -178,7 +178,7 @@ def _per_interval(source: Source, estimator: str, interval: str) -> Curves:
         return [intervals[k] for k in kept]
 
     blocks, measured = make_curves(source, [spec], intervals_of)
-    return PerInterval(source, blocks, str(spec), measured, length, by_reference, places)
+    return PerInterval(source, blocks, str(spec), measured, None, length, by_reference, places)
 
 
 def _compare(source: Source, compare: str) -> Curves:
@@ -203,12 +203,9 @@ def _by_policy(
     mini: str | None,
     seeds: int,
 ) -> ByPolicy:
-    from mcsim.base.errors import ConfigError
+    from mcsim.base.sizes import share_given
 
-    rate = None if mini is None else share_given("--mini", mini)
-    if rate == 0:
-        raise ConfigError("--mini: expected more than nothing")
-    small = None if rate is None else Mini(rate, seeds)
+    small = None if mini is None else Mini(share_given("--mini", mini), seeds)
     return ByPolicy.simulated(source, policies, sizes or ByPolicy.default_sizes, memory, small)
 
 

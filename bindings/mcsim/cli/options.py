@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,14 +20,17 @@ __all__ = [
     "folder_to_write",
     "formats_option",
     "overrides_option",
+    "per_vm_option",
     "quiet_option",
     "reporter_asked",
     "results_option",
     "seed_option",
     "shard_option",
+    "stored_option",
     "style_option",
     "systems_option",
     "systems_threads_option",
+    "table_options",
     "trace_dirs_option",
     "with_options",
 ]
@@ -121,13 +125,55 @@ def trace_dirs_option(sought: str = "traces") -> Callable[[Command], Command]:
 
 
 results_option = click.option(
-    "--out",
+    "--results",
+    "out",
     metavar="DIR",
     type=click.Path(),
     default="results",
+    show_default=True,
     callback=folder_to_write,
     help="Folder of all results.",
 )
+
+
+stored_option = click.option(
+    "--results",
+    "out",
+    metavar="DIR",
+    type=click.Path(),
+    default="results",
+    show_default=True,
+    help="Folder of all results.",
+)
+
+per_vm_option = click.option(
+    "--per-vm", is_flag=True, help="Show all tables: every VM, latencies, devices, cost."
+)
+
+
+def table_options(command: Command) -> Command:
+    """Give a command the options of how its table is printed: a `form`."""
+
+    @functools.wraps(command)
+    def gathered(**given: Any) -> Any:
+        forms = [form for form in _FORMS if given.pop(f"as_{form}")]
+        if len(forms) > 1:
+            raise click.UsageError(f"--{forms[0]} and --{forms[1]}: one at a time")
+        return command(form=forms[0] if forms else "", **given)
+
+    options = [
+        click.option(f"--{form}", f"as_{form}", is_flag=True, help=text)
+        for form, text in _FORMS.items()
+    ]
+    return with_options(gathered, options)  # type: ignore[return-value]
+
+
+_FORMS = {
+    "json": "Print JSON: sizes in blocks or bytes, times in ns.",
+    "csv": "Print CSV: all columns, without headings for people.",
+    "markdown": "Print Markdown.",
+    "latex": "Print LaTeX, for the package booktabs.",
+}
 
 systems_threads_option = click.option(
     "--threads",
@@ -154,16 +200,13 @@ def seed_option(help: str, default: int | None = 1) -> Callable[[Command], Comma
     )
 
 
-def shard_option(verb: str) -> Callable[[Command], Command]:
-    """Make the option by which one process of several does its part."""
-    told = f"{verb} the I-th of N parts, from 0: for job arrays."
-    return click.option("--shard", metavar="I/N", help=told)
+shard_option = click.option(
+    "--shard", metavar="I/N", help="Run the I-th of N parts, from 0: for job arrays."
+)
 
-
-def dask_option(verb: str) -> Callable[[Command], Command]:
-    """Make the option by which workers of a cluster do the work."""
-    told = f"Have this Dask scheduler {verb} them."
-    return click.option("--dask", "scheduler", metavar="ADDRESS", help=told)
+dask_option = click.option(
+    "--dask", "scheduler", metavar="ADDRESS", help="Run the cells on this Dask scheduler."
+)
 
 
 _FORMATS = ("png", "pdf", "svg")

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.errors import HostError, McsimError, MissingOutputError
-from mcsim.cli.options import Command, folder_to_write, formats_option, style_option, with_options
+from mcsim.cli.options import (
+    Command,
+    folder_to_write,
+    formats_option,
+    style_option,
+    table_options,
+    with_options,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,18 +55,15 @@ class Output:
 
     Attributes
     ----------
-    folder : Path
-        Of pictures and tables.
-    figures : bool
-        Whether there are pictures.
+    folder : Path or None
+        Of pictures and tables; nothing is written if None.
     formats : sequence of {'png', 'pdf', 'svg'}
     style : {'screen', 'paper'}
     log : bool
         Whether an axis of sizes is logarithmic.
     """
 
-    folder: Path
-    figures: bool
+    folder: Path | None
     formats: Sequence[FigureFormat]
     style: Style
     log: bool = True
@@ -80,15 +84,16 @@ class Output:
         MissingOutputError
             If the picture cannot be drawn; the tables are written.
         """
+        assert self.folder is not None
+        self.folder.mkdir(parents=True, exist_ok=True)
         written: list[Path] = []
         failure: Exception | None = None
-        if self.figures:
-            try:
-                written += self._draw(self.folder / base, picture)
-            except HostError:
-                raise
-            except Exception as error:
-                failure = error
+        try:
+            written += self._draw(self.folder / base, picture)
+        except HostError:
+            raise
+        except Exception as error:
+            failure = error
         for ending, table in tables.items():
             written.append(self.folder / f"{base}{ending}")
             write_table(written[-1], table, ending)
@@ -103,7 +108,6 @@ class Output:
     def _draw(self, path: Path, picture: Picture) -> list[Path]:
         from mcsim.figures.style import draw_sheet
 
-        self.folder.mkdir(parents=True, exist_ok=True)
         return draw_sheet(
             picture.plot,
             path,
@@ -134,38 +138,36 @@ def write_table(path: Path, table: pa.Table, form: str = ".csv") -> None:
 
 
 def picture_options(command: Command) -> Command:
-    """Give a command the options of what it draws over size, and writes: an `output`."""
+    """Give a command the options of its table and of what it writes over size: an `output`."""
     linear = click.option("--linear", is_flag=True, help="Draw sizes on a linear axis.")
     return linear(output_options(command))
 
 
 def output_options(command: Command) -> Command:
-    """Give a command the options of where it writes what, and how that looks: an `output`."""
+    """Give a command the options of its table, a `form`, and of what it writes, an `output`."""
 
     @functools.wraps(command)
     def gathered(
         *,
-        out: Path,
-        no_figures: bool,
+        folder: Path | None,
         formats: tuple[FigureFormat, ...],
         style: Style,
         linear: bool = False,
         **given: Any,
     ) -> Any:
-        return command(output=Output(out, not no_figures, formats, style, not linear), **given)
+        return command(output=Output(folder, formats, style, not linear), **given)
 
     options = [
         click.option(
-            "--out",
+            "-o",
+            "--output",
+            "folder",
             metavar="DIR",
             type=click.Path(path_type=Path),
-            default="results",
-            show_default=True,
             callback=folder_to_write,
-            help="Folder of the pictures and tables.",
+            help="Write a picture and a table into this folder.",
         ),
-        click.option("--no-figures", is_flag=True, help="Draw no pictures."),
         formats_option("png", "svg", name="--figure-format"),  # --format is that of traces
         style_option("screen"),
     ]
-    return with_options(gathered, options)  # type: ignore[return-value]
+    return table_options(with_options(gathered, options))  # type: ignore[return-value]

@@ -12,9 +12,10 @@ from mcsim.cli.options import Command, reporter_asked, with_options
 from mcsim.cli.stream import Source, StreamReport, sizes_given
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from mcsim.base.progress import Reporter
-    from mcsim.base.rows import Rows
-    from mcsim.cli.output import Output
+    from mcsim.base.result_table import ResultTable
     from mcsim.figures.style import Sheet
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
@@ -36,7 +37,7 @@ def policies_option(default: str) -> Callable[[Command], Command]:
     """Give a command the option of which policies caches are under."""
     return click.option(
         "--policies",
-        metavar="NAME[:PARAM=VALUE,...],...",
+        metavar="NAME[(PARAM=VALUE,...)],...",
         default=default,
         show_default=True,
         help="Eviction policies (see mcsim list, mcsim describe NAME).",
@@ -106,7 +107,7 @@ class _Run:
             sizes = "  ".join(format_size(int(size)) for size in held[rows.policy == policy])
             reporter.note(f"  {policy:<20} {sizes}")
 
-    def rows(self, reporter: Reporter) -> Rows:
+    def rows(self, reporter: Reporter) -> ResultTable:
         from mcsim.policies.miniatures import miniature
         from mcsim.policies.simulation import simulate
 
@@ -143,7 +144,7 @@ class PolicyReport(StreamReport):
     """What is drawn and written of caches under policies; what is printed is of the command."""
 
     capacities: list[int]
-    rows: Rows
+    rows: ResultTable
 
     subject = "Hit ratio of eviction policies over cache size"
 
@@ -178,7 +179,7 @@ class PolicyReport(StreamReport):
     @property
     def is_estimate(self) -> bool:
         """Whether the ratios come from miniatures."""
-        return "low" in (self.rows.dtype.names or ())
+        return "low" in (self.rows.column_names)
 
     @property
     def no_band_notes(self) -> list[str]:
@@ -187,9 +188,9 @@ class PolicyReport(StreamReport):
 
         return no_band_notes(self.rows) if self.is_estimate else []
 
-    def of(self, policy: str) -> Rows:
+    def of(self, policy: str) -> ResultTable:
         """Return the rows of a policy, by size."""
-        chosen: Rows = self.rows[self.rows.policy == policy]
+        chosen: ResultTable = self.rows[self.rows.policy == policy]
         return chosen
 
     def sheet(self, *, log: bool) -> Sheet:
@@ -212,7 +213,6 @@ class PolicyReport(StreamReport):
             no_band=self.no_band_notes,
         )
 
-    def write(self, output: Output) -> None:
-        """Write picture and table, and print their names."""
-        table = self.source.marked(self.rows.to_arrow())
-        self.write_files(output, lambda: self.sheet(log=output.log), {".csv": table})
+    def data(self) -> pa.Table:
+        """Return all counts, a row a cache."""
+        return self.source.marked(self.rows.to_arrow())

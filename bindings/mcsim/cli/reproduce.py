@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.cli.options import (
-    dask_option,
     file_to_write,
     formats_option,
     quiet_option,
     reporter_asked,
     results_option,
     seed_option,
-    shard_option,
     style_option,
     systems_threads_option,
     trace_dirs_option,
@@ -55,8 +53,6 @@ __all__ = ["reproduce"]
 )
 @systems_threads_option
 @click.option("--force", is_flag=True, help="Find again what was found before.")
-@shard_option("Find")
-@dask_option("find")
 @formats_option(otherwise="those that there are, or png, svg")
 @style_option(None, otherwise="that of those that there are, or screen")
 @quiet_option
@@ -71,11 +67,10 @@ def reproduce(
     """Run what published documents show, and print what they say beside what comes out.
 
     All documents if none is named. What was found before is not found again; after an
-    interruption the same command goes on. Shards, and the workers of a Dask scheduler, share the
-    folder of results; once all are done, the same command without --shard prints the whole.
+    interruption the same command goes on. Several commands may fill one folder of results.
     """
     if listing:
-        _list(names, options["quick"], options["shard"])
+        _list(names, options["quick"])
         return
     reproduction = _run(names, **options)
     _show(reproduction)
@@ -86,25 +81,18 @@ def reproduce(
         raise SystemExit(1)
 
 
-def _list(names: Sequence[str], quick: bool, shard: str | None) -> None:
+def _list(names: Sequence[str], quick: bool) -> None:
     from mcsim.reproduce.catalogue import chosen
     from mcsim.reproduce.render import listing
-    from mcsim.reproduce.sharing_out import shard_of
 
-    figures = chosen(names)
-    for line in listing(figures if shard is None else shard_of(figures, shard, quick), quick):
+    for line in listing(chosen(names), quick):
         click.echo(line)
 
 
-def _run(names: Sequence[str], *, scheduler: str | None, **options: Any) -> Reproduction:
+def _run(names: Sequence[str], **options: Any) -> Reproduction:
     from mcsim.reproduce.reproduction import reproduce
-    from mcsim.sweeps.dask import dask_executor
 
-    options["reporter"] = reporter_asked()
-    if scheduler is None:
-        return reproduce(*names, **options)
-    with dask_executor(scheduler) as (executor, _):
-        return reproduce(*names, executor=executor, **options)
+    return reproduce(*names, reporter=reporter_asked(), **options)
 
 
 def _show(reproduction: Reproduction) -> None:
@@ -117,13 +105,10 @@ def _show(reproduction: Reproduction) -> None:
     console.print(totals(reproduction), highlight=False)
 
 
-def _command(
-    names: Sequence[str], *, quick: bool, seed: int | None, shard: str | None, **_: Any
-) -> str:
+def _command(names: Sequence[str], *, quick: bool, seed: int | None, **_: Any) -> str:
     """Return the command that comes to the same tables, wherever and by whomever they are made."""
     options = ["--quick"] if quick else []
     options += [] if seed is None else [f"--seed {seed}"]
-    options += [] if shard is None else [f"--shard {shard}"]
     return " ".join(["mcsim reproduce", *names, *options])
 
 

@@ -8,39 +8,38 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.terminal import print_columns, print_json, terminal
+from mcsim.cli.options import stored_option
+from mcsim.cli.show import page, plot, show
+from mcsim.cli.terminal import print_columns, print_json
 
 if TYPE_CHECKING:
     from mcsim.results.differences import Difference
     from mcsim.results.results import Results
 
-__all__ = ["results", "show_tables"]
+__all__ = ["results"]
 
 _DIFFERENT = 1  # exit code
 
 
 @click.group()
 def results() -> None:
-    """List, show, compare, verify and remove runs.
+    """List, show, draw, compare, verify and remove runs.
 
     RUN is the id of a run, the beginning of one that no other run has, or the path of its folder.
+    SWEEP is the name of a sweep, or the path of its folder.
     """
 
 
-_out_option = click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(),
-    default="results",
-    show_default=True,
-    help="Folder of all results.",
-)
+for command in (show, page, plot):
+    results.add_command(command)
 
+
+_out_option = stored_option
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @results.command("ls", short_help="List the runs of a folder.")
-@_out_option
+@stored_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes.")
 def list_(out: str, as_json: bool) -> None:
     """List the runs of a folder, the newest last.
@@ -83,53 +82,10 @@ def _first_of(names: Sequence[str] | None, most: int = 3) -> str:
     return ", ".join(names[:most]) + more
 
 
-@results.command(short_help="Show the tables of a finished run again.")
-@click.argument("run")
-@_out_option
-@click.option("--config", "configuration", is_flag=True, help="Show the whole experiment instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: experiment, machine, numbers.")
-def show(run: str, out: str, configuration: bool, as_json: bool) -> None:
-    """Show the tables of a finished RUN again, as mcsim run did, or its experiment.
-
-    The experiment has every default written out.
-
-    \b
-    mcsim results show tiny
-    mcsim results show tiny --config
-    """  # noqa: D301
-    from mcsim.results.files import yaml_of
-    from mcsim.results.runs import open_run
-
-    found = open_run(run, out)
-    if as_json:
-        print_json(_whole(found))
-    elif configuration:
-        click.echo(yaml_of(found.spec.expanded()), nl=False)
-    else:
-        show_tables(found)
-
-
-def _whole(found: Results) -> dict[str, Any]:
-    from mcsim.results.data_paths import mode_warning
-    from mcsim.results.tables import comparison, systems
-
-    whole = systems(found).to_pylist()
-    warning = mode_warning(whole)
-    return {
-        "run": found.run_id,
-        "path": str(found.path),
-        "experiment": found.spec.expanded(),
-        "environment": found.environment,
-        "comparison": comparison(found).to_pylist(),
-        "systems": whole,
-        "warnings": [] if warning is None else [warning],
-    }
-
-
 @results.command(short_help="Say what differs between two runs.")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@_out_option
+@stored_option
 @_json_option
 def diff(a: str, b: str, out: str, as_json: bool) -> None:
     """Say what differs between the runs A and B: in what was asked, and in what came of it.
@@ -199,8 +155,10 @@ def _show_results(found: Difference) -> None:
 
 
 def _compared(row: Mapping[str, Any], fields: Sequence[str]) -> tuple[str, ...]:
-    from mcsim.results.render import latency, percent
+    from mcsim.base.result_columns import column_of
 
+    percent = column_of("comparison", "hit_ratio").format
+    latency = column_of("comparison", "mean_latency_ns").format
     (hit_a, hit_b), (ns_a, ns_b) = row["hit_ratio"], row["mean_latency_ns"]
     both = hit_a is not None and hit_b is not None
     return (
@@ -222,7 +180,7 @@ def _value(value: Any) -> str:
 
 @results.command("rm", short_help="Remove runs.")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@_out_option
+@stored_option
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 def remove_(runs: tuple[str, ...], out: str, yes: bool) -> None:
     """Remove runs, finished or abandoned; those under way are refused, and then none is removed."""
@@ -242,7 +200,7 @@ def remove_(runs: tuple[str, ...], out: str, yes: bool) -> None:
 
 
 @results.command(short_help="Remove what killed runs left.")
-@_out_option
+@stored_option
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @_json_option
 def gc(out: str, dry_run: bool, as_json: bool) -> None:
@@ -266,7 +224,7 @@ def gc(out: str, dry_run: bool, as_json: bool) -> None:
 
 @results.command(short_help="Hold every file to its checksum.")
 @click.argument("runs", metavar="[RUN...]", nargs=-1)
-@_out_option
+@stored_option
 @_json_option
 def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
     """Hold every file of finished runs to its checksum: of all in the folder if none is named.
@@ -289,26 +247,3 @@ def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
             click.echo("remove them and run those experiments again")
     if wrong:
         sys.exit(_DIFFERENT)
-
-
-def show_tables(found: Results) -> None:
-    """Print the tables of a finished run."""
-    from mcsim.results.data_paths import mode_warning
-    from mcsim.results.models import render_devices, render_requests
-    from mcsim.results.render import render_comparison, render_systems
-    from mcsim.results.tables import systems
-    from mcsim.results.yardsticks import render_yardsticks
-
-    console = terminal()
-    for render in (
-        render_comparison,
-        render_yardsticks,
-        render_systems,
-        render_requests,
-        render_devices,
-    ):
-        console.print(render(found))
-        console.print()
-    if (warning := mode_warning(systems(found).to_pylist())) is not None:
-        console.print(warning, highlight=False, soft_wrap=True)
-    console.print(f"Results in {found.path}", highlight=False, soft_wrap=True)

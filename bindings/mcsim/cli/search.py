@@ -13,11 +13,11 @@ from mcsim.cli.options import (
     overrides_option,
     quiet_option,
     reporter_asked,
+    table_options,
     trace_dirs_option,
 )
 from mcsim.cli.output import write_table
-from mcsim.cli.stream import print_plainly, table_of
-from mcsim.cli.terminal import print_json
+from mcsim.cli.terminal import Form, TextTable, print_result
 
 if TYPE_CHECKING:
     from mcsim.searches.hunt import Found
@@ -39,7 +39,7 @@ _SOUGHT = {
 @click.option(
     "--sizes",
     metavar="SIZES / SIZES",
-    help="Of either tier: SIZE,… or FROM:TO:COUNT, such as 64MiB:1GiB:12 / 1%:50%:12.  "
+    help="By tier: SIZE,... or log(FROM, TO, COUNT), such as log(64MiB, 1GiB, 12) / 1%,10%.  "
     "[default: from an eighth to eight times the file's]",
 )
 @click.option(
@@ -75,7 +75,7 @@ _SOUGHT = {
     metavar="RATE",
     default="0.02",
     show_default=True,
-    help="Share of the blocks that miniatures are given.",
+    help="Share of the blocks that miniatures are given (0.01, 1% or 1/16).",
 )
 @click.option(
     "--seeds",
@@ -90,14 +90,15 @@ _SOUGHT = {
 @trace_dirs_option()
 @click.option("--threads", metavar="N", type=click.IntRange(min=1), help="Miniatures at a time.")
 @click.option(
-    "--csv",
-    "table",
+    "-o",
+    "--output",
+    "file_out",
     metavar="FILE",
     type=click.Path(path_type=Path),
     callback=file_to_write,
-    help="Write all that was looked at.",
+    help="Write all hierarchies that were compared, as CSV.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: sizes in blocks, times in ns.")
+@table_options
 @quiet_option
 def search(
     file: str,
@@ -105,8 +106,8 @@ def search(
     limits: tuple[str, ...],
     no_refine: bool,
     rate: str,
-    table: Path | None,
-    as_json: bool,
+    file_out: Path | None,
+    form: Form,
     **asked: Any,
 ) -> None:
     """Find the best hierarchy of two tiers for the workload of the experiment FILE.
@@ -120,11 +121,11 @@ def search(
 
     \b
     mcsim search mine.yaml
-    mcsim search mine.yaml --policies lru,arc --limit dollars=0.05 --csv found.csv
-    mcsim search mine.yaml --sizes 100:2000:8/500:8000:8 --objective dollars --limit latency=3ms
+    mcsim search mine.yaml --policies lru,arc --limit dollars=0.05 -o found.csv
+    mcsim search mine.yaml --sizes 'log(100,2000,8) / log(500,8000,8)' --limit latency=3ms
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
-    from mcsim.cli.stream import share_given
+    from mcsim.base.sizes import share_given
     from mcsim.searches.search import search as find
 
     found = find(
@@ -136,13 +137,9 @@ def search(
         reporter=reporter_asked(),
         **asked,
     )
-    if table is not None:
-        write_table(table, found.rows.to_arrow())
-        click.echo(table)
-    if as_json:
-        _print_json(found)
-    else:
-        _show(found)
+    if file_out is not None:
+        write_table(file_out, found.to_arrow())
+    print_result(form, *_lines(found), data=found.to_arrow, whole=lambda: _whole(found))
     if found.best is None:
         raise ConfigError(_refusal(found))
 
@@ -172,13 +169,14 @@ def _number_or_text(text: str) -> float | str:
         return text
 
 
-def _show(found: Found) -> None:
-    heading = f"{found.experiment}: {_SOUGHT[found.objective]}"
-    print_plainly(heading + _kept(found), _table(found), _remark(found))
+def _lines(found: Found) -> list[str | TextTable]:
+    heading = f"{found.experiment}: {_SOUGHT[found.objective]}{_kept(found)}"
+    lines: list[str | TextTable] = [found.answer, heading, _table(found), _remark(found)]
     if found.best is not None:
         words = ["mcsim", "run", found.experiment]
         words += [word for override in found.overrides for word in ("--set", override)]
-        click.echo(f"\n{shlex.join(words)}")
+        lines += ["", shlex.join(words)]
+    return lines
 
 
 def _kept(found: Found) -> str:
@@ -200,13 +198,13 @@ def _worded(name: str, value: float) -> str:
     return f"{name.replace('-', ' ')} {value:.4g}"
 
 
-def _table(found: Found) -> Any:
+def _table(found: Found) -> TextTable:
     from mcsim.base.units import format_latency
 
     sizes = [f"{device} blocks" for device in found.devices]
     headings = ["policy", *sizes, "dollars", "hit %", "latency", "1/s/$", "years", ""]
-    table = table_of(headings, left=1)
-    rows = found.rows[found.rows.simulated][:_SHOWN]
+    table = TextTable(headings, left=1, last=True)
+    rows = found[found.simulated][:_SHOWN]
     for index, row in enumerate(rows):
         table.add_row(
             row.policy,
@@ -218,16 +216,15 @@ def _table(found: Found) -> Any:
             f"{row.per_dollar:.3g}",
             f"{row.years:.3g}" if 0 < row.years < float("inf") else "–",
             "" if row.kept else "beyond the limits",
-            style="bold" if index == 0 and row.kept else "",
+            style="best" if index == 0 and row.kept else "",
         )
-    table.columns[-1].justify = "left"
     return table
 
 
 def _remark(found: Found) -> str:
-    said = f"{len(found.rows):,} hierarchies looked at, {found.simulated:,} replayed in full"
-    if found.simulated < found.grid:
-        times = found.grid / found.simulated
+    said = f"{len(found):,} hierarchies compared, {found.replay_count:,} replayed in full"
+    if found.replay_count < found.grid:
+        times = found.grid / found.replay_count
         said += f", {times:.3g} times fewer than the grid's {found.grid:,}"
     if found.replayed:
         said += f"; miniatures replayed {found.replayed:.3g} lengths of the workload beside"
@@ -236,29 +233,21 @@ def _remark(found: Found) -> str:
 
 def _refusal(found: Found) -> str:
     return (
-        f"{found.experiment}: none of the {found.simulated:,} hierarchies that were replayed keeps "
-        f"the limits{_kept(found)}; other --sizes or --limit may"
+        f"{found.experiment}: none of the {found.replay_count:,} replayed hierarchies keeps the "
+        f"limits{_kept(found)}; other --sizes or --limit may"
     )
 
 
-def _print_json(found: Found) -> None:
-    import math
-
-    def plain(value: Any) -> Any:
-        value = value.item()
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    names = found.rows.dtype.names or ()
-    rows = [{name: plain(row[name]) for name in names} for row in found.rows if row.simulated]
-    told = {
+def _whole(found: Found) -> dict[str, Any]:
+    rows = [dict(row) for row in found if row.simulated]
+    return {
         "experiment": found.experiment,
         "objective": found.objective,
         "limits": found.limits,
-        "looked_at": len(found.rows),
+        "compared": len(found),
         "grid": found.grid,
-        "simulated": found.simulated,
+        "simulated": found.replay_count,
         "replayed_in_miniature": found.replayed,
         "best": rows[0] if found.best is not None else None,
         "rows": rows,
     }
-    print_json(told)

@@ -9,6 +9,7 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import ratio_text
+from mcsim.cli.options import table_options
 from mcsim.cli.sections import Sectioned
 from mcsim.cli.shared import sized
 from mcsim.cli.stream import (
@@ -17,13 +18,12 @@ from mcsim.cli.stream import (
     estimator_given,
     estimator_option,
     make_curves,
-    print_plainly,
-    share_given,
-    table_of,
 )
-from mcsim.cli.terminal import print_json
+from mcsim.cli.terminal import Form, TextTable, print_result
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from mcsim.config.latency import WriteMode
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.latency import CacheLatency
@@ -50,7 +50,7 @@ __all__ = ["size"]
 )
 @estimator_option
 @curve_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: sizes in blocks, times in ns.")
+@table_options
 def size(
     file: str,
     target_hit_ratio: str | None,
@@ -64,7 +64,7 @@ def size(
     vms: str | None,
     seed: int,
     threads: int | None,
-    as_json: bool,
+    form: Form,
     **reading: Any,
 ) -> None:
     """Find the smallest LRU cache for TRACE that reaches a hit ratio or a mean latency.
@@ -108,10 +108,13 @@ def size(
     elif ops != "reads" and spec.name == "exact":
         curve = with_reads(curve, reuse_distances(blocks), blocks.ops == 0)
     answer = _Answer(curve, target, latency, ops)
-    if as_json:
-        print_json(answer.to_dict() | {"trace": source.name})
-    else:
-        answer.show(source.heading(blocks, str(spec)))
+    heading = source.heading(blocks, str(spec))
+    print_result(
+        form,
+        *answer.lines(heading),
+        data=answer.data,
+        whole=lambda: answer.to_dict() | {"trace": source.name},
+    )
     if answer.blocks is None:
         raise ConfigError(answer.refusal())
 
@@ -127,12 +130,13 @@ class _Target:
 
 def _target(ratio: str | None, latency: str | None) -> _Target:
     from mcsim.base.errors import ConfigError, mistakes_in
+    from mcsim.base.sizes import share_given
     from mcsim.base.units import parse_duration
 
     if (ratio is None) == (latency is None):
         raise ConfigError("give one of --target-hit-ratio and --target-latency")
     if ratio is not None:
-        value = share_given("--target-hit-ratio", ratio)
+        value = share_given("--target-hit-ratio", ratio, zero=True)
         return _Target(f"a hit ratio of {value:g}", value)
     with mistakes_in("--target-latency"):
         ns = parse_duration(latency)
@@ -226,36 +230,55 @@ class _Answer:
             "note": curve.note,
         }
 
-    def show(self, heading: str) -> None:
-        say = print_plainly
-        say(heading)
+    def lines(self, heading: str) -> list[str | TextTable]:
+        """Return the answer and the table."""
+        lines: list[str | TextTable] = []
         if self.blocks is not None:
-            say(f"{self.target.text}: {sized(self.curve, self.blocks)}")
+            lines.append(f"{self.target.text}: {sized(self.curve, self.blocks)}")
             if self.blocks < self.curve.resolved_from:
-                say(
-                    f"~ that is below what {self.curve.estimator} resolves, "
+                lines.append(
+                    f"~ that is below the resolution of {self.curve.estimator}, "
                     f"{sized(self.curve, round(self.curve.resolved_from))}"
                 )
         if self.range is not None:
             ends = ("no size" if end is None else sized(self.curve, end) for end in self.range)
             low, high = ends
-            say(f"by its 95 % band: from {low} to {high}")
-        if self.curve.note:
-            say(self.curve.note)
-        say(self._table())
+            lines.append(f"by its 95 % band: from {low} to {high}")
+        notes = [self.curve.note] if self.curve.note else []
+        return [*lines, heading, *notes, self._table()]
 
-    def _table(self) -> Any:
-        from mcsim.base.units import format_latency, format_size
+    def data(self) -> pa.Table:
+        """Return the sizes of the table."""
+        import pyarrow as pa
 
-        assert self.curve.block_bytes is not None
+        rows = [
+            {
+                "blocks": blocks,
+                "hit_ratio": float(self.curve.at(blocks)),
+                "latency_ns": self._mean_ns(blocks),
+                "mark": mark,
+            }
+            for blocks, mark in sorted(self._marked().items())
+        ]
+        return pa.Table.from_pylist(rows)
+
+    def _marked(self) -> dict[int, str]:
         marked = {knee.capacity: "knee" for knee in self.curve.knees()}
         marked.setdefault(self.curve.saturation, "all there is to hit")
         if self.blocks is not None:
             marked[self.blocks] = "the target"
+        return marked
+
+    def _table(self) -> TextTable:
+        from mcsim.base.units import format_latency, format_size
+
+        assert self.curve.block_bytes is not None
+        marked = self._marked()
         device = f"{self.latency.tier.name}, {self.latency.backend.name}"
         if self.ops != "reads":
             device += f", writes {self.latency.writes}"
-        table = table_of(["size", "blocks", "hit ratio", f"mean latency ({device})", ""])
+        headings = ["size", "blocks", "hit ratio %", f"mean latency ({device})", ""]
+        table = TextTable(headings, last=True)
         for blocks in sorted(marked):
             mean = self._mean_ns(blocks)
             table.add_row(
@@ -264,7 +287,6 @@ class _Answer:
                 ratio_text(self.curve, blocks),
                 "-" if mean is None else format_latency(mean),
                 marked[blocks],
-                style="bold" if blocks == self.blocks else "",
+                style="best" if blocks == self.blocks else "",
             )
-        table.columns[-1].justify = "left"
         return table

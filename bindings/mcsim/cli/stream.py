@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +11,7 @@ import click
 from mcsim.base.inputs import plain_name, printable, stem_of
 from mcsim.cli.options import Command, block_bytes_option, reporter_asked, seed_option, with_options
 from mcsim.cli.output import Output, Picture
+from mcsim.cli.terminal import Form, TextTable, print_result
 from mcsim.cli.trace import open_trace, reading_options, vms_named, vms_option
 
 if TYPE_CHECKING:
@@ -31,12 +32,9 @@ __all__ = [
     "estimator_given",
     "estimator_option",
     "make_curves",
-    "print_plainly",
     "references_options",
-    "share_given",
     "sizes_given",
     "stream_options",
-    "table_of",
 ]
 
 
@@ -177,7 +175,7 @@ class Source:
 
 @dataclass
 class Report:
-    """What is printed, drawn and written of one kind of question about a source."""
+    """The result of a command about a source: lines for people, data for programs, a figure."""
 
     source: Source
 
@@ -186,8 +184,40 @@ class Report:
     """Of the names of files."""
 
     def heading(self) -> str:
-        """Say in a line what all is about, the source first."""
+        """Return a line that names the source and what was read of it."""
         raise NotImplementedError
+
+    def lines(self) -> list[str | TextTable]:
+        """Return the lines and tables for people."""
+        raise NotImplementedError
+
+    def data(self) -> pa.Table:
+        """Return the table for programs."""
+        raise NotImplementedError
+
+    def sheet(self, *, log: bool) -> Sheet:
+        """Return the figure."""
+        raise NotImplementedError
+
+    def whole(self) -> Any:
+        """Return what is printed as JSON."""
+        return {"trace": self.source.name, "rows": self.data().to_pylist()}
+
+    def tables(self, *, log: bool) -> dict[str, pa.Table]:
+        """Return the tables that are written, by the ending of their files."""
+        return {".csv": self.data()}
+
+    def show(self, form: Form, output: Output) -> None:
+        """Print the result, and write figure and tables if a folder was named."""
+        print_result(form, *self.lines(), data=self.data, whole=self.whole)
+        if output.folder is None:
+            return
+        picture = Picture(
+            lambda: self.sheet(log=output.log), self.title, self.footer(), self.source.synthetic
+        )
+        base = f"{self.source.file_name}{self.suffix}"
+        for path in output.write(base, picture, self.tables(log=output.log)):
+            click.echo(path, err=form != "")
 
     @property
     def title(self) -> str:
@@ -200,76 +230,38 @@ class Report:
 
         return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
 
-    def write_files(
-        self,
-        output: Output,
-        plot: Callable[[], Sheet],
-        tables: Mapping[str, pa.Table],
-        *,
-        told: bool = True,
-    ) -> None:
-        """Write pictures, and tables by their ending; print the names of all if that is wanted."""
-        picture = Picture(plot, self.title, self.footer(), self.source.synthetic)
-        written = output.write(f"{self.source.file_name}{self.suffix}", picture, tables)
-        for path in written if told else []:
-            click.echo(path)
-
 
 @dataclass
 class StreamReport(Report):
-    """What is told of references."""
+    """A result about references."""
 
     blocks: Blocks
     by: str
     """What they were looked at by; may be empty."""
 
     def heading(self) -> str:
-        """Say in a line what all is about."""
+        """Return a line that names the source and what was read of it."""
         return self.source.heading(self.blocks, self.by)
 
 
 def sizes_given(text: str, unique: int, block_bytes: int) -> list[int]:
     """Read `--sizes`: capacities in blocks, in their order and each once."""
     from mcsim.base.errors import mistakes_in
-    from mcsim.base.units import parse_capacities
+    from mcsim.base.sizes import parse_capacities, sizes_in
 
     with mistakes_in("--sizes"):
         return sorted(
             {
                 capacity
-                for size in text.split(",")
+                for size in sizes_in(text)
                 for capacity in parse_capacities(size, unique, block_bytes)
             }
         )
 
 
-def table_of(headings: Sequence[str], left: int = 0) -> Any:
-    """Begin a table, its first `left` columns of words."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for i, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if i < left else "right", no_wrap=True)
-    return table
-
-
-def print_plainly(*lines: Any) -> None:
-    """Print lines as they are and tables, as wide as they need to be."""
-    from rich.console import Console
-
-    console = Console()
-    if not console.is_terminal:
-        console.width = 200
-    for line in lines:
-        if isinstance(line, str):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
-        else:
-            console.print(line)
-
-
 estimator_option = click.option(
     "--estimator",
-    metavar="NAME[:PARAM=VALUE,...]",
+    metavar="NAME[(PARAM=VALUE,...)]",
     default="exact",
     show_default=True,
     help="How the curve is made (see mcsim list, mcsim describe NAME).",
@@ -313,17 +305,3 @@ def make_curves(
             one_at_a_time=len(estimators) > 1,
         )
     return blocks, measured
-
-
-def share_given(option: str, text: str) -> float:
-    """Read a share of 1: `0.8` or `80%`."""
-    from mcsim.base.errors import ConfigError
-
-    number, percent, rest = text.strip().partition("%")
-    try:
-        value = float(number) / (100 if percent else 1)
-    except ValueError:
-        value = -1.0
-    if rest or not 0 <= value <= 1:
-        raise ConfigError(f"{option}: expected a share such as 0.8 or 80%, got {text!r}")
-    return value

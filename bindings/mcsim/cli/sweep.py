@@ -10,19 +10,15 @@ import click
 
 from mcsim.cli.options import (
     dask_option,
-    formats_option,
     overrides_option,
     quiet_option,
     reporter_asked,
     results_option,
     shard_option,
-    style_option,
     trace_dirs_option,
 )
 
 if TYPE_CHECKING:
-    from mcsim.config.spec import FigureFormat
-    from mcsim.figures.style import Style
     from mcsim.sweeps.swept import Sweep
 
 __all__ = ["sweep"]
@@ -45,7 +41,7 @@ def sweep() -> None:
     """Run an experiment at every point of a grid, and join the results.
 
     `mcsim sweep FILE` runs the cells that are not there yet of an experiment that has axes: under
-    `sweep:`, paths such as `tiers.0.capacity_blocks` and their values, `[1GiB, 2GiB]` or
+    `sweep:`, paths such as `tiers.0.capacity` and their values, `[1GiB, 2GiB]` or
     `log(1MiB, 1TiB, 12)`. `mcsim sweep run --help` shows its options.
     """
 
@@ -68,12 +64,12 @@ set_option = overrides_option("As of mcsim run.")
     help="Run cells with this value; may be repeated.",
 )
 @click.option("--cells", metavar="A-B,C", help="Run the cells with these numbers.")
-@shard_option("Run")
+@shard_option
 @click.option(
     "--threads", metavar="N", type=click.IntRange(min=1), help="Cells at a time; all cores."
 )
 @click.option("--memory", metavar="SIZE", help="Run no more at a time than fit; what is free.")
-@dask_option("run")
+@dask_option
 @quiet_option
 def run(
     allow_code: bool,
@@ -126,17 +122,21 @@ def _run(
 
 def _tell(made: Sweep) -> None:
     """Write the joined table if all is there, or say what is missing."""
+    from mcsim.cli.show import show_sweep
     from mcsim.results.data_paths import mode_warning
 
     done = made.finished()
     if not all(done):
-        click.echo(f"{sum(done)} of {len(done)} cells are there")
+        click.echo(f"{sum(done)} of {len(done)} cells finished")
         return
     table = made.write_tables()
-    click.echo(f"{len(done)} cells, {len(table)} rows: {made.path / 'table.parquet'}, table.csv")
+    show_sweep(made)
     warning = mode_warning(table.select(["system", "writes"]).to_pylist())
     if warning is not None and not any(axis.endswith(".writes") for axis in made.axes):
         click.echo(warning)
+    name = made.path.name
+    click.echo(f"\n{len(done)} cells, {len(table)} rows: {made.path / 'table.parquet'}, table.csv")
+    click.echo(f"Page: mcsim results page {name}\nFigures: mcsim results plot {name}")
 
 
 @sweep.command()
@@ -150,84 +150,16 @@ def status(file: str | None, overrides: tuple[str, ...], out: str) -> None:
     if file is not None:
         made = _planned(file, overrides, out)
         done = made.finished()
-        click.echo(f"{made.path.name}: {sum(done)} of {len(done)} cells are there")
+        click.echo(f"{made.path.name}: {sum(done)} of {len(done)} cells finished")
         if not all(done):
             click.echo(f"missing: {_ranges([cell for cell, has in enumerate(done) if not has])}")
         return
     folders = sorted((Path(out) / "sweeps").glob("*/plan.parquet"))
     for plan in folders:
         done = Sweep.open(plan.parent).finished()
-        click.echo(f"{plan.parent.name}: {sum(done)} of {len(done)} cells are there")
+        click.echo(f"{plan.parent.name}: {sum(done)} of {len(done)} cells finished")
     if not folders:
         click.echo(f"no sweeps in {out}")
-
-
-x_option = click.option("--x", metavar="AXIS", help="The axis; the one of most values.")
-value_option = click.option(
-    "--value", metavar="COLUMN", default="hit_ratio", help="What is shown.  [default: hit_ratio]"
-)
-
-
-@sweep.command()
-@click.argument("file", type=click.Path())
-@set_option
-@results_option
-@click.option("--latex", is_flag=True, help="Print a table for a paper: a column over an axis.")
-@x_option
-@value_option
-def table(
-    file: str, overrides: tuple[str, ...], out: str, latex: bool, x: str | None, value: str
-) -> None:
-    """Join what is there of FILE: table.parquet and table.csv."""
-    from mcsim.sweeps.latex import latex_of
-
-    made = _planned(file, overrides, out)
-    if latex:
-        click.echo(latex_of(made.table(), x, value), nl=False)
-        return
-    rows = len(made.write_tables())
-    click.echo(f"{rows} rows: {made.path / 'table.parquet'}, table.csv")
-
-
-@sweep.command()
-@click.argument("file", type=click.Path())
-@set_option
-@results_option
-@x_option
-@click.option("--y", metavar="AXIS", help="A second axis: maps instead of lines.")
-@value_option
-@click.option(
-    "--vms",
-    metavar="NAME,...",
-    help="A figure of each of these VMs, names or patterns such as 'web_*'; of all together if not "
-    "given.",
-)
-@formats_option("png")
-@style_option("screen")
-def figures(
-    file: str,
-    overrides: tuple[str, ...],
-    out: str,
-    formats: tuple[FigureFormat, ...],
-    style: Style,
-    vms: str | None,
-    **shown: Any,
-) -> None:
-    """Draw what is there of FILE over an axis, or over two."""
-    from mcsim.base.inputs import plain_name
-    from mcsim.cli.trace import vms_named
-
-    made = _planned(file, overrides, out)
-    chosen: Sequence[str | None] = [None]
-    if vms is not None:
-        names = made.table()["vm"].unique().drop_null().to_pylist()
-        chosen = vms_named("--vms", vms, names)
-    for vm in chosen:
-        given = [shown["value"], *filter(None, (shown["x"], shown["y"]))]
-        name = "-".join(given).replace(".", "_").replace("/", "_")
-        path = made.path / "figures" / (name if vm is None else f"{name}-{plain_name(vm)}")
-        for written in made.draw(path, formats, style=style, vm=vm, **shown):
-            click.echo(written)
 
 
 def _planned(file: str, overrides: tuple[str, ...], out: str) -> Sweep:

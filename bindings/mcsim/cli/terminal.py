@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from rich.console import Console
 
-__all__ = ["for_terminal", "print_columns", "print_json", "terminal"]
+    from mcsim.base.formatted_table import FormattedTable, RowStyle
+
+__all__ = ["Form", "TextTable", "for_terminal", "print_columns", "print_json", "print_lines"]
+__all__ += ["print_result", "terminal"]
+
+Form = Literal["", "json", "csv", "markdown", "latex"]
+"""How a result is printed: for people if empty."""
 
 _LONG_WORD = re.compile(r"\S{400,}")
 _LONG_LINE = 4_000
@@ -60,8 +67,108 @@ def print_columns(
         click.echo("  ".join(padded).rstrip())
 
 
+class TextTable:
+    """A table that is filled row by row.
+
+    Parameters
+    ----------
+    headings : sequence of str
+    left : int
+        So many columns at the left are words, and stand to the left.
+    last : bool
+        Whether the last column is words, too.
+    """
+
+    def __init__(self, headings: Sequence[str], left: int = 0, *, last: bool = False) -> None:
+        self.headings = list(headings)
+        self.numeric = [index >= left for index in range(len(self.headings))]
+        if last:
+            self.numeric[-1] = False
+        self.caption = ""
+        self._rows: list[list[str]] = []
+        self._styles: list[RowStyle] = []
+
+    def add_row(self, *cells: str, style: RowStyle = "") -> None:
+        """Add a row."""
+        self._rows.append(list(cells))
+        self._styles.append(style)
+
+    def formatted(self) -> FormattedTable:
+        """Return the table as text."""
+        from mcsim.base.formatted_table import FormattedTable
+
+        notes = [self.caption] if self.caption else []
+        return FormattedTable(
+            self.headings, self._rows, self.numeric, notes=notes, styles=self._styles
+        )
+
+
+def print_lines(*lines: str | TextTable | FormattedTable) -> None:
+    """Print lines, and tables as wide as they need to be."""
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 200
+    for line in lines:
+        if isinstance(line, str):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            table = line.formatted() if isinstance(line, TextTable) else line
+            console.print(table.to_rich())
+
+
+def print_result(
+    form: Form,
+    *lines: str | TextTable | FormattedTable,
+    data: Callable[[], pa.Table],
+    whole: Callable[[], Any] | None = None,
+) -> None:
+    """Print a result for people, or for programs.
+
+    Parameters
+    ----------
+    form : {'', 'json', 'csv', 'markdown', 'latex'}
+    *lines : str, TextTable or FormattedTable
+        For people; in LaTeX, text is a comment.
+    data : callable
+        Returns the table that is written as CSV.
+    whole : callable, optional
+        Returns what is written as JSON; the rows of `data` if not given.
+    """
+    if form == "csv":
+        from mcsim.base.tables import csv_of, without_lists
+
+        click.echo(csv_of(without_lists(data())), nl=False)
+    elif form == "json":
+        print_json(data().to_pylist() if whole is None else whole())
+    elif form == "":
+        print_lines(*lines)
+    else:
+        texts = (_document(line, form) for line in lines)
+        click.echo("\n\n".join(text for text in texts if text))
+
+
+def _document(line: str | TextTable | FormattedTable, form: Form) -> str:
+    if isinstance(line, str):
+        return line if form == "markdown" else "\n".join(f"% {one}" for one in line.split("\n"))
+    table = line.formatted() if isinstance(line, TextTable) else line
+    return table.to_markdown() if form == "markdown" else table.to_latex()
+
+
 def print_json(value: Any) -> None:
     """Print a value as indented JSON, times as ISO 8601 has them."""
     import json
 
-    click.echo(json.dumps(value, indent=2, default=lambda other: other.isoformat()))
+    click.echo(json.dumps(_finite(value), indent=2, default=lambda other: other.isoformat()))
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with null for NaN and infinity, which JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    if isinstance(value, float) and value - value != 0:
+        return None
+    return value

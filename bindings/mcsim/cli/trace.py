@@ -134,17 +134,10 @@ def info(block_size: str, as_json: bool, **reading: Any) -> None:
 @trace.command(short_help="Write a trace in another form.")
 @_reading_options
 @click.argument("out", type=click.Path(path_type=Path), callback=file_to_write)
-@click.option(
-    "--layout",
-    type=click.Choice(["csv", "msr"]),
-    default="csv",
-    show_default=True,
-    help="Columns of text: mcsim's own, or those of MSR Cambridge.",
-)
-def convert(out: Path, layout: Any, **reading: Any) -> None:
+def convert(out: Path, **reading: Any) -> None:
     """Write TRACE as OUT: .arrow, .parquet, .csv, .csv.gz, .csv.zst or .csv.bz2."""
     opened = _open(**reading, out=out)
-    opened.save(out, layout=layout)
+    opened.save(out)
     click.echo(f"{opened.request_count:,} requests to {out}")
 
 
@@ -159,14 +152,12 @@ def convert(out: Path, layout: Any, **reading: Any) -> None:
 @click.option(
     "--ops", type=click.Choice(["all", "reads", "writes"]), default="all", show_default=True
 )
-@click.option("--layout", type=click.Choice(["csv", "msr"]), default="csv", show_default=True)
 def slice_(
     out: Path,
     start: str | None,
     end: str | None,
     vms: str | None,
     ops: Any,
-    layout: Any,
     **reading: Any,
 ) -> None:
     """Write a part of TRACE as OUT (see convert).
@@ -186,7 +177,7 @@ def slice_(
         asked = {"--start": start, "--end": end, "--vms": vms, "--ops": ops}
         given = ", ".join(f"{name} {value}" for name, value in asked.items() if value)
         raise ConfigError(f"{opened.metadata.source}: no request is left ({given})")
-    part.save(out, layout=layout)
+    part.save(out)
     click.echo(f"{part.request_count:,} of {opened.request_count:,} requests to {out}")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,17 +13,20 @@ from mcsim.cli.output import Output, output_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import memory_option, mini_options, policies_option
 from mcsim.cli.sections import Sectioned
-from mcsim.cli.stream import Report, Source, print_plainly, table_of
+from mcsim.cli.stream import Report, Source
+from mcsim.cli.terminal import Form, TextTable
 from mcsim.cli.trace import reading_options, vms_option, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from mcsim.base.progress import Reporter
-    from mcsim.base.rows import Rows
+    from mcsim.base.result_table import ResultTable
+    from mcsim.figures.style import Sheet
     from mcsim.policies.grid import Point
     from mcsim.policies.scaled import Objective
 
@@ -36,7 +38,8 @@ __all__ = ["tune"]
 @click.option(
     "--size",
     required=True,
-    help="Of the cache, such as 1GiB, or 1% of all that is read and written.",
+    help="Of the cache: 1GiB, 250000 (blocks of the smallest size), or 1% of all that is read and "
+    "written.",
 )
 @click.option(
     "--block-bytes",
@@ -60,7 +63,7 @@ __all__ = ["tune"]
     help="What becomes of writes.",
 )
 @policies_option("lru")
-@mini_options(mini="Caches in miniature, given such a share of the requests (0.01 or 1%).")
+@mini_options(mini="Caches in miniature, given such a share of the requests (0.01, 1% or 1/16).")
 @click.option(
     "--objective",
     type=click.Choice(["hit-ratio", "latency", "device-writes", "backend-writes"]),
@@ -94,6 +97,7 @@ def tune(
     vms: str | None,
     memory: str | None,
     output: Output,
+    form: Form,
     **reading: Any,
 ) -> None:
     """Find the block size, write mode and policy of a cache for the requests of TRACEs.
@@ -113,21 +117,17 @@ def tune(
     \b
     mcsim tune web_0.csv.gz --size 1GiB
     mcsim tune web_0.csv.gz --size 1GiB --block-bytes 64KiB --sub-block-bytes 4KiB --writes back
-    mcsim tune web_0.csv.gz --size 1GiB --policies lru,arc,2q:kin=0.1 --objective latency
+    mcsim tune web_0.csv.gz --size 1GiB --policies 'lru,arc,2q(kin=0.1)' --objective latency
     mcsim tune web_*.csv.gz --size 64GiB --mini 0.01 --objective backend-writes
     """  # noqa: D301
-    from mcsim.base.errors import ConfigError
-    from mcsim.base.units import is_share
-    from mcsim.cli.stream import share_given
+    from mcsim.base.sizes import is_share, share_given
     from mcsim.config.devices import device_named
     from mcsim.policies.caches import memory_given
     from mcsim.policies.grid import Grid
-    from mcsim.policies.requests import bytes_of_share
+    from mcsim.policies.requests import blocks_of_share
     from mcsim.policies.tuning import tune as replay
 
     rate = 1.0 if mini is None else share_given("--mini", mini)
-    if rate == 0:
-        raise ConfigError("--mini: expected more than nothing")
     layouts: dict[str, Any] = {
         "policies": policies,
         "block_bytes": words_of("--block-bytes", block_bytes),
@@ -149,7 +149,7 @@ def tune(
         if vms is not None:
             traces = source.chosen(traces)
         if is_share(size):
-            size = str(bytes_of_share(size, traces, grid.smallest))
+            size = str(blocks_of_share(size, traces, grid.smallest))
             grid = Grid.asked(size, **layouts)
         caches = len(grid.points) * (seeds if grid.rate(rate, seeds) < 1 else 1)
         with reporter.stage("tune", total=caches, unit="caches") as stage:
@@ -169,8 +169,7 @@ def tune(
                 progress=stage.update,
             )
     report = _Report(source, grid.size, f"{tier} before {backend}", objective, rows)
-    report.show()
-    report.write(output)
+    report.show(form, output)
 
 
 @dataclass
@@ -209,7 +208,7 @@ class _Report(Report):
     size: int
     devices: str
     objective: Objective
-    rows: Rows
+    rows: ResultTable
 
     suffix = "-tune"
 
@@ -219,11 +218,25 @@ class _Report(Report):
 
         return f"A cache of {format_bytes(self.size)}, by block size: {self.source.name}"
 
-    def show(self) -> None:
-        """Print the table, and which rows are worth a look."""
+    def lines(self) -> list[str | TextTable]:
+        """Return the best, the table, and which other rows have their merits."""
         from mcsim.policies.bands import no_band_notes
 
-        print_plainly(self.heading(), self.table(), self.remark(), *no_band_notes(self.rows))
+        table = self.table()
+        return [self.answer(), self.heading(), table, self.remark(), *no_band_notes(self.rows)]
+
+    def answer(self) -> str:
+        from mcsim.base.units import format_bytes, format_latency
+
+        best = self.rows[0]
+        loaded = (
+            "" if best.sub_block == best.block else f" loaded by {format_bytes(best.sub_block)}"
+        )
+        return (
+            f"Best by {self.objective}: `{best.policy}`, writes {best.writes}, blocks of "
+            f"{format_bytes(best.block)}{loaded}: hit ratio {100 * best.hit_ratio:.1f} %, mean "
+            f"latency {format_latency(best.latency_ns)}."
+        )
 
     def heading(self) -> str:
         from mcsim.base.units import format_bytes
@@ -233,12 +246,12 @@ class _Report(Report):
         size = format_bytes(self.size)
         return f"{self.source.name}: a cache of {size}, {self.devices}; {how}; by {self.objective}"
 
-    def table(self) -> Any:
+    def table(self) -> TextTable:
         from mcsim.base.units import format_bytes, format_latency, format_size
 
         words = ["policy", "writes", "block", "sub-block"]
-        counted = ["hit ratio", "latency", "device writes", "backend reads", "backend writes"]
-        table = table_of(["", *words, *counted], left=3)
+        counted = ["hit ratio %", "latency", "device writes", "backend reads", "backend writes"]
+        table = TextTable(["", *words, *counted], left=3)
         for i, row in enumerate(self.rows):
             whole = row.sub_block == row.block
             table.add_row(
@@ -247,13 +260,13 @@ class _Report(Report):
                 row.writes,
                 format_bytes(int(row.block)),
                 "" if whole else format_bytes(int(row.sub_block)),
-                f"{row.hit_ratio:.4f}{_margin(row.hit_ratio_margin, '{:.4f}'.format)}",
+                f"{100 * row.hit_ratio:.2f}{_margin(100 * row.hit_ratio_margin, '{:.2f}'.format)}",
                 f"{format_latency(row.latency_ns)}{_margin(row.latency_ns_margin, format_latency)}",
                 *(
                     f"{format_size(row[name])}{_margin(row[f'{name}_margin'], format_size)}"
                     for name in ("device_writes", "backend_reads", "backend_writes")
                 ),
-                style="bold" if i == 0 else "",
+                style="best" if i == 0 else "",
             )
         return table
 
@@ -270,13 +283,16 @@ class _Report(Report):
             f"ratio, latency, device and backend writes, and better in one{unsure}"
         )
 
-    def write(self, output: Output) -> None:
-        """Write picture and table, and print their names."""
+    def sheet(self, *, log: bool) -> Sheet:
+        """Draw the objective by block size."""
         from mcsim.figures.tuning import objectives_by_block
         from mcsim.policies.scaled import OBJECTIVES
 
-        sheet = partial(objectives_by_block, self.rows, OBJECTIVES[self.objective])
-        self.write_files(output, sheet, {".csv": self.rows.to_arrow()})
+        return objectives_by_block(self.rows, OBJECTIVES[self.objective])
+
+    def data(self) -> pa.Table:
+        """Return a row for every point of the grid."""
+        return self.rows.to_arrow()
 
 
 def _margin(margin: float, write: Any) -> str:

@@ -10,11 +10,14 @@ import click
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.sections import Sectioned
 from mcsim.cli.shared import shared_source, sharing_options, sharing_read, sized
-from mcsim.cli.stream import Report, print_plainly, table_of
-from mcsim.cli.terminal import print_json
+from mcsim.cli.stream import Report
+from mcsim.cli.terminal import Form, TextTable
 from mcsim.cli.trace import vms_named
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mcsim.figures.style import Sheet
     from mcsim.locality.sharing import Order
     from mcsim.locality.verdict import SizeVerdict
     from mcsim.locality.whatif import Situation, WhatIf
@@ -33,7 +36,6 @@ __all__ = ["whatif"]
 @click.option("--leaving", metavar="NAME,...", help="VMs to remove (names or patterns).")
 @click.option("--joining", metavar="NAME,...", help="VMs that are not there before it.")
 @sharing_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: sizes in blocks.")
 @picture_options
 def whatif(
     files: tuple[str, ...],
@@ -45,8 +47,8 @@ def whatif(
     ops: Any,
     vms: str | None,
     order: Order,
-    as_json: bool,
     output: Output,
+    form: Form,
     **reading: Any,
 ) -> None:
     """Tell what a larger or smaller LRU cache would hit, or one that other VMs share.
@@ -59,8 +61,7 @@ def whatif(
     changed population on the hit ratio of all VMs is shown separately.
 
     A VM that hits less than it would in an equal part of the cache is said to be thrashed by
-    the others. Nothing is replayed: all follows exactly from reuse distances. DIR gets the
-    table (.csv) and a picture of the curves and of each VM.
+    the others. Nothing is replayed: all follows exactly from reuse distances.
 
     \b
     mcsim whatif web_*.csv.gz --size 10%
@@ -79,9 +80,7 @@ def whatif(
         leaving=[] if leaving is None else vms_named("--leaving", leaving, sharing.vms),
         joining=[] if joining is None else vms_named("--joining", joining, sharing.vms),
     )
-    answer = _Answer(source, found)
-    answer.print_json() if as_json else answer.show()
-    answer.write(output, told=not as_json)
+    _Answer(source, found).show(form, output)
 
 
 @dataclass
@@ -94,7 +93,7 @@ class _Answer(Report):
     suffix = "-whatif"
 
     def heading(self) -> str:
-        return self.source.heading(self.found.before.sharing)
+        return self.source.heading(self.found.before.sharing, "shared by LRU")
 
     @property
     def changes(self) -> bool:
@@ -129,53 +128,56 @@ class _Answer(Report):
             return [("now", self.found.before)]
         return [("before", self.found.before), ("after", self.found.after)]
 
-    def show(self) -> None:
-        """Print the table and what follows from it."""
-        before = self.found.before.sharing
-        print_plainly(self.source.heading(before, "shared by LRU"), self._table())
-        if self.changes:
-            print_plainly(*self.gains())
-        else:
-            print_plainly("misses by cause, as shares of the accesses:", self._causes())
+    def lines(self) -> list[str | TextTable]:
+        """Return the table and what follows from it."""
+        lines: list[str | TextTable] = [*self.gains()] if self.changes else []
+        lines += [self.heading(), self._table()]
+        if not self.changes:
+            lines += ["misses by cause, % of the accesses:", self._causes()]
         for when, situation in self.situations():
             begin = f"{when}: " if self.changes else ""
-            print_plainly(f"{begin}{said_of(situation)}")
+            lines.append(f"{begin}{said_of(situation)}")
             thrashed = [
-                f"{row.vm} ({row.shared:.4f} instead of {row.part:.4f})"
+                f"{row.vm} ({_percent(row.shared)} instead of {_percent(row.part)})"
                 for row in situation.rows[situation.rows.thrashed]
             ]
             if thrashed:
                 hits = "hits" if len(thrashed) == 1 else "hit"
-                print_plainly(
+                lines.append(
                     f"{begin}thrashed by the others, {hits} less than in an equal part alone: "
                     f"{', '.join(thrashed)}"
                 )
+        return lines
 
-    def _table(self) -> Any:
+    def _table(self) -> TextTable:
         headings = ["VM", "accesses", "blocks"]
         if self.changes:
             for when, _ in self.situations():
-                headings += [f"{when}: shared", "equal part"]
+                headings += [f"{when}: shared %", "equal part %"]
             headings.append("change")
         else:
-            headings += ["shared", "equal part alone", "all of it alone"]
-        table = table_of(headings, left=1)
-        for row in self.found.rows:
+            headings += ["shared %", "equal part alone %", "all of it alone %"]
+        table = TextTable(headings, left=1)
+        for row in self.found:
             table.add_row(*self._cells(str(row.vm)))
         if not self.same_vms and self.found.staying:
-            table.add_row(*self._staying(), style="bold")
-        table.add_row(*self._total(), style="bold")
+            table.add_row(*self._staying(), style="total")
+        table.add_row(*self._total(), style="total")
         return table
 
-    def _causes(self) -> Any:
+    def _causes(self) -> TextTable:
         """Return a table of the misses of each VM now, by cause."""
         names = ("compulsory", "capacity", "interference")
-        table = table_of(["VM", "misses", *names], left=1)
+        table = TextTable(["VM", "misses", *names], left=1)
         rows = self.found.before.rows
         for row in rows:
-            table.add_row(str(row.vm), f"{1 - row.shared:.4f}", *(f"{row[n]:.4f}" for n in names))
+            table.add_row(
+                str(row.vm),
+                f"{100 * (1 - row.shared):.2f}",
+                *(f"{100 * row[n]:.2f}" for n in names),
+            )
         means = [float((rows[n] * rows.accesses).sum() / rows.accesses.sum()) for n in names]
-        table.add_row("all", *(f"{x:.4f}" for x in (sum(means), *means)), style="bold")
+        table.add_row("all", *(f"{100 * x:.2f}" for x in (sum(means), *means)), style="total")
         return table
 
     def _cells(self, vm: str) -> list[str]:
@@ -185,7 +187,7 @@ class _Answer(Report):
             rows = situation.rows[situation.rows.vm == vm]
             of_vm += list(rows)
             shown = ("shared", "part", *(() if self.changes else ("alone",)))
-            cells += [f"{rows[0][name]:.4f}" if len(rows) else "-" for name in shown]
+            cells += [f"{100 * rows[0][name]:.2f}" if len(rows) else "-" for name in shown]
         if self.changes:
             both = len(of_vm) == 2
             cells.append(f"{100 * (of_vm[1].shared - of_vm[0].shared):+.2f}" if both else "-")
@@ -197,21 +199,21 @@ class _Answer(Report):
         rows = [row for row in self.found.before.rows if row.vm in names]
         cells = []
         for _, situation in self.situations():
-            cells += [f"{situation.ratio_of(names):.4f}", ""]
+            cells += [f"{100 * situation.ratio_of(names):.2f}", ""]
         counts = (f"{sum(row[name] for row in rows):,}" for name in ("accesses", "distinct"))
         return ["before and after", *counts, *cells, f"{100 * self.found.gain:+.2f}"]
 
     def _total(self) -> list[str]:
         cells: list[str] = []
         for _, situation in self.situations():
-            cells += [f"{situation.ratio:.4f}", f"{situation.parted:.4f}"]
+            cells += [f"{100 * situation.ratio:.2f}", f"{100 * situation.parted:.2f}"]
         if self.changes:
             cells.append(f"{100 * self.found.gain:+.2f}" if self.same_vms else "-")
         of = self.found.before.sharing
         return ["all", f"{len(of):,}", f"{of.unique:,}", *cells]
 
-    def print_json(self) -> None:
-        """Print all there is to know."""
+    def whole(self) -> dict[str, Any]:
+        """Return all numbers."""
         told = {
             when: {
                 "blocks": situation.size,
@@ -230,24 +232,27 @@ class _Answer(Report):
                 "gain": known,
                 "population": None if known is None else found.population,
             }
-        print_json({"trace": self.source.name, **told, **change})
+        return {"trace": self.source.name, **told, **change}
 
-    def write(self, output: Output, *, told: bool) -> None:
-        """Write picture and table, and print their names if that is wanted."""
-        import pyarrow as pa
-
+    def sheet(self, *, log: bool) -> Sheet:
+        """Draw the curve of all VMs, and the hit ratio of each."""
         from mcsim.figures.sharing import before_and_after
+
+        return before_and_after(self.situations(), log=log)
+
+    def data(self) -> pa.Table:
+        """Return a row a VM, before and after the change."""
+        import pyarrow as pa
 
         tables = [
             situation.rows.to_arrow().add_column(0, "when", pa.array([when] * len(situation.rows)))
             for when, situation in self.situations()
         ]
-        self.write_files(
-            output,
-            lambda: before_and_after(self.situations(), log=output.log),
-            {".csv": self.source.marked(pa.concat_tables(tables))},
-            told=told,
-        )
+        return self.source.marked(pa.concat_tables(tables))
+
+
+def _percent(ratio: float) -> str:
+    return f"{100 * ratio:.2f} %"
 
 
 def said_of(situation: Situation) -> str:
@@ -257,9 +262,9 @@ def said_of(situation: Situation) -> str:
     if verdict.best == 0:
         return judged
     lines = [
-        f"{judged}: it hits {verdict.ratio:.4f}, {100 * verdict.of_best:.0f} % of what any cache "
-        "does",
-        f"half of it hits {verdict.halved:.4f}, twice as much {verdict.doubled:.4f}",
+        f"{judged}: it hits {_percent(verdict.ratio)}, {100 * verdict.of_best:.0f} % of what any "
+        "cache does",
+        f"half of it hits {_percent(verdict.halved)}, twice as much {_percent(verdict.doubled)}",
     ]
     return "\n  ".join([*lines, *_distances(verdict, situation)])
 
@@ -278,16 +283,16 @@ def _distances(verdict: SizeVerdict, situation: Situation) -> list[str]:
     of, lines = situation.sharing, []
     if verdict.knee_below is not None:
         knee = verdict.knee_below
-        lines.append(f"knee at {sized(of, knee.capacity)}: {knee.ratio:.4f}")
+        lines.append(f"knee at {sized(of, knee.capacity)}: {_percent(knee.ratio)}")
     if verdict.knee_above is not None:
         knee = verdict.knee_above
         lines.append(
             f"next knee at {sized(of, knee.capacity)}, {knee.capacity / verdict.size:.3g} times "
-            f"the size: {knee.ratio:.4f}, {100 * (knee.ratio - verdict.ratio):+.2f} points"
+            f"the size: {_percent(knee.ratio)}, {100 * (knee.ratio - verdict.ratio):+.2f} points"
         )
     if verdict.ratio < verdict.best:
         lines.append(
-            f"all there is to hit needs {sized(of, verdict.saturation)}: {verdict.best:.4f}, "
+            f"all there is to hit needs {sized(of, verdict.saturation)}: {_percent(verdict.best)}, "
             f"{100 * (verdict.best - verdict.ratio):+.2f} points; other accesses are first ones"
         )
     else:

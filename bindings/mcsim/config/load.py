@@ -4,8 +4,8 @@ The file is kept as nodes that know their lines (`Source`); `--set` edits the
 nodes before anything is checked, so that a file and an override are judged by
 the same rules and each mistake is blamed on whoever made it:
 
-    web.yaml:7: tiers[0]: unknown key 'capacity_block' (did you mean 'capacity_blocks'?)
-    --set tiers.0.capacity_blocks=lots: tiers[0].capacity_blocks: expected a capacity …
+    web.yaml:7: tiers[0]: unknown key 'capacty' (did you mean 'capacity'?)
+    --set tiers.0.capacity=lots: tiers[0].capacity: expected a capacity …
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Schema = TypeVar("Schema", bound=BaseModel)
 
 
 def format_location(where: Sequence[str | int]) -> str:
-    """Write a location as people do: `tiers[0].capacity_blocks`."""
+    """Write a location as people do: `tiers[0].capacity`."""
     text = ""
     for step in where:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)

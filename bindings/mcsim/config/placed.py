@@ -105,7 +105,7 @@ class BackendSpec(PlacedSpec):
 class TierSpec(PlacedSpec):
     """One tier of the cache: a device and its capacity."""
 
-    capacity_blocks: Capacity
+    capacity: Capacity
     """space for all VMs together: blocks, 1GiB, or 10% of the distinct blocks that are replayed"""
     over: Over | None = None
     """where it is elsewhere: `link`, or how much longer a block takes for that"""

@@ -42,6 +42,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from mcsim._core import synthetic as core
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
+from mcsim.base.memory import memory_limit
 from mcsim.config.load import Location, Source, check
 from mcsim.config.values import BlockBytes, Blocks, Share
 
@@ -314,7 +315,7 @@ def _check_total(spec: SyntheticVmSpec) -> None:
 
 def _check_memory(component: core.Component, block_bytes: int) -> None:
     needed = component.bytes_needed(block_bytes)
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    there = memory_limit()
     if needed > there:
         sizes = f"{units.format_size(needed)} of memory, and this machine has"
         raise ConfigError(f"its blocks need {sizes} {units.format_size(there)}: give fewer blocks")

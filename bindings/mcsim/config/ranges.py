@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcsim.base import units
+from mcsim.base.ranges import between, count_of, split_range
 from mcsim.config.values import DEFAULT_BLOCK_BYTES
 
 __all__ = ["values_of_range"]
 
-_RANGE = re.compile(r"\s*(log|linear)\s*\(([^(),]*),([^(),]*),([^(),]*)\)\s*")
 _SEEDS = re.compile(r"\s*([0-9][0-9_]*)\s+seeds?\s*")
 _POINT = re.compile(r"[-+]?[0-9]*[.][0-9]*")
-_MOST = 10_000
 
 
 def values_of_range(text: str, experiment: Mapping[str, Any], name: str) -> list[Any] | None:
@@ -44,16 +43,11 @@ def values_of_range(text: str, experiment: Mapping[str, Any], name: str) -> list
     """
     if (seeds := _SEEDS.fullmatch(text)) is not None:
         own = _own_seed(experiment, name, text)
-        return [own + index for index in range(_count(seeds[1], text))]
-    if (found := _RANGE.fullmatch(text)) is None:
+        return [own + index for index in range(count_of(seeds[1], text))]
+    if (found := split_range(text)) is None:
         return None
-    kind, begin, end, count = found.groups()
-    number = _count(count, text)
-    write, first, last = _ends(begin.strip(), end.strip(), experiment, text)
-    if kind == "log" and not (first > 0 and last > 0):
-        raise ValueError(f"{text!r}: ends of a logarithmic range are above 0")
-    between = [_between(kind, first, last, index / max(1, number - 1)) for index in range(number)]
-    values = [write(value) for value in between]
+    write, first, last = _ends(found.begin, found.end, experiment, text)
+    values = [write(value) for value in between(found, first, last)]
     if len(set(values)) < len(values):
         raise ValueError(
             f"{text!r} comes to {max(values, key=values.count)!r} more than once: ask for fewer, "
@@ -70,22 +64,6 @@ def _own_seed(experiment: Mapping[str, Any], name: str, text: str) -> int:
     if name == "workload.seed":
         return int(experiment["workload"].get("seed") or 0)
     raise ValueError(f"{text!r} are values of the axis 'seed' or 'workload.seed'")
-
-
-def _count(text: str, of: str) -> int:
-    try:
-        count = units.parse_count(text.strip())
-    except ValueError as error:
-        raise ValueError(f"{of!r}: {error}") from None
-    if not 1 <= count <= _MOST:
-        raise ValueError(f"{of!r}: expected 1 to {_MOST:,} values, got {count:,}")
-    return count
-
-
-def _between(kind: str, first: float, last: float, share: float) -> float:
-    if share in (0, 1):
-        return last if share else first
-    return first * (last / first) ** share if kind == "log" else first + (last - first) * share
 
 
 _Write = Callable[[float], Any]

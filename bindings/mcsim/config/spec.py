@@ -236,8 +236,8 @@ class ExperimentSpec(_Map):
     """of all random numbers, and of synthetic workloads without `workload.seed`; 1 if not given"""
     block_bytes: BlockBytes = DEFAULT_BLOCK_BYTES
     """size of a block"""
-    ops: Literal["reads", "all"] = "reads"
-    """which requests are replayed"""
+    ops: Literal["reads", "all", "writes"] = "reads"
+    """requests that are replayed"""
     interval: IntervalLength = Interval(3600 * 10**9, False)
     """length of the intervals at which results are counted"""
     warm_up: WarmUp | None = None
@@ -262,8 +262,10 @@ class ExperimentSpec(_Map):
     opt: bool | None = None
     """whether to find what OPT hits with a block more in one cache of all VMs, which no system can
     hit more than; if not given, of up to 32 million accesses"""
-    figures: list[StrictStr] | None = None
-    """which figures to draw; all that apply if not given"""
+    figures: bool | list[StrictStr] = False
+    """whether to draw figures after the run: true for all that apply, or a list of their names"""
+    page: bool = False
+    """whether to write a page after the run: page.html in its folder"""
     figure_formats: list[FigureFormat] = ["png"]
     """what they are written as: png, pdf or svg"""
 
@@ -284,7 +286,7 @@ class ExperimentSpec(_Map):
     @property
     def space(self) -> list[int]:
         """The blocks of each tier on all hosts together."""
-        return [self.host_count * tier.capacity_blocks for tier in self.tiers]
+        return [self.host_count * tier.capacity for tier in self.tiers]
 
     @property
     def link_ns(self) -> int:

@@ -1,7 +1,7 @@
 """The grid of an experiment: what `sweep:` says, checked, and the cells it comes to.
 
     sweep:
-      tiers.1.capacity_blocks: log(64MiB, 1GiB, 5)    # a path as of --set, and its values
+      tiers.1.capacity: log(64MiB, 1GiB, 5)    # a path as of --set, and its values
       systems: [lru, {name: multicache, ri_window: 60s}]   # one system a cell
       seed: 5 seeds
       workload: {web: {profile: web.yaml}, prn: {profile: prn.yaml}}   # by names to be shown
@@ -25,10 +25,13 @@ from mcsim.config.load import Location, Source, to_plain
 from mcsim.config.ranges import values_of_range
 from mcsim.config.spec import ExperimentSpec
 
-__all__ = ["MOST_CELLS", "Axis", "Cell", "Grid", "Value", "take_sweep"]
+__all__ = ["MOST_CELLS", "SEED_AXES", "Axis", "Cell", "Grid", "Value", "take_sweep"]
 
 MOST_CELLS = 100_000
 """Of one sweep: what is planned in minutes."""
+
+SEED_AXES = ("seed", "workload.seed")
+"""Axes of repetitions: results are means over them."""
 
 _RESERVED = ("zip", "exclude")
 

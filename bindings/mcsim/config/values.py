@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer, ValidationInfo, WithJsonSchema
 
 from mcsim.base import units
+from mcsim.base.sizes import check_capacity, parse_blocks
 
 __all__ = [
     "DEFAULT_BLOCK_BYTES",
@@ -73,12 +74,12 @@ def _read_interval(value: object) -> Interval:
 
 def _read_blocks(value: object, info: ValidationInfo) -> int:
     block_bytes = (info.context or {}).get("block_bytes", DEFAULT_BLOCK_BYTES)
-    return units.parse_blocks(value, block_bytes)
+    return parse_blocks(value, block_bytes)
 
 
 def _read_capacity(value: object, info: ValidationInfo) -> int:
     blocks = _read_blocks(value, info)
-    units.check_capacity(blocks, value)
+    check_capacity(blocks, value)
     return blocks
 
 
@@ -104,12 +105,7 @@ def _read_bandwidth(value: object) -> int:
 
 
 def _read_share(value: object) -> float:
-    """Read a share: a number, or counts such as `1576/1831`."""
-    wanted = "a share such as 0.3 or 1576/1831"
-    share = units.parse_fraction(value, wanted)
-    if not 0 <= share <= 1:
-        raise ValueError(f"expected {wanted}, got {value!r}")
-    return float(share)
+    return float(units.parse_share(value))
 
 
 def _read_sample(value: object) -> float:
@@ -142,15 +138,13 @@ def _read_vms(value: object) -> object:
     )
 
 
-Share = Annotated[float, BeforeValidator(_read_share)]
+_SHARE_SCHEMA = WithJsonSchema(
+    {"type": ["string", "number"], "description": "a share", "examples": ["10%", "1/16", 0.1]}
+)
 
-Sample = Annotated[
-    float,
-    BeforeValidator(_read_sample),
-    WithJsonSchema(
-        {"type": ["string", "number"], "description": "a share of the blocks", "examples": ["1/16"]}
-    ),
-]
+Share = Annotated[float, BeforeValidator(_read_share), _SHARE_SCHEMA]
+
+Sample = Annotated[float, BeforeValidator(_read_sample), _SHARE_SCHEMA]
 
 Latency = Annotated[
     int,
@@ -183,7 +177,7 @@ Bandwidth = Annotated[
 Blocks = Annotated[
     int,
     BeforeValidator(_read_blocks),
-    _quantity_schema("2.5e5 blocks", "blocks, or bytes that are a whole number of blocks"),
+    _quantity_schema("2.5e5 blocks", "blocks, or bytes with a unit"),
 ]
 
 Options = Annotated[dict[str, Any], BeforeValidator(_read_options)]
@@ -191,7 +185,7 @@ Options = Annotated[dict[str, Any], BeforeValidator(_read_options)]
 Capacity = Annotated[
     int,
     BeforeValidator(_read_capacity),
-    _quantity_schema("2.5e5 blocks", "blocks, or bytes that are a whole number of blocks"),
+    _quantity_schema("10GiB", "blocks, bytes with a unit, or a share such as 10% or 1/16"),
 ]
 
 VmChoice = Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import ArrayLike, NDArray
 
-from mcsim.base.threads import done_at_desk
+from mcsim.base.threads import run_in_main_thread
 from mcsim.experiment.answers import are_words, check_declared, check_possible, checked
 from mcsim.experiment.code import blamed
 from mcsim.experiment.declared import Declared
@@ -160,7 +160,7 @@ class _Answering(Declared):
         seen = Observation(**vars(raw))
         doing = f"{self._name}: allocate() of {seen.timer} {seen.interval}"
         with blamed(doing):
-            answer = done_at_desk(lambda: self._allocator.allocate(seen))
+            answer = run_in_main_thread(lambda: self._allocator.allocate(seen))
         if answer is None:
             return None
         if isinstance(answer, tuple) and len(answer) == 2 and are_words(answer[1]):

@@ -206,7 +206,7 @@ def check_bytes(workload: Workload, source: Source, system: int) -> None:
 
 def check_figures(spec: ExperimentSpec, source: Source) -> None:
     """Check that the requested figures exist."""
-    if not spec.figures:
+    if isinstance(spec.figures, bool):
         return
     from mcsim.figures import find
 

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from mcsim.base.errors import ConfigError, McsimError
 from mcsim.base.inputs import resolved
 from mcsim.base.suggest import did_you_mean
-from mcsim.base.threads import done_at_desk
+from mcsim.base.threads import run_in_main_thread
 from mcsim.experiment.sources import digest_of_sources, file_of, files_for, is_library
 
 __all__ = [
@@ -327,7 +327,7 @@ class Solving:
     def optimize(self, problem: Any) -> Any:
         """Ask the optimiser; called by the core."""
         with blamed(f"{self._name}: optimize()"):
-            return done_at_desk(lambda: self._optimizer.optimize(problem))
+            return run_in_main_thread(lambda: self._optimizer.optimize(problem))
 
 
 def _place_of(error: BaseException) -> str:

@@ -53,7 +53,7 @@ class Components:
         self._vms = spec.workload.known_names if vms is None else list(vms)
         self._declared = _declared()
         self._machine = engine.Machine(
-            tiers=[(_device(tier), tier.capacity_blocks) for tier in spec.tiers],
+            tiers=[(_device(tier), tier.capacity) for tier in spec.tiers],
             backend=_device(spec.backend),
             vm_backend_ns=spec.backend.vms or {},
             fleet=_fleet(spec.hosts),

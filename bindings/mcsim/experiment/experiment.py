@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcsim.base.errors import Complaints, ConfigError
 from mcsim.base.inputs import read_regular
+from mcsim.base.sizes import is_share, parse_capacity
 from mcsim.base.suggest import did_you_mean
-from mcsim.base.units import is_share, parse_capacity
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.devices import CATALOGUE
 from mcsim.config.extends import extended
@@ -63,7 +63,7 @@ class Experiment:
         The classes and libraries that it names.
     given : mapping
         The experiment as it was given, as plain values.
-    shares : mapping of int to str
+    shares : mapping of int to str or float
         By tier, capacities such as ``'10%'`` of the workload's distinct blocks: until `sized`
         the spec has others in their place.
     """
@@ -72,7 +72,7 @@ class Experiment:
     source: Source
     code: Code
     given: Mapping[str, Any]
-    shares: Mapping[int, str] = field(default_factory=dict)
+    shares: Mapping[int, float | str] = field(default_factory=dict)
 
     @classmethod
     def load(
@@ -135,7 +135,7 @@ class Experiment:
         tiers = list(self.spec.tiers)
         for index, share in self.shares.items():
             blocks = parse_capacity(share, unique, None)
-            tiers[index] = tiers[index].model_copy(update={"capacity_blocks": blocks})
+            tiers[index] = tiers[index].model_copy(update={"capacity": blocks})
         spec = self.spec.model_copy(update={"tiers": tiers})
         complaints = Complaints()
         spec = _resolve_systems(spec, self.source, self.code, complaints)
@@ -189,12 +189,11 @@ class Experiment:
             What `Workload.describe` says of every VM's requests; their digests
             stand for the files, wherever those are.
         """
-        from mcsim.results.schemas import SCHEMAS
         from mcsim.results.version import RESULTS_VERSION
 
         spec = self.spec.expanded()
         del spec["name"]
-        for key in ("description", "figures", "figure_formats", "plugins"):
+        for key in ("description", "figures", "page", "figure_formats", "plugins"):
             spec.pop(key, None)
         window = spec.pop("workload").get("window")
         if window:
@@ -205,7 +204,6 @@ class Experiment:
             del spec["warm_up"]
         cause = {
             "version": RESULTS_VERSION,
-            "tables": {name: schema.names for name, schema in SCHEMAS.items()},
             "spec": spec,
             "traces": list(traces),
             "code": self.code_digests(),
@@ -234,21 +232,21 @@ _SOME_BLOCKS = 1 << 20
 """Instead of a capacity that is not known yet, so that all else can be checked."""
 
 
-def _take_shares(source: Source) -> dict[int, str]:
+def _take_shares(source: Source) -> dict[int, float | str]:
     """Take capacities that are shares of the workload out of what is checked."""
     tiers = source.root.get("tiers")
-    shares: dict[int, str] = {}
+    shares: dict[int, Any] = {}
     for index, tier in enumerate(tiers if isinstance(tiers, list) else []):
-        capacity = tier.get("capacity_blocks") if isinstance(tier, Mapping) else None
+        capacity = tier.get("capacity") if isinstance(tier, Mapping) else None
         if not is_share(capacity):
             continue
         try:
             parse_capacity(capacity, 1, None)
         except ValueError as error:
-            raise source.complain(("tiers", index, "capacity_blocks"), str(error)) from None
+            raise source.complain(("tiers", index, "capacity"), str(error)) from None
         shares[index] = capacity
     for index in shares:
-        tiers[index]["capacity_blocks"] = _SOME_BLOCKS
+        tiers[index]["capacity"] = _SOME_BLOCKS
     return shares
 
 

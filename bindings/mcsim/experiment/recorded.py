@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
 from mcsim.results.draft import SystemTables
-from mcsim.results.schemas import SCHEMAS, schema_of, usual
+from mcsim.results.schemas import SCHEMAS, schema_of, without_optional_columns
 
 __all__ = [
     "bound_table",
@@ -113,7 +113,10 @@ def system_tables(
     if hosts:
         counts["host"] = pa.array(hosts, pa.string()).take(pa.array(counts["host"].ravel()))
     some = {"hosts": bool(hosts), "staged": bool(counts["staged_hits"].any())}
-    metrics, counts = usual("metrics", metrics, **some), usual("vms", counts, **some)
+    metrics, counts = (
+        without_optional_columns("metrics", metrics, **some),
+        without_optional_columns("vms", counts, **some),
+    )
     return SystemTables(
         metrics=_table("metrics", title, metrics),
         vms=_table("vms", title, counts),

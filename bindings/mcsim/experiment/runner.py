@@ -5,7 +5,7 @@
     characterise  hits of LRU at every capacity, per VM, and what controllers ask to know
     replay        every system, `threads` at a time; with them what none can hit more than
     tables        what was found, as files
-    figures       from the finished results alone
+    figures, page  from the finished results alone, if asked for
 
 A run that was finished before is not run again; one that was interrupted goes on
 with the systems that are missing.
@@ -15,13 +15,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from mcsim.base.arguments import file_given
-from mcsim.base.errors import ConfigError, MissingOutputError
+from mcsim.base.arguments import file_given, list_of, text
+from mcsim.base.errors import ConfigError, HostError, McsimError, MissingOutputError
 from mcsim.base.files import check_writable
+from mcsim.base.notebook import notebook_reporter
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Pool, threads_given
+from mcsim.config import ExperimentSpec
 from mcsim.experiment.code import AllowCode
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Experiment, Given
@@ -46,7 +49,8 @@ def run(
     out: str | os.PathLike[str] = "results",
     threads: int | None = None,
     force: bool = False,
-    figures: bool = True,
+    figures: bool | Sequence[str] | None = None,
+    page: bool | None = None,
     reporter: Reporter | None = None,
 ) -> Results:
     """Run an experiment and return its results.
@@ -67,14 +71,17 @@ def run(
     out : path
         The folder of all results.
     threads : int, optional
-        Systems replayed at a time; as many as there are cores if not given.
+        Systems replayed and figures drawn at a time; as many as there are cores if not given.
         Results do not depend on it.
     force : bool
         Run again what was finished.
-    figures : bool
-        Draw the figures.
+    figures : bool or sequence of str, optional
+        Draw all figures that apply, or those of these names; as the experiment says if not given.
+    page : bool, optional
+        Write ``page.html`` into the run's folder; as the experiment says if not given.
     reporter : Reporter, optional
-        What to tell of progress; nothing is shown if not given.
+        Shows the progress. If not given, a notebook shows it; elsewhere it goes to the logger
+        ``mcsim`` alone.
 
     Raises
     ------
@@ -85,7 +92,7 @@ def run(
     KeyboardInterrupt
         If interrupted; systems that had finished are kept for the next time.
     """
-    reporter = reporter or Reporter()
+    reporter = reporter or notebook_reporter() or Reporter()
     out = file_given("out", out)
     check_writable(out)
     cores = threads_given(threads)
@@ -102,9 +109,9 @@ def run(
             experiment = experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)
         run_id = experiment.run_id(workload.describe())
         final = out / run_id
+        asked = _Asked.of(experiment.spec, figures, page)
         if not force and (results := _reopened(final, reporter)) is not None:
-            if figures and "figures" not in results.timings["stages"]:
-                _draw_figures(results, reporter)
+            _add_outputs(results, asked, reporter)
             return results
         draft = Draft.begin(out, run_id, build_digest())
         try:
@@ -116,9 +123,56 @@ def run(
             reporter.stop_log()
             draft.abandon()
             raise
-        if figures:
-            _draw_figures(results, reporter)
+        _add_outputs(results, asked, reporter)
     return results
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is made of a finished run."""
+
+    figures: Sequence[str] | None
+    """Names; none if empty, all that apply if None."""
+    page: bool
+
+    @classmethod
+    def of(
+        cls, spec: ExperimentSpec, figures: bool | Sequence[str] | None, page: bool | None
+    ) -> _Asked:
+        chosen = spec.figures if figures is None else figures
+        if isinstance(chosen, bool):
+            named: Sequence[str] | None = None if chosen else ()
+        else:
+            named = [text("figures", name) for name in list_of("figures", chosen, "names")]
+        return cls(named, spec.page if page is None else page)
+
+
+def _add_outputs(results: Results, asked: _Asked, reporter: Reporter) -> None:
+    """Draw figures and write the page of a finished run, as far as they were asked for."""
+    if asked.figures is None or asked.figures:
+        _draw_figures(results, asked.figures, reporter)
+    if asked.page:
+        _write_page(results, reporter)
+
+
+def _write_page(results: Results, reporter: Reporter) -> None:
+    from mcsim.report.make import report
+
+    try:
+        with reporter.stage("page"):
+            report(results, html=results.path / "page.html")
+    except (ConfigError, HostError) as error:
+        raise _unfinished(results, error) from error
+
+
+def _unfinished(results: Results, error: McsimError) -> McsimError:
+    """Return the error of an output that is missing of a finished run."""
+    message = f"{error}; the results are in {results.path}"
+    if isinstance(error, HostError):
+        return HostError(message)
+    missing = MissingOutputError(message)
+    missing.results = results
+    return missing
 
 
 def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Reporter) -> None:
@@ -149,7 +203,7 @@ def _reopened(final: Path, reporter: Reporter) -> Results | None:
     return results
 
 
-def _draw_figures(results: Results, reporter: Reporter) -> None:
+def _draw_figures(results: Results, names: Sequence[str] | None, reporter: Reporter) -> None:
     from mcsim import figures
 
     reporter.log_to(results.path / "log.txt")
@@ -158,16 +212,14 @@ def _draw_figures(results: Results, reporter: Reporter) -> None:
             spec = results.spec
             drawn = figures.draw(
                 results,
-                spec.figures,
+                names,
                 formats=spec.figure_formats,
                 on_skip=reporter.note,
             )
             stage.unit = "files"
             stage.update(len(drawn))
-    except (ConfigError, MissingOutputError) as error:
-        missing = MissingOutputError(f"{error}; the results are in {results.path}")
-        missing.results = results
-        raise missing from error
+    except (ConfigError, HostError, MissingOutputError) as error:
+        raise _unfinished(results, error) from error
     finally:
         reporter.stop_log()
     results.record_seconds("figures", reporter.seconds["figures"])

@@ -35,7 +35,7 @@ from mcsim.experiment.components import declared_data_path
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
-from mcsim.results.schemas import below
+from mcsim.results.schemas import concat_tables
 from mcsim.traces.workload import ON_DEMAND
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def own_view(spec: ExperimentSpec) -> View:
     """Return how an experiment sees the trace, as most systems do."""
     return {
         "block_bytes": spec.block_bytes,
-        "ops": spec.ops,
+        "ops": "reads" if spec.ops == "reads" else "all",  # of writes alone the workload is made
         "key": "aligned",
         "whole_seconds": False,
         "line_blocks": 1,
@@ -199,7 +199,7 @@ class Stages:
             },
         }
         self.sink.write_json("environment", described | more)
-        tiers = [tier.capacity_blocks for tier in self.experiment.spec.tiers]
+        tiers = [tier.capacity for tier in self.experiment.spec.tiers]
         self.sink.write_curves(*self.prepared.curves(view, specs, np.cumsum(tiers)))
         self.sink.write_table("reuse_intensity", self.prepared.intensity(view, specs, intensity))
 
@@ -275,7 +275,7 @@ class Stages:
             )
         with self.reporter.stage("tables"):
             for name in ("metrics", "vms", "decisions", "bounds"):
-                joined = below(getattr(part, name) for part in complete)
+                joined = concat_tables(getattr(part, name) for part in complete)
                 self.sink.write_table(name, joined)
             self.sink.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}

@@ -28,7 +28,17 @@ from mcsim.results.version import check_versions
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURES", "MOST_VMS", "OLD_NAMES", "CannotDrawError", "RunFigure", "draw", "find", "missing", "plot"]
+__all__ = [
+    "FIGURES",
+    "MOST_VMS",
+    "OLD_NAMES",
+    "CannotDrawError",
+    "RunFigure",
+    "draw",
+    "find",
+    "missing",
+    "plot",
+]
 
 _Runs = Results | Sequence[Results]
 _Names = Sequence[str] | None

@@ -8,9 +8,9 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import SystemSpec
 from mcsim.figures.looks import system_looks
+from mcsim.results.answer import rank
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError
-from mcsim.results.tables import ALL, rows_of
 
 __all__ = ["MOST_SYSTEMS", "best_first", "chosen", "systems_named"]
 
@@ -21,17 +21,9 @@ _WORDS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "n
 
 
 def best_first(results: Results) -> list[SystemSpec]:
-    """Return the systems by mean latency, without devices by hit ratio; yardsticks last."""
-    every = rows_of(results)
-    rows = {system.title: every[system.title, ALL] for system in results.spec.systems}
-    has_latency = all(row["mean_latency_ns"] is not None for row in rows.values())
-
-    def rank(system: SystemSpec) -> tuple[bool, float]:
-        row = rows[system.title]
-        value = row["mean_latency_ns"] if has_latency else -row["hit_ratio"]
-        return system.title in results.foresight, value
-
-    return sorted(results.spec.systems, key=rank)
+    """Return the systems, the best first and yardsticks last."""
+    by_title = {system.title: system for system in results.spec.systems}
+    return [by_title[title] for title in rank(results)]
 
 
 def systems_named(results: Results, names: Sequence[str]) -> list[SystemSpec]:

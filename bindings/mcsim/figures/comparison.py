@@ -235,8 +235,8 @@ def hit_ratio_by_capacity(runs: Sequence[Results], systems: _Names = None) -> Sh
     CannotDrawError
         If there are less than two capacities, or two runs of one.
     """
-    runs = sorted(runs, key=lambda run: run.spec.tiers[-1].capacity_blocks)
-    sizes = np.array([run.spec.tiers[-1].capacity_blocks for run in runs], np.float64)
+    runs = sorted(runs, key=lambda run: run.spec.tiers[-1].capacity)
+    sizes = np.array([run.spec.tiers[-1].capacity for run in runs], np.float64)
     if len(set(sizes)) < 2:
         raise CannotDrawError("needs runs of one experiment at two or more capacities")
     if len(set(sizes)) < len(sizes):

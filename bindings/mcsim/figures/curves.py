@@ -24,8 +24,8 @@ _Names = Sequence[str] | None
 
 def example_curve(results: Results) -> Sheet:
     """Return the curve of the VM that the first tier would serve best, read at its capacity."""
-    space = sum(tier.capacity_blocks for tier in results.spec.tiers)
-    capacity = results.spec.tiers[0].capacity_blocks
+    space = sum(tier.capacity for tier in results.spec.tiers)
+    capacity = results.spec.tiers[0].capacity
     vm = max(vms_of(results), key=lambda vm: curve_of(results, vm).at(capacity))
     curve, look = curve_of(results, vm), vm_looks(results)[vm]
     ratio = curve.at(capacity)
@@ -44,7 +44,7 @@ def example_curve(results: Results) -> Sheet:
 def hit_ratio_curves(results: Results) -> Sheet:
     """Return the curve of every VM over a logarithmic axis, and where the tiers end."""
     looks = vm_looks(results)
-    ends = np.cumsum([tier.capacity_blocks for tier in results.spec.tiers])
+    ends = np.cumsum([tier.capacity for tier in results.spec.tiers])
     curves = {vm: curve_of(results, vm) for vm in looks}
     right = 1.1 * max(float(ends[-1]), *(float(curve.capacity[-1]) for curve in curves.values()))
     left = max(1.0, ends[0] / 1000)
@@ -104,7 +104,7 @@ def tier_split_alone(runs: Sequence[Results]) -> Sheet:
     cut = []
     for run in runs:
         (vm,) = vms_of(run)
-        ends = np.cumsum([tier.capacity_blocks for tier in run.spec.tiers])
+        ends = np.cumsum([tier.capacity for tier in run.spec.tiers])
         cut.append((run, vm, ends.astype(np.float64)))
     return _split_sheet(cut)
 

@@ -19,7 +19,7 @@ _BYTES = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 
 def hit_ratios(
     capacities: Sequence[int],
-    block_bytes: int,
+    block_bytes: int | None,
     ratios: Mapping[str, Sequence[float]],
     *,
     log: bool,
@@ -46,8 +46,11 @@ def hit_ratios(
     """
     looks = looks_of([policy for policy in ratios if policy != bound])
     looks[bound] = replace(BLACK, label=bound, marker="o")
-    unit, size = _unit(max(capacities) * block_bytes)
-    x = np.array(capacities, np.float64) * block_bytes / size
+    unit, x = "blocks", np.array(capacities, np.float64)
+    if block_bytes is not None:
+        unit, size = _unit(max(capacities) * block_bytes)
+        x = x * block_bytes / size
+        unit += f"; largest: {capacities[-1]:,} blocks"
     series = []
     for policy, values in ratios.items():
         band: dict[str, Any] = {}
@@ -60,7 +63,7 @@ def hit_ratios(
     ends = ", ".join(f"{one.look.label} {one.y[0]:.1f} to {one.y[-1]:.1f} %" for one in series)
     chart = Chart(
         "Hit ratio by policy", f"From the smallest to the largest cache: {ends}.", "lines", x,
-        series, f"Capacity ({unit}; largest: {capacities[-1]:,} blocks)", "Hit ratio (%)",
+        series, f"Capacity ({unit})", "Hit ratio (%)",
         log_x=log, ticks=list(x) if log and len(x) <= 10 else (),
     )  # fmt: skip
     return Sheet.of(chart, *notes, height=2.8)

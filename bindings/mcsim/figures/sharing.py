@@ -80,7 +80,7 @@ def _by_vm(when: str, now: Situation, names: Sequence[str], look: Look) -> Itera
 
 def shared_and_divided(found: Mix, *, log: bool) -> Sheet:
     """Return the hit ratio of a cache, shared and divided, over its size, and the gain of parts."""
-    rows, together = found.rows, found.sharing.together
+    rows, together = found, found.sharing.together
     unit = unit_for(together, int(rows.capacity[-1]))
     x = np.asarray(together.sizes_in(np.asarray(rows.capacity), unit), np.float64)
     names = {"shared": "shared", "equal": "equal parts", "parts": "best parts"}

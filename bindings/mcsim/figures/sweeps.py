@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
+from mcsim.config.sweep import SEED_AXES
 from mcsim.figures.chart import Chart, Series, Sheet, is_geometric, scaled_latency
 from mcsim.figures.choice import MOST_SYSTEMS
 from mcsim.figures.looks import looks_of
@@ -34,7 +35,6 @@ __all__ = [
     "series",
 ]
 
-_SEEDS = ("seed", "workload.seed")
 _MOST_PANELS = 12
 _MOST_TICKS = 10
 
@@ -69,7 +69,7 @@ class Line:
 
 def is_seed(axis: str) -> bool:
     """Return whether an axis only repeats cells with other random numbers."""
-    return axis in _SEEDS
+    return axis in SEED_AXES
 
 
 def axis_label(axis: str) -> str:
@@ -97,7 +97,7 @@ def main_axis(table: pa.Table) -> str:
         return _is_number(table, name), len(pc.unique(table[name]))
 
     axes = axes_of(table)
-    return max([name for name in axes if name not in _SEEDS] or axes, key=weight)
+    return max([name for name in axes if name not in SEED_AXES] or axes, key=weight)
 
 
 def series(
@@ -123,7 +123,7 @@ def series(
     """
     table = _of_vm(table, vm)
     at, places = _places(table, x)
-    labels = _labels(table, [x, *_SEEDS])
+    labels = _labels(table, [x, *SEED_AXES])
     numbers = _numbers(table, value)
     found = []
     for label in dict.fromkeys(labels):
@@ -231,7 +231,7 @@ def over_two_axes(
     """
     table = _of_vm(table, vm)
     (at_x, column), (at_y, row) = _places(table, x), _places(table, y)
-    labels = _labels(table, [x, y, *_SEEDS])
+    labels = _labels(table, [x, y, *SEED_AXES])
     numbers = _numbers(table, value)
     kinds = list(dict.fromkeys(labels))
     if len(kinds) > _MOST_PANELS:

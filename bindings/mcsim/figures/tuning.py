@@ -15,7 +15,7 @@ from mcsim.figures.looks import looks_of
 from mcsim.policies.bands import no_band_notes
 
 if TYPE_CHECKING:
-    from mcsim.base.rows import Rows
+    from mcsim.base.result_table import ResultTable
 
 __all__ = ["objectives_by_block"]
 
@@ -35,12 +35,12 @@ _SCALES = {
 }
 
 
-def objectives_by_block(rows: Rows, objective: str) -> Sheet:
+def objectives_by_block(rows: ResultTable, objective: str) -> Sheet:
     """Return the four objectives over block size, a marker for each cache.
 
     Parameters
     ----------
-    rows : Rows
+    rows : ResultTable
         Of `mcsim.tune`, the best first.
     objective : str
         The column by which they are sorted; the best is marked by a star.
@@ -78,7 +78,7 @@ def objectives_by_block(rows: Rows, objective: str) -> Sheet:
     return Sheet(charts, columns=2, share_x=True, notes=notes, height=1.9)
 
 
-def _lines(rows: Rows) -> dict[str, list[int]]:
+def _lines(rows: ResultTable) -> dict[str, list[int]]:
     """Return the rows of caches that differ in nothing but their block size, by name."""
     found: dict[str, list[int]] = {}
     for i, row in enumerate(rows):
@@ -88,7 +88,7 @@ def _lines(rows: Rows) -> dict[str, list[int]]:
     return found
 
 
-def _places(rows: Rows, own: list[int], blocks: list[int]) -> Any:
+def _places(rows: ResultTable, own: list[int], blocks: list[int]) -> Any:
     return np.array([blocks.index(int(rows.block[i])) for i in own], np.float64)
 
 

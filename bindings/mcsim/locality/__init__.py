@@ -14,7 +14,6 @@ from mcsim.locality.estimators import (
 )
 from mcsim.locality.knees import Knee
 from mcsim.locality.partial import PartialDistances, analyse, merge
-from mcsim.locality.pieces import hit_ratio_curve_apart
 
 __all__ = [
     "COLD",
@@ -27,7 +26,6 @@ __all__ = [
     "estimate",
     "estimator_names",
     "hit_ratio_curve",
-    "hit_ratio_curve_apart",
     "merge",
     "reuse_distances",
 ]

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import locality as _locality
-from mcsim.base.arguments import share_given, shortened, whole_number
+from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import parse_object
-from mcsim.base.rows import Tabular
+from mcsim.base.result_table import Tabular
+from mcsim.base.sizes import share_given
 from mcsim.base.suggest import check_choice
 from mcsim.locality.knees import Knee, knees_of
 from mcsim.locality.steps import COLUMNS, Steps, all_of, capacities_given, sum_of

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from mcsim.base.rows import Tabular
+from mcsim.base.result_table import Tabular
 from mcsim.locality.curve import HitRatioCurve
 
 if TYPE_CHECKING:
@@ -13,17 +14,17 @@ if TYPE_CHECKING:
 __all__ = ["HitRatioCurves"]
 
 
-class HitRatioCurves(dict[str, HitRatioCurve], Tabular):
-    """Curves by name, such as `hit_ratio_curves` returns: a dict, with tables of all.
+class HitRatioCurves(dict[str | int, HitRatioCurve], Tabular):
+    """Curves by VM or interval, such as `hit_ratio_curves` returns: a dict, with tables of all.
 
     Attributes
     ----------
     by : {'vm', 'begin'}
-        What the names are: VMs, or when intervals begin after the first request, in ns or
+        What the keys are: names of VMs, or begins of intervals after the first request, in ns or
         references.
     """
 
-    def __init__(self, curves: dict[str, HitRatioCurve], by: str) -> None:
+    def __init__(self, curves: Mapping[Any, HitRatioCurve], by: str) -> None:
         super().__init__(curves)
         self.by = by
 

@@ -52,9 +52,9 @@ def hit_ratio_curves(
     Returns
     -------
     HitRatioCurves
-        A dict by the name of the VM, for those that have references; or by when the interval
-        begins after the first request, in ns or references. It goes to Arrow, pandas and Polars
-        as one table.
+        A dict by the name of the VM, for those that have references; or by the begin of the
+        interval after the first request, an integer of ns or references. It goes to Arrow,
+        pandas and Polars as one table.
 
     Raises
     ------
@@ -78,13 +78,14 @@ def hit_ratio_curves(
     tasks = [(part, spec) for part in parts]
     measured = measure(tasks, seed=seed, threads=threads_given(threads))
     return HitRatioCurves(
-        {one.label: one.curve for one in measured}, "vm" if per == "vm" else "begin"
+        {one.label if per == "vm" else int(one.label): one.curve for one in measured},
+        "vm" if per == "vm" else "begin",
     )
 
 
 @dataclass(frozen=True)
 class EstimatorSpec:
-    """An estimator as it is asked for: `NAME` or `NAME:PARAM=VALUE,…`."""
+    """An estimator and its parameters: `NAME` or `NAME(PARAM=VALUE,…)`."""
 
     name: str
     params: dict[str, str]
@@ -100,7 +101,7 @@ class EstimatorSpec:
 
 
 def parse_estimator(text: str) -> EstimatorSpec:
-    """Read `NAME` or `NAME:PARAM=VALUE,…`.
+    """Read `NAME` or `NAME(PARAM=VALUE,…)`.
 
     Raises
     ------

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.base.arguments import whole_number
 from mcsim.base.errors import ConfigError
-from mcsim.base.rows import Rows
+from mcsim.base.result_table import ResultTable
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.optimizers.optimizer import Optimizer, optimize
@@ -20,30 +20,40 @@ __all__ = ["Mix", "best_parts", "effective_size", "mix", "mix_of"]
 _UNITS = 10_000
 
 
-@dataclass(frozen=True, eq=False)
-class Mix:
+class Mix(ResultTable):
     """A cache of several sizes, shared by its VMs or divided among them for good.
+
+    A row a size: ``capacity`` (blocks), ``accesses``; misses of one LRU cache that all VMs
+    share, ``shared``, of equal parts, ``equal``, and of the best ``parts``; ``effective``, the
+    blocks that the shared cache would need to miss as rarely as those, and ``size_gain``, how
+    much more that is, as a share of the size.
 
     Attributes
     ----------
     sharing : Sharing
-    rows : Rows
-        A row a size: ``capacity`` (blocks), ``accesses``; misses of one LRU cache that all
-        ``shared``, of ``equal`` parts and of the best ``parts``; ``effective``, the blocks
-        that the shared cache would need to miss as rarely as those, and ``size_gain``, how much
-        more that is, as a share of the size.
-    parts : ndarray of int64, shape (sizes, vms)
+    allocation : ndarray of int64, shape (sizes, vms)
         Blocks of each VM in the best division.
     """
 
-    sharing: Sharing
-    rows: Rows
-    parts: NDArray[np.int64]
+    def __init__(
+        self,
+        sharing: Sharing,
+        columns: Mapping[str, NDArray[Any]],
+        allocation: NDArray[np.int64],
+    ) -> None:
+        gains = 100 * columns["size_gain"]
+        answer = (
+            f"The best fixed parts are worth {gains.mean():+.1f} % of the cache's size in the "
+            f"mean, from {gains.min():+.1f} % to {gains.max():+.1f} %."
+        )
+        title = "A cache shared or divided"
+        super().__init__(columns, "mix", title=title, answer=answer)
+        self.sharing, self.allocation = sharing, allocation
 
 
 def mix(
     references: SharingReferences,
-    sizes: Iterable[int | str] = ("1%", "3%", "10%", "30%"),
+    sizes: str | Iterable[int | float | str] = "log(1%, 100%, 13)",
     *,
     order: Order = "time",
     units: int = _UNITS,
@@ -61,7 +71,7 @@ def mix(
         Of the VMs; see `mcsim.locality.sharing.sharing`.
     sizes : iterable of int or str
         Of the cache: blocks, ``'1GiB'``, ``'10%'`` of the distinct blocks, or
-        ``'1%:100%:13'``.
+        ``'log(1%, 100%, 13)'``.
     order : {'time', 'rates'}
         How references of several VMs follow each other; see
         `mcsim.locality.sharing.sharing`.
@@ -89,7 +99,7 @@ def mix(
     A loop over two blocks is safe from a scan only if it has them to itself.
 
     >>> found = mc.mix({"loop": [1, 2] * 6, "scan": range(12)}, [2], order="rates")
-    >>> found.rows[["shared", "parts", "effective", "size_gain"]].tolist(), found.parts.tolist()
+    >>> found[["shared", "parts", "effective", "size_gain"]].tolist(), found.allocation.tolist()
     ([(24, 14, 4, 1.0)], [[2, 0]])
     """
     return mix_of(sharing(references, order), sizes, units=units, method=method)
@@ -97,7 +107,7 @@ def mix(
 
 def mix_of(
     of: Sharing,
-    sizes: Iterable[int | str],
+    sizes: str | Iterable[int | float | str],
     *,
     units: int = _UNITS,
     method: str | Optimizer = "exact",
@@ -122,7 +132,7 @@ def mix_of(
         "accesses": np.full(len(capacities), len(of)),
         **{name: np.array([row[name] for _, row in found]) for name in found[0][1]},
     }
-    return Mix(of, Rows.of(columns), np.array([parts for parts, _ in found]))
+    return Mix(of, columns, np.array([parts for parts, _ in found]))
 
 
 def _divided(

@@ -20,9 +20,9 @@ from mcsim._core import policies as _policies
 from mcsim.base.arguments import list_of, text
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, mistakes_in
+from mcsim.base.sizes import parse_capacities, parse_capacity
 from mcsim.base.suggest import check_choice, did_you_mean
 from mcsim.base.threads import Pool, threads_given
-from mcsim.base.units import parse_capacities, parse_capacity
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.curves import HitRatioCurves
 from mcsim.locality.estimators import COLD, estimate, hit_ratio_curve, reuse_distances
@@ -252,7 +252,7 @@ class Sharing:
             )
         return HitRatioCurves(curves, "vm")
 
-    def size(self, what: str, given: int | str) -> int:
+    def size(self, what: str, given: int | float | str) -> int:
         """Read the size of a cache: blocks, ``'1GiB'``, or ``'10%'`` of the distinct blocks.
 
         Raises
@@ -263,8 +263,8 @@ class Sharing:
         with mistakes_in(what):
             return parse_capacity(given, self.unique, self.block_bytes)
 
-    def sizes(self, what: str, given: Iterable[int | str]) -> list[int]:
-        """Read sizes as `size` does, and ``'1%:100%:13'``; increasing, each once."""
+    def sizes(self, what: str, given: str | Iterable[int | float | str]) -> list[int]:
+        """Read sizes as `size` does, and ``'log(1%, 100%, 13)'``; increasing, each once."""
         with mistakes_in(what):
             return sorted(
                 {

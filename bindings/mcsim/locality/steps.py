@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mcsim.base.arguments import share_given, shortened, whole_number
+from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.columns import array_given, integers
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, mistakes_in
+from mcsim.base.sizes import parse_capacity, share_given
 
 __all__ = ["COLUMNS", "Steps", "all_of", "capacities_given", "sum_of"]
 
@@ -89,25 +90,29 @@ class Steps:
         return int(self.capacities[np.searchsorted(self.hits, self.hits[-1])])
 
     @overload
-    def at(self, capacity: int) -> float: ...
+    def at(self, capacity: int | float | str) -> float: ...
 
     @overload
-    def at(self, capacity: NDArray[np.int64] | Sequence[int]) -> NDArray[np.float64]: ...
+    def at(
+        self, capacity: NDArray[np.int64] | list[Any] | tuple[Any, ...] | range
+    ) -> NDArray[np.float64]: ...
 
-    def at(self, capacity: int | NDArray[np.int64] | Sequence[int]) -> float | NDArray[np.float64]:
+    def at(
+        self, capacity: int | float | str | NDArray[np.int64] | list[Any] | tuple[Any, ...] | range
+    ) -> float | NDArray[np.float64]:
         """Look up the hit ratio of a cache of any size.
 
         Parameters
         ----------
-        capacity : int or array_like of int, shape (m,)
-            Cache sizes in blocks.
+        capacity : size or array_like of sizes, shape (m,)
+            Cache sizes: blocks, ``'1GiB'``, or ``'10%'`` of the distinct blocks.
 
         Returns
         -------
         float or ndarray of float64, shape (m,)
             Hits as a share of all accesses, in [0, 1]; 0 for an empty stream.
         """
-        wanted = array_given(capacity, "capacities")
+        wanted = array_given(self._in_blocks(capacity), "capacities")
         ratios = self._share(self._looked_up(self.hits, np.atleast_1d(wanted)))
         return ratios if wanted.ndim else float(ratios[0])
 
@@ -128,7 +133,8 @@ class Steps:
         """
         if self.low is None or self.high is None:
             return None
-        low, high = (self._looked_up(side, capacities) for side in (self.low, self.high))
+        sizes = self._in_blocks(capacities)
+        low, high = (self._looked_up(side, sizes) for side in (self.low, self.high))
         return self._share(low), self._share(high)
 
     def is_resolved(self, capacities: ArrayLike) -> NDArray[np.bool_]:
@@ -197,6 +203,16 @@ class Steps:
             for name in COLUMNS
         }
         return replace(self, capacities=table, **columns)
+
+    def _in_blocks(self, sizes: Any) -> Any:
+        """Parse sizes such as `1GiB` and `10%`; other values are left as they are."""
+        if isinstance(sizes, (list, tuple)):
+            return [self._in_blocks(size) for size in sizes]
+        if not isinstance(sizes, (str, float)):
+            return sizes
+        unique = None if self.distinct is None else round(self.distinct)
+        with mistakes_in("capacities"):
+            return parse_capacity(sizes, unique, self.block_bytes)
 
     def _share(self, hits: NDArray[np.float64]) -> NDArray[np.float64]:
         return hits / self.accesses if self.accesses else np.zeros_like(hits)

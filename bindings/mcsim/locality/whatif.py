@@ -11,7 +11,7 @@ import numpy as np
 
 from mcsim.base.arguments import list_of
 from mcsim.base.errors import ConfigError
-from mcsim.base.rows import Rows
+from mcsim.base.result_table import ResultTable
 from mcsim.base.suggest import names_matching
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.locality.verdict import SizeVerdict, verdict
@@ -61,7 +61,7 @@ class Situation:
         return verdict(self.sharing.together, self.size)
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> ResultTable:
         """A row a VM.
 
         ``vm``, ``accesses``, ``distinct`` (blocks), ``alone`` (its hit ratio if it had the
@@ -90,7 +90,9 @@ class Situation:
             "interference": columns["alone"] - columns["shared"],
         }
         thrashed = columns["shared"] < columns["part"] - _NOTICED
-        return Rows.of(columns | {"thrashed": thrashed} | causes)
+        return ResultTable(
+            columns | {"thrashed": thrashed} | causes, "situation", title="VMs of a shared cache"
+        )
 
     @property
     def thrashed(self) -> list[str]:
@@ -98,17 +100,33 @@ class Situation:
         return [str(row.vm) for row in self.rows if row.thrashed]
 
 
-@dataclass(frozen=True, eq=False)
-class WhatIf:
+class WhatIf(ResultTable):
     """A cache and its VMs, before and after a change.
+
+    A row a VM: ``vm``, ``hit_ratio_before`` and ``hit_ratio_after``; nan where it is absent.
 
     Attributes
     ----------
     before, after : Situation
     """
 
-    before: Situation
-    after: Situation
+    def __init__(self, before: Situation, after: Situation) -> None:
+        sides = [
+            dict(zip(side.rows.vm.tolist(), side.rows.shared.tolist(), strict=True))
+            for side in (before, after)
+        ]
+        names = list(dict.fromkeys([*sides[0], *sides[1]]))
+        ratios = [np.array([side.get(name, np.nan) for name in names]) for side in sides]
+        columns = {
+            "vm": np.array(names, np.str_),
+            "hit_ratio_before": ratios[0],
+            "hit_ratio_after": ratios[1],
+        }
+        self.before, self.after = before, after
+        same = f"VMs before and after the change hit {100 * self.gain:+.2f} points."
+        answer = same if self.staying else "No VM is there before and after the change."
+        title = "What a cache hits, shared by its VMs"
+        super().__init__(columns, "whatif", title=title, answer=answer)
 
     @property
     def staying(self) -> tuple[str, ...]:
@@ -129,17 +147,6 @@ class WhatIf:
         No VM gains by that.
         """
         return self.after.ratio - self.before.ratio - self.gain
-
-    @cached_property
-    def rows(self) -> Rows:
-        """A row a VM: ``vm``, ``before``, ``after`` (hit ratios; nan where it is not)."""
-        sides = [
-            dict(zip(side.rows.vm.tolist(), side.rows.shared.tolist(), strict=True))
-            for side in (self.before, self.after)
-        ]
-        names = list(dict.fromkeys([*sides[0], *sides[1]]))
-        before, after = (np.array([side.get(name, np.nan) for name in names]) for side in sides)
-        return Rows.of({"vm": np.array(names, np.str_), "before": before, "after": after})
 
 
 def what_if(
@@ -191,7 +198,7 @@ def what_if(
     Examples
     --------
     >>> asked = mc.what_if({"a": [1, 2] * 4, "b": range(8)}, 2, leaving="b", order="rates")
-    >>> asked.rows.tolist(), asked.before.thrashed
+    >>> asked.tolist(), asked.before.thrashed
     ([('a', 0.0, 0.75), ('b', 0.0, nan)], [])
     """
     return change(sharing(references, order), size, to=to, leaving=leaving, joining=joining)

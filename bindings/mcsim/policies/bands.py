@@ -13,7 +13,7 @@ from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicySpec
 
 if TYPE_CHECKING:
-    from mcsim.base.rows import Rows
+    from mcsim.base.result_table import ResultTable
     from mcsim.traces.workload import Workload, WorkloadVm
 
 __all__ = [
@@ -64,7 +64,7 @@ def no_band_reason(spec: PolicySpec | PythonSpec) -> str:
     --------
     >>> from mcsim.policies.bands import no_band_reason
     >>> from mcsim.policies.specs import parse_policies
-    >>> [no_band_reason(spec) for spec in parse_policies("lru,2q:kin=0.01")]
+    >>> [no_band_reason(spec) for spec in parse_policies("lru,2q(kin=0.01)")]
     ['', 'its band is verified for default parameters alone']
     """
     if isinstance(spec, PolicySpec):
@@ -87,7 +87,7 @@ def no_band_reasons(
     return np.array(reasons, dtype=np.str_)
 
 
-def no_band_notes(rows: Rows) -> list[str]:
+def no_band_notes(rows: ResultTable) -> list[str]:
     """Return a sentence for each reason in the column `no_band`, with the policies concerned."""
     policies: dict[str, list[str]] = {}
     for policy, reason in dict.fromkeys(rows[["policy", "no_band"]].tolist()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,9 +13,11 @@ from mcsim._core import policies as _policies
 from mcsim.base.arguments import list_of, shortened
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError, mistakes_in
-from mcsim.base.rows import Rows
+from mcsim.base.memory import memory_limit
+from mcsim.base.result_table import ResultTable
+from mcsim.base.sizes import parse_capacities
 from mcsim.base.specs import ParamValue
-from mcsim.base.units import parse_bytes, parse_capacities
+from mcsim.base.units import parse_bytes
 from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
 from mcsim.traces.blocks import References, blocks_in
@@ -91,19 +92,19 @@ class Caches:
         """The policy of each cache, in the order of `configs`."""
         return [spec for spec in self.specs for _ in self.capacities]
 
-    def table(self, columns: dict[str, NDArray[Any]]) -> Rows:
+    def table(self, columns: dict[str, NDArray[Any]]) -> ResultTable:
         """Put policy and capacity before what was found, a row a cache."""
         policies = [str(spec) for spec in self.spec_of_each]
         caches: dict[str, NDArray[Any]] = {
             "policy": np.array(policies, dtype=np.str_),
             "capacity": np.array(self.capacities * len(self.specs), dtype=np.int64),
         }
-        return Rows.of(caches | columns)
+        return ResultTable(caches | columns, "policies", title="Caches by policy and size")
 
 
 def default_memory() -> int:
-    """Return the bytes that caches may hold together unless told otherwise: half of all."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    """Return the bytes of caches altogether if no limit is given: half of the memory."""
+    return memory_limit() // 2
 
 
 def memory_given(memory: int | str | None) -> int:

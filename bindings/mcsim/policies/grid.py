@@ -6,18 +6,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from mcsim.base.arguments import list_of, text
+from mcsim.base.arguments import list_of, shortened, text
 from mcsim.base.errors import ConfigError, mistakes_in
+from mcsim.base.sizes import is_share, parse_capacity
 from mcsim.base.suggest import did_you_mean
-from mcsim.base.units import format_bytes, is_share, parse_bytes, parse_capacity
+from mcsim.base.units import format_bytes
 from mcsim.config.latency import WriteMode
 from mcsim.policies.miniatures import rates_of
 from mcsim.policies.specs import PolicySpec, parse_policies
 from mcsim.traces.blocks import bytes_of_block
 
-__all__ = ["WHOLE", "Grid", "Point"]
+__all__ = ["WHOLE", "WRITES", "Grid", "Point"]
 
 WHOLE = "none"
+
+WRITES: tuple[WriteMode, ...] = get_args(WriteMode)
+"""The write modes that are tried unless others are given."""
 
 _SOME_BYTES = 1 << 62
 """Instead of a size that is not known yet, so that all else can be checked."""
@@ -60,7 +64,7 @@ class Grid:
     @classmethod
     def asked(
         cls,
-        size: int | str,
+        size: int | float | str,
         policies: str | Sequence[str],
         block_bytes: Sequence[int | str],
         sub_block_bytes: Sequence[int | str],
@@ -73,8 +77,6 @@ class Grid:
         writes = _some("writes", writes)
         with mistakes_in("policies"):
             specs = [spec for name in texts for spec in parse_policies(name)]
-        # What a share comes to only those know who have the requests.
-        of_size = _bytes(size)
         sizes = [bytes_of_block("block_bytes", block) for block in block_bytes]
         for mode in writes:
             if text("writes", mode) not in get_args(WriteMode):
@@ -87,6 +89,7 @@ class Grid:
             for block in sizes
             for sub in sub_block_bytes
         ]
+        of_size = _bytes(size, min(sub for _, sub in layouts))
         for block, sub in layouts:
             _check(of_size, block, sub)
         if odd := [block for block in sizes if max(sizes) % block]:
@@ -158,13 +161,13 @@ def _check(size: int, block: int, sub_block: int) -> None:
         )
 
 
-def _bytes(size: int | str) -> int:
-    """Read a size; a share is held to be one from 0 to 100 %, and is of some bytes."""
+def _bytes(size: int | float | str, smallest: int) -> int:
+    """Parse a size, in blocks of the smallest size if it has no unit; a share is checked only."""
     with mistakes_in("size"):
         if is_share(size):
             parse_capacity(size, 1, None)
             return _SOME_BYTES
-        given = parse_bytes(size)
-    if given < 1:
-        raise ConfigError("size: must be positive")
-    return given
+        total = parse_capacity(size, None, smallest) * smallest
+        if total >= _SOME_BYTES:
+            raise ValueError(f"at most {format_bytes(_SOME_BYTES)}, got {shortened(size)}")
+    return total

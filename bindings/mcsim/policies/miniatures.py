@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
-from mcsim.base.arguments import list_of, seed_given, share_given, shortened, whole_number
+from mcsim.base.arguments import list_of, seed_given, shortened, whole_number
 from mcsim.base.errors import ConfigError
-from mcsim.base.rows import Rows
+from mcsim.base.result_table import ResultTable
+from mcsim.base.sizes import share_given
 from mcsim.base.threads import threads_given
 from mcsim.policies.bands import (
     least_deviations,
@@ -44,7 +45,7 @@ def miniature(
     sizes: Sequence[int | str] = ("0.1%", "1%", "10%"),
     *,
     ops: ArrayLike | None = None,
-    rate: float = 0.01,
+    rate: float | str = 0.01,
     seeds: int | Sequence[int] = 5,
     min_blocks: int = 100,
     correction: Correction = "auto",
@@ -52,7 +53,7 @@ def miniature(
     threads: int | None = None,
     memory: int | str | None = None,
     progress: Callable[[int], object] | None = None,
-) -> Rows:
+) -> ResultTable:
     """Estimate what `simulate` counts from caches that are a small share of each.
 
     A cache of c blocks hits about as often as one of R c blocks, under the same policy, that is
@@ -100,7 +101,7 @@ def miniature(
 
     Returns
     -------
-    Rows, shape (policies x sizes,)
+    ResultTable, shape (policies x sizes,)
         A row a cache, in the order asked for: ``policy``, ``capacity`` (blocks), ``hit_ratio``
         with its 95 % confidence band ``low`` and ``high`` (of the mean over the seeds; nan
         where there is none, and ``no_band`` has the reason), ``correction`` (``'none'`` or

@@ -9,16 +9,17 @@ from numpy.typing import ArrayLike
 
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, mistakes_in
-from mcsim.base.units import format_bytes, parse_capacity
+from mcsim.base.sizes import parse_capacity
+from mcsim.base.units import format_bytes
 from mcsim.traces.blocks import Blocks, References, traces_in, vms_of
 from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload
 
-__all__ = ["bytes_of_share", "workload_of"]
+__all__ = ["blocks_of_share", "workload_of"]
 
 
-def bytes_of_share(size: str, references: References, block_bytes: int) -> int:
-    """Return what a share of all that is accessed comes to, in whole blocks of so many bytes.
+def blocks_of_share(size: float | str, references: References, block_bytes: int) -> int:
+    """Return the number of blocks of this size in a share of all that is accessed.
 
     Raises
     ------
@@ -29,7 +30,7 @@ def bytes_of_share(size: str, references: References, block_bytes: int) -> int:
     view = {"block_bytes": block_bytes, "ops": ops, "key": "aligned"}
     accesses = workload.intern(view | {"whole_seconds": False, "line_blocks": 1})
     with mistakes_in("size"):
-        return parse_capacity(size, accesses.id_count, None) * block_bytes
+        return parse_capacity(size, accesses.id_count, None)
 
 
 def workload_of(

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.base.rows import Rows
+from mcsim.base.result_table import ResultTable
 from mcsim.config.devices import Device
 from mcsim.config.latency import ServiceTimes
 from mcsim.policies.bands import least_deviations, margin_of, no_band_reasons
@@ -131,7 +131,7 @@ def rows_of(
     rate: float,
     objective: Objective,
     squares: NDArray[np.float64],
-) -> Rows:
+) -> ResultTable:
     """Return a row a point of the grid, the best by the objective first.
 
     `squares` is what `squares_of_places` says of the largest blocks.
@@ -161,7 +161,11 @@ def rows_of(
     # Of those that are equal in the objective, the better in the others: so the first is beaten
     # by none.
     order = np.lexsort([*reversed(costs.values()), first])
-    return Rows.of({name: column[order] for name, column in columns.items()})
+    return ResultTable(
+        {name: column[order] for name, column in columns.items()},
+        "tuning",
+        title=f"Caches of one size, the best first by {objective}",
+    )
 
 
 _Columns = dict[str, NDArray[np.float64]]

@@ -13,7 +13,7 @@ from mcsim._core import policies as _policies
 from mcsim.base.arguments import seed_given, whole_number
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError
-from mcsim.base.rows import Rows
+from mcsim.base.result_table import ResultTable
 from mcsim.base.threads import threads_given
 from mcsim.policies.caches import Caches, memory_given
 from mcsim.policies.specs import PolicyChoice
@@ -29,7 +29,7 @@ def memory_needed(
     *,
     memory: int | str | None = None,
     one_pass: bool = True,
-) -> Rows:
+) -> ResultTable:
     """Tell what each cache of `simulate` will hold, without replaying anything.
 
     Parameters
@@ -39,7 +39,7 @@ def memory_needed(
 
     Returns
     -------
-    Rows, shape (policies x sizes,)
+    ResultTable, shape (policies x sizes,)
         ``policy``, ``capacity`` (blocks) and ``bytes``: exact, but for the sizes that one pass
         counts, each of which has the most that this pass may hold.
 
@@ -67,7 +67,7 @@ def simulate(
     one_pass: bool = True,
     warm_up: int = 0,
     progress: Callable[[int], object] | None = None,
-) -> Rows:
+) -> ResultTable:
     """Replay a trace through a cache of every policy and size, each by itself.
 
     The caches share the trace and nothing else; they start empty and are made one at a time
@@ -80,11 +80,11 @@ def simulate(
         blocks of 4 KiB: `Trace.blocks` has others.
     policies : str, Policy, PriorityPolicy or callable, or sequence of these
         Of `policy_names` and `wrapper_names`, with parameters as on the command line:
-        ``'arc:step=integer'``. Or written in Python: a class that derives from `Policy` or
+        ``'arc(step=integer)'``. Or written in Python: a class that derives from `Policy` or
         `PriorityPolicy`, an object of it, or a function that returns one.
     sizes : sequence of int or str
         Capacities in blocks, or ``'1%'`` of the distinct blocks; but for an array also
-        ``'1GiB'``. ``'100:10000:5'`` is five, in equal ratios from 100 to 10000.
+        ``'1GiB'``. ``'log(100, 10000, 5)'`` is five, in equal ratios from 100 to 10000.
     ops : array_like of int or bool, shape (n,), optional
         0 for a read, 1 for a write, which all but arrays have themselves. Only counted:
         writes come in as reads do.
@@ -109,12 +109,12 @@ def simulate(
 
     Returns
     -------
-    Rows, shape (policies x sizes,)
+    ResultTable, shape (policies x sizes,)
         A row a cache, in the order asked for: ``policy``, ``capacity`` (blocks),
         ``accesses``, ``hits``, ``misses``, ``hit_ratio``, ``writes``, ``write_hits``,
         ``evictions``, ``bytes`` (of its state) and ``seconds`` (of CPU time). Caches that one
-        pass counted each have all of its bytes, and an equal share of its seconds. `Rows`
-        are NumPy's, and go to Arrow, pandas and Polars.
+        pass counted each have all of its bytes, and an equal share of its seconds. Columns
+        are arrays of NumPy, and the table goes to Arrow, pandas and Polars.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def simulate_lines(
     threads: int | None = None,
     memory: int | str | None = None,
     progress: Callable[[int], object] | None = None,
-) -> Rows:
+) -> ResultTable:
     """Replay a trace through sub-block caches: lines of blocks that are loaded one by one.
 
     Block b is in line ``b // line``. An access hits if its block is there. If not, this block
@@ -183,7 +183,7 @@ def simulate_lines(
 
     Returns
     -------
-    Rows, shape (policies x sizes,)
+    ResultTable, shape (policies x sizes,)
         As of `simulate`, with ``partial_misses`` and ``line_misses``, which together are the
         ``misses``, and ``loaded``, the blocks that were read for them: one each. ``capacity`` is
         that of the lines, in blocks; ``evictions`` are of blocks.

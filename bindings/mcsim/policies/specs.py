@@ -43,8 +43,8 @@ def policy_names() -> list[str]:
 def wrapper_names() -> list[str]:
     """List the policies made of others, which their parameters name.
 
-    Written as ``'talus:policy=lru'``, ``'slide:policy=arc(step=integer)'`` and
-    ``'switching:candidates=lru+2q(kin=0.1,kout=0.3)'``: parameters of what is wrapped are in
+    Written as ``'talus(policy=lru)'``, ``'slide(policy=arc(step=integer))'``
+    and ``'switching(candidates=lru+2q(kin=0.1,kout=0.3))'``: parameters of what is wrapped are in
     parentheses, policies to choose from have a `+` between them.
 
     Examples
@@ -86,7 +86,7 @@ def load_policies(library: str | os.PathLike[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class PolicySpec:
-    """A policy as it is asked for: `NAME` or `NAME:PARAM=VALUE,…`."""
+    """A policy and its parameters: `NAME` or `NAME(PARAM=VALUE,…)`."""
 
     name: str
     params: dict[str, str]
@@ -117,8 +117,8 @@ def parse_policies(text: str) -> list[PolicySpec]:
     Examples
     --------
     >>> from mcsim.policies.specs import parse_policies
-    >>> [str(spec) for spec in parse_policies("lru,arc:step=integer")]
-    ['lru', 'arc:step=integer']
+    >>> [str(spec) for spec in parse_policies("lru,arc(step=integer)")]
+    ['lru', 'arc(step=integer)']
     """
     check_text("policies", text)
     if text.strip() == "all":

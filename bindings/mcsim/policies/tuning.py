@@ -13,19 +13,20 @@ from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
 from mcsim._core import policies as _policies
-from mcsim.base.arguments import seed_given, share_given, text
+from mcsim.base.arguments import seed_given, text
 from mcsim.base.errors import ConfigError, OutOfMemoryError
-from mcsim.base.rows import Rows
+from mcsim.base.result_table import ResultTable
+from mcsim.base.sizes import is_share, share_given
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
-from mcsim.base.units import format_bytes, format_size, is_share
+from mcsim.base.units import format_bytes, format_size
 from mcsim.config.devices import Device, device_named
 from mcsim.config.latency import WriteMode
 from mcsim.policies.bands import squares_of_places
 from mcsim.policies.caches import memory_given
-from mcsim.policies.grid import WHOLE, Grid, Point
+from mcsim.policies.grid import WHOLE, WRITES, Grid, Point
 from mcsim.policies.miniatures import seeds_of_samples
-from mcsim.policies.requests import bytes_of_share, workload_of
+from mcsim.policies.requests import blocks_of_share, workload_of
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
 from mcsim.traces.blocks import References
 from mcsim.traces.workload import Workload
@@ -38,13 +39,13 @@ _DIRTY_BYTES = 9
 
 def tune(
     references: References,
-    size: int | str,
+    size: int | float | str,
     *,
     policies: str | Sequence[str] = "lru",
     block_bytes: Sequence[int | str] = ("4KiB", "8KiB", "16KiB", "32KiB", "64KiB"),
     sub_block_bytes: Sequence[int | str] = (WHOLE,),
-    writes: Sequence[WriteMode] = ("through",),
-    rate: float = 1,
+    writes: Sequence[WriteMode] = WRITES,
+    rate: float | str = 1,
     seeds: int | Sequence[int] = 5,
     objective: Objective = "hit-ratio",
     tier: str = "flash",
@@ -54,7 +55,7 @@ def tune(
     memory: int | str | None = None,
     told: Callable[[Sequence[Point], NDArray[np.int64]], object] | None = None,
     progress: Callable[[int], object] | None = None,
-) -> Rows:
+) -> ResultTable:
     """Replay traces through a cache of one size for every combination of its parameters.
 
     All VMs share the cache. Requests are cut where blocks of the largest size begin, so that
@@ -71,9 +72,9 @@ def tune(
         Requests, reads and writes, merged by time; every VM has its own blocks. Of `Blocks` all
         requests that they were made of, with other blocks; of an array each number is the place
         of a read of one block of the smallest size.
-    size : int or str
-        Of the cache, in bytes or as ``'1GiB'``; or ``'1%'`` of all that is read and written, in
-        blocks of the smallest size.
+    size : int, float or str
+        Size of the cache: blocks of the smallest size, ``'1GiB'``, or ``'1%'`` of all blocks
+        that are accessed.
     policies : str or sequence of str
         As of `simulate`.
     block_bytes : sequence of int or str
@@ -83,9 +84,9 @@ def tune(
         of a block, which is evicted whole (see `simulate_lines`). Each with every block size.
     writes : sequence of {'through', 'back', 'around'}
         What becomes of writes.
-    rate : float
-        Share of the pieces in a sample, in (0, 1]; 1 replays all. It is doubled until the
-        cache, which is a miniature of that rate, has 100 of the largest blocks.
+    rate : float or str
+        Share of the pieces in a sample: ``0.01``, ``'1%'`` or ``'1/16'``; 1 replays all. It is
+        doubled until the cache, a miniature of that rate, has 100 of the largest blocks.
     seeds : int or sequence of int
         Of samples, as of `miniature`; the estimate is the mean over them.
     objective : {'hit-ratio', 'latency', 'device-writes', 'backend-writes'}
@@ -108,7 +109,7 @@ def tune(
 
     Returns
     -------
-    Rows
+    ResultTable
         A row for every point of the grid: ``policy``, ``writes``, ``block`` and ``sub_block``
         (bytes; equal where blocks are whole); ``hit_ratio`` (share of the pieces read that did
         not wait for the backend), ``latency_ns`` (mean of all pieces), ``device_writes``,
@@ -139,7 +140,7 @@ def tune(
     Examples
     --------
     >>> trace = mc.Trace.from_arrays([0, 1, 2, 3], [0, 4096, 0, 4096], 4096, source="few")
-    >>> rows = mc.tune(trace, "8KiB", block_bytes=["4KiB", "8KiB"])
+    >>> rows = mc.tune(trace, "8KiB", block_bytes=["4KiB", "8KiB"], writes=["through"])
     >>> rows[["block", "hit_ratio"]].tolist()
     [(8192, 0.75), (4096, 0.5)]
     """
@@ -150,7 +151,7 @@ def tune(
     chosen = seeds_of_samples(seeds)
     devices = (device_named("tier", tier), device_named("backend", backend))
     if is_share(size):
-        grid = Grid.asked(bytes_of_share(size, references, grid.smallest), *layouts)
+        grid = Grid.asked(blocks_of_share(size, references, grid.smallest), *layouts)
     used = grid.rate(rate, len(chosen))
     replay = _Replay(
         *workload_of(references, grid.smallest),

@@ -11,6 +11,7 @@ from mcsim.base.files import write_whole
 from mcsim.report.page import Block, Page, Section, render
 from mcsim.report.run_charts import charts_of, occupancy_charts, vm_charts
 from mcsim.report.run_parts import (
+    answer_note,
     configuration,
     mode_note,
     origins,
@@ -68,7 +69,8 @@ def report(
 def _of_run(results: Results, systems: Sequence[str] | None) -> Page:
     charts = charts_of(results, systems)
     sections = [
-        Section("Workload", [*synthetic_note(results), *workload(results)]),
+        Section("Answer", [*synthetic_note(results), *answer_note(results)]),
+        Section("Workload", workload(results)),
         Section("Systems", [systems_table(results)]),
         Section("What came out", [*mode_note(results), *charts]),
     ]

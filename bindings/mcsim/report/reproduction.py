@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from mcsim.report.declared import Plot, charts_of
+from mcsim.base.result_table import ResultTable
+from mcsim.figures.declared import Plot, charts_of
 from mcsim.report.page import Block, Facts, Page, Prose, Section, render
-from mcsim.report.tables import Cell, Table, from_arrow, number_cell
+from mcsim.report.tables import Cell, Table, number_cell, page_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,7 +112,9 @@ def _blocks(figure: Reproduced) -> list[Block]:
     blocks += [Prose(f"{about}: {note}") for about, note in figure.notes]
     charts = charts_of(figure.plots, figure.tables)
     blocks += charts
-    return blocks + [from_arrow(t, title=name, most=200) for name, t in figure.tables.items()]
+    return blocks + [
+        page_table(ResultTable(t, title=name), most=200) for name, t in figure.tables.items()
+    ]
 
 
 def _cells(row: Judged) -> Iterator[Cell]:

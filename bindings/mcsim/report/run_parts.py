@@ -5,28 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
-
 from mcsim._core import engine
 from mcsim.base import units
 from mcsim.figures.looks import system_looks
 from mcsim.report.page import Block, Facts, Listing, Prose
-from mcsim.report.tables import Cell, Table, from_arrow, number_cell
-from mcsim.results.data_paths import FIELDS, data_paths, differing_fields, mode_warning
-from mcsim.results.demands import overloads
+from mcsim.report.tables import Cell, Table, number_cell, page_table
+from mcsim.results.data_paths import data_paths, differing_fields, mode_warning
 from mcsim.results.files import yaml_of
-from mcsim.results.foresight import FORESEEN, in_two, marked_title, yardstick_note
-from mcsim.results.loads import device_titles
-from mcsim.results.models import devices, requests, waits_of
-from mcsim.results.render import says_nothing
+from mcsim.results.foresight import FORESEEN
 from mcsim.results.results import Results
-from mcsim.results.series import vms_of
-from mcsim.results.tables import comparison, systems
-from mcsim.results.yardsticks import yardsticks
+from mcsim.results.tables import comparison
+from mcsim.results.views import overview, result_tables
 
 __all__ = [
+    "answer_note",
     "configuration",
-    "marked",
     "mode_note",
     "origins",
     "question",
@@ -35,8 +28,6 @@ __all__ = [
     "systems_table",
     "workload",
 ]
-
-_MOST_VMS = 100  # of tables that show them one by one
 
 
 def question(results: Results) -> str:
@@ -63,7 +54,7 @@ def mode_note(*runs: Results) -> list[Block]:
 def workload(results: Results) -> list[Block]:
     """Tell what ran on which machine."""
     spec = results.spec
-    space = " + ".join(f"{tier.device} {tier.capacity_blocks:,} blocks" for tier in spec.tiers)
+    space = " + ".join(f"{tier.device} {tier.capacity:,} blocks" for tier in spec.tiers)
     interval = (
         units.format_references(spec.interval.length)
         if spec.interval.by_reference
@@ -140,168 +131,14 @@ def _same(value: Any, default: Any) -> bool:
     return bool(value == default) or (not value and not default)
 
 
-_COMPARISON = {
-    "vm": "VM",
-    "system": "system",
-    **FIELDS,
-    "accesses": "accesses",
-    "hit_ratio": "hits",
-    "tier_hit_ratio": "hits",
-    "mean_latency_ns": "mean latency",
-    "gain": "gain",
-    "gain_absolute": "points",
-    "latency_gain": "latency saved",
-}
-_SYSTEMS = {
-    "system": "system",
-    "gain_over_legacy": "gain over legacy LRU",
-    "gain_absolute_over_legacy": "points over it",
-    "device_writes": "writes",
-    "cost_dollars": "cost ($)",
-    "performance_per_cost": "1/s/$",
-}
-_YARDSTICKS = {
-    "system": "system",
-    "hit_ratio": "hits",
-    "share_of_opt": "of OPT",
-    "over_hindsight": "points over hindsight",
-    "fairness": "fairness",
-    "worst_slowdown": "worst slowdown",
-    "churn": "blocks moved an interval",
-    "infeasible": "infeasible decisions",
-}
-_REQUESTS = {
-    "system": "system",
-    "requests": "requests",
-    "read_hit_ratio": "read hits",
-    "served_by_cache": "served by cache",
-    "mean_ns": "mean",
-    "p50_ns": "median",
-    "p95_ns": "95 %",
-    "p99_ns": "99 %",
-}
-_DEVICES = {
-    "system": "system",
-    "device": "device",
-    "reads": "reads",
-    "writes": "writes",
-    "written_bytes_per_day": "written",
-    "lifetime_years": "lifetime (years)",
-    "utilization": "busy",
-    "peak_utilization": "peak",
-    "saturated_intervals": "saturated",
-    "queueing_ns": "queueing",
-    "asked": "asked",
-    "peak_asked": "peak asked",
-    "overloaded_intervals": "over",
-    "energy_joules": "energy (J)",
-}
-
-
 def run_tables(results: Results) -> list[Table]:
-    """Return all tables of a run."""
-    tiers = device_titles(results.spec)[:-1]
-    compared = comparison(results, by_vm=len(vms_of(results)) <= _MOST_VMS)
-    hidden = FIELDS.keys() - differing_fields(compared.to_pylist()).keys()
-    whole = systems(results)
-    return [
-        from_arrow(
-            marked(_by_vm(compared, vms_of(results)), results.foresight),
-            {name: head for name, head in _COMPARISON.items() if name not in hidden},
-            parts=tiers,
-            nothing={"vm": "all"},
-            title="Hits and latency",
-            caption=_sentences(
-                "Gain, points and latency saved: against Global LRU", _yardsticks(results)
-            ),
-        ),
-        _possible(results),
-        from_arrow(
-            marked(whole, results.foresight),
-            _telling(whole, _SYSTEMS),
-            parts=tiers,
-            title="Systems",
-            caption=(
-                "Writes in blocks; cost: of the blocks granted, in the mean; 1/s/$: accesses per "
-                "second one client completes, per dollar."
-            ),
-        ),
-        from_arrow(
-            marked(requests(results, by_vm=False), results.foresight),
-            _REQUESTS,
-            title="Requests",
-            caption="A request waits for its slowest block.",
-        ),
-        _loaded(results),
-    ]
+    """Return the tables of a run, those of `mcsim results show --per-vm`."""
+    return [page_table(table) for table in result_tables(results)]
 
 
-def _possible(results: Results) -> Table:
-    """Hold the systems to what was possible."""
-    held = yardsticks(results)
-    heads = _telling(held, _YARDSTICKS)
-    explained = {
-        "share_of_opt": "OPT: of one cache of all VMs, with a block more",
-        "fairness": "fairness: Jain's index of slowdowns against all tiers of one's own",
-    }
-    said = "; ".join(text for name, text in explained.items() if name in heads)
-    caption = _sentences(said, _yardsticks(results))
-    shown = marked(held, results.foresight)
-    return from_arrow(shown, heads, title="What was possible", caption=caption)
-
-
-def _yardsticks(results: Results) -> str:
-    note = yardstick_note(results.foresight)
-    return note[:1].upper() + note[1:]
-
-
-def _sentences(*said: str) -> str:
-    return " ".join(f"{sentence}." for sentence in said if sentence)
-
-
-def _loaded(results: Results) -> Table:
-    """Tell what the devices had to do."""
-    loaded = devices(results)
-    heads = _telling(loaded, _DEVICES)
-    explained = {
-        "reads": "Reads and writes in blocks",
-        "saturated_intervals": "saturated: intervals with more work than time",
-        "queueing_ns": waits_of(heads),
-    }
-    said = "; ".join(text for name, text in explained.items() if name in heads)
-    caption = " ".join(f"{sentence}." for sentence in (said, *overloads(results)))
-    titles = device_titles(results.spec)
-    shown = pa.array([titles[-1 if k is None else k] for k in loaded["tier"].to_pylist()])
-    named = loaded.set_column(loaded.schema.get_field_index("device"), "device", shown)
-    named = marked(named, results.foresight)
-    return from_arrow(named, heads, title="Devices", caption=caption)
-
-
-def _telling(table: pa.Table, heads: Mapping[str, str]) -> dict[str, str]:
-    """Return the heads of those columns that say something."""
-    return {
-        name: head
-        for name, head in heads.items()
-        if name in table.column_names and not says_nothing(name, table[name].to_pylist())
-    }
-
-
-def marked(table: pa.Table, foresight: Mapping[str, str]) -> pa.Table:
-    """Return rows of systems with yardsticks last, their titles marked."""
-    rows = [
-        row | {"system": marked_title(row["system"], row["system"] in foresight)}
-        for of_kind in in_two(table.to_pylist(), foresight)
-        for row in of_kind
-    ]
-    return pa.Table.from_pylist(rows, schema=table.schema)
-
-
-def _by_vm(compared: pa.Table, vms: list[str]) -> pa.Table:
-    """Return rows VM by VM, all of them together last."""
-    place = {vm: i for i, vm in enumerate(vms)}
-    rows = compared.to_pylist()
-    rows.sort(key=lambda row: place.get(row["vm"], len(place)))
-    return pa.Table.from_pylist(rows, schema=compared.schema)
+def answer_note(results: Results) -> list[Block]:
+    """Return the answer and the table over all VMs, for the top of a page."""
+    return [Prose(results.answer.replace("`", "")), page_table(overview(results))]
 
 
 def configuration(results: Results) -> Listing:

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from mcsim.base.result_table import ResultTable
 from mcsim.figures.chart import Chart, Series, scaled_latency
 from mcsim.figures.choice import chosen
 from mcsim.figures.looks import Look, system_looks
 from mcsim.report.page import Block, Prose
-from mcsim.report.run_parts import marked, mode_note
-from mcsim.report.tables import Cell, Table, from_arrow
+from mcsim.report.run_parts import mode_note
+from mcsim.report.tables import Cell, Table, page_table
 from mcsim.results.data_paths import differing_fields
+from mcsim.results.foresight import yardstick_note
 from mcsim.results.results import Results
 from mcsim.results.tables import ALL, comparison
 
@@ -137,14 +139,14 @@ def _joined(runs: Sequence[Results], labels: Sequence[str]) -> Table:
         names = pa.array([label] * len(table), pa.string())
         tables.append(table.add_column(0, "run", names))
     joined = pa.concat_tables(tables)
-    heads = {
-        "run": "run", "system": "system", **differing_fields(joined.to_pylist()),
-        "accesses": "accesses", "hit_ratio": "hits", "mean_latency_ns": "mean latency",
-        "gain": "gain", "gain_absolute": "points",
-    }  # fmt: skip
-    return from_arrow(
-        marked(joined, foresight),
-        heads,
+    shown = ["run", "system", *differing_fields(joined.to_pylist()), "accesses", "hit_ratio"]
+    shown += ["mean_latency_ns", "gain", "gain_absolute"]
+    table = ResultTable(
+        joined,
+        "comparison",
         title=f"All runs, {ALL}",
-        caption="Gain and points: against Global LRU of the same run.",
+        notes=["gain and points: against Global LRU of the same run", yardstick_note(foresight)],
+        shown=shown,
+        styles=["yardstick" if row else "" for row in joined["foresight"].to_pylist()],
     )
+    return page_table(table)

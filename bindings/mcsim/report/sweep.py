@@ -7,55 +7,49 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mcsim.base.result_table import ResultTable
 from mcsim.figures.chart import Chart
-from mcsim.figures.sweeps import axis_label, is_seed, over_axis
+from mcsim.figures.sweeps import is_seed, over_axis
 from mcsim.report.page import Block, Facts, Page, Prose, Section, render
-from mcsim.report.run_parts import marked
-from mcsim.report.tables import from_arrow
-from mcsim.results.data_paths import differing_fields, mode_warning
+from mcsim.report.tables import page_table
+from mcsim.results.data_paths import mode_warning
 from mcsim.results.tables import ALL
 
 __all__ = ["sweep_page"]
 
-_HEADS = {
-    "accesses": "accesses",
-    "hit_ratio": "hits",
-    "mean_latency_ns": "mean latency",
-    "gain": "gain",
-    "gain_absolute": "points",
-}
-
 
 def sweep_page(
-    table: pa.Table, axes: Sequence[str], *, title: str, lead: str, facts: Sequence[tuple[str, str]]
+    table: pa.Table,
+    axes: Sequence[str],
+    shown: ResultTable,
+    *,
+    title: str,
+    lead: str,
+    facts: Sequence[tuple[str, str]],
 ) -> str:
     """Make the page of a sweep; the same table gives the same.
 
     Parameters
     ----------
     table : pa.Table
-        A row for each cell, system and VM; `vm` is null where a row is of all together.
+        A row for each cell, system and VM; `vm` is null in rows of all together.
     axes : sequence of str
-        Which of its columns are axes.
+        The columns that are axes.
+    shown : ResultTable
+        The table over all VMs, with the answer of the sweep.
     title, lead : str
-        What stands above.
+        Above the sections.
     facts : sequence of (str, str)
-        Names with what is known of them.
+        Names with values, such as the number of cells.
     """
     whole = table.filter(pc.is_null(table["vm"]))
-    rows = whole.to_pylist()
-    shown = {name: head for name, head in differing_fields(rows).items() if name not in axes}
-    heads = {axis: axis_label(axis) for axis in axes} | {"system": "system"} | shown | _HEADS
-    foresight = {row["system"]: row["foresight"] for row in rows if row["foresight"] is not None}
-    caption = "Gain and points: against Global LRU of the cell."
-    joined = from_arrow(marked(whole, foresight), heads, caption=caption)
-    warning = mode_warning(rows)
+    warning = mode_warning(whole.to_pylist())
     note = [] if warning is None else [Prose(f"{warning[:1].upper()}{warning[1:]}.", alert=True)]
     charts = [chart for axis in axes for chart in _over(table, axis)] if len(whole) else []
     sections: list[Section] = [
+        Section("What came out", [Prose(shown.answer), *note, *_some(charts)]),
         Section("Axes", [Facts(facts)]),
-        Section("What came out", [*note, *_some(charts)]),
-        Section(f"All cells, {ALL}", [joined]),
+        Section(f"All cells, {ALL}", [page_table(shown)]),
     ]
     return render(Page(title, lead, sections))
 

@@ -1,9 +1,9 @@
 """What four documents show, measured: published beside found, figure by figure.
 
-A document is a module here with the one list `FIGURES`; its experiments, its published numbers and
-notes on differences are data, in `experiments/reproduce/<document>/`. A figure's
-`find` runs ordinary experiments and analyses through a `Context` and returns what it `Found`;
-verdicts are computed from that and the published numbers.
+A document is a folder `experiments/reproduce/<document>/`. Its `figures.py` has the list `FIGURES`.
+Its experiments, published numbers and notes on differences are YAML files. A figure's `find` runs
+ordinary experiments and analyses through a `Context` and returns `Found`. Verdicts compare its
+values with the published numbers.
 
 The room can be called: ``mcsim.reproduce("multicache")`` is `mcsim.reproduce.catalogue.reproduce`.
 """

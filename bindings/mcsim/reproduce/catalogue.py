@@ -1,4 +1,4 @@
-"""The catalogue: documents, each a module here, and the figures that they have."""
+"""The catalogue: documents and their figures."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from mcsim.reproduce.published import Document, read_document
 __all__ = ["DOCUMENTS", "chosen", "document_of", "figures_of"]
 
 DOCUMENTS = ("multicache", "eci", "thesis", "cloudphysics")
-"""In the order of the catalogue; each is a module of this room with `FIGURES`."""
+"""In the order of the catalogue; the `figures.py` of each declares `FIGURES`."""
 
 
 def figures_of(document: str) -> Sequence[Figure]:
     """Return the figures of a document, in its own order."""
-    figures: Sequence[Figure] = importlib.import_module(f"mcsim.reproduce.{document}").FIGURES
+    module = importlib.import_module(f"mcsim.reproduce.documents.{document}.figures")
+    figures: Sequence[Figure] = module.FIGURES
     return figures
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from mcsim.base.package import experiments_folder
 from mcsim.base.progress import Reporter
-from mcsim.base.units import is_share, parse_blocks, parse_bytes
+from mcsim.base.sizes import is_share, parse_blocks
+from mcsim.base.units import parse_bytes
 from mcsim.config import Source
 from mcsim.config.spec import FigureFormat
 from mcsim.config.sweep import Grid
@@ -61,11 +62,6 @@ class Context:
     style: Style | None = None
     reporter: Reporter = field(default_factory=Reporter)
     _finished: dict[tuple[str, ...], Results] = field(default_factory=dict, repr=False)
-
-    def settings(self) -> dict[str, Any]:
-        """Return what another process makes the same of; it tells of no progress."""
-        names = ("quick", "seed", "out", "trace_dirs", "threads", "formats", "style")
-        return {name: getattr(self, name) for name in names}
 
     def folder(self, name: str) -> Path:
         """Return a folder of `experiments/reproduce`, such as a document's."""
@@ -144,8 +140,8 @@ class Context:
         block_bytes = parse_bytes(source.root.get("block_bytes", DEFAULT_BLOCK_BYTES))
         smaller = []
         for index, tier in enumerate(source.root["tiers"]):
-            blocks = self._scaled_capacity(tier["capacity_blocks"], block_bytes)
-            smaller.append(f"tiers.{index}.capacity_blocks={blocks}")
+            blocks = self._scaled_capacity(tier["capacity"], block_bytes)
+            smaller.append(f"tiers.{index}.capacity={blocks}")
         return smaller
 
     def _scaled_capacity(self, given: object, block_bytes: int) -> object:
@@ -164,7 +160,7 @@ class Context:
             nodes = {
                 name: [
                     self._scaled_capacity(step[k].node, block_bytes)
-                    if name.endswith(".capacity_blocks")
+                    if name.endswith(".capacity")
                     else step[k].node
                     for step in axis.steps
                 ]

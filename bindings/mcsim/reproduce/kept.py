@@ -24,9 +24,9 @@ from mcsim.base.files import replacing_folder
 from mcsim.config.extends import extended_path
 from mcsim.config.spec import FigureFormat
 from mcsim.experiment.environment import build_digest
-from mcsim.figures.style import styled
-from mcsim.report.declared import Plot
+from mcsim.figures.declared import Plot
 from mcsim.reproduce.context import Context
+from mcsim.reproduce.drawing import draw_found
 from mcsim.reproduce.figure import Check, Figure, Found, Value
 from mcsim.reproduce.published import read_published
 from mcsim.reproduce.verdicts import Row, judged
@@ -155,10 +155,7 @@ def _write(
     for path, table in zip(written, found.tables.values(), strict=True):
         write_parquet(path, table)
     formats, style = context.formats or FORMATS, context.style or "screen"
-    drawn: list[Path] = []
-    if found.draw is not None:
-        with styled(style):
-            drawn += found.draw(folder, formats, found)
+    drawn = draw_found(found, folder, formats, style)
     seconds = round(time.monotonic() - begun, 3)
     kept = {
         "figure": figure.name,
@@ -228,11 +225,12 @@ def cause_of(figure: Figure, context: Context) -> str:
 
 
 def _experiments(document: Path) -> dict[str, str]:
-    """Return digests of a document's experiments, workloads and all that they extend, by path."""
+    """Return digests of a document's modules and experiments, and of their bases, by path."""
     top = document.parents[1]
     found = {file for folder in (document, top / "workloads") for file in folder.rglob("*.yaml")}
     found -= {document / "notes.yaml", document / "document.yaml"}
     left = list(found)
+    found |= set(document.glob("*.py"))
     while left:
         base = extended_path(left.pop())
         if base is not None and base not in found:

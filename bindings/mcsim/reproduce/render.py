@@ -9,7 +9,6 @@ from mcsim.reproduce.catalogue import document_of
 from mcsim.reproduce.figure import Figure
 from mcsim.reproduce.reproduction import Outcome, Reproduction
 from mcsim.reproduce.verdicts import Verdict, counts
-from mcsim.results.render import STYLE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,7 +24,13 @@ def render_outcome(outcome: Outcome) -> RenderableType:
     from rich.text import Text
 
     title = f"{outcome.figure.name}: {outcome.figure.title}"
-    table = Table(title=Text(title), **STYLE)
+    table = Table(
+        title=Text(title),
+        box=None,
+        padding=(0, 1, 0, 0),
+        title_justify="left",
+        caption_justify="left",
+    )
     for name, least in (("", 30), ("published", 9), ("measured", 9), ("verdict", 11)):
         table.add_column(name, overflow="fold", min_width=least)
     for row in outcome.rows:
@@ -94,7 +99,6 @@ def in_html(reproduction: Reproduction, command: str) -> str:
             outcome.ran,
             [(note.about, note.note) for note in outcome.notes],
             outcome.finding.found.tables,
-            outcome.finding.drawn,
             outcome.finding.found.plots,
         )
         for outcome in reproduction.outcomes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ import pyarrow as pa
 from mcsim.base.arguments import file_given
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
-from mcsim.base.rows import Tabular
+from mcsim.base.result_table import Tabular
 from mcsim.config.spec import FigureFormat
 from mcsim.figures.style import Style
 from mcsim.reproduce import kept
@@ -22,7 +21,6 @@ from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Figure
 from mcsim.reproduce.kept import Finding
 from mcsim.reproduce.published import Note, read_notes
-from mcsim.reproduce.sharing_out import find_elsewhere, shard_of
 from mcsim.reproduce.verdicts import Row, counts
 from mcsim.traces.find import trace_dirs_given
 
@@ -151,8 +149,6 @@ def reproduce(
     out: str | os.PathLike[str] = "results",
     threads: int | None = None,
     force: bool = False,
-    shard: str | None = None,
-    executor: Executor | None = None,
     formats: Sequence[FigureFormat] | None = None,
     style: Style | None = None,
     reporter: Reporter | None = None,
@@ -172,16 +168,9 @@ def reproduce(
     out : path
         The folder of all results: runs, and what figures found.
     threads : int, optional
-        Systems replayed at a time; as many as there are cores if not given, and one for each
-        figure that an executor has found.
+        Systems replayed at a time; as many as there are cores if not given.
     force : bool
         Find again what was found before. Runs that were finished are not run again.
-    shard : str, optional
-        ``'3/16'``: the fourth of 16 parts that take about as long. Where all have been found in
-        the same `out`, a call without it opens the whole.
-    executor : concurrent.futures.Executor, optional
-        Finds the figures in other processes, on this machine or others that see `out` and the
-        traces by the same names: ``Client(scheduler).get_executor()``.
     formats : sequence of {'png', 'pdf', 'svg'}, optional
         Of the figures. One that was not drawn so before is found again, from runs that are there;
         if not given, as they are drawn already, or else PNG and SVG.
@@ -194,15 +183,11 @@ def reproduce(
     Raises
     ------
     ConfigError
-        For a name that is no document and no figure, a part that is none, or a worker with another
-        mcsim or other traces.
+        For a name that is no document and no figure.
     HostError
-        If the disk is full or the executor fails: what was found before is kept, and the next call
-        goes on from there.
+        If the disk is full: findings so far are kept, and the next call goes on from there.
     """
     figures = chosen(names)
-    if shard is not None:
-        figures = shard_of(figures, shard, quick)
     out = file_given("out", out)
     check_writable(out)
     told = reporter or Reporter()
@@ -212,18 +197,13 @@ def reproduce(
     outcomes = []
     with told.live():
         context = Context(quick, seed, out.resolve(), dirs, threads, formats, style, told.quieter())
-        elsewhere: set[str] = set()
-        if executor is not None:
-            context.threads = threads or 1
-            elsewhere = find_elsewhere(figures, context, executor, told, force=force)
         for number, figure in enumerate(figures, 1):
             begun = time.monotonic()
             with told.under_way(f"{number}/{len(figures)} {figure.name}, {left.text}"):
-                finding, again = kept.find(figure, context, force=force and executor is None)
+                finding, again = kept.find(figure, context, force=force)
             left.finish(figure, time.monotonic() - begun if again else None)
             outcome = _outcome(figure, finding, context)
             outcomes.append(outcome)
-            again = again or figure.name in elsewhere
             told.note(_line(number, len(figures), outcome, again, left.text))
     return Reproduction(outcomes, quick)
 

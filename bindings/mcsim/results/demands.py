@@ -8,32 +8,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from mcsim.base.result_columns import schema_of_table
 from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec
 from mcsim.results.loads import Load, loads
 from mcsim.results.results import Results
 
-__all__ = ["ASKED", "DEMANDS", "asked_of", "demands", "is_limited", "overloads"]
+__all__ = ["DEMANDS", "asked_of", "demands", "is_limited", "overloads"]
 
-# Behind the columns of `mcsim.results.models.DEVICES`, where a device says it.
-ASKED = pa.schema(
-    [
-        ("asked", pa.float64()),  # mean, of what it can do; this and the rest: null without a clock
-        ("peak_asked", pa.float64()),  # in the interval that asks most
-        ("overloaded_intervals", pa.int64()),  # which ask more than it can do
-    ]
-)
-
-DEMANDS = pa.schema(
-    [
-        ("system", pa.string()),
-        ("device", pa.string()),
-        ("tier", pa.int32()),  # null: the backend
-        ("interval", pa.int32()),
-        ("operations", pa.int64()),
-        ("bytes", pa.int64()),
-        ("asked", pa.float64()),  # of what it can do; null without a clock
-    ]
-)
+DEMANDS = schema_of_table("demands")
 
 
 def demands(results: Results) -> pa.Table:

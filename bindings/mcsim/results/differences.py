@@ -16,7 +16,7 @@ __all__ = ["Change", "Difference", "Sameness", "difference"]
 Sameness = Literal["equal bytes", "equal values", "different"]
 
 # For people, or of what is drawn: nothing that a result depends on.
-_NO_CAUSE = ("name", "description", "figures", "figure_formats")
+_NO_CAUSE = ("name", "description", "figures", "page", "figure_formats")
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim.config.spec import PlacedSpec
 
-__all__ = ["ENERGY", "energy_joules"]
-
-# Behind the columns of `mcsim.results.models.DEVICES` if the power of a device is known.
-ENERGY = pa.schema([("energy_joules", pa.float64())])  # null without a clock, or on several hosts
+__all__ = ["energy_joules"]
 
 
 def energy_joules(

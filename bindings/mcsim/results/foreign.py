@@ -10,6 +10,7 @@ import pyarrow as pa
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from mcsim.config.renamed import with_current_keys
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.schemas import SCHEMAS, schema_of
 
@@ -70,7 +71,7 @@ def spec_of(nodes: Any) -> ExperimentSpec:
     from pydantic import ValidationError
 
     try:
-        return ExperimentSpec.model_validate(nodes)
+        return ExperimentSpec.model_validate(with_current_keys(nodes))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the top"

@@ -8,21 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mcsim.base.result_columns import schema_of_table
 from mcsim.results.results import Results
 from mcsim.results.tables import Totals, totals
 
 __all__ = ["MISSES", "miss_classes"]
 
-MISSES = pa.schema(
-    [
-        ("system", pa.string()),
-        ("vm", pa.string()),  # null: all VMs together
-        ("accesses", pa.int64()),
-        ("compulsory", pa.int64()),  # first accesses to a block
-        ("capacity", pa.int64()),  # other misses of the VM alone with all tiers, under LRU
-        ("interference", pa.int64()),  # all others; negative if fewer miss than alone
-    ]
-)
+MISSES = schema_of_table("misses")
 
 
 def miss_classes(results: Results) -> pa.Table:
@@ -64,8 +56,8 @@ def _row(of: Totals, vm: str | None, counts: list[int]) -> dict[str, Any]:
 
 def _misses_alone(results: Results) -> dict[str, tuple[int, int, int]]:
     """Return of each VM its accesses, its first ones, and its misses with all tiers of its own."""
-    space = sum(tier.capacity_blocks for tier in results.spec.tiers)
-    curves = results.curves()
+    space = sum(tier.capacity for tier in results.spec.tiers)
+    curves = results.table("curves")
     curves = curves.filter(pc.equal(curves["scope"], "trace"))
     hits: dict[str, dict[int, int]] = {}
     accesses: dict[str, int] = {}

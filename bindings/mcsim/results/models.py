@@ -13,81 +13,32 @@ M/D/1).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mcsim.base import units
 from mcsim.base.errors import ConfigError
+from mcsim.base.result_columns import schema_of_table
 from mcsim.config.latency import ServiceTimes
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.demands import ASKED, asked_of, is_limited, overloads
-from mcsim.results.energy import ENERGY, energy_joules
-from mcsim.results.loads import Load, device_titles, loads
-from mcsim.results.render import (
-    Columns,
-    add_rows,
-    cells_of,
-    latency,
-    percent,
-    speaking,
-    table_of_systems,
-)
+from mcsim.results.demands import asked_of, is_limited
+from mcsim.results.energy import energy_joules
+from mcsim.results.loads import Load, loads
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 __all__ = ["DEVICES", "READS", "REQUESTS", "devices", "lifetime_years", "queueing_ns"]
-__all__ += ["reads_behind_writes", "render_devices", "render_requests", "requests", "waits_of"]
+__all__ += ["reads_behind_writes", "requests"]
 
 QUANTILES = (0.5, 0.95, 0.99)
-
-REQUESTS = pa.schema(
-    [
-        ("system", pa.string()),
-        ("vm", pa.string()),  # null: all VMs together
-        ("requests", pa.int64()),
-        # Of reads: all blocks in some tier. Of all: nothing waited for the backend.
-        ("read_hit_ratio", pa.float64()),
-        ("served_by_cache", pa.float64()),
-        ("mean_ns", pa.float64()),
-        *((f"p{round(100 * q)}_ns", pa.int64()) for q in QUANTILES),
-    ]
-)
-
-DEVICES = pa.schema(
-    [
-        ("system", pa.string()),
-        ("device", pa.string()),
-        ("tier", pa.int32()),  # null: the backend
-        ("reads", pa.int64()),  # blocks, those included that are read to be demoted
-        ("writes", pa.int64()),  # blocks
-        ("written_bytes_per_day", pa.float64()),  # by the host; null without a clock
-        ("lifetime_years", pa.float64()),  # null where nothing wears, or without a clock
-        ("utilization", pa.float64()),  # mean; this and the rest: null without a clock or of hosts
-        ("peak_utilization", pa.float64()),  # of the busiest interval
-        ("saturated_intervals", pa.int64()),  # more work than time
-        ("queueing_ns", pa.float64()),  # mean of the other intervals' operations
-    ]
-)
-
-READS = pa.schema(
-    [
-        ("system", pa.string()),
-        ("vm", pa.string()),  # null: all VMs together
-        ("reads", pa.int64()),  # blocks, of intervals in which no tier was saturated
-        ("mean_ns", pa.float64()),
-        ("queueing_ns", pa.float64()),  # what of it they waited in tiers for others
-        ("left_out", pa.int64()),  # blocks, of the other intervals
-    ]
-)
+REQUESTS = schema_of_table("requests")
+DEVICES = schema_of_table("devices")
+READS = schema_of_table("reads")
 
 _DAY_NS = 86_400 * 10**9
 
@@ -260,7 +211,7 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
 def devices(results: Results) -> pa.Table:
     """Tell what each system did to each device: a table of schema `DEVICES`.
 
-    The columns of `ASKED` follow if a device has a limit, those of `ENERGY` if one has a power.
+    Columns of demands follow if a device has a limit, one of energy if a device has a power.
     """
     spec = results.spec
     rows = [
@@ -269,9 +220,13 @@ def devices(results: Results) -> pa.Table:
         for load in loads(results, system.title)
     ]
     placed = [*spec.tiers, spec.backend]
-    asked = ASKED if any(map(is_limited, placed)) else []
-    energy = ENERGY if any(device.watts for device in placed) else []
-    return pa.Table.from_pylist(rows, schema=pa.schema([*DEVICES, *asked, *energy]))
+    is_powered = any(device.watts for device in placed)
+    rare = [
+        column
+        for column in schema_of_table("devices", rare=True)
+        if (is_powered if column.name == "energy_joules" else any(map(is_limited, placed)))
+    ]
+    return pa.Table.from_pylist(rows, schema=pa.schema([*DEVICES, *rare]))
 
 
 def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
@@ -288,7 +243,7 @@ def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
     written = row["writes"] * spec.block_bytes / days
     row["written_bytes_per_day"] = written
     if device.pe_cycles is not None and load.tier is not None:
-        capacity = getattr(device, "capacity_blocks", 0) * spec.block_bytes * spec.host_count
+        capacity = getattr(device, "capacity", 0) * spec.block_bytes * spec.host_count
         amplification = device.write_amplification or 1
         row["lifetime_years"] = lifetime_years(capacity, device.pe_cycles, written, amplification)
     if spec.hosts is not None:
@@ -323,75 +278,3 @@ def _waits(spec: ExperimentSpec, load: Load) -> NDArray[np.float64]:
         for reads, writes in zip(load.reads.tolist(), load.writes.tolist(), strict=True)
     ]
     return np.array([np.nan if wait is None else wait for wait in waits], float)
-
-
-def render_requests(results: Results) -> RenderableType:
-    """Show `requests` of all VMs together in at most 100 columns."""
-    heads = ("requests", "read hit %", "cache %", "mean", "median", "95 %", "99 %")
-    table = table_of_systems(results, "requests", heads)
-
-    def add(row: Mapping[str, Any]) -> None:
-        latencies = [row["mean_ns"], *(row[f"p{round(100 * q)}_ns"] for q in QUANTILES)]
-        table.add_row(
-            row["system"],
-            f"{row['requests']:,}",
-            *(percent(row[name]) for name in ("read_hit_ratio", "served_by_cache")),
-            *map(latency, latencies),
-        )
-
-    add_rows(table, requests(results, by_vm=False).to_pylist(), results, add)
-    table.caption = "cache: served without waiting for the backend; a request waits for its slowest"
-    return table
-
-
-def _wait(ns: float) -> str:
-    return "0" if ns < 0.01 else units.format_latency(ns)
-
-
-_OF_DEVICES: Columns = (
-    ("reads", "reads", units.format_count),
-    ("writes", "writes", units.format_count),
-    ("written_bytes_per_day", "GB/day", lambda written: f"{written * 1e-9:.3g}"),
-    ("lifetime_years", "years", "{:.3g}".format),
-    ("utilization", "busy %", percent),
-    ("peak_utilization", "peak %", percent),
-    ("saturated_intervals", "saturated", str),
-    ("queueing_ns", "queueing", _wait),
-    ("asked", "asked %", percent),
-    ("peak_asked", "peak %", percent),
-    ("overloaded_intervals", "over", str),
-    ("energy_joules", "kJ", lambda joules: f"{joules / 1e3:.3g}"),
-)
-
-
-def waits_of(shown: Collection[str]) -> str:
-    """Explain the waits of `devices`, beside these columns of it."""
-    others = " in the others" if "saturated_intervals" in shown else ""
-    return f"queueing: mean wait{others}"
-
-
-def render_devices(results: Results) -> RenderableType:
-    """Show `devices` in at most 100 columns; those that say nothing are left out."""
-    rows, titles = devices(results).to_pylist(), device_titles(results.spec)
-    columns = speaking(_OF_DEVICES, rows)
-    table = table_of_systems(results, "devices", ["device", *(head for _, head, _ in columns)])
-    table.columns[1].justify = "left"
-
-    def add(row: Mapping[str, Any]) -> None:
-        table.add_row(
-            row["system"] if row["tier"] == 0 else "",
-            titles[-1 if row["tier"] is None else row["tier"]],
-            *cells_of(row, columns),
-        )
-
-    add_rows(table, rows, results, add)
-    explained = {
-        "reads": "reads and writes in blocks",
-        "saturated_intervals": "saturated: intervals with more work than time",
-        "queueing_ns": waits_of([name for name, _, _ in columns]),
-        "asked": "asked: of what a device can do; over: intervals that ask for more",
-    }
-    there = {name for name, _, _ in columns}
-    said = "; ".join(text for name, text in explained.items() if name in there)
-    table.caption = "\n".join([said, *(overloads(results) if "asked" in there else ())])
-    return table

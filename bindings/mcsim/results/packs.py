@@ -48,7 +48,12 @@ from mcsim.results.foreign import (
     spec_of,
 )
 from mcsim.results.results import Results
-from mcsim.results.schemas import below, joined_curves, schema_of, spoken
+from mcsim.results.schemas import (
+    concat_tables,
+    drop_empty_optional_columns,
+    joined_curves,
+    schema_of,
+)
 from mcsim.results.seals import digest_of_bytes, listed
 from mcsim.results.summary import SUMMARY, summed_up
 from mcsim.results.zips import (
@@ -222,7 +227,7 @@ _RUN = pa.field("run", pa.int32())
 def _numbered(column: str, tables: Sequence[pa.Table], name: str) -> pa.Table:
     """Put tables of that name one below the other, first a column that says which a row is of."""
     numbers = np.repeat(np.arange(len(tables), dtype=np.int32), [len(table) for table in tables])
-    joined = below(tables)
+    joined = concat_tables(tables)
     joined = joined.cast(schema_of(name, joined.column_names)).combine_chunks()
     return joined.add_column(0, column, pa.array(numbers))
 
@@ -364,7 +369,7 @@ class PackedResults(Results):
         if name == "curves":
             steps = self._pack.part("curves", "of", self._row["curves"])
             return joined_curves(steps, self._pack.part("points", "run", self._number))
-        return spoken(name, self._pack.part(name, "run", self._number))
+        return drop_empty_optional_columns(name, self._pack.part(name, "run", self._number))
 
 
 def _reopened(pack: Path, run_id: str) -> PackedResults:

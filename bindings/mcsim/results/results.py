@@ -46,18 +46,20 @@ import pyarrow.compute as pc
 from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import note_input, read_regular
-from mcsim.base.rows import polars_frame
+from mcsim.base.result_table import polars_frame
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, read_parquet, write_json
 from mcsim.results.foreign import check_environment, check_timings, checked_table, parse_spec
-from mcsim.results.foresight import foresight_by_name, in_two, marked_title
+from mcsim.results.foresight import foresight_by_name
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+    from mcsim.base.result_table import ResultTable
 
 __all__ = ["Results"]
 
@@ -106,22 +108,10 @@ class Results:
         return type(self), (self.path,)
 
     def _repr_html_(self) -> str:
-        """Show what the systems came to, for notebooks."""
-        from mcsim.base.html import table_in_html
-        from mcsim.base.units import format_latency
-        from mcsim.results.tables import comparison
+        """Return the answer and the table over all VMs, for notebooks."""
+        from mcsim.results.views import overview
 
-        rows = [
-            [
-                marked_title(row["system"], row["foresight"]),
-                f"{100 * row['hit_ratio']:.2f} %",
-                "–" if row["mean_latency_ns"] is None else format_latency(row["mean_latency_ns"]),
-            ]
-            for rows in in_two(comparison(self, by_vm=False).to_pylist(), self.foresight)
-            for row in rows
-        ]
-        title = f"{self.title}, run {self.run_id}: all VMs together"
-        return table_in_html(title, ["system", "hits", "mean latency"], rows)
+        return overview(self)._repr_html_()
 
     @property
     def run_id(self) -> str:
@@ -278,39 +268,78 @@ class Results:
             "warm_up", pc.less(table["interval"], self.spec.warm_up_intervals)
         )
 
-    def metrics(self) -> pa.Table:
-        """Counts by system, interval, VM and tier, as of `to_arrow`; levels in blocks."""
-        return self.to_arrow("metrics")
+    @property
+    def answer(self) -> str:
+        """The best realisable system, how it compares, and its worst VM, in a sentence or two."""
+        from mcsim.results.answer import answer
 
-    def vms(self) -> pa.Table:
-        """Counts by system, interval and VM, as of `to_arrow`; served by the backend."""
-        return self.to_arrow("vms")
+        return answer(self)
 
-    def curves(self) -> pa.Table:
-        """Hits of LRU at selected capacities, by VM."""
-        return self.table("curves")
+    def overview(self) -> ResultTable:
+        """Return one row a system over all VMs, the best first."""
+        from mcsim.results.views import overview
 
-    def reuse_intensity(self) -> pa.Table:
-        """Reuse intensity by VM and window."""
-        return self.table("reuse_intensity")
+        return overview(self)
 
-    def decisions(self) -> pa.Table:
-        """Objective and bound of every decision; `interval` is the first it acts in.
+    def comparison(self) -> ResultTable:
+        """Return hits, latency and gains by system and VM; `vm` is null for all VMs together."""
+        return self._shown("comparison")
 
-        `infeasible` says why what was asked of a system cannot be had, where it cannot. `admits`,
-        a list by VM in the order of `vms`, is there if VMs were shut out or let in, and
-        `write_modes`, such a list, if modes were decided: ``"back"``, or by tier
-        ``"through / back"``. `timer` names the one that rang, of systems that have several; it is
-        there if a system of the run does. So are `moved`, blocks of extents that were placed
-        elsewhere, of systems that place extents; `throughputs`, a list by VM in blocks a second,
-        of `baa`, whose objective is their sum; and `note`, what a system found out besides: of
-        `thin`, whose replacement policies are at fault.
+    def systems(self) -> ResultTable:
+        """Return device writes, cost and times by system."""
+        return self._shown("systems")
+
+    def yardsticks(self) -> ResultTable:
+        """Return how far each system is from what was possible, how fair and how restless."""
+        return self._shown("yardsticks")
+
+    def requests(self) -> ResultTable:
+        """Return latencies of whole requests by system, all VMs together."""
+        return self._shown("requests")
+
+    def devices(self) -> ResultTable:
+        """Return operations, life and load by system and device."""
+        return self._shown("devices")
+
+    def misses(self) -> ResultTable:
+        """Return misses by cause, system and VM."""
+        return self._shown("misses")
+
+    def metrics(self) -> ResultTable:
+        """Return counts by system, interval, VM and tier, as of `to_arrow`; levels in blocks."""
+        return self._shown("metrics")
+
+    def vms(self) -> ResultTable:
+        """Return counts by system, interval and VM, as of `to_arrow`; served by the backend."""
+        return self._shown("vms")
+
+    def curves(self) -> ResultTable:
+        """Return hits of LRU at selected capacities, by VM."""
+        return self._shown("curves")
+
+    def reuse_intensity(self) -> ResultTable:
+        """Return reuse intensity by VM and window."""
+        return self._shown("reuse_intensity")
+
+    def decisions(self) -> ResultTable:
+        """Return objective and bound of every decision; `interval` is the first it acts in.
+
+        `infeasible` has the reason if a request of a system cannot be met. `admits`, a list by VM
+        in the order of `vms`, is there if VMs were blocked or admitted, and `write_modes`, such a
+        list, if modes were decided: ``"back"``, or by tier ``"through / back"``. `timer` names the
+        timer that fired, of systems with several. `moved` has the blocks of extents that moved,
+        `throughputs` the blocks a second of each VM (`baa`), and `note` further findings.
         """
-        return self.to_arrow("decisions")
+        return self._shown("decisions")
 
-    def bounds(self) -> pa.Table:
-        """What no system could hit more than; no rows where nobody asked, see `opt` of a spec."""
-        return self.table("bounds")
+    def bounds(self) -> ResultTable:
+        """Return the upper bound on hits (OPT); empty unless `opt` was requested."""
+        return self._shown("bounds")
+
+    def _shown(self, name: str) -> ResultTable:
+        from mcsim.results.views import result_table
+
+        return result_table(self, name)
 
     def to_pandas(self, name: str) -> pd.DataFrame:
         """Return a table as a pandas frame, the warm-up marked as by `to_arrow`."""

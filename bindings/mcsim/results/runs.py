@@ -299,7 +299,7 @@ def _folders(out: Path) -> list[Path]:
         with os.scandir(out) as entries:
             return sorted(Path(entry.path) for entry in entries if entry.is_dir())
     except FileNotFoundError:
-        raise ConfigError(f"{out}: no such folder of results; --out names another") from None
+        raise ConfigError(f"{out}: no such folder of results; --results names another") from None
     except NotADirectoryError:
         raise ConfigError(f"{out}: not a folder") from None
 

@@ -10,135 +10,39 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["SCHEMAS", "STAGED", "all_counts_of", "below", "counts_of", "joined_curves", "of_system"]
-__all__ += ["schema_of", "spoken", "usual"]
+from mcsim.base.result_columns import schema_of_table
 
-# Blocks and requests, by what the VM waited for: a tier, or the backend.
-_SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
-
-_TIER_COUNTS = (
-    "hits",
-    "write_hits",
-    "fills",
-    "promotions",
-    "demotions",
-    "updates",
-    "moved_up",
-    "moved_down",
-    "evictions",
-    "invalidations",
-    "copied_out",
-    "occupancy",
-    "target",
-    *_SERVED,
-)
-
-_VM_COUNTS = (
-    "accesses",
-    "misses",
-    "writes",
-    "write_misses",
-    "backend_reads",
-    "backend_writes",
-    "write_backs",
-    "dirtied",
-    "dirty",
-    *_SERVED,
-)
+__all__ = [
+    "SCHEMAS",
+    "STAGED",
+    "all_counts_of",
+    "concat_tables",
+    "counts_of",
+    "joined_curves",
+    "of_system",
+]
+__all__ += ["drop_empty_optional_columns", "schema_of", "without_optional_columns"]
 
 SCHEMAS: Mapping[str, pa.Schema] = {
-    "metrics": pa.schema(
-        [
-            ("system", pa.string()),
-            ("interval", pa.int32()),
-            ("vm", pa.string()),
-            ("tier", pa.int32()),
-            *((name, pa.int64()) for name in _TIER_COUNTS),
-        ]
-    ),
-    "vms": pa.schema(
-        [
-            ("system", pa.string()),
-            ("interval", pa.int32()),
-            ("vm", pa.string()),
-            ("begin_ns", pa.int64()),  # since the workload's first access; or references
-            *((name, pa.int64()) for name in _VM_COUNTS),
-        ]
-    ),
-    "curves": pa.schema(
-        [
-            ("vm", pa.string()),
-            ("scope", pa.string()),
-            ("capacity", pa.int64()),
-            ("hits", pa.int64()),
-            ("accesses", pa.int64()),
-        ]
-    ),
-    "reuse_intensity": pa.schema(
-        [
-            ("vm", pa.string()),
-            ("window_end_ns", pa.int64()),  # since the workload's first access; or references
-            ("reuse_intensity", pa.float64()),
-            ("accesses", pa.int64()),
-        ]
-    ),
-    "decisions": pa.schema(
-        [
-            ("system", pa.string()),
-            ("interval", pa.int32()),
-            ("request", pa.int64()),
-            ("objective", pa.float64()),
-            ("upper_bound", pa.float64()),
-            ("evaluations", pa.int64()),
-            ("infeasible", pa.string()),  # why what was asked for cannot be had; empty if it can
-        ]
-    ),
-    "bounds": pa.schema(
-        [
-            ("system", pa.string()),
-            ("opt_hits", pa.int64()),  # of OPT in one cache of all VMs, with a block more
-        ]
-    ),
+    name: schema_of_table(name)
+    for name in ("metrics", "vms", "curves", "reuse_intensity", "decisions", "bounds")
 }
-
+"""The tables that a run stores."""
 
 # Of systems that read data from where it is staged, in memory; null in others.
 STAGED = ("staged_hits", "staged_requests", "staged_ns")
 
-# Columns beside these, of runs that say anything in them.
-_NOW_AND_THEN: Mapping[str, pa.Schema] = {
-    "decisions": pa.schema(
-        [
-            # By VM; null: as it was.
-            ("admits", pa.list_(pa.bool_())),
-            ("write_modes", pa.list_(pa.string())),  # "back", or by tier "through / back"
-            ("timer", pa.string()),  # that rang, of systems that have several
-            ("note", pa.string()),  # what the system found out besides; null: nothing
-            ("throughputs", pa.list_(pa.float64())),  # by VM, blocks a second
-            ("moved", pa.int64()),  # blocks of extents that were placed elsewhere
-        ]
-    ),
-    # Of several hosts:
-    "metrics": pa.schema(
-        [(name, pa.int64()) for name in ("transfers", "remote_reads", "remote_requests")]
-    ),
-    "vms": pa.schema(
-        [
-            ("host", pa.string()),
-            ("sent", pa.int64()),
-            ("transferred", pa.int64()),
-            ("on_demand", pa.int64()),
-            ("left_behind", pa.int64()),
-            ("on_the_way", pa.int64()),
-            *((name, pa.int64()) for name in STAGED),
-        ]
-    ),
+OPTIONAL_COLUMNS: Mapping[str, pa.Schema] = {
+    name: schema_of_table(name, rare=True) for name in SCHEMAS
 }
+"""Columns that only some runs have."""
 
 
-def usual(name: str, columns: Mapping[str, Any], *, hosts: bool, staged: bool) -> dict[str, Any]:
+def without_optional_columns(
+    name: str, columns: Mapping[str, Any], *, hosts: bool, staged: bool
+) -> dict[str, Any]:
     """Leave out the columns of a table that only some runs have, but of these if asked for."""
-    some = set(_NOW_AND_THEN.get(name, pa.schema([])).names)
+    some = set(OPTIONAL_COLUMNS[name].names)
     if hosts:
         some &= set(STAGED)
     if staged:
@@ -149,21 +53,21 @@ def usual(name: str, columns: Mapping[str, Any], *, hosts: bool, staged: bool) -
 def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
     """Return the schema of a table that has these columns."""
     schema, has = SCHEMAS[name], set(columns)
-    for column in _NOW_AND_THEN.get(name, ()):
+    for column in OPTIONAL_COLUMNS[name]:
         schema = schema.append(column) if column.name in has else schema
     return schema
 
 
-def spoken(name: str, table: pa.Table) -> pa.Table:
-    """Return a table without columns that only some runs have and this one says nothing in."""
-    for column in _NOW_AND_THEN.get(name, ()):
+def drop_empty_optional_columns(name: str, table: pa.Table) -> pa.Table:
+    """Return a table without optional columns that have no value."""
+    for column in OPTIONAL_COLUMNS[name]:
         if column.name in table.column_names and table[column.name].null_count == len(table):
             table = table.drop_columns([column.name])
     return table
 
 
-def below(tables: Iterable[pa.Table]) -> pa.Table:
-    """Put tables one below the other; a column that only some have is null in the others."""
+def concat_tables(tables: Iterable[pa.Table]) -> pa.Table:
+    """Concatenate tables; a column that only some have is null in the others."""
     return pa.concat_tables(tables, promote_options="default")
 
 

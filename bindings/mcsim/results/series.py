@@ -138,7 +138,7 @@ def series_of(results: Results, system: SystemSpec) -> Series:
 
 def curve_of(results: Results, vm: str) -> HitCurve:
     """Return the hit ratio curve of a VM over the whole trace."""
-    table = results.curves()
+    table = results.table("curves")
     table = table.filter(pc.and_(pc.equal(table["vm"], vm), pc.equal(table["scope"], "trace")))
     if not len(table):
         raise CannotDrawError(f"needs a hit ratio curve of VM {vm!r}; the run has none")

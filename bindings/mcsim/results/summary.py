@@ -6,18 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from mcsim.base.result_columns import schema_of_table
 from mcsim.results.results import Results
 from mcsim.results.tables import COMPARISON, compared
 
 __all__ = ["SUMMARY", "summary", "summed_up"]
 
-SUMMARY = pa.schema(
-    [
-        *COMPARISON,
-        ("opt_hits", pa.int64()),
-        ("synthetic", pa.bool_()),
-    ]
-)
+SUMMARY = pa.schema([*COMPARISON, *schema_of_table("summary")])
 
 
 def summary(results: Results) -> pa.Table:

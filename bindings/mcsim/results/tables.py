@@ -1,8 +1,8 @@
 """Tables of a run: pure functions of its results.
 
 `comparison` has one row per system and VM, and one per system for all VMs
-together; `systems` has what can only be said of a system as a whole. Both are
-Arrow tables; `render_*` turn them into what the terminal shows.
+together; `systems` has one row per system. Both are Arrow tables with the columns
+of `mcsim.base.result_columns`; `mcsim.results.views` shows them.
 
 Hits are all accesses that are no misses: those of the tiers and, where an admission filter stages
 blocks with their data, reads of what is staged. Latency is the mean over all accesses of what the
@@ -27,6 +27,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.result_columns import schema_of_table
 from mcsim.config.latency import ServiceTimes
 from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
 from mcsim.results.data_paths import data_paths
@@ -57,51 +58,8 @@ DEVICE_WRITES = ("fills", "promotions", "demotions", "updates", "transfers")
 _REMOTE = ("remote_reads", "remote_requests")
 _SERVED = ("reads_served", "writes_served", "read_requests", "write_requests")
 
-COMPARISON = pa.schema(
-    [
-        ("system", pa.string()),
-        ("vm", pa.string()),  # null: all VMs together
-        ("accesses", pa.int64()),
-        ("hits", pa.int64()),
-        ("tier_hits", pa.list_(pa.int64())),
-        ("hit_ratio", pa.float64()),
-        ("tier_hit_ratio", pa.list_(pa.float64())),
-        ("mean_latency_ns", pa.float64()),
-        # Against Global LRU: (h - b) / b, h - b, (l_b - l) / l_b; null without one.
-        ("gain", pa.float64()),
-        ("gain_absolute", pa.float64()),
-        ("latency_gain", pa.float64()),
-        # The same against the legacy Global LRU.
-        ("gain_over_legacy", pa.float64()),
-        ("gain_absolute_over_legacy", pa.float64()),
-        ("latency_gain_over_legacy", pa.float64()),
-        # As of `data_paths`; the mode is null where reads alone are replayed.
-        ("writes", pa.string()),
-        ("policy", pa.string()),
-        ("chain", pa.string()),
-        ("foresight", pa.string()),  # of yardsticks, as of `Results.foresight`; null of others
-    ]
-)
-
-SYSTEMS = pa.schema(
-    [
-        ("system", pa.string()),
-        ("hit_ratio", pa.float64()),
-        ("mean_latency_ns", pa.float64()),
-        ("gain_over_legacy", pa.float64()),
-        ("gain_absolute_over_legacy", pa.float64()),
-        ("device_writes", pa.list_(pa.int64())),  # blocks, by tier
-        ("cost_dollars", pa.float64()),  # of the blocks granted, in the mean
-        ("performance_per_cost", pa.float64()),  # (1 / mean latency in s) per dollar
-        ("replay_seconds", pa.float64()),
-        ("decide_seconds", pa.float64()),
-        ("accesses_per_second", pa.float64()),  # of replay
-        ("writes", pa.string()),  # this and the rest as of `COMPARISON`
-        ("policy", pa.string()),
-        ("chain", pa.string()),
-        ("foresight", pa.string()),
-    ]
-)
+COMPARISON = schema_of_table("comparison")
+SYSTEMS = schema_of_table("systems")
 
 
 @dataclass(frozen=True)
@@ -196,8 +154,8 @@ def tiers_of(spec: ExperimentSpec, tier_count: int) -> list[TierSpec]:
     if tier_count == len(spec.tiers):
         return spec.tiers
     assert tier_count == 1
-    everything = sum(tier.capacity_blocks for tier in spec.tiers)
-    return [spec.tiers[0].model_copy(update={"capacity_blocks": everything})]
+    everything = sum(tier.capacity for tier in spec.tiers)
+    return [spec.tiers[0].model_copy(update={"capacity": everything})]
 
 
 def known(quantity: _Quantity | None) -> _Quantity:
@@ -345,7 +303,7 @@ def _granted(results: Results, of: Totals, used: Sequence[TierSpec]) -> list[flo
     """
     own = of_system(results.measured("metrics"), of.system.title)
     targets = all_counts_of(own, ("target",))["target"].sum(axis=1)
-    space = results.spec.host_count * np.array([tier.capacity_blocks for tier in used])
+    space = results.spec.host_count * np.array([tier.capacity for tier in used])
     means: list[float] = np.minimum(targets, space).mean(axis=0).tolist()
     return means
 

@@ -3,56 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mcsim.results.foresight import yardstick_note
-from mcsim.results.render import (
-    Columns,
-    add_rows,
-    cells_of,
-    percent,
-    points,
-    speaking,
-    table_of_systems,
-)
+from mcsim.base.result_columns import schema_of_table
 from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
 from mcsim.results.tables import Totals, devices_of, totals
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+__all__ = ["YARDSTICKS", "churn", "jain", "slowdowns", "yardsticks"]
 
-__all__ = ["YARDSTICKS", "churn", "jain", "render_yardsticks", "slowdowns", "yardsticks"]
-
-YARDSTICKS = pa.schema(
-    [
-        ("system", pa.string()),
-        ("hit_ratio", pa.float64()),
-        # Hits by those of OPT in one cache of all VMs, with a block more. Null if those were not
-        # found (`opt` of an experiment); lines and extents hold what nobody asked for.
-        ("share_of_opt", pa.float64()),
-        # Hit ratio less that of the best fixed division; null unless `hindsight` is in the run.
-        ("over_hindsight", pa.float64()),
-        # Of VMs' slowdowns against all tiers of one's own: Jain's index, of one VM null, and the
-        # largest. Null where the curves of the run are of other accesses than the system's.
-        ("fairness", pa.float64()),
-        ("worst_slowdown", pa.float64()),
-        ("churn", pa.float64()),  # blocks of targets, or of extents, moved an interval
-        ("infeasible", pa.int64()),  # decisions that could not have what was asked for
-        ("decide_seconds", pa.float64()),  # of the controller
-        # What it knew beforehand, "next" interval or "whole" trace: a yardstick. Null: nothing.
-        ("foresight", pa.string()),
-    ]
-)
+YARDSTICKS = schema_of_table("yardsticks")
 
 
 def yardsticks(results: Results) -> pa.Table:
     """Hold each system to what was possible: a table of schema `YARDSTICKS`."""
-    possible = dict(zip(*results.bounds().to_pydict().values(), strict=True))
+    possible = dict(zip(*results.table("bounds").to_pydict().values(), strict=True))
     decisions = results.measured("decisions")
     timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]
     rows: list[dict[str, Any]] = []
@@ -65,7 +34,8 @@ def yardsticks(results: Results) -> pa.Table:
         title = of.system.title
         if hindsight is None and of.system.name == "hindsight":
             hindsight = ratio
-        slower = slowdowns(results, of, alone)
+        by_vm = slowdowns(results, of, alone)
+        slower = list((by_vm or {}).values())
         opt = possible.get(title)
         own = of_system(decisions, title)
         reasons = pc.fill_null(own["infeasible"], "")
@@ -107,8 +77,8 @@ def jain(values: Sequence[float]) -> float | None:
 
 def slowdowns(
     results: Results, of: Totals, alone: Mapping[str, tuple[int, int]] | None = None
-) -> list[float] | None:
-    """Return by which factor each VM waited longer than with all tiers of its own.
+) -> dict[str, float] | None:
+    """Return the factor by which each VM waited longer than with all tiers of its own.
 
     Every access counts as a read of what had its block, for writing takes as long with one
     cache as with another. On its own a VM hits what its curve says of an exclusive LRU of these
@@ -121,14 +91,14 @@ def slowdowns(
 
     Returns
     -------
-    list of float, or None
+    dict of str to float, or None
         By VM, those without accesses left out; None where the curves of the run are of other
         accesses: of other blocks, or of a warm-up too.
     """
     alone = waits_alone(results) if alone is None else alone
     used = devices_of(results.spec, of.hits.shape[1])
     reads_ns = np.array([device.waits[0] for device in used], dtype=object)
-    factors = []
+    factors = {}
     besides = of.remote_reads.sum(axis=1).astype(object) * results.spec.link_ns + of.staged_ns
     served = np.column_stack([of.hits, of.misses]).astype(object)
     for vm, total, waited in zip(
@@ -139,7 +109,7 @@ def slowdowns(
         accesses, alone_ns = alone.get(vm, (-1, 0))
         if accesses != total:
             return None
-        factors.append(waited / alone_ns if alone_ns else 1.0)
+        factors[vm] = waited / alone_ns if alone_ns else 1.0
     return factors
 
 
@@ -149,8 +119,8 @@ def waits_alone(results: Results) -> dict[str, tuple[int, int]]:
     VMs whose curves do not have the ends of the tiers are left out.
     """
     spec = results.spec
-    ends = np.cumsum([tier.capacity_blocks for tier in spec.tiers])
-    curves = results.curves()
+    ends = np.cumsum([tier.capacity for tier in spec.tiers])
+    curves = results.table("curves")
     wanted = pc.and_(
         pc.equal(curves["scope"], "trace"), pc.is_in(curves["capacity"], pa.array(ends))
     )
@@ -182,7 +152,7 @@ def churn(results: Results, system: str) -> float | None:
     """
     own = of_system(results.measured("metrics"), system)
     intervals = len(pc.unique(own["interval"]))
-    decisions = of_system(results.decisions(), system)
+    decisions = of_system(results.to_arrow("decisions"), system)
     if "moved" in decisions.column_names and decisions["moved"].null_count < len(decisions):
         measured = of_system(results.measured("decisions"), system)
         return float(pc.sum(measured["moved"], min_count=0).as_py()) / intervals
@@ -190,36 +160,3 @@ def churn(results: Results, system: str) -> float | None:
         return None
     targets = np.asarray(own["target"]).reshape(intervals, -1)
     return float(np.maximum(np.diff(targets, axis=0), 0).sum()) / (intervals - 1)
-
-
-_SHOWN: Columns = (
-    ("share_of_opt", "% of\nOPT", percent),
-    ("over_hindsight", "points over\nhindsight", points),
-    ("fairness", "fair", "{:.3f}".format),
-    ("worst_slowdown", "worst\nslowdown", "{:.2f}×".format),
-    ("churn", "blocks moved\nan interval", "{:,.0f}".format),
-    ("infeasible", "infeasible", "{:,}".format),
-    ("decide_seconds", "decide", "{:.2f} s".format),
-)
-
-
-def render_yardsticks(results: Results) -> RenderableType:
-    """Show `yardsticks` in at most 100 columns; those that say nothing are left out."""
-    rows = yardsticks(results).to_pylist()
-    columns = speaking(_SHOWN, rows)
-    heads = ["hit %", *(head for _, head, _ in columns)]
-    table = table_of_systems(results, "what was possible", heads)
-
-    def add(row: Mapping[str, Any]) -> None:
-        table.add_row(row["system"], percent(row["hit_ratio"]), *cells_of(row, columns))
-
-    add_rows(table, rows, results, add)
-    explained = {
-        "share_of_opt": "OPT: in one cache of all VMs, with a block more: nothing can hit more",
-        "fairness": "fair: Jain's index of slowdowns against all tiers of one's own",
-    }
-    shown = {name for name, _, _ in columns}
-    said = [text for name, text in explained.items() if name in shown]
-    said.append(yardstick_note(results.foresight))
-    table.caption = "\n".join(filter(None, said)) or None
-    return table

@@ -1,7 +1,7 @@
 """What is searched for: the key `search` of an experiment, checked, and the points it spans.
 
 search:
-  sizes: 64MiB:1GiB:12 / 1GiB:16GiB:12    # of either tier, in equal ratios; or lists
+  sizes: [log(64MiB, 1GiB, 12), log(1GiB, 16GiB, 12)]    # of either tier; or lists of sizes
   policies: [lru, arc]                    # every pair; 'arc / lru' is that pair alone
   objective: latency                      # or hit-ratio, per-dollar, dollars
   limits: {dollars: 12, years: 5}         # also device_writes, latency, hit_ratio
@@ -9,18 +9,19 @@ search:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from mcsim.base.errors import ConfigError, mistakes_in
-from mcsim.base.units import parse_capacities
+from mcsim.base.sizes import parse_capacities, sizes_in
 from mcsim.config import Source
 from mcsim.config.load import check
 from mcsim.config.spec import ExperimentSpec
-from mcsim.config.values import Blocks, Latency, Positive
+from mcsim.config.values import Blocks, Latency, Positive, Share
 from mcsim.searches.space import Objective, Point
 
 __all__ = ["Asked", "Limits", "grid_of", "policies_of", "sizes_of", "take_search"]
@@ -30,14 +31,14 @@ _MOST_POINTS = 20_000
 
 def _divided(given: object) -> object:
     """Divide what is written in one line, a tier each."""
-    return [part.strip() for part in given.split("/")] if isinstance(given, str) else given
+    return re.split(r"\s+/\s+", given.strip()) if isinstance(given, str) else given
 
 
 def _listed(given: object) -> object:
     return given if isinstance(given, list) else [given]
 
 
-_SomeSizes = Annotated[list[int | str], BeforeValidator(_listed)]
+_SomeSizes = Annotated[list[int | float | str], BeforeValidator(_listed)]
 
 
 class Limits(BaseModel):
@@ -53,7 +54,7 @@ class Limits(BaseModel):
     """blocks, or bytes, written to tiers that wear, at most"""
     latency: Latency | None = None
     """mean of all accesses, at most"""
-    hit_ratio: Annotated[float, Field(ge=0, le=1)] | None = None
+    hit_ratio: Share | None = None
     """of all accesses, at least"""
 
     def named(self) -> dict[str, float]:
@@ -67,7 +68,7 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     sizes: Annotated[list[_SomeSizes], BeforeValidator(_divided)] | None = None
-    """of either tier: capacities, shares of the distinct blocks, or FROM:TO:COUNT; thirteen from
+    """by tier: sizes, shares of the distinct blocks, or log(FROM, TO, COUNT); thirteen from
     an eighth to eight times the experiment's own if not given"""
     policies: Annotated[list[str], BeforeValidator(_listed)] | None = None
     """eviction policies, or pairs such as 'arc / lru'; the experiment's if not given"""
@@ -107,13 +108,13 @@ def take_search(source: Source, instead: Mapping[str, Any]) -> Asked:
 
 
 def sizes_of(
-    given: Sequence[Sequence[int | str]] | None, spec: ExperimentSpec, unique: int
+    given: Sequence[Sequence[int | float | str]] | None, spec: ExperimentSpec, unique: int
 ) -> list[list[int]]:
     """Return the capacities of either tier in blocks, increasing.
 
     Parameters
     ----------
-    given : sequence of sequence of int or str, optional
+    given : sequence of sequence of int, float or str, optional
         By tier.
     spec : ExperimentSpec
         Whose own capacities stand in the middle if none are given.
@@ -122,17 +123,19 @@ def sizes_of(
     """
     tiers = len(spec.tiers)
     if given is None:
-        own = [tier.capacity_blocks for tier in spec.tiers]
-        given = [[f"{max(1, size // 8)}:{8 * size}:13"] for size in own]
+        own = [tier.capacity for tier in spec.tiers]
+        given = [[f"log({max(1, size // 8)}, {8 * size}, 13)"] for size in own]
     if len(given) != tiers:
-        raise ConfigError(f"sizes: expected those of {tiers} tiers, divided by /, got {len(given)}")
+        raise ConfigError(
+            f"sizes: expected those of {tiers} tiers, with ' / ' between them, got {len(given)}"
+        )
     found = []
     for index, texts in enumerate(given):
         with mistakes_in(f"sizes: of tier {index}"):
             of_tier = [
                 blocks
                 for text in texts
-                for part in (text.split(",") if isinstance(text, str) else [text])
+                for part in (sizes_in(text) if isinstance(text, str) else [text])
                 for blocks in parse_capacities(part, unique, spec.block_bytes)
             ]
         found.append(sorted(set(of_tier)))

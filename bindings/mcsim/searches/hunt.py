@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
-from mcsim.base.rows import Rows
+from mcsim.base.result_table import ResultTable
 from mcsim.base.threads import Pool
-from mcsim.base.units import format_count
+from mcsim.base.units import format_count, format_latency
 from mcsim.experiment.experiment import Experiment
 from mcsim.searches.asked import Asked, grid_of, policies_of, sizes_of
 from mcsim.searches.guides import Expected, Stack, expect, rate_for
@@ -35,40 +35,57 @@ _EACH_REPLAY = 60_000
 """Fixed cost of a replay, in accesses: about 1.5 ms at 40 million a second."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a search found.
+class Found(ResultTable):
+    """Hierarchies that a search compared, the best first, those that were replayed before others.
+
+    A row a hierarchy: ``policy`` (of either tier), ``blocks_0`` and ``blocks_1``, ``simulated``
+    (replayed in full; the numbers of the others are expected), ``kept`` (within all limits),
+    ``dollars``, ``latency_ns``, ``hit_ratio``, ``per_dollar`` (accesses a second of one client),
+    ``worn_blocks`` (written to tiers that wear) and ``years`` (infinite if nothing wears, nan
+    without a clock).
 
     Attributes
     ----------
-    rows : Rows
-        A row for every point that was looked at, the best first, those that were replayed before
-        others: ``policy`` (of either tier), ``blocks_0`` and ``blocks_1``, ``dollars``,
-        ``simulated`` (replayed in full; what the others have is expected), ``latency_ns``,
-        ``hit_ratio``, ``per_dollar`` (accesses a second of one client), ``worn_blocks`` (written to
-        tiers that wear), ``years`` (infinite if nothing wears, nan without a clock), ``kept``
-        (the limits).
-    simulated : int
-        Points replayed in full.
+    replay_count : int
+        Hierarchies replayed in full.
     replayed : float
-        What miniatures replayed beside, in lengths of the workload.
+        References that miniatures replayed besides, in lengths of the workload.
     grid : int
-        Points that would have been replayed without a search: combinations of the sizes and
-        policies asked for, as far as their price is within the limit.
+        Hierarchies that a replay of all would have: combinations of the sizes and policies asked
+        for, as far as their price is within the limit.
     limits : mapping of str to float
-        That were to be kept.
+    objective : str
+    experiment : str
+    devices : tuple of str
+    system : int or None
+        Place of the hierarchy among the experiment's systems, if it is there.
     """
 
-    rows: Rows
-    simulated: int
-    replayed: float
-    grid: int
-    limits: Mapping[str, float]
-    objective: Objective
-    experiment: str
-    devices: tuple[str, ...]
-    system: int | None
-    """Place of the hierarchy among the experiment's systems, if it is there."""
+    def __init__(
+        self,
+        columns: Mapping[str, NDArray[Any]],
+        *,
+        replayed: float,
+        grid: int,
+        limits: Mapping[str, float],
+        objective: Objective,
+        experiment: str,
+        devices: tuple[str, ...],
+        system: int | None,
+    ) -> None:
+        title = f"{experiment}: hierarchies of two tiers, the best first by {objective}"
+        super().__init__(columns, "search", title=title)
+        self.replay_count = int(self["simulated"].sum())
+        self.replayed, self.grid, self.limits = replayed, grid, limits
+        self.objective, self.experiment, self.devices = objective, experiment, devices
+        self.system = system
+        best = self.best
+        self.answer = (
+            "No hierarchy that was replayed keeps the limits."
+            if best is None
+            else f"Best: {best.policy} with {best.blocks_0:,} and {best.blocks_1:,} blocks, mean "
+            f"latency {format_latency(best.latency_ns)}, {best.dollars:.4g} dollars."
+        )
 
     @property
     def overrides(self) -> list[str]:
@@ -80,12 +97,12 @@ class Found:
         if self.system is not None:
             policy = f"systems.{self.system}.policy={best.policy}"
         sizes = (best.blocks_0, best.blocks_1)
-        return [*(f"tiers.{k}.capacity_blocks={size}" for k, size in enumerate(sizes)), policy]
+        return [*(f"tiers.{k}.capacity={size}" for k, size in enumerate(sizes)), policy]
 
     @property
     def best(self) -> Any:
         """The row of the best hierarchy; None if none that was replayed keeps the limits."""
-        first = self.rows[0]
+        first = self[0]
         return first if first.simulated and first.kept else None
 
 
@@ -127,7 +144,7 @@ class Hunt:
     def _limits(self) -> dict[str, float]:
         spec, given = self.replays.spec, self.asked.limits
         if given is None and self.asked.objective not in ("dollars", "per-dollar"):
-            return {"dollars": self.judge.dollars([tier.capacity_blocks for tier in spec.tiers])}
+            return {"dollars": self.judge.dollars([tier.capacity for tier in spec.tiers])}
         limits = {} if given is None else given.named()
         wear = [name for name in ("years", "device-writes") if name in limits]
         if wear and all(tier.pe_cycles is None for tier in spec.tiers):
@@ -268,8 +285,7 @@ class Hunt:
         for name in ("dollars", "latency_ns", "hit_ratio", "per_dollar", "worn_blocks", "years"):
             columns[name] = np.array([getattr(each, name) for each in values])
         return Found(
-            rows=Rows.of(columns),
-            simulated=len(self.simulated),
+            columns,
             replayed=self.expected.replayed,
             grid=len(self.grid),
             limits=self.judge.limits,

@@ -108,7 +108,7 @@ class Replays:
 
     def _spec_of(self, point: Point, blocks: list[int]) -> ExperimentSpec:
         tiers = [
-            tier.model_copy(update={"capacity_blocks": size})
+            tier.model_copy(update={"capacity": size})
             for tier, size in zip(self.spec.tiers, blocks, strict=True)
         ]
         system = SystemSpec.model_validate(

@@ -11,9 +11,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mcsim.base.arguments import share_given, whole_number
+from mcsim.base.arguments import whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
+from mcsim.base.sizes import share_given
 from mcsim.base.threads import threads_given
 from mcsim.config.spec import SystemSpec
 from mcsim.experiment.code import AllowCode, Code, Permission
@@ -39,7 +40,7 @@ def search(
     refine: bool = True,
     most: int | None = None,
     exhaustive: bool = False,
-    rate: float = 0.02,
+    rate: float | str = 0.02,
     seeds: int = 3,
     overrides: Iterable[str] = (),
     allow_code: AllowCode = False,
@@ -54,10 +55,10 @@ def search(
     given : path, mapping or ExperimentSpec
         An experiment of two tiers. Its first system `hierarchy` says how the tiers work; one with
         defaults is taken if there is none. A key ``search`` may say what the next four do.
-    sizes : str or sequence of two sequences of int or str, optional
-        Capacities of either tier: blocks, bytes, shares of the distinct blocks or
-        ``'FROM:TO:COUNT'``; in one text the tiers are divided by ``/``. From an eighth to eight
-        times the experiment's own, if not given.
+    sizes : str or sequence of two sequences of int, float or str, optional
+        By tier: blocks, bytes, shares of the distinct blocks or ``'log(FROM, TO, COUNT)'``; in one
+        text ``/`` between spaces divides the tiers. From an eighth to eight times the
+        experiment's own, if not given.
     policies : str or sequence of str, optional
         Eviction policies, of which every pair is looked at, or pairs such as ``'arc / lru'``. The
         hierarchy's own if not given.
@@ -110,7 +111,7 @@ def search(
         allow_code,
     )
     source = experiment.source
-    if not 0 < share_given("rate", rate) < 1:
+    if (rate := share_given("rate", rate)) == 1:
         raise ConfigError("rate: expected less than 1")
     seeds = whole_number("seeds", seeds, 1, 10_000)
     with reporter.live():

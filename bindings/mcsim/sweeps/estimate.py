@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mcsim.base.memory import resident
 from mcsim.base.progress import Reporter, Stage
 from mcsim.base.threads import Inline, Stopped
 from mcsim.experiment.stages import Stages, own_view
@@ -18,7 +18,7 @@ from mcsim.results.packs import Held
 from mcsim.sweeps.batch import blamed_on
 from mcsim.sweeps.plan import PlannedCell
 
-__all__ = ["Estimate", "estimate", "memory_available"]
+__all__ = ["Estimate", "estimate"]
 
 T = TypeVar("T")
 
@@ -74,20 +74,12 @@ def estimate(cells: Sequence[PlannedCell], out: Path) -> Estimate:
     )
 
 
-def memory_available() -> int:
-    """Return how many bytes this process may have, those it has included."""
-    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024 + _resident()
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 def _titles(cell: PlannedCell) -> str:
     return "\n".join(system.title for system in cell.experiment.spec.systems)
 
 
 def _blocks(cell: PlannedCell) -> int:
-    return sum(tier.capacity_blocks for tier in cell.experiment.spec.tiers)
+    return sum(tier.capacity for tier in cell.experiment.spec.tiers)
 
 
 class _Moments(Inline):
@@ -137,11 +129,11 @@ def _probe(cell: PlannedCell, out: Path) -> Estimate:
     """Replay a cell for a moment; what is shared is made, and stays."""
     watch = _Watch()
     cell.prepared.accesses(own_view(cell.experiment.spec))
-    shared = most = _resident()
+    shared = most = resident()
 
     def check() -> None:
         nonlocal most
-        most = max(most, _resident())
+        most = max(most, resident())
         stage = watch.replaying
         if stage is not None and stage.done and time.monotonic() - stage.begun > _SECONDS:
             raise Stopped
@@ -149,14 +141,9 @@ def _probe(cell: PlannedCell, out: Path) -> Estimate:
     held = Held(cell.run_id, out)
     with suppress(Stopped), blamed_on(cell):
         Stages(cell.experiment, cell.prepared, held, watch, _Moments(check)).execute()
-    most = max(most, _resident())
+    most = max(most, resident())
     rates = [
         (stage.total or 0) / stage.done * seconds
         for stage, seconds in zip(watch.replays, watch.seconds_of, strict=True)
     ]
     return Estimate(sum(rates) + _SECONDS_BESIDE, shared, most - shared)
-
-
-def _resident() -> int:
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -41,7 +41,7 @@ class Place(Protocol[Unit]):
     """Where units of work, such as batches, are run."""
 
     def submit(self, units: Sequence[Unit]) -> dict[Future[int], Unit]:
-        """Have units run, at some time; results are how many cells, or figures, each had."""
+        """Have units run, at some time; results are how many cells each had."""
 
     def stop(self) -> None:
         """Begin no more of them, and end those under way after what they have."""
@@ -102,11 +102,11 @@ class Elsewhere(Generic[Unit]):
     executor : concurrent.futures.Executor
         Such as `distributed.Client.get_executor()`.
     run : callable
-        Called by workers with what is sent; returns how many cells, or figures, it had.
+        Called by workers with what is sent; returns how many cells it had.
     task : callable
         Makes what is sent for a unit.
     done : callable
-        Told of cells, or figures, as they are written.
+        Notified of cells as they are written.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Elsewhere(Generic[Unit]):
         self._futures: dict[Future[int], Unit] = {}
 
     def submit(self, units: Sequence[Unit]) -> dict[Future[int], Unit]:
-        """Have units run, at some time; results are how many cells, or figures, each had."""
+        """Have units run, at some time; results are how many cells each had."""
         for unit in units:
             future: Future[int] = self._executor.submit(self._run, self._task(unit))
             self._futures[future] = unit

@@ -23,10 +23,13 @@ def write_page(folder: str | os.PathLike[str], html: str | os.PathLike[str]) -> 
     """
     swept = Sweep.open(folder)
     there = swept.finished()
-    axes = [f"{_named(name)} ({len(set(swept.plan[name].to_pylist()))} values)" for name in swept.axes]
+    axes = [
+        f"{_named(name)} ({len(set(swept.plan[name].to_pylist()))} values)" for name in swept.axes
+    ]
     text = sweep_page(
-        swept.table(),
+        swept.to_arrow(),
         swept.axes,
+        swept.overview(),
         title=f"Sweep {swept.path.name}",
         lead=f"How do hits and latency depend on {', '.join(map(_named, swept.axes))}?",
         facts=[("Axes", ", ".join(axes)), ("Cells", f"{sum(there)} of {len(there)} finished")],

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
-from mcsim.base.units import is_share
+from mcsim.base.sizes import is_share
 from mcsim.config import ExperimentSpec
 from mcsim.config.sweep import Cell, Grid, take_sweep
 from mcsim.experiment.code import Code
@@ -115,10 +115,10 @@ class Plan:
 def _shown(cell: PlannedCell, name: str) -> Any:
     """The value of an axis; capacities as blocks, unless they are shares."""
     value = cell.cell.values[name]
-    capacity = re.fullmatch(r"tiers\.([0-9]+)\.capacity_blocks", name)
+    capacity = re.fullmatch(r"tiers\.([0-9]+)\.capacity", name)
     if capacity is None or value.shown != value.node or is_share(value.node):
         return value.shown
-    return cell.experiment.spec.tiers[int(capacity[1])].capacity_blocks
+    return cell.experiment.spec.tiers[int(capacity[1])].capacity
 
 
 def _column(values: list[Any]) -> pa.Array:
@@ -232,4 +232,5 @@ def workload_key(spec: ExperimentSpec) -> str:
     if spec.warm_up_traces is not None:
         warm_up = spec.warm_up_traces.model_dump(mode="json")
         cause += [warm_up, spec.interval.length, spec.ops]
+    cause.append(spec.ops == "writes")
     return json.dumps(cause, sort_keys=True)

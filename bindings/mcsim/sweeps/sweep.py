@@ -14,6 +14,7 @@ from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError, HostError, mistakes_in
 from mcsim.base.files import check_writable
 from mcsim.base.inputs import resolved
+from mcsim.base.memory import memory_available
 from mcsim.base.notebook import notebook_reporter
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import threads_given
@@ -22,7 +23,7 @@ from mcsim.experiment.code import AllowCode, Code, Permission
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Given
 from mcsim.results.zips import set_aside_damaged
-from mcsim.sweeps.estimate import Estimate, estimate, memory_available
+from mcsim.sweeps.estimate import Estimate, estimate
 from mcsim.sweeps.execute import Batch, Elsewhere, Place, Threads, batches, cells_of, run_all
 from mcsim.sweeps.plan import Plan, PlannedCell, folder_of, plan, read_grid
 from mcsim.sweeps.selection import chosen
@@ -161,7 +162,7 @@ def sweep(
         The experiment.
     axes : mapping, optional
         As of `sweep:` in a file, and in its place: values by dotted path,
-        ``{"tiers.0.capacity_blocks": "log(1MiB, 1GiB, 11)", "systems": ["lru", "static"]}``.
+        ``{"tiers.0.capacity": "log(1MiB, 1GiB, 11)", "systems": ["lru", "static"]}``.
     overrides, allow_code, trace_dirs, out, reporter
         As of `mcsim.run`; but a notebook shows how far it is if no reporter is given.
     only : mapping, optional

@@ -14,14 +14,13 @@ import pyarrow.compute as pc
 
 from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError
+from mcsim.base.result_table import ResultTable, Tabular
 from mcsim.base.tables import write_csv
 from mcsim.results.files import read_parquet, write_parquet
 from mcsim.results.results import Results
 from mcsim.sweeps.store import finished, joined
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
     from matplotlib.figure import Figure
 
     from mcsim.config.spec import FigureFormat
@@ -33,7 +32,7 @@ _PLAN = "plan.parquet"
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Tabular):
     """The results of a sweep, as far as they are there.
 
     Attributes
@@ -85,7 +84,7 @@ class Sweep:
         there = finished(self._out, run_ids)
         return [run_id in there for run_id in run_ids]
 
-    def table(self) -> pa.Table:
+    def to_arrow(self) -> pa.Table:
         """Return one table of all cells: a row for each cell, system and VM.
 
         `vm` is null where a row is of all VMs together. Other columns are the axes, those of
@@ -93,9 +92,24 @@ class Sweep:
         """
         return self._table
 
+    @property
+    def answer(self) -> str:
+        """Which system is best where, in a sentence or two."""
+        return self.overview().answer
+
+    def overview(self) -> ResultTable:
+        """Return one row for each point of the grid and system, over all VMs."""
+        from mcsim.sweeps.views import overview
+
+        return overview(self)
+
+    def _repr_html_(self) -> str:
+        """Return the answer and the table over all VMs, for notebooks."""
+        return self.overview()._repr_html_()
+
     def write_tables(self) -> pa.Table:
         """Write `table.parquet` and `table.csv` into the folder; return the table."""
-        table = self.table()
+        table = self.to_arrow()
         write_parquet(self.path / "table.parquet", table)
         write_csv(self.path / "table.csv", table)
         return table
@@ -103,16 +117,6 @@ class Sweep:
     @cached_property
     def _table(self) -> pa.Table:
         return joined(self._out, self.plan)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the table as a pandas frame."""
-        return self.table().to_pandas()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table as a Polars frame."""
-        from mcsim.base.rows import polars_frame
-
-        return polars_frame(self.table())
 
     def plot(
         self,
@@ -171,8 +175,8 @@ class Sweep:
         from mcsim.figures.sweeps import main_axis, over_axis, over_two_axes
 
         if y is None:
-            return over_axis(self.table(), x, value, vm)
-        return over_two_axes(self.table(), x or main_axis(self.table()), y, value, vm)
+            return over_axis(self.to_arrow(), x, value, vm)
+        return over_two_axes(self.to_arrow(), x or main_axis(self.to_arrow()), y, value, vm)
 
     def _framed(self, sheet: Sheet) -> Figure:
         from mcsim.figures.chart import synthetic_mark
@@ -184,7 +188,7 @@ class Sweep:
 
     @property
     def _synthetic(self) -> bool:
-        return bool(pc.any(self.table()["synthetic"]).as_py())
+        return bool(pc.any(self.to_arrow()["synthetic"]).as_py())
 
     def results(self, cell: int) -> Results:
         """Open all results of a cell."""

@@ -24,7 +24,7 @@ from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.base.units import parse_bytes, parse_interval
 from mcsim.traces.identity import warn_of_split_vms
-from mcsim.traces.interned import MANY_ACCESSES, interned
+from mcsim.traces.interned import interned, many_accesses
 from mcsim.traces.pickled import reduced_accesses
 from mcsim.traces.workload import Workload, WorkloadVm
 
@@ -103,7 +103,7 @@ class Blocks:
             "ops": "reads" if ops == "reads" else "all",
             "line_blocks": line,
         }
-        accesses = interned(workload, view, progress, at_least=MANY_ACCESSES)
+        accesses = interned(workload, view, progress, at_least=many_accesses())
         if accesses.access_count == 0:
             what = {"reads": "reads (try ops all)", "all": "requests"}
             sources = ", ".join(trace.metadata.source for trace in several)

@@ -6,22 +6,17 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
-import numpy as np
 import pyarrow as pa
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
-from mcsim.base.suggest import check_choice
 from mcsim.traces.batches import Batch, batch_of, schema_of
 from mcsim.traces.kept import write_store
 from mcsim.traces.store import TraceMetadata, schema_with
-from mcsim.traces.values import FILETIME_OF_1970, FILETIME_TICK
 
-__all__ = ["Layout", "check_ending", "save_trace"]
-
-Layout = Literal["csv", "msr"]
+__all__ = ["check_ending", "save_trace"]
 
 _CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 
@@ -46,9 +41,7 @@ def check_ending(path: Path) -> Literal["arrow", "parquet", "csv"]:
     )
 
 
-def save_trace(
-    path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata, layout: Layout
-) -> None:
+def save_trace(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
     """Write a trace to a file of the kind its name ends in (see `Trace.save`)."""
     kind = check_ending(path)
     if kind == "arrow":
@@ -56,7 +49,7 @@ def save_trace(
     elif kind == "parquet":
         _save_parquet(path, batches, metadata)
     else:
-        _save_text(path, batches, metadata, layout)
+        _save_text(path, batches, metadata)
 
 
 def _save_parquet(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
@@ -73,22 +66,18 @@ def _save_parquet(path: Path, batches: Iterable[pa.RecordBatch], metadata: Trace
             writer.write_batch(record_batch.replace_schema_metadata(schema.metadata))
 
 
-def _save_text(
-    path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata, layout: Layout
-) -> None:
+def _save_text(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
     import pyarrow.csv as text
 
-    check_choice("layout", layout, get_args(Layout))
     schema, batches = schema_of(batches)
     header = _csv_header(metadata, schema)
-    rows_of = _msr_layout(metadata) if layout == "msr" else _csv_layout(metadata, header)
+    rows_of = _rows_of(metadata, header)
     options = text.WriteOptions(include_header=False, quoting_style="none")
     with replacing(path) as file, ExitStack() as stack:
         stream = stack.enter_context(pa.OSFile(os.fsencode(file), "wb"))
         if path.suffix in _CODECS:
             stream = stack.enter_context(pa.CompressedOutputStream(stream, _CODECS[path.suffix]))
-        if layout == "csv":
-            stream.write((",".join(header) + "\n").encode())
+        stream.write((",".join(header) + "\n").encode())
         for record_batch in batches:
             try:
                 text.write_csv(rows_of(batch_of(record_batch)), stream, options)
@@ -101,7 +90,7 @@ def _csv_header(metadata: TraceMetadata, schema: pa.Schema) -> list[str]:
     return [time, "vm", "op", "offset", "length", "response_ns", *schema.names[6:]]
 
 
-def _csv_layout(metadata: TraceMetadata, header: list[str]) -> Callable[[Batch], pa.RecordBatch]:
+def _rows_of(metadata: TraceMetadata, header: list[str]) -> Callable[[Batch], pa.RecordBatch]:
     vms = pa.array(metadata.vms, pa.string())
     ops = pa.array(["read", "write"])
 
@@ -115,41 +104,5 @@ def _csv_layout(metadata: TraceMetadata, header: list[str]) -> Callable[[Batch],
             *batch[5:],
         ]
         return pa.RecordBatch.from_arrays([pa.array(c) for c in columns], header)
-
-    return rows_of
-
-
-def _msr_layout(metadata: TraceMetadata) -> Callable[[Batch], pa.RecordBatch]:
-    if metadata.time_base != "clock":
-        raise ConfigError("layout msr: the trace has no clock; layout csv keeps its times")
-    for name in metadata.vms:
-        if "_" not in name:
-            raise ConfigError(f"layout msr: VM {name!r} is not called host_disk; use layout csv")
-    hosts, disks = zip(*(name.rsplit("_", 1) for name in metadata.vms), strict=True)
-    hosts, disks = pa.array(hosts, pa.string()), pa.array(disks, pa.string())
-    ops = pa.array(["Read", "Write"])
-
-    def rows_of(batch: Batch) -> pa.RecordBatch:
-        if batch.classes is not None:
-            raise ConfigError("layout msr: it has no classes; layout csv keeps them")
-        response = np.where(batch.response < 0, -FILETIME_TICK, batch.response)
-        for column, values in (("time", batch.time), ("response", response)):
-            if np.any(values % FILETIME_TICK):
-                raise ConfigError(
-                    f"layout msr: a {column} is no multiple of 100 ns; use layout csv"
-                )
-        if len(batch.time) and batch.time[0] < 0:
-            raise ConfigError("layout msr: a time is before 1970; use layout csv")
-        columns = [
-            batch.time // FILETIME_TICK + FILETIME_OF_1970,
-            hosts.take(pa.array(batch.vm)),
-            disks.take(pa.array(batch.vm)),
-            ops.take(pa.array(batch.op)),
-            batch.offset,
-            batch.length,
-            response // FILETIME_TICK,
-        ]
-        names = ["time", "host", "disk", "type", "offset", "size", "response"]
-        return pa.RecordBatch.from_arrays([pa.array(c) for c in columns], names)
 
     return rows_of

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mcsim._core import engine, trace
 from mcsim.base.errors import ConfigError, HostError, TraceError
 from mcsim.base.files import replacing
+from mcsim.base.memory import memory_limit
 from mcsim.traces.cache import INTERNED, cache_directory, cache_limit, make_room, used
 
 if TYPE_CHECKING:
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FEW_ACCESSES",
-    "MANY_ACCESSES",
     "interned",
     "is_kept",
     "is_many",
+    "many_accesses",
     "name_of",
     "opened_if_whole",
 ]
@@ -41,8 +42,10 @@ _log = logging.getLogger(__name__)
 FEW_ACCESSES = 1 << 22
 """Are interned sooner than a file is on the disk."""
 
-MANY_ACCESSES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 64
-"""May take a quarter of the machine's memory to be interned, 16 bytes each."""
+
+def many_accesses() -> int:
+    """Return the number of accesses that take a quarter of the memory to intern, 16 bytes each."""
+    return memory_limit() // 64
 
 
 def interned(

@@ -99,7 +99,7 @@ class MadeOfColumns:
         table: Any,
         *,
         source: str = "table",
-        on_bad_row: OnBadLine = "error",
+        on_bad_line: OnBadLine = "error",
         on_unsorted: OnUnsorted = "sort",
         **mapping: OptionValue,
     ) -> Self:
@@ -112,7 +112,7 @@ class MadeOfColumns:
             pandas frame. A reader is consumed. A table from `to_arrow` needs no mapping.
         source : str
             What messages and `metadata` call it.
-        on_bad_row : {'error', 'skip'}
+        on_bad_line : {'error', 'skip'}
             Whether a row that cannot be a request is an error, or left out and counted.
         on_unsorted : {'error', 'sort'}
             As of `open`.
@@ -140,14 +140,16 @@ class MadeOfColumns:
         >>> trace.blocks("all").ids.tolist(), trace.blocks("all").times.tolist()
         ([0, 1], [0, 5000000])
         """
-        check_choice("on_bad_row", on_bad_row, get_args(OnBadLine))
+        if "on_bad_row" in mapping:
+            raise ConfigError("on_bad_row: now called 'on_bad_line'")
+        check_choice("on_bad_line", on_bad_line, get_args(OnBadLine))
         check_choice("on_unsorted", on_unsorted, get_args(OnUnsorted))
         text("source", source)
         batch, reader = requests_in(
             table_of(table, source),
             source,
             mapping,
-            skip_bad_rows=on_bad_row == "skip",
+            skip_bad_rows=on_bad_line == "skip",
             sort=on_unsorted == "sort",
         )
         trace = cls._of(batch, reader.vms, reader.time_base, source)

@@ -139,7 +139,17 @@ def _open_all(
             f"no trace {missing[0]!r} {_where_sought(trace_dirs)}, and no profile to stand in",
         )
     _check_names(workload, place, source)
+    if spec.ops == "writes":
+        workload = _writes_alone(workload)
     return _align(workload) if given.align == "start" else workload
+
+
+def _writes_alone(workload: Workload) -> Workload:
+    """Leave out the reads."""
+    kept = {id(vm.trace): vm.trace.slice(ops="writes") for vm in workload.vms}
+    return replace(
+        workload, vms=tuple(replace(vm, trace=kept[id(vm.trace)]) for vm in workload.vms)
+    )
 
 
 def _check_names(workload: Workload, place: Location, source: Source) -> None:

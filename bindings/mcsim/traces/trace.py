@@ -16,12 +16,12 @@ from mcsim._core import trace as _core_trace
 from mcsim.base.arguments import check_param, file_given, shortened, text, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import note_input
-from mcsim.base.rows import Tabular, polars_frame
+from mcsim.base.result_table import Tabular, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.traces.batches import Batch, batch_of, schema_of
 from mcsim.traces.by_vm import ByVm
 from mcsim.traces.cache import cache_directory
-from mcsim.traces.files import Layout, save_trace
+from mcsim.traces.files import save_trace
 from mcsim.traces.identity import warn_of_shared_blocks
 from mcsim.traces.info import TraceInfo, vm_info
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
@@ -335,27 +335,25 @@ class Trace(MadeOfColumns, Tabular):
 
         return Blocks.of(self, ops, block_bytes, vms, line=line, progress=progress)
 
-    def save(self, path: str | os.PathLike[str], *, layout: Layout = "csv") -> Path:
+    def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the trace to a file, which appears whole or not at all.
 
         Parameters
         ----------
         path : path-like
             ``*.arrow`` is a store as `open` maps it, ``*.parquet`` the same columns in
-            Parquet; ``*.csv``, ``*.csv.gz``, ``*.csv.zst`` and ``*.csv.bz2`` are text.
-        layout : {'csv', 'msr'}
-            Of text: mcsim's own columns, which hold everything, or those of MSR
-            Cambridge. `open` reads both back to the same requests.
+            Parquet; ``*.csv``, ``*.csv.gz``, ``*.csv.zst`` and ``*.csv.bz2`` are text with
+            the same columns. `open` reads all of them back to the same requests.
 
         Raises
         ------
         ConfigError
-            If the path has another ending, or the layout cannot hold the trace.
+            If the path has another ending, or CSV cannot hold the name of a VM.
         HostError
             If the file cannot be written.
         """
         target = file_given("path", path)
-        save_trace(target, self._batches, self._metadata, layout)
+        save_trace(target, self._batches, self._metadata)
         return target
 
     def to_arrow(self) -> pa.Table:

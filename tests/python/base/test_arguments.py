@@ -103,7 +103,7 @@ CALLS: list[tuple[Callable[..., Any], str, list[Any]]] = [
     (lambda **odd: mc.Trace.from_arrays([0], [0], [1], **odd), "source", [None, 1, "\ud800"]),
     (
         lambda **odd: mc.Trace.from_arrow(trace().to_arrow(), **odd),
-        "on_bad_row",
+        "on_bad_line",
         [None, 1, "ignore"],
     ),
     (

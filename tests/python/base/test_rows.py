@@ -23,9 +23,9 @@ def test_rows_are_a_record_array() -> None:
     assert rows.hits.tolist() == rows["hits"].tolist() == [3, 4]
     assert type(rows.hits) is np.ndarray
     chosen = rows[rows.policy == "s3-fifo"]
-    assert isinstance(chosen, mc.Rows)
+    assert isinstance(chosen, mc.ResultTable)
     assert (len(chosen), chosen[0].hits, rows[1].policy) == (1, 4, "s3-fifo")
-    assert isinstance(pickle.loads(pickle.dumps(rows)), mc.Rows)
+    assert isinstance(pickle.loads(pickle.dumps(rows)), mc.ResultTable)
 
 
 @pytest.mark.parametrize("names", [list(COLUMNS), ["hits", "policy"]])

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from mcsim.base.threads import Pool, Stopped, done_at_desk
+from mcsim.base.threads import Pool, Stopped, run_in_main_thread
 
 
 def test_results_are_there_after_the_block() -> None:
@@ -44,15 +44,16 @@ def test_the_first_to_fail_stops_the_others() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_an_error_in_the_block_breaks_python_code_off(error: type[BaseException]) -> None:
+def test_an_error_in_the_block_stops_threads_that_check(error: type[BaseException]) -> None:
     at_work = threading.Event()
     ended: list[type[BaseException]] = []
 
-    def holds_on() -> None:
+    def holds_on(pool: Pool) -> None:
         at_work.set()
         try:
             while True:
                 with contextlib.suppress(Exception):
+                    pool.check()
                     time.sleep(0.001)
         except BaseException as stopped:
             ended.append(type(stopped))
@@ -60,7 +61,8 @@ def test_an_error_in_the_block_breaks_python_code_off(error: type[BaseException]
 
     def interrupted() -> None:
         with Pool(1) as pool:
-            pool.submit(holds_on)
+            pool.submit(holds_on, pool)
+            pool.submit(ended.append, KeyError)  # queued, and so cancelled
             at_work.wait()
             raise error
 
@@ -68,20 +70,40 @@ def test_an_error_in_the_block_breaks_python_code_off(error: type[BaseException]
     with pytest.raises(error):
         interrupted()
     assert ended == [Stopped]
+    assert time.monotonic() - began < 0.4  # less than the grace of threads that do not check
+
+
+def test_threads_that_never_check_are_not_waited_for() -> None:
+    at_work, let_end = threading.Event(), threading.Event()
+
+    def sleeps() -> None:
+        at_work.set()
+        let_end.wait()
+
+    def interrupted() -> None:
+        with Pool(1) as pool:
+            pool.submit(sleeps)
+            at_work.wait()
+            raise KeyboardInterrupt
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert time.monotonic() - began < 10
+    let_end.set()
 
 
-def test_what_is_done_at_the_desk_is_done_by_the_thread_that_waits() -> None:
+def test_calls_run_in_the_thread_that_waits() -> None:
     me = threading.get_ident()
     with Pool(3) as pool:
-        answers = [pool.submit(done_at_desk, threading.get_ident) for _ in range(20)]
+        answers = [pool.submit(run_in_main_thread, threading.get_ident) for _ in range(20)]
         elsewhere = pool.submit(threading.get_ident)
     assert {answer.result() for answer in answers} == {me}
     assert elsewhere.result() != me
-    assert done_at_desk(threading.get_ident) == me  # and by itself where nobody waits
+    assert run_in_main_thread(threading.get_ident) == me  # and in its own thread without a pool
 
 
-def test_what_fails_at_the_desk_fails_where_it_was_asked_for() -> None:
+def test_an_error_of_a_call_is_raised_where_it_was_submitted() -> None:
     caught: list[str] = []
 
     def fails() -> None:
@@ -89,7 +111,7 @@ def test_what_fails_at_the_desk_fails_where_it_was_asked_for() -> None:
 
     def asks() -> None:
         try:
-            done_at_desk(fails)
+            run_in_main_thread(fails)
         except SystemExit as error:
             caught.append(str(error))
 
@@ -98,13 +120,13 @@ def test_what_fails_at_the_desk_fails_where_it_was_asked_for() -> None:
     assert caught == ["no"]
 
 
-def test_nobody_waits_at_a_desk_that_was_left() -> None:
+def test_no_thread_waits_for_an_interrupted_call() -> None:
     ended: list[type[BaseException]] = []
 
     def asks() -> None:
         try:
             while True:
-                done_at_desk(interrupts)
+                run_in_main_thread(interrupts)
         except BaseException as error:
             ended.append(type(error))
             raise

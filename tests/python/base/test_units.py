@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcsim.base import units
+from mcsim.base import sizes, units
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,18 @@ def test_bytes(text: object, size: int) -> None:
     ],
 )
 def test_blocks(text: object, blocks: int) -> None:
-    assert units.parse_blocks(text, block_bytes=4096) == blocks
+    assert sizes.parse_blocks(text, block_bytes=4096) == blocks
 
 
 @pytest.mark.parametrize(
-    ("size", "blocks"), [(5, 5), ("7", 7), ("1%", 10), ("0.001%", 1), ("1MiB", 256)]
+    ("size", "blocks"),
+    [
+        *((5, 5), ("7", 7), ("1%", 10), ("0.001%", 1), ("1MiB", 256), (1, 1)),
+        *((0.5, 500), ("0.25", 250), ("1/8", 125), ("100%", 1000), ("1GB", 244_140)),
+    ],
 )
 def test_capacities(size: int | str, blocks: int) -> None:
-    assert units.parse_capacity(size, unique=1000, block_bytes=4096) == blocks
+    assert sizes.parse_capacity(size, unique=1000, block_bytes=4096) == blocks
 
 
 def test_intervals_are_of_time_or_of_references() -> None:
@@ -77,22 +81,34 @@ def test_intervals_are_of_time_or_of_references() -> None:
         (units.parse_bytes, "1e1000000", "its exponent is out of range"),
         (units.parse_duration, "1e-999999999s", "its exponent is out of range"),
         (units.parse_count, "1e9999999999999999999", "expected a whole number"),
-        (lambda v: units.parse_capacity(v, 9, 4096), 2**53 + 1, "at most 9,007,199,254,740,992"),
+        (lambda v: sizes.parse_capacity(v, 9, 4096), 2**53 + 1, "at most 9,007,199,254,740,992"),
         (units.parse_bytes, "4Kib", "unknown unit 'Kib'"),
         (units.parse_count, "12 blocks", "expected a whole number, got '12 blocks'"),
         (units.parse_references, "1h", "unknown unit 'h' (one of reference, references)"),
-        (lambda v: units.parse_capacity(v, 9, 4096), "x%", "expected a share such as 10%"),
-        (lambda v: units.parse_capacity(v, 9, 4096), 0, "at least 1 block"),
-        (lambda v: units.parse_capacity(v, 9, None), "1GiB", "not a whole number of blocks"),
+        (lambda v: sizes.parse_capacity(v, 9, 4096), "x%", "expected a size such as"),
+        (lambda v: sizes.parse_capacity(v, 9, 4096), 0, "at least 1 block"),
+        (lambda v: sizes.parse_capacity(v, 9, None), "1GiB", "these blocks have no size in bytes"),
         (
-            lambda v: len(units.parse_capacities(v, 9, None)),
-            "1:900:1000000000",
-            "expected a count from 2 to 10000, got '1:900:1000000000'",
+            lambda v: len(sizes.parse_capacities(v, 9, None)),
+            "log(1, 900, 1000000000)",
+            "'log(1, 900, 1000000000)': expected 1 to 10,000 values, got 1,000,000,000",
         ),
-        (lambda v: units.parse_blocks(v, 4096), "5000B", "not a whole number of blocks of 4096"),
-        (lambda v: units.parse_blocks(v, 4096), "2.5 blocks", "not a whole number"),
-        (lambda v: units.parse_blocks(v, 4096), None, "'2.5e5 blocks' or 1GiB, got None"),
-        (lambda v: units.parse_blocks(v, 4096), float("nan"), "got nan"),
+        (lambda v: sizes.parse_blocks(v, 4096), "4095B", "is less than a block of 4096 bytes"),
+        (lambda v: sizes.parse_blocks(v, 4096), "10%", "got '10%': a share of what?"),
+        (lambda v: sizes.parse_capacity(v, None, 4096), 0.1, "got 0.1: a share of what?"),
+        (lambda v: sizes.parse_capacity(v, 9, 4096), 1.0, "write 1 for one block or 100% for all"),
+        (lambda v: sizes.parse_capacity(v, 9, 4096), "1.0", "write 1 for one block or 100% for"),
+        (lambda v: sizes.parse_capacity(v, 9, 4096), "17/16", "got '17/16'"),
+        (lambda v: sizes.parse_capacity(v, 9, 4096), "0%", "expected more than nothing"),
+        (
+            lambda v: sizes.parse_capacities(v, 9, 4096),
+            "1%:100%:13",
+            "'1%:100%:13': a range is now written log(1%, 100%, 13)",
+        ),
+        (units.parse_share, "101%", "expected a share such as 10%, 1/16 or 0.1, got '101%'"),
+        (lambda v: sizes.parse_blocks(v, 4096), "2.5 blocks", "not a whole number"),
+        (lambda v: sizes.parse_blocks(v, 4096), None, "1GiB or 10%, got None"),
+        (lambda v: sizes.parse_blocks(v, 4096), float("nan"), "got nan"),
     ],
 )
 def test_what_is_not_a_quantity_is_refused(
@@ -100,6 +116,19 @@ def test_what_is_not_a_quantity_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(complaint)):
         parse(text)
+
+
+def test_bytes_are_rounded_down_with_one_note(caplog: pytest.LogCaptureFixture) -> None:
+    assert [sizes.parse_blocks("9999B", 4096) for _ in range(3)] == [2, 2, 2]
+    assert [record.getMessage() for record in caplog.records if record.name == "mcsim"] == [
+        "9999B: rounded down to 2 blocks of 4096 bytes"
+    ]
+
+
+@pytest.mark.parametrize("share", [0.0625, ".0625", "6.25%", "1/16"])
+def test_shares_have_several_spellings(share: float | str) -> None:
+    assert sizes.share_given("rate", share) == 1 / 16
+    assert sizes.share_given("rate", 1) == sizes.share_given("rate", "100%") == 1
 
 
 def test_exact_numbers_are_bounded() -> None:
@@ -141,7 +170,7 @@ def test_people_read_three_digits() -> None:
 
 def test_a_wrong_unit_is_told_with_those_that_there_are() -> None:
     with pytest.raises(ValueError, match=r"unknown unit 'x' \(one of block, blocks, B, KiB"):
-        units.parse_blocks("5 x", 4096)
+        sizes.parse_blocks("5 x", 4096)
     with pytest.raises(ValueError, match=r"unknown unit 'x' \(one of B, KiB"):
         units.parse_bytes("5 x")
     with pytest.raises(ValueError, match=r"got '5 x': unknown unit 'x'$"):

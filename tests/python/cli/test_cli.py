@@ -133,6 +133,7 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
+        (["config"], "config: now called 'build-flags'"),
         (["rum"], "no such command 'rum' (did you mean 'run'?)"),
         (["run", "none.yaml"], "mcsim: none.yaml: No such file or directory"),
         (["run", "bad.yaml"], "mcsim: bad.yaml:2: unknown key 'tires' (did you mean 'tiers'?)"),
@@ -183,7 +184,7 @@ def test_other_errors_have_their_exit_codes(
 def write_experiment(path: Path, systems: str) -> None:
     path.write_text(
         f"name: {path.stem}\nworkload: {{profile: {TINY}}}\n"
-        "tiers: [{device: dram, capacity_blocks: 100}, {device: flash, capacity_blocks: 1000}]\n"
+        "tiers: [{device: dram, capacity: 100}, {device: flash, capacity: 1000}]\n"
         f"{systems}\n"
     )
 
@@ -213,14 +214,14 @@ def test_figures_compare_runs_at_several_sizes(
 ) -> None:
     write_experiment(folder / "sizes.yaml", "systems: [lru, multicache]")
     for slow in (1000, 2000):
-        size = f"tiers.1.capacity_blocks={slow}"
+        size = f"tiers.1.capacity={slow}"
         assert call(capsys, "run", "sizes.yaml", "--set", size, "--no-figures")[0] == 0
     runs = list(Path("results").iterdir())
-    wanted = ("--only", "fig14", "--out", "both", "--format", "png", "--format", "pdf")
+    wanted = ("--only", "fig14", "--results", "both", "--format", "png", "--format", "pdf")
     code, out, _ = call(capsys, "figures", *runs, *wanted)
     assert code == 0
     assert out.splitlines()[:2] == ["both/fig14.png", "both/fig14.pdf"]
-    code, out, err = call(capsys, "figures", *runs, "--only", "fig10", "--out", "both")
+    code, out, err = call(capsys, "figures", *runs, "--only", "fig10", "-o", "both")
     assert (code, out) == (2, "")
     assert err == (
         "mcsim: fig10 (Hit ratio over time) is not drawn: shows one run, got 2; there are "

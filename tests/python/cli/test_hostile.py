@@ -51,7 +51,7 @@ def test_names_with_dots_have_files_of_their_own(run: Any) -> None:
         assert f"results/t-{vm}-mrc.csv" in out.splitlines()
     for path in ("db.prod.csv", "db.dev.csv"):
         os.link("t.csv", path)
-        assert run("mrc", path, "--no-figures")[0] == 0
+        assert run("mrc", path)[0] == 0
     found = {path.name for path in Path("results").glob("*.csv")}
     names = ("t-db.prod", "t-db.dev", "db.prod", "db.dev")
     assert found == {f"{name}-mrc.csv" for name in names}
@@ -72,12 +72,12 @@ def test_odd_names_of_traces_are_shown_escaped(run: Any, folder: Path, name: byt
     Path(f"plain.{ending}").rename(trace)
     for arguments in (
         ("trace", "info", trace),
-        ("mrc", trace, "--out", out),
-        ("compare", trace, "--out", out, "--no-figures"),
+        ("mrc", trace, "-o", out),
+        ("compare", trace, "-o", out),
         ("size", trace, "--target-hit-ratio", "0.1"),
         ("trace", "convert", trace, f"{out}/{trace}.arrow"),
         ("trace", "info", f"{out}/{trace}.arrow"),
-        ("mrc", f"{out}/{trace}.arrow", "--no-figures"),
+        ("mrc", f"{out}/{trace}.arrow"),
         ("trace", "info", trace, "--cache-dir", out),
         ("cache", "ls", "--cache-dir", out),
         ("cache", "verify", "--cache-dir", out),
@@ -97,19 +97,19 @@ def test_odd_names_of_experiments_and_results(run: Any, folder: Path) -> None:
     experiment, out = here / os.fsdecode(b"e\xfe.yaml"), here / os.fsdecode(b"r\xfd")
     experiment.write_text(text)
     (here / "tiny.yaml").write_text(TINY.read_text())
-    assert run("run", experiment, "--out", out, "--no-figures")[0] == 0
+    assert run("run", experiment, "--results", out, "--no-figures")[0] == 0
     (made,) = out.glob("tiny-*")
     page = here / os.fsdecode(b"p\xfc.html")
     for arguments in (
-        ("results", "ls", "--out", out),
-        ("results", "ls", "--out", out, "--json"),
-        ("results", "show", "tiny", "--out", out),
-        ("results", "show", "tiny", "--out", out, "--json"),
-        ("results", "verify", "--out", out, "--json"),
+        ("results", "ls", "--results", out),
+        ("results", "ls", "--results", out, "--json"),
+        ("results", "show", "tiny", "--results", out),
+        ("results", "show", "tiny", "--results", out, "--json"),
+        ("results", "verify", "--results", out, "--json"),
         ("figures", made, "--only", "curves"),
         ("report", made, "--html", page, "--no-figures"),
-        ("sweep", "run", experiment, "--out", out),
-        ("results", "rm", "tiny", "--out", out, "-y"),
+        ("sweep", "run", experiment, "--results", out),
+        ("results", "rm", "tiny", "--results", out, "-y"),
     ):
         code, _, err = run(*arguments)
         assert code in (0, 2) if arguments[0] == "sweep" else code == 0, (arguments, err)
@@ -202,10 +202,10 @@ def test_nothing_waits_for_what_is_in_a_run(
     (one,) = out.glob("tiny-*")
     in_the_way(kind, one / name)
     for arguments in (("ls",), ("verify",), ("show", one.name), ("gc",), ("rm", "-y", one.name)):
-        code, _, err = run("results", *arguments, "--out", out)
+        code, _, err = run("results", *arguments, "--results", out)
         assert code in (0, 1, 2), (arguments, err)
         assert "Traceback" not in err
-    code, _, err = run("run", EXPERIMENTS / "tiny.yaml", "--out", out, "--no-figures")
+    code, _, err = run("run", EXPERIMENTS / "tiny.yaml", "--results", out, "--no-figures")
     assert code in (0, 3), err
     assert "Traceback" not in err
 
@@ -267,7 +267,7 @@ def test_outputs_keep_links_and_modes(run: Any, folder: Path) -> None:
 
 def test_cells_are_no_formulas(run: Any, folder: Path) -> None:
     small_trace(("=HYPERLINK(1)", "-1.5")).save("f.csv")
-    assert run("mrc", "f.csv", "--per-vm", "--no-figures")[0] == 0
+    assert run("mrc", "f.csv", "--per-vm")[0] == 0
     assert {"'=HYPERLINK(1)", "-1.5"} <= set(
         csv.read_csv("results/f-mrc-per-vm.csv")["curve"].cast("string").to_pylist()
     )

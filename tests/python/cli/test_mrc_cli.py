@@ -86,13 +86,13 @@ def test_one_curve(run: Any, folder: Path) -> None:
 def test_what_is_made_of_a_generated_trace_says_so(run: Any, printed: Any) -> None:
     profile = TINY
     assert run("trace", "synth", profile, "made.arrow")[0] == 0
-    for command, *options in (["mrc", "--no-figures"], ["size", "--target-hit-ratio", "0.01"]):
+    for command, *options in (["mrc"], ["size", "--target-hit-ratio", "0.01"]):
         out = printed(command, "made.arrow", *options)
         assert out[0].startswith("made (synthetic): ")
 
 
 def test_by_vm(printed: Any) -> None:
-    out = printed("mrc", "loops.csv", "--per-vm", "--sizes", "2,4,6", "--no-figures")
+    out = printed("mrc", "loops.csv", "--per-vm", "--sizes", "2,4,6")
     assert cells(out, "a")[1:] == ["20", "4", "0.0000", "0.8000", "0.8000"]
     assert cells(out, "b")[1:] == ["20", "2", "0.9000", "0.9000", "0.9000"]
     assert cells(out, "all,")[-3:] == ["0.0000", "0.4500", "0.8500"]
@@ -127,7 +127,7 @@ def test_adjacent_empty_intervals_are_one(printed: Any) -> None:
 
 def test_files_say_of_which_references_they_are(run: Any) -> None:
     for arguments in ([], ["--ops", "all"], ["--block-bytes", "8KiB"], ["--vms", "a"]):
-        assert run("mrc", "loops.csv", "--no-figures", *arguments)[0] == 0
+        assert run("mrc", "loops.csv", *arguments)[0] == 0
     names = {path.stem for path in Path("results").glob("*.csv")}
     assert names == {"loops-mrc", "loops-all-mrc", "loops-8KiB-mrc", "loops-a-mrc"}
     ops = {name: csv.read_csv(f"results/{name}.csv")["ops"].to_pylist()[0] for name in names}
@@ -149,7 +149,7 @@ def test_several_traces_share_a_cache_by_time(printed: Any, folder: Path) -> Non
     trace = loops()
     for vm in trace.vms:
         trace.slice(vms=[vm]).save(folder / f"{vm}.arrow")
-    out = printed("mrc", "a.arrow", "b.arrow", "--sizes", "5,6", "--no-figures")
+    out = printed("mrc", "a.arrow", "b.arrow", "--sizes", "5,6")
     assert out[0].startswith("a, b: 2 VMs, reads, 40 accesses to 6 blocks")
     assert [line.split()[-1] for line in out[2:4]] == ["0.4500", "0.8500"]
 
@@ -234,15 +234,15 @@ def test_a_backend_fast_enough_needs_no_cache(printed: Any) -> None:
     [
         (["mrc", "nothing.csv"], "nothing.csv: no such file"),
         (["mrc", "loops.csv", "--estimator", "exat"], "unknown estimator 'exat' (did you mean 'ex"),
-        (["mrc", "loops.csv", "--estimator", "exact:rate=1"], "exact: unknown parameter 'rate'"),
-        (["mrc", "loops.csv", "--estimator", "exact:rate"], "exact: expected PARAM=VALUE, got"),
+        (["mrc", "loops.csv", "--estimator", "exact(rate=1)"], "exact: unknown parameter 'rate'"),
+        (["mrc", "loops.csv", "--estimator", "exact(rate)"], "exact: expected PARAM=VALUE, got"),
         (["mrc", "loops.csv", "--compare", "exact,nope"], "unknown estimator 'nope'"),
         (["mrc", "loops.csv", "--compare", ","], "--compare: expected names of estimators"),
         (["mrc", "loops.csv", "--block-bytes", "4 kilo"], "--block-bytes: expected a size"),
-        (["mrc", "loops.csv", "--sizes", "5KiB"], "--sizes: '5KiB' is not a whole number of bl"),
+        (["mrc", "loops.csv", "--sizes", "3KiB"], "--sizes: '3KiB' is less than a block of 4096"),
         (
             ["mrc", "loops.csv", "--sizes", "120%"],
-            "--sizes: expected a share such as 10%, got '120%'",
+            "1GiB or 10%, got '120%'",
         ),
         (["mrc", "loops.csv", "--interval", "0h"], "--interval: must be positive"),
         (["mrc", "loops.csv", "--interval", "5"], "--interval: expected a length of time"),
@@ -252,7 +252,10 @@ def test_a_backend_fast_enough_needs_no_cache(printed: Any) -> None:
         (["mrc", "loops.csv", "keys.csv"], "some of the traces have a clock and some do not"),
         (["mrc", "keys.csv", "--interval", "1h"], "has no clock: give a length in references"),
         (["size", "loops.csv"], "give one of --target-hit-ratio and --target-latency"),
-        (["size", "loops.csv", "--target-hit-ratio", "80"], "expected a share such as 0.8 or 80%"),
+        (
+            ["size", "loops.csv", "--target-hit-ratio", "80"],
+            "expected a share such as 10%, 1/16 or 0.1, got '80'",
+        ),
         (["size", "loops.csv", "--target-latency", "2"], "--target-latency: expected a length of"),
         (
             ["size", "loops.csv", "--target-hit-ratio", "0.8", "--tier", "flsh"],
@@ -311,7 +314,7 @@ def test_a_real_volume(printed: Any, trace_dir: Path) -> None:
 
     path = TraceFinder([trace_dir]).find("web_3")
     assert path is not None
-    out = printed("mrc", path, "--ops", "all", "--sizes", "100%", "--no-figures")
+    out = printed("mrc", path, "--ops", "all", "--sizes", "100%")
     # All but the first accesses: 331,109 to 154,699 blocks.
     assert out[2].split()[-2:] == ["154,699", f"{1 - 154_699 / 331_109:.4f}"]
 
@@ -319,10 +322,14 @@ def test_a_real_volume(printed: Any, trace_dir: Path) -> None:
 def test_lists_of_estimators_keep_their_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcsim.locality.measure.estimator_names", lambda: ["a", "b", "c"])
     monkeypatch.setattr("mcsim.locality.measure.EstimatorSpec.make", lambda *_, **__: None)
-    specs = parse_estimators("a,b:rate=0.1,kind=x,c,a:size=3")
-    assert [str(spec) for spec in specs] == ["a", "b:rate=0.1,kind=x", "c", "a:size=3"]
+    specs = parse_estimators("a,b(rate=0.1,kind=x),c,a(size=3)")
+    assert [str(spec) for spec in specs] == ["a", "b(rate=0.1,kind=x)", "c", "a(size=3)"]
     with pytest.raises(ConfigError, match="unknown estimator 'rate=1'"):
         parse_estimators("rate=1,a")
+    with pytest.raises(ConfigError, match=r"now written in parentheses: 'b\(rate=0.1\)'"):
+        parse_estimators("a,b:rate=0.1,kind=x")
+    with pytest.raises(ConfigError, match=r"'b\(rate=0.1': expected NAME\(PARAM=VALUE,...\)"):
+        parse_estimators("b(rate=0.1")
 
 
 def curves() -> tuple[HitRatioCurve, HitRatioCurve]:

@@ -26,7 +26,7 @@ EXPERIMENT = f"""\
 name: quiet
 interval: 1h
 workload: {{profile: {TINY}}}
-tiers: [{{device: dram, capacity_blocks: 10}}]
+tiers: [{{device: dram, capacity: 10}}]
 systems: [lru]
 """
 
@@ -41,10 +41,10 @@ def experiment(tmp_path: Path) -> Path:
 def commands(trace: Path, experiment: Path, out: Path) -> dict[str, list[object]]:
     """All commands that work for a while, writing into a folder."""
     return {
-        "run": ["run", experiment, "--no-figures", "--out", out],
-        "mrc": ["mrc", trace, "--no-figures", "--out", out],
-        "compare": ["compare", trace, "--policies", "lru", "--no-figures", "--out", out],
-        "tune": ["tune", trace, "--size", "64KiB", "--no-figures", "--out", out],
+        "run": ["run", experiment, "--no-figures", "--results", out],
+        "mrc": ["mrc", trace, "-o", out],
+        "compare": ["compare", trace, "--policies", "lru", "-o", out],
+        "tune": ["tune", trace, "--size", "64KiB", "-o", out],
         "convert": ["trace", "convert", trace, out / "t.csv"],
         "slice": ["trace", "slice", trace, out / "t.csv", "--ops", "reads"],
         "synth": ["trace", "synth", TINY, out / "t.csv"],

@@ -22,12 +22,12 @@ COMMANDS = {
     "estimators": ("mrc", "made.arrow", "--compare", "aet,shards"),
     "miniatures": (
         *("mrc", "made.arrow", "--policies", "lru,arc", "--mini", "0.5"),
-        *("--sizes", "10%:80%:4"),
+        *("--sizes", "log(10%, 80%, 4)"),
     ),
     "linear": ("mrc", "made.arrow", "--linear"),
     "policies": ("compare", "made.arrow", "--policies", "lru,arc,opt"),
     "tuned": ("tune", "made.arrow", "--size", "1MiB", "--policies", "lru,arc"),
-    "shared": ("mix", "made.arrow", "--sizes", "10%:80%:4"),
+    "shared": ("mix", "made.arrow", "--sizes", "log(10%, 80%, 4)"),
     "judged": ("whatif", "made.arrow", "--size", "10%"),
     "changed": ("whatif", "made.arrow", "--size", "10%", "--to", "+50%", "--leaving", "scan"),
 }
@@ -51,7 +51,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
     ).save(folder / "made.arrow")
 
     def call(*arguments: str) -> list[Path]:
-        main([*arguments, "--out", "out"])
+        main([*arguments, "-o", "out"])
         written = [
             Path(line) for line in capsys.readouterr().out.splitlines() if line[:4] == "out/"
         ]
@@ -68,14 +68,14 @@ def test_pictures_for_papers(run: Call, name: str) -> None:
 
 
 def test_pictures_of_screens_have_titles(run: Call) -> None:
-    png, svg = run("mix", "made.arrow", "--sizes", "10%:80%:4")
+    png, svg = run("mix", "made.arrow", "--sizes", "log(10%, 80%, 4)")
     assert (png.suffix, svg.suffix) == (".png", ".svg")
     shown = shown_in(svg)
     assert "A cache shared or divided: made" in shown
     assert any(text.startswith("mcsim ") for text in shown)
     (only,) = run("mix", "made.arrow", "--figure-format", "pdf", "--figure-format", "pdf")
     assert only.suffix == ".pdf"
-    assert run("mix", "made.arrow", "--no-figures", "--figure-format", "pdf") == []
+    assert run("mix", "made.arrow", "--figure-format", "pdf") == []
 
 
 def test_papers_are_told_that_a_workload_is_synthetic(run: Call) -> None:

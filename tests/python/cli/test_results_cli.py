@@ -23,7 +23,7 @@ TINY = EXPERIMENTS / "tiny.yaml"
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs")
     for blocks in (500, 700):
-        overrides = [f"tiers.0.capacity_blocks={blocks}", f"name=of-{blocks}"]
+        overrides = [f"tiers.0.capacity={blocks}", f"name=of-{blocks}"]
         mcsim.run(TINY, overrides=overrides, out=out, figures=False)
     return out
 
@@ -38,32 +38,32 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
 
 
 def test_ls(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, said, _ = call(capsys, "ls", "--out", out)
+    code, said, _ = call(capsys, "ls", "--results", out)
     assert code == 0
     headings, *rows = said.splitlines()
     assert headings.split() == ["run", "started", "state", "systems", "VMs", "workload", "size"]
     assert [row.split()[0] for row in rows] == list_runs(out)["run"].to_pylist()
     assert "finished  lru, static, multicache +1  friendly, cyclic, scanner  synthetic" in rows[0]
-    code, said, _ = call(capsys, "ls", "--out", out, "--json")
+    code, said, _ = call(capsys, "ls", "--results", out, "--json")
     assert [row["bytes"] for row in json.loads(said)] == list_runs(out)["bytes"].to_pylist()
     (out / "empty").mkdir()
-    assert call(capsys, "ls", "--out", out / "empty")[1] == f"no runs in {out / 'empty'}\n"
-    code, _, said = call(capsys, "ls", "--out", out / "gone")
+    assert call(capsys, "ls", "--results", out / "empty")[1] == f"no runs in {out / 'empty'}\n"
+    code, _, said = call(capsys, "ls", "--results", out / "gone")
     assert (code, said) == (
         2,
-        f"mcsim: {out / 'gone'}: no such folder of results; --out names another\n",
+        f"mcsim: {out / 'gone'}: no such folder of results; --results names another\n",
     )
 
 
 def test_show_says_what_run_said(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # What was finished before is opened, not run again.
-    overrides = ("--set", "tiers.0.capacity_blocks=500", "--set", "name=of-500")
-    cli.main(["run", str(TINY), *overrides, "--out", str(out), "--no-figures", "-q"])
+    overrides = ("--set", "tiers.0.capacity=500", "--set", "name=of-500")
+    cli.main(["run", str(TINY), *overrides, "--results", str(out), "--no-figures", "-q"])
     said = capsys.readouterr().out
-    assert call(capsys, "show", "of-5", "--out", out) == (0, said, "")
+    assert call(capsys, "show", "of-5", "--results", out) == (0, said, "")
     run = open_run("of-5", out)
     assert call(capsys, "show", run.path, "--config")[1] == (run.path / "spec.yaml").read_text()
-    told = json.loads(call(capsys, "show", "of-5", "--out", out, "--json")[1])
+    told = json.loads(call(capsys, "show", "of-5", "--results", out, "--json")[1])
     assert told["run"] == run.run_id
     assert told["experiment"] == run.spec.expanded()
     assert [row["system"] for row in told["systems"]] == [s.title for s in run.spec.systems]
@@ -71,20 +71,20 @@ def test_show_says_what_run_said(out: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_diff_ends_as_diff_does(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, said, _ = call(capsys, "diff", "of-5", "of-7", "--out", out)
+    code, said, _ = call(capsys, "diff", "of-5", "of-7", "--results", out)
     assert code == 1
-    assert "tiers.0.capacity_blocks  500  700\n" in said
+    assert "tiers.0.capacity  500  700\n" in said
     assert "name" not in said
     assert "different: metrics, vms" in said
-    code, said, _ = call(capsys, "diff", "of-5", "of-5", "--out", out)
+    code, said, _ = call(capsys, "diff", "of-5", "of-5", "--results", out)
     assert code == 0
     assert said.endswith("configuration: the same\n\nresults: equal bytes\n")
-    code, said, _ = call(capsys, "diff", "of-5", "of-7", "--out", out, "--json")
+    code, said, _ = call(capsys, "diff", "of-5", "of-7", "--results", out, "--json")
     assert code == 1
     told = json.loads(said)
-    assert told["configuration"] == {"tiers.0.capacity_blocks": [500, 700]}
+    assert told["configuration"] == {"tiers.0.capacity": [500, 700]}
     assert told["different"] is True
-    code, _, said = call(capsys, "diff", "of-5", "of-9", "--out", out)
+    code, _, said = call(capsys, "diff", "of-5", "of-9", "--results", out)
     assert code == 2
     assert said.startswith(f"mcsim: {out}: no run 'of-9' (did you mean 'of-")
 
@@ -93,11 +93,11 @@ def test_rm_asks(
     out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "n")
-    code, said, _ = call(capsys, "rm", "of-5", "--out", out)
+    code, said, _ = call(capsys, "rm", "of-5", "--results", out)
     assert code == 0
     assert said.endswith("nothing is removed\n")
     assert len(list_runs(out)) == 2
-    code, said, _ = call(capsys, "rm", "--yes", "of-5", "of-5", "--out", out)
+    code, said, _ = call(capsys, "rm", "--yes", "of-5", "of-5", "--results", out)
     assert code == 0
     assert said.splitlines()[0].endswith("  finished")
     assert said.splitlines()[-1].endswith(" freed")
@@ -118,17 +118,17 @@ def test_packs_of_sweeps_are_removed_as_they_are(
         assert not pack.exists()
     broken = tmp_path / "packs" / "broken-0123456789abcdef.zip"
     broken.write_bytes(b"no file of runs")
-    code, said, _ = call(capsys, "verify", "--out", tmp_path)
+    code, said, _ = call(capsys, "verify", "--results", tmp_path)
     assert code == 1
     assert said.startswith(f"{broken}: not what was written, or gone: all of it\n")
     assert call(capsys, "rm", "--yes", broken)[0] == 2
     broken.unlink()
-    assert call(capsys, "ls", "--out", tmp_path)[1] == f"no runs in {tmp_path}\n"
+    assert call(capsys, "ls", "--results", tmp_path)[1] == f"no runs in {tmp_path}\n"
 
 
 def test_rm_refuses_all_if_one_is_under_way(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     draft = Draft.begin(out, "busy-0123456789ab", "build")
-    code, _, said = call(capsys, "rm", "--yes", "of-5", "busy", "--out", out)
+    code, _, said = call(capsys, "rm", "--yes", "of-5", "busy", "--results", out)
     assert (code, said) == (
         2,
         f"mcsim: {draft_folder(out, 'busy-0123456789ab')}: this run is under way; end it first\n",
@@ -138,36 +138,36 @@ def test_rm_refuses_all_if_one_is_under_way(out: Path, capsys: pytest.CaptureFix
 
 
 def test_gc_says_what_it_freed(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(capsys, "gc", "--out", out) == (0, "nothing to remove\n", "")
+    assert call(capsys, "gc", "--results", out) == (0, "nothing to remove\n", "")
     draft = Draft.begin(out, "left-0123456789ab", "build")
     tables = [SCHEMAS[name].empty_table() for name in ("metrics", "vms", "decisions")]
     draft.save_part(0, SystemTables(*tables, {}))
     draft.abandon()
     left = draft_folder(out, "left-0123456789ab")
     (size,) = collect(out, dry_run=True).values()
-    told = call(capsys, "gc", "--dry-run", "--out", out)[1]
+    told = call(capsys, "gc", "--dry-run", "--results", out)[1]
     assert told == (f"{left}  {format_size(size)}\n{format_size(size)} would be freed\n")
     assert left.exists()
-    said = call(capsys, "gc", "--json", "--out", out)[1]
+    said = call(capsys, "gc", "--json", "--results", out)[1]
     assert json.loads(said) == {"dry_run": False, "freed": {str(left): size}}
     assert not left.exists()
 
 
 def test_verify_names_what_is_damaged(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(capsys, "verify", "--out", out) == (
+    assert call(capsys, "verify", "--results", out) == (
         0,
         "2 of 2 folders and packs of runs are as they were written\n",
         "",
     )
     run = open_run("of-5", out)
     (run.path / "curves.parquet").write_bytes(b"")
-    code, said, _ = call(capsys, "verify", "--out", out)
+    code, said, _ = call(capsys, "verify", "--results", out)
     assert code == 1
     assert said == (
         f"{run.path}: not what was written, or gone: curves.parquet\n"
         "1 of 2 folders and packs of runs are as they were written\n"
         "remove them and run those experiments again\n"
     )
-    assert call(capsys, "verify", "of-7", "--out", out)[0] == 0
-    told = json.loads(call(capsys, "verify", "--json", "--out", out)[1])
+    assert call(capsys, "verify", "of-7", "--results", out)[0] == 0
+    told = json.loads(call(capsys, "verify", "--json", "--results", out)[1])
     assert told == {"verified": 2, "unsound": {str(run.path): ["curves.parquet"]}}

@@ -79,9 +79,7 @@ def test_a_cache_as_it_is(printed: Any) -> None:
 
 
 def test_a_vm_leaves(printed: Any) -> None:
-    out = printed(
-        "whatif", "loop.csv", "scan.csv", "--size", 8, "--leaving", "scan", "--no-figures"
-    )
+    out = printed("whatif", "loop.csv", "scan.csv", "--size", 8, "--leaving", "scan")
     assert cells(out, "loop")[3:] == ["0.0000", "0.9600", "0.9600", "0.9600", "+96.00"]
     assert cells(out, "scan")[3:] == ["0.0000", "0.0000", "-", "-", "-"]
     assert "the same VM hits +96.00 points after the change" in out
@@ -95,7 +93,7 @@ def test_a_vm_leaves(printed: Any) -> None:
 
 
 def test_a_vm_that_hits_nothing_leaves_and_no_vm_gains(printed: Any) -> None:
-    arguments = ("loop.csv", "scan.csv", "--size", 20, "--leaving", "scan", "--no-figures")
+    arguments = ("loop.csv", "scan.csv", "--size", 20, "--leaving", "scan")
     out = printed("whatif", *arguments)
     assert "the same VM hits +0.00 points after the change" in out
     together = "all VMs together: +76.80 points, +76.80 of them because other VMs are counted"
@@ -108,13 +106,13 @@ def test_a_vm_that_hits_nothing_leaves_and_no_vm_gains(printed: Any) -> None:
 
 def test_a_vm_joins_and_the_cache_grows(printed: Any) -> None:
     arguments = ("loop.csv", "scan.csv", "--size", 8, "--to", "+12", "--joining", "scan")
-    out = printed("whatif", *arguments, "--no-figures")
+    out = printed("whatif", *arguments)
     assert cells(out, "loop")[3:] == ["0.9600", "0.9600", "0.9600", "0.9600", "+0.00"]
     assert cells(out, "scan")[3:5] == ["-", "-"]
 
 
 def test_json(printed: Any) -> None:
-    arguments = ("loop.csv", "scan.csv", "--size", 8, "--to", "+150%", "--json", "--no-figures")
+    arguments = ("loop.csv", "scan.csv", "--size", 8, "--to", "+150%", "--json")
     out = printed("whatif", *arguments)
     told = json.loads("\n".join(out))
     assert told["trace"] == "loop, scan"
@@ -160,7 +158,7 @@ def test_a_cache_shared_or_divided(printed: Any) -> None:
 
 
 def test_one_vm_has_nobody_to_share_with(printed: Any) -> None:
-    out = printed("mix", "loop.csv", "--sizes", "2,8", "--no-figures")
+    out = printed("mix", "loop.csv", "--sizes", "2,8")
     assert "one VM alone has nobody to share with: nothing is to be gained" in out
 
 
@@ -170,7 +168,7 @@ WRONG = [
     (("mix",), "Missing argument 'TRACE...'"),
     (("whatif", "none.csv", "--size", 8), "none.csv"),
     (("whatif", "loop.csv", "--size", 0), "size: at least 1 block, got '0'"),
-    (("whatif", "loop.csv", "--size", "5KiB"), "size: '5KiB' is not a whole number of blocks"),
+    (("whatif", "loop.csv", "--size", "3KiB"), "size: '3KiB' is less than a block of 4096 bytes"),
     (("whatif", "loop.csv", "--size", 8, "--to", "-8"), "to: -8 leaves nothing of 8 blocks"),
     (
         ("whatif", "loop.csv", "scan.csv", "--size", 8, "--leaving", "scam"),
@@ -179,7 +177,7 @@ WRONG = [
     (("whatif", "loop.csv", "--size", 8, "--leaving", "loop"), "no VM is left to share the cache"),
     (("whatif", "loop.csv", "--size", 8, "--block-bytes", "x"), "--block-bytes: expected a size"),
     (("mix", "loop.csv", "--sizes", "0"), "--sizes: at least 1 block, got '0'"),
-    (("mix", "loop.csv", "--sizes", "lots"), "--sizes: expected a capacity"),
+    (("mix", "loop.csv", "--sizes", "lots"), "--sizes: expected a size"),
     (("mix", "loop.csv", "--units", "0"), "0 is not in the range x>=1"),
     (("mix", "loop.csv", "--vms", "lop"), "no VM 'lop' (did you mean 'loop'?)"),
 ]

@@ -64,11 +64,11 @@ def test_info_reports_skipped_lines(file: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_convert(file: Path, tmp_path: Path) -> None:
-    assert run("convert", file, tmp_path / "t.csv", "--layout", "msr") == 0
-    epoch = 116444736000000000
-    assert (tmp_path / "t.csv").read_text().splitlines()[:2] == [
-        f"{epoch},web,0,Read,0,8192,-1",
-        f"{epoch + HOUR // 100},web,0,Write,4096,4096,-1",
+    assert run("convert", file, tmp_path / "t.csv") == 0
+    assert (tmp_path / "t.csv").read_text().splitlines()[:3] == [
+        "time_ns,vm,op,offset,length,response_ns",
+        "0,web_0,read,0,8192,-1",
+        f"{HOUR},web_0,write,4096,4096,-1",
     ]
 
 

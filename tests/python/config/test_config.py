@@ -29,9 +29,9 @@ GOOD = textwrap.dedent("""\
     workload:
       vms: [a, {name: b, trace: b_file, format: msr}]
     tiers:
-      - {device: dram, capacity_blocks: 2.5e5 blocks}
+      - {device: dram, capacity: 2.5e5 blocks}
       - device: flash
-        capacity_blocks: 1GiB
+        capacity: 1GiB
     systems:
       - lru
       - {name: lru, label: lru-legacy, legacy: true}
@@ -54,7 +54,7 @@ def complaint(tmp_path: Path, text: str, *overrides: str, of: Any = check) -> st
 def test_units_shorthands_and_parameters_are_read(tmp_path: Path) -> None:
     spec = check(tmp_path, GOOD)
     assert spec.interval.length == 3600 * 10**9
-    assert [tier.capacity_blocks for tier in spec.tiers] == [250_000, 262_144]
+    assert [tier.capacity for tier in spec.tiers] == [250_000, 262_144]
     assert [(vm.name, vm.trace, vm.format) for vm in spec.workload.vms] == [
         ("a", None, None),
         ("b", "b_file", "msr"),
@@ -77,12 +77,12 @@ def test_expanding_reaches_a_fixed_point(tmp_path: Path) -> None:
     ("old", "new", "expected"),
     [
         (
-            "dram, capacity_blocks",
-            "dram, capacity_block",
-            "web.yaml:7: tiers[0]: unknown key 'capacity_block' (did you mean 'capacity_blocks'?)",
+            "dram, capacity",
+            "dram, capacty",
+            "web.yaml:7: tiers[0]: unknown key 'capacty' (did you mean 'capacity'?)",
         ),
-        ("    capacity_blocks: 1GiB\n", "", "web.yaml:8: tiers[1]: missing key 'capacity_blocks'"),
-        ("1GiB", "1000 B", "web.yaml:9: tiers[1].capacity_blocks: '1000 B' is not a whole number"),
+        ("    capacity: 1GiB\n", "", "web.yaml:8: tiers[1]: missing key 'capacity'"),
+        ("1GiB", "1000 B", "web.yaml:9: tiers[1].capacity: '1000 B' is less than a block of 4096"),
         ("4KiB", "0", "web.yaml:2: block_bytes: expected more than nothing, got 0"),
         ("1h", "3600", "web.yaml:3: interval: expected a length of time such as 60s, got 3600"),
         ("name: b", "nme: b", "web.yaml:5: workload.vms[1]: unknown key 'nme' (did you mean"),
@@ -133,12 +133,12 @@ def test_overrides_take_the_path_of_the_file(tmp_path: Path) -> None:
     spec = check(
         tmp_path,
         GOOD,
-        "tiers.0.capacity_blocks=1e6 blocks",
+        "tiers.0.capacity=1e6 blocks",
         "systems.0.legacy=true",
         "workload.vms.0.format=csv",
         "seed=7",
     )
-    assert spec.tiers[0].capacity_blocks == 1_000_000
+    assert spec.tiers[0].capacity == 1_000_000
     assert spec.systems[0].params == {"legacy": True}
     assert (spec.workload.vms[0].name, spec.workload.vms[0].format) == ("a", "csv")
     assert spec.seed == 7
@@ -168,13 +168,13 @@ def test_overrides_do_not_reach_the_callers_dictionary() -> None:
     given_spec = {
         "name": "x",
         "workload": {"vms": ["a"]},
-        "tiers": [{"device": "dram", "capacity_blocks": 5}],
+        "tiers": [{"device": "dram", "capacity": 5}],
         "systems": ["lru"],
     }
     source = Source("spec", given_spec, Path())
-    source.override("tiers.0.capacity_blocks=6")
-    assert check_spec(source).tiers[0].capacity_blocks == 6
-    assert given_spec["tiers"] == [{"device": "dram", "capacity_blocks": 5}]
+    source.override("tiers.0.capacity=6")
+    assert check_spec(source).tiers[0].capacity == 6
+    assert given_spec["tiers"] == [{"device": "dram", "capacity": 5}]
 
 
 @given(
@@ -192,7 +192,7 @@ def test_any_value_anywhere_is_accepted_or_refused_in_lines(value: object, key: 
     spec: dict[str, object] = {
         "name": "x",
         "workload": {"vms": ["a"]},
-        "tiers": [{"device": "dram", "capacity_blocks": 5}],
+        "tiers": [{"device": "dram", "capacity": 5}],
         "systems": ["lru"],
     }
     spec[key] = value
@@ -211,7 +211,7 @@ def test_the_published_schema_knows_every_key() -> None:
     assert set(schema["properties"]) == set(ExperimentSpec.model_fields)
     assert schema["additionalProperties"] is False
     tiers = schema["$defs"]["TierSpec"]
-    assert {"device", "capacity_blocks"} <= set(tiers["required"])
+    assert {"device", "capacity"} <= set(tiers["required"])
     assert all("description" in field for field in tiers["properties"].values())
 
 
@@ -221,8 +221,8 @@ COMPONENTS = textwrap.dedent("""\
     workload:
       vms: [a, b]
     tiers:
-      - {device: dram, capacity_blocks: 10}
-      - {device: flash, capacity_blocks: 100}
+      - {device: dram, capacity: 10}
+      - {device: flash, capacity: 100}
     systems:
       - lru
       - name: multicache
@@ -237,8 +237,8 @@ name: web
 intervall: 1h
 workload: {vms: [a]}
 tiers:
-  - {device: dram, capacity_block: 5}
-  - {device: flash, capacity_blocks: lots}
+  - {device: dram, capacty: 5}
+  - {device: flash, capacity: lots}
 systems: [lru]
 seed: many
 """
@@ -249,7 +249,7 @@ seed: many
         "web.yaml:6",
         "web.yaml:8",
     ]
-    assert lines[1].endswith("unknown key 'capacity_block' (did you mean 'capacity_blocks'?)")
+    assert lines[1].endswith("unknown key 'capacty' (did you mean 'capacity'?)")
 
 
 def test_a_key_that_is_unknown_hides_no_other_that_is_missing(tmp_path: Path) -> None:
@@ -258,14 +258,14 @@ nme: web
 colour: red
 workload: {vms: [a]}
 tiers:
-  - {capacity_block: 5, speed: 3}
+  - {capacty: 5, speed: 3}
 """
     assert complaint(tmp_path, wrong).splitlines() == [
         "web.yaml:1: missing key 'systems'",
         "web.yaml:1: unknown key 'nme' (did you mean 'name'?)",
         "web.yaml:2: unknown key 'colour'",
         "web.yaml:5: tiers[0]: missing key 'device'",
-        "web.yaml:5: tiers[0]: unknown key 'capacity_block' (did you mean 'capacity_blocks'?)",
+        "web.yaml:5: tiers[0]: unknown key 'capacty' (did you mean 'capacity'?)",
         "web.yaml:5: tiers[0]: unknown key 'speed'",
     ]
 
@@ -276,8 +276,8 @@ name: web
 interval: 1h
 workload: {vms: [a, a]}
 tiers:
-  - {device: dramm, capacity_blocks: 5}
-  - {device: flashh, capacity_blocks: 5}
+  - {device: dramm, capacity: 5}
+  - {device: flashh, capacity: 5}
 systems: [lru]
 figures: [path]
 """
@@ -372,6 +372,14 @@ def test_components_are_judged_by_their_declarations(
 ) -> None:
     assert old in COMPONENTS
     assert expected in complaint(tmp_path, COMPONENTS.replace(old, new, 1), of=load)
+
+
+def test_old_keys_are_refused_with_their_new_names(tmp_path: Path) -> None:
+    old = COMPONENTS.replace("capacity:", "capacity_blocks:", 1)
+    found = complaint(tmp_path, old, of=load)
+    assert found == "web.yaml:6: tiers[0].capacity_blocks: now called 'capacity'"
+    found = complaint(tmp_path, COMPONENTS, "tiers.1.capacity_blocks=5", of=load)
+    assert found.endswith("capacity_blocks=5: tiers[1].capacity_blocks: now called 'capacity'")
 
 
 def test_where_references_are_counted_no_default_length_of_time_is_used(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ workload:
   vms: [a, {name: b, mapping: how.yaml}]
 plugins: [mine.so]
 tiers:
-  - {device: dram, capacity_blocks: 100}
+  - {device: dram, capacity: 100}
 systems: [lru]
 """
 OWN = """\
@@ -28,8 +28,8 @@ extends: shared/base.yaml
 name: own
 workload: {align: clock}
 tiers:
-  - {device: flash, capacity_blocks: 7}
-  - {device: hdd, capacity_blocks: 70}
+  - {device: flash, capacity: 7}
+  - {device: hdd, capacity: 70}
 """
 
 

@@ -19,7 +19,7 @@ block_bytes: 4KiB
 seed: 7
 workload: {profile: tiny.yaml}
 tiers:
-  - {device: dram, capacity_blocks: 500}
+  - {device: dram, capacity: 500}
 systems:
   - lru
 sweep:
@@ -66,9 +66,7 @@ def test_the_last_axis_changes_fastest(tmp_path: Path) -> None:
     ],
 )
 def test_ranges(tmp_path: Path, text: str, values: list[Any]) -> None:
-    assert nodes(
-        grid_of(tmp_path, f"tiers.0.capacity_blocks: {text}"), "tiers.0.capacity_blocks"
-    ) == (values)
+    assert nodes(grid_of(tmp_path, f"tiers.0.capacity: {text}"), "tiers.0.capacity") == (values)
 
 
 def test_ranges_of_lengths_numbers_and_seeds(tmp_path: Path) -> None:
@@ -84,7 +82,7 @@ def test_ranges_of_lengths_numbers_and_seeds(tmp_path: Path) -> None:
 
 
 def test_axes_that_go_together_are_one(tmp_path: Path) -> None:
-    grid = grid_of(tmp_path, "zip: {seed: [1, 2], tiers.0.capacity_blocks: [10, 20]}\nops: [all]")
+    grid = grid_of(tmp_path, "zip: {seed: [1, 2], tiers.0.capacity: [10, 20]}\nops: [all]")
     assert shown(grid) == [(1, 10, "all"), (2, 20, "all")]
 
 
@@ -106,8 +104,8 @@ def test_cells_are_left_out(tmp_path: Path) -> None:
     ("sweep", "message"),
     [
         (
-            "tier.0.capacity_blocks: [1, 2]",
-            "grid.yaml:10: sweep.tier.0.capacity_blocks: an axis that names nothing: an experiment "
+            "tier.0.capacity: [1, 2]",
+            "grid.yaml:10: sweep.tier.0.capacity: an axis that names nothing: an experiment "
             "has no 'tier' (did you mean 'tiers'?)",
         ),
         (
@@ -170,7 +168,7 @@ def test_cells_are_left_out(tmp_path: Path) -> None:
             "grid.yaml:11: sweep.exclude[0].seed: the axis has no value 2",
         ),
         (
-            "seed: linear(1, 10_000, 10_000)\ntiers.0.capacity_blocks: linear(1, 1_000, 1_000)",
+            "seed: linear(1, 10_000, 10_000)\ntiers.0.capacity: linear(1, 1_000, 1_000)",
             "grid.yaml:9: sweep: a grid of 10,000,000 cells, and at most 100,000 are planned: "
             "split it",
         ),

@@ -672,7 +672,7 @@ def test_a_system_on_a_host_that_cannot_is_refused_as_it_is_loaded(
     file.write_text(
         "name: mine\ninterval: 10min\n"
         f"workload: {{profile: {TINY}}}\n"
-        "tiers: [{device: dram, capacity_blocks: 400}]\n"
+        "tiers: [{device: dram, capacity: 400}]\n"
         "systems:\n  - lru\n  - name: decides:Decides\n"
     )
     assert complaint(Experiment.load, file, allow_code=True).endswith(
@@ -697,7 +697,7 @@ def test_results_say_what_could_not_be_had(tmp_path: Path) -> None:
             return mcsim.Decision(infeasible=f"{seen.meters['hot'].sum()} blocks are hot")
 
     spec = small_experiment("lru", {"name": Wants}, tiers={"dram": 400}, interval="10min")
-    decisions = mcsim.run(spec, out=tmp_path, figures=False).decisions().to_pylist()
+    decisions = mcsim.run(spec, out=tmp_path, figures=False).decisions().to_arrow().to_pylist()
     assert [d["interval"] for d in decisions] == [3, 6, 6, 9, 12, 12, 15, 18, 18, 21]
     of_hour = [d["infeasible"] for d in decisions if d["interval"] % 6 == 0][1::2]
     assert len(set(of_hour)) == 3
@@ -725,7 +725,7 @@ def test_results_say_who_was_shut_out(tmp_path: Path) -> None:
             name=name,
             interval="30min",
         )
-        return mcsim.run(spec, out=tmp_path, figures=False).decisions().to_pylist()
+        return mcsim.run(spec, out=tmp_path, figures=False).decisions().to_arrow().to_pylist()
 
     assert {"admits" in row for row in decisions("nobody", False)} == {False}
     rows = decisions("one", False, True)

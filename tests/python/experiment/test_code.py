@@ -28,7 +28,7 @@ def written(folder: Path, systems: str, more: str = "", **modules: str) -> Path:
         "name: mine",
         "interval: 30min",
         f"workload: {{profile: {TINY}}}",
-        "tiers: [{device: dram, capacity_blocks: 400}, {device: flash, capacity_blocks: 1600}]",
+        "tiers: [{device: dram, capacity: 400}, {device: flash, capacity: 1600}]",
         "systems:",
         *(f"  - {system}" for system in systems.splitlines()),
         more,
@@ -177,7 +177,7 @@ def test_a_class_may_be_handed_over_and_is_the_callers_own(tmp_path: Path) -> No
         interval="30min",
     )
     results = run(spec, out=tmp_path, figures=False)
-    rows = results.metrics().filter(pc.field("interval") == 1).to_pylist()
+    rows = results.metrics().to_arrow().filter(pc.field("interval") == 1).to_pylist()
     name = f"{Handed.__module__}:Handed"
     assert [system.name for system in results.spec.systems] == [name, name]
     assert [row["target"] for row in rows] == [67, 66, 66, 33, 33, 33]
@@ -200,7 +200,7 @@ def test_each_experiment_has_the_code_of_its_own_folder(tmp_path: Path) -> None:
         path = written(folder, '"split:Split"', split=split, shares=f"SHARE = {share}")
         results = run(path, out=folder / "results", figures=False, allow_code=True)
         ids.append(results.run_id)
-        assert results.metrics()["target"].to_pylist()[-2] == 400 // share // 2
+        assert results.metrics().to_arrow()["target"].to_pylist()[-2] == 400 // share // 2
     assert "split" not in sys.modules
     assert "shares" not in sys.modules
 
@@ -264,7 +264,7 @@ def test_a_module_edited_within_a_second_is_imported_anew(
         path = written(tmp_path, '"split:Split"', **texts)
         os.utime(tmp_path / "shares.py", (10**9, 10**9))
         results = run(path, out=tmp_path / "results", figures=False, allow_code=True)
-        targets.append(results.metrics()["target"].to_pylist()[-2])
+        targets.append(results.metrics().to_arrow()["target"].to_pylist()[-2])
     assert targets == [400 // 6, 400 // 12]
 
 

@@ -26,8 +26,8 @@ def experiment(last: dict[str, Any], **more: Any) -> dict[str, Any]:
         "interval": "30min",
         "workload": {"profile": str(EXPERIMENTS / "workloads" / "tiny.yaml")},
         "tiers": [
-            {"device": "dram", "capacity_blocks": 300},
-            {"capacity_blocks": 1000} | last,
+            {"device": "dram", "capacity": 300},
+            {"capacity": 1000} | last,
         ],
         # Those that decide go by what tiers take.
         "systems": ["lru", "centaur", {"name": "maxperf", "latency_ms": {"friendly": 3}}],
@@ -123,8 +123,8 @@ def test_a_link_that_is_none_is_told_with_its_line(
     path = tmp_path / "mine.yaml"
     path.write_text(
         f"name: mine\nops: all\nworkload: {{profile: {EXPERIMENTS}/workloads/tiny.yaml}}\n"
-        "tiers:\n  - device: dram\n    capacity_blocks: 300\n"
-        f"  - {{device: flash, capacity_blocks: 1000, {last}}}\n{link}\nsystems: [lru]\n"
+        "tiers:\n  - device: dram\n    capacity: 300\n"
+        f"  - {{device: flash, capacity: 1000, {last}}}\n{link}\nsystems: [lru]\n"
     )
     assert f"mine.yaml:{said}" in complaint(mcsim.run, path, out=tmp_path / "out", figures=False)
 

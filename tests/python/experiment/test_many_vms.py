@@ -36,9 +36,9 @@ def test_every_vm_hits_its_block(trace: Path) -> None:
         "ops": "all",
         "interval": "1h",
         "workload": {"vms": [{"name": "{vm}", "trace": str(trace), "vms": "all"}]},
-        "tiers": [{"device": "dram", "capacity_blocks": MOST}],
+        "tiers": [{"device": "dram", "capacity": MOST}],
         "opt": False,
         "systems": ["lru"],
     }
     found = mc.run(spec, figures=False, out=trace.parent)
-    assert found.vms()["misses"].to_pylist() == [1] * MOST
+    assert found.vms().to_arrow()["misses"].to_pylist() == [1] * MOST

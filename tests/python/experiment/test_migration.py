@@ -137,7 +137,7 @@ HOSTS = """name: two
 ops: all
 interval: 10min
 workload: {profile: PROFILE}
-tiers: [{device: flash, capacity_blocks: 500}]
+tiers: [{device: flash, capacity: 500}]
 hosts:
   names: [left, right]
   vms: {friendly: right}

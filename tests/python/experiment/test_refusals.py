@@ -24,7 +24,7 @@ def written(folder: Path, system: str, interval: str = "30min") -> Path:
     path = folder / "mine.yaml"
     path.write_text(
         f"name: mine\ninterval: {interval}\nworkload: {{profile: {TINY}}}\n"
-        "tiers:\n  - {device: dram, capacity_blocks: 400}\n"
+        "tiers:\n  - {device: dram, capacity: 400}\n"
         f"systems:\n  - lru\n  - {system}\n",
         encoding="utf-8",
     )
@@ -101,7 +101,7 @@ def test_one_tier_has_one_of_each(tmp_path: Path, parameter: str, given: str) ->
 def huge(tmp_path: Path, system: str) -> Path:
     """The first tier is as large as any, the second is larger than everything."""
     path = written(tmp_path, system)
-    second = "400}\n  - {device: flash, capacity_blocks: 4_000_000_000_000_000}\n"
+    second = "400}\n  - {device: flash, capacity: 4_000_000_000_000_000}\n"
     path.write_text(path.read_text(encoding="utf-8").replace("400}\n", second), encoding="utf-8")
     return path
 

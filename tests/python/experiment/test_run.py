@@ -30,6 +30,7 @@ from mcsim.experiment.runner import run
 from mcsim.results import models, tables
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
+from mcsim.traces.synth import synth_trace
 
 yaml = YAML()
 
@@ -93,9 +94,14 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def test_every_access_is_a_hit_or_a_miss_in_every_interval(results: Results) -> None:
-    hits = results.metrics().group_by(["system", "interval", "vm"]).aggregate([("hits", "sum")])
-    joined = results.vms().join(hits, ["system", "interval", "vm"])
-    assert joined.num_rows == results.vms().num_rows > 100
+    hits = (
+        results.metrics()
+        .to_arrow()
+        .group_by(["system", "interval", "vm"])
+        .aggregate([("hits", "sum")])
+    )
+    joined = results.vms().to_arrow().join(hits, ["system", "interval", "vm"])
+    assert joined.num_rows == results.vms().to_arrow().num_rows > 100
     missing = pc.subtract(joined["accesses"], joined["misses"])
     assert missing.equals(joined["hits_sum"])
 
@@ -283,7 +289,7 @@ def test_a_trace_that_warms_up_is_one_that_came_before(tmp_path: Path) -> None:
     for entry in warm.environment["traces"]:
         assert entry["unique_blocks"] == len(set(after[entry["vm"]]))
     total = pc.field("vm") == "w_0"
-    curve = warm.curves().filter(total)
+    curve = warm.curves().to_arrow().filter(total)
     assert pc.max(curve["accesses"]).as_py() == 85
     hits = sum(block in before["w_0"] + after["w_0"][:i] for i, block in enumerate(after["w_0"]))
     assert pc.max(curve["hits"]).as_py() == hits
@@ -304,7 +310,7 @@ def test_a_warm_up_that_cannot_be_is_refused_with_its_line(tmp_path: Path) -> No
     def mistake(warm_up: str) -> str:
         spec = tmp_path / "spec.yaml"
         spec.write_text(
-            "name: x\nworkload: {vms: [w_0]}\ntiers: [{device: dram, capacity_blocks: 2}]\n"
+            "name: x\nworkload: {vms: [w_0]}\ntiers: [{device: dram, capacity: 2}]\n"
             f"systems: [lru]\nwarm_up: {warm_up}\n"
         )
         return complaint(
@@ -526,7 +532,7 @@ def test_signals_stop_at_once_with_their_exit_codes(
             name: slow
             interval: 1s
             workload: {{profile: {TINY}}}
-            tiers: [{{device: dram, capacity_blocks: 10}}]
+            tiers: [{{device: dram, capacity: 10}}]
             systems: [slow:Slow]
             """),
         encoding="utf-8",
@@ -558,7 +564,7 @@ def test_ctrl_c_ends_a_script_of_ones_own(tmp_path: Path, work: str, part: str) 
                     "name": "slow",
                     "interval": "1s",
                     "workload": {{"profile": {str(TINY)!r}}},
-                    "tiers": [{{"device": "dram", "capacity_blocks": 10}}],
+                    "tiers": [{{"device": "dram", "capacity": 10}}],
                     "systems": [{system}],
                 }},
                 figures=False,
@@ -600,8 +606,8 @@ def test_allocators_and_optimizers_may_be_python(tmp_path: Path) -> None:
             interval: 30min
             workload: {{profile: {TINY}}}
             tiers:
-              - {{device: dram, capacity_blocks: 400}}
-              - {{device: flash, capacity_blocks: 1600}}
+              - {{device: dram, capacity: 400}}
+              - {{device: flash, capacity: 1600}}
             systems:
               - {{name: "mine_for_test_run:EqualShares", label: mine, vms: 3}}
               - {{name: multicache, optimizer: "mine_for_test_run:AllToTheFirst"}}
@@ -636,9 +642,9 @@ def test_recorded_traces_are_used_if_all_are_there(tmp_path: Path) -> None:
     assert results.title == "tiny"
     assert recorder.titles[:2] == ["parse web_0", "parse web_1"]
     # An hour lies between the two; aligned, both begin in the first minute.
-    assert results.vms().num_rows == 2 * 62
+    assert results.vms().to_arrow().num_rows == 2 * 62
     aligned = run_in(tmp_path, spec, overrides=["workload.align=start"])
-    assert aligned.vms()["accesses"].to_pylist() == [4, 60, 0, 30]
+    assert aligned.vms().to_arrow()["accesses"].to_pylist() == [4, 60, 0, 30]
 
 
 def test_where_a_trace_is_missing_the_profile_stands_in_and_says_so(tmp_path: Path) -> None:
@@ -647,7 +653,7 @@ def test_where_a_trace_is_missing_the_profile_stands_in_and_says_so(tmp_path: Pa
     results = run_in(tmp_path, spec)
     assert results.synthetic
     assert results.environment["missing"] == ["friendly", "scanner"]
-    assert set(results.vms()["vm"].to_pylist()) == {"friendly", "scanner"}
+    assert set(results.vms().to_arrow()["vm"].to_pylist()) == {"friendly", "scanner"}
 
 
 @pytest.mark.parametrize(
@@ -731,7 +737,7 @@ def test_all_systems_share_one_clock(results: Results) -> None:
     for row in by_system.to_pylist():
         assert row["begin_ns_min"] == 0
         assert row["begin_ns_max"] == row["interval_max"] * half_hour
-    windows = results.reuse_intensity()["window_end_ns"].to_numpy()
+    windows = results.reuse_intensity().to_arrow()["window_end_ns"].to_numpy()
     assert windows.min() > 0
     # The end of the trace closes the last window.
     assert np.all(windows[windows < windows.max()] % (60 * 10**9) == 0)
@@ -769,7 +775,7 @@ def test_capacities_may_be_shares_of_the_workload(tmp_path: Path) -> None:
     given: dict[str, Any] = small_experiment(
         "lru",
         "multicache",
-        tiers={"dram": "1%", "flash": " 12.5% "},
+        tiers={"dram": 0.01, "flash": " 12.5% "},
         name="shares",
         interval="30min",
     )
@@ -777,28 +783,40 @@ def test_capacities_may_be_shares_of_the_workload(tmp_path: Path) -> None:
     vms = of_shares.environment["traces"]
     unique = sum(vm["unique_blocks"] for vm in vms)
     blocks = [max(1, round(0.01 * unique)), round(0.125 * unique)]
-    assert [tier.capacity_blocks for tier in of_shares.spec.tiers] == blocks
+    assert [tier.capacity for tier in of_shares.spec.tiers] == blocks
     written = [
-        {**tier, "capacity_blocks": size} for tier, size in zip(given["tiers"], blocks, strict=True)
+        {**tier, "capacity": size} for tier, size in zip(given["tiers"], blocks, strict=True)
     ]
     of_blocks = run(given | {"tiers": written}, out=tmp_path / "blocks", figures=False)
     assert of_blocks.run_id == of_shares.run_id
-    assert of_blocks.metrics().equals(of_shares.metrics())
+    assert of_blocks.metrics().to_arrow().equals(of_shares.metrics().to_arrow())
     # Of what is replayed: with writes there are more blocks.
     everything = run(given, overrides=["ops=all"], out=tmp_path / "all", figures=False)
-    assert everything.spec.tiers[1].capacity_blocks > blocks[1]
+    assert everything.spec.tiers[1].capacity > blocks[1]
 
 
-@pytest.mark.parametrize("share", ["101%", "-1%", "much%", "%"])
+def test_writes_alone_may_be_replayed(tmp_path: Path) -> None:
+    """Trusts: `Trace.blocks` and `simulate`."""
+    given = small_experiment("lru", tiers={"dram": 50}, ops="writes")
+    results = run(given, out=tmp_path, figures=False)
+    writes = synth_trace(TINY).blocks("writes")
+    (alone,) = mcsim.simulate(writes, "lru", [50])
+    assert total(results, "vms", "lru", "accesses") == len(writes) > 0
+    assert total(results, "metrics", "lru", "hits") == alone.hits
+    assert alone.hits > 0
+
+
+@pytest.mark.parametrize("share", ["101%", "-1%", "much%", "%", "17/16"])
 def test_shares_that_are_none_are_refused_with_their_line(tmp_path: Path, share: str) -> None:
     path = tmp_path / "shares.yaml"
     path.write_text(
         f"name: shares\nworkload: {{profile: {TINY}}}\n"
-        f"tiers:\n  - device: dram\n    capacity_blocks: {share!r}\nsystems: [lru]\n",
+        f"tiers:\n  - device: dram\n    capacity: {share!r}\nsystems: [lru]\n",
         encoding="utf-8",
     )
     assert complaint(run, path, out=tmp_path / "results") == (
-        f"{path}:5: tiers[0].capacity_blocks: expected a share such as 10%, got {share!r}"
+        f"{path}:5: tiers[0].capacity: expected a size such as 250000 (blocks), 1GiB or 10%, got "
+        f"{share!r}"
     )
 
 
@@ -876,7 +894,7 @@ def test_a_sample_has_its_share_of_the_blocks_and_hits_as_much_in_as_much_less(
     given = tiny(systems=["lru"], seed=3)
     whole = run(given, out=tmp_path, figures=False)
     workload = given["workload"] | {"sample": "1/4"}
-    tiers = [tier | {"capacity_blocks": tier["capacity_blocks"] // 4} for tier in given["tiers"]]
+    tiers = [tier | {"capacity": tier["capacity"] // 4} for tier in given["tiers"]]
     sampled = run(given | {"workload": workload, "tiers": tiers}, out=tmp_path, figures=False)
     assert sampled.run_id != whole.run_id
     assert sampled.spec.workload.sample == 0.25

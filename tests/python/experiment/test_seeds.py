@@ -87,7 +87,7 @@ def test_what_a_run_wrote_comes_to_the_same_workload(tmp_path: Path) -> None:
 def test_seeds_of_a_sweep_are_different_runs(tmp_path: Path) -> None:
     spec = small_experiment("lru", tiers={"dram": 300}, sweep={"seed": "3 seeds"})
     swept = mcsim.sweep(spec, out=tmp_path)
-    ratios = [row["hit_ratio"] for row in swept.table().to_pylist() if row["vm"] is None]
+    ratios = [row["hit_ratio"] for row in swept.to_arrow().to_pylist() if row["vm"] is None]
     assert len(set(ratios)) == 3
     for cell, seed in enumerate((1, 2, 3)):
         assert digests(swept.results(cell)) == drawn(seed)
@@ -134,7 +134,12 @@ def test_a_seed_that_a_system_uses_is_not_warned_of(tmp_path: Path, system: Any)
 def test_a_seed_draws_in_systems_of_python_too(tmp_path: Path) -> None:
     workload = recorded(tmp_path)
     misses = {
-        sum(run(tmp_path, {"name": Even}, workload=workload, seed=seed).vms()["misses"].to_pylist())
+        sum(
+            run(tmp_path, {"name": Even}, workload=workload, seed=seed)
+            .vms()
+            .to_arrow()["misses"]
+            .to_pylist()
+        )
         for seed in range(1, 6)
     }
     assert len(misses) > 1

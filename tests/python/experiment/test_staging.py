@@ -136,7 +136,7 @@ def test_data_is_staged_before_the_backend_alone(tmp_path: Path) -> None:
     path = tmp_path / "two.yaml"
     path.write_text(
         f"name: two\nworkload: {{profile: '{TINY}'}}\n"
-        "tiers:\n- {device: dram, capacity_blocks: 300}\n- {device: flash, capacity_blocks: 900}\n"
+        "tiers:\n- {device: dram, capacity: 300}\n- {device: flash, capacity: 900}\n"
         "systems:\n- lru\n- {name: hierarchy, admission: staged(mode=data)}\n"
     )
     said = complaint(Experiment.load, path)

@@ -90,7 +90,7 @@ def test_decisions_by_tier_are_what_yaml_says_and_are_recorded(tmp_path: Path) -
     ]
     yaml = {"name": "static", "label": "yaml", "chain": "victim", "writes": "through / back"}
     results = mcsim.run(spec("decides", *systems, yaml), out=tmp_path, figures=False)
-    rows = results.decisions().to_pylist()
+    rows = results.decisions().to_arrow().to_pylist()
     said = {row["system"]: row["write_modes"] for row in rows}
     vms = len(said["by VM"])
     assert said["array"] == said["lists"] == ["through / back"] * vms
@@ -105,7 +105,7 @@ def test_decisions_by_tier_are_what_yaml_says_and_are_recorded(tmp_path: Path) -
     assert held["array"] == held["lists"] != held["by VM"]
     assert sum(held["by VM"]) == 0 < sum(held["array"])
     none = mcsim.run(spec("none", {"name": Decides}), out=tmp_path, figures=False)
-    assert "write_modes" not in none.decisions().column_names
+    assert "write_modes" not in none.decisions().to_arrow().column_names
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_what_a_chain_cannot_do_is_refused_with_file_and_line(
     file = tmp_path / "mine.yaml"
     file.write_text(
         f"name: mine\nops: all\ninterval: 10min\nworkload: {{profile: {TINY}}}\n"
-        "tiers: [{device: dram, capacity_blocks: 40}, {device: flash, capacity_blocks: 90}]\n"
+        "tiers: [{device: dram, capacity: 40}, {device: flash, capacity: 90}]\n"
         f"systems:\n  - {system}\n"
     )
     said = complaint(Experiment.load, file, allow_code=True)

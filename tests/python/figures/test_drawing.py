@@ -45,7 +45,7 @@ def crowded(folder: Path) -> Results:
     experiment = {
         "name": "crowded",
         "workload": {"profile": str(profile)},
-        "tiers": [{"device": "dram", "capacity_blocks": 50}],
+        "tiers": [{"device": "dram", "capacity": 50}],
         "systems": systems,
     }
     return mcsim.run(experiment, out=folder / "results", figures=False)

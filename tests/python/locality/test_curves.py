@@ -182,6 +182,16 @@ def test_a_resampled_curve_never_promises_more() -> None:
     assert few.miss_ratios.tolist() == pytest.approx([1.0, 6 / 7, 3 / 7])
 
 
+def test_sizes_are_blocks_bytes_or_shares() -> None:
+    curve = estimate([1, 2, 3, 4, 1, 2, 3, 4, 4], block_bytes=4096)
+    assert curve.at("16KiB") == curve.at("100%") == curve.at(4) == 5 / 9
+    assert curve.at([0.25, "1/4", "4KiB", 1]).tolist() == [curve.at(1)] * 4
+    with pytest.raises(ConfigError, match=r"capacities: 1\.0: write 1 for one block or 100%"):
+        curve.at(1.0)
+    with pytest.raises(ConfigError, match="capacities: '1GiB': these blocks have no size in bytes"):
+        estimate([1, 1]).at("1GiB")
+
+
 def banded() -> HitRatioCurve:
     return curve_of(
         [0, 10, 20, 40],
@@ -191,7 +201,7 @@ def banded() -> HitRatioCurve:
         low=np.array([0, 10, 40, 75.0]),
         high=np.array([0, 30, 60, 85.0]),
         resolved_from=15.0,
-        estimator="sketch:rate=0.1",
+        estimator="sketch(rate=0.1)",
         note="drawn by hand",
         block_bytes=4096,
     )
@@ -274,7 +284,7 @@ def test_curves_that_cannot_be_are_refused() -> None:
         curve_of([1, 2], [1, 0], 1)
     with pytest.raises(ConfigError, match="hits: expected one for each of 2 capacities"):
         curve_of([1, 2], [1], 1)
-    with pytest.raises(ConfigError, match=r"ratio: 1.5 is outside \[0, 1\]"):
+    with pytest.raises(ConfigError, match=r"ratio: expected a share such as .*, got 1\.5"):
         banded().capacity_for(1.5)
     with pytest.raises(ConfigError, match="does not tell reads from writes"):
         banded().of_reads()

@@ -78,7 +78,7 @@ def test_the_error_under_around_is_as_documented(out: Path) -> None:
 
 @pytest.mark.parametrize("writes", MODES)
 def test_tune_and_run_wait_alike(writes: WriteMode, out: Path) -> None:
-    rows = mc.tune(tiny(), 1500 * 4096, block_bytes=["4KiB"], writes=[writes])
+    rows = mc.tune(tiny(), 1500, block_bytes=["4KiB"], writes=[writes])
     # Requests are cut into their blocks, so that a mean of pieces is one of accesses.
     assert rows[0].latency_ns == pytest.approx(mean_ns(replayed(writes, 1500, out)), rel=1e-6)
 

@@ -34,12 +34,12 @@ def store(script: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "threads"), [("exact", 1), ("exact", 2), ("parda", 2), ("parda:limit=1000", 2)]
+    ("name", "threads"), [("exact", 1), ("exact", 2), ("parda", 2), ("parda limit=1000", 2)]
 )
 def test_streaming_is_counting_in_memory(
     script: ModuleType, store: Path, name: str, threads: int
 ) -> None:
-    kind, _, limit = name.partition(":limit=")
+    kind, _, limit = name.partition(" limit=")
     params = {"limit": int(limit)} if limit else {}
     streamed = Estimator(kind, threads=threads, **params)
     script.stream(store, streamed)

@@ -54,7 +54,7 @@ def test_a_curve_says_what_is_known() -> None:
     exact = analyse(ids).curve(block_bytes=4096)
     assert (exact.estimator, exact.distinct, exact.block_bytes) == ("parda", 3.0, 4096)
     bounded = analyse(ids, limit=2).curve()
-    assert (bounded.estimator, bounded.distinct) == ("parda:limit=2", None)
+    assert (bounded.estimator, bounded.distinct) == ("parda(limit=2)", None)
     assert_same(bounded, estimate(ids, "parda", limit=2))
     assert bounded.best_ratio == 0, "all distances are 2"
 

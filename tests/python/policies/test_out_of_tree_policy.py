@@ -115,7 +115,7 @@ def test_it_hits_as_its_twin(library: Path, tmp_path: Path) -> None:
         """
 import numpy as np
 assert mc.load_policies(library) == ["sampled-lru"]
-policies = ["sampled-lru", "sampled-lru:sample=5"]
+policies = ["sampled-lru", "sampled-lru(sample=5)"]
 rows = mc.simulate(np.load(arguments[0]), policies, [10, 300], seed=7, threads=2)
 print(rows.hits.tolist())
 """,
@@ -135,7 +135,7 @@ mc.load_policies(library)
 mc.load_policies(library)
 assert mc.policy_names() == [*names, "sampled-lru"]
 assert mc.simulate([1, 2, 1], "all", [2]).policy[-1] == "sampled-lru"
-for wrong in ["sampled-lur", "sampled-lru:sampel=2", "sampled-lru:sample=0"]:
+for wrong in ["sampled-lur", "sampled-lru(sampel=2)", "sampled-lru(sample=0)"]:
     try:
         mc.simulate([1], wrong, [1])
     except mc.ConfigError as error:
@@ -165,11 +165,11 @@ def test_commands(library: Path, tmp_path: Path) -> None:
     done = command_line("describe", "sampled-lru", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     done = command_line(
-        *("compare", "blocks.txt", "--no-figures", "--policies", "lru,sampled-lru:sample=3"),
+        *("compare", "blocks.txt", "--policies", "lru,sampled-lru(sample=3)"),
         *plugin,
         cwd=tmp_path,
     )
-    assert "sampled-lru:sample=3" in done.stdout, done.stderr
+    assert "sampled-lru(sample=3)" in done.stdout, done.stderr
     done = command_line("list", "--plugin", "blocks.txt", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("mcsim: --plugin: blocks.txt: cannot be loaded: ")
@@ -184,7 +184,7 @@ name: plugged
 interval: 10 references
 plugins: [libs/libsampled_lru.so]
 workload: {vms: [{name: vm, trace: blocks.txt}]}
-tiers: [{device: dram, capacity_blocks: 10}]
+tiers: [{device: dram, capacity: 10}]
 systems: [lru]
 """
     (tmp_path / "plugged.yaml").write_text(text)
@@ -223,7 +223,7 @@ name: tiers
 interval: 1000 references
 plugins: [{library}]
 workload: {{vms: [{{name: vm, trace: blocks.txt}}]}}
-tiers: [{{device: dram, capacity_blocks: 4}}, {{device: flash, capacity_blocks: 8}}]
+tiers: [{{device: dram, capacity: 4}}, {{device: flash, capacity: 8}}]
 systems: [lru, {{name: hierarchy, label: mine, policy: sampled-lru(sample=1024)}}]
 """)
     done = run(
@@ -243,7 +243,7 @@ print(hits["mine"].tolist())
 
 def test_the_headers_are_installed() -> None:
     assert (Path(mc.get_include()) / "core/engine/policy/export_policies.hpp").is_file()
-    done = command_line("config", "--include", cwd=EXAMPLE)
+    done = command_line("build-flags", "--include", cwd=EXAMPLE)
     assert done.stdout == f"{mc.get_include()}\n", done.stderr
-    done = command_line("config", cwd=EXAMPLE)
+    done = command_line("build-flags", cwd=EXAMPLE)
     assert done.stdout == f"{mc.get_include()}\n{mc.get_cmake_dir()}\n"

@@ -70,10 +70,10 @@ def test_progress_is_told() -> None:
 
 
 def test_specs() -> None:
-    specs = parse_policies("arc:step=integer,s3-fifo:small=0.2,promote_at=1,lru")
+    specs = parse_policies("arc(step=integer),s3-fifo(small=0.2,promote_at=1),lru")
     assert [str(spec) for spec in specs] == [
-        "arc:step=integer",
-        "s3-fifo:small=0.2,promote_at=1",
+        "arc(step=integer)",
+        "s3-fifo(small=0.2,promote_at=1)",
         "lru",
     ]
     assert specs[1].declared() == {"small": 0.2, "promote_at": 1}
@@ -86,7 +86,7 @@ def test_sizes() -> None:
 
 
 def test_a_grid_of_sizes() -> None:
-    rows = mc.simulate(range(1000), "lru", ["1%:100%:3", 7])
+    rows = mc.simulate(range(1000), "lru", ["log(1%, 100%, 3)", 7])
     assert rows.capacity.tolist() == [10, 100, 1000, 7]
 
 
@@ -131,11 +131,11 @@ def test_memory_is_told_beforehand_and_bounded() -> None:
     ("policies", "sizes", "message"),
     [
         (["lruu"], [1], r"unknown eviction policy 'lruu' \(did you mean 'lru'\?\)"),
-        (["slru:protected_share=3"], [1], r"slru: protected_share: 3 is outside \[0, 1\]"),
-        (["arc:step"], [1], "arc: expected PARAM=VALUE, got 'step'"),
+        (["slru(protected_share=3)"], [1], r"slru: protected_share: 3 is outside \[0, 1\]"),
+        (["arc:step"], [1], r"parameters are now written in parentheses: 'arc\(step\)'"),
         (["lru"], [0], "sizes: at least 1 block, got 0"),
-        (["lru"], ["200%"], "sizes: expected a share such as 10%, got '200%'"),
-        (["lru"], ["1GiB"], "sizes: '1GiB' is not a whole number of blocks"),
+        (["lru"], ["200%"], "sizes: expected a size such as .*, got '200%'"),
+        (["lru"], ["1GiB"], "sizes: '1GiB': these blocks have no size in bytes"),
     ],
 )
 def test_mistakes(policies: list[str], sizes: list[int | str], message: str) -> None:
@@ -153,7 +153,7 @@ def test_mistakes(policies: list[str], sizes: list[int | str], message: str) -> 
         ("lfu", "LFU"),
         ("2q", "TwoQ"),
         ("arc", "ARC"),
-        ("s3-fifo:variant=libcachesim", "S3FIFO"),
+        ("s3-fifo(variant=libcachesim)", "S3FIFO"),
     ],
 )
 def test_libcachesim_hits_as_often(policy: str, theirs: str) -> None:
@@ -171,7 +171,7 @@ def test_compare_tabulates_and_draws(tmp_path: Path) -> None:
         cli,
         [
             *("compare", str(trace), "--policies", "lru,arc,opt"),
-            *("--sizes", "1%,10%", "--out", str(tmp_path / "out")),
+            *("--sizes", "1%,10%", "-o", str(tmp_path / "out")),
         ],
         catch_exceptions=False,
     )
@@ -188,23 +188,23 @@ def test_compare_tabulates_and_draws(tmp_path: Path) -> None:
 
 def test_wrapped_policies_are_written_in_parentheses() -> None:
     specs = parse_policies(
-        "lru,talus:policy=2q(kin=0.1,kout=0.3),epoch=500,switching:candidates=lru+arc(step=real)"
+        "lru,talus(policy=2q(kin=0.1,kout=0.3),epoch=500),switching(candidates=lru+arc(step=real))"
     )
     assert [str(spec) for spec in specs] == [
         "lru",
-        "talus:policy=2q(kin=0.1,kout=0.3),epoch=500",
-        "switching:candidates=lru+arc(step=real)",
+        "talus(policy=2q(kin=0.1,kout=0.3),epoch=500)",
+        "switching(candidates=lru+arc(step=real))",
     ]
     assert specs[1].declared() == {"policy": "2q(kin=0.1,kout=0.3)", "epoch": 500}
     assert not set(mc.wrapper_names()) & set(mc.policy_names())
     with pytest.raises(ConfigError, match="slide: opt must know the future: it cannot be wrapped"):
-        mc.simulate([1, 2, 3], "slide:policy=opt", [1])
+        mc.simulate([1, 2, 3], "slide(policy=opt)", [1])
 
 
 def test_wrappers_on_a_loop() -> None:
     keys = np.tile(np.arange(2000), 60)
-    policies = ["lru", "talus:epoch=4000", "slide:policy=lru,epoch=4000"]
-    rows = mc.simulate([*keys], [*policies, "switching:candidates=lru+mru,epoch=4000"], [1000])
+    policies = ["lru", "talus(epoch=4000)", "slide(policy=lru,epoch=4000)"]
+    rows = mc.simulate([*keys], [*policies, "switching(candidates=lru+mru,epoch=4000)"], [1000])
     assert rows.hits[0] == 0
     # After an epoch to see the loop and one to fill the shard, less the margin.
     assert (rows.hit_ratio[1:3] > 0.475 * 56 / 60).all()
@@ -216,7 +216,7 @@ def test_wrappers_on_a_loop() -> None:
 def test_what_warms_up_is_not_counted() -> None:
     trace = skewed(5_000)
     ops = np.arange(len(trace)) % 3 == 0
-    names = ["lru", "arc", "opt", "random", "talus:epoch=700"]
+    names = ["lru", "arc", "opt", "random", "talus(epoch=700)"]
     for warm_up in (0, 1, 1234, len(trace), 10**9):
         rows = mc.simulate(trace, names, [10, 100], ops=ops, warm_up=warm_up)
         counted = len(trace[warm_up:])
@@ -243,7 +243,7 @@ def test_lecar_breaks_ties_by_the_numbers_it_was_given() -> None:
     assert help_of_ties.endswith("by number, the first to have come")
     keys = (3000 * np.random.default_rng(1).random(20_000) ** 2).astype(np.int64)
     # Blocks are numbered as they come, whatever the trace calls them.
-    rows = [mc.simulate(named, "lecar:ties=number", [300]) for named in (keys, 3000 - keys)]
+    rows = [mc.simulate(named, "lecar(ties=number)", [300]) for named in (keys, 3000 - keys)]
     assert rows[0].hits == rows[1].hits
 
 

@@ -19,7 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 import mcsim as mc
-from mcsim.report.declared import Plot
+from mcsim.figures.declared import Plot
 from mcsim.report.reproduction import Reproduced, reproduction_page
 
 pytestmark = pytest.mark.slow

@@ -25,7 +25,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.figures.chart import Chart, Series, thinned
 from mcsim.figures.looks import looks_of
 from mcsim.report.chart_tables import table_of
-from mcsim.report.declared import Plot
+from mcsim.figures.declared import Plot
 from mcsim.report.page import Page, Section, render
 from mcsim.report.reproduction import Reproduced, reproduction_page
 from mcsim.report.tables import Cell, Table, from_arrow
@@ -225,8 +225,8 @@ def test_several_runs_stand_side_by_side(tmp_path: Path, results: Results) -> No
     different = {row[0]: row[1:] for row in rows_of(page, "Where they differ")}
     assert different == {
         "description": ["Which system hits most?", "–"],
-        "tiers.0.capacity_blocks": ["1000", "500"],
-        "tiers.1.capacity_blocks": ["10000", "5000"],
+        "tiers.0.capacity": ["1000", "500"],
+        "tiers.1.capacity": ["10000", "5000"],
     }
     joined = rows_of(page, "All runs, all VMs")
     # The label of a run is what differs.

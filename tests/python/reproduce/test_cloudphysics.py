@@ -7,17 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import code_of
+from mcsim.reproduce.documents.cloudphysics.curves import find_example
+from mcsim.reproduce.documents.cloudphysics.customers import (
+    Customer,
+    customers,
+    customers_trace,
+    shared_by,
+)
+from mcsim.reproduce.documents.cloudphysics.figures import FIGURES
+from mcsim.reproduce.documents.cloudphysics.sharing import SHARES, mixes
 from plotted import unmeasured, unplotted
 from small import EXPERIMENTS
 
 from mcsim.cli.main import main
 from mcsim.config.profile import read_profile
 from mcsim.policies.simulation import simulate
-from mcsim.reproduce.cloudphysics import FIGURES
-from mcsim.reproduce.cloudphysics_curves import find_example
-from mcsim.reproduce.cloudphysics_sharing import SHARES, mixes
 from mcsim.reproduce.context import QUICK_SHARE, Context
-from mcsim.reproduce.customers import Customer, customers, customers_trace, shared_by
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.published import read_notes, read_published
 from mcsim.reproduce.reproduction import Reproduction, reproduce
@@ -117,11 +122,11 @@ def test_the_fleet_has_the_footprints_of_the_hundred_and_six() -> None:
 def test_a_shape_that_fails_is_the_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["reproduce", "cloudphysics/example", "--check", "--out", str(tmp_path), "-q"]
+    asked = ["reproduce", "cloudphysics/example", "--check", "--results", str(tmp_path), "-q"]
     main(asked)
     fails = Found(checks=[Check("pigs fly", False, "none does")], ran=["nothing"])
     wrong = replace(FIGURES[0], find=lambda _: fails)
-    monkeypatch.setattr("mcsim.reproduce.cloudphysics.FIGURES", (wrong,))
+    monkeypatch.setattr("mcsim.reproduce.documents.cloudphysics.figures.FIGURES", (wrong,))
     assert code_of(*asked, "--force") == 1
     assert (
         "mcsim: cloudphysics/example: pigs fly: none does: does not hold" in capsys.readouterr().err

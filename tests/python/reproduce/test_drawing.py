@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from mcsim.reproduce.documents.multicache import figures as multicache
 from paper import check_paper, shown_in
 
 import mcsim
 from mcsim.cli.main import main
 from mcsim.figures.divided import lines_by_panel
 from mcsim.figures.style import Sheet
-from mcsim.reproduce import catalogue, multicache
+from mcsim.reproduce import catalogue
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Figure, Found
@@ -71,7 +72,7 @@ def test_formats_that_were_not_drawn_are_found_again(found: list[str], tmp_path:
 
 
 def test_findings_are_drawn_for_papers(found: list[str], tmp_path: Path) -> None:
-    command = ["reproduce", "--out", str(tmp_path), "-q", "--format"]
+    command = ["reproduce", "--results", str(tmp_path), "-q", "--format"]
     main([*command, "svg"])
     folder = tmp_path / "reproduce" / "multicache" / "fig1"
     assert {"Hits (synthetic workload)", "A note."} <= set(shown_in(folder / "hits-over-size.svg"))

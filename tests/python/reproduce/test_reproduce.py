@@ -14,6 +14,8 @@ import commands
 import pyarrow as pa
 import pytest
 from commands import files_of_at_most
+from mcsim.reproduce.documents.multicache import figures as multicache
+from mcsim.reproduce.documents.multicache.servers import _inventory, _servers
 from plotted import plotted_texts, unmeasured, unplotted
 from small import EXPERIMENTS
 
@@ -22,14 +24,13 @@ from mcsim.base import package
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.progress import Reporter
 from mcsim.figures.looks import looks_of
-from mcsim.report.declared import Plot
-from mcsim.reproduce import catalogue, multicache, reproduction
+from mcsim.figures.declared import Plot
+from mcsim.reproduce import catalogue, reproduction
 from mcsim.reproduce import context as context_module
 from mcsim.reproduce.catalogue import DOCUMENTS, chosen, document_of, figures_of
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found
 from mcsim.reproduce.kept import cause_of
-from mcsim.reproduce.multicache_servers import _inventory, _servers
 from mcsim.reproduce.published import read_notes, read_published
 from mcsim.reproduce.readings import system_of
 from mcsim.reproduce.render import in_html
@@ -261,7 +262,7 @@ def test_a_check_fails_where_a_claim_does(
     tmp_path: Path, stub: Stub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stub("rises", counting([], "rises", checks=[RISES], recorded=True, ran=["run-1"]))
-    out = ("--out", str(tmp_path), "-q")
+    out = ("--results", str(tmp_path), "-q")
     assert call(capsys, "--check", *out)[0] == 0
     stub("falls", counting([], "falls", checks=[FALLS], ran=["run-2"]))
     code, shown, err = call(capsys, "--check", *out)
@@ -280,7 +281,7 @@ def test_tables_go_to_documents(
     stub("fig1", counting([], "fig1", values={"hits": 41.9}, checks=[RISES, check], ran=["x"]))
     markdown, page = tmp_path / "all.md", tmp_path / "all.html"
     files = ("--markdown", str(markdown), "--html", str(page))
-    assert call(capsys, "multicache", "--quick", "--out", str(tmp_path), *files)[0] == 0
+    assert call(capsys, "multicache", "--quick", "--results", str(tmp_path), *files)[0] == 0
     lines = markdown.read_text(encoding="utf-8").splitlines()
     assert "Made by `mcsim reproduce multicache --quick`; do not edit." in lines
     assert "### multicache/fig1: FIG1" in lines
@@ -334,11 +335,11 @@ def test_a_quick_run_has_a_sixteenth_of_the_blocks_in_a_sixteenth_of_the_space()
         "interval=2h",
         "seed=3",
         "workload.sample=0.0625",
-        "tiers.0.capacity_blocks=15625",
-        "tiers.1.capacity_blocks=156250",
+        "tiers.0.capacity=15625",
+        "tiers.1.capacity=156250",
     ]
-    shares = quick.overrides("multicache/web.yaml", ["tiers.0.capacity_blocks=10%"])
-    assert shares[-2] == "tiers.0.capacity_blocks=10%"
+    shares = quick.overrides("multicache/web.yaml", ["tiers.0.capacity=10%"])
+    assert shares[-2] == "tiers.0.capacity=10%"
     assert Context().overrides("multicache/web.yaml") == []
 
 
@@ -347,8 +348,8 @@ def test_a_quick_sweep_is_scaled_along_its_axes() -> None:
     grid, _ = read_grid(quick.folder("multicache/sizes.yaml"))
     axes = quick._axes(grid)
     assert axes is not None
-    assert axes["zip"]["tiers.0.capacity_blocks"][:2] == [1562, 4688]
-    assert axes["zip"]["tiers.1.capacity_blocks"][-1] == 375_000
+    assert axes["zip"]["tiers.0.capacity"][:2] == [1562, 4688]
+    assert axes["zip"]["tiers.1.capacity"][-1] == 375_000
     assert Context()._axes(grid) is None
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mcsim.reproduce.documents.thesis.array import requests_that_hit
+from mcsim.reproduce.documents.thesis.figures import full_from, turns_of
 from plotted import unmeasured, unplotted
 from small import EXPERIMENTS
 
 from mcsim.config.profile import SyntheticVmSpec, read_profile
 from mcsim.experiment.experiment import Experiment
 from mcsim.reproduce.reproduction import Reproduction, reproduce
-from mcsim.reproduce.thesis import full_from, turns_of
-from mcsim.reproduce.thesis_array import requests_that_hit
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
 
@@ -107,7 +107,7 @@ def test_clients_wait_for_the_machine_of_the_experiment_in_fixed_parts() -> None
     vms = read_profile(EXPERIMENTS / "workloads" / "thin3.yaml").vms
     for vm in vms.values():
         assert vm.client is not None
-        assert vm.client.cache_blocks * len(vms) == flash.capacity_blocks
+        assert vm.client.cache_blocks * len(vms) == flash.capacity
         waits = (vm.client.hit, vm.client.miss, vm.client.write)
         assert waits == (flash.read, disk.read, disk.write)
         assert {phase.think for phase in vm.phases} == {2 * 10**6, 50 * 10**6}
@@ -136,7 +136,7 @@ def test_every_server_has_every_file_in_a_turn_of_its_own() -> None:
     capacity = Experiment.load(EXPERIMENTS / "reproduce/thesis/files.yaml").spec.tiers[0]
     largest = vms["file"].components["of1024"].zipf
     assert largest is not None
-    assert largest.blocks / (capacity.capacity_blocks / 3) == pytest.approx(1.64, abs=0.01)
+    assert largest.blocks / (capacity.capacity / 3) == pytest.approx(1.64, abs=0.01)
 
 
 def test_claims_hold_in_a_sample_except_those_with_a_note(quick: Reproduction) -> None:

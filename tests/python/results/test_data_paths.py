@@ -13,6 +13,7 @@ import made_up
 import pyarrow as pa
 import pytest
 from commands import call, rendered
+from mcsim.results.render import render_comparison
 from small import small_experiment
 
 import mcsim
@@ -22,7 +23,6 @@ from mcsim.report.run_parts import mode_note, run_tables, systems_table
 from mcsim.report.several import compared
 from mcsim.report.sweep import sweep_page
 from mcsim.results.data_paths import data_paths
-from mcsim.results.render import render_comparison
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison, systems
 
@@ -173,7 +173,7 @@ def test_the_page_of_a_sweep_shows_them(tmp_path: Path) -> None:
     spec = small_experiment(
         tiers={"dram": 200}, ops="all", sweep={"systems": systems_axis, "seed": [1, 2]}
     )
-    table = mcsim.sweep(spec, out=tmp_path).table()
+    table = mcsim.sweep(spec, out=tmp_path).to_arrow()
     modes = set(zip(table["system"].to_pylist(), table["writes"].to_pylist(), strict=True))
     assert modes == {("lru", "through"), ("hierarchy", "back")}
     page = sweep_page(table, ["systems", "seed"], title="s", lead="l", facts=[])

@@ -88,4 +88,4 @@ def test_thin_provisioning_notes_whose_policy_is_at_fault(tmp_path: Path) -> Non
     notes = decisions[decisions["system"] == "thin"]["note"]
     assert set(notes) == {"replacement policy problem: cyclic, scanner"}
     assert decisions[decisions["system"] == "karma"]["note"].isna().all()
-    assert "note" not in ran(tmp_path, "karma").decisions().column_names
+    assert "note" not in ran(tmp_path, "karma").decisions().to_arrow().column_names

@@ -23,6 +23,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.figures import ALIASES, FIGURES
 from mcsim.results import collect, list_runs, remove, verify
 from mcsim.results.draft import Draft, draft_folder
+from mcsim.results.foreign import parse_spec
 from mcsim.results.packs import packs_in
 from mcsim.results.removal import FIGURE_NAMES
 from mcsim.results.results import Results
@@ -85,6 +86,13 @@ def test_runs_with_files_of_others_are_not_removed(out: Path, name: str) -> None
     foreign = run / name if name.startswith("figures") else run / name.partition("/")[0]
     assert complaint(remove, run, out) == f"{run}: not removed: {foreign} in it is not of mcsim"
     assert content(run) == before
+
+
+def test_runs_with_earlier_names_of_keys_are_read(out: Path) -> None:
+    now = run_of(out).joinpath("spec.yaml").read_bytes()
+    old = now.replace(b"capacity:", b"capacity_blocks:")
+    assert old != now
+    assert parse_spec(old) == parse_spec(now)
 
 
 def test_a_name_alone_makes_no_run(out: Path) -> None:
@@ -183,10 +191,10 @@ def test_an_odd_pack_is_skipped_by_all_commands(
     assert list_runs(out).num_rows == before
     assert "odd.zip" in caplog.text
     for command in ("ls", "gc"):
-        assert code_of("results", command, "--out", out) == 0
-    assert code_of("results", "verify", "--out", out) == 1
-    assert code_of("results", "show", run_of(out).name, "--out", out) == 0
-    assert code_of("sweep", "status", _sweep_file(out), "--out", out) in (0, 2)
+        assert code_of("results", command, "--results", out) == 0
+    assert code_of("results", "verify", "--results", out) == 1
+    assert code_of("results", "show", run_of(out).name, "--results", out) == 0
+    assert code_of("sweep", "status", _sweep_file(out), "--results", out) in (0, 2)
     assert "Traceback" not in capfd.readouterr().err
     assert os.path.lexists(odd)
 
@@ -223,8 +231,8 @@ def test_other_shapes_are_named(out: Path, name: str, value: Any) -> None:
     results = replaced(run, name, value)
     with pytest.raises(ConfigError, match=name):
         _ = results.spec, results.environment
-    assert code_of("results", "show", run.name, "--out", out) == 2
-    assert code_of("results", "ls", "--out", out) == 0
+    assert code_of("results", "show", run.name, "--results", out) == 2
+    assert code_of("results", "ls", "--results", out) == 0
 
 
 @pytest.mark.parametrize("value", ["[" * 100_000, [], {"systems": 3}, {"stages": {"a": "b"}}])
@@ -238,5 +246,5 @@ def test_timings_of_earlier_runs_may_be_damaged(out: Path, value: Any) -> None:
     }
     (run / "DONE").write_text(listed(sums).partition("\n")[2])
     assert verify(out, [run]) == (1, {})
-    assert code_of("results", "show", run.name, "--out", out) == 0
-    assert code_of("results", "ls", "--out", out) == 0
+    assert code_of("results", "show", run.name, "--results", out) == 0
+    assert code_of("results", "ls", "--results", out) == 0

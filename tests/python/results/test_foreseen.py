@@ -13,6 +13,7 @@ from typing import ClassVar
 import made_up
 import pyarrow as pa
 import pytest
+from mcsim.results.render import render_comparison, render_systems
 from rich.console import Console, RenderableType
 from small import small_experiment
 
@@ -27,7 +28,6 @@ from mcsim.report.several import compared
 from mcsim.report.tables import Table
 from mcsim.results import packs
 from mcsim.results.models import render_devices, render_requests
-from mcsim.results.render import render_comparison, render_systems
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, baseline, leading
 from mcsim.results.yardsticks import render_yardsticks, yardsticks
@@ -120,11 +120,11 @@ def test_tables_of_sweeps_mark_yardsticks(tmp_path: Path, monkeypatch: pytest.Mo
         tiers={"dram": 400},
         name="sizes",
         interval="1h",
-        sweep={"tiers.0.capacity_blocks": [300, 500]},
+        sweep={"tiers.0.capacity": [300, 500]},
     )
 
     def marks(out: Path) -> set[tuple[str, str | None]]:
-        table = mcsim.sweep(spec, out=out).table()
+        table = mcsim.sweep(spec, out=out).to_arrow()
         assert len(table) == 2 * 3 * 4
         return set(zip(*(table[name].to_pylist() for name in ("system", "foresight")), strict=True))
 

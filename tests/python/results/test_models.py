@@ -25,7 +25,7 @@ SPEC: dict[str, Any] = {
     "block_bytes": "4KiB",
     "interval": "10s",
     "workload": {"vms": ["a", "b"]},
-    "tiers": [{"device": "flash", "capacity_blocks": 1000, "pe_cycles": 3000} | DEVICE],
+    "tiers": [{"device": "flash", "capacity": 1000, "pe_cycles": 3000} | DEVICE],
     "backend": {"device": "hdd", "read": "10ms", "write": "10ms", "dollars_per_gb": 0.1},
     "systems": ["hierarchy"],
 }

@@ -31,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs of one experiment: as it is, and with a larger tier and a legacy system."""
     out = tmp_path_factory.mktemp("runs")
     mcsim.run(TINY, out=out, figures=False)
-    larger = ["tiers.0.capacity_blocks=1000", "systems.0.legacy=true"]
+    larger = ["tiers.0.capacity=1000", "systems.0.legacy=true"]
     mcsim.run(TINY, overrides=larger, out=out, figures=False)
     return out
 
@@ -117,7 +117,7 @@ def test_a_run_is_found_by_how_its_name_begins(out: Path) -> None:
     wrong = first.name[:-1] + ("0" if first.name[-1] != "0" else "1")
     with pytest.raises(ConfigError, match=f"did you mean '{first.name}'"):
         find_run(wrong, out)
-    with pytest.raises(ConfigError, match="nowhere: no such folder of results; --out names"):
+    with pytest.raises(ConfigError, match="nowhere: no such folder of results; --results names"):
         find_run("tiny", out / "nowhere")
     with pytest.raises(ConfigError, match="gone: no such run"):
         find_run(out / "gone")
@@ -209,7 +209,7 @@ def test_a_difference_is_what_was_overridden_and_what_came_of_it(made: Path) -> 
     assert found
     changes = {change.key: (change.a, change.b) for change in found.configuration}
     assert changes == {
-        "tiers.0.capacity_blocks": (500, 1000),
+        "tiers.0.capacity": (500, 1000),
         "systems.lru.legacy": (False, True),
     }
     assert found.tables == {
@@ -258,7 +258,7 @@ def swept(tmp_path: Path) -> Path:
     out = tmp_path / "swept"
     cells = [Held(f"swept-{k:012x}", out) for k in range(3)]
     for k, cell in enumerate(cells):
-        size = [f"tiers.0.capacity_blocks={100 * (k + 1)}"]
+        size = [f"tiers.0.capacity={100 * (k + 1)}"]
         hold(cell, mcsim.run(spec, overrides=size, out=tmp_path / "each", figures=False))
     write_pack(out, "swept", cells[:2])
     write_pack(out, "alone", cells[2:])
@@ -290,7 +290,7 @@ def test_runs_of_sweeps_are_runs(swept: Path) -> None:
     a, b = (open_run(f"swept-{k:012x}", swept) for k in range(2))
     found = difference(a, b)
     changes = {change.key: (change.a, change.b) for change in found.configuration}
-    assert changes == {"tiers.0.capacity_blocks": (100, 200)}
+    assert changes == {"tiers.0.capacity": (100, 200)}
     assert found.tables["metrics"] == "different"
     assert {row["system"] for row in found.results} == {"lru", "static"}
     assert not difference(a, open_run(swept / a.run_id))

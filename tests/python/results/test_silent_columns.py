@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import rendered
+from mcsim.results.render import render_comparison, render_systems, says_nothing
 from rich.console import RenderableType
 from small import small_experiment
 
 import mcsim
 from mcsim.report.run_parts import run_tables
 from mcsim.results.models import render_devices
-from mcsim.results.render import render_comparison, render_systems, says_nothing
 from mcsim.results.results import Results
 from mcsim.results.yardsticks import render_yardsticks, yardsticks
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import made_up
 import pytest
 from commands import rendered
+from mcsim.results.render import MOST_VMS, render_comparison, render_systems
 
 from mcsim.results import tables
-from mcsim.results.render import MOST_VMS, render_comparison, render_systems
 from mcsim.results.results import Results
 
 FAST = {"read": "10ns", "write": "10ns", "dollars_per_gb": 10}
@@ -18,8 +18,8 @@ SPEC = {
     "workload": {"vms": ["a", "b"]},
     "devices": {"fast": FAST},
     "tiers": [
-        {"device": "fast", "capacity_blocks": 1000} | FAST,
-        {"device": "flash", "capacity_blocks": 4000}
+        {"device": "fast", "capacity": 1000} | FAST,
+        {"device": "flash", "capacity": 4000}
         | {"read": "100ns", "write": "1us", "dollars_per_gb": 2},
     ],
     "backend": {"device": "hdd", "read": "1us", "write": "1us", "dollars_per_gb": 0.1},

@@ -28,7 +28,7 @@ def test_decisions_say_which_of_several_timers_rang(tmp_path: Path) -> None:
     # Others of the run have one.
     assert decisions[decisions["system"] == "multicache"]["timer"].isna().all()
     alone = mcsim.run(spec | {"systems": ["multicache"]}, out=tmp_path, figures=False)
-    assert "timer" not in alone.decisions().column_names
+    assert "timer" not in alone.decisions().to_arrow().column_names
 
 
 class Modes:

@@ -67,7 +67,7 @@ def test_runs_of_different_versions_are_not_shown_together(
         show(new, other)
         with pytest.raises(ConfigError, match=refused):
             show(old, new)
-    code, _, err = call(capsys, "figures", old.path, new.path, "--out", tmp_path / "drawn")
+    code, _, err = call(capsys, "figures", old.path, new.path, "-o", tmp_path / "drawn")
     assert code == 2
     assert "different versions of results" in err
     # A run of before can be shown and compared.
@@ -79,12 +79,12 @@ def test_runs_of_different_versions_are_not_shown_together(
 
 
 def test_a_sweep_has_cells_of_one_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = small_experiment("lru", tiers={"dram": 10}, sweep={"tiers.0.capacity_blocks": [10, 20]})
+    spec = small_experiment("lru", tiers={"dram": 10}, sweep={"tiers.0.capacity": [10, 20]})
 
     def run_ids(of: Sweep) -> set[str]:
         assert of.finished() == [True, True]
         assert {of.results(cell).version for cell in (0, 1)} == {version.RESULTS_VERSION}
-        return set(of.table()["run_id"].to_pylist())
+        return set(of.to_arrow()["run_id"].to_pylist())
 
     first = mcsim.sweep(spec, out=tmp_path)
     before = run_ids(first)
@@ -93,5 +93,5 @@ def test_a_sweep_has_cells_of_one_version(tmp_path: Path, monkeypatch: pytest.Mo
     assert again.path != first.path
     assert not run_ids(again) & before
     # The sweep of before is unchanged.
-    assert set(Sweep.open(first.path).table()["run_id"].to_pylist()) == before
+    assert set(Sweep.open(first.path).to_arrow()["run_id"].to_pylist()) == before
     assert Sweep.open(first.path).results(0).version == version.RESULTS_VERSION - 1

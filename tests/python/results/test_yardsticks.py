@@ -21,8 +21,8 @@ SPEC: dict[str, Any] = {
     "name": "pair",
     "workload": {"vms": ["a", "b"]},
     "tiers": [
-        {"device": "dram", "capacity_blocks": 10, "read": "1ns", **DEVICE},
-        {"device": "flash", "capacity_blocks": 20, "read": "10ns", **DEVICE},
+        {"device": "dram", "capacity": 10, "read": "1ns", **DEVICE},
+        {"device": "flash", "capacity": 20, "read": "10ns", **DEVICE},
     ],
     "backend": {"device": "hdd", "read": "100ns", **DEVICE},
     "systems": ["hindsight", "multicache"],
@@ -168,6 +168,6 @@ def test_results_of_before_are_readable(tmp_path: Path) -> None:
     sums = read_list(results.path / "DONE") | {file.name: digest_of(file)}
     (results.path / "DONE").write_text(listed(sums), encoding="utf-8")
     old = Results.open(results.path)
-    assert old.decisions()["infeasible"].to_pylist() == [None]
-    assert old.bounds().num_rows == 0
+    assert old.decisions().to_arrow()["infeasible"].to_pylist() == [None]
+    assert old.bounds().to_arrow().num_rows == 0
     assert column(old, "infeasible") == [0, 0]

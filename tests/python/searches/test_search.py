@@ -29,7 +29,7 @@ from mcsim.searches.space import Point
 from mcsim.traces.opened import open_workload
 from mcsim.traces.trace import Trace
 
-SIZES = "50:1600:8 / 200:6400:8"
+SIZES = "log(50, 1600, 8) / log(200, 6400, 8)"
 
 
 def mixed(accesses: int = 60_000) -> NDArray[np.int64]:
@@ -206,7 +206,7 @@ def test_a_search_is_near_the_best_of_the_grid(
 
 
 def test_of_a_short_trace_all_is_replayed(spec: dict[str, Any]) -> None:
-    asked: dict[str, Any] = {"sizes": "50:1600:4 / 200:6400:4", "policies": "arc"}
+    asked: dict[str, Any] = {"sizes": "log(50, 1600, 4) / log(200, 6400, 4)", "policies": "arc"}
     grid = mc.search(spec, **asked, exhaustive=True)
     found = mc.search(spec, **asked, refine=False)
     assert (found.simulated, found.replayed) == (found.grid, 0)
@@ -228,7 +228,10 @@ def test_what_is_expected_of_lru_is_so(spec: dict[str, Any], grids: dict[str, Fo
 
 @pytest.mark.usefixtures("as_if_long")
 def test_several_policies_are_compared_fairly(spec: dict[str, Any]) -> None:
-    asked: dict[str, Any] = {"sizes": "100:800:4 / 400:3200:4", "policies": ["lru", "arc"]}
+    asked: dict[str, Any] = {
+        "sizes": "log(100, 800, 4) / log(400, 3200, 4)",
+        "policies": ["lru", "arc"],
+    }
     asked["limits"] = {"dollars": 0.04}
     grid = mc.search(spec, **asked, exhaustive=True)
     found = mc.search(spec, **asked, refine=False)
@@ -260,7 +263,7 @@ def test_the_cheapest_that_is_fast_enough(spec: dict[str, Any], grids: dict[str,
 
 @pytest.mark.usefixtures("as_if_long")
 def test_wear_is_a_limit(clocked: dict[str, Any]) -> None:
-    asked: dict[str, Any] = {"sizes": "50:800:6 / 200:3200:6", "policies": "lru"}
+    asked: dict[str, Any] = {"sizes": "log(50, 800, 6) / log(200, 3200, 6)", "policies": "lru"}
     grid = mc.search(clocked, **asked, objective="per-dollar", exhaustive=True)
     for name, of, sign in (("years", "years", -1), ("device_writes", "worn_blocks", 1)):
         limit = float(round(np.quantile(grid.rows[of], 0.4), 6 if name == "years" else 0))
@@ -290,7 +293,7 @@ def test_money_is_that_of_the_experiments_own_tiers_if_not_said(spec: dict[str, 
 
 
 def test_a_search_is_the_same_again_on_any_threads(spec: dict[str, Any]) -> None:
-    asked: dict[str, Any] = {"sizes": "100:800:4 / 400:3200:4", "policies": "arc"}
+    asked: dict[str, Any] = {"sizes": "log(100, 800, 4) / log(400, 3200, 4)", "policies": "arc"}
     first, second = (mc.search(spec, **asked, threads=threads) for threads in (1, 2))
     assert first.rows.tobytes() == second.rows.tobytes()
 
@@ -324,8 +327,11 @@ def test_rates_of_small_workloads_are_higher() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"sizes": "5 / 6 / 7"}, "sizes: expected those of 2 tiers, divided by /, got 3"),
-        ({"sizes": "5 / lots"}, "sizes: of tier 1: expected a capacity such as"),
+        (
+            {"sizes": "5 / 6 / 7"},
+            "sizes: expected those of 2 tiers, with ' / ' between them, got 3",
+        ),
+        ({"sizes": "5 / lots"}, "sizes: of tier 1: expected a size such as"),
         ({"policies": "arc / lru / lru"}, "policies: 'arc / lru / lru': expected those of 2 tiers"),
         ({"policies": "arcc"}, "arcc"),
         ({"objective": "speed"}, "search.objective: expected one of 'latency', 'hit-ratio'"),
@@ -339,8 +345,8 @@ def test_rates_of_small_workloads_are_higher() -> None:
             "limits: years: the workload has no clock; device_writes can be",
         ),
         ({"objective": "dollars"}, "limits: the cheapest of what\\? give one, such as latency"),
-        ({"rate": 1.5}, "rate: 1.5 is outside \\(0, 1\\]"),
-        ({"sizes": "1:10000:200 / 1:10000:200"}, "expected 1 to 20,000 points, got "),
+        ({"rate": 1.5}, "rate: expected a share such as .*, got 1.5"),
+        ({"sizes": "log(1, 10000, 200) / log(1, 10000, 200)"}, "expected 1 to 20,000 points, got "),
     ],
 )
 def test_what_cannot_be_searched(spec: dict[str, Any], asked: dict[str, Any], message: str) -> None:
@@ -351,7 +357,7 @@ def test_what_cannot_be_searched(spec: dict[str, Any], asked: dict[str, Any], me
 def test_two_tiers_that_wear_or_not(spec: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"tiers: a search is over two tiers, there are 1"):
         mc.search(spec | {"tiers": spec["tiers"][:1]})
-    dram = [{"device": "dram", "capacity_blocks": 100}] * 2
+    dram = [{"device": "dram", "capacity": 100}] * 2
     with pytest.raises(ConfigError, match=r"device-writes: no tier wears \(has pe_cycles\)"):
         mc.search(spec | {"tiers": dram}, limits={"device_writes": 100})
 
@@ -381,7 +387,7 @@ def test_the_command_says_what_was_found(
     found = mc.search(spec, sizes=SIZES, policies="lru", limits={"dollars": 0.05}, refine=False)
     assert f"{file}: the lowest latency; dollars 0.05 at most\n" in said
     assert f"{len(found.rows)} hierarchies looked at, 1 replayed in full, " in said
-    assert f"--set tiers.0.capacity_blocks={found.best.blocks_0} " in said
+    assert f"--set tiers.0.capacity={found.best.blocks_0} " in said
     assert said.rstrip().endswith("--set 'systems.1.policy=lru / lru'")
     assert len(table.read_text().splitlines()) == 1 + len(found.rows)
     code, said, _ = call(capsys, file, *asked, "--json")
@@ -398,7 +404,7 @@ def test_the_command_ends_with_2_if_nothing_keeps_the_limits(
     file = tmp_path / "mixed.yaml"
     file.write_text(json.dumps(spec))
     code, said, error = call(
-        capsys, file, "--limit", "latency=1us", "--sizes", "50,100/200,400", "-q"
+        capsys, file, "--limit", "latency=1us", "--sizes", "50,100 / 200,400", "-q"
     )
     assert code == 2
     assert "beyond the limits" in said
@@ -429,7 +435,7 @@ def test_recorded_traces(trace_dir: Path, name: str, policy: str) -> None:
         workload={"vms": [{"name": name, "format": "keys"}]},
         backend="hdd",
     )
-    asked: dict[str, Any] = {"sizes": "0.5%:30%:9 / 1%:100%:9", "policies": policy}
+    asked: dict[str, Any] = {"sizes": "log(0.5%, 30%, 9) / log(1%, 100%, 9)", "policies": policy}
     grid = mc.search(spec, **asked, objective="per-dollar", exhaustive=True)
     for share in (0.1, 0.3):
         dollars = share * float(grid.rows.dollars.max())

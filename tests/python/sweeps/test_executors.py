@@ -45,11 +45,11 @@ name: ways
 interval: 1h
 workload: {profile: small.yaml, seed: 3}
 tiers:
-  - {device: dram, capacity_blocks: 100}
-  - {device: flash, capacity_blocks: 1000}
+  - {device: dram, capacity: 100}
+  - {device: flash, capacity: 1000}
 systems: [lru]
 sweep:
-  tiers.1.capacity_blocks: log(100, 10_000, 12)
+  tiers.1.capacity: log(100, 10_000, 12)
   systems: [lru, {name: hierarchy, policy: arc / arc}, multicache]
   seed: 2 seeds
 """
@@ -94,7 +94,9 @@ def test_ended_and_resumed(
     file: Path, tmp_path: Path, expected: bytes, number: signal.Signals, code: int
 ) -> None:
     command = [sys.executable, "-m", "mcsim", "sweep", str(file), "--threads", "1", "-q"]
-    with subprocess.Popen([*command, "--out", str(tmp_path)], stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [*command, "--results", str(tmp_path)], stderr=subprocess.PIPE
+    ) as process:
         until(lambda: any(tmp_path.glob("packs/*.zip")) or process.poll() is not None)
         process.send_signal(number)
         begun = time.monotonic()

@@ -25,7 +25,7 @@ TINY = (ROOT / "experiments/tiny.yaml").read_text(encoding="utf-8")
 GRID = f"""\
 {TINY.replace("workloads/", f"{ROOT}/experiments/workloads/")}
 sweep:
-  tiers.1.capacity_blocks: [500, 1000, 2000, 4000]
+  tiers.1.capacity: [500, 1000, 2000, 4000]
   systems: [[lru], [static], [{{name: hierarchy, policy: arc}}]]
   seed: 2 seeds
 """
@@ -63,7 +63,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
 def expect_equal(folder: Path, expected: Sweep) -> None:
     """Hold what is in the folder to the expected table, and find that all of it was there."""
     done = subprocess.run(
-        ["mcsim", "sweep", "grid.yaml", "--out", "results", "--dry-run"],
+        ["mcsim", "sweep", "grid.yaml", "--results", "results", "--dry-run"],
         cwd=folder,
         check=True,
         capture_output=True,
@@ -71,7 +71,7 @@ def expect_equal(folder: Path, expected: Sweep) -> None:
     )
     assert "24 there already, 0 to run" in done.stdout
     found = mcsim.sweep(folder / "grid.yaml", out=folder / "results")
-    assert found.table().equals(expected.table())
+    assert found.to_arrow().equals(expected.to_arrow())
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from mcsim.sweeps.selection import chosen, values_by_axis
 
 @pytest.fixture
 def grid() -> Grid:
-    axes = {"tiers.0.capacity_blocks": ["1MiB", "2MiB"], "seed": "5 seeds"}
+    axes = {"tiers.0.capacity": ["1MiB", "2MiB"], "seed": "5 seeds"}
     found = take_sweep(Source("spec", {"name": "x", "sweep": axes}, Path()))
     assert found is not None
     return found
@@ -27,7 +27,7 @@ def numbers(grid: Grid, **given: object) -> list[int]:
 
 
 def test_by_value(grid: Grid) -> None:
-    asked = values_by_axis(["tiers.0.capacity_blocks=2MiB", "seed=2", "seed=4"])
+    asked = values_by_axis(["tiers.0.capacity=2MiB", "seed=2", "seed=4"])
     assert numbers(grid, only=asked) == [6, 8]
     assert numbers(grid, only={"seed": 5}) == [4, 9]
 
@@ -48,7 +48,7 @@ def test_shards_are_all_cells_each_once(grid: Grid, count: int) -> None:
     ("given", "message"),
     [
         ({"only": {"sed": 1}}, "only: no axis 'sed' (did you mean 'seed'?); there are "
-         "tiers.0.capacity_blocks, seed"),
+         "tiers.0.capacity, seed"),
         ({"only": {"seed": "9"}}, "only: the axis 'seed' has no value '9'; it has 1, 2, 3, 4, 5"),
         ({"numbers": "8-10"}, "cells: '8-10': the grid has cells 0 to 9"),
         ({"numbers": "some"}, "cells: expected numbers such as 0-9,15, got 'some'"),

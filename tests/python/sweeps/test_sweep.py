@@ -32,7 +32,7 @@ TINY: dict[str, Any] = small_experiment(
     "lru", tiers={"dram": 500, "flash": 2000}, name="grid", interval="30min", backend="hdd"
 )
 AXES: dict[str, Any] = {
-    "tiers.1.capacity_blocks": [1000, "8MiB"],
+    "tiers.1.capacity": [1000, "8MiB"],
     "systems": [["lru", "multicache"], {"name": "hierarchy", "policy": "arc / arc"}],
     "seed": "2 seeds",
 }
@@ -98,14 +98,14 @@ def test_a_column_that_few_runs_have_is_in_their_tables_alone(tmp_path: Path) ->
             file, overrides=said, out=tmp_path / "alone", figures=False, allow_code=True
         )
         assert alone.run_id == results.run_id
-        assert ("admits" in alone.decisions().column_names) == (cell > 1)
-        assert results.decisions().equals(alone.decisions())
+        assert ("admits" in alone.decisions().to_arrow().column_names) == (cell > 1)
+        assert results.decisions().to_arrow().equals(alone.decisions().to_arrow())
         written = unpacked(results).path / "decisions.parquet"
         assert written.read_bytes() == (alone.path / "decisions.parquet").read_bytes()
 
 
 def test_the_table_has_a_row_for_each_cell_system_and_vm(swept: Sweep) -> None:
-    table = swept.table()
+    table = swept.to_arrow()
     assert table.column_names[:5] == ["cell", "run_id", *AXES]
     assert swept.axes == list(AXES)
     rows = table.to_pylist()
@@ -116,8 +116,8 @@ def test_the_table_has_a_row_for_each_cell_system_and_vm(swept: Sweep) -> None:
             expected[-1] += tuple(row["tier_hits"])
     keys = ("cell", "system", "vm", "hits", "mean_latency_ns", "tier_hits_0", "tier_hits_1")
     assert [tuple(row[key] for key in keys) for row in rows] == expected
-    assert rows[0]["tiers.1.capacity_blocks"] == 1000
-    assert rows[-1]["tiers.1.capacity_blocks"] == 2048
+    assert rows[0]["tiers.1.capacity"] == 1000
+    assert rows[-1]["tiers.1.capacity"] == 2048
     assert {row["systems"] for row in rows} == {"lru + multicache", "hierarchy policy=arc / arc"}
 
 
@@ -127,7 +127,7 @@ def test_what_is_there_is_not_run_again(swept: Sweep, tmp_path: Path) -> None:
     packs = set((tmp_path / "packs").iterdir())
     all_of_them = mcsim.sweep(TINY, AXES, out=tmp_path)
     new = set((tmp_path / "packs").iterdir()) - packs
-    assert all_of_them.table().equals(swept.table())
+    assert all_of_them.to_arrow().equals(swept.to_arrow())
     mcsim.sweep(TINY, AXES, out=tmp_path)
     assert set((tmp_path / "packs").iterdir()) == packs | new
 
@@ -138,7 +138,7 @@ def test_a_run_of_its_own_is_a_cell_that_is_there(tmp_path: Path) -> None:
     made = mcsim.sweep(TINY, AXES, out=tmp_path)
     assert not isinstance(made.results(3), PackedResults)
     assert isinstance(made.results(2), PackedResults)
-    assert made.table()["cell"].to_pylist().count(3) == 4
+    assert made.to_arrow()["cell"].to_pylist().count(3) == 4
 
 
 def test_cells_of_one_trace_share_its_interning(tmp_path: Path) -> None:
@@ -169,10 +169,10 @@ def test_a_mistake_of_a_cell_is_blamed_on_its_axis(tmp_path: Path) -> None:
     text = (ROOT / "experiments/tiny.yaml").read_text()
     text = text.replace("workloads/", str(ROOT / "experiments/workloads") + "/")
     lines = len(text.splitlines())
-    file.write_text(f"{text}sweep:\n  tiers.1.capacity_block: [1, 2]\n")
-    message = "tiers[1]: unknown key 'capacity_block' (did you mean 'capacity_blocks'?)"
+    file.write_text(f"{text}sweep:\n  tiers.1.capacty: [1, 2]\n")
+    message = "tiers[1]: unknown key 'capacty' (did you mean 'capacity'?)"
     assert complaint(mcsim.sweep, file, out=tmp_path) == f"{file}:{lines + 2}: {message}"
-    file.write_text(f"{text}sweep:\n  tiers.7.capacity_blocks: [1, 2]\n")
+    file.write_text(f"{text}sweep:\n  tiers.7.capacity: [1, 2]\n")
     with pytest.raises(ConfigError, match=r"has no item '7' \(2 items, counted from 0\)"):
         mcsim.sweep(file, out=tmp_path)
 
@@ -199,34 +199,33 @@ def test_the_command(tmp_path: Path) -> None:
     file = tmp_path / "grid.yaml"
     text = (ROOT / "experiments/tiny.yaml").read_text()
     text = text.replace("workloads/", str(ROOT / "experiments/workloads") + "/")
-    file.write_text(text + "sweep:\n  tiers.1.capacity_blocks: [1000, 2000, 4000]\n")
+    file.write_text(text + "sweep:\n  tiers.1.capacity: [1000, 2000, 4000]\n")
     out = tmp_path / "results"
 
     def sweep(*arguments: str) -> str:
-        given = ["sweep", *arguments, "--out", str(out)]
+        given = ["sweep", *arguments, "--results", str(out)]
         ran = CliRunner().invoke(cli, given, catch_exceptions=False)
         assert ran.exit_code == 0
         return ran.output
 
     planned = sweep(str(file), "--dry-run", "-q")
     assert planned.startswith(
-        "tiny: 3 cells of one workload: 3 tiers.1.capacity_blocks\n"
-        "0 there already, 3 to run\nabout "
+        "tiny: 3 cells of one workload: 3 tiers.1.capacity\n0 there already, 3 to run\nabout "
     )
     assert not any(out.glob("*"))
     assert sweep("status") == f"no sweeps in {out}\n"
-    assert sweep(str(file), "-q", "--cells", "0-1") == "2 of 3 cells are there\n"
+    assert sweep(str(file), "-q", "--cells", "0-1") == "2 of 3 cells finished\n"
     name = next((out / "sweeps").iterdir()).name
-    told = f"{name}: 2 of 3 cells are there\n"
+    told = f"{name}: 2 of 3 cells finished\n"
     assert sweep("status", str(file)) == told + "missing: 2\n"
     assert sweep("status") == told
-    only = "2 of 3 cells are there\n"
-    assert sweep(str(file), "-q", "--only", "tiers.1.capacity_blocks=1000") == only
+    only = "2 of 3 cells finished\n"
+    assert sweep(str(file), "-q", "--only", "tiers.1.capacity=1000") == only
     where = out / "sweeps" / name
     assert sweep(str(file), "-q") == f"3 cells, 48 rows: {where / 'table.parquet'}, table.csv\n"
     assert sweep("table", str(file)) == f"48 rows: {where / 'table.parquet'}, table.csv\n"
     header, *rows = (where / "table.csv").read_text().splitlines()
-    assert header.startswith('"cell","run_id","tiers.1.capacity_blocks","system","vm"')
+    assert header.startswith('"cell","run_id","tiers.1.capacity","system","vm"')
     assert len(rows) == 48
     assert sweep("table", str(file), "--latex").splitlines()[4].startswith("1,000 & 0.")
     assert sweep("figures", str(file)) == f"{where / 'figures' / 'hit_ratio.png'}\n"
@@ -240,37 +239,40 @@ def test_figures_of_a_cell_do_not_hide_it(tmp_path: Path) -> None:
     folder = made.results(1).path
     drawn = figures.draw(made.results(1), ["hit-ratio"])
     assert drawn == [folder / "figures" / "hit-ratio.png"]
-    assert Results.open(folder).metrics().equals(made.results(1).metrics())
+    assert Results.open(folder).metrics().to_arrow().equals(made.results(1).metrics().to_arrow())
     assert open_run(folder.name, tmp_path).run_id == folder.name
     assert made.finished() == [True, True]
     alone = mcsim.run(made.results(1).spec, out=tmp_path, figures=False)
-    assert (alone.path, alone.metrics().equals(made.results(1).metrics())) == (folder, True)
+    assert (
+        alone.path,
+        alone.metrics().to_arrow().equals(made.results(1).metrics().to_arrow()),
+    ) == (folder, True)
 
 
 def test_a_sweep_that_was_not_begun(tmp_path: Path) -> None:
     file = str(ROOT / "experiments/reproduce/multicache/sizes.yaml")
     with pytest.raises(ConfigError, match=r"this sweep was not begun in .*: mcsim sweep .*sizes"):
         CliRunner().invoke(
-            cli, ["sweep", "status", file, "--out", str(tmp_path)], catch_exceptions=False
+            cli, ["sweep", "status", file, "--results", str(tmp_path)], catch_exceptions=False
         )
 
 
 def test_a_sweep_has_its_page(tmp_path: Path) -> None:
-    axes = {"tiers.1.capacity_blocks": [1000, 2000, 40_000], "seed": [1, 2]}
+    axes = {"tiers.1.capacity": [1000, 2000, 40_000], "seed": [1, 2]}
     made = mcsim.sweep(TINY, axes, out=tmp_path)
     page = tmp_path / "page.html"
     run = CliRunner().invoke(cli, ["report", str(made.path), "--html", str(page)])
     assert (run.exit_code, run.output) == (0, f"{page}\n")
     text = page.read_text("utf-8")
-    assert "<dd>6 of 6 are there</dd>" in text
-    assert "<h3>Hit ratio over tiers.1.capacity_blocks</h3>" in text
-    rows = [row for row in made.table().to_pylist() if row["vm"] is None]
+    assert "<dd>6 of 6 finished</dd>" in text
+    assert "<h3>Hit ratio over tiers.1.capacity</h3>" in text
+    rows = [row for row in made.to_arrow().to_pylist() if row["vm"] is None]
     # What the table behind the plot has is the mean over the other axis.
     for system in {row["system"] for row in rows}:
         found = [
             row["hit_ratio"]
             for row in rows
-            if row["system"] == system and row["tiers.1.capacity_blocks"] == 1000
+            if row["system"] == system and row["tiers.1.capacity"] == 1000
         ]
         assert f"<td>{100 * sum(found) / 2:.4g}</td>" in text
     first = text[text.index("<h3>Hit ratio over") :]

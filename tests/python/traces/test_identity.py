@@ -54,7 +54,7 @@ def test_a_vm_in_several_files_is_warned_of(caplog: pytest.LogCaptureFixture) ->
     assert warning.startswith(SPLIT)
     mc.hit_ratio_curve(traces[0])
     assert not warnings_in(caplog)
-    said = python("-m", "mcsim", "mrc", *HOURS, "--no-figures", cwd=Path.cwd(), timeout=120)
+    said = python("-m", "mcsim", "mrc", *HOURS, cwd=Path.cwd(), timeout=120)
     assert SPLIT in said.stderr
 
 
@@ -84,7 +84,7 @@ def test_ids_that_share_blocks_are_warned_of(caplog: pytest.LogCaptureFixture) -
     assert len(warnings_in(caplog)) == 1
     mc.Trace.from_pandas(frame, offset_unit="blocks").blocks()
     assert not warnings_in(caplog)
-    said = python("-m", "mcsim", "mrc", "ids.csv", "--no-figures", cwd=Path.cwd(), timeout=120)
+    said = python("-m", "mcsim", "mrc", "ids.csv", cwd=Path.cwd(), timeout=120)
     assert "3 distinct offsets among the first 4" in said.stderr
 
 

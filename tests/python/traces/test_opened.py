@@ -27,7 +27,7 @@ interval: 10s
 workload:
   vms:
 {entries}
-tiers: [{{device: dram, capacity_blocks: 20}}]
+tiers: [{{device: dram, capacity: 20}}]
 systems: [lru, static]
 """
 
@@ -84,7 +84,7 @@ def test_all_patterns_lists_and_new_names() -> None:
 
 def counted(*entries: str) -> Any:
     experiment(*entries)
-    return mc.run("x.yaml", figures=False).metrics().drop_columns(["system"]).to_pydict()
+    return mc.run("x.yaml", figures=False).metrics().to_arrow().drop_columns(["system"]).to_pydict()
 
 
 def test_results_are_those_of_one_entry_each() -> None:

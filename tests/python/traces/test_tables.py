@@ -189,7 +189,9 @@ def test_names_and_types_say_what_columns_are() -> None:
     by_name = pa.table({"time_us": [1, 2], "offset": [0, 9], "response_ms": [1.5, None]})
     with pytest.raises(mc.TraceError, match=r"table: row 2: no request: .*response_ms None"):
         mc.Trace.from_arrow(by_name)
-    kept = mc.Trace.from_arrow(by_name, on_bad_row="skip")
+    with pytest.raises(ConfigError, match="on_bad_row: now called 'on_bad_line'"):
+        mc.Trace.from_arrow(by_name, on_bad_row="skip")
+    kept = mc.Trace.from_arrow(by_name, on_bad_line="skip")
     assert (columns(kept)[0], columns(kept)[5]) == ([1000], [1_500_000])
     assert (kept.metadata.skipped_lines, len(kept.metadata.complaints)) == (1, 1)
     # Without times they are positions; without lengths each is a block.
@@ -262,7 +264,7 @@ def test_in_the_shell(own: mc.Trace, capsys: pytest.CaptureFixture[str]) -> None
     options = [word for k, v in MAPPING.items() for word in ("--option", f"{k}={v}")]
     main(["trace", "info", "y.parquet", *options])
     assert "web_0" in capsys.readouterr().out
-    main(["mrc", "w.parquet", "--ops", "all", "--sizes", "1", "--no-figures"])
+    main(["mrc", "w.parquet", "--ops", "all", "--sizes", "1"])
     assert "w: 3 VMs, reads and writes" in capsys.readouterr().out
     main(["describe", "parquet"])
     assert "offset_unit" in capsys.readouterr().out

@@ -94,15 +94,15 @@ def assert_same(left: Trace, right: Trace) -> None:
         assert np.array_equal(a, b), name
 
 
-def random_trace(n: int = 1000, seed: int = 1, tick: int = 1) -> Trace:
+def random_trace(n: int = 1000, seed: int = 1) -> Trace:
     rng = np.random.default_rng(seed)
     return Trace.from_arrays(
-        np.sort(rng.integers(0, 10**15, n)) * tick,
+        np.sort(rng.integers(0, 10**15, n)),
         rng.integers(0, 2**63, n, dtype=np.uint64) * 2,
         rng.integers(0, 2**20, n),
         vm=rng.integers(0, 3, n),
         op=rng.integers(0, 2, n),
-        response=np.maximum(rng.integers(-(10**8), 10**9, n) * tick, -1),
+        response=np.maximum(rng.integers(-(10**8), 10**9, n), -1),
         vms=["web_0", "web_1", "a_b_2"],
     )
 
@@ -553,22 +553,15 @@ class TestSlice:
 
 class TestSave:
     @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".csv.zst", ".csv.bz2", ".arrow"])
-    def test_own_layout_reads_back(self, tmp_path: Path, cache: Path, ending: str) -> None:
+    def test_text_reads_back(self, tmp_path: Path, cache: Path, ending: str) -> None:
         trace = random_trace()
         path = trace.save(tmp_path / f"t{ending}")
         assert_same(Trace.open(path, cache_dir=cache), trace)
 
-    def test_own_layout_keeps_traces_without_a_clock(self, tmp_path: Path, cache: Path) -> None:
+    def test_text_keeps_traces_without_a_clock(self, tmp_path: Path, cache: Path) -> None:
         trace = Trace.from_arrays([0, 3], [0, 4096], [12288, 1], time_base="index")
         path = trace.save(tmp_path / "t.csv")
         assert_same(Trace.open(path, cache_dir=cache), trace)
-
-    def test_msr_layout_reads_back(self, tmp_path: Path, cache: Path) -> None:
-        trace = random_trace(tick=100)
-        # 'a_b_2' is host a_b, disk 2.
-        path = trace.save(tmp_path / "t.csv.gz", layout="msr")
-        back = Trace.open(path, format="msr", cache_dir=cache)
-        assert_same(back, trace)
 
     @settings(max_examples=60, deadline=None)
     @given(requests=requests())
@@ -576,11 +569,6 @@ class TestSave:
         with TemporaryDirectory() as folder:
             path = requests.save(Path(folder) / "t.csv")
             assert_same(Trace.open(path, cache_dir=Path(folder) / "cache"), requests)
-
-    def test_msr_lines_come_back_to_the_byte(self, msr_file: Path, cache: Path) -> None:
-        path = msr_file.with_name("again.csv")
-        Trace.open(msr_file, cache_dir=cache).save(path, layout="msr")
-        assert path.read_text() == MSR
 
     def test_parquet_holds_the_columns(self, tmp_path: Path) -> None:
         import pyarrow.parquet as pq
@@ -591,19 +579,14 @@ class TestSave:
             assert np.array_equal(table[name].to_numpy(), column)
 
     def test_what_a_file_cannot_hold_is_refused(self, tmp_path: Path) -> None:
-        def refuses(trace: Trace, name: str, message: str, layout: str = "msr") -> None:
+        def refuses(trace: Trace, name: str, message: str) -> None:
             with pytest.raises(ConfigError, match=message):
-                trace.save(tmp_path / name, layout=layout)  # type: ignore[arg-type]
+                trace.save(tmp_path / name)
             assert not list(tmp_path.iterdir())
 
         clock = Trace.from_arrays([100], [0], 1, vms=["a_0"])
         refuses(clock, "t.txt", r"expected a name that ends in \.arrow")
-        refuses(clock, "t.csv", "layout: unknown choice 'tsv'", "tsv")
-        refuses(Trace.from_arrays([7], [0], 1, vms=["a_0"]), "t.csv", "a time is no multiple")
-        refuses(Trace.from_arrays([-100], [0], 1, vms=["a_0"]), "t.csv", "before 1970")
-        refuses(Trace.from_arrays([0], [0], 1, vms=["a"]), "t.csv", "'a' is not called host_disk")
-        refuses(Trace.from_arrays([0], [0], 1, vms=["a_0"], time_base="index"), "t.csv", "no clock")
-        refuses(Trace.from_arrays([0], [0], 1, vms=["a,b"]), "t.csv", "VM's name", "csv")
+        refuses(Trace.from_arrays([0], [0], 1, vms=["a,b"]), "t.csv", "VM's name")
 
 
 class TestInfo:

@@ -1,0 +1,122 @@
+"""One column of a result table: heading, unit, format and meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from mcsim.base import units
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Column", "counts"]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}"
+
+
+def _signed(value: float, digits: int) -> str:
+    """Write a difference; a value that rounds to zero has no sign."""
+    rounded = round(value, digits)
+    return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def _nanoseconds(ns: float) -> str:
+    return "0" if 0 <= ns < 0.01 else units.format_latency(ns)
+
+
+# By unit: the Arrow type, and the text of a value. The heading names the unit of percentages.
+_UNITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "": ("string", lambda value: value if isinstance(value, str) else _plain(value)),
+    "text": ("string", str),
+    "flag": ("bool", lambda value: "yes" if value else "no"),
+    "count": ("int64", _plain),
+    "blocks": ("int64", units.format_count),
+    "bytes": ("int64", units.format_size),
+    "bytes/day": ("double", lambda size: f"{size * 1e-9:.3g}"),
+    "share": ("double", _percent),
+    "points": ("double", lambda difference: _signed(100 * difference, 2)),
+    "relative": ("double", lambda change: _signed(100 * change, 1)),
+    "factor": ("double", lambda factor: f"{factor:.2f}×"),
+    "index": ("double", "{:.3f}".format),
+    "number": ("double", "{:.3g}".format),
+    "ns": ("double", _nanoseconds),
+    "s": ("double", "{:.2f} s".format),
+    "1/s": ("double", lambda rate: f"{units.format_count(rate)}/s"),
+    "J": ("double", lambda joules: f"{joules / 1e3:.3g}"),
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a result table.
+
+    Attributes
+    ----------
+    name : str
+        In Arrow tables, CSV and Python.
+    heading : str
+        For people; of a column by tier, the name of the tier comes before it.
+    unit : str
+        A key of the units above, which has the type and the format.
+    help : str
+        Its meaning, in a sentence without a full stop.
+    better : {'', 'more', 'less'}
+        Which values are better.
+    by : {'', 'tier', 'vm'}
+        Of what a value is a list.
+    optional : bool
+        Whether it is left out for people where all values are 0.
+    rare : bool
+        Whether only some tables have it: runs with several hosts, devices with a limit.
+    stored : str
+        Its Arrow type where that is not the one of its unit.
+    """
+
+    name: str
+    heading: str
+    unit: str
+    help: str
+    better: Literal["", "more", "less"] = ""
+    by: Literal["", "tier", "vm"] = ""
+    optional: bool = False
+    rare: bool = False
+    stored: str = ""
+
+    def format(self, value: Any) -> str:
+        """Return the text of a value; a dash for None and NaN."""
+        if value is None or value != value:
+            return "–"
+        if isinstance(value, float) and value in (float("inf"), -float("inf")):
+            return "∞" if value > 0 else "−∞"
+        return _UNITS[self.unit][1](value)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it stands to the right."""
+        return self.unit not in ("", "text", "flag")
+
+    def is_informative(self, values: Sequence[Any]) -> bool:
+        """Whether people are shown a column with these values."""
+        known = [value for value in values if value is not None and value == value]
+        return bool(known) and not (self.optional and not any(known))
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The type in Arrow tables."""
+        import pyarrow as pa
+
+        kind = pa.type_for_alias(self.stored or _UNITS[self.unit][0])
+        return pa.list_(kind) if self.by else kind
+
+
+def counts(unit: str, *named: tuple[str, str], rare: bool = False) -> list[Column]:
+    """Return raw counts: columns with their names as headings."""
+    return [Column(name, name.replace("_", " "), unit, text, rare=rare) for name, text in named]

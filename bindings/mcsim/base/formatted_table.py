@@ -1,0 +1,153 @@
+"""Tables for people: cells as text, written for a terminal, HTML, Markdown or LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["FormattedTable", "RowStyle", "Strong"]
+
+RowStyle = Literal["", "best", "yardstick", "total"]
+
+_MOST_HTML_ROWS = 30
+_RICH = {"": None, "best": "bold", "yardstick": "bright_black", "total": "bold"}
+_CSS = {"best": "font-weight:bold", "yardstick": "color:#777", "total": "font-weight:bold"}
+_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+    "–": "--",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "∞": r"$\infty$",
+}
+
+
+class Strong(str):
+    """Text of a cell in bold."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class FormattedTable:
+    """A table as text.
+
+    Attributes
+    ----------
+    headings : sequence of str
+    rows : sequence of sequence of str
+    numeric : sequence of bool
+        By column; numbers stand to the right.
+    title : str
+    notes : sequence of str
+        Below the table.
+    styles : sequence of {'', 'best', 'yardstick', 'total'}
+        By row; all plain if not given.
+    values : sequence of sequence of float or None
+        What numeric cells are sorted by; empty if not known.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: Sequence[bool]
+    title: str = ""
+    notes: Sequence[str] = ()
+    styles: Sequence[RowStyle] = ()
+    values: Sequence[Sequence[float | None]] = ()
+
+    def style_of(self, row: int) -> RowStyle:
+        """Return the style of a row."""
+        return self.styles[row] if self.styles else ""
+
+    def to_rich(self) -> Table:
+        """Return the table for the terminal."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(
+            title=self.title or None,
+            caption="\n".join(self.notes) or None,
+            box=None,
+            padding=(0, 1, 0, 0),
+            title_justify="left",
+            caption_justify="left",
+        )
+        for heading, right in zip(self.headings, self.numeric, strict=True):
+            table.add_column(
+                Text(heading), justify="right" if right else "left", overflow="fold", no_wrap=right
+            )
+        for index, row in enumerate(self.rows):
+            cells = [Text(cell, "bold" if isinstance(cell, Strong) else "") for cell in row]
+            table.add_row(*cells, style=_RICH[self.style_of(index)])
+        return table
+
+    def to_text(self) -> str:
+        """Return the table in columns of equal width."""
+        lines = [self.headings, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = [self.title] if self.title else []
+        for line in lines:
+            cells = [
+                cell.rjust(width) if right else cell.ljust(width)
+                for cell, width, right in zip(line, widths, self.numeric, strict=True)
+            ]
+            text.append("  ".join(cells).rstrip())
+        return "\n".join([*text, *self.notes])
+
+    def to_html(self) -> str:
+        """Return HTML without scripts, for notebooks; of many rows the first."""
+        head = "".join(f"<th>{escape(heading)}</th>" for heading in self.headings)
+        lines = [f"<tr>{head}</tr>"]
+        for index, row in enumerate(self.rows[:_MOST_HTML_ROWS]):
+            style = _CSS.get(self.style_of(index))
+            attribute = f' style="{style}"' if style else ""
+            cells = "".join(
+                f'<td style="text-align:right">{escape(cell)}</td>'
+                if right
+                else f"<td>{escape(cell)}</td>"
+                for cell, right in zip(row, self.numeric, strict=True)
+            )
+            lines.append(f"<tr{attribute}>{cells}</tr>")
+        notes = list(self.notes)
+        if len(self.rows) > _MOST_HTML_ROWS:
+            notes.insert(0, f"and {len(self.rows) - _MOST_HTML_ROWS:,} more rows")
+        below = "".join(f"<p>{escape(note)}</p>" for note in notes)
+        title = f"<p>{escape(self.title)}</p>" if self.title else ""
+        return f"{title}<table>{''.join(lines)}</table>{below}"
+
+    def to_markdown(self) -> str:
+        """Return a pipe table; the best row is bold."""
+        align = ["---:" if right else "---" for right in self.numeric]
+        lines = [[heading.replace("\n", " ") for heading in self.headings], align]
+        for index, row in enumerate(self.rows):
+            strong = self.style_of(index) in ("best", "total")
+            lines.append([_in_markdown(cell, strong=strong) for cell in row])
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def to_latex(self) -> str:
+        """Return a `tabular` for the package booktabs; the best row is bold."""
+        spec = "".join("r" if right else "l" for right in self.numeric)
+        body = []
+        for index, row in enumerate(self.rows):
+            cells = [_in_latex(cell) for cell in row]
+            if self.style_of(index) == "best":
+                cells = [rf"\textbf{{{cell}}}" for cell in cells]
+            body.append(" & ".join(cells) + r" \\")
+        head = " & ".join(map(_in_latex, self.headings)) + r" \\"
+        lines = [rf"\begin{{tabular}}{{{spec}}}", r"\toprule", head, r"\midrule", *body]
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _in_markdown(cell: str, *, strong: bool) -> str:
+    text = cell.replace("|", r"\|")
+    return f"**{text}**" if text and (strong or isinstance(cell, Strong)) else text
+
+
+def _in_latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)

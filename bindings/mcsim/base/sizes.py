@@ -1,0 +1,181 @@
+"""Sizes of caches: blocks, bytes such as `1GiB`, shares of a workload, and ranges of them.
+
+An integer is a number of blocks. `10%`, `1/16` and a number strictly between 0 and 1 are shares
+of the distinct blocks of a workload. Bytes have a unit.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from numbers import Real
+from typing import Any
+
+from mcsim.base.arguments import shortened
+from mcsim.base.errors import mistakes_in
+from mcsim.base.ranges import between, split_range
+from mcsim.base.specs import split_outside
+from mcsim.base.units import parse_quantity, parse_share
+
+__all__ = [
+    "check_capacity",
+    "is_share",
+    "parse_blocks",
+    "parse_capacities",
+    "parse_capacity",
+    "share_given",
+    "sizes_in",
+]
+
+_WANTED = "a size such as 250000 (blocks), 1GiB or 10%"
+
+_MOST_BLOCKS = 1 << 53
+"""Upper limit of a size. Sums over hundreds of hosts stay below 2^63."""
+
+
+def is_share(value: object) -> bool:
+    """Whether a size is written as a share: ``'10%'``, ``'1/16'``, or a number between 0 and 1."""
+    if isinstance(value, str):
+        if value.strip().endswith("%") or "/" in value:
+            return True
+        try:
+            value = float(value)
+        except ValueError:
+            return False
+    return isinstance(value, float) and 0 < value < 1
+
+
+def parse_blocks(value: object, block_bytes: int | None) -> int:
+    """Parse a number of blocks: `250000`, `2.5e5 blocks`, or bytes such as `1GiB`.
+
+    Bytes are rounded down to whole blocks. The logger `mcsim` notes it.
+
+    Parameters
+    ----------
+    value : object
+        As it stands in YAML.
+    block_bytes : int or None
+        Size of a block; None if there are no sizes in bytes.
+
+    Raises
+    ------
+    ValueError
+        If it is not such a size, or less than a block; for `1.0`, which could be a block or all.
+    """
+    if is_share(value):
+        raise ValueError(f"expected blocks or bytes, got {shortened(value)}: a share of what?")
+    if isinstance(value, (str, float)) and _is_one_with_a_point(value):
+        raise ValueError(f"{shortened(value)}: write 1 for one block or 100% for all blocks")
+    blocks, size = parse_quantity(value, _WANTED)
+    if size is None:
+        return blocks
+    if block_bytes is None:
+        raise ValueError(f"{shortened(value)}: these blocks have no size in bytes; give blocks")
+    blocks, rest = divmod(size, block_bytes)
+    if blocks == 0 and size:
+        raise ValueError(f"{shortened(value)} is less than a block of {block_bytes} bytes")
+    if rest:
+        _note_rounding(str(value), blocks, block_bytes)
+    return blocks
+
+
+def _is_one_with_a_point(value: str | float) -> bool:
+    text = str(value).strip()
+    try:
+        return float(text) == 1 and not text.lstrip("+").isdecimal()
+    except ValueError:
+        return False
+
+
+@lru_cache(maxsize=1024)  # one note for a size, however often it is parsed
+def _note_rounding(value: str, blocks: int, block_bytes: int) -> None:
+    import logging
+
+    logging.getLogger("mcsim").warning(
+        "%s: rounded down to %s blocks of %s bytes", value, f"{blocks:,}", block_bytes
+    )
+
+
+def parse_capacity(value: object, unique: int | None, block_bytes: int | None) -> int:
+    """Parse the size of a cache: as `parse_blocks`, or a share.
+
+    Parameters
+    ----------
+    unique : int or None
+        The distinct blocks of which shares are; None if a share has no meaning. A share is at
+        least 1 block.
+    block_bytes : int or None
+        As of `parse_blocks`.
+
+    Raises
+    ------
+    ValueError
+        If it is not such a size, or less than a block.
+    """
+    if unique is not None and is_share(value):
+        share = parse_share(value, _WANTED)
+        if share == 0:
+            raise ValueError(f"expected more than nothing, got {shortened(value)}")
+        return max(1, round(share * unique))
+    blocks = parse_blocks(value, block_bytes)
+    if blocks < 1:
+        raise ValueError(f"at least 1 block, got {shortened(value)}")
+    check_capacity(blocks, value)
+    return blocks
+
+
+def check_capacity(blocks: int, value: object) -> None:
+    """Raise ValueError if a size is above the limit; `value` is its text."""
+    if blocks > _MOST_BLOCKS:
+        raise ValueError(f"at most {_MOST_BLOCKS:,} blocks, got {shortened(value)}")
+
+
+def parse_capacities(value: object, unique: int | None, block_bytes: int | None) -> list[int]:
+    """Parse a size, or a range such as `log(1%, 100%, 13)`.
+
+    Sizes of a range that come to the same number of blocks are one.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+
+    Examples
+    --------
+    >>> from mcsim.base.sizes import parse_capacities
+    >>> parse_capacities("log(1%, 100%, 3)", 1000, None)
+    [10, 100, 1000]
+    """
+    found = split_range(value) if isinstance(value, str) else None
+    if found is None:
+        return [parse_capacity(value, unique, block_bytes)]
+    ends = (parse_capacity(end, unique, block_bytes) for end in (found.begin, found.end))
+    return list(dict.fromkeys(round(size) for size in between(found, *ends)))
+
+
+def share_given(name: str, value: Any, *, zero: bool = False) -> float:
+    """Return a share above 0, or from 0 if it may be `zero`: `0.01`, `1%` or `1/16`; 1 is all.
+
+    Raises
+    ------
+    ConfigError
+        If it is not; the message begins with `name`.
+    """
+    with mistakes_in(name):
+        if not isinstance(value, (int, str)) and isinstance(value, Real):
+            value = float(value)
+        share = parse_share(value)
+        if share == 0 and not zero:
+            raise ValueError(f"expected more than nothing, got {shortened(value)}")
+    return float(share)
+
+
+def sizes_in(text: str) -> list[str]:
+    """Split a list of sizes at its commas, outside of ranges.
+
+    Examples
+    --------
+    >>> from mcsim.base.sizes import sizes_in
+    >>> sizes_in("1%, log(1MiB, 1GiB, 4)")
+    ['1%', 'log(1MiB, 1GiB, 4)']
+    """
+    return [part.strip() for part in split_outside(text)]

@@ -1,0 +1,321 @@
+"""`mcsim results show`, `page` and `plot`: what finished runs and sweeps came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcsim.cli.options import (
+    file_to_write,
+    folder_to_write,
+    formats_option,
+    per_vm_option,
+    stored_option,
+    style_option,
+    systems_option,
+    table_options,
+)
+from mcsim.cli.terminal import print_result
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mcsim.base.formatted_table import FormattedTable
+    from mcsim.cli.terminal import Form
+    from mcsim.config.spec import FigureFormat
+    from mcsim.figures.style import Style
+    from mcsim.results.results import Results
+    from mcsim.sweeps.swept import Sweep
+
+__all__ = ["page", "plot", "show", "show_results", "show_sweep"]
+
+
+@click.command(short_help="Show the answer and the tables of a run or a sweep.")
+@click.argument("run")
+@stored_option
+@per_vm_option
+@click.option("--config", "configuration", is_flag=True, help="Show the whole experiment instead.")
+@click.option("--x", metavar="AXIS", help="Of a sweep: show a column over this axis.")
+@click.option("--value", metavar="COLUMN", help="Of a sweep: this column.  [default: hit_ratio]")
+@table_options
+def show(
+    run: str,
+    out: str,
+    per_vm: bool,
+    configuration: bool,
+    x: str | None,
+    value: str | None,
+    form: Form,
+) -> None:
+    """Show the answer of a finished RUN and its table again, as mcsim run did, or its experiment.
+
+    RUN may be a SWEEP, whose table has a row for each combination of values and system. The
+    experiment has every default written out.
+
+    \b
+    mcsim results show tiny
+    mcsim results show tiny --per-vm
+    mcsim results show tiny --config
+    mcsim results show web-sizes --x tiers.1.capacity --latex
+    """  # noqa: D301
+    from mcsim.base.errors import ConfigError
+    from mcsim.results.files import yaml_of
+    from mcsim.results.runs import open_run
+
+    if (swept := _sweep_named(run, out)) is not None:
+        show_sweep(swept, form, x=x, value=value)
+        return
+    if x is not None or value is not None:
+        raise ConfigError(f"--x and --value: of sweeps; {run} is a run")
+    found = open_run(run, out)
+    if configuration:
+        click.echo(yaml_of(found.spec.expanded()), nl=False)
+    else:
+        show_results(found, form, per_vm=per_vm)
+
+
+@click.command(short_help="Write a page of runs or of a sweep.")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path())
+@stored_option
+@click.option(
+    "-o",
+    "--output",
+    "file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=file_to_write,
+    help="The page.  [default: page.html in the folder of the run]",
+)
+@systems_option
+def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str, ...]) -> None:
+    """Write a page: one HTML file that opens offline, with plots that zoom and tables that sort.
+
+    Several runs come side by side on one page. RUN may also be a SWEEP.
+
+    \b
+    mcsim results page tiny
+    mcsim results page tiny-2 tiny-7 -o both.html
+    """  # noqa: D301
+    from mcsim.base.errors import ConfigError
+    from mcsim.report.make import report
+    from mcsim.results.runs import folder_of
+
+    if len(runs) == 1 and (swept := _sweep_named(runs[0], out)) is not None:
+        from mcsim.sweeps.page import write_page
+
+        file = file or swept.path / "page.html"
+        write_page(swept.path, file)
+    else:
+        paths = [folder_of(run, out) for run in runs]
+        if file is None and len(paths) > 1:
+            raise ConfigError("-o: name the file of a page of several runs")
+        file = file or paths[0] / "page.html"
+        if not file.parent.is_dir():
+            raise ConfigError(
+                f"-o: name a file; {file.parent} is a cell of a sweep, without a folder"
+            )
+        report(*paths, html=file, systems=systems or None)
+    click.echo(file)
+
+
+@click.command(short_help="Draw figures of runs or of a sweep.")
+@click.argument("named", metavar="RUN...", nargs=-1, type=click.Path())
+@stored_option
+@click.option("--list", "listing", is_flag=True, help="List figures; with RUN, which can be drawn.")
+@click.option(
+    "--only", "names", metavar="NAME", multiple=True, help="Draw this figure; may be repeated."
+)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="DIR",
+    type=click.Path(),
+    callback=folder_to_write,
+    help="Folder of the figures.  [default: that of the run or sweep]",
+)
+@click.option("--x", metavar="AXIS", help="Of a sweep: the axis; the one of most values.")
+@click.option("--y", metavar="AXIS", help="Of a sweep: a second axis, maps instead of lines.")
+@click.option("--value", metavar="COLUMN", default=None, help="Of a sweep: what is shown.")
+@click.option("--vms", metavar="NAME,...", help="Of a sweep: a figure of each of these VMs.")
+@systems_option
+@formats_option(otherwise="as the experiment of the first run says")
+@style_option("screen")
+def plot(
+    named: tuple[str, ...],
+    out: str,
+    listing: bool,
+    names: tuple[str, ...],
+    folder: str | None,
+    x: str | None,
+    y: str | None,
+    value: str | None,
+    vms: str | None,
+    systems: tuple[str, ...],
+    formats: tuple[FigureFormat, ...],
+    style: Style,
+) -> None:
+    """Draw the figures of a finished RUN, those that compare several runs, or a SWEEP over an axis.
+
+    \b
+    mcsim results plot tiny
+    mcsim results plot tiny --only latency --format pdf --style paper
+    """  # noqa: D301
+    from mcsim.base.errors import ConfigError
+    from mcsim.figures import missing
+    from mcsim.results.results import Results
+    from mcsim.results.runs import folder_of
+
+    if len(named) == 1 and (swept := _sweep_named(named[0], out)) is not None:
+        if systems:
+            raise ConfigError(f"--systems: of runs; {named[0]} is a sweep")
+        shown = {"x": x, "y": y, "value": value or "hit_ratio"}
+        _plot_sweep(swept, shown, vms, folder, formats or ("png",), style)
+        return
+    for option, given in (("--x", x), ("--y", y), ("--value", value), ("--vms", vms)):
+        if given is not None:
+            raise ConfigError(f"{option}: of sweeps; {', '.join(named) or 'nothing'} is no sweep")
+    runs = [Results.open(folder_of(name, out)) for name in named]
+    if listing:
+        _list_figures(missing(runs, systems or None) if runs else {})
+        return
+    if not runs:
+        raise ConfigError("RUN: name a finished run, by its folder or id (or --list)")
+    _plot_runs(runs, names, folder, systems, formats, style)
+
+
+def _plot_runs(
+    runs: list[Results],
+    names: tuple[str, ...],
+    folder: str | None,
+    systems: tuple[str, ...],
+    formats: tuple[FigureFormat, ...],
+    style: Style,
+) -> None:
+    from mcsim.base.errors import ConfigError
+    from mcsim.figures import draw, missing
+
+    skipped: list[str] = []
+    drawn = draw(
+        runs,
+        names or None,
+        folder,
+        formats=formats or runs[0].spec.figure_formats,
+        style=style,
+        systems=systems or None,
+        on_skip=skipped.append,
+    )
+    for path in drawn:
+        click.echo(path)
+    if skipped and names:
+        there = [name for name, reason in missing(runs, systems or None).items() if not reason]
+        raise ConfigError(f"{'; '.join(skipped)}; there are {', '.join(there) or 'none'}")
+    for why in skipped:
+        click.echo(why, err=True)
+
+
+def _plot_sweep(
+    swept: Sweep,
+    shown: Mapping[str, str | None],
+    vms: str | None,
+    folder: str | None,
+    formats: tuple[FigureFormat, ...],
+    style: Style,
+) -> None:
+    from mcsim.base.inputs import plain_name
+    from mcsim.cli.trace import vms_named
+
+    chosen: list[str | None] = [None]
+    if vms is not None:
+        names = swept.to_arrow()["vm"].unique().drop_null().to_pylist()
+        chosen = list(vms_named("--vms", vms, names))
+    into = swept.path / "figures" if folder is None else Path(folder)
+    for vm in chosen:
+        given = [shown["value"], *filter(None, (shown["x"], shown["y"]))]
+        name = "-".join(filter(None, given)).replace(".", "_").replace("/", "_")
+        path = into / (name if vm is None else f"{name}-{plain_name(vm)}")
+        options: dict[str, Any] = {name: of for name, of in shown.items() if of is not None}
+        for written in swept.draw(path, formats, style=style, vm=vm, **options):
+            click.echo(written)
+
+
+def _list_figures(reasons: Mapping[str, str]) -> None:
+    """Print every figure's name and what it shows; of a run, also why it cannot be drawn."""
+    from mcsim.figures import FIGURES
+
+    width = max(map(len, FIGURES))
+    for name, figure in FIGURES.items():
+        why = f"  [cannot be drawn: {reasons[name]}]" if reasons.get(name) else ""
+        click.echo(f"  {name:<{width}}  {figure.shows}{why}")
+
+
+def _sweep_named(name: str, out: str) -> Sweep | None:
+    """Open a sweep by its name or folder; None if it is none."""
+    from mcsim.sweeps.swept import Sweep
+
+    for folder in (Path(name), Path(out) / "sweeps" / name):
+        if (folder / "plan.parquet").is_file():
+            return Sweep.open(folder)
+    return None
+
+
+def show_results(found: Results, form: Form = "", *, per_vm: bool = False) -> None:
+    """Print the answer of a finished run and its table, then all other tables if asked for."""
+    from mcsim.results.views import overview, result_tables
+
+    tables = [overview(found), *(result_tables(found) if per_vm else ())]
+    lines: list[str | FormattedTable] = [found.answer]
+    for table in tables:
+        lines += ["", table.formatted()]
+    if form == "":
+        lines += ["", *_what_next(found, per_vm=per_vm)]
+    print_result(form, *lines, data=lambda: _comparison(found), whole=lambda: _whole(found))
+
+
+def show_sweep(
+    swept: Sweep, form: Form = "", *, x: str | None = None, value: str | None = None
+) -> None:
+    """Print the answer of a sweep and its table; or a column over an axis."""
+    from mcsim.sweeps.views import overview, pivot
+
+    if x is not None or value is not None:
+        print_result(form, pivot(swept, x, value or "hit_ratio"), data=swept.to_arrow)
+        return
+    table = overview(swept)
+    print_result(form, table.answer, "", table.formatted(), data=swept.to_arrow)
+
+
+def _comparison(found: Results) -> pa.Table:
+    from mcsim.results.tables import comparison
+
+    return comparison(found)
+
+
+def _whole(found: Results) -> dict[str, Any]:
+    from mcsim.results.data_paths import mode_warning
+    from mcsim.results.tables import comparison, systems
+
+    whole = systems(found).to_pylist()
+    warning = mode_warning(whole)
+    return {
+        "run": found.run_id,
+        "path": str(found.path),
+        "answer": found.answer,
+        "experiment": found.spec.expanded(),
+        "environment": found.environment,
+        "comparison": comparison(found).to_pylist(),
+        "systems": whole,
+        "warnings": [] if warning is None else [warning],
+    }
+
+
+def _what_next(found: Results, *, per_vm: bool) -> list[str]:
+    """Return where the results are, and the commands that show more of them."""
+    run = found.run_id if found.path.parent == Path("results") else str(found.path)
+    page = found.path / "page.html"
+    more = [] if per_vm else [f"Every VM and device: mcsim results show {run} --per-vm"]
+    more.append(f"Page: {page}" if page.exists() else f"Page: mcsim results page {run}")
+    return [f"Results in {found.path}", *more]

@@ -1,0 +1,225 @@
+"""Result tables of a run: its Arrow tables with title, order, notes and figure.
+
+Realisable systems come sorted by mean latency, the best first; yardsticks come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from mcsim.base import units
+from mcsim.base.formatted_table import RowStyle
+from mcsim.base.result_columns import TABLES
+from mcsim.base.result_table import ResultTable
+from mcsim.results.answer import answer, rank
+from mcsim.results.data_paths import FIELDS, differing_fields
+from mcsim.results.demands import overloads
+from mcsim.results.foresight import yardstick_note
+from mcsim.results.loads import device_titles
+from mcsim.results.misses import miss_classes
+from mcsim.results.models import devices, requests
+from mcsim.results.results import Results
+from mcsim.results.tables import comparison, systems
+from mcsim.results.yardsticks import yardsticks
+
+__all__ = ["MOST_VMS", "RunTable", "overview", "result_table", "result_tables"]
+
+MOST_VMS = 24
+"""Runs with more VMs show them only together."""
+
+_AGAINST = "gain, points and saved: hit ratio and mean latency against Global LRU"
+_OVERVIEW = ("mean_latency_ns", "latency_gain", "share_of_opt", "over_hindsight", "worst_slowdown")
+
+
+def overview(results: Results) -> RunTable:
+    """Return one row a system over all VMs: the table below the answer."""
+    rows = {row["system"]: row for row in yardsticks(results).to_pylist()}
+    whole = comparison(results, by_vm=False)
+    table = whole
+    for name in ("share_of_opt", "over_hindsight", "worst_slowdown"):
+        values = pa.array([rows[title][name] for title in whole["system"].to_pylist()])
+        table = table.append_column(name, values)
+    shown = ["system", *differing_fields(whole.to_pylist()), "hit_ratio", "tier_hit_ratio"]
+    notes = [
+        "saved: mean latency against Global LRU",
+        "OPT: hits of one cache of all VMs that knows the future",
+        "worst VM: its latency by that with all tiers of its own",
+        yardstick_note(results.foresight),
+    ]
+    headings = dict(zip(notes, ("latency_gain", "share_of_opt", "worst_slowdown"), strict=False))
+    told = [note for note in notes if note and _is_known(table, headings.get(note))]
+    return _of_systems(results, "overview", table, _title(results), told, [*shown, *_OVERVIEW])
+
+
+def result_table(results: Results, name: str) -> RunTable:
+    """Return one table of a run.
+
+    Parameters
+    ----------
+    name : {'comparison', 'systems', 'yardsticks', 'requests', 'devices', 'misses', \
+'metrics', 'vms', 'curves', 'reuse_intensity', 'decisions', 'bounds'}
+    """
+    if name in _DERIVED:
+        return _DERIVED[name](results)
+    title = f"{results.title}: {name.replace('_', ' ')}"
+    return RunTable(results, results.to_arrow(name), name, title=title)
+
+
+def result_tables(results: Results) -> list[RunTable]:
+    """Return the tables that people read, in the order of a page."""
+    names = ("comparison", "yardsticks", "systems", "requests", "devices")
+    return [result_table(results, name) for name in names]
+
+
+class RunTable(ResultTable):
+    """A table of a run.
+
+    Attributes
+    ----------
+    results : Results
+    """
+
+    def __init__(self, results: Results, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.results = results
+
+
+def _comparison(results: Results) -> RunTable:
+    table = comparison(results)
+    by_vm = len(set(table["vm"].to_pylist())) - 1 <= MOST_VMS
+    hidden = {"hits", "tier_hits", "foresight", *FIELDS} - differing_fields(
+        table.to_pylist()
+    ).keys()
+    shown = [column.name for column in TABLES["comparison"] if column.name not in hidden]
+    shown[:2] = ["vm", "system"]
+    notes = [
+        _AGAINST if _is_known(table, "gain") else "",
+        yardstick_note(results.foresight),
+        "" if by_vm else "VMs one by one are in vms.parquet and metrics.parquet",
+    ]
+    if not by_vm:
+        table = comparison(results, by_vm=False)
+    return _of_systems(results, "comparison", table, _title(results), notes, shown)
+
+
+def _yardsticks(results: Results) -> RunTable:
+    table = yardsticks(results)
+    notes = [
+        "OPT: hits of one cache of all VMs, with a block more, that knows the future"
+        if _is_known(table, "share_of_opt")
+        else "",
+        "fairness: Jain's index of slowdowns against all tiers of one's own"
+        if _is_known(table, "fairness")
+        else "",
+        yardstick_note(results.foresight),
+    ]
+    shown = [name for name in table.column_names if name not in ("decide_seconds", "foresight")]
+    return _of_systems(results, "yardsticks", table, "what was possible", notes, shown)
+
+
+def _systems(results: Results) -> RunTable:
+    notes = [
+        "writes in blocks; cost: of the blocks granted, in the mean; 1/s/$: accesses per second "
+        "that one client completes, per dollar"
+    ]
+    shown = [
+        column.name
+        for column in TABLES["systems"]
+        if column.name not in ("hit_ratio", "mean_latency_ns", "foresight", *FIELDS)
+    ]
+    return _of_systems(results, "systems", systems(results), "systems", notes, shown)
+
+
+def _requests(results: Results) -> RunTable:
+    notes = ["cache: served without the backend; a request waits for its slowest block"]
+    table = requests(results, by_vm=False)
+    shown = [column.name for column in TABLES["requests"] if column.name != "vm"]
+    return _of_systems(results, "requests", table, "requests", notes, shown)
+
+
+def _devices(results: Results) -> RunTable:
+    table = devices(results)
+    titles = device_titles(results.spec)
+    named = pa.array([titles[-1 if k is None else k] for k in table["tier"].to_pylist()])
+    index = table.schema.get_field_index("device")
+    notes = ["reads and writes in blocks; queueing: mean wait"]
+    if any(table["saturated_intervals"].to_pylist()):
+        notes.append("saturated: intervals with more work than time, left out of queueing")
+    if "asked" in table.column_names:
+        notes.append("asked: of what a device can do; overloaded: intervals that ask for more")
+        notes += overloads(results)
+    shown = [name for name in table.column_names if name != "tier"]
+    table = table.set_column(index, "device", named)
+    return _of_systems(results, "devices", table, "devices", notes, shown)
+
+
+def _misses(results: Results) -> RunTable:
+    notes = ["compulsory: first accesses; interference: misses that the VM has not when alone"]
+    return _of_systems(results, "misses", miss_classes(results), "misses by cause", notes)
+
+
+_DERIVED: Mapping[str, Callable[[Results], RunTable]] = {
+    "comparison": _comparison,
+    "systems": _systems,
+    "yardsticks": _yardsticks,
+    "requests": _requests,
+    "devices": _devices,
+    "misses": _misses,
+}
+
+
+def _of_systems(
+    results: Results,
+    kind: str,
+    table: pa.Table,
+    title: str,
+    notes: Sequence[str],
+    shown: Sequence[str] | None = None,
+) -> RunTable:
+    """Return a table with rows of systems: VM by VM, sorted by result, the best row bold."""
+    place = {title: i for i, title in enumerate(rank(results))}
+    realisable = [title for title in place if title not in results.foresight]
+    best = realisable[0] if len(realisable) > 1 else None
+    titles = table["system"].to_pylist()
+    vms = table["vm"].to_pylist() if "vm" in table.column_names else [None] * len(titles)
+    of_vm = {vm: i for i, vm in enumerate(dict.fromkeys(filter(None, vms)))}
+    order = sorted(
+        range(len(titles)), key=lambda row: (of_vm.get(vms[row], len(of_vm)), place[titles[row]])
+    )
+    styles = [_style(titles[row], best, vms[row], results.foresight) for row in order]
+    whole = title if title.startswith(results.title) else f"{results.title}: {title}"
+    return RunTable(
+        results,
+        table,
+        kind,
+        title=whole,
+        answer=answer(results) if kind in ("overview", "comparison") else "",
+        notes=[note for note in notes if note],
+        shown=shown,
+        parts=device_titles(results.spec)[:-1],
+        order=order,
+        styles=styles,
+    )
+
+
+def _style(title: str, best: str | None, vm: str | None, foresight: Mapping[str, str]) -> RowStyle:
+    if title in foresight:
+        return "yardstick"
+    return "best" if title == best and vm is None else ""
+
+
+def _is_known(table: pa.Table, name: str | None) -> bool:
+    """Whether a column has a value; true without a column."""
+    return name is None or table[name].null_count < len(table)
+
+
+def _title(results: Results) -> str:
+    spec = results.spec
+    space = " + ".join(f"{tier.capacity:,}" for tier in spec.tiers)
+    if spec.hosts is not None:
+        space = f"{spec.host_count} hosts of {space}"
+    ops = "reads" if spec.ops == "reads" else "reads and writes"
+    return f"{results.title}: {ops}, {space} blocks of {units.format_bytes(spec.block_bytes)}"
