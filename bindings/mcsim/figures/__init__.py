@@ -121,17 +121,17 @@ FIGURES: Mapping[str, RunFigure] = {
     "targets": RunFigure(
         "Targets",
         "blocks of each tier that VMs are granted over time by the best system that divides",
-        of_run=lambda run, names: timeline.targets_over_time(run, systems=names),
+        of_run=timeline.targets_over_time,
     ),
     "occupancy": RunFigure(
         "Occupancy",
         "blocks of each tier that VMs hold over time under the best system",
-        of_run=lambda run, names: timeline.occupancy_over_time(run, systems=names),
+        of_run=timeline.occupancy_over_time,
     ),
     "hit-ratio-over-time": RunFigure(
         "Hit ratio over time",
         "hit ratio of every VM by interval, under the best systems and Global LRU",
-        of_run=lambda run, names: timeline.hit_ratio_over_time(run, names=names),
+        of_run=timeline.hit_ratio_over_time,
     ),
     "latency": RunFigure(
         "Mean latency by VM",

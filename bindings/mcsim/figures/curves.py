@@ -15,7 +15,7 @@ from mcsim.figures.looks import looks_of, system_looks, vm_looks
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, HitCurve, curve_of, divides, series_of, vms_of
 
-__all__ = ["example_curve", "hit_ratio_curves", "tier_split", "tier_split_alone"]
+__all__ = ["example_curve", "hit_ratio_curves", "tier_split"]
 
 _COLUMN = 3.5  # inches
 _X, _Y = "Capacity (blocks)", "Hit ratio (%)"
@@ -94,47 +94,29 @@ def tier_split(results: Results, systems: _Names = None) -> Sheet:
     best = sorted(sorted(range(len(vms)), key=lambda v: -reached[v])[:2])
     name = system_looks(results.spec.systems)[system.title].label
     what = f"{name} granted the VM in" if is_granted else f"the VM held under {name} of"
-    sheet = _split_sheet([(results, vms[v], cuts[v]) for v in best])
-    sheet.notes.append(f"Cut at the mean of what {what} each tier.")
-    return sheet
+    note = f"Cut at the mean of what {what} each tier."
+    charts = [_split(results, vms[v], cuts[v]) for v in best]
+    return Sheet(charts, columns=2, share_y=True, notes=[note])
 
 
-def tier_split_alone(runs: Sequence[Results]) -> Sheet:
-    """Cut the curves of two runs' only VMs where the tiers end: what each tier hits."""
-    cut = []
-    for run in runs:
-        (vm,) = vms_of(run)
-        ends = np.cumsum([tier.capacity for tier in run.spec.tiers])
-        cut.append((run, vm, ends.astype(np.float64)))
-    return _split_sheet(cut)
-
-
-def _split_sheet(cut: Sequence[tuple[Results, str, NDArray[np.float64]]]) -> Sheet:
-    """Return two curves, each of a VM of a run, with the part that each tier hits shaded."""
-    charts = []
-    for results, vm, ends in cut:
-        tiers, curve = results.spec.tiers, curve_of(results, vm)
-        looks = looks_of([tier.device for tier in tiers])
-        series, parts, low = [], [], 0.0
-        for tier, high in zip(tiers, ends, strict=True):
-            x, y = _between(curve, low, high)
-            look = replace(looks[tier.device], marker="")
-            series.append(Series(look, y, x, low=np.zeros(len(y)), high=y))
-            gained = 100 * (curve.at(high) - curve.at(low))
-            parts.append(f"{tier.device} {gained:.0f} % ({format_blocks(round(high - low))})")
-            low = high
-        x, y = _between(curve, low, max(1.4 * low, 1.0))
-        beyond = replace(looks_of(["all"])["all"], label="beyond", color="#666666", marker="")
-        series.append(Series(beyond, y, x))
-        said = f"{vm}: {', '.join(parts)}"
-        marks = [(float(end), "") for end in ends]
-        charts.append(
-            Chart(
-                f"Hits of each tier: {vm}", f"{said}.", "lines", np.zeros(0), series, _X, _Y,
-                marks=marks, panel=said,
-            )
-        )  # fmt: skip
-    return Sheet(charts, columns=2, share_y=True)
+def _split(results: Results, vm: str, ends: NDArray[np.float64]) -> Chart:
+    """Return the curve of a VM with the part that each tier hits shaded."""
+    curve, series, parts, low = curve_of(results, vm), [], [], 0.0
+    looks = looks_of([tier.device for tier in results.spec.tiers])
+    for look, high in zip(looks.values(), ends, strict=True):
+        x, y = _between(curve, low, high)
+        series.append(Series(replace(look, marker=""), y, x, low=np.zeros(len(y)), high=y))
+        gained = 100 * (curve.at(high) - curve.at(low))
+        parts.append(f"{look.label} {gained:.0f} % ({format_blocks(round(high - low))})")
+        low = high
+    x, y = _between(curve, low, max(1.4 * low, 1.0))
+    beyond = replace(looks_of([""])[""], label="beyond", color="#666666", marker="")
+    said = f"{vm}: {', '.join(parts)}"
+    return Chart(
+        f"Hits of each tier: {vm}", f"{said}.", "lines", np.zeros(0),
+        [*series, Series(beyond, y, x)], _X, _Y, marks=[(float(end), "") for end in ends],
+        panel=said,
+    )  # fmt: skip
 
 
 def _between(curve: HitCurve, low: float, high: float) -> tuple[NDArray[np.float64], ...]:

@@ -16,7 +16,7 @@ from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
 from mcsim.results.series import is_legacy, vms_of
 
-__all__ = ["Look", "lighter", "looks_of", "short_names", "system_looks", "vm_looks"]
+__all__ = ["Look", "looks_of", "short_names", "system_looks", "vm_looks"]
 
 _BLUE, _ORANGE, _RED, _SKY = "#005F99", "#C98300", "#A63200", "#3C97D9"
 _OLIVE, _GREEN, _BLACK, _PURPLE = "#6B5900", "#00A078", "#000000", "#C46FA0"
@@ -160,11 +160,3 @@ def _kind(system: SystemSpec) -> str:
         return f"{name} (legacy)"
     remembers = system.params.get("distance_scope") == "cumulative"
     return f"{name} (history)" if remembers else name
-
-
-def lighter(color: str, by: float) -> tuple[float, float, float]:
-    """Return a colour mixed with white: unchanged for `by` = 0, white for 1."""
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = (part + (1 - part) * by for part in to_rgb(color))
-    return red, green, blue

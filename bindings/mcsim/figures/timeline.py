@@ -73,21 +73,15 @@ def reuse_intensity(results: Results) -> Sheet:
 
 def baseline_occupancy(results: Results, systems: _Names = None) -> Sheet:
     """Return what every VM holds of each tier under Global LRU, or else the first system."""
-    names = systems or [baseline(results).title]
-    return occupancy_over_time(results, systems=names)
+    return occupancy_over_time(results, systems or [baseline(results).title])
 
 
-def occupancy_over_time(
-    results: Results, system: SystemSpec | None = None, systems: _Names = None
-) -> Sheet:
+def occupancy_over_time(results: Results, systems: _Names = None) -> Sheet:
     """Return what every VM holds of each tier, by default under the best system."""
-    chosen_systems = [system] if system is not None else _tiered(results, systems)
-    return _stacked(results, chosen_systems, "Occupancy")
+    return _stacked(results, _tiered(results, systems), "Occupancy")
 
 
-def targets_over_time(
-    results: Results, system: SystemSpec | None = None, systems: _Names = None
-) -> Sheet:
+def targets_over_time(results: Results, systems: _Names = None) -> Sheet:
     """Return what every VM is granted of each tier, by default by the best system.
 
     Raises
@@ -95,9 +89,9 @@ def targets_over_time(
     CannotDrawError
         If no system divides the tiers.
     """
-    found = [system] if system is not None else _tiered(results, systems)
+    found = _tiered(results, systems)
     dividing = [one for one in found if divides(results, one)]
-    if system is None and not systems and not dividing:
+    if not systems and not dividing:
         dividing = [one for one in best_first(results) if divides(results, one)][:1]
     if not dividing:
         names = ", ".join(one.title for one in found)
@@ -158,8 +152,6 @@ def over_time(
     results: Results,
     systems: Sequence[SystemSpec] | None = None,
     vm: int | None = None,
-    *,
-    cumulative: bool = False,
 ) -> Chart:
     """Return the hit ratio of one VM, or of all together, by interval and system."""
     clock, looks = clock_of(results), system_looks(results.spec.systems)
@@ -171,45 +163,23 @@ def over_time(
         hits = counts.all_hits[:, which].sum(axis=1)
         accesses = counts.accesses[:, which].sum(axis=1)
         means.append(f"{look.label} {100 * hits.sum() / max(1, accesses.sum()):.2f} %")
-        if cumulative:
-            hits, accesses = hits.cumsum(), accesses.cumsum()
         ratio = np.full(len(hits), np.nan)
         np.divide(100 * hits, accesses, out=ratio, where=accesses > 0)
         series.append(Series(look, ratio))
-    what = "all intervals so far" if cumulative else "by interval"
-    says = f"The share of accesses that hit, {what}; over the whole run {', '.join(means)}."
+    says = f"The share of accesses that hit; over the whole run {', '.join(means)}."
     x, series = whole_intervals(clock.edges, series)
-    label = "Hit ratio so far (%)" if cumulative else "Hit ratio (%)"
     return Chart(
-        f"Hit ratio over time: {name}", says, "steps", x, series, clock.label, label,
+        f"Hit ratio over time: {name}", says, "steps", x, series, clock.label, "Hit ratio (%)",
         panel=name,
     )  # fmt: skip
 
 
-def hit_ratio_over_time(
-    results: Results,
-    systems: Sequence[SystemSpec] | None = None,
-    names: _Names = None,
-    *,
-    cumulative: bool = False,
-) -> Sheet:
-    """Return the hit ratio of all VMs and of every VM by interval, or of all intervals so far.
+def hit_ratio_over_time(results: Results, names: _Names = None) -> Sheet:
+    """Return the hit ratio of all VMs and of every VM by interval, of the best four systems.
 
     VMs that no system gives 1 % of hits are not shown.
-
-    Parameters
-    ----------
-    results : Results
-    systems : sequence of SystemSpec, optional
-        The best four if absent, with Global LRU among them.
-    names : sequence of str, optional
-        Titles of systems, in place of `systems`.
-    cumulative : bool
-        Hits of an interval and all before it, per access of these.
     """
-    note = ""
-    if systems is None:
-        systems, note = chosen(results, names, most=_MOST_LINES)
+    systems, note = chosen(results, names, most=_MOST_LINES)
     most = np.zeros(len(vms_of(results)))
     for system in systems:
         series = series_of(results, system)
@@ -220,7 +190,7 @@ def hit_ratio_over_time(
     hidden = [vm for v, vm in numbered if (v, vm) not in shown]
     below = f"Below 1 % under every system, not shown: {', '.join(hidden)}."
     of_vms = [v for v, _ in shown] if len(numbered) > 1 else []
-    charts = [over_time(results, systems, v, cumulative=cumulative) for v in (None, *of_vms)]
+    charts = [over_time(results, systems, v) for v in (None, *of_vms)]
     return Sheet(
         charts,
         columns=1 if len(charts) < 2 else 2,

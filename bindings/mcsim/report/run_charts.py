@@ -57,7 +57,7 @@ def occupancy_charts(results: Results, systems: _Names = None) -> list[Chart]:
     if len(vms_of(results)) > MOST_VMS:
         return []
     if systems:
-        return list(occupancy_over_time(results, systems=systems).charts)
+        return list(occupancy_over_time(results, systems).charts)
     charts: dict[str, Chart] = {}
     for sheet_of in (occupancy_over_time, baseline_occupancy):
         with contextlib.suppress(CannotDrawError):
