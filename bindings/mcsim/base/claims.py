@@ -1,12 +1,12 @@
-"""Who is at work on a file or a folder that machines share, told without locks.
+"""Lease files: mark a path as in use by a process, without locks.
 
-What is being made has a name with a claim in it: host, job, process and a random part, so that no
-two are called the same. The time it was changed last is a lease, which a thread renews while the
-process works. What was left behind is what is of a process of this very machine that is gone, or
-of elsewhere and not renewed for `LEASE_SECONDS`.
+A file or folder in the making has a claim in its name: host, job, process and a random part, so
+that all names differ. Its modification time is a lease, which a thread renews while the process
+works. A path is abandoned if its process on this host has ended, or if the lease of another host
+was not renewed for `LEASE_SECONDS`.
 
-Times are compared with the time of something that was changed just now in the same folder: all of
-them are told by the clock of the file system, whatever those of the hosts say.
+Leases are compared with the modification time of a new file in the same folder, so only the clock
+of the file system counts, not those of the hosts.
 """
 
 from __future__ import annotations
@@ -29,25 +29,27 @@ __all__ = [
     "TEMPORARY_SUFFIX",
     "changed_ns",
     "claim_folder",
+    "file_system_ns",
     "hold",
     "is_claim",
     "is_claimed",
+    "is_held_elsewhere",
     "is_left",
     "leave_all",
     "left_in",
-    "let_go",
     "new_claim",
     "release",
-    "where_others_tidy",
+    "release_lease",
+    "retry_on_missing_parent",
 ]
 
 LEASE_SECONDS = 180.0
-"""Longer than network file systems show a time of before (60 s), and a server is away at times."""
+"""Longer than network file systems cache modification times (60 s), or a server restarts."""
 
 RENEWED_SECONDS = 20.0
 
 TEMPORARY_SUFFIX = ".mcsim-part"
-"""Of files with a claim that are nobody's results, and swept away when their process is gone."""
+"""Suffix of temporary files with a claim; they are removed once their process has ended."""
 
 _TIMES = 100
 
@@ -61,7 +63,7 @@ _JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "HQ_JOB_ID", "LSB_JOBID", "JOB_ID")
 
 
 def new_claim() -> str:
-    """Return a claim of this process that there never was before."""
+    """Return a new claim of this process."""
     host = _plain(_host()) or "host"
     job = next((_plain(os.environ[name]) for name in _JOBS if os.environ.get(name)), "")
     process = os.getpid()
@@ -70,20 +72,20 @@ def new_claim() -> str:
 
 
 def is_claim(name: str) -> bool:
-    """Tell whether a name is that of something that is, or was, somebody's."""
+    """Return whether a name is a claim, held or abandoned."""
     return bool(_CLAIM.fullmatch(name) or _FREE.fullmatch(name))
 
 
 def is_left(path: Path, claim: str, now_ns: int) -> bool:
-    """Tell whether nobody is at work any more on what has this claim in its name.
+    """Return whether the path with this claim in its name is abandoned.
 
     Parameters
     ----------
     path : Path
     claim : str
-        If it is none, it is that of another version of mcsim, and not for this one to judge.
+        A text that is not a claim of this version counts as held.
     now_ns : int
-        The time of the file system, as of `changed_ns`.
+        Time of the file system, as of `file_system_ns`.
     """
     if _FREE.fullmatch(claim):
         return True
@@ -97,8 +99,16 @@ def is_left(path: Path, claim: str, now_ns: int) -> bool:
         return False
 
 
+def is_held_elsewhere(path: Path, claim: str, now_ns: int) -> bool:
+    """Return whether a process of another host holds what has this claim in its name."""
+    claimed = _CLAIM.fullmatch(claim)
+    if claimed is None or claimed["place"] == _place():
+        return False
+    return not is_left(path, claim, now_ns)
+
+
 def changed_ns(path: Path) -> int:
-    """Return when a file or folder was changed; network file systems ask the server for it."""
+    """Return the modification time; of an open file, network file systems ask the server."""
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         return os.fstat(file).st_mtime_ns
@@ -107,10 +117,9 @@ def changed_ns(path: Path) -> int:
 
 
 def claim_folder(home: Path) -> Path:
-    """Make a folder in `home` that is this process's alone, with what it finds left there.
+    """Create a folder in `home` for this process, and move abandoned folders into it.
 
-    Each folder that somebody left is now in it, under a name that begins with ``taken.``. Of
-    several that find the same one gets it.
+    Their names begin with ``taken.`` then. One of several processes gets an abandoned folder.
 
     Raises
     ------
@@ -121,44 +130,45 @@ def claim_folder(home: Path) -> Path:
 
     def make() -> None:
         home.mkdir(parents=True, exist_ok=True)
-        mine.mkdir()
+        # The name is new: if it exists, a network file system repeated the call.
+        mine.mkdir(exist_ok=True)
 
-    where_others_tidy(make)
+    retry_on_missing_parent(make)
     hold(mine)
     reached("claim made")
     for left in left_in(home, changed_ns(mine)):
-        with suppress(OSError):  # somebody else was first, or it is another user's
+        with suppress(OSError):  # another process was first, or another user owns it
             left.rename(mine / f"taken.{secrets.token_hex(4)}")
             reached("claim taken")
     return mine
 
 
-def where_others_tidy(make: Callable[[], None]) -> None:
-    """Make something in a folder that it makes too; others remove that as often as it is empty.
+def retry_on_missing_parent(make: Callable[[], None]) -> None:
+    """Call `make` again if another process removed the empty folder that it has created.
 
     Raises
     ------
     OSError
-        If it cannot be made.
+        If `make` fails otherwise, or too often.
     """
-    for again in range(_TIMES, -1, -1):
+    for left in range(_TIMES, -1, -1):
         try:
             return make()
         except (FileNotFoundError, FileExistsError):
-            if not again:
+            if not left:
                 raise
 
 
 def left_in(home: Path, now_ns: int) -> Iterator[Path]:
-    """Return the folders in `home` that nobody is at work on."""
+    """Return the abandoned folders in `home`."""
     for path in sorted(home.iterdir()):
         if is_left(path, path.name, now_ns) and path.is_dir() and not path.is_symlink():
             yield path
 
 
 def is_claimed(home: Path) -> bool:
-    """Tell whether somebody is at work on a folder in `home`."""
-    now = _now_ns(home.parent)
+    """Return whether a process holds a folder in `home`."""
+    now = file_system_ns(home.parent)
     try:
         claimed = [path for path in home.iterdir() if _CLAIM.fullmatch(path.name)]
     except FileNotFoundError:
@@ -166,8 +176,8 @@ def is_claimed(home: Path) -> bool:
     return not all(is_left(path, path.name, now) for path in claimed)
 
 
-def let_go(mine: Path, *, keep: bool) -> None:
-    """Leave a folder to whoever comes next, or remove it, and its home if that is empty then."""
+def release_lease(mine: Path, *, keep: bool) -> None:
+    """Leave a folder to the next process, or remove it; remove its home if that is empty."""
     release(mine)
     with suppress(OSError):
         if keep:
@@ -179,7 +189,7 @@ def let_go(mine: Path, *, keep: bool) -> None:
 
 
 def leave_all() -> None:
-    """Leave everything that this process holds to others, for it ends here and now."""
+    """Give up all leases, before the process ends without cleanup."""
     for path in _renewer.held():
         with suppress(OSError):
             if path.is_dir():
@@ -189,17 +199,17 @@ def leave_all() -> None:
 
 
 def hold(path: Path) -> None:
-    """Renew the lease of a file or folder from now on, until it is gone."""
+    """Renew the lease of a file or folder until it is removed."""
     _renewer.add(path)
 
 
 def release(path: Path) -> None:
-    """Renew the lease of a file or folder no longer."""
+    """Stop renewing the lease of a file or folder."""
     _renewer.forget(path)
 
 
 class _Renewer:
-    """A thread that renews the leases of a process, once there are some."""
+    """Renew the leases of a process in a thread, which starts with the first lease."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -229,7 +239,7 @@ class _Renewer:
                     os.utime(path)
                 except FileNotFoundError:
                     self.forget(path)
-                except OSError:  # the next time, perhaps
+                except OSError:  # may be temporary
                     continue
 
 
@@ -237,7 +247,7 @@ _renewer = _Renewer()
 
 
 def _begin_child() -> None:
-    """What a process holds is not held by those it forks, which have none of its threads."""
+    """Start a forked process without leases: it has no thread that renews them."""
     global _renewer
     _renewer = _Renewer()
 
@@ -249,8 +259,8 @@ def _host() -> str:
     return os.uname().nodename
 
 
-def _now_ns(folder: Path) -> int:
-    """Return the time of a file system; that of the host where one may only look."""
+def file_system_ns(folder: Path) -> int:
+    """Return the time of the file system; the host's if the folder is read-only."""
     clock = folder / f".clock.{new_claim()}{TEMPORARY_SUFFIX}"
     try:
         clock.touch()
@@ -267,10 +277,9 @@ def _plain(name: str) -> str:
 
 @cache
 def _place() -> str:
-    """Return what names where processes have the numbers that they have here.
+    """Return an id of the host, its boot and the container: process numbers are unique there.
 
-    That is a host since it was started, and in it a container. Where it cannot be told no other
-    process is in the same place.
+    It is random if the host does not show these.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
@@ -281,7 +290,7 @@ def _place() -> str:
 
 
 def _begun(process: int) -> int | None:
-    """Return when a process began, in the kernel's ticks; None if it ended or is not shown."""
+    """Return the start time of a process in kernel ticks; None if it ended or is hidden."""
     try:
         stat = Path(f"/proc/{process}/stat").read_bytes()
     except OSError:
@@ -291,7 +300,7 @@ def _begun(process: int) -> int | None:
 
 
 def _is_alive(process: int, begun: int) -> bool:
-    """Tell whether a process of this place is at work; another may have its number by now."""
+    """Return whether a process of this place runs; its number may have been reused."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

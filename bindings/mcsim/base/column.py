@@ -34,7 +34,7 @@ def _nanoseconds(ns: float) -> str:
 
 # By unit: the Arrow type, and the text of a value. The heading names the unit of percentages.
 _UNITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
-    "": ("string", lambda value: value if isinstance(value, str) else _plain(value)),
+    "": ("string", lambda value: _plain(value) if type(value) in (int, float) else str(value)),
     "text": ("string", str),
     "flag": ("bool", lambda value: "yes" if value else "no"),
     "count": ("int64", _plain),
@@ -71,7 +71,7 @@ class Column:
     better : {'', 'more', 'less'}
         Which values are better.
     by : {'', 'tier', 'vm'}
-        Of what a value is a list.
+        The dimension of lists; empty for single values.
     optional : bool
         Whether it is left out for people where all values are 0.
     rare : bool
@@ -106,7 +106,7 @@ class Column:
     def is_informative(self, values: Sequence[Any]) -> bool:
         """Whether people are shown a column with these values."""
         known = [value for value in values if value is not None and value == value]
-        return bool(known) and not (self.optional and not any(known))
+        return any(known) if self.optional or self.unit == "text" else bool(known)
 
     @property
     def arrow_type(self) -> pa.DataType:

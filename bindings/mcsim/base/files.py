@@ -17,10 +17,10 @@ from mcsim.base.claims import (
     claim_folder,
     hold,
     is_left,
-    let_go,
     new_claim,
     release,
-    where_others_tidy,
+    release_lease,
+    retry_on_missing_parent,
 )
 from mcsim.base.errors import HostError
 from mcsim.base.faults import reached
@@ -37,6 +37,7 @@ __all__ = [
     "put_in_place",
     "replacing",
     "replacing_folder",
+    "sweep_abandoned",
     "temporary_beside",
     "write_whole",
 ]
@@ -131,7 +132,7 @@ def replacing_folder(final: Path, stays: Callable[[], bool]) -> Iterator[Path]:
             reached("folder made")
             put_in_place(made, final, stays)
         finally:
-            let_go(mine, keep=False)
+            release_lease(mine, keep=False)
 
 
 def put_in_place(made: Path, final: Path, stays: Callable[[], bool]) -> bool:
@@ -167,7 +168,7 @@ def temporary_beside(path: Path) -> Iterator[Path]:
     try:
         temporary = _made_beside(path)
         hold(temporary)
-        _sweep(temporary)
+        sweep_abandoned(temporary)
     except OSError as error:
         raise cannot_write(path.parent, error.errno, "cannot write there") from error
     try:
@@ -256,12 +257,12 @@ def _made_beside(path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
 
-    where_others_tidy(make)
+    retry_on_missing_parent(make)
     return temporary
 
 
-def _sweep(mine: Path) -> None:
-    """Remove the temporary files beside one's own that nobody is at work on."""
+def sweep_abandoned(mine: Path) -> None:
+    """Remove abandoned temporary files in the folder of a new one."""
     now = None
     for left in mine.parent.glob(f".*{TEMPORARY_SUFFIX}"):
         claim = ".".join(left.name.removesuffix(TEMPORARY_SUFFIX).rsplit(".", 4)[1:])

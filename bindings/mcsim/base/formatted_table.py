@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import fill
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -14,7 +15,9 @@ __all__ = ["FormattedTable", "RowStyle", "Strong"]
 
 RowStyle = Literal["", "best", "yardstick", "total"]
 
-_MOST_HTML_ROWS = 30
+_LEAST_WIDTH = 8
+"""Of columns in the terminal; longer headings have several lines."""
+
 _RICH = {"": None, "best": "bold", "yardstick": "bright_black", "total": "bold"}
 _CSS = {"best": "font-weight:bold", "yardstick": "color:#777", "total": "font-weight:bold"}
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -50,7 +53,7 @@ class FormattedTable:
     styles : sequence of {'', 'best', 'yardstick', 'total'}
         By row; all plain if not given.
     values : sequence of sequence of float or None
-        What numeric cells are sorted by; empty if not known.
+        Sort keys of numeric cells; empty if unknown.
     """
 
     headings: Sequence[str]
@@ -78,9 +81,15 @@ class FormattedTable:
             title_justify="left",
             caption_justify="left",
         )
-        for heading, right in zip(self.headings, self.numeric, strict=True):
+        for index, heading in enumerate(self.headings):
+            right = self.numeric[index]
+            width = max([_LEAST_WIDTH, *(len(row[index]) for row in self.rows)])
             table.add_column(
-                Text(heading), justify="right" if right else "left", overflow="fold", no_wrap=right
+                Text(heading if "\n" in heading else fill(heading, width, break_long_words=False)),
+                justify="right" if right else "left",
+                overflow="fold",
+                no_wrap=right,
+                vertical="bottom",
             )
         for index, row in enumerate(self.rows):
             cells = [Text(cell, "bold" if isinstance(cell, Strong) else "") for cell in row]
@@ -101,10 +110,10 @@ class FormattedTable:
         return "\n".join([*text, *self.notes])
 
     def to_html(self) -> str:
-        """Return HTML without scripts, for notebooks; of many rows the first."""
+        """Return HTML without scripts, for notebooks."""
         head = "".join(f"<th>{escape(heading)}</th>" for heading in self.headings)
         lines = [f"<tr>{head}</tr>"]
-        for index, row in enumerate(self.rows[:_MOST_HTML_ROWS]):
+        for index, row in enumerate(self.rows):
             style = _CSS.get(self.style_of(index))
             attribute = f' style="{style}"' if style else ""
             cells = "".join(
@@ -114,10 +123,7 @@ class FormattedTable:
                 for cell, right in zip(row, self.numeric, strict=True)
             )
             lines.append(f"<tr{attribute}>{cells}</tr>")
-        notes = list(self.notes)
-        if len(self.rows) > _MOST_HTML_ROWS:
-            notes.insert(0, f"and {len(self.rows) - _MOST_HTML_ROWS:,} more rows")
-        below = "".join(f"<p>{escape(note)}</p>" for note in notes)
+        below = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         title = f"<p>{escape(self.title)}</p>" if self.title else ""
         return f"{title}<table>{''.join(lines)}</table>{below}"
 

@@ -26,6 +26,7 @@ TABLES: Mapping[str, Sequence[Column]] = {
     **RUN_TABLES,
     **ANALYSIS_TABLES,
     "overview": [
+        Column("seeds", "seeds", "count", "number of seeds; only of sweeps", rare=True),
         *RUN_TABLES["comparison"],
         *(column for column in RUN_TABLES["yardsticks"] if column.name in _POSSIBLE),
     ],
@@ -36,7 +37,7 @@ TABLES: Mapping[str, Sequence[Column]] = {
 def column_of(table: str, name: str) -> Column:
     """Return a column of a table; one that is not declared is shown by its name.
 
-    Of lists by tier, such as ``tier_hit_ratio_0``, it is the column of the list.
+    A column of one tier, such as ``tier_hit_ratio_0``, has the declaration of the list.
     """
     declared = {column.name: column for column in TABLES.get(table, ())}
     base = name.rpartition("_")[0] if name[-1:].isdigit() and name not in declared else name

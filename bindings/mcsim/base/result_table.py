@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["ResultTable", "Row", "Tabular", "polars_frame"]
 
 
+_MOST_ROWS = 40
+"""Rows that a table shows of itself."""
+
 _SPREADS = ("_margin", "_deviation")
 """Endings of columns with half of a band, or a standard deviation, of the column before."""
 
@@ -69,8 +72,8 @@ class ResultTable(Tabular):
     """A table of results.
 
     ``table.hits`` and ``table["hits"]`` are a column as a NumPy array, ``table[0]`` is a row,
-    ``table[table.policy == "arc"]`` and ``table[["policy", "hits"]]`` are tables again. In a
-    notebook the table shows itself.
+    ``table[table.policy == "arc"]`` and ``table[["policy", "hits"]]`` are tables again. A
+    notebook displays the table.
 
     Parameters
     ----------
@@ -79,9 +82,9 @@ class ResultTable(Tabular):
     kind : str
         Key of `mcsim.base.result_columns.TABLES`, which has headings and formats.
     title, answer : str
-        Above the table; the answer is a sentence computed from the data.
+        Text above the table; the answer is a sentence computed from the data.
     notes : sequence of str
-        Below it.
+        Text below the table.
     shown : sequence of str, optional
         The columns for people; all that are informative if not given.
     parts : sequence of str
@@ -89,7 +92,7 @@ class ResultTable(Tabular):
     order : sequence of int, optional
         The rows for people, in this order; all if not given.
     styles : sequence of {'', 'best', 'yardstick', 'total'}
-        Of these rows.
+        Styles of these rows.
 
     Examples
     --------
@@ -168,7 +171,7 @@ class ResultTable(Tabular):
         return self._columns[name]
 
     def _with(self, columns: Mapping[str, NDArray[Any]]) -> ResultTable:
-        """Return a table of the same kind; what is said of all rows stays with the whole."""
+        """Return a table of the same kind, without the answer and the notes."""
         return ResultTable(columns, self.kind, title=self.title, parts=self._parts)
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -201,7 +204,7 @@ class ResultTable(Tabular):
         Parameters
         ----------
         **options
-            As of the figure that it draws, such as ``style='paper'``.
+            Options of the figure, such as ``style='paper'``.
 
         Returns
         -------
@@ -212,20 +215,29 @@ class ResultTable(Tabular):
         ConfigError
             If there is no figure of such a table.
         """
-        # Figures are a room above this one, and only they know how tables are drawn.
+        # The package `figures` depends on this one, so it is imported by name.
         figures = importlib.import_module("mcsim.figures.tables")
         figure: Figure = figures.plot_table(self, **options)
         return figure
 
-    def formatted(self, shown: Sequence[str] | None = None) -> FormattedTable:
+    def formatted(
+        self, shown: Sequence[str] | None = None, *, most: int | None = None
+    ) -> FormattedTable:
         """Return the table for people.
 
         Parameters
         ----------
         shown : sequence of str, optional
-            Names of columns; those that the table shows by itself if not given.
+            Names of columns. Default: the informative ones.
+        most : int, optional
+            Upper limit of rows, of which the first are shown; all if not given.
         """
         order = range(len(self)) if self._order is None else self._order
+        notes = self.notes
+        if most is not None and len(order) > most:
+            left = len(order) - most
+            notes = (f"… and {left:,} more row{'' if left == 1 else 's'}", *notes)
+            order = order[:most]
         names = shown or self._shown or self.column_names
         headings: list[str] = []
         numeric: list[bool] = []
@@ -246,9 +258,7 @@ class ResultTable(Tabular):
                 sorts.append([_number(values[i]) for i in order])
         rows = [list(row) for row in zip(*cells, strict=True)]
         keys = [list(row) for row in zip(*sorts, strict=True)]
-        return FormattedTable(
-            headings, rows, numeric, self.title, self.notes, list(self._styles), keys
-        )
+        return FormattedTable(headings, rows, numeric, self.title, notes, list(self._styles), keys)
 
     def _is_spread(self, name: str) -> bool:
         """Whether a column is the spread of another, which shows both."""
@@ -285,14 +295,14 @@ class ResultTable(Tabular):
         return self.formatted().to_latex()
 
     def __repr__(self) -> str:
-        text = self.formatted().to_text()
+        text = self.formatted(most=_MOST_ROWS).to_text()
         return f"{self.answer}\n{text}" if self.answer else text
 
     def _repr_html_(self) -> str:
         from html import escape
 
         answer = f"<p><b>{escape(self.answer)}</b></p>" if self.answer else ""
-        return answer + self.formatted().to_html()
+        return answer + self.formatted(most=_MOST_ROWS).to_html()
 
 
 def _restored(cls: type[Any], attributes: dict[str, Any]) -> Any:
@@ -315,7 +325,7 @@ def _number(value: Any) -> float | None:
 
 def _text(column: Column, value: Any, spread: float | None = None) -> str:
     if spread and value is not None and spread == spread:
-        return f"{column.format(value)} ± {column.format(spread)}"
+        return f"{column.format(value)} ± {column.format(spread).lstrip('+')}"
     if isinstance(value, list):
         return ", ".join(column.format(each) for each in value)
     if value is None and column.name == "vm":

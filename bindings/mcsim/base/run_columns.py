@@ -12,6 +12,14 @@ _SYSTEM = Column("system", "system", "text", "title of the system")
 _VM = Column("vm", "VM", "text", "name of the VM; null: all VMs together")
 _TIER = Column("tier", "tier", "count", "0 is the fastest tier", stored="int32")
 _INTERVAL = Column("interval", "interval", "count", "number of the interval", stored="int32")
+_WARM_UP = Column(
+    "warm_up",
+    "warm-up",
+    "flag",
+    "whether the interval only fills the caches; not stored",
+    optional=True,
+    rare=True,
+)
 _ACCESSES = Column("accesses", "accesses", "count", "accesses: one for each block of a request")
 _HITS = Column("hits", "hits", "count", "accesses that are not misses", "more")
 _HIT_RATIO = Column("hit_ratio", "hit %", "share", "hits divided by accesses", "more")
@@ -242,6 +250,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             "throughputs", "throughputs", "number", "blocks a second of each VM", by="vm", rare=True
         ),
         Column("moved", "moved", "blocks", "blocks of extents that move", rare=True),
+        _WARM_UP,
     ],
     "metrics": [
         _SYSTEM,
@@ -275,6 +284,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("remote_requests", "read requests that waited for it"),
             rare=True,
         ),
+        _WARM_UP,
     ],
     "vms": [
         _SYSTEM,
@@ -307,6 +317,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("staged_ns", "their time"),
             rare=True,
         ),
+        _WARM_UP,
     ],
     "summary": [_OPT_HITS, Column("synthetic", "synthetic", "flag", "a generated workload")],
 }

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.terminal import print_columns, print_json
+from mcsim.base.formatted_table import FormattedTable
+from mcsim.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from mcsim.traces.cache import Entry
@@ -23,9 +24,8 @@ _DAMAGED = 1  # exit code
 def cache() -> None:
     """List, verify and remove what is kept of traces, so that nothing is made twice.
 
-    All of it can be made again, and is when it is needed. Together it takes at most
-    $MCSIM_CACHE_LIMIT (64GiB if that is not set): where more is made, what was used longest ago
-    goes.
+    A missing entry is made again when it is needed. Beyond $MCSIM_CACHE_LIMIT, or a tenth of the
+    free space and at most 16 GiB, the least recently used entries are removed.
     """
 
 
@@ -56,18 +56,19 @@ def list_(folder: Path | None, as_json: bool) -> None:
     found.sort(key=lambda entry: entry.used_ns)
     total = sum(entry.bytes for entry in found)
     if as_json:
-        told = {"folder": str(where), "bytes": total, "limit": cache_limit()}
+        told = {"folder": str(where), "bytes": total, "limit": cache_limit(where)}
         print_json(told | {"entries": [_as_mapping(entry) for entry in found]})
         return
     rows = [_listed(entry) for entry in found if entry.kind.is_listed]
     if rows:
-        print_columns(("name", "kind", "used", "size", ""), rows, right=("size",))
+        headings = ["name", "kind", "used", "size", ""]
+        click.echo(FormattedTable(headings, rows, [name == "size" for name in headings]).to_text())
     small = len(found) - len(rows)
     beside = f" and {small:,} small {'one' if small == 1 else 'ones'}" if small else ""
     entries = "entry" if len(rows) == 1 else "entries"
     click.echo(
         f"{len(rows):,} {entries}{beside}; {format_size(total)} of at most "
-        f"{format_size(cache_limit())} in {where}"
+        f"{format_size(cache_limit(where))} in {where}"
     )
 
 

@@ -138,7 +138,7 @@ class Curves(StreamReport):
         return self._thinned(log=True)
 
     def tables(self, *, log: bool) -> dict[str, pa.Table]:
-        """Return the curves as drawn, and every step of them."""
+        """Return the curves as drawn, and all their steps."""
         steps = self.source.marked(self._rows(self.named()))
         return {".csv": self._thinned(log=log), ".arrow": steps}
 

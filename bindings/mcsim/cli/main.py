@@ -27,6 +27,8 @@ from mcsim.cli.options import (
     trace_dirs_option,
 )
 from mcsim.cli.plugin import plugin_option
+from mcsim.cli.renamed import COMMANDS, OPTIONS
+from mcsim.cli.sections import Sectioned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,12 +56,17 @@ _ELSEWHERE = {
     "whatif": ("mcsim.cli.whatif", "Tell what a larger cache, or other VMs in it, would change."),
 }
 
-
-_RENAMED = {"config": "build-flags"}
+_SECTIONS = {
+    "Experiments": ("run", "sweep", "search", "results", "reproduce"),
+    "Traces and caches": ("trace", "mrc", "compare", "size", "tune", "mix", "whatif", "cache"),
+    "Reference": ("list", "describe", "schema", "build-flags"),
+}
 
 
 class _LazyGroup(click.Group):
     """A group that imports some commands when they are called for."""
+
+    command_class = Sectioned
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *_ELSEWHERE])
@@ -75,10 +82,12 @@ class _LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # Their own help would import them.
-        rows = [(name, c.get_short_help_str(80)) for name, c in self.commands.items()]
-        rows += [(name, text) for name, (_, text) in _ELSEWHERE.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(rows))
+        texts = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
+        texts |= {name: text for name, (_, text) in _ELSEWHERE.items()}
+        for title, names in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, texts.pop(name)) for name in names])
+        assert not texts, texts
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -86,8 +95,8 @@ class _LazyGroup(click.Group):
         from mcsim.base.suggest import did_you_mean
 
         if args[0] not in self.list_commands(ctx):
-            if args[0] in _RENAMED:
-                ctx.fail(f"{args[0]}: now called {_RENAMED[args[0]]!r}")
+            if args[0] in COMMANDS:
+                ctx.fail(f"{args[0]}: now called `mcsim {COMMANDS[args[0]]}`")
             near = did_you_mean(args[0], self.list_commands(ctx))
             ctx.fail(f"no such command {args[0]!r}{near}")
         return super().resolve_command(ctx, args)
@@ -135,9 +144,9 @@ def cli() -> None:
 @systems_threads_option
 @click.option("--force", is_flag=True, help="Run again what was finished.")
 @click.option(
-    "--figures/--no-figures", default=None, help="Draw the figures; as the experiment says."
+    "--figures/--no-figures", default=None, help="Draw the figures.  [default: `figures` of FILE]"
 )
-@click.option("--page/--no-page", default=None, help="Write the page; as the experiment says.")
+@click.option("--page/--no-page", default=None, help="Write the page.  [default: `page` of FILE]")
 @per_vm_option
 @table_options
 @quiet_option
@@ -265,6 +274,11 @@ def _run_command(arguments: Iterable[str] | None) -> None:
             code = cli.main(given, "mcsim", standalone_mode=False)
         if isinstance(code, int) and code != 0:
             sys.exit(code)
+    except click.NoSuchOption as error:
+        old = error.option_name
+        fault = click.UsageError(f"{old}: now {OPTIONS.get(old)}", error.ctx)
+        (fault if old in OPTIONS else error).show()
+        sys.exit(error.exit_code)
     except click.ClickException as error:
         click.ClickException.__init__(error, for_terminal(error.message))
         error.show()

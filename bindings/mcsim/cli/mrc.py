@@ -85,8 +85,8 @@ def mrc(
 ) -> None:
     """Tabulate and draw the hit ratio of LRU over cache size, for the references of TRACEs.
 
-    Several traces are merged by time; every VM has blocks of its own. With -o DIR, a picture, the
-    curve as drawn (.csv) and every step of it (.arrow) are written.
+    Several traces are merged by time; every VM has blocks of its own. -o DIR writes a picture, the
+    curve as drawn (.csv) and all steps of the curve (.arrow).
 
     With --interval, adjacent intervals without accesses are one row.
 

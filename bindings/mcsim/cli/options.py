@@ -152,7 +152,7 @@ per_vm_option = click.option(
 
 
 def table_options(command: Command) -> Command:
-    """Give a command the options of how its table is printed: a `form`."""
+    """Add the options for the format of a printed table: a `form`."""
 
     @functools.wraps(command)
     def gathered(**given: Any) -> Any:
@@ -170,7 +170,7 @@ def table_options(command: Command) -> Command:
 
 _FORMS = {
     "json": "Print JSON: sizes in blocks or bytes, times in ns.",
-    "csv": "Print CSV: all columns, without headings for people.",
+    "csv": "Print CSV, with all columns.",
     "markdown": "Print Markdown.",
     "latex": "Print LaTeX, for the package booktabs.",
 }

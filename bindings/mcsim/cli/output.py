@@ -56,7 +56,7 @@ class Output:
     Attributes
     ----------
     folder : Path or None
-        Of pictures and tables; nothing is written if None.
+        Folder of pictures and tables; None: write nothing.
     formats : sequence of {'png', 'pdf', 'svg'}
     style : {'screen', 'paper'}
     log : bool
@@ -138,13 +138,13 @@ def write_table(path: Path, table: pa.Table, form: str = ".csv") -> None:
 
 
 def picture_options(command: Command) -> Command:
-    """Give a command the options of its table and of what it writes over size: an `output`."""
+    """Add the options of `output_options`, and the scale of sizes."""
     linear = click.option("--linear", is_flag=True, help="Draw sizes on a linear axis.")
     return linear(output_options(command))
 
 
 def output_options(command: Command) -> Command:
-    """Give a command the options of its table, a `form`, and of what it writes, an `output`."""
+    """Add the options for the printed table, a `form`, and for written files, an `output`."""
 
     @functools.wraps(command)
     def gathered(

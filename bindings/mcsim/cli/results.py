@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.options import stored_option
+from mcsim.base.formatted_table import FormattedTable
+from mcsim.cli.options import stored_option, table_options
 from mcsim.cli.show import page, plot, show
-from mcsim.cli.terminal import print_columns, print_json
+from mcsim.cli.terminal import Form, TextTable, print_json, print_result
 
 if TYPE_CHECKING:
     from mcsim.results.differences import Difference
     from mcsim.results.results import Results
+    from mcsim.sweeps.swept import Sweep
 
 __all__ = ["results"]
 
@@ -38,27 +40,65 @@ _out_option = stored_option
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@results.command("ls", short_help="List the runs of a folder.")
+@results.command("ls", short_help="List the runs and sweeps of a folder, or the cells of a sweep.")
+@click.argument("sweep", required=False)
 @stored_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes.")
-def list_(out: str, as_json: bool) -> None:
-    """List the runs of a folder, the newest last.
+@table_options
+def list_(sweep: str | None, out: str, form: Form) -> None:
+    """List the runs of a folder, the newest last, and its sweeps; or the cells of a SWEEP.
 
-    A run is finished, under way (somebody is at work on it), abandoned (it was killed; the next
-    run of the same id goes on where it stopped), replaced (on its way out) or damaged (files are
-    missing).
+    A run is finished, under way (a process works on it), abandoned (it was killed; the next run
+    of the same id continues it), replaced (about to be removed) or damaged (files are missing).
     """
     from mcsim.results.listing import list_runs
+    from mcsim.sweeps.swept import Sweep, sweeps_in
 
-    rows = list_runs(out).to_pylist()
-    if as_json:
-        print_json(rows)
+    runs = list_runs(out)
+    if sweep is not None:
+        swept = Sweep.named(sweep, out)
+        _list_cells(swept, form)
         return
-    if not rows:
-        click.echo(f"no runs in {out}")
+    sweeps = sweeps_in(out)
+    in_sweeps = {run: of.path.name for of in sweeps for run in of.plan["run_id"].to_pylist()}
+    rows = [row | {"sweep": in_sweeps.get(row["run"])} for row in runs.to_pylist()]
+    if form in ("json", "csv"):
+        names = [None if row["sweep"] is None else str(row["sweep"]) for row in rows]
+        print_result(form, data=lambda: runs.append_column("sweep", _strings(names)))
         return
-    headings = ("run", "started", "state", "systems", "VMs", "workload", "size")
-    print_columns(headings, [_listed(row) for row in rows], right=("size",))
+    lines: list[str | TextTable] = []
+    if alone := [row for row in rows if row["sweep"] is None]:
+        table = TextTable(["run", "started", "state", "systems", "VMs", "workload", "size"], left=6)
+        for row in alone:
+            table.add_row(*_listed(row))
+        lines.append(table.formatted().to_text())
+    if sweeps:
+        cells = TextTable(["sweep", "finished", "cells", "axes"], left=1, last=True)
+        for of in sweeps:
+            done = of.finished()
+            cells.add_row(of.path.name, f"{sum(done):,}", f"{len(done):,}", ", ".join(of.axes))
+        lines.append(cells.formatted().to_text())
+    print_result(form, *(lines or [f"no runs in {out}"]), data=lambda: runs)
+
+
+def _list_cells(swept: Sweep, form: Form) -> None:
+    """Print the cells of a sweep with the values of their axes."""
+    import pyarrow as pa
+
+    done = swept.finished()
+    table = TextTable(["cell", "run", "state", *swept.axes], left=len(swept.axes) + 3)
+    for row, is_finished in zip(swept.plan.to_pylist(), done, strict=True):
+        values = (str(row[axis]) for axis in swept.axes)
+        state = "finished" if is_finished else "missing"
+        table.add_row(str(row["cell"]), row["run_id"], state, *values)
+    print_result(
+        form, table, data=lambda: swept.plan.append_column("finished", pa.array(done, pa.bool_()))
+    )
+
+
+def _strings(values: Sequence[str | None]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values, pa.string())
 
 
 def _listed(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -123,7 +163,7 @@ def _show_difference(a: Results, b: Results, found: Difference) -> None:
     if found.configuration:
         click.echo("configuration")
         changes = [(each.key, _value(each.a), _value(each.b)) for each in found.configuration]
-        print_columns(("", "A", "B"), changes)
+        click.echo(FormattedTable(["", "A", "B"], changes, [False] * 3).to_text())
     else:
         click.echo("configuration: the same")
     if found.builds[0] != found.builds[1]:
@@ -149,7 +189,9 @@ def _show_results(found: Difference) -> None:
     fields = found.differing_fields()
     paths = [f"{head} {run}" for head in fields.values() for run in "AB"]
     rows = [_compared(row, list(fields)) for row in found.results]
-    print_columns(("system", "VM", *paths, *numbers), rows, right=numbers)
+    headings = ["system", "VM", *paths, *numbers]
+    right = [heading in numbers for heading in headings]
+    click.echo(FormattedTable(headings, rows, right).to_text())
     for warning in found.warnings:
         click.echo(warning)
 

@@ -1,4 +1,4 @@
-"""Help of commands that have many options: what they ask for first, then what many share."""
+"""Help of commands: their own options first, then those that many commands share."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ __all__ = ["Sectioned"]
 
 # Headings of options that many commands have alike, and the names of their values.
 _SECTIONS = {
-    "What is read": (
+    "Input": (
         *("block_size", "ops", "vms", "order", "trace_dirs", "format", "options", "mapping"),
-        *("save_mapping", "on_bad_line", "on_unsorted"),
+        *("save_mapping", "on_bad_line", "on_unsorted", "overrides"),
     ),
-    "What is written": ("as_json", "linear", "out", "no_figures", "formats", "style"),
-    "How it is done": ("seed", "threads", "memory", "plugin", "cache_dir", "quiet", "help"),
+    "Output": (
+        *("out", "folder", "file", "file_out", "per_vm", "as_json", "as_csv", "as_markdown"),
+        *("as_latex", "figures", "page", "linear", "formats", "style"),
+    ),
+    "Execution": (
+        *("seed", "threads", "memory", "plugin", "cache_dir", "allow_code", "named_code"),
+        *("force", "quiet", "help"),
+    ),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,7 +159,7 @@ def plot(
     formats: tuple[FigureFormat, ...],
     style: Style,
 ) -> None:
-    """Draw the figures of a finished RUN, those that compare several runs, or a SWEEP over an axis.
+    """Draw the figures of a finished RUN or of several runs, or a SWEEP over an axis.
 
     \b
     mcsim results plot tiny
@@ -253,17 +254,19 @@ def _list_figures(reasons: Mapping[str, str]) -> None:
 
 
 def _sweep_named(name: str, out: str) -> Sweep | None:
-    """Open a sweep by its name or folder; None if it is none."""
-    from mcsim.sweeps.swept import Sweep
+    """Open a sweep by its name or folder; None if there is none, and the name is of a run."""
+    from mcsim.sweeps.swept import Sweep, sweeps_in
 
-    for folder in (Path(name), Path(out) / "sweeps" / name):
-        if (folder / "plan.parquet").is_file():
-            return Sweep.open(folder)
-    return None
+    if (Path(name) / "plan.parquet").is_file():
+        return Sweep.open(name)
+    names = [sweep.path.name for sweep in sweeps_in(out)]
+    is_run = Path(name).is_dir() or any(Path(out).glob(f"{glob.escape(name)}*/DONE"))
+    is_sweep = name in names or (not is_run and any(of.startswith(name) for of in names))
+    return Sweep.named(name, out) if is_sweep else None
 
 
 def show_results(found: Results, form: Form = "", *, per_vm: bool = False) -> None:
-    """Print the answer of a finished run and its table, then all other tables if asked for."""
+    """Print the answer and the table of a finished run; with `per_vm`, all other tables."""
     from mcsim.results.views import overview, result_tables
 
     tables = [overview(found), *(result_tables(found) if per_vm else ())]
@@ -278,7 +281,7 @@ def show_results(found: Results, form: Form = "", *, per_vm: bool = False) -> No
 def show_sweep(
     swept: Sweep, form: Form = "", *, x: str | None = None, value: str | None = None
 ) -> None:
-    """Print the answer of a sweep and its table; or a column over an axis."""
+    """Print the answer and the table of a sweep, or a column over an axis."""
     from mcsim.sweeps.views import overview, pivot
 
     if x is not None or value is not None:
@@ -313,7 +316,7 @@ def _whole(found: Results) -> dict[str, Any]:
 
 
 def _what_next(found: Results, *, per_vm: bool) -> list[str]:
-    """Return where the results are, and the commands that show more of them."""
+    """Return the folder of the results, and commands that show more."""
     run = found.run_id if found.path.parent == Path("results") else str(found.path)
     page = found.path / "page.html"
     more = [] if per_vm else [f"Every VM and device: mcsim results show {run} --per-vm"]

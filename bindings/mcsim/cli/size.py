@@ -194,7 +194,7 @@ class _Answer:
                 )
             )
             return f"no cache reaches {self.target.text}: {how} {format_latency(least)}"
-        reached = f"hit ratio {best:.4f}"
+        reached = f"hit ratio {100 * best:.2f} %"
         if wanted is not None:
             mean = self.latency.mean_ns(self.curve, self.curve.saturation)
             reached = f"{format_latency(mean)} ({reached})"

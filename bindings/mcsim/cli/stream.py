@@ -184,7 +184,7 @@ class Report:
     """Of the names of files."""
 
     def heading(self) -> str:
-        """Return a line that names the source and what was read of it."""
+        """Return a line that names the source and its references."""
         raise NotImplementedError
 
     def lines(self) -> list[str | TextTable]:
@@ -240,7 +240,7 @@ class StreamReport(Report):
     """What they were looked at by; may be empty."""
 
     def heading(self) -> str:
-        """Return a line that names the source and what was read of it."""
+        """Return a line that names the source and its references."""
         return self.source.heading(self.blocks, self.by)
 
 

@@ -17,6 +17,8 @@ from mcsim.cli.options import (
     shard_option,
     trace_dirs_option,
 )
+from mcsim.cli.renamed import COMMANDS
+from mcsim.cli.sections import Sectioned
 
 if TYPE_CHECKING:
     from mcsim.sweeps.swept import Sweep
@@ -25,12 +27,16 @@ __all__ = ["sweep"]
 
 
 class _FileOrCommand(click.Group):
-    """A group in which what is no command is a file to run: `mcsim sweep FILE`."""
+    """A group in which any other word is a file to run: `mcsim sweep FILE`."""
+
+    command_class = Sectioned
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, cmd_name) or self.commands["run"]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and (new := COMMANDS.get(f"sweep {args[0]}")) is not None:
+            ctx.fail(f"sweep {args[0]}: now called `mcsim {new}`")
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = ["run", *args]
         return super().parse_args(ctx, args)
@@ -40,7 +46,7 @@ class _FileOrCommand(click.Group):
 def sweep() -> None:
     """Run an experiment at every point of a grid, and join the results.
 
-    `mcsim sweep FILE` runs the cells that are not there yet of an experiment that has axes: under
+    `mcsim sweep FILE` runs the unfinished cells of an experiment that has axes: under
     `sweep:`, paths such as `tiers.0.capacity` and their values, `[1GiB, 2GiB]` or
     `log(1MiB, 1TiB, 12)`. `mcsim sweep run --help` shows its options.
     """
@@ -77,7 +83,7 @@ def run(
     only: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Run the cells of FILE that are not there yet."""
+    """Run the cells of FILE that are not finished."""
     from mcsim.experiment.code import Permission
     from mcsim.sweeps.selection import values_by_axis
 
@@ -144,7 +150,7 @@ def _tell(made: Sweep) -> None:
 @set_option
 @results_option
 def status(file: str | None, overrides: tuple[str, ...], out: str) -> None:
-    """Say how many cells of FILE are there, or of all sweeps in a folder."""
+    """Print how many cells of FILE, or of every sweep, are finished."""
     from mcsim.sweeps.swept import Sweep
 
     if file is not None:

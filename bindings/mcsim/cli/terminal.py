@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from mcsim.base.formatted_table import FormattedTable, RowStyle
 
-__all__ = ["Form", "TextTable", "for_terminal", "print_columns", "print_json", "print_lines"]
+__all__ = ["Form", "TextTable", "for_terminal", "print_json", "print_lines"]
 __all__ += ["print_result", "terminal"]
 
 Form = Literal["", "json", "csv", "markdown", "latex"]
@@ -56,17 +56,6 @@ def _shortened(text: str, ends: int) -> str:
     return f"{text[:ends]}… ({len(text) - 2 * ends:,} more letters) …{text[-ends:]}"
 
 
-def print_columns(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[str] = ()
-) -> None:
-    """Print rows in columns as wide as they need to be, for thousands of rows and for `grep`."""
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    for row in (headings, *rows):
-        cells = zip(headings, row, widths, strict=True)
-        padded = (text.rjust(w) if of in right else text.ljust(w) for of, text, w in cells)
-        click.echo("  ".join(padded).rstrip())
-
-
 class TextTable:
     """A table that is filled row by row.
 
@@ -74,7 +63,7 @@ class TextTable:
     ----------
     headings : sequence of str
     left : int
-        So many columns at the left are words, and stand to the left.
+        Number of columns at the left that are words, aligned to the left.
     last : bool
         Whether the last column is words, too.
     """

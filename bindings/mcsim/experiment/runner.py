@@ -5,7 +5,7 @@
     characterise  hits of LRU at every capacity, per VM, and what controllers ask to know
     replay        every system, `threads` at a time; with them what none can hit more than
     tables        what was found, as files
-    figures, page  from the finished results alone, if asked for
+    figures, page  from the finished results alone, on request
 
 A run that was finished before is not run again; one that was interrupted goes on
 with the systems that are missing.
@@ -76,9 +76,9 @@ def run(
     force : bool
         Run again what was finished.
     figures : bool or sequence of str, optional
-        Draw all figures that apply, or those of these names; as the experiment says if not given.
+        All figures that apply, or these names. Default: `figures` of the experiment.
     page : bool, optional
-        Write ``page.html`` into the run's folder; as the experiment says if not given.
+        Whether to write ``page.html`` into the run's folder. Default: `page` of the experiment.
     reporter : Reporter, optional
         Shows the progress. If not given, a notebook shows it; elsewhere it goes to the logger
         ``mcsim`` alone.
@@ -129,7 +129,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is made of a finished run."""
+    """Outputs that are made from a finished run."""
 
     figures: Sequence[str] | None
     """Names; none if empty, all that apply if None."""
@@ -148,7 +148,7 @@ class _Asked:
 
 
 def _add_outputs(results: Results, asked: _Asked, reporter: Reporter) -> None:
-    """Draw figures and write the page of a finished run, as far as they were asked for."""
+    """Draw the requested figures of a finished run, and write its page."""
     if asked.figures is None or asked.figures:
         _draw_figures(results, asked.figures, reporter)
     if asked.page:

@@ -56,15 +56,14 @@ class Line:
     ----------
     label : str
         Its distinction from the others.
-    middle, low, high, deviation : array of float64, shape (points,)
-        Mean, least, most and standard deviation over seeds; NaN where cells are missing.
+    middle, low, high : array of float64, shape (points,)
+        Mean, least and most over seeds; NaN where cells are missing.
     """
 
     label: str
     middle: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    deviation: NDArray[np.float64]
 
 
 def is_seed(axis: str) -> bool:
@@ -130,16 +129,12 @@ def series(
         chosen = np.array([one == label for one in labels])
         by_place = [numbers[chosen & (places == place)] for place in range(len(at))]
         by_place = [of[~np.isnan(of)] for of in by_place]
-        middle, low, high, deviation = (
+        middle, low, high = (
             np.array([reduce(of) if len(of) else math.nan for of in by_place])
-            for reduce in (np.mean, np.min, np.max, _deviation)
+            for reduce in (np.mean, np.min, np.max)
         )
-        found.append(Line(label, middle, low, high, deviation))
+        found.append(Line(label, middle, low, high))
     return at, found
-
-
-def _deviation(values: NDArray[np.float64]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def over_axis(

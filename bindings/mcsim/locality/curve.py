@@ -81,15 +81,15 @@ class HitRatioCurve(Steps, Tabular):
         )
 
     def _repr_html_(self) -> str:
-        """Show the curve at a few sizes, for notebooks."""
-        from mcsim.base.html import table_in_html
+        """Return the curve at a few sizes, for notebooks."""
+        from mcsim.base.formatted_table import FormattedTable
         from mcsim.base.units import format_count
 
         sizes = [self.saturation >> shift for shift in (6, 4, 2, 1, 0) if self.saturation >> shift]
         ratios = self.at(np.array(sizes, np.int64))
         rows = [[f"{n:,}", f"{100 * r:.2f} %"] for n, r in zip(sizes, ratios, strict=True)]
         title = f"Hit ratio of {format_count(self.accesses)} accesses, by {self.estimator}"
-        return table_in_html(title, ["blocks", "hit ratio"], rows)
+        return FormattedTable(["blocks", "hit ratio"], rows, [True, True], title).to_html()
 
     def hull(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Compute the concave hull of the curve from the empty cache on.

@@ -29,8 +29,8 @@ class HitRatioCurves(dict[str | int, HitRatioCurve], Tabular):
         self.by = by
 
     def _repr_html_(self) -> str:
-        """Show what each curve comes to, for notebooks."""
-        from mcsim.base.html import table_in_html
+        """Return the best ratio of each curve, for notebooks."""
+        from mcsim.base.formatted_table import FormattedTable
 
         rows = [
             [
@@ -42,7 +42,8 @@ class HitRatioCurves(dict[str | int, HitRatioCurve], Tabular):
             for name, curve in self.items()
         ]
         heads = [self.by, "accesses", "most hits", "from blocks on"]
-        return table_in_html(f"{len(rows)} hit ratio curves", heads, rows)
+        title = f"{len(rows)} hit ratio curves"
+        return FormattedTable(heads, rows, [False, True, True, True], title).to_html()
 
     def to_arrow(self) -> pa.Table:
         """Return all curves as one Arrow table, their names in a column `by` of their own.

@@ -42,12 +42,11 @@ class Mix(ResultTable):
         allocation: NDArray[np.int64],
     ) -> None:
         gains = 100 * columns["size_gain"]
-        answer = (
-            f"The best fixed parts are worth {gains.mean():+.1f} % of the cache's size in the "
-            f"mean, from {gains.min():+.1f} % to {gains.max():+.1f} %."
-        )
+        answer = f"The best fixed parts are worth {gains.mean():+.1f} % of the cache's size"
+        if len(gains) > 1:
+            answer += f" in the mean, from {gains.min():+.1f} % to {gains.max():+.1f} %"
         title = "A cache shared or divided"
-        super().__init__(columns, "mix", title=title, answer=answer)
+        super().__init__(columns, "mix", title=title, answer=f"{answer}.")
         self.sharing, self.allocation = sharing, allocation
 
 

@@ -36,7 +36,7 @@ def sweep_page(
     axes : sequence of str
         The columns that are axes.
     shown : ResultTable
-        The table over all VMs, with the answer of the sweep.
+        Its table over all VMs.
     title, lead : str
         Above the sections.
     facts : sequence of (str, str)

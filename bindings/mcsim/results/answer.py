@@ -7,11 +7,11 @@ from typing import Any
 
 from mcsim.base.units import format_latency
 from mcsim.results.results import Results
-from mcsim.results.series import is_legacy
+from mcsim.results.series import CannotDrawError, baseline, is_legacy
 from mcsim.results.tables import comparison, totals
 from mcsim.results.yardsticks import slowdowns
 
-__all__ = ["answer", "baseline_of", "rank"]
+__all__ = ["answer", "rank"]
 
 _Row = Mapping[str, Any]
 
@@ -32,14 +32,6 @@ def _sort_key(row: _Row, results: Results) -> tuple[Any, ...]:
     latency = row["mean_latency_ns"]
     is_yardstick = row["system"] in results.foresight
     return is_yardstick, latency is None, latency or 0.0, -row["hit_ratio"]
-
-
-def baseline_of(results: Results) -> str:
-    """Return the title of the baseline: Global LRU, else the first realisable system."""
-    systems = results.spec.systems
-    realisable = [of for of in systems if of.title not in results.foresight] or systems
-    named = (of.title for of in realisable if of.name == "lru" and not is_legacy(of))
-    return next(named, realisable[0].title)
 
 
 def answer(results: Results) -> str:
@@ -68,20 +60,29 @@ def _best(results: Results, ranked: Sequence[_Row], rows: Sequence[_Row]) -> str
     measured = _measured(best)
     if len(ranked) == 1:
         return f"`{best['system']}`: {measured}{_of_hindsight(results, best, rows)}."
-    baseline = baseline_of(results)
-    base = next(row for row in ranked if row["system"] == baseline)
+    base = _baseline(results, ranked)
+    title = base["system"]
     equal = [row["system"] for row in ranked[1:] if _is_equal(row, best)]
     if equal:
         names = ", ".join(f"`{name}`" for name in equal)
         lead = f"`{best['system']}` is best, equal to {names}: {measured}"
     else:
         lead = f"`{best['system']}` is best: {measured}"
-    if baseline not in (best["system"], *equal):
-        lead += f", {_against(best, base)} {_named(results, baseline)}"
+    if title not in (best["system"], *equal):
+        lead += f", {_against(best, base)} {_named(results, title)}"
     elif len(equal) < len(ranked) - 1:
         second = ranked[1 + len(equal)]
         lead += f", {_against(best, second)} the next, `{second['system']}`"
     return f"{lead}{_of_hindsight(results, best, rows)}."
+
+
+def _baseline(results: Results, ranked: Sequence[_Row]) -> _Row:
+    """Return the row of Global LRU, else of the first realisable system."""
+    try:
+        title = baseline(results).title
+    except CannotDrawError:
+        return ranked[0]
+    return next(row for row in ranked if row["system"] == title)
 
 
 def _measured(row: _Row) -> str:
@@ -106,12 +107,10 @@ def _against(best: _Row, other: _Row) -> str:
 
 def _named(results: Results, title: str) -> str:
     system = next(of for of in results.spec.systems if of.title == title)
-    is_lru = system.name == "lru" and not is_legacy(system)
-    return (
-        f"Global LRU (`{title}`)"
-        if is_lru and title != "lru"
-        else ("Global LRU" if is_lru else f"`{title}`")
-    )
+    if system.name != "lru":
+        return f"`{title}`"
+    is_clear = title == "lru" and not is_legacy(system)
+    return "Global LRU" if is_clear else f"Global LRU (`{title}`)"
 
 
 def _of_hindsight(results: Results, best: _Row, rows: Sequence[_Row]) -> str:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from mcsim.base.claims import claim_folder, is_claimed, let_go, where_others_tidy
+from mcsim.base.claims import claim_folder, is_claimed, release_lease, retry_on_missing_parent
 from mcsim.base.faults import reached
 from mcsim.base.files import (
     flush,
@@ -66,7 +66,7 @@ def is_under_way(drafts: Path) -> bool:
 def clear_left(drafts: Path) -> None:
     """Remove what those who worked on a run left, given its `draft_folder`."""
     if drafts.is_dir() and not drafts.is_symlink():
-        let_go(claim_folder(drafts), keep=False)
+        release_lease(claim_folder(drafts), keep=False)
 
 
 class Draft:
@@ -88,7 +88,7 @@ class Draft:
         self._tables: dict[str, pa.Table] = {}
         self._spec: ExperimentSpec | None = None
         self._over = False
-        where_others_tidy(self._claim)
+        retry_on_missing_parent(self._claim)
 
     @classmethod
     def begin(cls, out: Path, run_id: str, build: str) -> Draft:
@@ -134,7 +134,7 @@ class Draft:
             if self._over or time.monotonic() - self._saved_at < KEPT_AFTER_SECONDS:
                 return
             with named_in_errors(self.final):
-                self._anyhow(self._save)
+                self._retry_with_new_folder(self._save)
 
     def has(self, *names: str) -> bool:
         """Whether these files were written, by this run or by one whose parts it has."""
@@ -176,8 +176,8 @@ class Draft:
         sums = {name: digest_of_bytes(content) for name, content in self._files.items()}
         self._files["DONE"] = listed(sums).encode()
         with named_in_errors(self.final):
-            placed = self._anyhow(self._finish)
-        let_go(self._mine, keep=False)
+            placed = self._retry_with_new_folder(self._finish)
+        release_lease(self._mine, keep=False)
         results = Results(self.final)
         # What reading the files again would give.
         if self._spec is not None and placed:
@@ -193,7 +193,7 @@ class Draft:
             with suppress(OSError):
                 self._save()
             kept = (part.name for part in (self._mine / _PARTS).glob("*"))
-            let_go(self._mine, keep=any(map(str.isdecimal, kept)))
+            release_lease(self._mine, keep=any(map(str.isdecimal, kept)))
 
     def _claim(self) -> None:
         """Get a folder, and the parts and the log of those that were left."""
@@ -246,7 +246,7 @@ class Draft:
                 reached("part saved")
             self._saved_at = time.monotonic()
 
-    def _anyhow(self, work: Callable[[], T]) -> T:
+    def _retry_with_new_folder(self, work: Callable[[], T]) -> T:
         """Do what needs the folder; in another one if somebody took it away."""
         for again in range(_TIMES, -1, -1):
             try:
@@ -255,7 +255,7 @@ class Draft:
                 if not again or self._mine.is_dir() or of_the_disk(error):
                     raise
                 _log.warning("%s: somebody took it away; there is another one", self._mine)
-                where_others_tidy(self._claim)
+                retry_on_missing_parent(self._claim)
         raise AssertionError("unreachable")
 
     def _finish(self) -> bool:

@@ -35,7 +35,7 @@ _OVERVIEW = ("mean_latency_ns", "latency_gain", "share_of_opt", "over_hindsight"
 
 
 def overview(results: Results) -> RunTable:
-    """Return one row a system over all VMs: the table below the answer."""
+    """Return one row a system over all VMs."""
     rows = {row["system"]: row for row in yardsticks(results).to_pylist()}
     whole = comparison(results, by_vm=False)
     table = whole

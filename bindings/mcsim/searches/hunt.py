@@ -39,7 +39,7 @@ class Found(ResultTable):
     """Hierarchies that a search compared, the best first, those that were replayed before others.
 
     A row a hierarchy: ``policy`` (of either tier), ``blocks_0`` and ``blocks_1``, ``simulated``
-    (replayed in full; the numbers of the others are expected), ``kept`` (within all limits),
+    (replayed in full; other rows have expected numbers), ``kept`` (within all limits),
     ``dollars``, ``latency_ns``, ``hit_ratio``, ``per_dollar`` (accesses a second of one client),
     ``worn_blocks`` (written to tiers that wear) and ``years`` (infinite if nothing wears, nan
     without a clock).
@@ -49,10 +49,9 @@ class Found(ResultTable):
     replay_count : int
         Hierarchies replayed in full.
     replayed : float
-        References that miniatures replayed besides, in lengths of the workload.
+        References that miniatures replayed, in lengths of the workload.
     grid : int
-        Hierarchies that a replay of all would have: combinations of the sizes and policies asked
-        for, as far as their price is within the limit.
+        Size of the full grid: combinations of the sizes and policies, within the limit of price.
     limits : mapping of str to float
     objective : str
     experiment : str

@@ -41,7 +41,7 @@ class Place(Protocol[Unit]):
     """Where units of work, such as batches, are run."""
 
     def submit(self, units: Sequence[Unit]) -> dict[Future[int], Unit]:
-        """Have units run, at some time; results are how many cells each had."""
+        """Schedule units; the results are their numbers of cells."""
 
     def stop(self) -> None:
         """Begin no more of them, and end those under way after what they have."""
@@ -120,7 +120,7 @@ class Elsewhere(Generic[Unit]):
         self._futures: dict[Future[int], Unit] = {}
 
     def submit(self, units: Sequence[Unit]) -> dict[Future[int], Unit]:
-        """Have units run, at some time; results are how many cells each had."""
+        """Schedule units; the results are their numbers of cells."""
         for unit in units:
             future: Future[int] = self._executor.submit(self._run, self._task(unit))
             self._futures[future] = unit

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.result_table import ResultTable, Tabular
+from mcsim.base.suggest import did_you_mean
 from mcsim.base.tables import write_csv
 from mcsim.results.files import read_parquet, write_parquet
 from mcsim.results.results import Results
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from mcsim.config.spec import FigureFormat
     from mcsim.figures.style import Sheet, Style
 
-__all__ = ["Sweep"]
+__all__ = ["Sweep", "sweeps_in"]
 
 _PLAN = "plan.parquet"
 
@@ -63,6 +64,25 @@ class Sweep(Tabular):
             return cls(path, read_parquet(file))
         except (OSError, pa.ArrowException) as error:
             raise ConfigError(f"{file}: cannot be read ({error}): run the sweep again") from None
+
+    @classmethod
+    def named(cls, name: str, out: str | os.PathLike[str] = "results") -> Sweep:
+        """Open a sweep by its name, a prefix of its name, or the path of its folder.
+
+        Raises
+        ------
+        ConfigError
+            If there is none, or several.
+        """
+        if os.sep in name or (Path(name) / _PLAN).is_file():
+            return cls.open(name)
+        known = [sweep.path.name for sweep in sweeps_in(out)]
+        begun = [name] if name in known else [one for one in known if one.startswith(name)]
+        if len(begun) > 1:
+            raise ConfigError(f"{name!r} may be {', '.join(begun[:3])}: give more letters")
+        if not begun:
+            raise ConfigError(f"{out}: no sweep {name!r}{did_you_mean(name, known)}")
+        return cls.open(Path(out) / "sweeps" / begun[0])
 
     def write_plan(self) -> None:
         """Write down the plan, from which the sweep can be opened."""
@@ -193,3 +213,9 @@ class Sweep(Tabular):
     def results(self, cell: int) -> Results:
         """Open all results of a cell."""
         return Results.open(self._out / self.plan["run_id"][cell].as_py())
+
+
+def sweeps_in(out: str | os.PathLike[str] = "results") -> list[Sweep]:
+    """Return the sweeps that were planned in a folder of results, by name."""
+    plans = sorted((Path(out) / "sweeps").glob(f"*/{_PLAN}"))
+    return [Sweep.open(plan.parent) for plan in plans]

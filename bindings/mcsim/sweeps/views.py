@@ -1,4 +1,4 @@
-"""What a sweep came to: its answer, and a table of means and deviations over seeds."""
+"""The answer of a sweep, and a table of means and deviations over seeds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Candidate:
 
     @property
     def loss(self) -> NDArray[np.float64]:
-        """What is least for the best: latencies, or hit ratios below 0."""
+        """Values to minimise: latencies, or negative hit ratios."""
         latency = self.numbers["mean_latency_ns"]
         return latency if len(latency) else -self.numbers["hit_ratio"]
 
@@ -77,7 +77,7 @@ def overview(sweep: Sweep) -> SweepTable:
     """
     table = sweep.to_arrow().filter(pc.is_null(sweep.to_arrow()["vm"]))
     every = [axis for axis in axes_of(table) if axis not in SEED_AXES]
-    # Axes of systems tell candidates apart; the others are the points at which they compete.
+    # Axes of systems distinguish candidates; the other axes are points of comparison.
     variants = [axis for axis in every if axis.partition(".")[0] == "systems"]
     points = [axis for axis in every if axis not in variants]
     found = _candidates(table, points, variants)
@@ -166,7 +166,9 @@ def _spread(column: Column, values: NDArray[np.float64]) -> str:
     if not len(values):
         return "–"
     text = column.format(float(values.mean()))
-    return text if len(values) < 2 else f"{text} ± {column.format(float(values.std(ddof=1)))}"
+    if len(values) < 2:
+        return text
+    return f"{text} ± {column.format(float(values.std(ddof=1))).lstrip('+')}"
 
 
 def _candidates(

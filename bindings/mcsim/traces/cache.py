@@ -1,14 +1,17 @@
-"""What is kept of traces in the user's cache folder, so that nothing is made twice on a machine.
+"""The trace cache: parsed, generated, interned and measured traces in the user's cache folder.
 
-Everything in it can be made again, and is when it is needed: entries may be removed at any time,
-whoever has one open goes on with it. Those used longest ago go first where there is a limit; when
-one was used is its time of access, which is set where the file system does not.
+An entry is a file, named by a digest of all that it depends on, so it never goes stale. `find`
+opens an entry and `adding` makes one; a missing or damaged entry is made again. Entries may be
+removed at any time. Beyond a limit the least recently used go first, by their access time, which
+`find` sets. Entries that processes of other hosts have mapped stay (`marks`).
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -16,31 +19,39 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import platformdirs
 
 from mcsim._core import engine, locality
-from mcsim.base.errors import McsimError, mistakes_in
+from mcsim.base.errors import ConfigError, HostError, McsimError, TraceError, mistakes_in
+from mcsim.base.files import replacing
 from mcsim.base.units import format_count, parse_bytes
 from mcsim.traces.digests import read_note
+from mcsim.traces.marks import in_use_elsewhere, mark_in_use
 from mcsim.traces.store import open_store
 
 __all__ = [
-    "DEFAULT_LIMIT",
     "INTERNED",
     "KINDS",
     "Entry",
     "Kind",
+    "adding",
     "cache_directory",
     "cache_limit",
     "entries",
+    "find",
     "make_room",
-    "used",
+    "mark_used",
 ]
 
-DEFAULT_LIMIT = 64 * 2**30
-"""Bytes that all entries may have together, unless ``$MCSIM_CACHE_LIMIT`` says otherwise."""
+_log = logging.getLogger(__name__)
 
+_Opened = TypeVar("_Opened")
+
+_MOST_BYTES = 16 * 2**30
+_PART_OF_FREE = 10
+"""The default limit is a tenth of the free space, and at most 16 GiB."""
 
 INTERNED = "interned"
 """The folder of interned traces in that of the cache."""
@@ -48,7 +59,7 @@ INTERNED = "interned"
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of what is kept.
+    """A kind of entries.
 
     Attributes
     ----------
@@ -57,14 +68,14 @@ class Kind:
     folder : str
         In the cache folder; may be empty.
     pattern : Pattern
-        Of the whole names of its files. It has a digest in it, so that no file of others is taken
-        for one in a folder that somebody uses for more than this.
+        Of the names of its files. A name has a digest in it, so no other file fits in a folder
+        that is used for more than this.
     describe : callable
-        Says in a few words what a file has.
+        Returns a short description of a file.
     check : callable
-        Reads a file, all of it, and raises an `McsimError` if it is damaged.
+        Reads a whole file; raises an `McsimError` if it is damaged.
     is_listed : bool
-        Whether `mcsim cache ls` shows files of it one by one.
+        Whether `mcsim cache ls` lists its files.
     """
 
     name: str
@@ -77,7 +88,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Entry:
-    """One file that is kept."""
+    """One file of the cache."""
 
     path: Path
     kind: Kind
@@ -86,11 +97,11 @@ class Entry:
 
     @property
     def used(self) -> datetime:
-        """When it was used last."""
+        """Time of the last use."""
         return datetime.fromtimestamp(self.used_ns / 1e9, UTC)
 
     def describe(self) -> str:
-        """Say in a few words what it has; that is no use of it."""
+        """Return a short description; that does not count as use."""
         try:
             with self._unused():
                 return self.kind.describe(self.path)
@@ -98,7 +109,7 @@ class Entry:
             return "damaged"
 
     def fault(self) -> str | None:
-        """Read all of it, and return what is wrong with it; that is no use of it."""
+        """Read all of it, and return its fault; that does not count as use."""
         try:
             with self._unused():
                 self.kind.check(self.path)
@@ -116,7 +127,7 @@ class Entry:
                 os.utime(self.path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
     def remove(self) -> bool:
-        """Remove it; False if it is gone already or may not be removed."""
+        """Remove it; return False if that fails or it is removed already."""
         try:
             self.path.unlink()
         except OSError:
@@ -125,17 +136,17 @@ class Entry:
 
 
 def cache_directory() -> Path:
-    """Return where is kept what was made of traces.
-
-    It is ``$MCSIM_CACHE_DIR`` or ``mcsim/traces`` in the user's cache folder.
-    """
+    """Return the folder of the cache: ``$MCSIM_CACHE_DIR`` or ``mcsim/traces`` of the user's."""
     if named := os.environ.get("MCSIM_CACHE_DIR"):
         return Path(named)
     return platformdirs.user_cache_path("mcsim", appauthor=False) / "traces"
 
 
-def cache_limit() -> int:
-    """Return the bytes that all entries may have together.
+def cache_limit(folder: Path) -> int:
+    """Return the limit of the total size of all entries, in bytes.
+
+    It is ``$MCSIM_CACHE_LIMIT``, or else a tenth of the free space of the file system of the
+    folder, and at most 16 GiB.
 
     Raises
     ------
@@ -144,18 +155,19 @@ def cache_limit() -> int:
     """
     said = os.environ.get("MCSIM_CACHE_LIMIT")
     if not said:
-        return DEFAULT_LIMIT
+        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        return min(_MOST_BYTES, shutil.disk_usage(there).free // _PART_OF_FREE)
     with mistakes_in("MCSIM_CACHE_LIMIT"):
         return parse_bytes(said)
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """Return what is kept in a cache folder, by kind and name; files of others are not."""
+    """Return the entries of a cache folder, by kind and name; other files are ignored."""
     for kind in KINDS:
         for path in sorted((folder / kind.folder).glob("*")):
             if kind.pattern.fullmatch(path.name) is None:
                 continue
-            with suppress(OSError):  # others remove files too
+            with suppress(OSError):  # other processes remove files, too
                 found = path.stat()
                 if not stat.S_ISREG(found.st_mode):
                     continue
@@ -163,21 +175,22 @@ def entries(folder: Path) -> Iterator[Entry]:
 
 
 def make_room(folder: Path, limit: int, *, since_ns: int | None = None) -> list[Entry]:
-    """Remove what was used longest ago until the rest has at most so many bytes.
+    """Remove the least recently used entries until the others keep to a limit.
 
     Parameters
     ----------
     folder : Path
         Of the cache.
     limit : int
-        Bytes.
+        Total size in bytes.
     since_ns : int, optional
-        What was used from then on stays; if not given, what was used since this process began.
+        Entries used later stay; the start of this process if not given. Entries that processes
+        of other hosts have opened stay, too.
 
     Returns
     -------
     list of Entry
-        What was removed.
+        The removed ones.
     """
     stays_ns = _BEGUN_NS if since_ns is None else since_ns
     found = sorted(entries(folder), key=lambda entry: entry.used_ns)
@@ -186,16 +199,50 @@ def make_room(folder: Path, limit: int, *, since_ns: int | None = None) -> list[
     for entry in found:
         if total <= limit or entry.used_ns >= stays_ns:
             break
+        if entry.path.name in in_use_elsewhere(entry.path.parent):
+            continue
         if entry.remove():
             removed.append(entry)
         total -= entry.bytes
     return removed
 
 
-def used(path: Path) -> None:
-    """Let an entry be the last that is removed."""
-    with suppress(OSError):  # of others, or in a folder that is only read
-        os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
+def find(path: Path, open_entry: Callable[[bytes], _Opened]) -> _Opened | None:
+    """Open an entry; None if it is missing, or damaged, which is logged."""
+    if not path.is_file():
+        return None
+    try:
+        mark_used(path)
+        return open_entry(os.fsencode(path))
+    except (TraceError, HostError, ConfigError) as error:
+        _log.warning("%s", error)
+        return None
+
+
+@contextmanager
+def adding(cache: Path, path: Path) -> Iterator[Path]:
+    """Open a temporary file that becomes an entry; others make room for it afterwards.
+
+    Raises
+    ------
+    ConfigError
+        As of `cache_limit`.
+    HostError
+        As of `replacing`.
+    """
+    limit = cache_limit(cache)
+    with replacing(path) as temporary:
+        yield temporary
+    mark_used(path)
+    make_room(cache, limit)
+
+
+def mark_used(path: Path) -> None:
+    """Make an entry the most recently used, and mark it as in use by this process."""
+    with suppress(OSError):  # it is missing, or of another user, or the folder is read-only
+        found = path.stat()
+        mark_in_use(path)
+        os.utime(path, ns=(time.time_ns(), found.st_mtime_ns))
 
 
 _BEGUN_NS = time.time_ns()

@@ -1,9 +1,7 @@
-"""Interned traces, kept as files that are mapped: made once on a machine and found by all runs.
+"""Interned traces in the trace cache: files that are mapped, made once and found by all runs.
 
-A file is named after the requests, how they are seen, and the version of the format, so nothing is
-ever found for anything else. Whoever comes first makes it. Who comes while it is being made makes
-it too, and since both have the same bytes it does not matter which is left. A file that was found
-to be damaged is made anew.
+The digest in the name covers the requests, the view and the version of the format. Processes that
+make the same file at a time write the same bytes.
 """
 
 from __future__ import annotations
@@ -11,16 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from mcsim._core import engine, trace
-from mcsim.base.errors import ConfigError, HostError, TraceError
-from mcsim.base.files import replacing
+from mcsim.base.errors import HostError
 from mcsim.base.memory import memory_limit
-from mcsim.traces.cache import INTERNED, cache_directory, cache_limit, make_room, used
+from mcsim.traces.cache import INTERNED, adding, cache_directory, find
 
 if TYPE_CHECKING:
     from mcsim.traces.workload import Workload
@@ -32,15 +28,12 @@ __all__ = [
     "is_many",
     "many_accesses",
     "name_of",
-    "opened_if_whole",
 ]
-
-_Kept = TypeVar("_Kept")
 
 _log = logging.getLogger(__name__)
 
 FEW_ACCESSES = 1 << 22
-"""Are interned sooner than a file is on the disk."""
+"""Fewer are interned faster than a file is written."""
 
 
 def many_accesses() -> int:
@@ -56,10 +49,10 @@ def interned(
     folder: Path | None = None,
     at_least: int = FEW_ACCESSES,
 ) -> engine.Accesses:
-    """Return the accesses of a workload, from the file that an earlier run made of them.
+    """Return the accesses of a workload, mapped from its file in the cache.
 
-    If there is none it is made, in memory for nothing but the numbers of the blocks, and mapped
-    like one that was found. If it cannot be written, the accesses are in memory.
+    A missing file is made first; that takes memory for the numbers of the blocks only. If it
+    cannot be written, the accesses are in memory.
 
     Parameters
     ----------
@@ -68,7 +61,7 @@ def interned(
     folder : Path, optional
         Of the cache; `cache_directory` if not given.
     at_least : int
-        Accesses to aligned blocks of 4 KiB of which a file is made; of fewer there is none.
+        Least number of accesses, to aligned blocks of 4 KiB, that are worth a file.
 
     Raises
     ------
@@ -79,18 +72,15 @@ def interned(
         return workload.intern(dict(view), progress)
     cache = folder or cache_directory()
     path = cache / INTERNED / name_of(workload, view, "accesses")
-    if (found := opened_if_whole(path, engine.open_accesses)) is not None:
+    if (found := find(path, engine.open_accesses)) is not None:
         workload.warn_of_shared_blocks(view)
         return found
-    limit = cache_limit()
     try:
-        with replacing(path) as temporary:
-            made = workload.intern(dict(view), progress, temporary)
+        with adding(cache, path) as temporary:
+            return workload.intern(dict(view), progress, temporary)
     except HostError as error:
         _log.warning("%s; the interned trace is in memory", error)
         return workload.intern(dict(view), progress)
-    make_room(cache, limit)
-    return made
 
 
 def is_kept(workload: Workload, view: Mapping[str, Any], folder: Path | None = None) -> bool:
@@ -121,16 +111,3 @@ def name_of(
     text = json.dumps(cause, sort_keys=True, separators=(",", ":"))
     source = trace.vm_name_of(workload.vms[0].trace.metadata.source)
     return f"{source}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.{kind}"
-
-
-def opened_if_whole(path: Path, open_file: Callable[[bytes], _Kept]) -> _Kept | None:
-    """Open what is kept as a file; None if it is not there, or damaged, of which the log tells."""
-    if not path.is_file():
-        return None
-    try:
-        found = open_file(os.fsencode(path))
-    except (TraceError, HostError, ConfigError) as error:
-        _log.warning("%s", error)
-        return None
-    used(path)
-    return found

@@ -15,7 +15,7 @@ import pyarrow as pa
 from mcsim.base.errors import McsimError, TraceError
 from mcsim.base.files import replacing, temporary_beside
 from mcsim.traces.batches import Batch, batch_of, record_batch_of, schema_of
-from mcsim.traces.cache import cache_limit, make_room, used
+from mcsim.traces.cache import cache_limit, make_room, mark_used
 from mcsim.traces.store import (
     BATCH_REQUESTS,
     CHECKSUM_KEY,
@@ -63,15 +63,16 @@ def kept_store(path: Path, digest: str, source: Path, make: Callable[[], Store])
 
     if path.is_file():
         try:
+            mark_used(path)
             store = open_store(path, make_anew)
             if store.metadata.digest == digest:
-                used(path)
                 return store
         except TraceError as error:
             make_anew(error)
             return open_store(path)
-    limit = cache_limit()
+    limit = cache_limit(path.parent)
     store = make()
+    mark_used(path)
     make_room(path.parent, limit)
     return store
 

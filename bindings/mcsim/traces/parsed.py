@@ -15,7 +15,7 @@ from mcsim.base.errors import ConfigError, TraceError
 from mcsim.base.inputs import printable
 from mcsim.base.units import parse_bytes
 from mcsim.traces.batches import Batch, batch_with
-from mcsim.traces.cache import used
+from mcsim.traces.cache import mark_used
 from mcsim.traces.digests import (
     file_digest,
     file_state,
@@ -93,7 +93,7 @@ class Parse:
         with suppress(OSError, ValueError):
             state, digest = read_note(note)
             if state == opened:
-                used(note)
+                mark_used(note)
                 return digest
         digest = file_digest(self.source, lambda done: self.progress(done, 2 * opened[0]))
         self._check_unchanged(opened)

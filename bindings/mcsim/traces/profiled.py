@@ -1,10 +1,8 @@
-"""What was measured of interned traces, kept as files: found by all who ask for the same.
+"""Measurements of interned traces in the trace cache.
 
-There is a file for each meter and one for the curves of the whole trace, for runs differ in the
-meters that their systems ask for. It is named after all that the interned trace depends on, the
-meter, and the version of the format, so nothing is ever found for anything else. Whoever comes
-first measures it. Who comes meanwhile does so too, and writes the same bytes. A file that was found
-to be damaged is made anew.
+There is a file for each meter and one for the curves of the whole trace, because runs differ in
+the meters of their systems. The digest in the name covers the interned trace, the meter and the
+version of the format.
 """
 
 from __future__ import annotations
@@ -18,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcsim._core import engine, locality
 from mcsim.base.errors import HostError
-from mcsim.base.files import replacing
-from mcsim.traces.cache import INTERNED, cache_directory, cache_limit, make_room
-from mcsim.traces.interned import FEW_ACCESSES, is_many, name_of, opened_if_whole
+from mcsim.traces.cache import INTERNED, adding, cache_directory, find
+from mcsim.traces.interned import FEW_ACCESSES, is_many, name_of
 from mcsim.traces.workload import ON_DEMAND
 
 if TYPE_CHECKING:
@@ -71,12 +68,15 @@ def profiled(
     known = {}
     for path, meter in files.items():
         read = partial(locality.read_profile, accesses, meter)
-        if (found := opened_if_whole(path, read)) is not None:
+        if (found := find(path, read)) is not None:
             known[path] = found
     whole = locality.characterise(accesses, meters, progress, known=list(known.values()))
-    missing = {path: meter for path, meter in files.items() if path not in known}
-    if missing:
-        _keep(whole, missing, cache)
+    try:
+        for path in [path for path in files if path not in known]:
+            with adding(cache, path) as temporary:
+                locality.write_profile(whole, files[path], os.fsencode(temporary))
+    except HostError as error:
+        _log.warning("%s; what was measured is in memory", error)
     return whole
 
 
@@ -101,17 +101,3 @@ def _files(
     for meter in (None, *(meter.measured_as for meter in beside)):
         more = {"profile": locality.PROFILE_VERSION, "meter": meter and meter.to_dict()}
         yield cache / name_of(workload, view, "profile", more), meter
-
-
-def _keep(
-    found: locality.Characterised, files: Mapping[Path, locality.MeterSpec | None], cache: Path
-) -> None:
-    limit = cache_limit()
-    try:
-        for path, meter in files.items():
-            with replacing(path) as temporary:
-                locality.write_profile(found, meter, os.fsencode(temporary))
-    except HostError as error:
-        _log.warning("%s; what was measured is in memory", error)
-        return
-    make_room(cache, limit)

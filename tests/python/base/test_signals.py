@@ -35,7 +35,7 @@ try:
     with signals.ending_in_time():
         {work}
 except KeyboardInterrupt as error:
-    claims.let_go(mine, keep=True)
+    claims.release_lease(mine, keep=True)
     signals.leave(error)
 """
 

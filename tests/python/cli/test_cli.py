@@ -15,7 +15,7 @@ import mcsim
 from mcsim._core import engine, locality, optimizers
 from mcsim.base.errors import HostError, InternalError
 from mcsim.cli import main as cli
-from mcsim.figures import ALIASES, FIGURES
+from mcsim.figures import FIGURES
 
 
 def test_an_instruction_set_that_cannot_be_had_is_an_error() -> None:
@@ -50,8 +50,8 @@ sys.exit(", ".join(heavy & set(sys.modules)) or None)
         "list",
         "describe",
         "trace",
-        "report",
-        "figures",
+        "results",
+        "sweep",
         "schema",
     ):
         assert f"\n  {command} " in done.stdout
@@ -140,7 +140,15 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["run", "bad.yaml", "--threads", "0"], "0 is not in the range x>=1"),
         (["run", "bad.yaml", "--trace-dir", "none"], "Directory 'none' does not exist"),
         (["describe", "multicach"], "nothing is called 'multicach' (did you mean 'multicache'?)"),
-        (["report", "none"], "mcsim: none: no such run"),
+        (["results", "page", "none"], "mcsim: results: no run 'none'"),
+        (["report", "none"], "report: now called `mcsim results show, or results page`"),
+        (["figures"], "figures: now called `mcsim results plot`"),
+        (["sweep", "table"], "sweep table: now called `mcsim results show SWEEP`"),
+        (["run", "bad.yaml", "--out", "x"], "--out: now --results DIR for the folder of all resul"),
+        (
+            ["mrc", "t.csv", "--no-figures"],
+            "--no-figures: now nothing: pictures are written only w",
+        ),
     ],
 )
 def test_a_users_mistake_is_one_line_and_exit_code_2(
@@ -189,24 +197,61 @@ def write_experiment(path: Path, systems: str) -> None:
     )
 
 
-def test_run_prints_the_tables_and_report_prints_them_again(
+def test_run_prints_the_answer_and_a_table_and_show_prints_them_again(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_experiment(folder / "small.yaml", "systems: [lru, static]")
-    code, first, err = call(capsys, "run", "small.yaml", "--set", "seed=2", "--no-figures")
+    code, first, err = call(capsys, "run", "small.yaml", "--set", "seed=2")
     assert code == 0
     assert "replay lru " in err
-    assert "small (synthetic workload): reads, 100 + 1,000 blocks of 4KiB" in first
     (run,) = (folder / "results").iterdir()
-    assert f"Results in results/{run.name}" in first
-    code, again, _ = call(capsys, "report", f"results/{run.name}")
+    assert first.startswith(f"{mcsim.Results.open(run).answer}\n\n")
+    assert first.count("small (synthetic workload)") == 1
+    assert "small (synthetic workload): reads, 100 + 1,000 blocks of 4KiB" in first
+    assert first.endswith(
+        f"Results in results/{run.name}\n"
+        f"Every VM and device: mcsim results show {run.name} --per-vm\n"
+        f"Page: mcsim results page {run.name}\n"
+    )
+    assert not list(run.glob("figures*"))
+    assert not (run / "page.html").exists()
+    code, again, _ = call(capsys, "results", "show", f"results/{run.name}")
     assert code == 0
     assert again == first
-    assert call(capsys, "report", "small")[:2] == (0, first)  # by the beginning of its id
-    assert call(capsys, "figures", run.name, "--list")[0] == 0
-    code, _, err = call(capsys, "report", "smell")
+    assert call(capsys, "results", "show", "small")[:2] == (0, first)  # by the start of its id
+    every = call(capsys, "results", "show", "small", "--per-vm")[1]
+    assert call(capsys, "run", "small.yaml", "--set", "seed=2", "--per-vm")[1] == every
+    assert every.startswith(first[: first.index("\nResults in ")])
+    for table in ("what was possible", "systems", "requests", "devices"):
+        assert f"small (synthetic workload): {table}" in every
+    assert "friendly" in every
+    assert call(capsys, "results", "plot", run.name, "--list")[0] == 0
+    code, _, err = call(capsys, "results", "show", "smell")
     assert code == 2
     assert "no run 'smell' (did you mean 'small'?)" in err
+
+
+@pytest.mark.parametrize("asked", ["options", "experiment"])
+def test_run_draws_and_writes_a_page_if_asked(
+    asked: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = ["--figures", "--page"] if asked == "options" else []
+    more = "" if wanted else "\nfigures: [curves]\nfigure_formats: [svg]\npage: true"
+    write_experiment(folder / "small.yaml", f"systems: [lru]{more}")
+    code, said, _ = call(capsys, "run", "small.yaml", "-q", *wanted)
+    assert code == 0
+    (run,) = (folder / "results").iterdir()
+    assert f"Page: results/{run.name}/page.html\n" in said
+    assert (run / "page.html").read_text().startswith("<!")
+    drawn = {path.name for path in (run / "figures").iterdir()}
+    assert "curves.pdf" in drawn if wanted else drawn == {"curves.svg"}
+    # What was asked for is no part of what the run is.
+    without = ["--no-figures", "--no-page", "--results", "other"]
+    assert call(capsys, "run", "small.yaml", "-q", *without)[0] == 0
+    (other,) = (folder / "other").iterdir()
+    assert other.name == run.name
+    assert not (other / "page.html").exists()
+    assert not (other / "figures").exists()
 
 
 def test_figures_compare_runs_at_several_sizes(
@@ -215,36 +260,38 @@ def test_figures_compare_runs_at_several_sizes(
     write_experiment(folder / "sizes.yaml", "systems: [lru, multicache]")
     for slow in (1000, 2000):
         size = f"tiers.1.capacity={slow}"
-        assert call(capsys, "run", "sizes.yaml", "--set", size, "--no-figures")[0] == 0
-    runs = list(Path("results").iterdir())
-    wanted = ("--only", "fig14", "--results", "both", "--format", "png", "--format", "pdf")
-    code, out, _ = call(capsys, "figures", *runs, *wanted)
+        assert call(capsys, "run", "sizes.yaml", "--set", size)[0] == 0
+    runs = [path.name for path in Path("results").iterdir()]
+    name = "hit-ratio-by-capacity"
+    wanted = ("--only", name, "-o", "both", "--format", "png", "--format", "pdf")
+    code, out, _ = call(capsys, "results", "plot", *runs, *wanted)
     assert code == 0
-    assert out.splitlines()[:2] == ["both/fig14.png", "both/fig14.pdf"]
-    code, out, err = call(capsys, "figures", *runs, "--only", "fig10", "-o", "both")
+    assert out.splitlines()[:2] == [f"both/{name}.png", f"both/{name}.pdf"]
+    one = ("--only", "hit-ratio-over-time", "-o", "both")
+    code, out, err = call(capsys, "results", "plot", *runs, *one)
     assert (code, out) == (2, "")
     assert err == (
-        "mcsim: fig10 (Hit ratio over time) is not drawn: shows one run, got 2; there are "
-        "hit-ratio-by-capacity\n"
+        "mcsim: hit-ratio-over-time (Hit ratio over time) is not drawn: shows one run, got 2; "
+        "there are hit-ratio-by-capacity\n"
     )
-    code, out, _ = call(capsys, "figures", "--list")
+    code, out, _ = call(capsys, "results", "plot", "--list")
     assert code == 0
-    listed = {line.split()[0]: line for line in out.splitlines()}
-    assert list(listed) == list(FIGURES)
-    assert all(f" ({alias}) " in listed[name] for alias, name in ALIASES.items())
-    code, out, _ = call(capsys, "figures", "--list", runs[0])
+    assert [line.split()[0] for line in out.splitlines()] == list(FIGURES)
+    code, out, _ = call(capsys, "results", "plot", "--list", runs[0])
     assert code == 0
-    without = {
-        line.split()[0]: line.split("[not of this: ")[1] for line in out.splitlines() if "[" in line
-    }
-    assert without == {
-        "hit-ratio-by-capacity": "needs runs of one experiment at two or more capacities]"
-    }
-    code, _, err = call(capsys, "figures")
+    reasons = [line.split("[cannot be drawn: ") for line in out.splitlines()]
+    without = {line[0].split()[0]: line[1] for line in reasons if len(line) > 1}
+    assert without == {name: "needs runs of one experiment at two or more capacities]"}
+    code, _, err = call(capsys, "results", "plot")
     assert (code, err) == (2, "mcsim: RUN: name a finished run, by its folder or id (or --list)\n")
-    code, _, err = call(capsys, "figures", *runs)
+    code, _, err = call(capsys, "results", "plot", *runs)
     assert code == 2
     assert "figures of several runs need a folder to go to" in err
+    code, _, err = call(capsys, "results", "plot", runs[0], "--x", "seed")
+    assert (code, err) == (2, f"mcsim: --x: of sweeps; {runs[0]} is no sweep\n")
+    code, _, err = call(capsys, "results", "page", *runs)
+    assert (code, err) == (2, "mcsim: -o: name the file of a page of several runs\n")
+    assert call(capsys, "results", "page", *runs, "-o", "both.html")[:2] == (0, "both.html\n")
 
 
 def test_the_public_names_are_those_announced() -> None:

@@ -46,12 +46,12 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple
 
 def test_names_with_dots_have_files_of_their_own(run: Any) -> None:
     for vm in ("db.prod", "db.dev"):
-        code, out, err = run("mrc", "t.csv", "--vms", vm)
+        code, out, err = run("mrc", "t.csv", "--vms", vm, "-o", "results")
         assert code == 0, err
         assert f"results/t-{vm}-mrc.csv" in out.splitlines()
     for path in ("db.prod.csv", "db.dev.csv"):
         os.link("t.csv", path)
-        assert run("mrc", path)[0] == 0
+        assert run("mrc", path, "-o", "results")[0] == 0
     found = {path.name for path in Path("results").glob("*.csv")}
     names = ("t-db.prod", "t-db.dev", "db.prod", "db.dev")
     assert found == {f"{name}-mrc.csv" for name in names}
@@ -64,7 +64,9 @@ def test_no_vm_at_all_is_a_mistake(run: Any, command: str, given: str) -> None:
     assert (code, err.splitlines()[-1][:14]) == (2, "mcsim: --vms: ")
 
 
-@pytest.mark.parametrize("name", [b"\xff.csv", b"caf\xe9.csv.gz", b"a\nb.csv", b"\x1b[31m.csv"])
+@pytest.mark.parametrize(
+    "name", [b"\xff.csv", b"caf\xe9.csv.gz", b"a\nb.csv", b"\x1b[31m.csv"], ids=range(4)
+)
 def test_odd_names_of_traces_are_shown_escaped(run: Any, folder: Path, name: bytes) -> None:
     trace, out = os.fsdecode(name), os.fsdecode(b"out\xfe")
     ending = trace.partition(".")[2]
@@ -106,8 +108,8 @@ def test_odd_names_of_experiments_and_results(run: Any, folder: Path) -> None:
         ("results", "show", "tiny", "--results", out),
         ("results", "show", "tiny", "--results", out, "--json"),
         ("results", "verify", "--results", out, "--json"),
-        ("figures", made, "--only", "curves"),
-        ("report", made, "--html", page, "--no-figures"),
+        ("results", "plot", made, "--only", "curves"),
+        ("results", "page", made, "-o", page),
         ("sweep", "run", experiment, "--results", out),
         ("results", "rm", "tiny", "--results", out, "-y"),
     ):
@@ -163,8 +165,8 @@ def test_nothing_waits_for_a_file_that_is_none(run: Any, folder: Path, kind: str
         ("trace", "info", "t.csv", "--mapping", odd),
         ("trace", "synth", odd, "o.arrow"),
         ("compare", "t.csv", "--plugin", odd),
-        ("report", odd),
-        ("figures", odd),
+        ("results", "page", odd),
+        ("results", "plot", odd),
         ("results", "show", odd),
     ):
         code, _, err = run(*arguments)
@@ -242,7 +244,7 @@ def test_a_page_replaces_no_file_of_its_run(run: Any, folder: Path, made: Path) 
     (one,) = made.glob("tiny-*")
     for name in ("metrics.parquet", "DONE", "spec.yaml"):
         before = (one / name).read_bytes()
-        code, _, err = run("report", one, "--html", one / name, "--no-figures")
+        code, _, err = run("results", "page", one, "-o", one / name)
         assert (code, "an input of this command" in err) == (2, True), err
         assert (one / name).read_bytes() == before
 
@@ -267,7 +269,7 @@ def test_outputs_keep_links_and_modes(run: Any, folder: Path) -> None:
 
 def test_cells_are_no_formulas(run: Any, folder: Path) -> None:
     small_trace(("=HYPERLINK(1)", "-1.5")).save("f.csv")
-    assert run("mrc", "f.csv", "--per-vm")[0] == 0
+    assert run("mrc", "f.csv", "--per-vm", "-o", "results")[0] == 0
     assert {"'=HYPERLINK(1)", "-1.5"} <= set(
         csv.read_csv("results/f-mrc-per-vm.csv")["curve"].cast("string").to_pylist()
     )
@@ -290,7 +292,7 @@ def test_tables_are_written_if_the_picture_fails(run: Any, monkeypatch: pytest.M
         raise ZeroDivisionError("of this test")
 
     monkeypatch.setattr(Output, "_draw", fail)
-    code, _, err = run("mrc", "t.csv")
+    code, _, err = run("mrc", "t.csv", "-o", "results")
     assert code == 4
     assert "results/t-mrc: the picture is missing: ZeroDivisionError: of this test" in err
     assert Path("results/t-mrc.csv").is_file()

@@ -103,12 +103,12 @@ def test_help_has_every_option_once_under_what_it_is_about(command: str) -> None
     told = CliRunner().invoke(cli.cli, [command, "--help"]).output
     sections = told.partition("\nOptions:\n")[2].split("\n\n")
     headings = [section.splitlines()[0] for section in sections[1:]]
-    assert {"What is read:", "How it is done:"} <= set(headings)
+    assert headings == ["Input:", "Output:", "Execution:"]
     of_command = cli.cli.get_command(click.Context(cli.cli), command)
     assert of_command is not None
     for param in of_command.params:
         if isinstance(param, click.Option):
             lines = [line.split()[0].rstrip(",") for line in told.splitlines() if line[:3] == "  -"]
             assert lines.count(param.opts[0]) == 1, param.opts
-    assert "--format" in next(of for of in sections if of.startswith("What is read:"))
+    assert "--format" in next(of for of in sections if of.startswith("Input:"))
     assert "--help" in sections[-1]

@@ -58,7 +58,7 @@ def test_ls(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_show_says_what_run_said(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # What was finished before is opened, not run again.
     overrides = ("--set", "tiers.0.capacity=500", "--set", "name=of-500")
-    cli.main(["run", str(TINY), *overrides, "--results", str(out), "--no-figures", "-q"])
+    cli.main(["run", str(TINY), *overrides, "--results", str(out), "-q"])
     said = capsys.readouterr().out
     assert call(capsys, "show", "of-5", "--results", out) == (0, said, "")
     run = open_run("of-5", out)

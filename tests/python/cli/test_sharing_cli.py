@@ -48,27 +48,29 @@ def printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., l
 
 
 def test_a_cache_as_it_is(printed: Any) -> None:
-    out = printed("whatif", "loop.csv", "scan.csv", "--size", "32KiB")
+    arguments = ("whatif", "loop.csv", "scan.csv", "--size", "32KiB")
+    out = printed(*arguments, "-o", "results")
     assert out[0].startswith("loop, scan: 2 VMs, reads, 500 accesses to 404 blocks of 4KiB")
-    ends = out.index("misses by cause, as shares of the accesses:")
+    ends = out.index("misses by cause, % of the accesses:")
     hits, causes = out[:ends], out[ends:]
-    assert cells(hits, "VM")[3:] == ["shared", "equal", "part", "alone", "all", "of", "it", "alone"]
-    assert cells(hits, "loop") == ["loop", "100", "4", "0.0000", "0.9600", "0.9600"]
-    assert cells(hits, "scan") == ["scan", "400", "400", "0.0000", "0.0000", "0.0000"]
-    assert ["all", "500", "404", "0.0000", "0.1920"] in [line.split() for line in out]
+    headings = "shared % equal part alone % all of it alone %"
+    assert cells(hits, "VM")[3:] == headings.split()
+    assert cells(hits, "loop") == ["loop", "100", "4", "0.00", "96.00", "96.00"]
+    assert cells(hits, "scan") == ["scan", "400", "400", "0.00", "0.00", "0.00"]
+    assert ["all", "500", "404", "0.00", "19.20"] in [line.split() for line in out]
     # The loop has four first accesses; all its other misses are due to the scan.
-    assert cells(causes, "loop") == ["loop", "1.0000", "0.0400", "0.0000", "0.9600"]
-    assert cells(causes, "scan") == ["scan", "1.0000", "1.0000", "0.0000", "0.0000"]
-    assert ["all", "1.0000", "0.8080", "0.0000", "0.1920"] in [line.split() for line in causes]
+    assert cells(causes, "loop") == ["loop", "100.00", "4.00", "0.00", "96.00"]
+    assert cells(causes, "scan") == ["scan", "100.00", "100.00", "0.00", "0.00"]
+    assert ["all", "100.00", "80.80", "0.00", "19.20"] in [line.split() for line in causes]
     text = "\n".join(out)
-    assert "32 KiB (8 blocks) is on a plateau: it hits 0.0000, 0 % of what any cache does" in text
-    assert "half of it hits 0.0000, twice as much 0.0000" in text
+    assert "32 KiB (8 blocks) is on a plateau: it hits 0.00 %, 0 % of what any cache does" in text
+    assert "half of it hits 0.00 %, twice as much 0.00 %" in text
     # Between two accesses to a block of the loop are three others and sixteen of the scan.
-    assert "next knee at 80 KiB (20 blocks), 2.5 times the size: 0.1920, +19.20 points" in text
-    assert "all there is to hit needs 80 KiB (20 blocks): 0.1920, +19.20 points" in text
+    assert "next knee at 80 KiB (20 blocks), 2.5 times the size: 19.20 %, +19.20 points" in text
+    assert "all there is to hit needs 80 KiB (20 blocks): 19.20 %, +19.20 points" in text
     assert (
-        "thrashed by the others, hits less than in an equal part alone: loop (0.0000 instead of "
-        "0.9600)" in text
+        "thrashed by the others, hits less than in an equal part alone: loop (0.00 % instead of "
+        "96.00 %)" in text
     )
     written = [f"results/loop+scan-whatif.{ending}" for ending in ("png", "svg", "csv")]
     assert out[-3:] == written
@@ -76,18 +78,21 @@ def test_a_cache_as_it_is(printed: Any) -> None:
     table = csv.read_csv(written[2])
     assert table["vm"].to_pylist() == ["loop", "scan"]
     assert table["thrashed"].to_pylist() == [True, False]
+    # Without -o it prints the same, and writes nothing.
+    assert printed(*arguments) == out[:-3]
 
 
 def test_a_vm_leaves(printed: Any) -> None:
-    out = printed("whatif", "loop.csv", "scan.csv", "--size", 8, "--leaving", "scan")
-    assert cells(out, "loop")[3:] == ["0.0000", "0.9600", "0.9600", "0.9600", "+96.00"]
-    assert cells(out, "scan")[3:] == ["0.0000", "0.0000", "-", "-", "-"]
-    assert "the same VM hits +96.00 points after the change" in out
-    assert cells(out, "before")[-5:] == ["100", "4", "0.0000", "0.9600", "+96.00"]
+    arguments = ("loop.csv", "scan.csv", "--size", 8, "--leaving", "scan", "-o", "results")
+    out = printed("whatif", *arguments)
+    assert out[0] == "the same VM hits +96.00 points after the change"
+    assert cells(out, "loop")[3:] == ["0.00", "96.00", "96.00", "96.00", "+96.00"]
+    assert cells(out, "scan")[3:] == ["0.00", "0.00", "-", "-", "-"]
+    assert cells(out, "before")[-5:] == ["100", "4", "0.00", "96.00", "+96.00"]
     total = "all VMs together: +96.00 points, +0.00 of them because other VMs are counted"
     assert total in out
     assert "before: thrashed by the others" in "\n".join(out)
-    assert "after: 32 KiB (8 blocks) is too large: it hits 0.9600, 100 % of" in "\n".join(out)
+    assert "after: 32 KiB (8 blocks) is too large: it hits 96.00 %, 100 % of" in "\n".join(out)
     assert "after: thrashed" not in "\n".join(out)
     assert out[-1] == "results/loop+scan-whatif.csv"
 
@@ -107,7 +112,7 @@ def test_a_vm_that_hits_nothing_leaves_and_no_vm_gains(printed: Any) -> None:
 def test_a_vm_joins_and_the_cache_grows(printed: Any) -> None:
     arguments = ("loop.csv", "scan.csv", "--size", 8, "--to", "+12", "--joining", "scan")
     out = printed("whatif", *arguments)
-    assert cells(out, "loop")[3:] == ["0.9600", "0.9600", "0.9600", "0.9600", "+0.00"]
+    assert cells(out, "loop")[3:] == ["96.00", "96.00", "96.00", "96.00", "+0.00"]
     assert cells(out, "scan")[3:5] == ["-", "-"]
 
 
@@ -127,8 +132,8 @@ def test_traces_without_a_clock_share_by_rates(run: Any, printed: Any) -> None:
     assert code == 2
     assert "some of the traces have a clock and some do not: they do not merge" in err
     out = printed("whatif", "keys.txt", "scan.csv", "--size", 20, "--order", "rates")
-    ends = out.index("misses by cause, as shares of the accesses:")
-    assert cells(out[:ends], "keys")[3] == "0.9600"
+    ends = out.index("misses by cause, % of the accesses:")
+    assert cells(out[:ends], "keys")[3] == "96.00"
 
 
 def test_traces_of_different_years_are_told(run: Any, folder: Path) -> None:
@@ -143,12 +148,15 @@ def test_traces_of_different_years_are_told(run: Any, folder: Path) -> None:
 
 
 def test_a_cache_shared_or_divided(printed: Any) -> None:
-    out = printed("mix", "loop.csv", "scan.csv", "--sizes", "8,20", "--linear")
+    out = printed("mix", "loop.csv", "scan.csv", "--sizes", "8,20", "--linear", "-o", "results")
     sizes = [line.split() for line in out if line.split()[1:3] == ["KiB", "8"]]
-    assert sizes == [["32", "KiB", "8", "0.0000", "0.1920", "0.1920", "80", "KiB", "+150.0", "%"]]
-    assert cells(out, "80")[3:] == ["0.1920", "0.1920", "0.1920", "80", "KiB", "+0.0", "%"]
+    assert sizes == [["32", "KiB", "8", "0.00", "19.20", "19.20", "80", "KiB", "+150.0"]]
+    assert cells(out, "80")[3:] == ["19.20", "19.20", "19.20", "80", "KiB", "+0.0"]
     assert float(cells(out, "loop")[2]) >= 50
-    assert "effective size: +75.0 % in the mean over these sizes, from +0.0 % to +150.0 %" in out
+    assert out[0] == (
+        "The best fixed parts are worth +75.0 % of the cache's size in the mean, from +0.0 % to "
+        "+150.0 %."
+    )
     written = [f"results/loop+scan-mix.{ending}" for ending in ("png", "svg", "csv")]
     assert out[-3:] == written
     assert image.imread(written[0]).std() > 0
@@ -159,7 +167,7 @@ def test_a_cache_shared_or_divided(printed: Any) -> None:
 
 def test_one_vm_has_nobody_to_share_with(printed: Any) -> None:
     out = printed("mix", "loop.csv", "--sizes", "2,8")
-    assert "one VM alone has nobody to share with: nothing is to be gained" in out
+    assert out[0] == "One VM has the whole cache: there is nothing to divide."
 
 
 WRONG = [

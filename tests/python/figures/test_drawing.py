@@ -67,7 +67,7 @@ def test_a_figure_that_fails_leaves_the_others_and_the_results(
     monkeypatch.setattr(figures, "FIGURES", {**figures.FIGURES, "curves": broken})
     experiment = small_experiment("lru", tiers={"dram": 50})
     with pytest.raises(MissingOutputError, match=r"curves \(Hit.*of this test; the results are in"):
-        mcsim.run(experiment, out=tmp_path, threads=1)
+        mcsim.run(experiment, out=tmp_path, threads=1, figures=True)
     (run,) = tmp_path.glob("tiny-*")
     results = Results.open(run)
     results.check()

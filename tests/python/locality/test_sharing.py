@@ -132,7 +132,7 @@ def test_a_change_is_what_a_replay_of_those_who_stay_counts(seed: int) -> None:
     assert found.staying == ("vm_0", "vm_2")
     assert found.gain == pytest.approx(after - before)
     assert found.gain + found.population == pytest.approx(found.after.ratio - found.before.ratio)
-    both = {row.vm: (row.before, row.after) for row in found.rows}
+    both = {row.vm: (row.hit_ratio_before, row.hit_ratio_after) for row in found}
     assert np.isnan(both["vm_1"][1])
     assert np.isnan(both["vm_3"][0])
     assert both["vm_0"] == (found.before.rows[0].shared, found.after.rows[0].shared)
@@ -158,7 +158,7 @@ def test_who_is_thrashed_is_named() -> None:
     alone = mcsim.what_if(streams, 8, leaving="scan", order="rates")
     assert alone.before.thrashed == ["loop"]
     assert alone.after.thrashed == []
-    assert alone.rows.tolist()[0] == ("loop", 0.0, 0.96)
+    assert alone.tolist()[0] == ("loop", 0.0, 0.96)
     assert alone.before.rows[0].part == 0.96
     assert alone.gain == pytest.approx(0.96)
 
@@ -213,7 +213,7 @@ def test_the_effective_size_is_that_of_a_shared_cache_that_misses_as_rarely(seed
     ids, owner = together_of(streams)
     found = mcsim.mix(streams, range(2, 25, 3), order="rates")
     shared = [sum(lru_hits(ids, owner, 3, size)) for size in range(40)]
-    for row, parts in zip(found.rows, found.parts, strict=True):
+    for row, parts in zip(found, found.allocation, strict=True):
         own = [lru_hits(keys, [0] * len(keys), 1, int(part)) if part else [0]
                for keys, part in zip(streams.values(), parts, strict=True)]  # fmt: skip
         hits = sum(count for (count,) in own)
@@ -233,7 +233,7 @@ def test_parts_that_are_worse_have_a_smaller_effective_size() -> None:
         np.repeat([0, 1], 160).astype(np.uint16),
     )
     found = mix_of(streams, [8])
-    (row,) = found.rows
+    (row,) = found
     assert row.parts > row.shared
     assert row.size_gain < 0
     assert row.effective == effective_size(streams.together, 8, row.accesses - row.parts) < 8
@@ -241,16 +241,16 @@ def test_parts_that_are_worse_have_a_smaller_effective_size() -> None:
 
 def test_the_more_units_the_better_the_parts(tmp_path: Path) -> None:
     found = sharing(synth_trace(TINY, cache_dir=tmp_path))
-    misses = [mix_of(found, [2500], units=units).rows.parts[0] for units in (5, 50, 2500)]
+    misses = [mix_of(found, [2500], units=units).parts[0] for units in (5, 50, 2500)]
     assert misses == sorted(misses, reverse=True)
     coarse = mix_of(found, [2503], units=5)
-    assert coarse.parts.sum() == 2503
+    assert coarse.allocation.sum() == 2503
 
 
 def test_one_vm_has_nothing_to_gain() -> None:
     found = mcsim.mix({"alone": [1, 2, 3] * 9}, [1, 2, 3, 8], order="rates")
-    assert found.rows.size_gain.tolist() == [0, 0, 0, 0]
-    assert found.rows.shared.tolist() == found.rows.parts.tolist() == found.rows.equal.tolist()
+    assert found.size_gain.tolist() == [0, 0, 0, 0]
+    assert found.shared.tolist() == found.parts.tolist() == found.equal.tolist()
 
 
 def test_an_order_by_time_is_that_of_the_trace() -> None:
@@ -356,7 +356,7 @@ def test_recorded_traces_hit_what_was_predicted(tmp_path: Path) -> None:
         pytest.skip("recorded traces are not there: MCSIM_TRACE_DIR")
     found = mcsim.mix(traces, ["2%", "20%"], order="rates")
     of = found.sharing
-    for row, parts in zip(found.rows, found.parts, strict=True):
+    for row, parts in zip(found, found.allocation, strict=True):
         own = [of.ids[of.vm == vm] for vm in range(3)]
         misses = [misses_of(ids, int(part)) for ids, part in zip(own, parts, strict=True)]
         assert misses_of(of.ids, int(row.capacity)) == row.shared

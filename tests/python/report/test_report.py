@@ -28,7 +28,8 @@ from mcsim.report.chart_tables import table_of
 from mcsim.figures.declared import Plot
 from mcsim.report.page import Page, Section, render
 from mcsim.report.reproduction import Reproduced, reproduction_page
-from mcsim.report.tables import Cell, Table, from_arrow
+from mcsim.base.result_table import ResultTable
+from mcsim.report.tables import Cell, Table, page_table
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison
 

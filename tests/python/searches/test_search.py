@@ -96,7 +96,7 @@ def replays_of(spec: dict[str, Any]) -> Replays:
 
 def best_of(grid: Found, sign: int, name: str, kept: Callable[[Any], bool]) -> float:
     """The best of a column, by brute force."""
-    return float(min(sign * row[name] for row in grid.rows if kept(row)) * sign)
+    return float(min(sign * row[name] for row in grid if kept(row)) * sign)
 
 
 @pytest.mark.parametrize("warm_up", [None, "20_000 references"])
@@ -188,39 +188,39 @@ def test_a_search_is_near_the_best_of_the_grid(
     spec: dict[str, Any], grids: dict[str, Found], policy: str, share: float
 ) -> None:
     grid = grids[policy]
-    dollars = share * float(grid.rows.dollars.max())
+    dollars = share * float(grid.dollars.max())
     best = best_of(grid, 1, "latency_ns", lambda row: bool(row.dollars <= dollars))
     asked: dict[str, Any] = {"sizes": SIZES, "policies": policy, "limits": {"dollars": dollars}}
     found = mc.search(spec, **asked, refine=False)
-    assert found.grid == int((grid.rows.dollars <= dollars).sum())
-    assert found.simulated <= found.grid / 5
+    assert found.grid == int((grid.dollars <= dollars).sum())
+    assert found.replay_count <= found.grid / 5
     assert found.best.latency_ns <= 1.01 * best
     assert found.best.dollars <= dollars
     if policy == "lru":
         # All is known beforehand.
-        assert (found.simulated, found.replayed) == (1, 0)
+        assert (found.replay_count, found.replayed) == (1, 0)
         assert found.best.latency_ns == best
     between = mc.search(spec, **asked)
     assert between.best.latency_ns <= 1.01 * best
-    assert len(between.rows) > len(found.rows)
+    assert len(between) > len(found)
 
 
 def test_of_a_short_trace_all_is_replayed(spec: dict[str, Any]) -> None:
     asked: dict[str, Any] = {"sizes": "log(50, 1600, 4) / log(200, 6400, 4)", "policies": "arc"}
     grid = mc.search(spec, **asked, exhaustive=True)
     found = mc.search(spec, **asked, refine=False)
-    assert (found.simulated, found.replayed) == (found.grid, 0)
+    assert (found.replay_count, found.replayed) == (found.grid, 0)
     assert found.best.latency_ns == grid.best.latency_ns
-    assert mc.search(spec, **asked, refine=False, most=2).simulated <= 2
-    assert mc.search(spec, **asked | {"policies": "lru"}, refine=False).simulated == 1
+    assert mc.search(spec, **asked, refine=False, most=2).replay_count <= 2
+    assert mc.search(spec, **asked | {"policies": "lru"}, refine=False).replay_count == 1
 
 
 def test_what_is_expected_of_lru_is_so(spec: dict[str, Any], grids: dict[str, Found]) -> None:
     limits = {"dollars": 99}
     found = mc.search(spec, sizes=SIZES, policies="lru", limits=limits, refine=False)
-    measured = {(row.blocks_0, row.blocks_1): row for row in grids["lru"].rows}
-    assert len(found.rows) == len(measured) == 64
-    for row in found.rows:
+    measured = {(row.blocks_0, row.blocks_1): row for row in grids["lru"]}
+    assert len(found) == len(measured) == 64
+    for row in found:
         known = measured[row.blocks_0, row.blocks_1]
         for name in ("latency_ns", "hit_ratio", "per_dollar", "worn_blocks", "dollars"):
             assert row[name] == known[name], name
@@ -235,17 +235,17 @@ def test_several_policies_are_compared_fairly(spec: dict[str, Any]) -> None:
     asked["limits"] = {"dollars": 0.04}
     grid = mc.search(spec, **asked, exhaustive=True)
     found = mc.search(spec, **asked, refine=False)
-    assert {row.policy for row in grid.rows} == {
+    assert {row.policy for row in grid} == {
         f"{a} / {b}" for a in ("lru", "arc") for b in ("lru", "arc")
     }
     assert found.best.latency_ns <= 1.01 * grid.best.latency_ns
-    assert found.simulated <= found.grid / 5
+    assert found.replay_count <= found.grid / 5
 
 
 @pytest.mark.usefixtures("as_if_long")
 def test_the_cheapest_that_is_fast_enough(spec: dict[str, Any], grids: dict[str, Found]) -> None:
     for policy, grid in grids.items():
-        limit = float(round(np.median(grid.rows.latency_ns)))
+        limit = float(round(np.median(grid.latency_ns)))
         best = best_of(grid, 1, "dollars", lambda row, limit=limit: bool(row.latency_ns <= limit))
         found = mc.search(
             spec,
@@ -258,7 +258,7 @@ def test_the_cheapest_that_is_fast_enough(spec: dict[str, Any], grids: dict[str,
         assert found.best.kept
         assert found.best.latency_ns <= limit
         assert found.best.dollars <= 1.01 * best
-        assert found.simulated <= found.grid / 5
+        assert found.replay_count <= found.grid / 5
 
 
 @pytest.mark.usefixtures("as_if_long")
@@ -266,7 +266,7 @@ def test_wear_is_a_limit(clocked: dict[str, Any]) -> None:
     asked: dict[str, Any] = {"sizes": "log(50, 800, 6) / log(200, 3200, 6)", "policies": "lru"}
     grid = mc.search(clocked, **asked, objective="per-dollar", exhaustive=True)
     for name, of, sign in (("years", "years", -1), ("device_writes", "worn_blocks", 1)):
-        limit = float(round(np.quantile(grid.rows[of], 0.4), 6 if name == "years" else 0))
+        limit = float(round(np.quantile(grid[of], 0.4), 6 if name == "years" else 0))
         best = best_of(
             grid,
             1,
@@ -277,7 +277,7 @@ def test_wear_is_a_limit(clocked: dict[str, Any]) -> None:
         assert found.best.kept
         assert sign * found.best[of] <= sign * limit
         assert found.best.latency_ns <= 1.01 * best, name
-        assert found.simulated <= max(1, found.grid // 5)
+        assert found.replay_count <= max(1, found.grid // 5)
 
 
 def test_money_is_that_of_the_experiments_own_tiers_if_not_said(spec: dict[str, Any]) -> None:
@@ -295,7 +295,7 @@ def test_money_is_that_of_the_experiments_own_tiers_if_not_said(spec: dict[str, 
 def test_a_search_is_the_same_again_on_any_threads(spec: dict[str, Any]) -> None:
     asked: dict[str, Any] = {"sizes": "log(100, 800, 4) / log(400, 3200, 4)", "policies": "arc"}
     first, second = (mc.search(spec, **asked, threads=threads) for threads in (1, 2))
-    assert first.rows.tobytes() == second.rows.tobytes()
+    np.testing.assert_equal(first.columns(), second.columns())
 
 
 def test_a_file_says_what_is_searched_and_options_say_otherwise(
@@ -304,11 +304,11 @@ def test_a_file_says_what_is_searched_and_options_say_otherwise(
     text = json.dumps(spec | {"search": {"sizes": "100,200 / 500,1000", "policies": ["arc"]}})
     (tmp_path / "mixed.yaml").write_text(text)
     found = mc.search(tmp_path / "mixed.yaml", exhaustive=True)
-    assert {(row.policy, row.blocks_0) for row in found.rows} == {("arc / arc", 100)} | {
+    assert {(row.policy, row.blocks_0) for row in found} == {("arc / arc", 100)} | {
         ("arc / arc", 200)
     }
     found = mc.search(tmp_path / "mixed.yaml", policies="lru / arc", exhaustive=True)
-    assert {row.policy for row in found.rows} == {"lru / arc"}
+    assert {row.policy for row in found} == {"lru / arc"}
     assert complaint(mc.run, tmp_path / "mixed.yaml") == (
         f"{tmp_path / 'mixed.yaml'}:1: search: of a search: `mcsim search` takes it (in Python: "
         "mcsim.search)"
@@ -366,7 +366,7 @@ def test_nothing_keeps_the_limits(spec: dict[str, Any], tmp_path: Path) -> None:
     found = mc.search(spec, limits={"latency": "1ns"}, sizes="50,100 / 200,400", policies="arc")
     assert found.best is None
     assert found.overrides == []
-    assert found.simulated >= 1
+    assert found.replay_count >= 1
 
 
 # --- The command ---------------------------------------------------------------------------------
@@ -382,19 +382,20 @@ def test_the_command_says_what_was_found(
     file, table = tmp_path / "mixed.yaml", tmp_path / "found.csv"
     file.write_text(json.dumps(spec))
     asked = ["--sizes", SIZES, "--policies", "lru", "--limit", "dollars=0.05", "--no-refine", "-q"]
-    code, said, _ = call(capsys, file, *asked, "--csv", table)
+    code, said, _ = call(capsys, file, *asked, "-o", table)
     assert code == 0
     found = mc.search(spec, sizes=SIZES, policies="lru", limits={"dollars": 0.05}, refine=False)
-    assert f"{file}: the lowest latency; dollars 0.05 at most\n" in said
-    assert f"{len(found.rows)} hierarchies looked at, 1 replayed in full, " in said
+    assert said.startswith(f"{found.answer}\n{file}: the lowest latency; dollars 0.05 at most\n")
+    assert f"{len(found)} hierarchies compared, 1 replayed in full, " in said
     assert f"--set tiers.0.capacity={found.best.blocks_0} " in said
     assert said.rstrip().endswith("--set 'systems.1.policy=lru / lru'")
-    assert len(table.read_text().splitlines()) == 1 + len(found.rows)
+    assert len(table.read_text().splitlines()) == 1 + len(found)
+    assert call(capsys, file, *asked, "--csv")[1] == table.read_text()
     code, said, _ = call(capsys, file, *asked, "--json")
     told = json.loads(said)
     assert told["best"]["latency_ns"] == found.best.latency_ns
     assert told["best"]["years"] is None
-    assert told["grid"] == found.grid
+    assert (told["grid"], told["compared"]) == (found.grid, len(found))
     assert told["simulated"] == len(told["rows"]) == 1
 
 
@@ -409,7 +410,7 @@ def test_the_command_ends_with_2_if_nothing_keeps_the_limits(
     assert code == 2
     assert "beyond the limits" in said
     assert error == (
-        f"mcsim: {file}: none of the 1 hierarchies that were replayed keeps the limits; "
+        f"mcsim: {file}: none of the 1 replayed hierarchies keeps the limits; "
         "latency 1.00 us at most; other --sizes or --limit may\n"
     )
     code, _, error = call(capsys, file, "--limit", "latency")
@@ -438,11 +439,11 @@ def test_recorded_traces(trace_dir: Path, name: str, policy: str) -> None:
     asked: dict[str, Any] = {"sizes": "log(0.5%, 30%, 9) / log(1%, 100%, 9)", "policies": policy}
     grid = mc.search(spec, **asked, objective="per-dollar", exhaustive=True)
     for share in (0.1, 0.3):
-        dollars = share * float(grid.rows.dollars.max())
+        dollars = share * float(grid.dollars.max())
         best = best_of(
             grid, 1, "latency_ns", lambda row, dollars=dollars: bool(row.dollars <= dollars)
         )
         found = mc.search(spec, **asked, limits={"dollars": dollars}, refine=False)
-        assert found.simulated <= found.grid / 5
+        assert found.replay_count <= found.grid / 5
         assert found.best.latency_ns <= 1.01 * best
     assert math.isfinite(found.replayed)

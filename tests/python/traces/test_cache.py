@@ -3,14 +3,20 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import commands
 import pytest
 from small import TINY
 
+from mcsim.base import claims
 from mcsim.base.errors import ConfigError
+from mcsim.base.files import temporary_beside
 from mcsim.traces.cache import cache_directory, cache_limit, entries, make_room
+from mcsim.traces.marks import mark_in_use
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
 
@@ -155,17 +161,34 @@ def test_damage_is_found_and_made_good(folder: Path, tmp_path: Path) -> None:
     assert all(e.fault() is None for e in entries(folder) if e.kind.name == "trace")
 
 
-def test_the_limit_is_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_is_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MCSIM_CACHE_LIMIT", "3GiB")
-    assert cache_limit() == 3 * 2**30
-    monkeypatch.delenv("MCSIM_CACHE_LIMIT")
-    assert cache_limit() == 64 * 2**30
+    assert cache_limit(tmp_path) == 3 * 2**30
     monkeypatch.setenv("MCSIM_CACHE_LIMIT", "lots")
     with pytest.raises(ConfigError, match="MCSIM_CACHE_LIMIT: expected a size such as 4KiB"):
-        cache_limit()
+        cache_limit(tmp_path)
 
 
-def test_ls(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("free", "limit"), [(50, 5), (160, 16), (10_000, 16), (0, 0)])
+def test_the_default_limit_suits_the_file_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, limit: int
+) -> None:
+    asked: list[Path] = []
+
+    def disk_usage(path: Path) -> SimpleNamespace:
+        asked.append(path)
+        return SimpleNamespace(free=free * 2**30)
+
+    monkeypatch.delenv("MCSIM_CACHE_LIMIT", raising=False)
+    monkeypatch.setattr("shutil.disk_usage", disk_usage)
+    assert cache_limit(tmp_path / "not" / "there" / "yet") == limit * 2**30
+    assert asked == [tmp_path]
+
+
+def test_ls(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MCSIM_CACHE_LIMIT", "3GiB")
     code, said, _ = call(capsys, "ls", "--cache-dir", folder)
     assert code == 0
     headings, *rows, last = said.splitlines()
@@ -173,11 +196,11 @@ def test_ls(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [row.partition("-")[0] for row in rows] == ["trace_0", "trace_1", "trace_2"]
     assert rows[0].endswith("1.00 k requests of trace_0.txt")
     assert last.startswith("3 entries")
-    assert last.endswith(f"of at most 64 GiB in {folder}")
+    assert last.endswith(f"of at most 3 GiB in {folder}")
     told = json.loads(call(capsys, "ls", "--cache-dir", folder, "--json")[1])
     assert told["bytes"] == sum(entry["bytes"] for entry in told["entries"])
     assert {entry["path"] for entry in told["entries"]} == {str(e.path) for e in entries(folder)}
-    assert told["limit"] == 64 * 2**30
+    assert told["limit"] == 3 * 2**30
 
 
 def test_verify(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,5 +252,57 @@ def test_the_folder_is_the_users_or_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MCSIM_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("MCSIM_CACHE_LIMIT", "3GiB")
     assert cache_directory() == tmp_path
-    assert call(capsys, "ls")[1] == f"0 entries; 0 B of at most 64 GiB in {tmp_path}\n"
+    assert call(capsys, "ls")[1] == f"0 entries; 0 B of at most 3 GiB in {tmp_path}\n"
+
+
+def elsewhere(folder: Path, *names: str, age_ns: int = 0) -> Path:
+    """Write the mark of a process of another host."""
+    place = claims._place().translate(str.maketrans("0123456789abcdef", "123456789abcdef0"))
+    host, job, process, random = claims.new_claim().split(".")
+    claim = f"other-{host}.{job}.{process[:-8]}{place}.{random}"
+    mark = folder / f".in-use.{claim}{claims.TEMPORARY_SUFFIX}"
+    mark.write_text("".join(f"{name}\0" for name in names))
+    age(mark, age_ns)
+    return mark
+
+
+def test_what_another_host_has_open_stays(folder: Path) -> None:
+    open_there, closed_there = store_of(folder, 0), store_of(folder, 1)
+    elsewhere(folder, "trace_7-0123456789abcdef.arrow", open_there.name)
+    lease_ns = int(claims.LEASE_SECONDS * 1e9)
+    expired = elsewhere(folder, closed_there.name, age_ns=2 * lease_ns)
+    removed = make_room(folder, 0)
+    assert open_there.exists()
+    assert open_there not in [entry.path for entry in removed]
+    assert not closed_there.exists()
+    # The next file that is made in the folder takes expired marks away.
+    with temporary_beside(folder / "any"):
+        assert not expired.exists()
+
+
+def test_a_process_marks_what_it_opens(tmp_path: Path) -> None:
+    program = (
+        "import sys, mcsim; from pathlib import Path\n"
+        "from mcsim.traces.marks import _PREFIX\n"
+        "cache = Path(sys.argv[1]) / 'cache'\n"
+        "for _ in range(2):  # made, found\n"
+        "    mcsim.Trace.open(Path(sys.argv[1]) / 'trace_0.txt', format='keys', cache_dir=cache)\n"
+        "    (mark,) = cache.glob(f'{_PREFIX}*')\n"
+        "    (store,) = cache.glob('*.arrow')\n"
+        "    assert store.name in mark.read_text().split('\\0')\n"
+    )
+    (tmp_path / "trace_0.txt").write_text("1\n2\n1\n", encoding="ascii")
+    subprocess.run([sys.executable, "-c", program, tmp_path], check=True)
+    assert not list((tmp_path / "cache").glob(".*"))  # gone with the process
+
+
+def test_a_mark_that_was_removed_is_written_again_with_all_names(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        mark_in_use(tmp_path / name)
+    (mark,) = tmp_path.iterdir()
+    assert mark.read_bytes() == b"a\0b\0"
+    mark.unlink()
+    mark_in_use(tmp_path / "b")
+    assert sorted(mark.read_bytes().split(b"\0")) == [b"", b"a", b"b"]

@@ -144,12 +144,6 @@ def test_rows_that_have_no_class_are_named() -> None:
         mc.Trace.open(write(), options={"classes": "k"})
 
 
-def test_msr_has_no_place_for_them() -> None:
-    trace = mc.Trace.from_arrays([0], [0], [1], classes=1, vms=("web_0",))
-    with pytest.raises(ConfigError, match="layout msr: it has no classes; layout csv keeps them"):
-        trace.save("web.csv", layout="msr")
-
-
 def test_a_damaged_column_is_found(classed: mc.Trace) -> None:
     path = classed.save("w.arrow")
     bytes_ = path.read_bytes()

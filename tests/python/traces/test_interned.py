@@ -25,7 +25,7 @@ COLUMNS = ("ids", "request_begin", "request_time", "request_vm", "request_op")
 
 def files(folder: Path) -> list[Path]:
     """Return all that is kept of interned traces."""
-    return sorted((folder / INTERNED).glob("*"))
+    return sorted((folder / INTERNED).glob("[!.]*"))
 
 
 def assert_same(found: engine.Accesses, expected: engine.Accesses) -> None:
