@@ -116,7 +116,14 @@ def test_latencies_have_the_unit_that_suits_them() -> None:
 
 def test_of_many_lines_the_best_are_shown() -> None:
     rows = [
-        {"cell": 0, "run_id": "x", "size": size, "system": f"s{i:02}", "vm": None, "hit_ratio": i / 20}
+        {
+            "cell": 0,
+            "run_id": "x",
+            "size": size,
+            "system": f"s{i:02}",
+            "vm": None,
+            "hit_ratio": i / 20,
+        }
         for size in (1, 2)
         for i in range(12)
     ]

@@ -14,8 +14,8 @@ import pytest
 
 from mcsim.base.errors import ConfigError
 from mcsim.figures.chart import Chart
-from mcsim.figures.looks import looks_of
 from mcsim.figures.declared import Plot, charts_of
+from mcsim.figures.looks import looks_of
 from mcsim.report.chart_tables import table_of
 from mcsim.report.plots import plot
 from mcsim.report.reproduction import Reproduced, reproduction_page
