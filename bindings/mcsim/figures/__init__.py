@@ -19,7 +19,7 @@ from mcsim.base.errors import ConfigError, McsimError, MissingOutputError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import FigureFormat
 from mcsim.figures import comparison, curves, timeline
-from mcsim.figures.chart import Sheet
+from mcsim.figures.chart import Sheet, subject_of
 from mcsim.figures.style import Style, save, styled
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, vms_of
@@ -313,7 +313,7 @@ def _write_one(
     for ending in formats:
         with styled(style):
             plotted = sheet.finish(runs, captioned=ending == "png")
-        written += save(plotted, path, sheet.title, runs, [ending])
+        written += save(plotted, path, sheet.title, subject_of(runs), [ending])
     return written
 
 

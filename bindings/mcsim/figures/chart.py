@@ -23,6 +23,7 @@ __all__ = [
     "is_geometric",
     "plain",
     "scaled_latency",
+    "subject_of",
     "synthetic_mark",
     "thinned",
     "whole_intervals",
@@ -177,14 +178,8 @@ class Sheet:
     ) -> Figure:
         """Draw the figure with matplotlib, in the style that is in force.
 
-        Parameters
-        ----------
-        runs : sequence of Results
-            The runs that the footer names.
-        captioned : bool
-            Whether it has its title and footer.
-        synthetic : bool
-            Whether the workload is synthetic although no run is.
+        The footer names `runs`; `synthetic` marks a workload without runs. Title and footer are
+        absent unless `captioned`.
         """
         from mcsim.figures.style import drawn
 
@@ -196,6 +191,12 @@ class Sheet:
             footer += ", synthetic workload" if synthetic else ""
         title = self.title + synthetic_mark(synthetic)
         return drawn(self, title, footer, synthetic=synthetic, captioned=captioned)
+
+
+def subject_of(runs: Sequence[Results], synthetic: bool = False) -> str:
+    """Return what a figure's file states of its origin: ids of runs, and a synthetic workload."""
+    subject = "mcsim results of " + ", ".join(run.run_id for run in runs) if runs else "mcsim"
+    return subject + synthetic_mark(synthetic or any(run.synthetic for run in runs))
 
 
 def synthetic_mark(synthetic: bool) -> str:

@@ -9,7 +9,7 @@ All figures of synthetic workloads are marked as such. The same results give the
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -25,14 +25,13 @@ from mcsim.base.files import replacing
 from mcsim.config.spec import FigureFormat
 from mcsim.figures.chart import Chart, Series, Sheet, plain
 from mcsim.figures.looks import short_names
-from mcsim.results.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = ["Sheet", "Style", "draw_sheet", "drawn", "save", "styled", "write"]
+__all__ = ["Sheet", "Style", "draw_sheet", "drawn", "save", "styled"]
 
 COLUMN = 3.5  # inches, one of two columns
 _PAPER_COLUMNS = {1: 1, 2: 1, 3: 2, 4: 3}
@@ -74,6 +73,7 @@ def drawn(
     sheet: Sheet, title: str, footer: str, *, synthetic: bool = False, captioned: bool = True
 ) -> Figure:
     """Draw a figure; without captions, as on paper, only `synthetic` is stated."""
+    from matplotlib import rcParams
     from matplotlib.figure import Figure
 
     on_paper = _style.get() == "paper"
@@ -98,14 +98,17 @@ def drawn(
         _label(axes, chart, _letters(width / columns) - 6)
         is_lowest = number >= len(charts) - columns
         if is_lowest or not sheet.share_x:
-            axes.set_xlabel("\n".join(wrap(chart.x_label, _letters(width / columns))))
+            names = max(map(len, _names(chart))) if chart.kind == "stacked" else 0
+            letters = max(_letters(width / columns) - names, 12)
+            axes.set_xlabel("\n".join(wrap(chart.x_label, letters)))
         if is_lowest:
             axes.tick_params(labelbottom=True)
-    if sheet.share_y and rows > 1:
+    has_one_label = rows > 1 and len({chart.y_label for chart in charts}) == 1
+    if has_one_label:
         figure.supylabel(charts[0].y_label)
     for number, (axes, chart) in enumerate(zip(panels, charts, strict=False)):
         _limit(axes, chart)
-        if not sheet.share_y or (rows == 1 and number == 0):
+        if not has_one_label and (number % columns == 0 or not sheet.share_y):
             axes.set_ylabel(chart.y_label)
     for axes in panels[len(charts) :]:
         axes.set_visible(False)
@@ -113,8 +116,9 @@ def drawn(
         figure.colorbar(panels[0].collections[0], ax=panels, label=charts[0].value_label)
     lines = _frame(figure, sheet, charts, handles, title, footer)
     height = sheet.height * (0.8 if on_paper and columns > 1 else 1.0)
-    figure.set_figheight(height * rows + lines * 0.16)
-    _settle(figure)
+    figure.set_figheight(height * rows + lines * 0.023 * rcParams["font.size"])
+    named = {axes.xaxis for axes, chart in zip(panels, charts, strict=False) if chart.has_names}
+    _settle(figure, named)
     return figure
 
 
@@ -143,7 +147,8 @@ def _frame(
         figure.supxlabel("\n".join(notes), x=0.01, ha="left", color="#555555")
     above = wrap(title, int(0.9 * letters))
     count = len(above) + len(notes)
-    if len(handles) == 1 and set(handles) <= {chart.y_label.partition(" (")[0] for chart in charts}:
+    labels = {label for chart in charts for label in (chart.x_label, chart.y_label)}
+    if len(handles) == 1 and set(handles) <= {label.partition(" (")[0] for label in labels}:
         handles = {}
     if handles:
         widest = max(map(len, handles)) + 7
@@ -275,11 +280,11 @@ def _label(axes: Axes, chart: Chart, letters: int) -> None:
     for axis, is_log in ((axes.xaxis, chart.log_x), (axes.yaxis, chart.log_y)):
         _format(axis, is_log)
     if chart.has_names and chart.kind == "stacked":
-        axes.set_yticks(range(len(chart.x)), short_names(list(map(str, chart.x))))
+        axes.set_yticks(range(len(chart.x)), _names(chart))
         axes.set_ylim(len(chart.x) - 0.5, -0.5)
         axes.grid(visible=False, axis="y")
     elif chart.has_names:
-        axes.set_xticks(range(len(chart.x)), short_names(list(map(str, chart.x))))
+        axes.set_xticks(range(len(chart.x)), _names(chart))
         axes.set_xlim(-0.6, len(chart.x) - 0.4)
         axes.grid(visible=False, axis="x")
     elif chart.ticks:
@@ -298,6 +303,10 @@ def _label(axes: Axes, chart: Chart, letters: int) -> None:
         )  # fmt: skip
 
 
+def _names(chart: Chart) -> list[str]:
+    return short_names(list(map(str, chart.x)))
+
+
 def _format(axis: Axis, is_log: bool) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -309,7 +318,7 @@ def _format(axis: Axis, is_log: bool) -> None:
         axis.set_minor_locator(NullLocator())
 
 
-def _settle(figure: Figure) -> None:
+def _settle(figure: Figure, named: Collection[Axis]) -> None:
     """Lay out the figure, thin tick labels that overlap, and round the positions.
 
     The solver of the layout orders its sums by memory addresses, so that its results differ in the
@@ -324,7 +333,7 @@ def _settle(figure: Figure) -> None:
             figure.draw_without_rendering()
             shown = [axes for axes in figure.axes if axes.get_visible()]
             every = [axis for axes in shown for axis in (axes.xaxis, axes.yaxis)]
-            loosened = [_loosen(axis) for axis in every]
+            loosened = [_loosen(axis, axis in named) for axis in every]
             if not any(loosened):
                 break
     except UnsatisfiableConstraint:
@@ -338,9 +347,9 @@ def _settle(figure: Figure) -> None:
         text.set_position((round(x, 4), round(y, 4)))
 
 
-def _loosen(axis: Axis) -> bool:
+def _loosen(axis: Axis, has_names: bool) -> bool:
     """Turn names, or halve numbers, where tick labels overlap; return whether it was needed."""
-    from matplotlib.ticker import FixedFormatter, FixedLocator
+    from matplotlib.ticker import FixedLocator
 
     low, high = sorted(axis.get_view_interval())
     labels = [
@@ -357,7 +366,7 @@ def _loosen(axis: Axis) -> bool:
     order = np.argsort(starts)
     if labels[0].get_rotation() or all(ends[i] <= starts[j] for i, j in pairwise(order)):
         return False
-    if is_x and isinstance(axis.get_major_formatter(), FixedFormatter):
+    if is_x and has_names:
         gap = abs(boxes[-1].x0 + boxes[-1].x1 - boxes[0].x0 - boxes[0].x1) / 2 / (len(boxes) - 1)
         is_wide = gap > 1.5 * boxes[0].height
         turn: dict[str, Any] = {"rotation": 45 if is_wide else 90}
@@ -380,67 +389,31 @@ def draw_sheet(
     formats: Sequence[FigureFormat],
     style: Style | None = None,
 ) -> list[Path]:
-    """Draw a figure that is not of runs, and write it in each of the formats.
+    """Draw a figure that is not of runs, and write it in each of the formats, as of `save`.
 
-    Parameters
-    ----------
-    plot : callable
-        Returns the figure.
-    path : Path
-        Of the files, without their endings.
-    title, footer : str
-        Above and below the charts, but not in the style of a paper; also the files' metadata.
-    synthetic : bool
-        Whether the workload is synthetic, which the title states too; on paper a note does.
-    formats : sequence of {'png', 'pdf', 'svg'}
-    style : {'screen', 'paper'}, optional
-        As of `styled`.
+    `title` and `footer` are above and below the charts, but not in the style of a paper.
     """
     with styled(style):
         figure = drawn(plot(), title, footer, synthetic=synthetic)
-    return write(figure, path, title, footer, formats)
+    return save(figure, path, title, footer, formats)
 
 
 def save(
-    figure: Figure,
-    path: Path,
-    title: str,
-    runs: Sequence[Results],
-    formats: Sequence[FigureFormat],
-    *,
-    synthetic: bool = False,
+    figure: Figure, path: Path, title: str, subject: str, formats: Sequence[FigureFormat]
 ) -> list[Path]:
-    """Write a figure in each of the formats, complete or not at all.
+    """Write a figure in each of the formats, complete or not at all; return the files.
 
-    Parameters
-    ----------
-    path : Path
-        Of the files, without their endings.
-    title : str
-        Stored in the files' metadata, as are the ids of the runs.
-    synthetic : bool
-        As of `Sheet.finish`.
+    `path` lacks the ending; title and subject, such as ids of runs, are the files' metadata.
     """
-    subject = "mcsim results of " + ", ".join(run.run_id for run in runs) if runs else "mcsim"
-    if synthetic or any(run.synthetic for run in runs):
-        subject += " (synthetic workload)"
-    return write(figure, path, title, subject, formats)
-
-
-def write(
-    figure: Figure, path: Path, title: str, subject: str, endings: Sequence[str]
-) -> list[Path]:
-    """Write a figure as PNG, PDF or SVG, complete or not at all."""
     metadata: dict[str, dict[str, Any]] = {
         "png": {"Title": title, "Description": subject, "Software": None},
         "pdf": {"Title": title, "Subject": subject, "CreationDate": None},
         "svg": {"Title": title, "Description": subject, "Date": None},
     }
     written = []
-    for ending in endings:
-        about = metadata[ending]
+    for ending in formats:
         final = path.with_name(f"{path.name}.{ending}")
         with styled(), replacing(final) as temporary:
-            figure.savefig(temporary, format=ending, metadata=about)
+            figure.savefig(temporary, format=ending, metadata=metadata[ending])
         written.append(final)
     return written

@@ -20,6 +20,7 @@ def draw_found(
     found: Found, folder: Path, formats: Sequence[FigureFormat], style: Style
 ) -> list[Path]:
     """Write the plots of a finding into a folder in each of the formats; return the files."""
+    from mcsim.figures.chart import subject_of
     from mcsim.figures.declared import sheets_of
     from mcsim.figures.style import save, styled
 
@@ -28,5 +29,6 @@ def draw_found(
         with styled(style):
             figure = sheet.finish(found.runs, synthetic=synthetic)
         path = folder / re.sub(r"[^a-z0-9]+", "-", sheet.title.lower()).strip("-")
-        written += save(figure, path, sheet.title, found.runs, formats, synthetic=synthetic)
+        subject = subject_of(found.runs, synthetic)
+        written += save(figure, path, sheet.title, subject, formats)
     return written

@@ -182,14 +182,14 @@ class Sweep(Tabular):
         style: Style = "screen",
     ) -> list[Path]:
         """Write what `plot` shows to files named `path` with their endings; return these."""
-        from mcsim.figures.style import styled, write
+        from mcsim.figures.style import save, styled
 
         with styled(style):
             sheet = self._sheet(x, y, value, vm)
             figure = self._framed(sheet)
         path.parent.mkdir(parents=True, exist_ok=True)
         mark = " (synthetic workload)" if self._synthetic else ""
-        return write(figure, path, sheet.title, f"mcsim sweep {self.path.name}{mark}", formats)
+        return save(figure, path, sheet.title, f"mcsim sweep {self.path.name}{mark}", formats)
 
     def _sheet(self, x: str | None, y: str | None, value: str, vm: str | None) -> Sheet:
         from mcsim.figures.sweeps import main_axis, over_axis, over_two_axes

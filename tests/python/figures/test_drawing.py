@@ -11,12 +11,14 @@ from pathlib import Path
 
 import made_up
 import pytest
+from layout import check_layout
 from small import small_experiment
 
 import mcsim
 from mcsim import figures
 from mcsim.base.errors import MissingOutputError
 from mcsim.figures.chart import Sheet
+from mcsim.figures.style import Style
 from mcsim.results.results import Results
 
 
@@ -25,13 +27,20 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return made_up.run(tmp_path_factory.mktemp("one"))
 
 
-def test_many_systems_and_vms_with_long_names_are_drawn(tmp_path: Path) -> None:
-    run = crowded(tmp_path)
-    skipped: list[str] = []
-    names = ["hit-ratio", "latency", "tier-shares", "occupancy", "curves"]
-    drawn = figures.draw(run, names, on_skip=skipped.append)
-    assert [path.name for path in drawn] == [f"{name}.png" for name in names]
-    assert skipped == []
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return crowded(tmp_path_factory.mktemp("busy"))
+
+
+@pytest.mark.parametrize("style", ["screen", "paper"])
+@pytest.mark.parametrize(
+    "name",
+    ["hit-ratio", "latency", "tier-shares", "occupancy", "curves", "hit-ratio-over-time"],
+)
+def test_many_systems_and_vms_with_long_names_do_not_overlap(
+    name: str, style: Style, busy: Results
+) -> None:
+    check_layout(figures.plot(name, busy, style), 8 if style == "paper" else 7)
 
 
 def crowded(folder: Path) -> Results:

@@ -377,7 +377,7 @@ def test_a_reproduction_has_its_page() -> None:
         "same direction, 1.4 times as large",
         "1.35",
         VILLAIN,
-        "50.00",
+        "0.5",
         "all VMs: they differ",
         "mcsim reproduce",
     ):
