@@ -17,8 +17,8 @@ import click
 from ruamel.yaml import YAML
 
 from mcsim.base.inputs import printable
-from mcsim.cli.catalogue import catalogue
 from mcsim.cli.main import cli
+from mcsim.experiment.catalogue import catalogue
 
 __all__ = ["EXPERIMENTS", "PROFILES", "SET_UP", "Case", "all_cases", "write_inputs"]
 
@@ -193,7 +193,7 @@ _ONE_HOST: dict[str, Any] = {
     },
     "devices": {
         "nvm": {
-            "read": "1us", "write": "2us", "dollars_per_gb": 5, "pe_cycles": 1000,
+            "read": "1us", "write": "2us", "price": 5, "pe_cycles": 1000,
             "write_amplification": 2, "iops": 1e6, "bandwidth": "1GB/s",
             "watts": 5, "idle_watts": 1,
         }
@@ -201,13 +201,13 @@ _ONE_HOST: dict[str, Any] = {
     "tiers": [
         {"device": "nvm", "capacity": 20, "over": "link", "read": "1us", "write": "2us"},
         {
-            "device": "flash", "capacity": "80 blocks", "dollars_per_gb": 2,
+            "device": "flash", "capacity": "80 blocks", "price": 2,
             "pe_cycles": 3000, "write_amplification": 1, "iops": 5e4, "bandwidth": "500MB/s",
             "watts": 3, "idle_watts": 0.1,
         },
     ],
     "backend": {
-        "device": "hdd", "read": "5ms", "write": "6ms", "dollars_per_gb": 0.1, "pe_cycles": 9,
+        "device": "hdd", "read": "5ms", "write": "6ms", "price": 0.1, "pe_cycles": 9,
         "write_amplification": 1, "iops": 140, "bandwidth": "180MB/s",
         "watts": 9, "idle_watts": 8, "vms": {"b": "9ms"},
     },

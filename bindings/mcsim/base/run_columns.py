@@ -159,6 +159,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         Column("writes", "writes", "blocks", "blocks written"),
         Column("written_bytes_per_day", "GB/day", "bytes/day", "writes by time; null: no clock"),
         Column("lifetime_years", "years", "number", "life of a medium that wears", "more"),
+        Column("drive_writes_per_day", "DWPD", "number", "writes of the whole drive a day", "less"),
         Column("utilization", "busy %", "share", "mean share of time at work"),
         Column("peak_utilization", "peak %", "share", "the same in the busiest interval"),
         Column(

@@ -148,6 +148,8 @@ def _devices(results: Results) -> RunTable:
     index = table.schema.get_field_index("device")
     queueing = "; queueing: mean wait" if _is_known(table, "queueing_ns") else ""
     notes = [f"reads and writes in blocks{queueing}"]
+    if _is_known(table, "drive_writes_per_day"):
+        notes.append("DWPD: drive writes per day")
     if any(table["saturated_intervals"].to_pylist()):
         notes.append("saturated: intervals with more work than time, left out of queueing")
     if "asked" in table.column_names:
@@ -226,5 +228,5 @@ def _title(results: Results) -> str:
     space = " + ".join(f"{tier.capacity:,}" for tier in spec.tiers)
     if spec.hosts is not None:
         space = f"{spec.host_count} hosts of {space}"
-    ops = "reads" if spec.ops == "reads" else "reads and writes"
+    ops = {"all": "reads and writes"}.get(spec.ops, spec.ops)
     return f"{results.title}: {ops}, {space} blocks of {units.format_bytes(spec.block_bytes)}"

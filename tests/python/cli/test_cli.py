@@ -144,7 +144,7 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["report", "none"], "report: now called `mcsim results show, or results page`"),
         (["figures"], "figures: now called `mcsim results plot`"),
         (["sweep", "table"], "sweep table: now called `mcsim results show SWEEP`"),
-        (["run", "bad.yaml", "--out", "x"], "--out: now --results DIR for the folder of all resul"),
+        (["run", "bad.yaml", "--out", "x"], "--out: now --results DIR for the folder of all"),
         (
             ["mrc", "t.csv", "--no-figures"],
             "--no-figures: now nothing: pictures are written only w",

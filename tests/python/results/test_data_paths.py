@@ -142,7 +142,7 @@ def test_modes_that_differ_are_warned_of(
             }
         note = [Prose(f"W{WARNING[1:]}.", alert=True)] if warned else []
         assert mode_note(results) == note
-        assert (f"W{WARNING[1:]}." in mcsim.report(results, figures=False)) == warned
+        assert (f"W{WARNING[1:]}." in mcsim.report(results)) == warned
 
 
 def test_a_difference_shows_the_modes_of_both_runs(

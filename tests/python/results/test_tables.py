@@ -14,17 +14,16 @@ from mcsim.results import tables
 from mcsim.results.results import Results
 from mcsim.results.views import MOST_VMS
 
-FAST = {"read": "10ns", "write": "10ns", "dollars_per_gb": 10}
+FAST = {"read": "10ns", "write": "10ns", "price": 10}
 SPEC = {
     "name": "pair",
     "workload": {"vms": ["a", "b"]},
     "devices": {"fast": FAST},
     "tiers": [
         {"device": "fast", "capacity": 1000} | FAST,
-        {"device": "flash", "capacity": 4000}
-        | {"read": "100ns", "write": "1us", "dollars_per_gb": 2},
+        {"device": "flash", "capacity": 4000} | {"read": "100ns", "write": "1us", "price": 2},
     ],
-    "backend": {"device": "hdd", "read": "1us", "write": "1us", "dollars_per_gb": 0.1},
+    "backend": {"device": "hdd", "read": "1us", "write": "1us", "price": 0.1},
     "systems": [
         "lru",
         {"name": "lru", "label": "old", "legacy": True},

@@ -62,7 +62,7 @@ def test_runs_of_different_versions_are_not_shown_together(
     refused = "different versions of results .*: old-0123456789ab has 0, new-0123456789ab has 1"
     for show in (
         lambda *runs: figures.plot("hit-ratio-by-capacity", runs),
-        lambda *runs: mcsim.report(*runs, figures=False),
+        lambda *runs: mcsim.report(*runs),
     ):
         show(new, other)
         with pytest.raises(ConfigError, match=refused):

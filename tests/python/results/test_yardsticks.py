@@ -16,7 +16,7 @@ from mcsim.results.seals import digest_of, listed, read_list
 from mcsim.results.yardsticks import YARDSTICKS, jain, yardsticks
 
 # Two tiers of 10 and 20 blocks that read a block in 1 and 10 ns; what has all takes 100.
-DEVICE = {"write": "1ns", "dollars_per_gb": 1}
+DEVICE = {"write": "1ns", "price": 1}
 SPEC: dict[str, Any] = {
     "name": "pair",
     "workload": {"vms": ["a", "b"]},
