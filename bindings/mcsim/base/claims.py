@@ -108,7 +108,7 @@ def is_held_elsewhere(path: Path, claim: str, now_ns: int) -> bool:
 
 
 def changed_ns(path: Path) -> int:
-    """Return the modification time; of an open file, network file systems ask the server."""
+    """Return the modification time, which network file systems refresh for an open file."""
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         return os.fstat(file).st_mtime_ns
@@ -177,7 +177,7 @@ def is_claimed(home: Path) -> bool:
 
 
 def release_lease(mine: Path, *, keep: bool) -> None:
-    """Leave a folder to the next process, or remove it; remove its home if that is empty."""
+    """Rename a folder as abandoned, or remove it; remove its home if that is empty."""
     release(mine)
     with suppress(OSError):
         if keep:
@@ -189,7 +189,7 @@ def release_lease(mine: Path, *, keep: bool) -> None:
 
 
 def leave_all() -> None:
-    """Give up all leases, before the process ends without cleanup."""
+    """Release all leases, before the process ends without cleanup."""
     for path in _renewer.held():
         with suppress(OSError):
             if path.is_dir():

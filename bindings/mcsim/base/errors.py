@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "OutOfMemoryError",
     "TraceError",
     "exit_code_of",
+    "host_faults",
+    "is_host_fault",
     "mistakes_in",
 ]
 
@@ -117,6 +120,39 @@ class HostError(McsimError, OSError):
     """The operating system refused (exit code 3)."""
 
     exit_code = 3
+
+
+_OF_FILES = _OF_NAMES | {errno.EINVAL, errno.EFBIG, errno.ENOENT}
+
+
+def is_host_fault(error: BaseException) -> bool:
+    """Return whether an error is of the host, so that it proves no damage of a file.
+
+    Such are EIO, EMFILE, ENOMEM, EACCES and ESTALE. Libraries raise OSError without a number for
+    content that they cannot read.
+    """
+    if isinstance(error, HostError):
+        return True
+    return isinstance(error, OSError) and error.errno not in (None, *_OF_FILES)
+
+
+@contextmanager
+def host_faults(path: Path) -> Iterator[None]:
+    """Raise HostError, with the name of a file, for faults of the host in the block.
+
+    Libraries may raise another error after such a fault.
+    """
+    try:
+        yield
+    except HostError:
+        raise
+    except Exception as error:
+        fault: BaseException | None = error
+        while fault is not None and not is_host_fault(fault):
+            fault = fault.__context__
+        if not isinstance(fault, OSError):
+            raise
+        raise HostError(f"{path}: cannot be read: {fault.strerror}; do it again") from error
 
 
 class OutOfMemoryError(McsimError, MemoryError):

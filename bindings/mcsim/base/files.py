@@ -32,9 +32,11 @@ __all__ = [
     "encoded",
     "flush",
     "flush_folder",
+    "identity",
     "named_in_errors",
     "of_the_disk",
     "put_in_place",
+    "rename",
     "replacing",
     "replacing_folder",
     "sweep_abandoned",
@@ -86,7 +88,7 @@ def replacing(path: Path) -> Iterator[Path]:
         reached("file flushed")
         if mode is not None:
             temporary.chmod(mode)
-        temporary.replace(target)
+        rename(temporary, target)
         reached("file in place")
         flush_folder(target.parent)
 
@@ -125,7 +127,7 @@ def replacing_folder(final: Path, stays: Callable[[], bool]) -> Iterator[Path]:
         mine = claim_folder(final.with_name(f"{final.name}.partial"))
         try:
             made = mine / "new"
-            made.mkdir()
+            made.mkdir(exist_ok=True)
             yield made
             flush(made.iterdir())
             flush_folder(made)
@@ -139,7 +141,7 @@ def put_in_place(made: Path, final: Path, stays: Callable[[], bool]) -> bool:
     """Give a folder its final name; what has it is put aside, unless it `stays`: False then."""
     while True:
         try:
-            made.rename(final)
+            rename(made, final)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
@@ -152,6 +154,28 @@ def put_in_place(made: Path, final: Path, stays: Callable[[], bool]) -> bool:
         with suppress(FileNotFoundError):
             final.rename(made.with_name(f"replaced.{secrets.token_hex(4)}"))
             reached("old folder aside")
+
+
+def rename(source: Path, target: Path) -> None:
+    """Rename a file or folder.
+
+    A network file system may repeat a rename after a lost reply. The source is missing then, and
+    the target has its identity.
+    """
+    before = identity(source)
+    try:
+        source.rename(target)
+    except FileNotFoundError:
+        if before is None or identity(target) != before:
+            raise
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of a file or folder; None if it is missing."""
+    with suppress(OSError):
+        found = path.stat(follow_symlinks=False)
+        return found.st_dev, found.st_ino
+    return None
 
 
 @contextmanager
@@ -255,7 +279,7 @@ def _made_beside(path: Path) -> Path:
 
     def make() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.close(os.open(temporary, os.O_CREAT | os.O_NOFOLLOW | os.O_WRONLY, 0o666))
 
     retry_on_missing_parent(make)
     return temporary

@@ -19,7 +19,7 @@ _LIMITS = ("memory.max", "memory.high", "memory.limit_in_bytes")
 _USED = ("memory.current", "memory.usage_in_bytes")
 _EVICTABLE = ("active_file", "inactive_file")
 
-# Of /proc/self/mountinfo: group at the mount point, mount point, file system, its options.
+# Lines of /proc/self/mountinfo: group at the mount point, mount point, file system, its options.
 _MOUNT = re.compile(r"\S+ \S+ \S+ (\S+) (\S+) .*- (cgroup2?) \S+ (\S+)")
 _GROUP = re.compile(r"\d+:([^:]*):(.+)")
 
@@ -85,7 +85,7 @@ def _used(group: Path) -> int:
     """Return the bytes in use by a group, without those of files, which the kernel can evict."""
     used = sum(int(line) for name in _USED for line in _lines(group / name) if line.isdigit())
     stat = dict(line.split(" ", 1) for line in _lines(group / "memory.stat"))
-    # Of version 1, the totals include the groups below.
+    # In version 1, the totals include the groups below.
     prefix = "total_" if "total_inactive_file" in stat else ""
     return used - sum(int(stat.get(f"{prefix}{name}", 0)) for name in _EVICTABLE)
 

@@ -16,6 +16,7 @@ __all__ = [
     "Command",
     "block_bytes_option",
     "dask_option",
+    "devices_options",
     "file_to_write",
     "folder_to_write",
     "formats_option",
@@ -181,6 +182,35 @@ systems_threads_option = click.option(
     type=click.IntRange(min=1),
     help="Systems replayed at a time; all cores if not given.",
 )
+
+
+def devices_options(command: Command) -> Command:
+    """Give a command the options of the devices of a cache and of what is behind it."""
+    options = [
+        click.option(
+            "--tier",
+            metavar="DEVICE",
+            default="flash",
+            show_default=True,
+            help="Device of the cache (see mcsim list), or the time of an access, such as 80us.",
+        ),
+        click.option(
+            "--backend",
+            metavar="DEVICE",
+            default="hdd",
+            show_default=True,
+            help="Device behind the cache, or the time of an access, such as 4ms.",
+        ),
+        click.option(
+            "--device",
+            "devices",
+            metavar="NAME=KEY:VALUE,...",
+            multiple=True,
+            help="A device that is not in the list, such as mine=read:80us,write:20us,price:0.2, "
+            "with the keys of a device in an experiment; may be repeated.",
+        ),
+    ]
+    return with_options(command, options)
 
 
 def overrides_option(help: str) -> Callable[[Command], Command]:

@@ -67,7 +67,7 @@ def reproduce(
     """Run what published documents show, and print what they say beside what comes out.
 
     All documents if none is named. What was found before is not found again; after an
-    interruption the same command goes on. Several commands may fill one folder of results.
+    interruption the same command continues. Several commands may fill one folder of results.
     """
     if listing:
         _list(names, options["quick"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,6 +103,7 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.report.make import report
+    from mcsim.results.results import Results
     from mcsim.results.runs import folder_of
 
     if len(runs) == 1 and (swept := _sweep_named(runs[0], out)) is not None:
@@ -111,13 +113,15 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
         write_page(swept.path, file)
     else:
         paths = [folder_of(run, out) for run in runs]
-        if file is None and len(paths) > 1:
-            raise ConfigError("-o: name the file of a page of several runs")
-        file = file or paths[0] / "page.html"
-        if not file.parent.is_dir():
-            raise ConfigError(
-                f"-o: name a file; {file.parent} is a cell of a sweep, without a folder"
-            )
+        if file is None:
+            if len(paths) > 1:
+                raise ConfigError("-o: name the file of a page of several runs")
+            found = Results.open(paths[0])
+            if not found.path.is_dir():
+                raise ConfigError(
+                    f"-o: name a file; {found.path} is a cell of a sweep, without a folder"
+                )
+            file = found.path / "page.html"
         report(*paths, html=file, systems=systems or None)
     click.echo(file)
 
@@ -259,6 +263,8 @@ def _sweep_named(name: str, out: str) -> Sweep | None:
 
     if (Path(name) / "plan.parquet").is_file():
         return Sweep.open(name)
+    if os.sep in name:
+        return None
     names = [sweep.path.name for sweep in sweeps_in(out)]
     is_run = Path(name).is_dir() or any(Path(out).glob(f"{glob.escape(name)}*/DONE"))
     is_sweep = name in names or (not is_run and any(of.startswith(name) for of in names))

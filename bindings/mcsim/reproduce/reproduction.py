@@ -168,7 +168,7 @@ def reproduce(
     out : path
         The folder of all results: runs, and what figures found.
     threads : int, optional
-        Systems replayed at a time; as many as there are cores if not given.
+        Systems replayed at a time; the number of cores if not given.
     force : bool
         Find again what was found before. Runs that were finished are not run again.
     formats : sequence of {'png', 'pdf', 'svg'}, optional
@@ -185,7 +185,7 @@ def reproduce(
     ConfigError
         For a name that is no document and no figure.
     HostError
-        If the disk is full: findings so far are kept, and the next call goes on from there.
+        If the disk is full: findings so far are kept, and the next call continues.
     """
     figures = chosen(names)
     out = file_given("out", out)

@@ -16,13 +16,16 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from mcsim.base.claims import claim_folder, is_claimed, release_lease, retry_on_missing_parent
+from mcsim.base.errors import is_host_fault
 from mcsim.base.faults import reached
 from mcsim.base.files import (
     flush,
     flush_folder,
+    identity,
     named_in_errors,
     of_the_disk,
     put_in_place,
+    rename,
     write_whole,
 )
 from mcsim.config.spec import ExperimentSpec
@@ -79,7 +82,7 @@ class Draft:
     def __init__(self, final: Path, build: str) -> None:
         self.final = final
         self._build = build
-        self._replaced = _identity(final)
+        self._replaced = identity(final)
         self._lock = threading.RLock()
         self._parts: dict[str, Part] = {}
         self._unsaved: set[str] = set()
@@ -198,11 +201,11 @@ class Draft:
     def _claim(self) -> None:
         """Get a folder, and the parts and the log of those that were left."""
         self._mine = claim_folder(draft_folder(self.final.parent, self.final.name))
-        self.folder.mkdir()
+        self.folder.mkdir(exist_ok=True)
         for taken in sorted(self._mine.glob("taken.*")):
             for part in taken.rglob(f"{_PARTS}/*"):
                 (self._mine / _PARTS).mkdir(exist_ok=True)
-                part.replace(self._mine / _PARTS / part.name)
+                rename(part, self._mine / _PARTS / part.name)
             for log in taken.rglob("run/log.txt"):
                 with (self.folder / "log.txt").open("ab") as file:
                     file.write(log.read_bytes())
@@ -216,7 +219,7 @@ class Draft:
             return self._parts.get(name)
 
     def _read(self, name: str) -> Part | None:
-        """Read a part; one that is not whole, or of another build, is gone afterwards."""
+        """Read a part; remove it if it is damaged or of another build."""
         file = self._mine / _PARTS / name
         try:
             part = Part.from_bytes(file.read_bytes(), self._build)
@@ -224,6 +227,8 @@ class Draft:
             return None
         except (OSError, ValueError, KeyError, pa.ArrowException) as error:
             _log.warning("%s: cannot be read (%s); it is made again", file, error)
+            if is_host_fault(error):
+                return None
             part = None
         if part is None:
             with suppress(OSError):
@@ -271,7 +276,7 @@ class Draft:
 
     def _another_is_whole(self) -> bool:
         """Tell whether another process put results there since, and they are as it wrote them."""
-        if _identity(self.final) == self._replaced:
+        if identity(self.final) == self._replaced:
             return False
         theirs = read_list(self.final / "DONE")
         if not theirs or damaged(self.final, theirs, theirs) is not None:
@@ -302,11 +307,3 @@ def _stream_of(table: pa.Table) -> bytes:
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue())
-
-
-def _identity(folder: Path) -> tuple[int, int] | None:
-    """Return what tells a folder from another of the same name; None if there is none."""
-    with suppress(OSError):
-        found = folder.stat()
-        return found.st_dev, found.st_ino
-    return None

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.files import replacing
 from mcsim.base.inputs import note_input, parse_object
 from mcsim.config.spec import ExperimentSpec
@@ -58,7 +58,7 @@ from mcsim.results.seals import digest_of_bytes, listed
 from mcsim.results.summary import SUMMARY, summed_up
 from mcsim.results.zips import (
     PACKS,
-    UNREADABLE,
+    DamagedPackError,
     content_of,
     first_content,
     pack_files,
@@ -199,10 +199,10 @@ def is_own_pack(path: Path) -> bool:
     """
     names: set[str] = set()
     try:
-        with suppress(*UNREADABLE), zipped(path) as file:
+        with suppress(DamagedPackError), zipped(path) as file:
             names = set(file.namelist())
         run_ids = first_content(path, _IDS).decode().splitlines()
-    except (OSError, ValueError):
+    except ValueError:
         return False
     return path.stem.endswith(f"-{_digest_of_ids(run_ids)}") and names <= _IN_PACKS
 
@@ -254,7 +254,7 @@ class Pack:
                 table = read_parquet(pa.BufferReader(self._read(f"{name}.parquet")))
                 self._tables[name] = checked_packed(name, table, len(self.run_ids))
             except (ValueError, OSError, pa.ArrowException) as error:
-                if isinstance(error, ConfigError):
+                if isinstance(error, ConfigError | HostError):
                     raise
                 raise self._unreadable(f"{name}.parquet: {error}") from None
         return self._tables[name]
@@ -294,7 +294,7 @@ class Pack:
         try:
             with zipped(self.path) as file:
                 return content_of(file, name)
-        except UNREADABLE as error:
+        except DamagedPackError as error:
             raise self._unreadable(error) from None
 
     def _unreadable(self, why: object) -> ConfigError:

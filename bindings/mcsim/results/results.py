@@ -44,7 +44,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mcsim.base.arguments import file_given
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, HostError, host_faults
 from mcsim.base.inputs import note_input, read_regular
 from mcsim.base.result_table import polars_frame
 from mcsim.base.suggest import did_you_mean
@@ -233,7 +233,10 @@ class Results:
         """Open a file whose checksum fits, and raise ConfigError if its content is invalid."""
         path = self._checked(name)
         try:
-            yield path
+            with host_faults(path):
+                yield path
+        except HostError:
+            raise
         except (ValueError, KeyError, TypeError, OSError, pa.ArrowException) as error:
             raise ConfigError(f"{path}: {error}; {_AGAIN}") from None
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 from mcsim.base.claims import is_claim
 from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.files import rename
 from mcsim.base.inputs import is_regular
 from mcsim.base.suggest import did_you_mean
 from mcsim.results.draft import clear_left, is_under_way
@@ -138,20 +139,28 @@ def find_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results
 
 def folder_of(given: str, out: str | os.PathLike[str] = "results") -> Path:
     """Find what a command names by its folder, or as a run of `out` by the beginning of its id."""
-    if Path(given).exists() or os.sep in given or not Path(out).is_dir():
+    if Path(given).exists() or os.sep in given:
         return Path(given)
     return find_run(given, out)
 
 
 def open_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> Results:
-    """Open the finished run of an id, of the beginning of one, or of a path; see `find_run`."""
+    """Open the finished run of an id, of the beginning of one, or of a path; see `find_run`.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, or one of its files is damaged: also one that is not read.
+    HostError
+        If the host cannot read it.
+    """
     path = find_run(run, out)
-    if not path.exists() and (found := packed(path)) is not None:
-        return found
-    if not path.exists():
+    if not path.exists() and packed(path) is None:
         for each in _of_run(path):
             raise ConfigError(f"{path.name}: not a finished run: {each.path.name} is {each.state}")
-    return Results.open(path)
+    results = Results.open(path)
+    results.check()
+    return results
 
 
 def removable(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> list[Run]:
@@ -346,7 +355,7 @@ def _take_away(run: Run) -> int:
         return size
     gone = run.path.with_name(f"{run.run_id}.replaced-{secrets.token_hex(4)}")
     try:
-        run.path.rename(gone)
+        rename(run.path, gone)
     except OSError as error:
         raise HostError(f"{run.path}: cannot be removed: {error.strerror}") from error
     remove_folder(gone)

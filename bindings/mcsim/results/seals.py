@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from mcsim.base.errors import HostError, host_faults
 from mcsim.base.inputs import open_regular, read_regular
 
 __all__ = ["damaged", "digest_of", "digest_of_bytes", "listed", "parsed", "read_list"]
@@ -41,9 +42,18 @@ def listed(sums: Mapping[str, str]) -> str:
 
 
 def read_list(path: Path) -> dict[str, str]:
-    """Read a list; it is empty if there is none that is as it was written."""
+    """Read a list of checksums; it is empty if it is missing or damaged.
+
+    Raises
+    ------
+    HostError
+        If the host cannot read it, which proves no damage.
+    """
     try:
-        return parsed(read_regular(path))
+        with host_faults(path):
+            return parsed(read_regular(path))
+    except HostError:
+        raise
     except OSError:
         return {}
 
@@ -68,14 +78,20 @@ def parsed(content: bytes) -> dict[str, str]:
 
 
 def damaged(folder: Path, sums: Mapping[str, str], names: Iterable[str]) -> str | None:
-    """Return the first of these files that is not what its checksum is of, if any.
+    """Return the first of these files that is missing or does not fit its checksum, if any.
 
-    One that cannot be read is not.
+    Raises
+    ------
+    HostError
+        If the host cannot read one, which proves no damage.
     """
     for name in names:
         try:
-            if digest_of(folder / name) != sums.get(name):
-                return name
+            with host_faults(folder / name):
+                if digest_of(folder / name) != sums.get(name):
+                    return name
+        except HostError:
+            raise
         except OSError:
             return name
     return None

@@ -11,16 +11,17 @@ import pyarrow.compute as pc
 
 from mcsim.results.packs import packs_in
 from mcsim.results.results import Results
+from mcsim.results.runs import unsound_files
 from mcsim.results.summary import SUMMARY, summary
 
 __all__ = ["finished", "joined"]
 
 
 def finished(out: Path, run_ids: Sequence[str]) -> set[str]:
-    """Return those of some runs that are there, in packs or in folders of their own."""
+    """Return the finished ones of some runs, in packs or in undamaged folders of their own."""
     wanted = set(run_ids)
     there = {run_id for pack in packs_in(out) for run_id in pack.run_ids} & wanted
-    return there | {run_id for run_id in wanted - there if (out / run_id / "DONE").exists()}
+    return there | {run_id for run_id in wanted - there if not unsound_files(out / run_id)}
 
 
 def joined(out: Path, plan: pa.Table) -> pa.Table:

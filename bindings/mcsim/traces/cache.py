@@ -109,7 +109,7 @@ class Entry:
             return "damaged"
 
     def fault(self) -> str | None:
-        """Read all of it, and return its fault; that does not count as use."""
+        """Check the whole file, and return its fault; that does not count as use."""
         try:
             with self._unused():
                 self.kind.check(self.path)

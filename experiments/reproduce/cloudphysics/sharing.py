@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mcsim.config.devices import device_named
+from mcsim.config.devices import CATALOGUE
 from mcsim.figures.declared import Plot
 from mcsim.locality.estimators import estimate
 from mcsim.locality.mix import Mix, mix_of
@@ -149,7 +149,7 @@ def find_sizing(context: Context) -> Found:
     """The size for a latency, from a sampled curve, and whether a size is a good one."""
     one = max(customers(context, ("own",), whole=True), key=_share_for_35)
     exact = one.curve
-    hit, miss = (device_named("", name).read_ns.middle for name in ("flash", "hdd"))
+    hit, miss = (CATALOGUE[name].read_ns.middle for name in ("flash", "hdd"))
     # Half way from what a hundredth of the footprint reaches to all there is.
     ratio = (exact.at(one.unique // 100) + exact.best_ratio) / 2
     blocks = exact.capacity_for(ratio) or one.unique

@@ -6,12 +6,14 @@ import errno
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import started
 
+from mcsim.base.claims import claim_folder, release_lease
 from mcsim.base.errors import HostError
-from mcsim.base.files import replacing, temporary_beside
+from mcsim.base.files import rename, replacing, replacing_folder, temporary_beside, write_whole
 
 
 def names(folder: Path) -> list[str]:
@@ -81,6 +83,7 @@ def test_what_a_killed_process_left_is_swept_and_what_a_live_one_writes_is_not(
     program = f"""
 import sys, time
 from pathlib import Path
+from typing import Any
 from mcsim.base.files import replacing
 with replacing(Path({str(tmp_path)!r}) / "file.txt") as temporary:
     print(temporary.name, flush=True)
@@ -104,3 +107,62 @@ def test_files_have_the_rights_of_other_files(tmp_path: Path) -> None:
     with replacing(tmp_path / "file"):
         pass
     assert (tmp_path / "file").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+@pytest.fixture
+def repeated_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let mkdir and rename fail as if a network file system repeated each after it succeeded."""
+    made: list[str] = []
+
+    def repeat(name: str) -> None:
+        call = getattr(os, name)
+
+        def twice(*arguments: Any, **options: Any) -> None:
+            call(*arguments, **options)
+            made.append(name)
+            call(*arguments, **options)
+
+        monkeypatch.setattr(os, name, twice)
+
+    for name in ("mkdir", "rename"):
+        repeat(name)
+    return made
+
+
+def test_a_repeated_rename_of_a_file_has_succeeded(
+    tmp_path: Path, repeated_calls: list[str]
+) -> None:
+    for text in ("one", "two"):
+        write_whole(tmp_path / "new" / "file.txt", text)
+        assert (tmp_path / "new" / "file.txt").read_text() == text
+    assert names(tmp_path / "new") == ["file.txt"]
+    assert repeated_calls.count("rename") == 2
+
+
+def test_a_repeated_mkdir_or_rename_of_a_folder_has_succeeded(
+    tmp_path: Path, repeated_calls: list[str]
+) -> None:
+    final = tmp_path / "final"
+    for text in ("one", "two"):
+        with replacing_folder(final, lambda: False) as made:
+            (made / "file").write_text(text)
+        assert (final / "file").read_text() == text
+    assert names(tmp_path) == ["final"]
+    assert "mkdir" in repeated_calls
+
+
+def test_a_repeated_rename_of_an_abandoned_folder_has_succeeded(
+    tmp_path: Path, repeated_calls: list[str]
+) -> None:
+    first = claim_folder(tmp_path)
+    (first / "kept").touch()
+    release_lease(first, keep=True)
+    second = claim_folder(tmp_path)
+    (taken,) = second.iterdir()
+    assert names(taken) == ["kept"]
+
+
+def test_a_rename_of_what_is_missing_fails(tmp_path: Path) -> None:
+    (tmp_path / "there").touch()
+    with pytest.raises(FileNotFoundError):
+        rename(tmp_path / "missing", tmp_path / "there")
