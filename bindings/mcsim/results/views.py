@@ -128,7 +128,7 @@ def _systems(results: Results) -> RunTable:
         if _is_known(table, "gain_over_legacy")
         else "",
         "writes in blocks; cost: of the blocks granted, in the mean; 1/s/$: accesses per second "
-        "that one client completes, per dollar"
+        "that one client completes, per dollar",
     ]
     shown = [
         column.name

@@ -19,8 +19,8 @@ import commands
 import numpy as np
 import pyarrow as pa
 import pytest
-from layout import check_layout
 from commands import cells, lines, python
+from layout import check_layout
 from matplotlib import image
 from pyarrow import csv
 from small import TINY
