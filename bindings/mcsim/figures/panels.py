@@ -141,6 +141,7 @@ def label_axes(axes: Axes, chart: Chart, letters: int) -> None:
 
 
 def names_of(chart: Chart) -> list[str]:
+    """Return the names of groups, short enough for tick labels."""
     return short_names(list(map(str, chart.x)))
 
 
