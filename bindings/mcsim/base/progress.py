@@ -104,7 +104,9 @@ class Reporter:
         """Log a line and show it."""
         self.log(text)
         if self._console is not None:
-            self._console.print(_printable_lines(text), markup=False, highlight=False, soft_wrap=True)
+            self._console.print(
+                _printable_lines(text), markup=False, highlight=False, soft_wrap=True
+            )
 
     def log(self, text: str) -> None:
         """Log a line without showing it, also to the logger ``mcsim``."""
