@@ -331,7 +331,7 @@ _STANDS_FOR = {
     "tiny-b9": ["RUN B"],
     "tiny": ["RUN A"],  # the beginning of two
     "NAME": ["multicache"],
-    "results/packs/NAME.zip": ["results/packs/*.zip"],
+    "results/packs/NAME": ["results/packs/*-*"],
 }
 
 
