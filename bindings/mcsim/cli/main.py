@@ -16,6 +16,7 @@ import click
 
 from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.options import (
+    code_options,
     overrides_option,
     per_vm_option,
     quiet_option,
@@ -126,18 +127,7 @@ def cli() -> None:
 @cli.command()
 @click.argument("file", type=click.Path())
 @overrides_option("Change a value of the file, such as tiers.0.capacity=1e6; may be repeated.")
-@click.option(
-    "--allow-code",
-    is_flag=True,
-    help="Let the experiment use the Python classes and the libraries in its folder.",
-)
-@click.option(
-    "--code",
-    "named_code",
-    metavar="NAME",
-    multiple=True,
-    help="Let it use this module or library, wherever it is; may be repeated.",
-)
+@code_options
 @trace_dirs_option()
 @results_option
 @systems_threads_option

@@ -9,6 +9,7 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterval, PerVm
+from mcsim.cli.options import code_options
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import Mini, memory_option, mini_options
@@ -24,6 +25,7 @@ from mcsim.cli.stream import (
 from mcsim.cli.terminal import Form
 
 if TYPE_CHECKING:
+    from mcsim.experiment.code import Permission
     from mcsim.traces.blocks import Blocks
 
 __all__ = ["mrc"]
@@ -61,6 +63,7 @@ __all__ = ["mrc"]
     "log(FROM, TO, COUNT).",
 )
 @memory_option
+@code_options
 @plugin_option
 @picture_options
 def mrc(
@@ -79,6 +82,8 @@ def mrc(
     seeds: int,
     sizes: str | None,
     memory: str | None,
+    allow_code: bool,
+    named_code: tuple[str, ...],
     output: Output,
     form: Form,
     **reading: Any,
@@ -105,6 +110,7 @@ def mrc(
     mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 'log(1%, 100%, 20)' --mini 0.01
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
+    from mcsim.experiment.code import Permission
 
     modes = {
         "--per-vm": per_vm,
@@ -121,7 +127,8 @@ def mrc(
     if sizes is not None:  # a mistake in them is told before the work begins
         sizes_given(sizes, 1, source.block_bytes)
     if policies:
-        by_policy = _by_policy(source, policies, sizes, memory, mini, seeds)
+        code = Permission(allow_code, frozenset(named_code))
+        by_policy = _by_policy(source, policies, sizes, memory, mini, seeds, code)
         by_policy.show(form, output)
         return
     if compare:
@@ -202,11 +209,14 @@ def _by_policy(
     memory: str | None,
     mini: str | None,
     seeds: int,
+    code: Permission,
 ) -> ByPolicy:
     from mcsim.base.sizes import share_given
 
     small = None if mini is None else Mini(share_given("--mini", mini), seeds)
-    return ByPolicy.simulated(source, policies, sizes or ByPolicy.default_sizes, memory, small)
+    return ByPolicy.simulated(
+        source, policies, sizes or ByPolicy.default_sizes, memory, small, code=code
+    )
 
 
 def _in_one_unit(length: int) -> tuple[int, str]:

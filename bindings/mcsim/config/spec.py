@@ -102,8 +102,8 @@ class VmTraceSpec(_Map):
     vm: StrictStr | None = None
     """which VM of the file, if it holds several"""
     vms: VmChoice | None = None
-    """instead of one VM those of the file: all, a name, a pattern such as web_*, a list of these,
-    or a map from their names in the file to those that results show"""
+    """instead of one VM those of the file: all, a name, a pattern such as web_*, !backup* to leave
+    some out, a list of these, or a map from their names in the file to those that results show"""
     format: StrictStr | None = None
     """format of the file; detected by content if not given"""
     mapping: StrictStr | None = None

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from commands import lines
+from layout import check_layout
 from pyarrow import csv
 from recorded import CLOUDPHYSICS
 from small import small_experiment
@@ -21,6 +22,7 @@ from small import small_experiment
 import mcsim as mc
 from mcsim.base.errors import ConfigError, OutOfMemoryError
 from mcsim.cli.main import cli
+from mcsim.figures.style import styled
 from mcsim.figures.tuning import objectives_by_block
 from mcsim.policies.scaled import OBJECTIVES
 from mcsim.policies.tuning import _Room
@@ -292,35 +294,33 @@ def test_the_picture_has_every_cache() -> None:
     rows = mc.tune(random_trace(20_000), "8MiB", **options, rate=0.4, seeds=2)
     assert rows.rate[0] < 1
     sheet = objectives_by_block(rows, "latency_ns")
-    names = [handle.get_label() for handle in sheet.legend]
-    assert names == [
-        *("arc", "arc, 4KiB sub-blocks", "lru", "lru, 4KiB sub-blocks"),
-        *("write through", "write back", "best by latency"),
-    ]
+    names = [one.look.label for one in sheet.charts[0].series]
+    kinds = ("arc", "arc, 4KiB sub-blocks", "lru", "lru, 4KiB sub-blocks")
+    writes = ("back", "through")
+    assert sorted(names[:-1]) == sorted(f"{of}, write {how}" for of in kinds for how in writes)
+    assert names[-1] == "best by latency"
     assert sheet.notes == [
-        "Estimates; bars: 95 % confidence; no band for arc: every ghost hit changes its "
+        "Estimates; shaded: 95 % confidence; no band for arc: every ghost hit changes its "
         "parameters, and a miniature has fewer ghost hits."
     ]
     columns = ["hit_ratio", "latency_ns", "device_writes", "backend_writes"]
-    labels = [axes.get_ylabel() for axes in sheet.axes]
-    assert labels[0] == "Hit ratio (%)"
-    assert labels[1] == "Latency (ms)"
+    assert [chart.y_label for chart in sheet.charts][:2] == ["Hit ratio (%)", "Latency (ms)"]
     blocks = [4 * KIB, 16 * KIB, 32 * KIB]
-    for axes, column, scale in zip(sheet.axes, columns, [0.01, 1e6, None, None], strict=True):
-        drawn = [line for line in axes.lines if line.get_markersize() < 9 and len(line.get_xdata())]
+    for chart, column, scale in zip(sheet.charts, columns, [0.01, 1e6, None, None], strict=True):
+        assert list(chart.x) == ["4KiB", "16KiB", "32KiB"]
+        *lines, best = chart.series
         shown = sorted(
-            (blocks[round(float(x))], float(y))
-            for line in drawn
-            for x, y in zip(*line.get_data(), strict=True)
+            (blocks[int(x)], float(y))
+            for line in lines
+            for x, y in zip(chart.positions(line), line.y, strict=True)
         )
         if scale is None:
-            scale = 1024 ** ["B", "KiB", "MiB", "GiB"].index(axes.get_ylabel()[:-1].split("(")[1])
+            scale = 1024 ** ["B", "KiB", "MiB", "GiB"].index(chart.y_label[:-1].split("(")[1])
         wanted = sorted((int(row.block), row[column] / scale) for row in rows)
         np.testing.assert_allclose(shown, wanted)
-        (ring,) = [line for line in axes.lines if line.get_markersize() == 9]
-        assert ring.get_ydata()[0] == pytest.approx(rows[column][0] / scale)
-    for axes in sheet.axes[2:]:
-        assert [tick.get_text() for tick in axes.get_xticklabels()] == ["4KiB", "16KiB", "32KiB"]
+        assert best.y[0] == pytest.approx(rows[column][0] / scale)
+    with styled():
+        check_layout(sheet.finish(), 7)
 
 
 def test_threads_change_nothing() -> None:
