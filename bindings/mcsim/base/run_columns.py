@@ -35,7 +35,9 @@ _OVER_LEGACY = (
     Column("gain_over_legacy", "gain % over legacy", "relative", "`gain` against legacy LRU"),
     Column("gain_absolute_over_legacy", "points over legacy", "points", "points against it"),
 )
-_DECIDE = Column("decide_seconds", "decide", "s", "time of the controller's decisions", "less")
+_DECIDE = Column(
+    "decide_seconds", "decide", "s", "time of the controller's decisions", "less", optional=True
+)
 _OPT_HITS = Column("opt_hits", "OPT hits", "count", "hits of OPT in one cache of all VMs")
 _CAPACITY = Column("capacity", "blocks", "count", "capacity in blocks")
 

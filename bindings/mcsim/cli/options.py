@@ -30,6 +30,7 @@ __all__ = [
     "shard_option",
     "stored_option",
     "style_option",
+    "systems_option",
     "systems_threads_option",
     "table_options",
     "trace_dirs_option",
@@ -284,6 +285,14 @@ def formats_option(
         callback=_formats,
         help=f"What to write figures as.  [default: {otherwise or ', '.join(default)}]",
     )
+
+
+systems_option = click.option(
+    "--systems",
+    metavar="NAME,...",
+    multiple=True,
+    help="Systems that charts show.  [default: at most ten, the best and Global LRU]",
+)
 
 
 def style_option(default: str | None, otherwise: str = "") -> Callable[[Command], Command]:

@@ -93,6 +93,7 @@ def _comparison(results: Results) -> RunTable:
     hidden = {"hits", "tier_hits", "foresight", *FIELDS} - differing_fields(
         table.to_pylist()
     ).keys()
+    hidden |= {name for name in table.column_names if name.endswith("over_legacy")}
     shown = [column.name for column in TABLES["comparison"] if column.name not in hidden]
     shown[:2] = ["vm", "system"]
     notes = [
@@ -123,7 +124,7 @@ def _yardsticks(results: Results) -> RunTable:
 def _systems(results: Results) -> RunTable:
     notes = [
         "writes in blocks; cost: of the blocks granted, in the mean; 1/s/$: accesses per second "
-        "that one client completes, per dollar"
+        "that one client completes, per dollar",
     ]
     shown = [
         column.name
@@ -145,7 +146,10 @@ def _devices(results: Results) -> RunTable:
     titles = device_titles(results.spec)
     named = pa.array([titles[-1 if k is None else k] for k in table["tier"].to_pylist()])
     index = table.schema.get_field_index("device")
-    notes = ["reads and writes in blocks; queueing: mean wait"]
+    queueing = "; queueing: mean wait" if _is_known(table, "queueing_ns") else ""
+    notes = [f"reads and writes in blocks{queueing}"]
+    if _is_known(table, "drive_writes_per_day"):
+        notes.append("DWPD: drive writes per day")
     if any(table["saturated_intervals"].to_pylist()):
         notes.append("saturated: intervals with more work than time, left out of queueing")
     if "asked" in table.column_names:
@@ -190,6 +194,9 @@ def _of_systems(
         range(len(titles)), key=lambda row: (of_vm.get(vms[row], len(of_vm)), place[titles[row]])
     )
     styles = [_style(titles[row], best, vms[row], results.foresight) for row in order]
+    if shown is not None and len(table) < 2:
+        # Without another system nothing is compared with hindsight.
+        shown = [name for name in shown if name != "over_hindsight"]
     whole = title if title.startswith(results.title) else f"{results.title}: {title}"
     return RunTable(
         results,

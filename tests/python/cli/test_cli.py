@@ -140,7 +140,7 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["run", "bad.yaml", "--threads", "0"], "0 is not in the range x>=1"),
         (["run", "bad.yaml", "--trace-dir", "none"], "Directory 'none' does not exist"),
         (["describe", "multicach"], "nothing is called 'multicach' (did you mean 'multicache'?)"),
-        (["results", "page", "none"], "mcsim: none: no such run"),
+        (["results", "page", "none"], "mcsim: results: no such folder of results; --res"),
         (["report", "none"], "report: now called `mcsim results show, or results page`"),
         (["figures"], "figures: now called `mcsim results plot`"),
         (["sweep", "table"], "sweep table: now called `mcsim results show SWEEP`"),

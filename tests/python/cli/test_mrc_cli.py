@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from commands import cells, lines, python
+from layout import check_layout
 from matplotlib import image
 from pyarrow import csv
 from small import TINY
@@ -396,44 +397,45 @@ def curves() -> tuple[HitRatioCurve, HitRatioCurve]:
 
 def test_the_picture_of_a_comparison_shows_how_far_estimates_are() -> None:
     exact, rough = curves()
-    with styled():
-        sheet = pictures.comparison([("exact", exact), ("rough", rough)], log=False)
-        figure = sheet.frame("A title", "a footer")
-    above, below = sheet.axes
-    assert [handle.get_label() for handle in sheet.legend] == ["exact", "rough"]
-    apart = below.get_lines()[0]
-    at = dict(zip(apart.get_xdata().tolist(), apart.get_ydata().tolist(), strict=True))
+    sheet = pictures.comparison([("exact", exact), ("rough", rough)], log=False)
+    above, below = sheet.charts
+    assert [one.look.label for one in above.series] == ["exact", "rough", "rough"]
+    assert [one.is_pale for one in above.series] == [False, False, True]
+    apart = below.series[0]
+    assert apart.x is not None
+    at = dict(zip(apart.x.tolist(), apart.y.tolist(), strict=True))
     # In KiB and points, where it is resolved: 20 % for 0 %, 20 % for 80 %, 78 % for 80 %.
     assert at[60 * 4] == pytest.approx(20)
     assert at[100 * 4] == pytest.approx(-60)
     assert at[120 * 4] == pytest.approx(-2)
     assert np.isnan(at[50 * 4])
-    assert above.get_ylim()[1] >= 80
-    assert (above.get_xlabel(), below.get_xlabel()) == ("", "Capacity (KiB)")
-    texts = [text.get_text() for text in figure.texts]
-    assert {"A title", "a footer"} < set(texts)
-    assert any("Shaded: 95 % confidence." in text and "Pale" in text for text in texts)
+    assert above.x_label == below.x_label == "Capacity (KiB)"
+    assert sheet.notes[0] == "Shaded: 95 % confidence."
+    assert sheet.notes[1].startswith("Pale")
+    with styled():
+        check_layout(sheet.finish(), 7)
 
 
 def test_the_picture_of_curves_holds_all_of_them() -> None:
     exact, rough = curves()
-    with styled():
-        sheet = pictures.curves([("vm", rough), ("all", exact)], log=True, together="all")
-    (axes,) = sheet.axes
-    assert axes.get_ylim()[1] >= 80
-    assert axes.get_xlim()[1] >= 120 * 4
-    assert axes.get_xlabel() == "Capacity (KiB)"
-    assert sheet.legend[1].get_color() == "#000000"
+    sheet = pictures.curves([("vm", rough), ("all", exact)], log=True, together="all")
+    (chart,) = sheet.charts
+    assert chart.x_label == "Capacity (KiB)"
+    last = chart.series[-1]
+    assert (last.look.label, last.look.color) == ("all", "#000000")
+    assert last.y[-1] == pytest.approx(80)
+    assert last.x is not None
+    assert last.x[-1] >= 120 * 4
 
 
 def test_the_picture_over_time_leaves_out_what_is_not_known() -> None:
     exact, rough = curves()
     empty = estimate([], block_bytes=4096)
     named = [("0h", exact), ("1h", empty), ("2h", rough)]
+    sheet = pictures.over_intervals(named, [0, 1, 2, 3], "hours")
+    ratio = np.array([one.y for one in sheet.charts[0].series])
     with styled():
-        sheet = pictures.over_intervals(named, [0, 1, 2, 3], "hours")
-    (mesh,) = [c for c in sheet.axes[0].collections if hasattr(c, "get_array")]
-    ratio = np.ma.filled(mesh.get_array(), np.nan)
+        check_layout(sheet.finish(), 7)
     assert ratio[-1, 0] == pytest.approx(80)
     assert np.isnan(ratio[:, 1]).all()
     assert np.isnan(ratio[0, 2])

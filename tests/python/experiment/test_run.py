@@ -731,6 +731,7 @@ def test_all_systems_share_one_clock(results: Results) -> None:
     half_hour = 1800 * 10**9
     by_system = (
         results.vms()
+        .to_arrow()
         .group_by("system")
         .aggregate([("begin_ns", "min"), ("begin_ns", "max"), ("interval", "max")])
     )

@@ -125,13 +125,13 @@ def test_demand_is_of_what_a_device_can_do(tmp_path: Path) -> None:
         "hierarchy: hdd is asked for more than it can do in 1 of 2 intervals, in interval 1 for "
         "1.43 times as much"
     ]
-    shown = " ".join(rendered(models.render_devices(results)).split())
+    shown = " ".join(rendered(results.devices()).split())
     assert "asked for more than it can do in 1 of 2 intervals" in shown
 
 
 def test_devices_of_one_name_are_told_apart(tmp_path: Path) -> None:
     results = results_of(tmp_path, backend=LIMITED | {"device": "flash"})
-    shown = " ".join(rendered(models.render_devices(results)).split())
+    shown = " ".join(rendered(results.devices()).split())
     assert "hierarchy flash (1) " in shown
     assert "flash (2) is asked for more than it can do" in shown
     assert models.devices(results)["device"].to_pylist() == ["flash", "flash"]
@@ -156,7 +156,7 @@ def test_energy_is_power_at_work_and_at_rest(tmp_path: Path) -> None:
     results = results_of(tmp_path / "always", tiers=tiers, backend=backend)
     _, hdd = models.devices(results).to_pylist()
     assert hdd["energy_joules"] == pytest.approx(20 * 9)
-    assert "kJ" in rendered(models.render_devices(results))
+    assert "kJ" in rendered(results.devices())
 
 
 def test_a_device_with_more_work_than_time_takes_no_more_than_its_power(tmp_path: Path) -> None:
@@ -192,14 +192,17 @@ def test_without_a_clock_there_is_no_load(tmp_path: Path) -> None:
 
 def test_columns_that_say_nothing_are_not_shown(tmp_path: Path) -> None:
     def shown(interval: str) -> str:
-        devices = models.render_devices(results_of(tmp_path / interval[:2], interval))
-        return " ".join(rendered(devices).split())
+        results = results_of(tmp_path / interval[:2], interval)
+        return " ".join(rendered(results.devices()).split())
 
     of_time, of_references = shown("10s"), shown("1000 references")
-    assert "reads writes years DWPD busy % peak % saturated queueing" in of_time
-    assert "reads and writes in blocks; DWPD: drive writes per day; saturated: " in of_time
+    assert "reads writes GB/day years DWPD busy % peak % saturated queueing" in of_time
+    assert of_time.endswith(
+        "reads and writes in blocks; queueing: mean wait DWPD: drive writes per day saturated: "
+        "intervals with more work than time, left out of queueing"
+    )
     assert "device reads writes" in of_references
-    for name in ("DWPD", "busy", "saturated", "queueing", "–"):
+    for name in ("GB/day", "DWPD", "busy", "saturated", "queueing", "–"):
         assert name not in of_references
     assert of_references.endswith("reads and writes in blocks")
 
