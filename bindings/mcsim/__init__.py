@@ -13,11 +13,17 @@ Names are imported when they are first used.
 from __future__ import annotations
 
 import importlib
+import sys as _sys
+from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mcsim.base.errors import ConfigError as ConfigError
+    from mcsim.base.errors import HostError as HostError
+    from mcsim.base.errors import InternalError as InternalError
     from mcsim.base.errors import McsimError as McsimError
+    from mcsim.base.errors import MissingOutputError as MissingOutputError
+    from mcsim.base.errors import OutOfMemoryError as OutOfMemoryError
     from mcsim.base.errors import TraceError as TraceError
     from mcsim.base.package import get_cmake_dir as get_cmake_dir
     from mcsim.base.package import get_include as get_include
@@ -26,6 +32,10 @@ if TYPE_CHECKING:
     from mcsim.experiment.allocator import Allocator as Allocator
     from mcsim.experiment.allocator import Decision as Decision
     from mcsim.experiment.allocator import Observation as Observation
+    from mcsim.experiment.catalogue import describe as describe
+    from mcsim.experiment.catalogue import device_names as device_names
+    from mcsim.experiment.catalogue import format_names as format_names
+    from mcsim.experiment.catalogue import system_names as system_names
     from mcsim.experiment.migration import Migration as Migration
     from mcsim.experiment.runner import run as run
     from mcsim.locality.curves import HitRatioCurves as HitRatioCurves
@@ -35,8 +45,11 @@ if TYPE_CHECKING:
     from mcsim.locality.estimators import hit_ratio_curve as hit_ratio_curve
     from mcsim.locality.estimators import reuse_distances as reuse_distances
     from mcsim.locality.measure import hit_ratio_curves as hit_ratio_curves
+    from mcsim.locality.mix import Mix as Mix
     from mcsim.locality.mix import mix as mix
+    from mcsim.locality.whatif import WhatIf as WhatIf
     from mcsim.locality.whatif import what_if as what_if
+    from mcsim.optimizers.optimizer import Solution as Solution
     from mcsim.optimizers.optimizer import optimize as optimize
     from mcsim.policies.miniatures import miniature as miniature
     from mcsim.policies.python_policies import Policy as Policy
@@ -49,8 +62,10 @@ if TYPE_CHECKING:
     from mcsim.policies.specs import wrapper_names as wrapper_names
     from mcsim.policies.tuning import tune as tune
     from mcsim.report.make import report as report
+    from mcsim.reproduce.reproduction import Reproduction as Reproduction
     from mcsim.reproduce.reproduction import reproduce as reproduce
     from mcsim.results.results import Results as Results
+    from mcsim.searches.search import Found as Found
     from mcsim.searches.search import search as search
     from mcsim.sweeps.sweep import sweep as sweep
     from mcsim.sweeps.swept import Sweep as Sweep
@@ -62,11 +77,20 @@ _HOME = {
     name: home
     for home, names in {
         "_core": ("__version__",),
-        "base.errors": ("ConfigError", "McsimError", "TraceError"),
+        "base.errors": (
+            "ConfigError",
+            "HostError",
+            "InternalError",
+            "McsimError",
+            "MissingOutputError",
+            "OutOfMemoryError",
+            "TraceError",
+        ),
         "base.package": ("get_cmake_dir", "get_include"),
         "base.result_table": ("ResultTable",),
         "config": ("ExperimentSpec",),
         "experiment.allocator": ("Allocator", "Decision", "Observation"),
+        "experiment.catalogue": ("describe", "device_names", "format_names", "system_names"),
         "experiment.migration": ("Migration",),
         "experiment.runner": ("run",),
         "locality": (
@@ -78,17 +102,18 @@ _HOME = {
             "reuse_distances",
         ),
         "locality.measure": ("hit_ratio_curves",),
-        "locality.mix": ("mix",),
-        "locality.whatif": ("what_if",),
-        "optimizers": ("optimize",),
+        "locality.mix": ("Mix", "mix"),
+        "locality.whatif": ("WhatIf", "what_if"),
+        "optimizers": ("Solution", "optimize"),
         "policies.miniatures": ("miniature",),
         "policies.python_policies": ("Policy", "PriorityPolicy"),
         "policies.simulation": ("memory_needed", "simulate", "simulate_lines"),
         "policies.specs": ("load_policies", "policy_names", "wrapper_names"),
         "policies.tuning": ("tune",),
         "report.make": ("report",),
+        "reproduce.reproduction": ("Reproduction", "reproduce"),
         "results.results": ("Results",),
-        "searches.search": ("search",),
+        "searches.search": ("Found", "search"),
         "sweeps.sweep": ("sweep",),
         "sweeps.swept": ("Sweep",),
         "traces.blocks": ("Blocks",),
@@ -97,10 +122,22 @@ _HOME = {
     for name in names
 }
 
-__all__ = sorted([*_HOME, "reproduce"])
+__all__ = sorted(_HOME)
 
-# Rooms whose own names are documented, `help(mcsim.optimizers.Optimizer)`, or that can be called.
-_ROOMS = ("figures", "locality", "optimizers", "policies", "reproduce", "results", "traces")
+# Packages whose own names are documented, such as `mcsim.optimizers.Optimizer`.
+_ROOMS = ("figures", "locality", "optimizers", "policies", "results", "traces")
+
+
+class _Package(_ModuleType):
+    """The package: its functions `report` and `reproduce` keep their names."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # An import of a subpackage sets it as an attribute; these two have a function's name.
+        if not (name in _HOME and isinstance(value, _ModuleType)):
+            super().__setattr__(name, value)
+
+
+_sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

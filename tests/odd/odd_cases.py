@@ -17,8 +17,8 @@ import click
 from ruamel.yaml import YAML
 
 from mcsim.base.inputs import printable
-from mcsim.cli.catalogue import catalogue
 from mcsim.cli.main import cli
+from mcsim.experiment.catalogue import catalogue
 
 __all__ = ["EXPERIMENTS", "PROFILES", "SET_UP", "Case", "all_cases", "write_inputs"]
 
@@ -193,7 +193,7 @@ _ONE_HOST: dict[str, Any] = {
     },
     "devices": {
         "nvm": {
-            "read": "1us", "write": "2us", "dollars_per_gb": 5, "pe_cycles": 1000,
+            "read": "1us", "write": "2us", "price": 5, "pe_cycles": 1000,
             "write_amplification": 2, "iops": 1e6, "bandwidth": "1GB/s",
             "watts": 5, "idle_watts": 1,
         }
@@ -201,13 +201,13 @@ _ONE_HOST: dict[str, Any] = {
     "tiers": [
         {"device": "nvm", "capacity": 20, "over": "link", "read": "1us", "write": "2us"},
         {
-            "device": "flash", "capacity": "80 blocks", "dollars_per_gb": 2,
+            "device": "flash", "capacity": "80 blocks", "price": 2,
             "pe_cycles": 3000, "write_amplification": 1, "iops": 5e4, "bandwidth": "500MB/s",
             "watts": 3, "idle_watts": 0.1,
         },
     ],
     "backend": {
-        "device": "hdd", "read": "5ms", "write": "6ms", "dollars_per_gb": 0.1, "pe_cycles": 9,
+        "device": "hdd", "read": "5ms", "write": "6ms", "price": 0.1, "pe_cycles": 9,
         "write_amplification": 1, "iops": 140, "bandwidth": "180MB/s",
         "watts": 9, "idle_watts": 8, "vms": {"b": "9ms"},
     },
@@ -216,6 +216,7 @@ _ONE_HOST: dict[str, Any] = {
     "systems": [{"name": "multicache", "label": "mine", "optimizer": {"name": "greedy"}}],
     "opt": True,
     "figures": ["occupancy"],
+    "page": True,
     "figure_formats": ["svg"],
 }  # fmt: skip
 
@@ -287,13 +288,15 @@ _SEARCH = {
 
 _EXTENDING = {"extends": "one.yaml", "seed": 5}
 
+_RUN = ("run", "--no-figures", "--no-page", "--quiet", "--results", "runs")
+
 EXPERIMENTS: dict[str, tuple[Any, Sequence[str]]] = {
-    "one.yaml": (_ONE_HOST, ("run", "--no-figures", "--quiet", "--results", "runs")),
-    "hosts.yaml": (_SEVERAL_HOSTS, ("run", "--no-figures", "--quiet", "--results", "runs")),
-    "recorded.yaml": (_RECORDED, ("run", "--no-figures", "--quiet", "--results", "runs")),
+    "one.yaml": (_ONE_HOST, _RUN),
+    "hosts.yaml": (_SEVERAL_HOSTS, _RUN),
+    "recorded.yaml": (_RECORDED, _RUN),
     "sweep.yaml": (_SWEEP, ("sweep", "run", "--dry-run", "--quiet", "--results", "runs")),
     "search.yaml": (_SEARCH, ("search", "--quiet")),
-    "extending.yaml": (_EXTENDING, ("run", "--no-figures", "--quiet", "--results", "runs")),
+    "extending.yaml": (_EXTENDING, _RUN),
 }
 """Experiments that have every key, and the command that each is for."""
 
@@ -330,7 +333,7 @@ def write_inputs(folder: Path) -> None:
 
 # --- Places -------------------------------------------------------------------------------------
 
-SET_UP = [("run", "hosts.yaml", "--no-figures", "-q"), ("sweep", "run", "sweep.yaml", "-q")]
+SET_UP = [("run", "hosts.yaml", "-q"), ("sweep", "run", "sweep.yaml", "-q")]
 """Commands that other cases need: their results are read."""
 
 _BASES: dict[str, Sequence[str]] = {
@@ -340,26 +343,24 @@ _BASES: dict[str, Sequence[str]] = {
     "compare": ("two.csv", "--policies", "lru,arc", "--sizes", "10%,50%", "-q"),
     "build-flags": (),
     "describe": ("lru",),
-    "figures": ("hosts", "--list"),
     "list": (),
     "mix": ("two.csv", "--sizes", "10%", "-q"),
     "mrc": ("two.csv", "-q"),
-    "report": ("hosts"),
     "reproduce": ("multicache/table1", "--quick", "-q", "--results", "reproduced"),
     "results diff": ("hosts", "hosts"),
     "results gc": ("--dry-run",),
     "results ls": (),
+    "results page": ("hosts", "-o", "page.html"),
+    "results plot": ("hosts", "--list"),
     "results rm": ("nothing", "--yes"),
     "results show": ("hosts",),
     "results verify": (),
-    "run": ("one.yaml", "--no-figures", "-q"),
+    "run": ("one.yaml", "--no-figures", "--no-page", "-q"),
     "schema": (),
     "search": ("search.yaml", "-q"),
     "size": ("two.csv", "--target-hit-ratio", "0.1", "-q"),
-    "sweep figures": ("sweep.yaml",),
     "sweep run": ("sweep.yaml", "--dry-run", "-q"),
     "sweep status": ("sweep.yaml",),
-    "sweep table": ("sweep.yaml",),
     "trace convert": ("two.csv", "out.csv", "-q"),
     "trace info": ("two.csv", "-q"),
     "trace slice": ("two.csv", "cut.csv", "--start", "10s", "-q"),
@@ -385,6 +386,14 @@ _INSTEAD: dict[tuple[str, str], Sequence[str]] = {
         "two.csv", "--size", "1MiB", "--policies", "lru", "--mini", "0.5", "-q",
     ),
     ("search", "--seeds"): ("search.yaml", "--mini", "0.5", "-q"),
+    ("results plot", "--only"): ("hosts", "-o", "drawn"),
+    ("results plot", "--output"): ("hosts", "--only", "curves"),
+    ("results plot", "--value"): ("sweep", "-o", "drawn"),
+    ("results plot", "--vms"): ("sweep", "-o", "drawn"),
+    ("results plot", "--x"): ("sweep", "-o", "drawn"),
+    ("results plot", "--y"): ("sweep", "-o", "drawn"),
+    ("results show", "--value"): ("sweep",),
+    ("results show", "--x"): ("sweep",),
     ("whatif", "--leaving"): ("two.csv", "--size", "10%", "-q"),
     ("whatif", "--joining"): ("two.csv", "--size", "10%", "-q"),
 }  # fmt: skip
@@ -426,6 +435,8 @@ def _of_options() -> Iterator[Case]:
             names = [called, short, short.replace("-", "_"), "sub-block", *param.opts]
             if called == "--mini":
                 names.append("rate")
+            if called == "--only":
+                names.append("figure")
             if called == "--set":
                 names += [word for word in base if word.endswith(".yaml")]
             if called == "--block-bytes":
@@ -550,7 +561,6 @@ def _of_parameters() -> Iterator[Case]:
                     "two.csv",
                     "--sizes",
                     "10%",
-                    "--no-figures",
                     "-q",
                     f"--policies={spec}",
                 )
@@ -576,7 +586,7 @@ def _of_parameters() -> Iterator[Case]:
 
 def _of_systems(entries: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[Case]:
     plain = _ONE_HOST | {"opt": False, "workload": {"profile": "profile.yaml"}, "ops": "reads"}
-    run = ("run", "--no-figures", "-q", "--results", "runs", "one.yaml")
+    run = (*_RUN, "one.yaml")
     for kind in ("systems", "optimizers"):
         for entry, param in ((e, p) for e in entries[kind] for p in e["params"]):
             for value in NODES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import resource
 import subprocess
@@ -13,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console, RenderableType
 
 import mcsim
+from mcsim.base.result_table import ResultTable
 from mcsim.cli.main import main
 
 
@@ -46,11 +45,9 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]
     return out
 
 
-def rendered(table: RenderableType) -> str:
-    """Return a table as a terminal of a hundred columns shows it."""
-    console = Console(width=100, record=True, file=io.StringIO())
-    console.print(table)
-    return console.export_text()
+def rendered(table: ResultTable) -> str:
+    """Return the text of a table, its title and notes included."""
+    return table.formatted().to_text()
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -61,7 +61,7 @@ def spec_of(
                     "capacity": blocks,
                     "read": f"{read}ns",
                     "write": f"{write}ns",
-                    "dollars_per_gb": 2.0,
+                    "price": 2.0,
                 }
                 for device, blocks, (read, write) in zip(
                     ("dram", "flash"), capacities, latencies, strict=True
@@ -71,7 +71,7 @@ def spec_of(
                 "device": "hdd",
                 "read": "6500us",
                 "write": "6500us",
-                "dollars_per_gb": 0.075,
+                "price": 0.075,
             },
             "systems": list(systems),
             "interval": interval,

@@ -77,7 +77,9 @@ def example(document: str, language: str, containing: str) -> str:
 def shell_lines(document: Path) -> Iterator[str]:
     """The commands of a document: lines of its blocks, and code in its text that begins as one."""
     for block in blocks_of(document, "sh"):
-        yield from (" ".join(shlex.split(line, comments=True)) for line in block.splitlines())
+        for line in block.splitlines():
+            words = shlex.split(line, comments=True)
+            yield " ".join(shlex.quote(word) if " " in word else word for word in words)
     text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.S | re.M)
     for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", text):
         if re.match(r"(\./)?mcsim \w|\./mcsim|cmake |python \w|pip |pre-commit ", code):

@@ -73,7 +73,7 @@ class Column:
     by : {'', 'tier', 'vm'}
         The dimension of lists; empty for single values.
     optional : bool
-        Whether it is left out for people where all values are 0.
+        Whether it is left out for people where all values are shown as 0.
     rare : bool
         Whether only some tables have it: runs with several hosts, devices with a limit.
     stored : str
@@ -106,7 +106,9 @@ class Column:
     def is_informative(self, values: Sequence[Any]) -> bool:
         """Whether people are shown a column with these values."""
         known = [value for value in values if value is not None and value == value]
-        return any(known) if self.optional or self.unit == "text" else bool(known)
+        if self.optional:
+            return any(self.format(value) != self.format(0 * value) for value in known)
+        return any(known) if self.unit == "text" else bool(known)
 
     @property
     def arrow_type(self) -> pa.DataType:

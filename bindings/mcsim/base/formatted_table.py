@@ -69,18 +69,11 @@ class FormattedTable:
         return self.styles[row] if self.styles else ""
 
     def to_rich(self) -> Table:
-        """Return the table for the terminal."""
+        """Return the table for the terminal, without title and notes."""
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(
-            title=self.title or None,
-            caption="\n".join(self.notes) or None,
-            box=None,
-            padding=(0, 1, 0, 0),
-            title_justify="left",
-            caption_justify="left",
-        )
+        table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
         for index, heading in enumerate(self.headings):
             right = self.numeric[index]
             width = max([_LEAST_WIDTH, *(len(row[index]) for row in self.rows)])

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcsim.base.inputs import printable
 from mcsim.base.units import format_count
 
 if TYPE_CHECKING:
@@ -103,10 +104,13 @@ class Reporter:
         """Log a line and show it."""
         self.log(text)
         if self._console is not None:
-            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+            self._console.print(
+                _printable_lines(text), markup=False, highlight=False, soft_wrap=True
+            )
 
     def log(self, text: str) -> None:
         """Log a line without showing it, also to the logger ``mcsim``."""
+        text = _printable_lines(text)
         line = f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {text}\n"
         _logger.info(text)
         with self._lock:
@@ -196,6 +200,11 @@ class Reporter:
             if finished and not self._under_way[name]:
                 elapsed = time.monotonic() - self._since[name]
                 self.seconds[name] = self.seconds.get(name, 0.0) + elapsed
+
+
+def _printable_lines(text: str) -> str:
+    """Return text with control characters and undecodable bytes escaped, such as of file names."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def _live_progress(console: Console) -> Any:

@@ -32,10 +32,12 @@ _PATH = (
     Column("chain", "chain", "text", "how tiers share blocks"),
 )
 _OVER_LEGACY = (
-    Column("gain_over_legacy", "gain % over legacy", "relative", "`gain` against legacy LRU"),
-    Column("gain_absolute_over_legacy", "points over legacy", "points", "points against it"),
+    Column("gain_over_legacy", "gain %", "relative", "`gain` against legacy LRU"),
+    Column("gain_absolute_over_legacy", "points", "points", "points against it"),
 )
-_DECIDE = Column("decide_seconds", "decide", "s", "time of the controller's decisions", "less")
+_DECIDE = Column(
+    "decide_seconds", "decide", "s", "time of the controller's decisions", "less", optional=True
+)
 _OPT_HITS = Column("opt_hits", "OPT hits", "count", "hits of OPT in one cache of all VMs")
 _CAPACITY = Column("capacity", "blocks", "count", "capacity in blocks")
 
@@ -157,6 +159,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         Column("writes", "writes", "blocks", "blocks written"),
         Column("written_bytes_per_day", "GB/day", "bytes/day", "writes by time; null: no clock"),
         Column("lifetime_years", "years", "number", "life of a medium that wears", "more"),
+        Column("drive_writes_per_day", "DWPD", "number", "writes of the whole drive a day", "less"),
         Column("utilization", "busy %", "share", "mean share of time at work"),
         Column("peak_utilization", "peak %", "share", "the same in the busiest interval"),
         Column(

@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import select
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -17,13 +16,10 @@ from typing import NoReturn
 
 from mcsim.base.claims import leave_all
 
-__all__ = ["Terminated", "children", "ending_in_time", "leave"]
+__all__ = ["Terminated", "ending_in_time", "leave"]
 
 GRACE_SECONDS = 0.8
 """What is under way may be brought to its end by then."""
-
-children: set[subprocess.Popen[bytes]] = set()
-"""Processes that end with this one."""
 
 _OVER = b"\0"
 
@@ -85,8 +81,6 @@ def leave(interruption: KeyboardInterrupt) -> NoReturn:
     leave_all()
     for child in multiprocessing.active_children():
         child.kill()
-    for program in children:
-        program.kill()
     terminated = isinstance(interruption, Terminated)
     what = "terminated" if terminated else "interrupted"
     with suppress(OSError, ValueError):  # nobody reads it, or it is closed

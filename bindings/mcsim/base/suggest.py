@@ -12,12 +12,25 @@ from mcsim.base.errors import ConfigError
 __all__ = ["check_choice", "did_you_mean", "names_matching", "nearest", "some_of"]
 
 
+_LEAST_LETTERS = 3
+"""Of a word that is looked for inside known names."""
+
+
 def nearest(word: object, known: Iterable[str]) -> str | None:
-    """Return the known name that a word is most like, whatever its case; None if none is near."""
+    """Return the known name nearest to a word in any case; None if none is near.
+
+    Examples
+    --------
+    >>> from mcsim.base.suggest import nearest
+    >>> nearest("LRU", ["lru", "arc"]), nearest("nvme", ["hdd", "nvme-flash"])
+    ('lru', 'nvme-flash')
+    """
     if not isinstance(word, str):
         return None
     lower = {name.lower(): name for name in known}
     found = difflib.get_close_matches(word.lower(), list(lower), n=1, cutoff=0.6)
+    if not found and len(word) >= _LEAST_LETTERS:
+        found = [name for name in lower if word.lower() in name]
     return lower[found[0]] if found else None
 
 

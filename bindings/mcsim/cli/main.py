@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from mcsim.base.errors import CORE_IS_MISSING
-from mcsim.cli.catalogue import catalogue, describe_entry
 from mcsim.cli.options import (
     overrides_option,
     per_vm_option,
@@ -193,6 +192,8 @@ def run(
 @plugin_option
 def list_names() -> None:
     """List systems, optimisers, policies, estimators, meters, trace formats and devices."""
+    from mcsim.experiment.catalogue import catalogue
+
     for kind, entries in catalogue().items():
         click.secho(kind, bold=True)
         width = max(len(entry["name"]) for entry in entries)
@@ -205,21 +206,9 @@ def list_names() -> None:
 @plugin_option
 def describe(name: str) -> None:
     """Show the parameters of a system, optimiser, policy, estimator, meter, format or device."""
-    from mcsim.base.errors import ConfigError
-    from mcsim.base.suggest import did_you_mean
+    from mcsim.experiment.catalogue import describe as description_of
 
-    found = [
-        (kind, entry)
-        for kind, entries in catalogue().items()
-        for entry in entries
-        if entry["name"].lower() == name.lower()
-    ]
-    if not found:
-        names = [entry["name"] for entries in catalogue().values() for entry in entries]
-        hint = did_you_mean(name.lower(), names)
-        raise ConfigError(f"nothing is called {name!r}{hint}; see mcsim list")
-    for kind, entry in found:
-        describe_entry(kind, entry)
+    click.echo(description_of(name))
 
 
 @cli.command("build-flags")
@@ -276,8 +265,8 @@ def _run_command(arguments: Iterable[str] | None) -> None:
             sys.exit(code)
     except click.NoSuchOption as error:
         old = error.option_name
-        fault = click.UsageError(f"{old}: now {OPTIONS.get(old)}", error.ctx)
-        (fault if old in OPTIONS else error).show()
+        text = f"{old}: now {OPTIONS[old]}" if old in OPTIONS else error.format_message()
+        click.UsageError(for_terminal(text), error.ctx).show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
         click.ClickException.__init__(error, for_terminal(error.message))

@@ -16,6 +16,7 @@ __all__ = [
     "Command",
     "block_bytes_option",
     "dask_option",
+    "devices_options",
     "file_to_write",
     "folder_to_write",
     "formats_option",
@@ -28,6 +29,7 @@ __all__ = [
     "shard_option",
     "stored_option",
     "style_option",
+    "systems_option",
     "systems_threads_option",
     "table_options",
     "trace_dirs_option",
@@ -182,6 +184,35 @@ systems_threads_option = click.option(
 )
 
 
+def devices_options(command: Command) -> Command:
+    """Give a command the options of the devices of a cache and of what is behind it."""
+    options = [
+        click.option(
+            "--tier",
+            metavar="DEVICE",
+            default="flash",
+            show_default=True,
+            help="Device of the cache (see mcsim list), or the time of an access, such as 80us.",
+        ),
+        click.option(
+            "--backend",
+            metavar="DEVICE",
+            default="hdd",
+            show_default=True,
+            help="Device behind the cache, or the time of an access, such as 4ms.",
+        ),
+        click.option(
+            "--device",
+            "devices",
+            metavar="NAME=KEY:VALUE,...",
+            multiple=True,
+            help="A device that is not in the list, such as mine=read:80us,write:20us,price:0.2, "
+            "with the keys of a device in an experiment; may be repeated.",
+        ),
+    ]
+    return with_options(command, options)
+
+
 def overrides_option(help: str) -> Callable[[Command], Command]:
     """Make the option by which values of an experiment are changed."""
     return click.option("--set", "overrides", metavar="KEY=VALUE", multiple=True, help=help)
@@ -233,6 +264,14 @@ def formats_option(
         callback=_formats,
         help=f"What to write figures as.  [default: {otherwise or ', '.join(default)}]",
     )
+
+
+systems_option = click.option(
+    "--systems",
+    metavar="NAME,...",
+    multiple=True,
+    help="Systems that charts show.  [default: at most ten, the best and Global LRU]",
+)
 
 
 def style_option(default: str | None, otherwise: str = "") -> Callable[[Command], Command]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from mcsim.cli.options import (
     per_vm_option,
     stored_option,
     style_option,
+    systems_option,
     table_options,
 )
 from mcsim.cli.terminal import print_result
@@ -89,7 +91,8 @@ def show(
     callback=file_to_write,
     help="The page.  [default: page.html in the folder of the run]",
 )
-def page(runs: tuple[str, ...], out: str, file: Path | None) -> None:
+@systems_option
+def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str, ...]) -> None:
     """Write a page: one HTML file that opens offline, with plots that zoom and tables that sort.
 
     Several runs come side by side on one page. RUN may also be a SWEEP.
@@ -100,6 +103,7 @@ def page(runs: tuple[str, ...], out: str, file: Path | None) -> None:
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.report.make import report
+    from mcsim.results.results import Results
     from mcsim.results.runs import folder_of
 
     if len(runs) == 1 and (swept := _sweep_named(runs[0], out)) is not None:
@@ -109,14 +113,16 @@ def page(runs: tuple[str, ...], out: str, file: Path | None) -> None:
         write_page(swept.path, file)
     else:
         paths = [folder_of(run, out) for run in runs]
-        if file is None and len(paths) > 1:
-            raise ConfigError("-o: name the file of a page of several runs")
-        file = file or paths[0] / "page.html"
-        if not file.parent.is_dir():
-            raise ConfigError(
-                f"-o: name a file; {file.parent} is a cell of a sweep, without a folder"
-            )
-        report(*paths, html=file)
+        if file is None:
+            if len(paths) > 1:
+                raise ConfigError("-o: name the file of a page of several runs")
+            found = Results.open(paths[0])
+            if not found.path.is_dir():
+                raise ConfigError(
+                    f"-o: name a file; {found.path} is a cell of a sweep, without a folder"
+                )
+            file = found.path / "page.html"
+        report(*paths, html=file, systems=systems or None)
     click.echo(file)
 
 
@@ -140,6 +146,7 @@ def page(runs: tuple[str, ...], out: str, file: Path | None) -> None:
 @click.option("--y", metavar="AXIS", help="Of a sweep: a second axis, maps instead of lines.")
 @click.option("--value", metavar="COLUMN", default=None, help="Of a sweep: what is shown.")
 @click.option("--vms", metavar="NAME,...", help="Of a sweep: a figure of each of these VMs.")
+@systems_option
 @formats_option(otherwise="as the experiment of the first run says")
 @style_option("screen")
 def plot(
@@ -152,6 +159,7 @@ def plot(
     y: str | None,
     value: str | None,
     vms: str | None,
+    systems: tuple[str, ...],
     formats: tuple[FigureFormat, ...],
     style: Style,
 ) -> None:
@@ -167,6 +175,8 @@ def plot(
     from mcsim.results.runs import folder_of
 
     if len(named) == 1 and (swept := _sweep_named(named[0], out)) is not None:
+        if systems:
+            raise ConfigError(f"--systems: of runs; {named[0]} is a sweep")
         shown = {"x": x, "y": y, "value": value or "hit_ratio"}
         _plot_sweep(swept, shown, vms, folder, formats or ("png",), style)
         return
@@ -175,22 +185,21 @@ def plot(
             raise ConfigError(f"{option}: of sweeps; {', '.join(named) or 'nothing'} is no sweep")
     runs = [Results.open(folder_of(name, out)) for name in named]
     if listing:
-        _list_figures(missing(runs) if runs else {})
+        _list_figures(missing(runs, systems or None) if runs else {})
         return
     if not runs:
         raise ConfigError("RUN: name a finished run, by its folder or id (or --list)")
-    _plot_runs(runs, names, folder, formats, style)
+    _plot_runs(runs, names, folder, systems, formats, style)
 
 
 def _plot_runs(
     runs: list[Results],
     names: tuple[str, ...],
     folder: str | None,
+    systems: tuple[str, ...],
     formats: tuple[FigureFormat, ...],
     style: Style,
 ) -> None:
-    import os
-
     from mcsim.base.errors import ConfigError
     from mcsim.figures import draw, missing
 
@@ -201,13 +210,13 @@ def _plot_runs(
         folder,
         formats=formats or runs[0].spec.figure_formats,
         style=style,
-        processes=len(os.sched_getaffinity(0)),
+        systems=systems or None,
         on_skip=skipped.append,
     )
     for path in drawn:
         click.echo(path)
     if skipped and names:
-        there = [name for name, reason in missing(runs).items() if not reason]
+        there = [name for name, reason in missing(runs, systems or None).items() if not reason]
         raise ConfigError(f"{'; '.join(skipped)}; there are {', '.join(there) or 'none'}")
     for why in skipped:
         click.echo(why, err=True)
@@ -254,6 +263,8 @@ def _sweep_named(name: str, out: str) -> Sweep | None:
 
     if (Path(name) / "plan.parquet").is_file():
         return Sweep.open(name)
+    if os.sep in name:
+        return None
     names = [sweep.path.name for sweep in sweeps_in(out)]
     is_run = Path(name).is_dir() or any(Path(out).glob(f"{glob.escape(name)}*/DONE"))
     is_sweep = name in names or (not is_run and any(of.startswith(name) for of in names))

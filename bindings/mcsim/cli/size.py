@@ -9,7 +9,7 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import ratio_text
-from mcsim.cli.options import table_options
+from mcsim.cli.options import devices_options, table_options
 from mcsim.cli.sections import Sectioned
 from mcsim.cli.shared import sized
 from mcsim.cli.stream import (
@@ -36,13 +36,7 @@ __all__ = ["size"]
 @click.argument("file", metavar="TRACE", type=click.Path())
 @click.option("--target-hit-ratio", metavar="RATIO", help="Such as 0.8 or 80%.")
 @click.option("--target-latency", metavar="TIME", help="Mean latency of an access, such as 2ms.")
-@click.option(
-    "--tier",
-    default="flash",
-    show_default=True,
-    help="Device of the cache (see mcsim list).",
-)
-@click.option("--backend", default="hdd", show_default=True, help="Device behind the cache.")
+@devices_options
 @click.option(
     "--writes",
     type=click.Choice(["through", "back", "around"]),
@@ -57,6 +51,7 @@ def size(
     target_latency: str | None,
     tier: str,
     backend: str,
+    devices: tuple[str, ...],
     writes: WriteMode | None,
     estimator: str,
     block_size: str,
@@ -81,14 +76,11 @@ def size(
     mcsim size web_0.csv.gz --target-latency 2ms --tier flash --backend hdd
     mcsim size web_0.csv.gz --target-latency 2ms --ops all --writes back
     """  # noqa: D301
-    from mcsim.base.errors import ConfigError, mistakes_in
-    from mcsim.config.devices import device_named
+    from mcsim.base.errors import ConfigError
     from mcsim.locality.estimators import reuse_distances, with_reads
-    from mcsim.locality.latency import CacheLatency, of_reads_alone
+    from mcsim.locality.latency import of_reads_alone
 
-    devices = device_named("--tier", tier), device_named("--backend", backend)
-    with mistakes_in("--tier"):
-        latency = CacheLatency(*devices, writes or "through")
+    latency = _latency(tier, backend, devices, writes or "through")
     if writes is not None and ops == "reads":
         raise ConfigError(f"--writes {writes}: there are none with --ops reads; give --ops all")
     target = _target(target_hit_ratio, target_latency)
@@ -117,6 +109,17 @@ def size(
     )
     if answer.blocks is None:
         raise ConfigError(answer.refusal())
+
+
+def _latency(tier: str, backend: str, devices: tuple[str, ...], writes: WriteMode) -> CacheLatency:
+    from mcsim.base.errors import mistakes_in
+    from mcsim.config.device_choice import device_given, devices_given
+    from mcsim.locality.latency import CacheLatency
+
+    own = devices_given("--device", devices)
+    before, behind = device_given("--tier", tier, own), device_given("--backend", backend, own)
+    with mistakes_in("--tier"):
+        return CacheLatency(before, behind, writes)
 
 
 @dataclass(frozen=True)

@@ -101,10 +101,15 @@ def print_lines(*lines: str | TextTable | FormattedTable) -> None:
         console.width = 200
     for line in lines:
         if isinstance(line, str):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
-        else:
-            table = line.formatted() if isinstance(line, TextTable) else line
-            console.print(table.to_rich())
+            click.echo(line)
+            continue
+        table = line.formatted() if isinstance(line, TextTable) else line
+        # Rich would wrap title and notes to the width of the columns.
+        if table.title:
+            click.echo(table.title)
+        console.print(table.to_rich())
+        for note in table.notes:
+            click.echo(note)
 
 
 def print_result(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.threads import threads_given
-from mcsim.cli.options import reporter_asked, seed_option
+from mcsim.cli.options import devices_options, reporter_asked, seed_option
 from mcsim.cli.output import Output, output_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import memory_option, mini_options, policies_option
@@ -71,8 +71,7 @@ __all__ = ["tune"]
     show_default=True,
     help="By what the table is sorted.",
 )
-@click.option("--tier", default="flash", show_default=True, help="Device of the cache.")
-@click.option("--backend", default="hdd", show_default=True, help="Device behind the cache.")
+@devices_options
 @seed_option("Of policies that draw.")
 @click.option("--threads", metavar="N", type=click.IntRange(min=1), help="Caches at a time.")
 @memory_option
@@ -92,6 +91,7 @@ def tune(
     objective: Objective,
     tier: str,
     backend: str,
+    devices: tuple[str, ...],
     seed: int,
     threads: int | None,
     vms: str | None,
@@ -121,7 +121,7 @@ def tune(
     mcsim tune web_*.csv.gz --size 64GiB --mini 0.01 --objective backend-writes
     """  # noqa: D301
     from mcsim.base.sizes import is_share, share_given
-    from mcsim.config.devices import device_named
+    from mcsim.config.device_choice import device_given, devices_given
     from mcsim.policies.caches import memory_given
     from mcsim.policies.grid import Grid
     from mcsim.policies.requests import blocks_of_share
@@ -136,8 +136,9 @@ def tune(
     }
     # Mistakes are told before the work begins.
     grid = Grid.asked(size, **layouts)
-    device_named("--tier", tier)
-    device_named("--backend", backend)
+    own = devices_given("--device", devices)
+    device_given("--tier", tier, own)
+    device_given("--backend", backend, own)
     limit = memory_given(memory)
     source = Source(
         files, "4KiB", "all", vms, seed, threads_given(threads), reading, usual_ops="all"
@@ -162,6 +163,7 @@ def tune(
                 objective=objective,
                 tier=tier,
                 backend=backend,
+                devices=devices,
                 seed=seed,
                 threads=source.threads,
                 memory=limit,

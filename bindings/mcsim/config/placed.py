@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from pydantic import (
@@ -13,7 +14,7 @@ from pydantic import (
 )
 
 from mcsim.config.hosts import Over
-from mcsim.config.values import Bandwidth, Capacity, Latency, Positive, Price, Quantities
+from mcsim.config.values import Bandwidth, Bytes, Capacity, Latency, Positive, Price, Quantities
 
 __all__ = ["BackendSpec", "DeviceSpec", "Map", "PlacedSpec", "TierSpec"]
 
@@ -36,10 +37,12 @@ class DeviceSpec(Map):
     """time to read one block"""
     write: Latency
     """time to write one block"""
-    dollars_per_gb: Price
-    """price of 10^9 bytes"""
+    price: Price | None = None
+    """dollars per 10^9 bytes; without it nothing has a cost"""
     pe_cycles: Positive | None = None
     """program/erase cycles; omit for media that do not wear"""
+    drive: Bytes | None = None
+    """size of the drive, which wears and is paid as a whole; the tier's capacity if not given"""
     write_amplification: Positive | None = None
     """what it writes for each byte that it is given; 1 if not given"""
     iops: Positive | None = None
@@ -56,14 +59,16 @@ class PlacedSpec(Map):
     """A device in its place, with single values overridden at will."""
 
     device: StrictStr
-    """a name of the catalogue or of `devices`"""
+    """a name of the catalogue or of `devices`, or the time of an access, such as 4ms"""
     read: Latency | None = None
     """instead of the device's own"""
     write: Latency | None = None
     """instead of the device's own"""
-    dollars_per_gb: Price | None = None
+    price: Price | None = None
     """instead of the device's own"""
     pe_cycles: Positive | None = None
+    """instead of the device's own"""
+    drive: Bytes | None = None
     """instead of the device's own"""
     write_amplification: Positive | None = None
     """instead of the device's own"""
@@ -78,16 +83,24 @@ class PlacedSpec(Map):
 
     @property
     def quantities(self) -> Quantities:
-        """Latencies and price, after devices are resolved."""
+        """Latencies and price, after devices are resolved; nan if there is no price."""
         assert self.read is not None
         assert self.write is not None
-        assert self.dollars_per_gb is not None
-        return Quantities(self.read, self.write, self.dollars_per_gb)
+        return Quantities(self.read, self.write, math.nan if self.price is None else self.price)
 
     @property
     def waits(self) -> tuple[int, int]:
         """Time that a VM waits for a read and for a write of a block, in ns."""
         return self.quantities[:2]
+
+    def drive_bytes(self, blocks: float, block_bytes: int) -> float:
+        """Return the bytes of the drive; those of `blocks` if its size is not given."""
+        return self.drive or blocks * block_bytes
+
+    def dollars(self, blocks: float, block_bytes: int, hosts: int = 1) -> float:
+        """Return the price of the drives on all hosts, or of `blocks`; nan if it has no price."""
+        size = hosts * self.drive if self.drive else blocks * block_bytes
+        return self.quantities.dollars_per_gb * (size / 1e9)
 
     @property
     def can_do(self) -> tuple[float, float]:

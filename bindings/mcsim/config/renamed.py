@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["current_name", "with_current_keys"]
+__all__ = ["current_name", "with_current_keys", "with_earlier_keys"]
 
-_RENAMED = {("tiers", "capacity_blocks"): "capacity"}
-"""Key of a list of maps and key of the map, with its name now."""
+_RENAMED = {
+    "tiers": {"capacity_blocks": "capacity", "dollars_per_gb": "price"},
+    "backend": {"dollars_per_gb": "price"},
+    "devices": {"dollars_per_gb": "price"},
+}
+"""Old and new names of keys, by the key of the experiment that they are under."""
 
 
 def current_name(where: Sequence[str | int]) -> str | None:
-    """Return what the key at a location is called now; None if it was not renamed."""
-    *_, place, key = ("", *(step for step in where if isinstance(step, str)))
-    return _RENAMED.get((place, key))
+    """Return the current name of the key at a location; None if it was not renamed."""
+    return _RENAMED.get(str(where[0]), {}).get(str(where[-1])) if where else None
 
 
 def with_current_keys(stored: Any) -> Any:
     """Rename the keys of a stored experiment that an earlier version wrote."""
-    for (place, old), new in _RENAMED.items():
-        for of in _maps(stored, place):
-            if old in of and new not in of:
-                of[new] = of.pop(old)
+    for place, names in _RENAMED.items():
+        _rename(stored, place, names.items())
     return stored
 
 
-def _maps(stored: Any, place: str) -> list[dict[str, Any]]:
-    nodes = stored.get(place) if isinstance(stored, Mapping) else None
-    return [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
+def with_earlier_keys(spec: dict[str, Any]) -> dict[str, Any]:
+    """Rename keys to their first names, which ids of runs are computed from."""
+    for place, names in _RENAMED.items():
+        _rename(spec, place, ((new, old) for old, new in names.items()))
+    return spec
+
+
+def _rename(spec: Any, place: str, names: Iterable[tuple[str, str]]) -> None:
+    node = spec.get(place) if isinstance(spec, Mapping) else None
+    pairs = list(names)
+    for of in _maps(node):
+        for name, other in pairs:
+            if name in of and other not in of:
+                of[other] = of.pop(name)
+
+
+def _maps(node: Any) -> Iterator[dict[str, Any]]:
+    """Yield a map, or the maps in it or in a list."""
+    if isinstance(node, dict):
+        yield node
+        node = node.values()
+    elif not isinstance(node, list):
+        return
+    yield from (inside for inside in node if isinstance(inside, dict))

@@ -15,6 +15,7 @@ __all__ = [
     "Bandwidth",
     "BlockBytes",
     "Blocks",
+    "Bytes",
     "Capacity",
     "Interval",
     "IntervalLength",
@@ -52,6 +53,13 @@ def _quantity_schema(example: str, description: str) -> WithJsonSchema:
     return WithJsonSchema(
         {"type": ["string", "number"], "description": description, "examples": [example]}
     )
+
+
+def _read_bytes(value: object) -> int:
+    number = units.parse_bytes(value) if isinstance(value, str) else 0
+    if number == 0:
+        raise ValueError(f"expected bytes such as 960GB, got {value!r}")
+    return number
 
 
 def _read_block_bytes(value: object) -> int:
@@ -192,6 +200,13 @@ VmChoice = Annotated[
     Any,
     BeforeValidator(_read_vms),
     WithJsonSchema({"type": ["string", "array", "object"], "examples": ["all", "web_*"]}),
+]
+
+Bytes = Annotated[
+    int,
+    BeforeValidator(_read_bytes),
+    PlainSerializer(units.format_bytes),
+    _quantity_schema("960GB", "a number of bytes, with a unit"),
 ]
 
 BlockBytes = Annotated[

@@ -205,15 +205,16 @@ def check_bytes(workload: Workload, source: Source, system: int) -> None:
 
 
 def check_figures(spec: ExperimentSpec, source: Source) -> None:
-    """Hold the figures asked for to be those that there are."""
+    """Check that the requested figures exist."""
     if isinstance(spec.figures, bool):
         return
-    from mcsim.figures import ALIASES, FIGURES
+    from mcsim.figures import find
 
     for index, name in enumerate(spec.figures):
-        if name not in FIGURES and name not in ALIASES:
-            message = f"unknown figure {name!r}{did_you_mean(name, [*FIGURES, *ALIASES])}"
-            raise source.complain(("figures", index), message)
+        try:
+            find(name)
+        except ConfigError as error:
+            raise source.complain(("figures", index), str(error)) from None
 
 
 def check_times(spec: ExperimentSpec, source: Source) -> None:

@@ -321,5 +321,4 @@ def _device(of: PlacedSpec) -> engine.Device:
     iops, bandwidth = of.can_do
     if of.waits != of.quantities[:2] and not iops and of.quantities.read_ns:
         iops = 1e9 / of.quantities.read_ns  # the link keeps it waiting, not at work
-    price = of.quantities.dollars_per_gb
-    return engine.Device(of.device, *of.waits, price, iops, bandwidth)
+    return engine.Device(of.device, *of.waits, of.quantities.dollars_per_gb, iops, bandwidth)

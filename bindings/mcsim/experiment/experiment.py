@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mcsim.base.errors import Complaints, ConfigError
 from mcsim.base.inputs import read_regular
 from mcsim.base.sizes import is_share, parse_capacity
-from mcsim.base.suggest import did_you_mean
 from mcsim.config import ExperimentSpec, Source, check_spec
-from mcsim.config.devices import CATALOGUE
+from mcsim.config.device_choice import spec_of_device
 from mcsim.config.extends import extended
 from mcsim.config.load import Location, to_plain
+from mcsim.config.renamed import with_earlier_keys
 from mcsim.config.spec import DeviceSpec, PlacedSpec, TierSpec
 from mcsim.experiment.checks import (
     check_figures,
@@ -191,7 +191,7 @@ class Experiment:
         """
         from mcsim.results.version import RESULTS_VERSION
 
-        spec = self.spec.expanded()
+        spec = with_earlier_keys(self.spec.expanded())
         del spec["name"]
         for key in ("description", "figures", "page", "figure_formats", "plugins"):
             spec.pop(key, None)
@@ -274,24 +274,12 @@ def _load_plugins(spec: ExperimentSpec, source: Source, code: Code) -> None:
 
 def _resolve_devices(spec: ExperimentSpec, source: Source) -> ExperimentSpec:
     """Write the latencies and price of every device beside its name."""
-    known: dict[str, DeviceSpec] = {
-        name: DeviceSpec.model_construct(
-            read=round(device.read_ns.middle),
-            write=round(device.write_ns.middle),
-            dollars_per_gb=device.dollars_per_gb.middle,
-            pe_cycles=device.pe_cycles,
-            bandwidth=device.bandwidth,
-            watts=device.watts,
-            idle_watts=device.idle_watts,
-        )
-        for name, device in CATALOGUE.items()
-    } | spec.devices
 
     def resolved(of: _Placed, where: Location) -> _Placed:
-        device = known.get(of.device)
-        if device is None:
-            message = f"unknown device {of.device!r}{did_you_mean(of.device, known)}"
-            raise source.complain((*where, "device"), message)
+        try:
+            device = spec_of_device(of.device, spec.devices)
+        except ValueError as error:
+            raise source.complain((*where, "device"), str(error)) from None
         missing = {key for key in DeviceSpec.model_fields if getattr(of, key) is None}
         return of.model_copy(update={key: getattr(device, key) for key in missing})
 

@@ -79,8 +79,8 @@ class Observation:
         Blocks that there are to grant, on each host.
     devices : tuple of Device
         Those of the tiers, and last that of the backend: ``name``, ``read_ns``, ``write_ns``,
-        ``dollars_per_gb``, ``iops`` and ``bandwidth`` (0: nobody says), and ``busy_ns(bytes)``, how
-        long an operation of that size keeps it busy.
+        ``dollars_per_gb`` (nan: no price), ``iops`` and ``bandwidth`` (0: no limit), and
+        ``busy_ns(bytes)``, how long an operation of that size keeps it busy.
     block_bytes : int
         Size of a block.
     tier_read_ns : float array, shape (tiers,)

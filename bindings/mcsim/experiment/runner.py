@@ -111,7 +111,7 @@ def run(
         final = out / run_id
         asked = _Asked.of(experiment.spec, figures, page)
         if not force and (results := _reopened(final, reporter)) is not None:
-            _add_outputs(results, asked, cores, reporter)
+            _add_outputs(results, asked, reporter)
             return results
         draft = Draft.begin(out, run_id, build_digest())
         try:
@@ -123,7 +123,7 @@ def run(
             reporter.stop_log()
             draft.abandon()
             raise
-        _add_outputs(results, asked, cores, reporter)
+        _add_outputs(results, asked, reporter)
     return results
 
 
@@ -147,10 +147,10 @@ class _Asked:
         return cls(named, spec.page if page is None else page)
 
 
-def _add_outputs(results: Results, asked: _Asked, processes: int, reporter: Reporter) -> None:
+def _add_outputs(results: Results, asked: _Asked, reporter: Reporter) -> None:
     """Draw the requested figures of a finished run, and write its page."""
     if asked.figures is None or asked.figures:
-        _draw_figures(results, asked.figures, processes, reporter)
+        _draw_figures(results, asked.figures, reporter)
     if asked.page:
         _write_page(results, reporter)
 
@@ -203,9 +203,7 @@ def _reopened(final: Path, reporter: Reporter) -> Results | None:
     return results
 
 
-def _draw_figures(
-    results: Results, names: Sequence[str] | None, processes: int, reporter: Reporter
-) -> None:
+def _draw_figures(results: Results, names: Sequence[str] | None, reporter: Reporter) -> None:
     from mcsim import figures
 
     reporter.log_to(results.path / "log.txt")
@@ -216,7 +214,6 @@ def _draw_figures(
                 results,
                 names,
                 formats=spec.figure_formats,
-                processes=processes,
                 on_skip=reporter.note,
             )
             stage.unit = "files"

@@ -1,190 +1,126 @@
-"""Hit ratio curves: what LRU would hit at every capacity."""
+"""Charts of hit ratio curves: what LRU would hit at every capacity."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.base.units import format_count
-from mcsim.figures.looks import lighter, looks_of, system_looks, vm_looks
-from mcsim.figures.style import COLUMN, PAGE, Sheet, new_sheet
+from mcsim.base.units import format_blocks
+from mcsim.figures.chart import Chart, Series, Sheet, thinned
+from mcsim.figures.choice import best_first, systems_named
+from mcsim.figures.looks import looks_of, system_looks, vm_looks
 from mcsim.results.results import Results
-from mcsim.results.series import (
-    CannotDrawError,
-    HitCurve,
-    curve_of,
-    divides,
-    leading,
-    series_of,
-    vms_of,
-)
+from mcsim.results.series import CannotDrawError, HitCurve, curve_of, divides, series_of, vms_of
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+__all__ = ["example_curve", "hit_ratio_curves", "tier_split"]
 
-    from matplotlib.axes import Axes
-
-__all__ = ["example_curve", "hit_ratio_curves", "tier_split", "tier_split_alone"]
-
-_BOUNDARY: dict[str, Any] = {"color": "#777777", "linewidth": 0.7, "linestyle": (0, (2, 2))}
+_COLUMN = 3.5  # inches
+_X, _Y = "Capacity (blocks)", "Hit ratio (%)"
+_Names = Sequence[str] | None
 
 
 def example_curve(results: Results) -> Sheet:
-    """Plot the curve of the VM that the first tier would serve best, read at its capacity."""
+    """Return the curve of the VM that the first tier would serve best, read at its capacity."""
     space = sum(tier.capacity for tier in results.spec.tiers)
     capacity = results.spec.tiers[0].capacity
     vm = max(vms_of(results), key=lambda vm: curve_of(results, vm).at(capacity))
     curve, look = curve_of(results, vm), vm_looks(results)[vm]
     ratio = curve.at(capacity)
-
-    sheet = new_sheet(COLUMN, 2.4)
-    (axes,) = sheet.axes
-    sheet.legend += axes.plot(curve.capacity, 100 * curve.ratio, **look.line)
-    reading: dict[str, Any] = {"color": "#555555", "linewidth": 0.8, "linestyle": ":"}
-    axes.plot([capacity, capacity, 0], [0, 100 * ratio, 100 * ratio], **reading)
-    axes.set_title(f"{capacity:,} blocks hit {100 * ratio:.0f} %", loc="left")
-    _label(axes)
-    # Wide enough for the curve to be seen to rise, and the reading to stand off the axis.
+    # The axis ends where the curve has risen, and well to the right of the reading.
     risen = curve.capacity[np.argmax(curve.ratio >= 0.98 * curve.ratio[-1])]
-    axes.set_xlim(0, min(1.5 * space, max(float(risen), 1.5 * capacity), float(curve.capacity[-1])))
-    return sheet
+    end = min(1.5 * space, max(float(risen), 1.5 * capacity), float(curve.capacity[-1]))
+    line = _between(curve, 0, end)
+    says = f"{capacity:,} blocks hit {100 * ratio:.0f} %"
+    chart = Chart(
+        "A hit ratio curve", f"{vm}: {says}.", "lines", line[0], [Series(look, line[1])], _X, _Y,
+        marks=[(float(capacity), "")], levels=[(100 * ratio, "")], panel=says,
+    )  # fmt: skip
+    return Sheet.of(chart, width=_COLUMN)
 
 
 def hit_ratio_curves(results: Results) -> Sheet:
-    """Plot the curve of every VM over a logarithmic axis, and where the tiers end."""
+    """Return the curve of every VM over a logarithmic axis, and where the tiers end."""
     looks = vm_looks(results)
-    boundaries = np.cumsum([tier.capacity for tier in results.spec.tiers])
-    sheet = new_sheet(COLUMN, 2.6)
-    (axes,) = sheet.axes
+    ends = np.cumsum([tier.capacity for tier in results.spec.tiers])
     curves = {vm: curve_of(results, vm) for vm in looks}
-    right = 1.1 * max(boundaries[-1], *(curve.capacity[-1] for curve in curves.values()))
+    right = 1.1 * max(float(ends[-1]), *(float(curve.capacity[-1]) for curve in curves.values()))
+    left = max(1.0, ends[0] / 1000)
+    series = []
     for vm, curve in curves.items():
-        some = curve.capacity > 0
-        capacity = np.append(curve.capacity[some], right)
-        ratio = np.append(curve.ratio[some], curve.ratio[-1])
-        sheet.legend += axes.plot(capacity, 100 * ratio, **looks[vm].line)
-    axes.set_xscale("log")
-    axes.set_xlim(max(1, boundaries[0] / 1000), right)
-    for k, boundary in enumerate(boundaries):
-        axes.axvline(boundary, **_BOUNDARY)
-        axes.annotate(
-            f"{'+ ' * (k > 0)}{results.spec.tiers[k].device}",
-            (boundary, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 2),
-            textcoords="offset points",
-            ha="center",
-            color="#555555",
-        )
-    _label(axes)
-    return sheet
+        some = curve.capacity >= left
+        x = np.append(curve.capacity[some], right).astype(np.float64)
+        x, y = thinned(x, 100 * np.append(curve.ratio[some], curve.ratio[-1]), log_x=True)
+        series.append(Series(looks[vm], y, x))
+    at_end = ", ".join(f"{vm} {100 * curve.at(ends[-1]):.1f} %" for vm, curve in curves.items())
+    says = f"What LRU would hit with a cache of each size to itself. In all tiers: {at_end}."
+    marks = [
+        (float(end), f"{'+ ' * (k > 0)}{tier.device}")
+        for k, (end, tier) in enumerate(zip(ends, results.spec.tiers, strict=True))
+    ]
+    chart = Chart(
+        "Hit ratio curves", says, "lines", np.zeros(0), series, _X, _Y, log_x=True, marks=marks
+    )
+    return Sheet.of(chart, width=5.0, height=2.6)
 
 
-def tier_split(results: Results) -> Sheet:
+def tier_split(results: Results, systems: _Names = None) -> Sheet:
     """Cut the curves of two VMs at their mean targets: what each tier hits.
 
-    Where the system divides nothing, they are cut at what the VMs held.
+    The targets are those of the best system that divides space; without one, the curves are cut at
+    what the VMs held under the best system.
 
     Raises
     ------
     CannotDrawError
-        If the run has less than two VMs, or one system alone.
+        If the run has less than two VMs.
     """
     vms = vms_of(results)
     if len(vms) < 2:
         raise CannotDrawError(f"needs two VMs; the run has {vms[0]} alone")
-    system = leading(results)
-    series = series_of(results, system)
-    granted = divides(results, system)
-    cuts = np.cumsum((series.target if granted else series.occupancy).mean(axis=0), axis=1)
+    tiers = len(results.spec.tiers)
+    ranked = systems_named(results, systems) if systems else best_first(results)
+    ranked = [one for one in ranked if one.title not in results.foresight]
+    using = [one for one in ranked if series_of(results, one).hits.shape[2] == tiers]
+    if not using:
+        raise CannotDrawError("needs a system that uses all tiers")
+    system = next((one for one in using if divides(results, one)), using[0])
+    series, is_granted = series_of(results, system), divides(results, system)
+    blocks = series.target if is_granted else series.occupancy
+    cuts = np.cumsum(blocks.mean(axis=0), axis=1)
     reached = [curve_of(results, vm).at(cuts[v, -1]) for v, vm in enumerate(vms)]
-    chosen = sorted(sorted(range(len(vms)), key=lambda v: -reached[v])[:2])
-    sheet = _split_sheet([(results, vms[v], cuts[v]) for v in chosen])
+    best = sorted(sorted(range(len(vms)), key=lambda v: -reached[v])[:2])
     name = system_looks(results.spec.systems)[system.title].label
-    what = f"{name} granted the VM in" if granted else f"the VM held under {name} of"
-    sheet.notes.append(f"Cut at the mean of what {what} each tier.")
-    return sheet
+    what = f"{name} granted the VM in" if is_granted else f"the VM held under {name} of"
+    note = f"Cut at the mean of what {what} each tier."
+    charts = [_split(results, vms[v], cuts[v]) for v in best]
+    return Sheet(charts, columns=2, share_y=True, notes=[note])
 
 
-def tier_split_alone(runs: Sequence[Results]) -> Sheet:
-    """Cut the curves of two runs' only VMs where the tiers end: what each tier hits."""
-    cut = []
-    for run in runs:
-        (vm,) = vms_of(run)
-        ends = np.cumsum([tier.capacity for tier in run.spec.tiers])
-        cut.append((run, vm, ends.astype(np.float64)))
-    return _split_sheet(cut)
-
-
-def _split_sheet(cut: Sequence[tuple[Results, str, NDArray[np.float64]]]) -> Sheet:
-    """Plot two curves, each of a VM of a run, cut at capacities."""
-    from matplotlib.patches import Patch
-
-    # Of one run the looks are the run's; of several, each VM has one of its own.
-    names = list(dict.fromkeys(vm for run, _, _ in cut for vm in vms_of(run)))
-    looks = looks_of(names)
-    sheet = new_sheet(PAGE, 2.5, columns=2, sharey=True)
-    highest = 0.0
-    for axes, (results, vm, ends) in zip(sheet.axes, cut, strict=True):
-        right = max(1.4 * ends[-1], 1.0)
-        curve, color = curve_of(results, vm), looks[vm].color
-        _shade_tiers(axes, curve, ends, color)
-        axes.plot(curve.capacity, 100 * curve.ratio, color=color)
-        axes.set_xlim(0, right)
-        axes.set_title(_split_title(results, vm, curve, ends), loc="left")
-        _label(axes)
-        highest = max(highest, 100 * curve.at(right))
-    sheet.axes[0].set_ylim(0, 1.05 * highest)
-    if sheet.columns > 1:
-        sheet.axes[1].set_ylabel("")
-    tiers = cut[0][0].spec.tiers
-    sheet.legend = [
-        Patch(
-            facecolor=lighter("#555555", shade), edgecolor="white", hatch=hatch, label=tier.device
-        )
-        for tier, (shade, hatch) in zip(tiers, _tier_shades(len(tiers)), strict=True)
-    ]
-    return sheet
-
-
-def _shade_tiers(axes: Axes, curve: HitCurve, cuts: NDArray[np.float64], color: str) -> None:
-    """Shade what each tier adds: the strip under the curve between two cuts."""
-    low = 0.0
-    for high, (shade, hatch) in zip(cuts, _tier_shades(len(cuts)), strict=True):
-        inner = curve.capacity[(curve.capacity > low) & (curve.capacity < high)]
-        x = np.concatenate([[low], inner, [high]])
-        y = 100 * np.interp(x, curve.capacity, curve.ratio)
-        area: dict[str, Any] = {
-            "facecolor": lighter(color, shade),
-            "edgecolor": "white",
-            "hatch": hatch,
-        }
-        axes.fill_between(x, y, linewidth=0, **area)
-        axes.axvline(high, **_BOUNDARY)
+def _split(results: Results, vm: str, ends: NDArray[np.float64]) -> Chart:
+    """Return the curve of a VM with the part that each tier hits shaded."""
+    curve, series, parts, low = curve_of(results, vm), [], [], 0.0
+    looks = looks_of([tier.device for tier in results.spec.tiers])
+    for look, high in zip(looks.values(), ends, strict=True):
+        x, y = _between(curve, low, high)
+        series.append(Series(replace(look, marker=""), y, x, low=np.zeros(len(y)), high=y))
+        gained = 100 * (curve.at(high) - curve.at(low))
+        parts.append(f"{look.label} {gained:.0f} % ({format_blocks(round(high - low))})")
         low = high
+    x, y = _between(curve, low, max(1.4 * low, 1.0))
+    beyond = replace(looks_of([""])[""], label="beyond", color="#666666", marker="")
+    said = f"{vm}: {', '.join(parts)}"
+    return Chart(
+        f"Hits of each tier: {vm}", f"{said}.", "lines", np.zeros(0),
+        [*series, Series(beyond, y, x)], _X, _Y, marks=[(float(end), "") for end in ends],
+        panel=said,
+    )  # fmt: skip
 
 
-def _tier_shades(tiers: int) -> list[tuple[float, str]]:
-    """How much lighter than the VM's colour each tier is, and its hatch."""
-    return [(0.3 + 0.5 * k / tiers, ("", "////", "\\\\")[k % 3]) for k in range(tiers)]
-
-
-def _split_title(results: Results, vm: str, curve: HitCurve, cuts: NDArray[np.float64]) -> str:
-    sizes = np.diff(cuts, prepend=0.0)
-    added = np.diff([100 * curve.at(cut) for cut in cuts], prepend=0.0)
-    parts = [
-        f"{tier.device} {ratio:.0f} % ({format_count(round(size))} blocks)"
-        for tier, ratio, size in zip(results.spec.tiers, added, sizes, strict=True)
-    ]
-    return f"{vm}: " + ", ".join(parts)
-
-
-def _label(axes: Axes) -> None:
-    from matplotlib.ticker import EngFormatter
-
-    axes.set_xlabel("Capacity (blocks)")
-    axes.set_ylabel("Hit ratio (%)")
-    axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
-    axes.set_ylim(0, None)
+def _between(curve: HitCurve, low: float, high: float) -> tuple[NDArray[np.float64], ...]:
+    """Return the part of a curve between two capacities, in percent."""
+    inner = curve.capacity[(curve.capacity > low) & (curve.capacity < high)]
+    x = np.concatenate([[low], inner, [high]]).astype(np.float64)
+    return thinned(x, 100 * np.interp(x, curve.capacity, curve.ratio))

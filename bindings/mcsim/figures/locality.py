@@ -1,28 +1,23 @@
-"""Pictures of hit-ratio curves: several together, against the exact one, and over time."""
+"""Charts of hit-ratio curves: several together, against the exact one, and over time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mcsim.figures.looks import looks_of
-from mcsim.figures.style import PAGE, Sheet, new_sheet
+from mcsim.figures.chart import Chart, Series, Sheet
+from mcsim.figures.looks import Look, looks_of
 from mcsim.locality.curve import HitRatioCurve, SizeUnit
 
-__all__ = [
-    "comparison",
-    "curves",
-    "label_capacities",
-    "over_intervals",
-    "plain_log",
-    "unit_for",
-]
+__all__ = ["comparison", "curve_series", "curves", "knees_of", "over_intervals", "unit_for"]
+
+BLACK = Look("", "#000000", "-", "", "")
 
 _UNITS: tuple[SizeUnit, ...] = ("TiB", "GiB", "MiB", "KiB")
-_ALL_LINE: dict[str, Any] = {"color": "#000000", "linestyle": "-", "linewidth": 1.8}
-_ROWS = 80  # of a heat map
+_ROWS = 80  # of a map
 
 
 def unit_for(curve: HitRatioCurve, blocks: float) -> SizeUnit:
@@ -35,10 +30,38 @@ def unit_for(curve: HitRatioCurve, blocks: float) -> SizeUnit:
     return "B"
 
 
+def curve_series(
+    curve: HitRatioCurve, look: Look, unit: SizeUnit, *, log: bool, end: int
+) -> Iterator[Series]:
+    """Yield a curve in percent, with its band; its part below the resolution is pale."""
+    shown = curve.thinned(log=log, end=end)
+    x = np.asarray(curve.sizes_in(shown.capacities, unit), np.float64)
+    y = 100 * np.asarray(shown.ratios, np.float64)
+    begin = int(np.searchsorted(shown.capacities, shown.resolved_from))
+    first = _begin(end) if log else 0
+    begin = max(begin, int(np.searchsorted(shown.capacities, first)))
+    pale = slice(int(np.searchsorted(shown.capacities, first)), min(begin + 1, len(x)))
+    band: dict[str, Any] = {}
+    if (ends := shown.band_at(shown.capacities)) is not None:
+        band = {name: 100 * of[begin:] for name, of in zip(("low", "high"), ends, strict=True)}
+    yield Series(look, y[begin:], x[begin:], **band)
+    if pale.stop - pale.start > 1:
+        yield Series(look, y[pale], x[pale], is_pale=True)
+
+
+def knees_of(curve: HitRatioCurve, unit: SizeUnit) -> Series:
+    """Return the knees of a curve as points."""
+    knees = curve.knees()
+    at = np.array([knee.capacity for knee in knees], np.int64)
+    ratios = np.array([100 * knee.ratio for knee in knees])
+    look = replace(BLACK, label="knees", marker="o")
+    return Series(look, ratios, np.asarray(curve.sizes_in(at, unit), np.float64), kind="points")
+
+
 def curves(
     named: Sequence[tuple[str, HitRatioCurve]], *, log: bool, together: str | None = None
 ) -> Sheet:
-    """Plot curves over one axis of capacities.
+    """Return curves over one axis of capacities.
 
     Parameters
     ----------
@@ -47,75 +70,71 @@ def curves(
     together : str, optional
         The one that is all the others together, drawn in black.
     """
-    sheet = new_sheet(PAGE, 3.2)
-    (axes,) = sheet.axes
     end = max(_end(curve) for _, curve in named)
     unit = unit_for(named[0][1], end)
     looks = looks_of([name for name, _ in named if name != together])
-    for name, curve in named:
-        line = {**_ALL_LINE, "label": name} if name == together else looks[name].line
-        before = len(axes.lines)
-        curve.plot(axes, unit=unit, log=log, end=end, **line)
-        sheet.legend.append(axes.lines[before])
-    if len(named) == 1:
-        sheet.legend.clear()
-    label_capacities(axes, named[0][1], unit, log, end)
-    _explain(sheet, [curve for _, curve in named])
-    return sheet
+    looks |= {together: replace(BLACK, label=together)} if together else {}
+    series = [
+        one
+        for name, curve in named
+        for one in curve_series(curve, looks[name], unit, log=log, end=end)
+    ]
+    return Sheet.of(_over_sizes(series, unit, log), *_explain(named), height=2.6)
+
+
+def _over_sizes(series: Sequence[Series], unit: SizeUnit, log: bool, **more: Any) -> Chart:
+    ends = ", ".join(f"{one.look.label} {one.y[-1]:.1f} %" for one in series if not one.is_pale)
+    return Chart(
+        "Hit ratio curves", f"Hit ratio over the size of a cache; at the right end {ends}.",
+        "steps", np.zeros(0), series, f"Capacity ({unit})", "Hit ratio (%)", log_x=log, **more,
+    )  # fmt: skip
 
 
 def comparison(named: Sequence[tuple[str, HitRatioCurve]], *, log: bool) -> Sheet:
-    """Plot estimates over the first curve, and below how far they are from it.
+    """Return estimates over the first curve, and below their distance from it.
 
-    Below its resolution an estimate is pale.
+    An estimate is pale below its resolution.
     """
     (exact_name, exact), *estimates = named
-    sheet = new_sheet(PAGE, 4.6, rows=2, sharex=True, height_ratios=[2, 1])
-    above, below = sheet.axes
     end = max(_end(curve) for _, curve in named)
     unit = unit_for(exact, end)
-    exact.plot(above, unit=unit, log=log, end=end, **_ALL_LINE, label=exact_name)
-    sheet.legend.append(above.lines[0])
     looks = looks_of([name for name, _ in estimates])
+    black = replace(BLACK, label=exact_name)
+    above = list(curve_series(exact, black, unit, log=log, end=end))
+    below = []
     for name, curve in estimates:
-        before = len(above.lines)
-        curve.plot(above, unit=unit, log=log, end=end, **looks[name].line)
-        sheet.legend.append(above.lines[before])
+        above += curve_series(curve, looks[name], unit, log=log, end=end)
         shown = curve.thinned(log=log, end=end)
         at = np.union1d(shown.capacities, exact.thinned(log=log, end=end).capacities)
+        at = at[at >= (_begin(end) if log else 0)]
         apart = 100 * (curve.at(at) - exact.at(at))
-        x = exact.sizes_in(at, unit)
-        resolved = curve.is_resolved(at)
-        line = {**looks[name].line, "linewidth": 0.8}
-        below.plot(x, np.where(resolved, apart, np.nan), drawstyle="steps-post", **line)
-        line |= {"alpha": 0.35}
-        below.plot(x, np.where(resolved, np.nan, apart), drawstyle="steps-post", **line)
-    below.axhline(0, color="#000000", linewidth=0.6)
-    below.set_ylabel("Error (points)")
-    below.set_xlabel(above.get_xlabel())
-    label_capacities(below, exact, unit, log, end)
-    above.set_xlabel("")
-    _explain(sheet, [curve for _, curve in named])
-    return sheet
+        x = np.asarray(exact.sizes_in(at, unit), np.float64)
+        is_resolved = curve.is_resolved(at)
+        for is_pale, there in ((False, is_resolved), (True, ~is_resolved)):
+            if there.any():
+                y = np.where(there, apart, np.nan)
+                below.append(Series(looks[name], y, x, is_pale=is_pale))
+    errors = Chart(
+        "Errors of the estimates", f"Distance of each estimate from {exact_name}, in points.",
+        "steps", np.zeros(0), below, f"Capacity ({unit})", "Error (points)", log_x=log,
+        levels=[(0.0, "")],
+    )  # fmt: skip
+    notes = _explain(named)
+    return Sheet([_over_sizes(above, unit, log), errors], share_x=True, notes=notes, height=2.0)
 
 
 def over_intervals(
     named: Sequence[tuple[str, HitRatioCurve]], begins: Sequence[float], time_label: str
 ) -> Sheet:
-    """Draw a map of the hit ratio: capacity over time, a column an interval.
+    """Return a map of the hit ratio: capacity over time, a column an interval.
 
     Parameters
     ----------
     begins : sequence of float
-        Where the intervals begin, and where the last one ends.
+        Begins of the intervals, and the end of the last one.
     time_label : str
-        What is counted there, and in what.
+        The name of the time axis, with its unit.
     """
-    from matplotlib import colormaps
-    from matplotlib.ticker import EngFormatter
-
-    sheet = new_sheet(PAGE, 3.2)
-    (axes,) = sheet.axes
     end = max(_end(curve) for _, curve in named)
     unit = unit_for(named[0][1], end)
     edges = np.unique(np.geomspace(1, max(end, 2), _ROWS + 1).round().astype(np.int64))
@@ -127,56 +146,29 @@ def over_intervals(
             for _, curve in named
         ]
     ).T
-    # Told apart by colour-blind readers, and in grey prints by brightness.
-    colors = colormaps["viridis"].with_extremes(bad="white")
-    most = 10 * np.ceil(np.nanmax(ratio, initial=1) / 10)
-    y = named[0][1].sizes_in(edges, unit)
-    drawn = axes.pcolormesh(np.asarray(begins), y, ratio, cmap=colors, vmin=0, vmax=most)
-    drawn.set_rasterized(True)
-    bar = sheet.figure.colorbar(drawn, ax=axes, pad=0.01)
-    bar.set_label("Hit ratio (%)")
-    sheet.axes.append(bar.ax)
-    axes.grid(visible=False)
-    axes.set_yscale("log")
-    axes.set_ylabel(f"Capacity ({unit})")
-    axes.set_xlabel(time_label)
-    plain_log(axes.yaxis)
-    if begins[-1] >= 10_000:
-        axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
-    if np.isnan(ratio).any():
-        sheet.notes.append("White: no accesses, or fewer blocks than the estimator resolves.")
-    sheet.notes.append("Every interval begins with an empty cache.")
-    return sheet
+    chart = Chart(
+        "Hit ratio by interval", "A map of the hit ratio: capacity over time.", "map",
+        np.asarray(begins, np.float64), [Series(BLACK, row) for row in ratio], time_label,
+        f"Capacity ({unit})", log_y=True, value_label="Hit ratio (%)",
+        rows=np.asarray(named[0][1].sizes_in(edges, unit), np.float64),
+    )  # fmt: skip
+    white = "White: no accesses, or fewer blocks than the estimator resolves."
+    notes = [white if np.isnan(ratio).any() else "", "Every interval begins with an empty cache."]
+    return Sheet.of(chart, *notes, height=2.8)
+
+
+def _begin(end: int) -> int:
+    """Return where a logarithmic axis begins; most curves begin far to the right of 1."""
+    return max(1, end // 100_000)
 
 
 def _end(curve: HitRatioCurve) -> int:
-    """Where a curve has nothing more to show: its footprint, in blocks."""
+    """Return the capacity from which on a curve is flat: its footprint, in blocks."""
     return max(curve.saturation, round(curve.distinct or 0), 1)
 
 
-def label_capacities(axes: Any, curve: HitRatioCurve, unit: SizeUnit, log: bool, end: int) -> None:
-    """Let the axis of capacities end where the curves do, in plain numbers."""
-    # One block is where a logarithmic axis begins; most curves begin far to the right of it.
-    begin = max(1, end // 100_000) if log else 0
-    left, right = curve.sizes_in(np.array([begin, end]), unit)
-    axes.set_xlim(left, right)
-    if log:
-        plain_log(axes.xaxis)
-
-
-def plain_log(axis: Any) -> None:
-    """Write 0.01 and 100 instead of powers of ten."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def _explain(sheet: Sheet, shown: Sequence[HitRatioCurve]) -> None:
-    remarks = []
-    if any(curve.low is not None for curve in shown):
-        remarks.append("Shaded: 95 % confidence.")
-    if any(curve.resolved_from > 1 for curve in shown):
-        remarks.append("Pale: fewer blocks than the estimator resolves.")
-    if remarks:
-        sheet.notes.append(" ".join(remarks))
+def _explain(named: Sequence[tuple[str, HitRatioCurve]]) -> list[str]:
+    has_band = any(curve.low is not None for _, curve in named)
+    is_coarse = any(curve.resolved_from > 1 for _, curve in named)
+    notes = ["Shaded: 95 % confidence."] if has_band else []
+    return notes + (["Pale: fewer blocks than the estimator resolves."] if is_coarse else [])

@@ -1,8 +1,8 @@
-"""How VMs and systems are told apart: the same colour, dashes, marker and hatch in all figures.
+"""Colours, dashes, markers and hatches of VMs and systems: the same in all figures.
 
-Colours are those of Okabe and Ito (jfly.uni-koeln.de/color), which colour-blind
-readers tell apart. What differs in colour differs in line style, marker or
-hatch as well, so that a grey print can be read.
+Every colour has a contrast of at least 3 to 1 on white, and neighbours differ in lightness.
+Looks that differ in colour differ in dashes, marker or hatch as well, so that grey prints are
+legible.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
 from mcsim.results.series import is_legacy, vms_of
 
-__all__ = ["Look", "lighter", "looks_of", "short_names", "system_looks", "vm_looks"]
+__all__ = ["Look", "looks_of", "short_names", "system_looks", "vm_looks"]
 
-_BLUE, _VERMILLION, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-_ORANGE, _SKY, _YELLOW, _BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
-
-_BROWN = "#994F00"  # of none of theirs, and as dark as the blue
+_BLUE, _ORANGE, _RED, _SKY = "#005F99", "#C98300", "#A63200", "#3C97D9"
+_OLIVE, _GREEN, _BLACK, _PURPLE = "#6B5900", "#00A078", "#000000", "#C46FA0"
+_BROWN, _GREY, _PALE_GREY = "#8A4A1C", "#666666", "#8A8A8A"
 
 _DASHED, _DOTTED, _DASH_DOT = (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5))
 _LONG, _DOT_DOT = (0, (9, 2)), (0, (6, 1.5, 1, 1.5, 1, 1.5))
@@ -30,7 +29,7 @@ _SHORT = (0, (3, 1))
 
 @dataclass(frozen=True)
 class Look:
-    """How one VM or system is told from the others."""
+    """The label of one VM or system, and its distinction from the others."""
 
     label: str
     color: str
@@ -54,19 +53,18 @@ class Look:
         }
 
 
-# The look number i has the colour i of eight; the others go on by one when colours begin again,
-# so that no two looks of up to 48 are the same.
-# Neighbours differ in lightness.
-_COLORS = (_BLUE, _ORANGE, _VERMILLION, _SKY, _YELLOW, _GREEN, _BLACK, _PURPLE)
+# Look number i has colour i of eight; dashes, markers and hatches advance by one each time colours
+# repeat, so that up to 48 looks are distinct.
+_COLORS = (_BLUE, _ORANGE, _RED, _SKY, _OLIVE, _GREEN, _BLACK, _PURPLE)
 _DASHES = ("-", _DASHED, _DASH_DOT, _DOTTED, _LONG, _DOT_DOT)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-# Of straight lines, for an SVG or PDF spells every dot and circle out; few are wide apart.
+# Straight lines only: an SVG or PDF contains every dot of other hatches. The last is wide.
 _HATCHES = ("", "////", "++", "\\\\\\\\", "----", "xxxx", "||||", "//")
 
-# By what a system is. Of several of a kind the one without a label of its own has the kind's look,
-# or else the first; the others take looks that are left.
+# By kind of system. Of several systems of a kind, the one without a label of its own, or else the
+# first, has the look of the kind; the others have looks that are left.
 _SYSTEM_LOOKS = {
-    "Global LRU": (_VERMILLION, _DASHED, "s", "////"),
+    "Global LRU": (_RED, _DASHED, "s", "////"),
     "Global LRU (legacy)": (_ORANGE, _DOT_DOT, "P", "//"),
     "Static": (_GREEN, _DASH_DOT, "^", "----"),
     "Single-tier LRU": (_BLACK, _DOTTED, "v", "xxxx"),
@@ -76,9 +74,9 @@ _SYSTEM_LOOKS = {
     "Multi-Cache (joint)": (_SKY, _DOTTED, "D", "++++"),
 }
 _SPARE_LOOKS = (
-    (_YELLOW, "-", "*", "++"),
-    ("#666666", _DASHED, "<", "|||"),
-    ("#999999", _DASH_DOT, ">", ""),
+    (_OLIVE, "-", "*", "++"),
+    (_GREY, _DASHED, "<", "|||"),
+    (_PALE_GREY, _DASH_DOT, ">", ""),
 )
 
 _LONGEST = 36  # letters
@@ -162,11 +160,3 @@ def _kind(system: SystemSpec) -> str:
         return f"{name} (legacy)"
     remembers = system.params.get("distance_scope") == "cumulative"
     return f"{name} (history)" if remembers else name
-
-
-def lighter(color: str, by: float) -> tuple[float, float, float]:
-    """Return a colour mixed with white: unchanged for `by` = 0, white for 1."""
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = (part + (1 - part) * by for part in to_rgb(color))
-    return red, green, blue

@@ -1,21 +1,20 @@
-"""Pictures of eviction policies: their hit ratios over cache size."""
+"""Charts of eviction policies: their hit ratios over cache size."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from mcsim.base.units import format_size
+import numpy as np
+
+from mcsim.figures.chart import Chart, Series, Sheet
+from mcsim.figures.locality import BLACK
 from mcsim.figures.looks import looks_of
-from mcsim.figures.style import PAGE, Sheet, new_sheet
 
 __all__ = ["hit_ratios"]
 
-MOST_NAMED = 7
-"""Capacities of which the axis has room for the names."""
-
-DISTINCT_LOOKS = 8
-"""After so many, looks come again; then lines are thin and markers hollow."""
+_BYTES = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 
 
 def hit_ratios(
@@ -28,7 +27,7 @@ def hit_ratios(
     bands: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     no_band: Sequence[str] = (),
 ) -> Sheet:
-    """Plot the hit ratio of every policy, a marker for each cache that was replayed.
+    """Return the hit ratio of every policy, a marker for each cache that was replayed.
 
     Parameters
     ----------
@@ -39,50 +38,38 @@ def hit_ratios(
     log : bool
         Whether the axis of capacities is logarithmic.
     bound : str
-        The policy that none can beat, drawn in black.
+        The policy that is an upper bound, drawn in black.
     bands : mapping, optional
-        By policy, the lower and upper ends of what each ratio may be; shaded.
+        By policy, the lower and upper ends of its confidence band; shaded.
     no_band : sequence of str
         Notes on the policies without a band, with the reason.
     """
-    sheet = new_sheet(PAGE, 3.6)
-    (axes,) = sheet.axes
     looks = looks_of([policy for policy in ratios if policy != bound])
+    looks[bound] = replace(BLACK, label=bound, marker="o")
+    unit, x = "blocks", np.array(capacities, np.float64)
+    if block_bytes is not None:
+        unit, size = _unit(max(capacities) * block_bytes)
+        x = x * block_bytes / size
+        unit += f"; largest: {capacities[-1]:,} blocks"
+    series = []
     for policy, values in ratios.items():
-        if policy == bound:
-            line: dict[str, Any] = {"label": policy, "color": "#000000", "linewidth": 1.8}
-        else:
-            line = {**looks[policy].line, "marker": looks[policy].marker}
-            if list(looks).index(policy) >= DISTINCT_LOOKS:
-                line |= {"markerfacecolor": "white", "linewidth": 0.7}
-        drawn = axes.plot(capacities, [100 * value for value in values], **line)
-        sheet.legend.append(drawn[0])
+        band: dict[str, Any] = {}
         if bands and policy in bands:
-            low, high = ([100 * value for value in side] for side in bands[policy])
-            axes.fill_between(
-                capacities, low, high, color=drawn[0].get_color(), alpha=0.15, linewidth=0
-            )
-    if bands or no_band:
-        shaded = ["shaded: 95 % confidence"] if bands else []
-        sheet.notes.append("; ".join(["Estimates", *shaded, *no_band]) + ".")
-    if log:
-        axes.set_xscale("log")
-    named = _spread(capacities)
-    axes.set_xticks(named, [_size_label(c, block_bytes) for c in named])
-    axes.minorticks_off()
-    axes.set_xlabel("Capacity, and in blocks")
-    axes.set_ylabel("Hit ratio (%)")
-    axes.set_ylim(bottom=0)
-    return sheet
+            low, high = (100 * np.array(side, np.float64) for side in bands[policy])
+            band = {"low": low, "high": high}
+        series.append(Series(looks[policy], 100 * np.array(values, np.float64), **band))
+    shaded = ["shaded: 95 % confidence"] if bands else []
+    notes = ["; ".join(["Estimates", *shaded, *no_band]) + "."] if bands or no_band else []
+    ends = ", ".join(f"{one.look.label} {one.y[0]:.1f} to {one.y[-1]:.1f} %" for one in series)
+    chart = Chart(
+        "Hit ratio by policy", f"From the smallest to the largest cache: {ends}.", "lines", x,
+        series, f"Capacity ({unit})", "Hit ratio (%)",
+        log_x=log, ticks=list(x) if log and len(x) <= 10 else (),
+    )  # fmt: skip
+    return Sheet.of(chart, *notes, height=2.8)
 
 
-def _size_label(blocks: int, block_bytes: int | None) -> str:
-    if block_bytes is None:
-        return f"{blocks:,}"
-    return f"{format_size(blocks * block_bytes)}\n{blocks:,}"
-
-
-def _spread(capacities: Sequence[int]) -> list[int]:
-    """Those of the capacities that there is room to name, the largest among them."""
-    step = -(-len(capacities) // MOST_NAMED)
-    return list(capacities[::-1][::step][::-1])
+def _unit(size: float) -> tuple[str, int]:
+    """Return the largest unit of which a size is at least 4, or bytes."""
+    fitting = [entry for entry in _BYTES.items() if size >= 4 * entry[1]]
+    return fitting[-1] if fitting else ("B", 1)

@@ -1,97 +1,46 @@
-"""How every figure looks: sizes, fonts, title, legend and footer; `looks` has the colours.
+"""Figures for print: charts drawn by matplotlib, and written as PNG, PDF or SVG.
 
-The title stands above, the legend between it and the panels, and the run's id
-below, where none of them covers data. In the style of a paper, and in PDF and SVG of
-runs, which go into documents that have captions, there is neither title nor id but in
-their metadata; that a workload is synthetic all of them say. What is written is the
-same bytes whenever it is written from the same results.
+`screen.mplstyle` and `paper.mplstyle` hold fonts, lines and grids. The title and the legend stand
+above the charts, notes and the id of the run below. In the style of a paper, and in PDF and SVG
+files of runs, title and id are only in the metadata, because documents have captions of their own.
+All figures of synthetic workloads are marked as such. The same results give the same bytes.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import replace
+from importlib import resources
+from itertools import pairwise
 from pathlib import Path
-from textwrap import fill, wrap
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from mcsim.base.files import replacing
 from mcsim.config.spec import FigureFormat
-from mcsim.results.results import Results
-from mcsim.results.series import CannotDrawError
+from mcsim.figures.chart import Chart, Series, Sheet, plain
+from mcsim.figures.looks import short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-    from matplotlib.legend import Legend
-    from matplotlib.transforms import Bbox
 
-__all__ = [
-    "COLUMN",
-    "PAGE",
-    "Sheet",
-    "Style",
-    "draw_sheet",
-    "new_gallery",
-    "new_sheet",
-    "save",
-    "styled",
-    "write",
-]
+__all__ = ["Sheet", "Style", "draw_sheet", "drawn", "save", "styled"]
 
 COLUMN = 3.5  # inches, one of two columns
-PAGE = 7.0  # inches, both columns
-
-_TEXT = 7.5  # points
-_LINE = 1.6 * _TEXT  # from one line of text to the next
-_BETWEEN_COLUMNS = 1.2  # of a legend, in letters
-
-_RC: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": _TEXT,
-    "axes.labelsize": _TEXT,
-    "figure.labelsize": _TEXT,
-    "axes.titlesize": _TEXT,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": _TEXT,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.linewidth": 0.4,
-    "grid.color": "#d9d9d9",
-    "lines.linewidth": 1.2,
-    "lines.markersize": 3.5,
-    "hatch.linewidth": 0.4,
-    "patch.linewidth": 0.5,
-    "savefig.dpi": 300,
-    "figure.dpi": 150,
-    "pdf.fonttype": 42,
-    "svg.hashsalt": "mcsim",
-    "text.parse_math": False,  # a VM may be called anything
-}
-
-_PAPER_RC: dict[Any, Any] = {
-    "font.size": 8,
-    "axes.labelsize": 8,
-    "figure.labelsize": 8,
-    "axes.titlesize": 8,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 8,
-}
+_PAPER_COLUMNS = {1: 1, 2: 1, 3: 2, 4: 3}
+_LETTER = 0.6  # mean width of a letter, in font sizes
+_MOST_BARS = {"screen": 80, "paper": 40}
+_MARKED = 20  # with more points markers hide the line
 
 Style = Literal["screen", "paper"]
-"""Of a screen, or of a column of a paper: without title and run, all text in 8 points."""
-
-_MANY_ENTRIES = 12
+"""For a screen; or for a column of a paper, without title and run, all text in 8 points."""
 
 _style: ContextVar[Style] = ContextVar("style", default="screen")
 _drawing = threading.RLock()
@@ -99,228 +48,335 @@ _drawing = threading.RLock()
 
 @contextmanager
 def styled(style: Style | None = None) -> Iterator[None]:
-    """Draw with the style of this module, whatever the user's own is; one thread at a time.
+    """Draw with the style of this module instead of the user's own; one thread at a time.
 
     Parameters
     ----------
     style : {'screen', 'paper'}, optional
-        As around it if not given, and a screen's if there is none.
+        The one in force if absent, by default that of a screen.
     """
-    import matplotlib
+    import matplotlib.style
 
     outer = _style.set(style or _style.get())
+    folder = resources.files("mcsim.figures")
+    names = ["screen", "paper"] if _style.get() == "paper" else ["screen"]
+    files: list[Any] = [str(folder / f"{name}.mplstyle") for name in names]
     try:
-        # Matplotlib's parameters are those of the process.
-        with _drawing, matplotlib.rc_context():
-            matplotlib.rcdefaults()
-            matplotlib.rcParams.update(_RC)
-            if _on_paper():
-                matplotlib.rcParams.update(_PAPER_RC)
+        # The parameters of matplotlib are those of the process.
+        with _drawing, matplotlib.style.context(files, after_reset=True):
             yield
     finally:
         _style.reset(outer)
 
 
-def _on_paper() -> bool:
-    return _style.get() == "paper"
+def drawn(
+    sheet: Sheet, title: str, footer: str, *, synthetic: bool = False, captioned: bool = True
+) -> Figure:
+    """Draw a figure; without captions, as on paper, only `synthetic` is stated."""
+    from matplotlib import rcParams
+    from matplotlib.figure import Figure
+
+    on_paper = _style.get() == "paper"
+    if on_paper or not captioned:
+        title, footer = "", "synthetic workload" if synthetic else ""
+    width = COLUMN if on_paper else sheet.width
+    charts = [part for chart in sheet.charts for part in _split(chart)]
+    columns = _PAPER_COLUMNS[sheet.columns] if on_paper else sheet.columns
+    columns = min(columns, len(charts))
+    rows = -(-len(charts) // columns)
+    figure = Figure(figsize=(width, 3), layout="constrained")
+    panels = list(
+        figure.subplots(
+            rows, columns, squeeze=False, sharex=sheet.share_x, sharey=sheet.share_y
+        ).flat
+    )
+    handles: dict[str, Any] = {}
+    limits = _limits(charts)
+    for number, (axes, chart) in enumerate(zip(panels, charts, strict=False)):
+        for label, handle in _draw_chart(axes, chart, limits).items():
+            handles.setdefault(label, handle)
+        _label(axes, chart, _letters(width / columns) - 6)
+        is_lowest = number >= len(charts) - columns
+        if is_lowest or not sheet.share_x:
+            names = max(map(len, _names(chart))) if chart.kind == "stacked" else 0
+            letters = max(_letters(width / columns) - names, 12)
+            axes.set_xlabel("\n".join(wrap(chart.x_label, letters)))
+        if is_lowest:
+            axes.tick_params(labelbottom=True)
+    has_one_label = rows > 1 and len({chart.y_label for chart in charts}) == 1
+    if has_one_label:
+        figure.supylabel(charts[0].y_label)
+    for number, (axes, chart) in enumerate(zip(panels, charts, strict=False)):
+        _limit(axes, chart)
+        if not has_one_label and (number % columns == 0 or not sheet.share_y):
+            axes.set_ylabel(chart.y_label)
+    for axes in panels[len(charts) :]:
+        axes.set_visible(False)
+    if charts[0].kind == "map":
+        figure.colorbar(panels[0].collections[0], ax=panels, label=charts[0].value_label)
+    lines = _frame(figure, sheet, charts, handles, title, footer)
+    height = sheet.height * (0.8 if on_paper and columns > 1 else 1.0)
+    figure.set_figheight(height * rows + lines * 0.023 * rcParams["font.size"])
+    named = {axes.xaxis for axes, chart in zip(panels, charts, strict=False) if chart.has_names}
+    _settle(figure, named)
+    return figure
 
 
-@dataclass
-class Sheet:
-    """A figure in the making: its panels, what its legend lists and its footnotes.
+def _letters(inches: float) -> int:
+    """Return the number of letters that fit into a width."""
+    from matplotlib import rcParams
 
-    Attributes
-    ----------
-    title : str
-        Stands above the figure; if empty, that of its kind does.
-    columns : int
-        Of panels side by side.
-    """
+    return int(inches * 72 / (_LETTER * rcParams["font.size"]))
 
-    figure: Figure
-    axes: list[Axes]
-    legend: list[Any] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    title: str = ""
-    columns: int = 1
 
-    @property
-    def lowest(self) -> list[Axes]:
-        """The last panel of each column."""
-        return self.axes[-self.columns :]
-
-    def finish(
-        self, runs: Sequence[Results], *, captioned: bool = True, synthetic: bool = False
-    ) -> Figure:
-        """Add legend, footnotes and, if it is `captioned`, the title and what runs it shows.
-
-        A workload is synthetic if that of a run is; without runs `synthetic` says so.
-        """
-        synthetic = synthetic or any(run.synthetic for run in runs)
-        title = self.title + (" (synthetic workload)" if synthetic else "")
-        footer = _footer(runs, synthetic) if runs else ""
-        return self.caption(title, footer, synthetic=synthetic, captioned=captioned)
-
-    def caption(
-        self, title: str, footer: str, *, synthetic: bool, captioned: bool = True
-    ) -> Figure:
-        """Do what `frame` does; without captions, as on paper, only `synthetic` is said."""
-        if _on_paper() or not captioned:
-            return self.frame("", "synthetic workload" if synthetic else "")
-        return self.frame(title, footer)
-
-    def frame(self, title: str, footer: str) -> Figure:
-        """Add title, legend and footer around the panels; where one is empty, there is none."""
-        below = [*self.notes, *([footer] if footer else [])]
-        if _on_paper():
-            below = self._fit_column(below)
-        if len(self.legend) > _MANY_ENTRIES:
-            around = self._legend_height() + (len(below) + 2) * _LINE
-            if around > 36 * self.figure.get_figheight():  # half its height
-                self.figure.set_figheight(self.figure.get_figheight() + around / 72)
-        height = self.figure.get_figheight() * 72
-        begin = 1.6 * _LINE if title else 0.25 * _LINE
-        if title:
-            self._text(title, 1 - 0.25 * _LINE / height, top=True, weight="bold")
-        above = begin + self._add_legend(1 - begin / height)
-        for line, text in enumerate(reversed(below)):
-            self._text(text, (0.25 + line) * _LINE / height, top=False, color="#555555")
-        beneath = (len(below) + 0.25) * _LINE
-        engine = self.figure.get_layout_engine()
-        assert engine is not None
-        engine.set(rect=(0, beneath / height, 1, 1 - (above + beneath) / height))  # type: ignore[call-arg]
-        self._settle()
-        return self.figure
-
-    def _legend_height(self) -> float:
-        height = self._add_legend(1.0)
-        for legend in self.figure.legends:
-            legend.remove()
-        return height
-
-    def _fit_column(self, below: Sequence[str]) -> list[str]:
-        """Break lines that are too long for a column, make room; return the footnotes."""
-        letters = int(self.figure.get_figwidth() * 72 / (0.56 * _PAPER_RC["font.size"]))
-        for axes in self.axes:
-            title = axes.get_title(loc="left")
-            axes.set_title(fill(title, letters - 8), loc="left", pad=2)
-        broken = [line for text in below for line in wrap(text, letters)]
-        taller = (self._legend_height() + len(broken) * _LINE) / 72
-        self.figure.set_figheight(self.figure.get_figheight() + taller)
-        return broken
-
-    def _settle(self) -> None:
-        """Lay out once and for all, in round numbers.
-
-        The solver behind the layout orders its sums by memory addresses, and so
-        differs in the last bits from one process to the next.
-        """
-        from kiwisolver import UnsatisfiableConstraint
-
-        engine = self.figure.get_layout_engine()
-        assert engine is not None
-        try:
-            engine.execute(self.figure)
-        except UnsatisfiableConstraint:
-            raise CannotDrawError("its names are too long for a layout") from None
-        # With an engine, even one that does nothing, saving would draw all twice.
-        self.figure.set_layout_engine(None)
-        for axes in self.axes:
-            x0, y0, width, height = axes.get_position().bounds
-            axes.set_position((round(x0, 4), round(y0, 4), round(width, 4), round(height, 4)))
-        for text in self.figure.texts:
-            x, y = text.get_position()
-            text.set_position((round(x, 4), round(y, 4)))
-
-    def _text(self, text: str, y: float, *, top: bool, **look: Any) -> None:
-        self.figure.text(0.01, y, text, va="top" if top else "bottom", ha="left", **look)
-
-    def _add_legend(self, y: float) -> float:
-        """Put the legend below `y` in as few rows as fit; return its height in points."""
-        if not self.legend:
-            return 0.0
-        widest = 0.98 * self.figure.get_figwidth() * self.figure.dpi
-        legend, extent = self._legend_in(len(self.legend), y)
-        if extent.width > widest:
-            for columns in range(self._columns_that_fit(legend, widest), 0, -1):
-                legend.remove()
-                legend, extent = self._legend_in(columns, y)
-                if extent.width <= widest:
-                    break
-        return float(extent.height * 72 / self.figure.dpi) + 0.3 * _LINE
-
-    def _legend_in(self, columns: int, y: float) -> tuple[Legend, Bbox]:
-        legend = self.figure.legend(
-            handles=self.legend,
+def _frame(
+    figure: Figure,
+    sheet: Sheet,
+    charts: Sequence[Chart],
+    handles: dict[str, Any],
+    title: str,
+    footer: str,
+) -> int:
+    """Add title and legend above the charts and notes below; return the number of lines."""
+    letters = _letters(figure.get_figwidth()) - 2
+    named = dict.fromkeys(name for chart in charts for _, name in chart.levels if name)
+    dashed = [f"Dashed: {', '.join(named)}."] if named else []
+    notes = [line for text in [*sheet.notes, *dashed] for line in wrap(text, letters)]
+    notes += [footer] if footer else []
+    if notes:
+        figure.supxlabel("\n".join(notes), x=0.01, ha="left", color="#555555")
+    above = wrap(title, int(0.9 * letters))
+    count = len(above) + len(notes)
+    labels = {label for chart in charts for label in (chart.x_label, chart.y_label)}
+    if len(handles) == 1 and set(handles) <= {label.partition(" (")[0] for label in labels}:
+        handles = {}
+    if handles:
+        widest = max(map(len, handles)) + 7
+        columns = max(1, min(len(handles), letters // widest))
+        figure.legend(
+            handles=list(handles.values()),
+            labels=list(handles),
             ncols=columns,
-            loc="upper left",
-            bbox_to_anchor=(0.01, y),
-            frameon=False,
-            borderpad=0,
-            borderaxespad=0,
-            columnspacing=_BETWEEN_COLUMNS,
-            handlelength=2.4,
+            loc="outside upper left",
+            title="\n".join(above) or None,
+            alignment="left",
+            title_fontproperties={"weight": "bold"},
         )
-        legend.set_in_layout(False)
-        return legend, legend.get_window_extent()
-
-    def _columns_that_fit(self, row: Legend, widest: float) -> int:
-        """Return how many columns are at most as wide as that, by a legend of a single row."""
-        texts = [text.get_window_extent().width for text in row.get_texts()]
-        letter = float(row.get_texts()[0].get_fontsize()) * self.figure.dpi / 72
-        between = _BETWEEN_COLUMNS * letter
-        count = len(texts)
-        # All that an entry has beside its text.
-        around = (row.get_window_extent().width - sum(texts) - (count - 1) * between) / count
-        for columns in range(count - 1, 1, -1):
-            parts = np.array_split(texts, columns)
-            if sum(around + max(part) for part in parts) + (columns - 1) * between <= widest:
-                return columns
-        return 1
+        count += -(-len(handles) // columns)
+    elif above:
+        figure.suptitle("\n".join(above), x=0.01, ha="left", weight="bold")
+    return count
 
 
-def new_sheet(
-    width: float, height: float, rows: int = 1, columns: int = 1, **subplots: Any
-) -> Sheet:
-    """Begin a figure of equal panels; `width` and `height` in inches.
+def _split(chart: Chart) -> Iterator[Chart]:
+    """Yield a chart of bars in as many rows as keep the bars wide enough."""
+    if chart.kind != "bars" or len(chart.x) < 2:
+        yield chart
+        return
+    most = max(1, _MOST_BARS[_style.get()] // max(1, len(chart.series)))
+    rows = -(-len(chart.x) // most)
+    top = max(float(np.nanmax(one.y, initial=0)) for one in chart.series)
+    for part in np.array_split(np.arange(len(chart.x)), rows):
+        names = [chart.x[i] for i in part]
+        series = [replace(one, y=one.y[part]) for one in chart.series]
+        end = chart.y_end or (1.05 * top if rows > 1 and top > 0 else None)
+        yield replace(chart, x=names, series=series, y_end=end)
 
-    In a column of a paper they stand below each other.
+
+def _limits(charts: Sequence[Chart]) -> tuple[float, float]:
+    """Return the least and the largest value of maps."""
+    values = [one.y for chart in charts if chart.kind == "map" for one in chart.series]
+    known = np.concatenate(values)[~np.isnan(np.concatenate(values))] if values else np.zeros(1)
+    return (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+
+
+def _draw_chart(axes: Axes, chart: Chart, limits: tuple[float, float]) -> dict[str, Any]:
+    """Draw what a chart shows; return handles for the legend by label."""
+    if chart.kind == "map":
+        _draw_map(axes, chart, limits)
+        return {}
+    handles: dict[str, Any] = {}
+    below = np.zeros(len(chart.series[0].y)) if chart.kind in ("areas", "stacked") else None
+    for number, series in enumerate(chart.series):
+        kind = chart.kind_of(series)
+        handle: Any
+        if kind == "areas":
+            assert below is not None
+            top = below + np.nan_to_num(series.y)
+            low, high = (np.append(each, each[-1:]) for each in (below, top))
+            area = series.look.area | {"linewidth": 0, "step": "post"}
+            area |= {"hatch": ""} if len(chart.series) == 1 else {}
+            handle = axes.fill_between(chart.positions(series), low, high, **area)
+            below = top
+        elif kind == "stacked":
+            assert below is not None
+            widths = np.nan_to_num(series.y)
+            area = series.look.area | {"edgecolor": "white", "linewidth": 0.4}
+            handle = axes.barh(np.arange(len(widths)), widths, 0.76, left=below, **area)
+            below = below + widths
+        elif kind == "bars":
+            width = 0.84 / len(chart.series)
+            place = chart.positions(series) + width * (number + 0.5 - len(chart.series) / 2)
+            area = series.look.area | {"edgecolor": "white", "linewidth": 0.4}
+            handle = axes.bar(place, series.y, width, **area)
+        else:
+            handle = _draw_line(axes, chart, series)
+        handles.setdefault(series.look.label, handle)
+    return handles
+
+
+def _draw_line(axes: Axes, chart: Chart, series: Series) -> Any:
+    x, y, look, kind = chart.positions(series), series.y, series.look, chart.kind_of(series)
+    line = look.line | {"alpha": 0.35 if series.is_pale else 1.0}
+    if kind == "points":
+        line |= {"linestyle": "none", "marker": look.marker}
+    elif kind == "steps":
+        line |= {"drawstyle": "steps-post"}
+        y = np.append(y, y[-1:]) if len(x) > len(y) else y
+    elif len(x) <= _MARKED:
+        line |= {"marker": look.marker}
+    if series.low is not None and series.high is not None:
+        if kind == "points":
+            ends = np.abs(np.array([y - series.low, series.high - y]))
+            axes.errorbar(x, y, ends, linestyle="none", elinewidth=0.7, ecolor=look.color)
+        else:
+            shade: dict[str, Any] = {"color": look.color, "alpha": 0.2, "linewidth": 0}
+            shade |= {"step": "post"} if kind == "steps" else {}
+            axes.fill_between(x, series.low, series.high, **shade)
+    return axes.plot(x, y, **line)[0]
+
+
+def _draw_map(axes: Axes, chart: Chart, limits: tuple[float, float]) -> None:
+    cells = np.array([one.y for one in chart.series])
+
+    def edges(given: Any, count: int) -> Any:
+        has_edges = len(given) == count + 1
+        return np.asarray(given, np.float64) if has_edges else np.arange(count + 1) - 0.5
+
+    mesh = axes.pcolormesh(
+        edges(chart.x, cells.shape[1]), edges(chart.rows, cells.shape[0]), cells,
+        cmap="cividis", vmin=limits[0], vmax=limits[1], rasterized=True,
+    )  # fmt: skip
+    mesh.set_edgecolor("face")
+    axes.grid(visible=False)
+    if len(chart.rows) == cells.shape[0]:
+        axes.set_yticks(range(len(chart.rows)), list(map(str, chart.rows)))
+
+
+def _limit(axes: Axes, chart: Chart) -> None:
+    """Set the limits of axes, which may be shared, after all charts are drawn."""
+    if chart.kind == "stacked":
+        axes.set_xlim(0, None)
+    elif chart.kind != "map" and chart.begins_at_zero:
+        axes.set_ylim(0, chart.y_end)
+
+
+def _label(axes: Axes, chart: Chart, letters: int) -> None:
+    """Set up the axes of a chart: scales, ticks, title, marks and levels."""
+    if chart.log_x:
+        axes.set_xscale("log")
+    if chart.log_y:
+        axes.set_yscale("log")
+    for axis, is_log in ((axes.xaxis, chart.log_x), (axes.yaxis, chart.log_y)):
+        _format(axis, is_log)
+    if chart.has_names and chart.kind == "stacked":
+        axes.set_yticks(range(len(chart.x)), _names(chart))
+        axes.set_ylim(len(chart.x) - 0.5, -0.5)
+        axes.grid(visible=False, axis="y")
+    elif chart.has_names:
+        axes.set_xticks(range(len(chart.x)), _names(chart))
+        axes.set_xlim(-0.6, len(chart.x) - 0.4)
+        axes.grid(visible=False, axis="x")
+    elif chart.ticks:
+        axes.set_xticks(list(chart.ticks))
+    if chart.kind in ("steps", "areas") and len(chart.x) and not chart.log_x:
+        axes.set_xlim(float(chart.x[0]), float(chart.x[-1]))
+    axes.set_title("\n".join(wrap(chart.panel, letters)))
+    dashes: dict[str, Any] = {"color": "#555555", "linewidth": 0.7, "linestyle": (0, (2, 2))}
+    for value, _ in chart.levels:
+        axes.axhline(value, **dashes)
+    for position, name in chart.marks:
+        axes.axvline(position, **dashes)
+        axes.annotate(
+            name, (position, 1), xycoords=("data", "axes fraction"), xytext=(-2, -1),
+            textcoords="offset points", rotation=90, ha="right", va="top", color="#555555",
+        )  # fmt: skip
+
+
+def _names(chart: Chart) -> list[str]:
+    return short_names(list(map(str, chart.x)))
+
+
+def _format(axis: Axis, is_log: bool) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+    if is_log:
+        low, high = axis.get_view_interval()
+        is_short = low > 0 and high / low < 300
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if is_short else (1,)))
+        axis.set_minor_locator(NullLocator())
+
+
+def _settle(figure: Figure, named: Collection[Axis]) -> None:
+    """Lay out the figure, thin tick labels that overlap, and round the positions.
+
+    The solver of the layout orders its sums by memory addresses, so that its results differ in the
+    last bits between processes.
     """
-    from matplotlib.figure import Figure
+    from kiwisolver import UnsatisfiableConstraint
 
-    if _on_paper():
-        height = 0.9 + (height - 0.9) * columns if columns > 1 else height
-        width, rows, columns = COLUMN, rows * columns, 1
-        subplots.pop("width_ratios", None)
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False, **subplots)
-    return Sheet(figure, list(np.ravel(axes)), columns=columns)
+    from mcsim.results.series import CannotDrawError
 
-
-def new_gallery(count: int) -> Sheet:
-    """Begin a figure of many small panels, which have their axes in common.
-
-    There are fewer side by side in a column of a paper, and they are lower, to fit on a page.
-    """
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator
-
-    width, columns, row = (COLUMN, 3, 0.8) if _on_paper() else (PAGE, 4, 1.15)
-    rows = -(-count // columns)
-    figure = Figure(figsize=(width, 0.5 + row * rows), layout="constrained")
-    axes = list(np.ravel(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)))
-    axes[0].set_xscale("log")
-    if _on_paper():
-        axes[0].xaxis.set_major_locator(LogLocator(base=100))
-    for beyond in axes[count:]:
-        beyond.set_visible(False)
-    return Sheet(figure, axes[:count], columns=columns)
+    try:
+        for _ in range(6):
+            figure.draw_without_rendering()
+            shown = [axes for axes in figure.axes if axes.get_visible()]
+            every = [axis for axes in shown for axis in (axes.xaxis, axes.yaxis)]
+            loosened = [_loosen(axis, axis in named) for axis in every]
+            if not any(loosened):
+                break
+    except UnsatisfiableConstraint:
+        raise CannotDrawError("its names are too long for a layout") from None
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        x0, y0, width, height = axes.get_position().bounds
+        axes.set_position((round(x0, 4), round(y0, 4), round(width, 4), round(height, 4)))
+    for text in figure.texts:
+        x, y = text.get_position()
+        text.set_position((round(x, 4), round(y, 4)))
 
 
-def _footer(runs: Sequence[Results], synthetic: bool) -> str:
-    first = runs[0].run_id
-    named = f"run {first}" if len(runs) == 1 else f"runs {first} and {len(runs) - 1} more"
-    return f"mcsim {named}" + (", synthetic workload" if synthetic else "")
+def _loosen(axis: Axis, has_names: bool) -> bool:
+    """Turn names, or halve numbers, where tick labels overlap; return whether it was needed."""
+    from matplotlib.ticker import FixedLocator
+
+    low, high = sorted(axis.get_view_interval())
+    labels = [
+        tick.label1
+        for tick in axis.get_major_ticks()
+        if tick.label1.get_visible() and tick.label1.get_text() and low <= tick.get_loc() <= high
+    ]
+    if len(labels) < 2:
+        return False
+    is_x = axis is axis.axes.xaxis
+    boxes = [label.get_window_extent() for label in labels]
+    starts = [box.x0 if is_x else box.y0 for box in boxes]
+    ends = [box.x1 + 3 if is_x else box.y1 for box in boxes]
+    order = np.argsort(starts)
+    if labels[0].get_rotation() or all(ends[i] <= starts[j] for i, j in pairwise(order)):
+        return False
+    if is_x and has_names:
+        gap = abs(boxes[-1].x0 + boxes[-1].x1 - boxes[0].x0 - boxes[0].x1) / 2 / (len(boxes) - 1)
+        is_wide = gap > 1.5 * boxes[0].height
+        turn: dict[str, Any] = {"rotation": 45 if is_wide else 90}
+        turn |= {"ha": "right", "rotation_mode": "anchor"} if is_wide else {}
+        for label in labels:
+            label.set(**turn)
+        return True
+    ticks = sorted(tick for tick in axis.get_majorticklocs() if low <= tick <= high)
+    axis.set_major_locator(FixedLocator(ticks[::-1][::2][::-1]))
+    return True
 
 
 def draw_sheet(
@@ -333,67 +389,31 @@ def draw_sheet(
     formats: Sequence[FigureFormat],
     style: Style | None = None,
 ) -> list[Path]:
-    """Plot what is not of runs, or not of them alone, and write it in each of the formats.
+    """Draw a figure that is not of runs, and write it in each of the formats, as of `save`.
 
-    Parameters
-    ----------
-    plot : callable
-        Returns the figure without what stands around its panels.
-    path : Path
-        Of the files, without their endings.
-    title, footer : str
-        Stand around the panels but in the style of a paper, and go into the files' metadata.
-    synthetic : bool
-        Whether the workload is, which the title says too; on paper a footnote does.
-    formats : sequence of {'png', 'pdf', 'svg'}
-    style : {'screen', 'paper'}, optional
-        As of `styled`.
+    `title` and `footer` are above and below the charts, but not in the style of a paper.
     """
     with styled(style):
-        figure = plot().caption(title, footer, synthetic=synthetic)
-    return write(figure, path, title, footer, formats)
+        figure = drawn(plot(), title, footer, synthetic=synthetic)
+    return save(figure, path, title, footer, formats)
 
 
 def save(
-    figure: Figure,
-    path: Path,
-    title: str,
-    runs: Sequence[Results],
-    formats: Sequence[FigureFormat],
-    *,
-    synthetic: bool = False,
+    figure: Figure, path: Path, title: str, subject: str, formats: Sequence[FigureFormat]
 ) -> list[Path]:
-    """Write a figure in each of the formats, complete or not at all.
+    """Write a figure in each of the formats, complete or not at all; return the files.
 
-    Parameters
-    ----------
-    path : Path
-        Of the files, without their endings.
-    title : str
-        Goes into the files' metadata, as do the ids of the runs.
-    synthetic : bool
-        As of `Sheet.finish`.
+    `path` lacks the ending; title and subject, such as ids of runs, are the files' metadata.
     """
-    subject = "mcsim results of " + ", ".join(run.run_id for run in runs) if runs else "mcsim"
-    if synthetic or any(run.synthetic for run in runs):
-        subject += " (synthetic workload)"
-    return write(figure, path, title, subject, formats)
-
-
-def write(
-    figure: Figure, path: Path, title: str, subject: str, endings: Sequence[str]
-) -> list[Path]:
-    """Write a figure as PNG, PDF or SVG, complete or not at all."""
     metadata: dict[str, dict[str, Any]] = {
         "png": {"Title": title, "Description": subject, "Software": None},
         "pdf": {"Title": title, "Subject": subject, "CreationDate": None},
         "svg": {"Title": title, "Description": subject, "Date": None},
     }
     written = []
-    for ending in endings:
-        about = metadata[ending]
+    for ending in formats:
         final = path.with_name(f"{path.name}.{ending}")
         with styled(), replacing(final) as temporary:
-            figure.savefig(temporary, format=ending, metadata=about)
+            figure.savefig(temporary, format=ending, metadata=metadata[ending])
         written.append(final)
     return written

@@ -1,15 +1,16 @@
-"""Figures of a sweep: pure functions of its joined table.
+"""Charts of a sweep: pure functions of its joined table.
 
 A line for each system and for each value of the axes that are not shown otherwise, over one axis,
-with the spread over seeds; or what two axes come to, as a map for each of these.
+with a band over seeds; or a map of two axes for each of these.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,41 +20,67 @@ from numpy.typing import NDArray
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.sweep import SEED_AXES
-from mcsim.figures.looks import Look, lighter, looks_of
-from mcsim.figures.style import PAGE, Sheet, new_sheet
+from mcsim.figures.chart import Chart, Series, Sheet, is_geometric, scaled_latency
+from mcsim.figures.choice import MOST_SYSTEMS
+from mcsim.figures.looks import looks_of
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+__all__ = [
+    "Line",
+    "axes_of",
+    "axis_label",
+    "is_seed",
+    "main_axis",
+    "over_axis",
+    "over_two_axes",
+    "series",
+]
 
-__all__ = ["Series", "axes_of", "main_axis", "over_axis", "over_two_axes", "series"]
-
-_MOST_LINES = 48
 _MOST_PANELS = 12
 _MOST_TICKS = 10
 
-_VALUES = {
-    "hit_ratio": ("Hit ratio (%)", 100.0),
-    "gain": ("Gain over Global LRU (%)", 100.0),
-    "mean_latency_ns": ("Mean latency (us)", 1e-3),
+_TITLES = {
+    "hit_ratio": "Hit ratio",
+    "gain": "Gain over Global LRU",
+    "mean_latency_ns": "Mean latency",
 }
+_PERCENT = ("hit_ratio", "gain")
+_CAPACITY = re.compile(r"tiers\.(\d+)\.capacity(_blocks)?")
+_UNITS = ("blocks", "bytes", "ns")
 
 
 @dataclass(frozen=True)
-class Series:
+class Line:
     """One line of a table: values over the values of an axis.
 
     Attributes
     ----------
     label : str
-        What tells it from the others.
+        Its distinction from the others.
     middle, low, high : array of float64, shape (points,)
-        Mean, least and most over seeds; nan where nothing is there.
+        Mean, least and most over seeds; NaN where cells are missing.
     """
 
     label: str
     middle: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+
+
+def is_seed(axis: str) -> bool:
+    """Return whether an axis only repeats cells with other random numbers."""
+    return axis in SEED_AXES
+
+
+def axis_label(axis: str) -> str:
+    """Return the name of an axis with its unit: "Capacity of tier 2 (blocks)"."""
+    if found := _CAPACITY.fullmatch(axis):
+        return f"Capacity of tier {int(found[1]) + 1} (blocks)"
+    *path, last = axis.split(".")
+    words = last.split("_")
+    unit = f" ({words.pop()})" if len(words) > 1 and words[-1] in _UNITS else ""
+    of = f" of {' '.join(path)}" if path else ""
+    name = f"{' '.join(words)}{of}{unit}"
+    return name[:1].upper() + name[1:]
 
 
 def axes_of(table: pa.Table) -> list[str]:
@@ -63,7 +90,7 @@ def axes_of(table: pa.Table) -> list[str]:
 
 
 def main_axis(table: pa.Table) -> str:
-    """Return the axis that lines go over if nobody says: the one of most numbers, or values."""
+    """Return the default axis below lines: the one with most numbers, or values."""
 
     def weight(name: str) -> tuple[bool, int]:
         return _is_number(table, name), len(pc.unique(table[name]))
@@ -74,8 +101,8 @@ def main_axis(table: pa.Table) -> str:
 
 def series(
     table: pa.Table, x: str, value: str = "hit_ratio", vm: str | None = None
-) -> tuple[list[Any], list[Series]]:
-    """Return the values of an axis, and what there is over them.
+) -> tuple[list[Any], list[Line]]:
+    """Return the values of an axis, and the lines over them.
 
     Parameters
     ----------
@@ -102,66 +129,100 @@ def series(
         chosen = np.array([one == label for one in labels])
         by_place = [numbers[chosen & (places == place)] for place in range(len(at))]
         by_place = [of[~np.isnan(of)] for of in by_place]
-        low, middle, high = (
+        middle, low, high = (
             np.array([reduce(of) if len(of) else math.nan for of in by_place])
-            for reduce in (np.min, np.mean, np.max)
+            for reduce in (np.mean, np.min, np.max)
         )
-        found.append(Series(label, middle, low, high))
+        found.append(Line(label, middle, low, high))
     return at, found
 
 
 def over_axis(
     table: pa.Table, x: str | None = None, value: str = "hit_ratio", vm: str | None = None
 ) -> Sheet:
-    """Plot a line for each system, and each value of the other axes, over one axis.
+    """Return a line for each system, and each value of the other axes, over one axis.
 
-    Bands go from the least to the most of seeds. Parameters are as of `series`; `x` is
-    `main_axis` if not given.
+    Bands go from the least to the most of seeds. Of more than ten lines the best ten are shown.
+    Parameters are as of `series`; `x` is `main_axis` if absent.
 
     Raises
     ------
     ConfigError
-        As of `series`, or if there are more lines than can be told apart.
+        As of `series`.
     """
     x = main_axis(table) if x is None else x
     at, lines = series(table, x, value, vm)
-    if len(lines) > _MOST_LINES:
-        raise ConfigError(
-            f"{len(lines)} lines, and at most {_MOST_LINES} can be told apart: choose some cells, "
-            "or a map of two axes"
-        )
-    label, scale = _VALUES.get(value, (value, 1.0))
-    sheet = new_sheet(PAGE, 3.0)
-    (axes,) = sheet.axes
-    where = _scaled(axes, at)
-    for line, look in zip(lines, _looks(lines), strict=True):
-        style = look.line | {"marker": look.marker}
-        sheet.legend += axes.plot(where, scale * line.middle, **style)
-        if (line.high > line.low).any():
-            pale = lighter(look.color, 0.7)
-            low, high = scale * line.low, scale * line.high
-            axes.fill_between(where, low, high, color=pale, linewidth=0, zorder=1)
-    if any((line.high > line.low).any() for line in lines):
-        sheet.notes.append("Lines: mean over seeds; bands: least to most.")
-    axes.set_xlabel(_named(x))
-    axes.set_ylabel(label)
-    if all(np.nanmin(line.low) >= 0 for line in lines):
-        axes.set_ylim(0, None)
-    sheet.title = f"{label.partition(' (')[0]} over {x}" + (f", {vm}" if vm else "")
-    return sheet
+    lines, note = _best(lines, value)
+    factor, unit = _scale(value, [line.high for line in lines])
+    title = _title(value)
+    is_numeric = all(isinstance(each, int | float) for each in at)
+    drawn = []
+    for line, look in zip(lines, looks_of([line.label for line in lines]).values(), strict=True):
+        low, high = factor * line.low, factor * line.high
+        has_band = is_numeric and bool((high > low).any())
+        band: dict[str, Any] = {"low": low, "high": high} if has_band else {}
+        drawn.append(Series(look, factor * line.middle, **band))
+    has_seeds = any((line.high > line.low).any() for line in lines)
+    spread = "Mean over seeds" + ("; bands: least to most." if is_numeric else ".")
+    notes = [text for text in (note, spread if has_seeds else "") if text]
+    ends = ", ".join(_ends(one) for one in drawn)
+    places: Any = np.array(at, np.float64) if is_numeric else [str(each) for each in at]
+    chart = Chart(
+        f"{title} over {axis_label(x).partition(' (')[0].lower()}" + (f", {vm}" if vm else ""),
+        " ".join([f"{title} of {vm or 'all VMs'}: {ends}.", *notes]),
+        "lines" if is_numeric else "bars",
+        places,
+        drawn,
+        axis_label(x),
+        f"{title} ({unit})" if unit else title,
+        log_x=is_numeric and is_geometric(at),
+        ticks=list(places) if is_numeric and len(at) <= _MOST_TICKS else (),
+    )
+    return Sheet.of(chart, *notes, height=2.6)
+
+
+def _ends(one: Series) -> str:
+    return f"{one.look.label} {one.y[0]:.3g} to {one.y[-1]:.3g}"
+
+
+def _best(lines: Sequence[Line], value: str) -> tuple[list[Line], str]:
+    """Return at most ten lines, in their order, and the choice in a sentence."""
+    if len(lines) <= MOST_SYSTEMS:
+        return list(lines), ""
+    is_less_better = value.endswith("_ns")
+    means = [float(np.nanmean(line.middle)) * (1 if is_less_better else -1) for line in lines]
+    baseline = [i for i, line in enumerate(lines) if line.label in ("lru", "Global LRU")][:1]
+    ranked = [int(i) for i in np.argsort(means, kind="stable") if i not in baseline]
+    kept = sorted([*ranked[: MOST_SYSTEMS - len(baseline)], *baseline])
+    which = "lowest" if is_less_better else "highest"
+    also = " and Global LRU" if baseline else ""
+    note = f"{MOST_SYSTEMS} of {len(lines)} lines: the {which} on average{also}."
+    return [lines[i] for i in kept], note
+
+
+def _title(value: str) -> str:
+    words = _TITLES.get(value, value.removesuffix("_ns").replace("_", " "))
+    return words[:1].upper() + words[1:]
+
+
+def _scale(value: str, numbers: Sequence[NDArray[np.float64]]) -> tuple[float, str]:
+    """Return the factor and the unit by which the values of a column are shown."""
+    if value in _PERCENT:
+        return 100.0, "%"
+    return scaled_latency(numbers) if value.endswith("_ns") else (1.0, "")
 
 
 def over_two_axes(
     table: pa.Table, x: str, y: str, value: str = "hit_ratio", vm: str | None = None
 ) -> Sheet:
-    """Plot a map of two axes for each system, and each value of the other axes.
+    """Return a map of two axes for each system, and each value of the other axes.
 
     Means over seeds. Parameters are as of `series`.
 
     Raises
     ------
     ConfigError
-        As of `series`, or if there are more maps than go on a page.
+        As of `series`, or if there are more maps than fit on a page.
     """
     table = _of_vm(table, vm)
     (at_x, column), (at_y, row) = _places(table, x), _places(table, y)
@@ -170,33 +231,32 @@ def over_two_axes(
     kinds = list(dict.fromkeys(labels))
     if len(kinds) > _MOST_PANELS:
         raise ConfigError(f"{len(kinds)} maps, and at most {_MOST_PANELS} go on a page")
-    label, scale = _VALUES.get(value, (value, 1.0))
-    across = min(3, len(kinds))
-    down = -(-len(kinds) // across)
-    sheet = new_sheet(PAGE, 0.9 + 2.0 * down, down, across, sharex=True, sharey=True)
-    most, least = scale * np.nanmax(numbers), scale * np.nanmin(numbers)
-    image = None
-    for axes, kind in zip(sheet.axes, kinds, strict=False):
+    factor, unit = _scale(value, [numbers])
+    title = f"{_title(value)} over {axis_label(x).partition(' (')[0].lower()}"
+    title += f" and {axis_label(y).partition(' (')[0].lower()}" + (f", {vm}" if vm else "")
+    look = looks_of([""])[""]
+    charts = []
+    for kind in kinds:
         chosen = np.array([one == kind for one in labels])
-        cells = np.full((len(at_y), len(at_x)), math.nan)
-        for place in np.ndindex(cells.shape):
-            of = numbers[chosen & (row == place[0]) & (column == place[1])]
-            cells[place] = scale * np.nanmean(of) if len(of) else math.nan
-        image = axes.imshow(
-            cells, cmap="cividis", vmin=least, vmax=most, aspect="auto", origin="lower"
-        )
-        axes.set_title(kind, loc="left")
-        axes.set_xticks(*_ticks(at_x), rotation=45, ha="right")
-        axes.set_yticks(*_ticks(at_y))
-        axes.grid(visible=False)
-    for axes in sheet.axes[len(kinds) :]:
-        axes.set_axis_off()
-    sheet.axes[0].set_ylabel(_named(y))
-    sheet.axes[-across].set_xlabel(_named(x))
-    assert image is not None
-    sheet.figure.colorbar(image, ax=sheet.axes, label=label, fraction=0.05)
-    sheet.title = f"{label.partition(' (')[0]} over {x} and {y}" + (f", {vm}" if vm else "")
-    return sheet
+        rows = []
+        for r in range(len(at_y)):
+            cells = [numbers[chosen & (row == r) & (column == c)] for c in range(len(at_x))]
+            known = [of[~np.isnan(of)] for of in cells]
+            rows.append(factor * np.array([of.mean() if len(of) else math.nan for of in known]))
+        charts.append(
+            Chart(
+                f"{title}: {kind}", "A map; means over seeds.", "map",
+                [_shown(each) for each in at_x], [Series(look, each) for each in rows],
+                axis_label(x), axis_label(y), rows=[_shown(each) for each in at_y], panel=kind,
+                value_label=f"{_title(value)} ({unit})" if unit else _title(value),
+            )
+        )  # fmt: skip
+    columns = min(3, len(kinds))
+    return Sheet(charts, title, columns=columns, share_x=True, share_y=True, height=2.1)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _of_vm(table: pa.Table, vm: str | None) -> pa.Table:
@@ -223,7 +283,7 @@ def _is_number(table: pa.Table, name: str) -> bool:
 
 
 def _places(table: pa.Table, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-    """The values of an axis, numbers in order, others as they come; and which each row has."""
+    """Return the values of an axis, numbers in order, and the place of each row among them."""
     axes = axes_of(table)
     if name not in axes:
         raise ConfigError(
@@ -237,57 +297,29 @@ def _places(table: pa.Table, name: str) -> tuple[list[Any], NDArray[np.int64]]:
 
 
 def _labels(table: pa.Table, shown: Sequence[str]) -> list[str]:
-    """What tells rows apart beside the axes that are shown: values of the others, the system."""
+    """Return what distinguishes rows beside the axes shown: values of the others, the system."""
     columns = {name: table[name].to_pylist() for name in [*axes_of(table), "system"]}
     told = [name for name in columns if name not in shown and len(set(columns[name])) > 1]
-    # What goes together with an axis that is shown, or with another that is told, says no more.
+    # A column that follows from an axis shown, or from another of these, is redundant.
     for name in [name for name in reversed(told) if name != "system"] + ["system"]:
         others = [other for other in (*shown, *told) if other in columns and other != name]
         if name in told and any(_follows(columns[name], columns[other]) for other in others):
             told.remove(name)
     if not told:
         return [str(title) for title in columns["system"]]
-    parts = [
-        [str(v) if name in ("system", "systems", "workload") else f"{name}={v}" for v in values]
-        for name, values in ((name, columns[name]) for name in told)
-    ]
+    parts = [[_named(name, value) for value in columns[name]] for name in told]
     return [", ".join(of) for of in zip(*parts, strict=True)]
 
 
+def _named(axis: str, value: Any) -> str:
+    """Write the value of an axis in a label: `tier 2: 1,024 blocks`, `alpha 0.8`."""
+    if axis in ("system", "systems", "workload"):
+        return str(value)
+    if found := _CAPACITY.fullmatch(axis):
+        return f"tier {int(found[1]) + 1}: {_shown(value)} blocks"
+    return f"{axis.rpartition('.')[2].replace('_', ' ')} {_shown(value)}"
+
+
 def _follows(values: Sequence[Any], other: Sequence[Any]) -> bool:
-    """Whether a column's values follow from another's."""
+    """Return whether the values of a column follow from those of another."""
     return len(set(zip(values, other, strict=True))) == len(set(other))
-
-
-def _looks(lines: Sequence[Series]) -> list[Look]:
-    return list(looks_of([line.label for line in lines]).values())
-
-
-def _scaled(axes: Axes, at: Sequence[Any]) -> NDArray[np.float64]:
-    """Set up the axis below, and return where values stand on it."""
-    from matplotlib.ticker import EngFormatter, NullFormatter
-
-    if not all(isinstance(value, int | float) for value in at):
-        axes.set_xticks(range(len(at)), [str(value) for value in at])
-        return np.arange(len(at), dtype=np.float64)
-    where = np.array(at, dtype=np.float64)
-    if where.min() > 0 and where.max() >= 8 * where.min():
-        axes.set_xscale("log")
-        if len(at) <= _MOST_TICKS:
-            axes.set_xticks(where)
-            axes.minorticks_off()
-        # Less than two decades would have labels between them, of another kind.
-        axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
-    return where
-
-
-def _ticks(at: Sequence[Any], most: int = 12) -> tuple[list[int], list[str]]:
-    step = -(-len(at) // most)
-    places = list(range(0, len(at), step))
-    shown = [f"{at[place]:,}" if isinstance(at[place], int) else str(at[place]) for place in places]
-    return places, shown
-
-
-def _named(axis: str) -> str:
-    return f"{axis} (blocks)" if axis.endswith("capacity") else axis

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from mcsim.base.errors import ConfigError
 from mcsim.base.result_table import ResultTable
 from mcsim.figures import plot
+from mcsim.figures.chart import Sheet
 from mcsim.figures.policies import hit_ratios
 from mcsim.figures.sharing import before_and_after, shared_and_divided
-from mcsim.figures.style import Sheet, Style, styled
+from mcsim.figures.style import Style, drawn, styled
 from mcsim.figures.tuning import objectives_by_block
 from mcsim.locality.mix import Mix
 from mcsim.locality.whatif import WhatIf
@@ -42,7 +43,8 @@ def plot_table(table: ResultTable, *, style: Style = "screen", **options: Any) -
     table : ResultTable
     style : {'screen', 'paper'}
     **options
-        ``figure`` names another figure of a run; ``log=False`` has sizes on a linear axis;
+        ``figure`` names another figure of a run, and ``systems`` the systems that it shows;
+        ``log=False`` has sizes on a linear axis;
         ``objective`` is what a tuning is drawn by.
 
     Raises
@@ -51,12 +53,12 @@ def plot_table(table: ResultTable, *, style: Style = "screen", **options: Any) -
         If no figure shows such a table.
     """
     if isinstance(table, RunTable) and (name := options.pop("figure", _OF_RUNS.get(table.kind))):
-        return plot(name, table.results, style=style)
+        return plot(name, table.results, style, systems=options.pop("systems", None))
     if table.kind not in _SHEETS:
         raise ConfigError(f"{table.title or 'this table'}: no figure shows it")
     with styled(style):
         sheet = _SHEETS[table.kind](table, **options)
-        return sheet.caption(table.title, "mcsim", synthetic=False)
+        return drawn(sheet, table.title, "mcsim")
 
 
 def _policies(table: ResultTable, *, log: bool = True) -> Sheet:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ from mcsim.base.sizes import is_share, share_given
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.base.units import format_bytes, format_size
-from mcsim.config.devices import Device, device_named
+from mcsim.config.device_choice import device_given, devices_given
+from mcsim.config.devices import Device
 from mcsim.config.latency import WriteMode
 from mcsim.policies.bands import squares_of_places
 from mcsim.policies.caches import memory_given
@@ -50,6 +51,7 @@ def tune(
     objective: Objective = "hit-ratio",
     tier: str = "flash",
     backend: str = "hdd",
+    devices: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
     seed: int = 1,
     threads: int | None = None,
     memory: int | str | None = None,
@@ -93,7 +95,11 @@ def tune(
         By what the rows are sorted, the best first; equal ones by the other three, in this
         order.
     tier, backend : str
-        Devices of the catalogue, whose latencies are taken.
+        Devices of the catalogue (see `device_names`) or of `devices`, or latencies such as
+        ``'4ms'``.
+    devices : mapping or sequence of str, optional
+        Other devices by name, as in an experiment, ``{"mine": {"read": "80us", "write": "20us"}}``;
+        or each as ``'mine=read:80us,write:20us'``.
     seed : int
         Of policies that draw.
     threads : int, optional
@@ -149,14 +155,15 @@ def tune(
     _check_objective(objective)
     rate = share_given("rate", rate)
     chosen = seeds_of_samples(seeds)
-    devices = (device_named("tier", tier), device_named("backend", backend))
+    own = devices_given("devices", devices)
+    used_devices = (device_given("tier", tier, own), device_given("backend", backend, own))
     if is_share(size):
         grid = Grid.asked(blocks_of_share(size, references, grid.smallest), *layouts)
     used = grid.rate(rate, len(chosen))
     replay = _Replay(
         *workload_of(references, grid.smallest),
         grid,
-        devices,
+        used_devices,
         used,
         seed_given(seed),
         threads_given(threads),
@@ -287,8 +294,7 @@ class _Replay:
         self, accesses: engine.Accesses, point: Point, needed: int, pool: Pool
     ) -> Counted:
         tier, backend = (
-            engine.Device(d.name, d.read_ns.middle, d.write_ns.middle, d.dollars_per_gb.middle)
-            for d in self.devices
+            engine.Device(d.name, d.read_ns.middle, d.write_ns.middle, 0) for d in self.devices
         )
         machine = engine.Machine([(tier, self._capacity(point))], backend)
         system = engine.System("hierarchy", point.params, machine, seed=self.seed)

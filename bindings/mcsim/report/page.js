@@ -4,7 +4,8 @@
   // Colours of the dark page, by those of the light one; what is not here serves both.
   const night = {
     "#1f2328": "#e6edf3", "#d8dee4": "#30363d", "#ffffff": "#0d1117", "#59636e": "#9ea7b3",
-    "#0072b2": "#3d9be0", "#000000": "#ffffff", "#666666": "#8f979f", "#999999": "#c3c9d0", "#994f00": "#c9772e",
+    "#005f99": "#3d9be0", "#a63200": "#e0703d", "#6b5900": "#b39b2e", "#000000": "#ffffff",
+    "#8a4a1c": "#c9772e", "#3c97d9": "#7cc4f5", "#666666": "#8f979f", "#8a8a8a": "#c3c9d0",
   };
   const shade = (color) => (dark.matches && night[color.toLowerCase()]) || color;
 
@@ -26,21 +27,9 @@
     }
   };
 
-  const told = (figure) => JSON.parse(figure.querySelector("script").textContent);
-
-  // Puts columns where a form has their places.
-  const fill = (node, columns) => {
-    if (node === null || typeof node !== "object") return;
-    if (node.name === "ColumnDataSource" && node.attributes) node.attributes.data = columns[node.attributes.data];
-    else for (const each of Object.values(node)) fill(each, columns);
-  };
-
   const draw = async (figure) => {
     const plot = figure.querySelector(".plot");
-    const { form, columns } = told(figure);
-    // Of plots that are alike the first says how they look.
-    const item = shaded(typeof form === "string" ? told(document.getElementById(form)).form : form, false);
-    fill(item, columns);
+    const item = shaded(JSON.parse(figure.querySelector("script").textContent), false);
     plot.replaceChildren();
     figure.dataset.drawn = "no";
     const views = await Bokeh.embed.embed_item(item, plot);
@@ -150,6 +139,7 @@
   }
 
   window.addEventListener("beforeprint", () => {
-    for (const details of document.querySelectorAll("details.section")) details.open = true;
+    const folded = "details.section, figure.chart:not([data-drawn=yes]) details";
+    for (const details of document.querySelectorAll(folded)) details.open = true;
   });
 })();

@@ -1,9 +1,8 @@
-"""A page as data, and its HTML: one file that asks nobody for anything.
+"""A page as data, and its HTML: one file that requests nothing.
 
-Everything that comes from traces, YAML or results is escaped, by the template or in JSON. The
-page forbids itself by its content security policy to load anything, and to run any script but
-the two that are named there by their digests: its own, and the one that draws, which the first
-unpacks.
+All text from traces, YAML or results is escaped, by the template or in JSON. The content security
+policy of the page forbids all loading, and all scripts but two, which it names by their digests:
+the page's own, and the library that draws, which the first unpacks.
 """
 
 from __future__ import annotations
@@ -18,15 +17,14 @@ from dataclasses import dataclass
 from importlib import resources
 from itertools import count
 from typing import Any
-from urllib.parse import quote
 
 from mcsim._core import __version__
 from mcsim.base.errors import ConfigError
-from mcsim.report.charts import Chart
-from mcsim.report.swatches import swatch
+from mcsim.figures.chart import Chart
+from mcsim.report.chart_tables import table_of
 from mcsim.report.tables import Table
 
-__all__ = ["Facts", "Listing", "Page", "Picture", "Prose", "Section", "render"]
+__all__ = ["Facts", "Listing", "Page", "Prose", "Section", "render"]
 
 ABSENT = "pages need the packages jinja2 and bokeh: pip install mcsim[report]"
 
@@ -60,39 +58,7 @@ class Listing:
     kind = "listing"
 
 
-@dataclass(frozen=True)
-class Picture:
-    """An image for print.
-
-    Attributes
-    ----------
-    title : str
-        What it shows.
-    media : str
-        Such as ``image/svg+xml``.
-    content : bytes or str
-        Of text it is the shorter.
-    """
-
-    title: str
-    media: str
-    content: bytes | str
-
-    kind = "picture"
-
-    @property
-    def address(self) -> str:
-        """The image itself, as an address."""
-        if isinstance(self.content, str):
-            return f"data:{self.media},{quote(self.content, safe=_KEPT)}"
-        return f"data:{self.media};base64,{base64.b64encode(self.content).decode()}"
-
-
-# Of what an address may hold, all that neither ends it nor HTML takes for its own.
-_KEPT = " =:;,/?@!$*()[]|'"
-
-
-Block = Prose | Facts | Listing | Picture | Table | Chart
+Block = Prose | Facts | Listing | Table | Chart
 
 
 @dataclass(frozen=True)
@@ -142,8 +108,7 @@ def render(page: Page) -> str:
         from jinja2 import Environment
         from markupsafe import Markup
 
-        from mcsim.report.models import library
-        from mcsim.report.plots import plot
+        from mcsim.report.plots import library, plot, swatch
 
         charts = any(isinstance(block, Chart) for part in page.sections for block in part.blocks)
         drawing = library() if charts else ""
@@ -152,18 +117,17 @@ def render(page: Page) -> str:
             raise
         raise ConfigError(ABSENT) from error
     numbers = count(1)
-    forms: dict[str, str] = {}
 
     def drawn(chart: Chart) -> dict[str, Any]:
-        name = f"chart-{next(numbers)}"
-        form, columns = plot(chart)
-        # Of plots that are alike the first says how they look.
-        first = forms.setdefault(_json_in_html(form), name)
-        told = {"form": form if first == name else first, "columns": columns}
         return {
-            "id": name,
-            "json": Markup(_json_in_html(told)),
-            "legend": [(Markup(swatch(s.look, chart.kind)), s.look.label) for s in chart.series],
+            "id": f"chart-{next(numbers)}",
+            "json": Markup(_json_in_html(plot(chart))),
+            "legend": [
+                (Markup(swatch(one.look, chart.kind_of(one))), one.look.label)
+                for one in chart.series
+                if chart.kind != "map"
+            ],
+            "table": table_of(chart),
         }
 
     own = _own("page.js")

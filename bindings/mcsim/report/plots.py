@@ -1,216 +1,347 @@
-"""Charts drawn by Bokeh: each becomes the JSON that its library embeds."""
+"""Charts drawn by Bokeh: each becomes the JSON that `Bokeh.embed.embed_item` shows.
+
+A drag zooms, as do the wheel with the control key and the page's own buttons and keys; the pointer
+shows the values below it. The legend is the page's own, because one that Bokeh draws is out of
+reach of the keyboard and does not wrap on a phone.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Sequence
+from math import pi
 from typing import Any
 
+import bokeh.models
 import numpy as np
+from bokeh.document import Document
+from bokeh.palettes import Cividis256
+from bokeh.plotting import figure
+from bokeh.resources import Resources
 from numpy.typing import NDArray
 
-from mcsim.report.charts import Chart, Series
-from mcsim.report.looks import MARKERS, bokeh_dash
-from mcsim.report.models import Model, by_column, document, model, same
-from mcsim.report.sheet import INK, PAPER, Sheet
+from mcsim.figures.chart import Chart, Series
+from mcsim.figures.looks import Look
 
-__all__ = ["plot"]
+models: Any = bokeh.models  # its stubs lack classes and constructors
 
-_MARKS = 12  # of a line, so that it is told from others in grey
+__all__ = ["library", "plot", "swatch"]
+
+INK, GRID, PAPER, FAINT = "#1f2328", "#d8dee4", "#ffffff", "#59636e"
+
+_HEIGHT = 320
+_MARKS = 12  # markers of a line, so that grey prints are legible
+_NUMBER, _FRACTION = "{0,0.[00]}", "{0.[000000]}"
+
+# Markers by matplotlib's names: Bokeh's name, its rotation, and the character of the legend.
+_MARKERS = {
+    "o": ("circle", 0.0, "●"),
+    "s": ("square", 0.0, "■"),
+    "^": ("triangle", 0.0, "▲"),
+    "v": ("inverted_triangle", 0.0, "▼"),
+    "<": ("triangle", pi / 2, "◀"),
+    ">": ("triangle", -pi / 2, "▶"),
+    "D": ("diamond", 0.0, "◆"),
+    "P": ("plus", 0.0, "✚"),
+    "X": ("x", 0.0, "✖"),
+    "*": ("star", 0.0, "★"),
+}
+
+Values = NDArray[np.float64]
 
 
-def plot(chart: Chart) -> tuple[Any, list[Any]]:
-    """Return a chart as JSON for `Bokeh.embed.embed_item`, the same for the same chart.
+def library() -> str:
+    """Return the JavaScript of Bokeh."""
+    text: str = Resources(mode="inline", components=["bokeh"], log_level="warn").js_raw[0]
+    return text
 
-    The first part is all but the numbers, and alike for charts that look alike; where columns
-    belong it has their place in the second.
-    """
-    sheet = Sheet(chart)
-    draw = {
-        "lines": _lines,
-        "steps": _steps,
-        "areas": _areas,
-        "points": _points,
-        "bars": _bars,
-        "stacked": _stacked,
-    }[chart.kind]
-    draw(sheet, chart)
+
+def plot(chart: Chart) -> Any:
+    """Return a chart as JSON: the same for the same chart."""
+    rows = len(chart.x) if chart.kind == "stacked" else 0
+    shown = figure(
+        height=90 + 26 * rows if rows else _HEIGHT,
+        sizing_mode="stretch_width",
+        x_axis_type="log" if chart.log_x else "linear",
+        y_axis_type="log" if chart.log_y else "linear",
+        x_axis_label=models.PlainText(chart.x_label),
+        y_axis_label=models.PlainText(chart.y_label),
+        tools=[],
+        toolbar_location=None,
+        outline_line_color=None,
+        background_fill_color=None,
+        border_fill_color=None,
+        min_border_right=12,
+    )
+    _set_axes(shown, chart)
+    draw = {"bars": _bars, "stacked": _stacked, "areas": _areas, "map": _map}
+    draw.get(chart.kind, _lines)(shown, chart)
     for position, name in chart.marks:
-        sheet.mark(position, name)
+        _annotate(shown, name, "height", position)
     for value, name in chart.levels:
-        sheet.level(value, name)
-    return document(sheet.model()), sheet.columns
+        _annotate(shown, name, "width", value)
+    _add_tools(shown, chart)
+    document = Document()
+    document.add_root(shown)
+    return _renumbered({"doc": document.to_json(deferred=False), "root_id": shown.id})
 
 
-def _lines(sheet: Sheet, chart: Chart) -> None:
-    told = []
-    for i, series in enumerate(chart.series):
-        x = _own_positions(chart, series)
-        line = model("Line", x=by_column("x"), y=by_column("y"), **_stroke(series))
-        told.append(sheet.add(_points_of(sheet, x, series.y), line, i, series))
-        _marks(sheet, i, series, x, series.y)
-    _tell_each(sheet, told, chart)
-    sheet.from_zero()
+def _renumbered(item: Any) -> Any:
+    """Return JSON with the ids of models numbered from 1, whatever was made before."""
+    text = json.dumps(item, separators=(",", ":"), allow_nan=False)
+    numbers: dict[str, str] = {}
+
+    def number(found: re.Match[str]) -> str:
+        return f'"{found[1]}":"{numbers.setdefault(found[2], f"p{len(numbers) + 1}")}"'
+
+    return json.loads(re.sub(r'"(id|root_id)":"(p\d+)"', number, text))
 
 
-def _points(sheet: Sheet, chart: Chart) -> None:
-    told = []
-    for i, series in enumerate(chart.series):
-        source = _points_of(sheet, _own_positions(chart, series), series.y)
-        told.append(sheet.add(source, _scatter(series), i, series))
-    _tell_each(sheet, told, chart)
-    sheet.from_zero()
+def _set_axes(shown: Any, chart: Chart) -> None:
+    for axis, is_log in ((shown.xaxis[0], chart.log_x), (shown.yaxis[0], chart.log_y)):
+        axis.update(
+            axis_label_text_color=INK,
+            axis_label_text_font_size="12px",
+            axis_label_text_font_style="normal",
+            major_label_text_color=INK,
+            major_label_text_font_size="12px",
+            axis_line_color=FAINT,
+            major_tick_line_color=FAINT,
+            minor_tick_line_color=None,
+        )
+        axis.formatter = models.NumeralTickFormatter(
+            format="0,0.[000000]" if is_log else "0,0.[000]"
+        )
+    shown.grid.grid_line_color = GRID
+    if chart.begins_at_zero and chart.kind != "map":
+        (shown.x_range if chart.kind == "stacked" else shown.y_range).start = 0
+    if chart.ticks:
+        shown.xaxis.ticker = models.FixedTicker(ticks=list(chart.ticks))
+    if chart.kind == "stacked":
+        _name(shown.yaxis[0], shown.ygrid[0], chart.x)
+        shown.y_range.flipped = True
+    elif chart.has_names:
+        _name(shown.xaxis[0], shown.xgrid[0], chart.x)
+        if sum(len(str(name)) for name in chart.x) > 40:
+            shown.xaxis[0].major_label_orientation = pi / 5
 
 
-def _steps(sheet: Sheet, chart: Chart) -> None:
+def _name(axis: Any, grid: Any, names: Values | Sequence[str]) -> None:
+    axis.ticker = models.FixedTicker(ticks=list(range(len(names))))
+    axis.major_label_overrides = {i: models.PlainText(str(name)) for i, name in enumerate(names)}
+    grid.grid_line_color = None
+
+
+def _source(**columns: Any) -> Any:
+    """Return columns with numbers in 4 bytes, which are precise enough for a plot."""
+    return models.ColumnDataSource(
+        {
+            name: values.astype(np.float32) if isinstance(values, np.ndarray) else values
+            for name, values in columns.items()
+        }
+    )
+
+
+def _tag(renderer: Any, number: int, label: str) -> Any:
+    """Mark what is drawn of a series, so that the legend finds it."""
+    renderer.update(tags=[f"s{number}"], name=label)
+    return renderer
+
+
+def _lines(shown: Any, chart: Chart) -> None:
+    hovered: list[Any] = []
+    for number, series in enumerate(chart.series):
+        x, y, label = chart.positions(series), series.y, series.look.label
+        kind = chart.kind_of(series)
+        alpha = 0.35 if series.is_pale else 1.0
+        if len(x) > len(y):
+            places = (x[1:] + x[:-1]) / 2
+            y = np.append(y, y[-1:])
+        else:
+            places = x
+        if series.low is not None and series.high is not None:
+            band = _source(x=x[: len(series.low)], low=series.low, high=series.high)
+            if kind == "points":
+                bars = models.Whisker(base="x", lower="low", upper="high", source=band)
+                bars.update(line_color=series.look.color, upper_head=None, lower_head=None)
+                shown.add_layout(bars)
+            else:
+                shade = {"fill_color": series.look.color, "fill_alpha": 0.2}
+                area = models.VArea(x="x", y1="low", y2="high", **shade)
+                _tag(shown.add_glyph(band, area), number, label)
+        source = _source(x=x, y=y)
+        if kind != "points":
+            stroke: dict[str, Any] = {"x": "x", "y": "y", "line_width": 2, "line_alpha": alpha}
+            stroke |= {"line_color": series.look.color, "line_dash": _dash(series.look)}
+            is_step = kind == "steps"
+            glyph = models.Step(mode="after", **stroke) if is_step else models.Line(**stroke)
+            line = shown.add_glyph(source, glyph)
+            hovered.append(_tag(line, number, label))
+        there = np.flatnonzero(~np.isnan(series.y))
+        step = 1 if kind == "points" else max(1, len(there) // _MARKS)
+        some = there[(number * step // 3) % step :: step]
+        if len(some) and series.look.marker in _MARKERS:
+            marks = _source(x=places[some], y=series.y[some])
+            points = _tag(shown.add_glyph(marks, _scatter(series.look, alpha)), number, label)
+            hovered += [points] if kind == "points" else []
+    tooltips = [
+        ("", "$name"),
+        (chart.x_label, f"@x{_NUMBER}"),
+        (chart.y_label, f"@y{_digits(chart)}"),
+    ]
+    if chart.kind == "steps" and all(one.x is None for one in chart.series):
+        _hover_all(shown, chart, max)
+    else:
+        shown.add_tools(models.HoverTool(renderers=hovered, tooltips=tooltips))
+
+
+def _dash(look: Look) -> list[int]:
+    """Return lengths on and off, of a line of width 2; empty if it is solid."""
+    return [] if isinstance(look.dashes, str) else [round(2 * each) for each in look.dashes[1]]
+
+
+def _scatter(look: Look, alpha: float = 1.0) -> Any:
+    marker, angle, _ = _MARKERS[look.marker]
+    color = {"line_color": look.color, "fill_color": look.color}
+    opacity = {"line_alpha": alpha, "fill_alpha": alpha}
+    return models.Scatter(x="x", y="y", marker=marker, angle=angle, size=8, **color, **opacity)
+
+
+def _areas(shown: Any, chart: Chart) -> None:
     edges = np.asarray(chart.x, np.float64)
-    columns = {"x": edges} | {f"y{i}": _short(_held(s.y)) for i, s in enumerate(chart.series)}
-    source = sheet.source(columns | _middles(chart, edges))
-    for i, series in enumerate(chart.series):
-        places = {"x": by_column("x"), "y": by_column(f"y{i}")}
-        sheet.add(source, model("Step", **places, mode="after", **_stroke(series)), i, series)
-        _marks(sheet, i, series, (edges[1:] + edges[:-1]) / 2, series.y)
-    _tell_all(sheet, chart, source)
-    sheet.from_zero()
+    below = np.zeros(len(edges))
+    for number, series in enumerate(chart.series):
+        top = below + np.nan_to_num(np.append(series.y, series.y[-1:]))
+        source = _source(x=edges, below=below, top=top)
+        hatch = _hatch(series.look) if len(chart.series) > 1 else {}
+        area = models.VAreaStep(x="x", y1="below", y2="top", step_mode="after", **hatch)
+        area.fill_color = series.look.color
+        _tag(shown.add_glyph(source, area), number, series.look.label)
+        below = top
+    _hover_all(shown, chart, sum)
 
 
-def _areas(sheet: Sheet, chart: Chart) -> None:
+def _hover_all(shown: Any, chart: Chart, stack: Any) -> None:
+    """Show the values of all series at the pointer, by an invisible line through their middle."""
     edges = np.asarray(chart.x, np.float64)
-    level = np.zeros(len(edges))
-    columns = {"x": edges, "level0": _short(level)}
-    for i, series in enumerate(chart.series):
-        own = _held(series.y)
-        level = level + np.nan_to_num(own)
-        columns |= {f"y{i}": _short(own), f"level{i + 1}": _short(level)}
-    source = sheet.source(columns | _middles(chart, edges))
-    for i, series in enumerate(chart.series):
-        levels = {"y1": by_column(f"level{i}"), "y2": by_column(f"level{i + 1}")}
-        fill = _fill(series) | {"fill_color": series.look.color}
-        area = model("VAreaStep", x=by_column("x"), **levels, step_mode="after", **fill)
-        sheet.add(source, area, i, series)
-    _tell_all(sheet, chart, source)
-    sheet.y["start"] = 0
+    middle = (edges[1:] + edges[:-1]) / 2
+    columns = {f"y{i}": series.y for i, series in enumerate(chart.series)}
+    heights = [np.nan_to_num(series.y) for series in chart.series]
+    top = np.sum(heights, axis=0) if stack is sum else np.max(heights, axis=0)
+    source = _source(x=middle, top=top / 2, **columns)
+    line = shown.add_glyph(source, models.Line(x="x", y="top", line_alpha=0))
+    tooltips = [(chart.x_label, f"@x{_NUMBER}")]
+    tooltips += [(s.look.label, f"@y{i}{_digits(chart)}") for i, s in enumerate(chart.series)]
+    shown.add_tools(models.HoverTool(renderers=[line], tooltips=tooltips, mode="vline"))
 
 
-def _bars(sheet: Sheet, chart: Chart) -> None:
+def _bars(shown: Any, chart: Chart) -> None:
+    names, width = [str(name) for name in chart.x], 0.84 / len(chart.series)
+    for number, series in enumerate(chart.series):
+        x = np.arange(len(names)) + width * (number + 0.5 - len(chart.series) / 2)
+        source = _source(x=x, top=series.y, group=names)
+        bars = models.VBar(x="x", top="top", width=0.92 * width, **_box(series))
+        _tag(shown.add_glyph(source, bars), number, series.look.label)
+    value = (chart.y_label, f"@top{_digits(chart)}")
+    shown.add_tools(models.HoverTool(tooltips=[("", "$name"), ("", "@group"), value]))
+
+
+def _stacked(shown: Any, chart: Chart) -> None:
     names = [str(name) for name in chart.x]
-    places = np.arange(len(names), dtype=np.float64)
-    width = 0.84 / len(chart.series)
-    for i, series in enumerate(chart.series):
-        x = places + width * (i + 0.5 - len(chart.series) / 2)
-        source = sheet.source({"x": x, "top": series.y, "group": names})
-        spread = {"x": by_column("x"), "top": by_column("top"), "width": same(0.92 * width)}
-        sheet.add(source, model("VBar", **spread, **_box(series)), i, series)
-    sheet.tell([("", "@group"), (chart.y_label, f"@top{_digits(chart)}")])
-    sheet.names["x"] = names
-    sheet.slanted = sum(map(len, names)) > 40
-    sheet.from_zero()
-
-
-def _stacked(sheet: Sheet, chart: Chart) -> None:
-    names = [str(name) for name in chart.x]
-    places = np.arange(len(names), dtype=np.float64)
-    left = np.zeros(len(places))
-    for i, series in enumerate(chart.series):
+    places, left = np.arange(len(names), dtype=np.float64), np.zeros(len(names))
+    for number, series in enumerate(chart.series):
         right = left + np.nan_to_num(series.y)
-        columns = {"y": places, "left": left, "right": right, "own": series.y}
-        source = sheet.source(columns | {"group": names})
-        spread = {name: by_column(name) for name in ("y", "left", "right")}
-        sheet.add(source, model("HBar", **spread, height=same(0.76), **_box(series)), i, series)
+        source = _source(y=places, left=left, right=right, own=series.y, group=names)
+        bars = models.HBar(y="y", left="left", right="right", height=0.76, **_box(series))
+        _tag(shown.add_glyph(source, bars), number, series.look.label)
         left = right
-    sheet.tell([("", "@group"), (chart.x_label, f"@own{_digits(chart)}")])
-    sheet.names["y"] = names
-    sheet.y["flipped"] = True
-    sheet.x["start"] = 0
+    value = (chart.x_label, f"@own{_digits(chart)}")
+    shown.add_tools(models.HoverTool(tooltips=[("", "$name"), ("", "@group"), value]))
 
 
-def _own_positions(chart: Chart, series: Series) -> NDArray[np.float64]:
-    return np.asarray(chart.x, np.float64) if series.x is None else series.x
+def _map(shown: Any, chart: Chart) -> None:
+    cells = np.array([one.y for one in chart.series])
+
+    def edges(given: Any, count: int) -> Any:
+        has_edges = len(given) == count + 1
+        return np.asarray(given, np.float64) if has_edges else np.arange(count + 1) - 0.5
+
+    rows, columns = np.indices(cells.shape).reshape(2, -1)
+    x, y = edges(chart.x, cells.shape[1]), edges(chart.rows, cells.shape[0])
+    source = _source(
+        left=x[columns], right=x[columns + 1], bottom=y[rows], top=y[rows + 1], value=cells.ravel()
+    )
+    low, high = float(np.nanmin(cells, initial=np.inf)), float(np.nanmax(cells, initial=-np.inf))
+    colors = models.LinearColorMapper(palette=Cividis256, low=low, high=high, nan_color=PAPER)
+    mapped = {"field": "value", "transform": colors}
+    sides = {side: side for side in ("left", "right", "bottom", "top")}
+    shown.add_glyph(source, models.Quad(**sides, fill_color=mapped, line_color=mapped))
+    if len(chart.rows) == cells.shape[0]:
+        _name(shown.yaxis[0], shown.ygrid[0], chart.rows)
+    shown.add_tools(models.HoverTool(tooltips=[(chart.value_label, f"@value{_NUMBER}")]))
 
 
-def _points_of(sheet: Sheet, x: NDArray[np.float64], y: NDArray[np.float64]) -> Model:
-    return sheet.source({"x": _short(x), "y": _short(y)})
-
-
-def _held(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values that hold until the next one, at all edges: the last one at the end, too."""
-    return np.append(values, values[-1:])
-
-
-def _short(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return values in half the space: seven figures are more than a plot tells."""
-    return np.asarray(values, np.float32)
-
-
-def _stroke(series: Series) -> dict[str, Any]:
-    look = series.look
-    return {"line_color": look.color, "line_dash": bokeh_dash(look.dashes), "line_width": 2}
-
-
-def _fill(series: Series) -> dict[str, Any]:
-    hatch = series.look.hatch
-    if not hatch:
+def _hatch(look: Look) -> dict[str, Any]:
+    if not look.hatch:
         return {}
-    return {
-        "hatch_pattern": same(hatch[0]),
-        "hatch_color": same(PAPER),
-        "hatch_scale": same(14 if len(hatch) < 3 else 8),
-    }
+    scale = 14 if len(look.hatch) < 3 else 8
+    return {"hatch_pattern": look.hatch[0], "hatch_color": PAPER, "hatch_scale": scale}
 
 
 def _box(series: Series) -> dict[str, Any]:
-    line = {"line_color": same(INK), "line_width": same(0.6)}
-    return _fill(series) | {"fill_color": same(series.look.color)} | line
-
-
-def _marks(
-    sheet: Sheet, i: int, series: Series, x: NDArray[np.float64], y: NDArray[np.float64]
-) -> None:
-    """Put a few markers on a line, those of no two lines at the same places."""
-    there = np.flatnonzero(~np.isnan(y))
-    if not len(there):
-        return
-    step = max(1, len(there) // _MARKS)
-    some = there[(i * step // 3) % step :: step]
-    sheet.add(_points_of(sheet, x[some], y[some]), _scatter(series), i, series)
-
-
-def _scatter(series: Series) -> Model:
-    marker, angle = MARKERS[series.look.marker]
-    look = {"marker": marker, "angle": angle, "size": 8}
-    look |= dict.fromkeys(("line_color", "fill_color"), series.look.color)
-    alike = {name: same(value) for name, value in look.items()}
-    return model("Scatter", x=by_column("x"), y=by_column("y"), **alike)
-
-
-_NUMBER, _FRACTION = "{0,0.[00]}", "{0.[000000]}"
+    line = {"line_color": INK, "line_width": 0.6}
+    return _hatch(series.look) | {"fill_color": series.look.color} | line
 
 
 def _digits(chart: Chart) -> str:
-    """Return how values are written: those that are all small with more digits."""
-    highest = max((float(np.nanmax(s.y, initial=0)) for s in chart.series), default=0)
+    """Return the format of values: small ones have more digits."""
+    highest = max((float(np.nanmax(one.y, initial=0)) for one in chart.series), default=0)
     return _FRACTION if highest < 1 else _NUMBER
 
 
-def _tell_each(sheet: Sheet, renderers: Any, chart: Chart) -> None:
-    """Tell the point under the pointer."""
-    tooltips = [(chart.x_label, f"@x{_NUMBER}"), (chart.y_label, f"@y{_digits(chart)}")]
-    sheet.tell(tooltips, renderers)
+def _annotate(shown: Any, name: str, dimension: str, place: float) -> None:
+    shown.add_layout(
+        models.Span(location=place, dimension=dimension, line_color=FAINT, line_dash=[3, 3])
+    )
+    if not name:
+        return
+    where: dict[str, Any] = {"x": 6, "x_units": "screen", "y": place, "y_offset": 2}
+    if dimension == "height":
+        where = {"x": place, "y": 6, "y_units": "screen", "x_offset": -4, "angle": pi / 2}
+    shown.add_layout(
+        models.Label(
+            text=models.PlainText(name),
+            text_color=FAINT,
+            text_font_size="11px",
+            background_fill_color=PAPER,
+            background_fill_alpha=0.8,
+            **where,
+        )
+    )
 
 
-def _middles(chart: Chart, edges: NDArray[np.float64]) -> dict[str, NDArray[np.float32]]:
-    """Return a line through the midst of what is seen, between the edges: for the pointer."""
-    heights = np.nan_to_num(np.array([series.y for series in chart.series]))
-    top = heights.sum(axis=0) if chart.kind == "areas" else heights.max(axis=0)
-    middle = (edges[1:] + edges[:-1]) / 2
-    beyond = np.full(len(edges) - len(middle), np.nan)
-    return {
-        "middle": _short(np.append(middle, beyond)),
-        "top": _short(np.append(top / 2, beyond)),
-    }
+def _add_tools(shown: Any, chart: Chart) -> None:
+    both = chart.kind in ("lines", "points", "stacked", "map")
+    zoom = models.BoxZoomTool(dimensions="both" if both else "width")
+    zoom.overlay.update(line_color=INK, fill_color=FAINT)
+    wheel = models.WheelZoomTool(dimensions="width", modifiers="ctrl")
+    shown.add_tools(zoom, wheel)
+    shown.toolbar.active_drag = zoom
+    shown.toolbar.active_scroll = wheel
 
 
-def _tell_all(sheet: Sheet, chart: Chart, source: Model) -> None:
-    """Tell the values of all series where the pointer is, by a line that is not seen."""
-    line = sheet.add_unseen(source, "middle", "top")
-    tooltips = [(chart.x_label, f"@x{_NUMBER}")]
-    tooltips += [(s.look.label, f"@y{i}{_digits(chart)}") for i, s in enumerate(chart.series)]
-    sheet.tell_at_once(tooltips, line)
+def swatch(look: Look, kind: str) -> str:
+    """Return an SVG of 28 by 12 that looks like a series in a chart of this kind."""
+    color = f'class="ink" data-ink="{look.color}"'
+    if kind in ("lines", "steps", "points"):
+        dash = " ".join(map(str, _dash(look)))
+        line = f'<path d="M1 6H27" {color} stroke="{look.color}" stroke-dasharray="{dash}"/>'
+        body = "" if kind == "points" else line
+        sign, ink = _MARKERS.get(look.marker, ("", 0.0, ""))[2], f'fill="{look.color}"'
+        body += f'<text x="14" y="10" font-size="11" {color} {ink}>{sign}</text>'
+    else:
+        body = f'<path d="M0 0H28V12H0Z" {color} fill="{look.color}"/>'
+        paper = 'class="ink" data-ink="#ffffff" fill="#ffffff"'
+        body += f'<text x="14" y="10" font-size="11" {paper}>{look.hatch[:1] * 4}</text>'
+    return f'<svg viewBox="0 0 28 12" width="28" height="12" aria-hidden="true">{body}</svg>'

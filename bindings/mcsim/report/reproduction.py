@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from mcsim.base.result_table import ResultTable
-from mcsim.report.declared import Plot, charts_of
-from mcsim.report.page import Block, Facts, Page, Picture, Prose, Section, render
-from mcsim.report.svg import lean
+from mcsim.figures.declared import Plot, charts_of
+from mcsim.report.page import Block, Facts, Page, Prose, Section, render
 from mcsim.report.tables import Cell, Table, number_cell, page_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Judged", "Reproduced", "reproduction_page"]
-
-_SHOWN = (".svg", ".png")
 
 
 class Judged(Protocol):
@@ -56,9 +52,6 @@ class Reproduced:
         About what, and what to mind.
     tables : mapping of str to pa.Table
         What the figure shows, as data, by title.
-    pictures : sequence of Path
-        Drawn figures, which are shown where there is no plot: those that are SVG or PNG, the first
-        of a name.
     plots : sequence of Plot
         How the tables are plotted.
     """
@@ -70,7 +63,6 @@ class Reproduced:
     ran: str = ""
     notes: Sequence[tuple[str, str]] = ()
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
-    pictures: Sequence[Path] = ()
     plots: Sequence[Plot] = ()
 
 
@@ -104,8 +96,6 @@ def reproduction_page(
             lead_in = (documents or {}).get(document, ())
             sections.append(Section(document, [Prose(says) for says in lead_in]))
         sections.append(Section(f"{figure.name}: {figure.title}", _blocks(figure), level=3))
-    if drawn := [picture for figure in figures if figure.plots for picture in _pictures(figure)]:
-        sections.append(Section("Figures for print", drawn, folded=True))
     return render(Page("What was reproduced", lead, sections))
 
 
@@ -121,24 +111,10 @@ def _blocks(figure: Reproduced) -> list[Block]:
         blocks.append(Table(heads, [list(_cells(row)) for row in figure.rows]))
     blocks += [Prose(f"{about}: {note}") for about, note in figure.notes]
     charts = charts_of(figure.plots, figure.tables)
-    blocks += charts or _pictures(figure)
+    blocks += charts
     return blocks + [
         page_table(ResultTable(t, title=name), most=200) for name, t in figure.tables.items()
     ]
-
-
-def _pictures(figure: Reproduced) -> Iterator[Picture]:
-    shown: set[str] = set()
-    for path in sorted(figure.pictures, key=lambda path: (path.stem, path.suffix != ".svg")):
-        if path.suffix in _SHOWN and path.stem not in shown:
-            shown.add(path.stem)
-            yield _picture(f"{figure.name}: {figure.title}", path)
-
-
-def _picture(title: str, path: Path) -> Picture:
-    if path.suffix == ".svg":
-        return Picture(title, "image/svg+xml", lean(path.read_text(encoding="utf-8")))
-    return Picture(title, "image/png", path.read_bytes())
 
 
 def _cells(row: Judged) -> Iterator[Cell]:

@@ -110,7 +110,7 @@ def systems_table(results: Results) -> Table:
         label = looks[system.title].label
         path = [paths[system.title][name] or "–" for name in fields]
         rows.append([Cell(text) for text in (system.title, label, summary, *path, told or "–")])
-    return Table(["system", "in plots", "what it does", *fields.values(), "told"], rows)
+    return Table(["system", "in plots", "what it does", *fields.values(), "parameters"], rows)
 
 
 def _told(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from mcsim.base.result_table import ResultTable
+from mcsim.figures.chart import Chart, Series, scaled_latency
+from mcsim.figures.choice import chosen
 from mcsim.figures.looks import Look, system_looks
-from mcsim.report.charts import Chart, Series
 from mcsim.report.page import Block, Prose
 from mcsim.report.run_parts import mode_note
 from mcsim.report.tables import Cell, Table, page_table
@@ -20,36 +21,70 @@ from mcsim.results.foresight import yardstick_note
 from mcsim.results.results import Results
 from mcsim.results.tables import ALL, comparison
 
-__all__ = ["compared", "differences"]
+__all__ = ["compared", "differences", "labels_of", "system_looks_of"]
 
-_MOST = 12  # systems that bars tell apart
+_MOST_PARTS = 3  # of a label
 
 
-def compared(runs: Sequence[Results]) -> list[Block]:
-    """Return what differs between runs, and their systems in one table and chart."""
+def compared(runs: Sequence[Results], systems: Sequence[str] | None = None) -> list[Block]:
+    """Return the differences between runs, and their systems in charts and a table."""
     blocks: list[Block] = []
+    labels = labels_of(runs)
     if any(run.synthetic for run in runs):
-        which = ", ".join(run.run_id for run in runs if run.synthetic)
+        which = ", ".join(label for run, label in zip(runs, labels, strict=True) if run.synthetic)
         blocks.append(Prose(f"The workload is synthetic: {which}.", alert=True))
     different = differences(runs)
     if different.rows:
         blocks.append(different)
     else:
         blocks.append(Prose("The experiments do not differ."))
-    blocks += [*mode_note(*runs), *_charts(runs), _joined(runs)]
+    blocks += [*mode_note(*runs), *_charts(runs, labels, systems), _joined(runs, labels)]
     return blocks
+
+
+def labels_of(runs: Sequence[Results]) -> list[str]:
+    """Return a distinct label for each run: what differs, such as "flash 2,000 blocks"."""
+    flat = [dict(_leaves(run.spec.model_dump(mode="json"), "")) for run in runs]
+    keys = [key for key in _different(flat) if key != "description" and "systems." not in key]
+    parts = [
+        [_part(run, key, each[key]) for key in keys if key in each][:_MOST_PARTS]
+        for run, each in zip(runs, flat, strict=True)
+    ]
+    labels = [", ".join(own) or run.title for own, run in zip(parts, runs, strict=True)]
+    if len(set(labels)) == len(labels):
+        return labels
+    return [
+        f"{label} ({run.run_id})" if labels.count(label) > 1 else label
+        for label, run in zip(labels, runs, strict=True)
+    ]
+
+
+def _part(run: Results, key: str, value: Any) -> str:
+    """Write a key of an experiment with its value for people."""
+    first, *_, last = key.split(".")
+    if key == "name":
+        return str(value)
+    if first == "tiers" and last.startswith("capacity"):
+        return f"{run.spec.tiers[int(key.split('.')[1])].device} {value:,} blocks"
+    return f"{last.replace('_', ' ')} {value:,}" if isinstance(value, int) else f"{last} {value}"
+
+
+def _different(flat: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the keys that differ between experiments."""
+    return [
+        key
+        for key in dict.fromkeys(key for each in flat for key in each)
+        if any(a.get(key, "–") != b.get(key, "–") for a, b in pairwise(flat))
+    ]
 
 
 def differences(runs: Sequence[Results]) -> Table:
     """Return the keys of the experiments that differ, a column for each run."""
     flat = [dict(_leaves(run.spec.model_dump(mode="json"), "")) for run in runs]
-    keys = dict.fromkeys(key for each in flat for key in each)
     rows = [
-        [Cell(key), *(Cell(str(each.get(key, "–"))) for each in flat)]
-        for key in keys
-        if any(a.get(key, "–") != b.get(key, "–") for a, b in pairwise(flat))
+        [Cell(key), *(Cell(str(each.get(key, "–"))) for each in flat)] for key in _different(flat)
     ]
-    return Table(["key", *(run.run_id for run in runs)], rows, title="Where they differ")
+    return Table(["key", *labels_of(runs)], rows, title="Where they differ")
 
 
 def _leaves(node: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -63,45 +98,45 @@ def _leaves(node: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield path, node
 
 
-def _charts(runs: Sequence[Results]) -> Iterator[Chart]:
+def _charts(
+    runs: Sequence[Results], labels: Sequence[str], systems: Sequence[str] | None
+) -> Iterator[Chart]:
     """Yield hit ratio and latency of all VMs, run by run, by the systems that there are."""
-    looks = system_looks_of(runs)
-    if len(looks) > _MOST:
-        return
+    with_most = max(runs, key=lambda run: len(run.spec.systems))
+    shown, note = chosen(with_most, systems)
+    every = system_looks_of(runs)
+    looks = {system.title: every[system.title] for system in shown}
     rows = [
         {row["system"]: row for row in comparison(run, by_vm=False).to_pylist()} for run in runs
     ]
-    names = [run.run_id for run in runs]
-    for title, column, scale, label in (
-        ("Hit ratio", "hit_ratio", 100, "Hit ratio (%)"),
-        ("Latency", "mean_latency_ns", 1e-6, "Mean latency (ms)"),
-    ):
-        series = [
-            Series(look, np.array([_value(each.get(system), column, scale) for each in rows]))
-            for system, look in looks.items()
-        ]
-        says = f"{label.partition(' (')[0]} of {ALL} together, run by run and system by system."
-        yield Chart(f"{title} of {ALL}", says, "bars", names, series, "", label)
+    for title, column in (("Hit ratio", "hit_ratio"), ("Mean latency", "mean_latency_ns")):
+        values = {
+            name: np.array([_value(each.get(name), column) for each in rows]) for name in looks
+        }
+        times, unit = (100.0, "%") if column == "hit_ratio" else scaled_latency(values.values())
+        series = [Series(look, times * values[name]) for name, look in looks.items()]
+        says = f"{title} of {ALL} together, run by run and system by system. {note}".strip()
+        yield Chart(f"{title} of {ALL}", says, "bars", labels, series, "", f"{title} ({unit})")
 
 
-def _value(row: Mapping[str, Any] | None, column: str, scale: float) -> float:
+def _value(row: Mapping[str, Any] | None, column: str) -> float:
     value = None if row is None else row[column]
-    return float("nan") if value is None else scale * value
+    return float("nan") if value is None else float(value)
 
 
 def system_looks_of(runs: Sequence[Results]) -> dict[str, Look]:
-    """Return one look for each title of a system, whichever runs have it."""
+    """Return one look for each title of a system in any of the runs."""
     every = {system.title: system for run in runs for system in run.spec.systems}
     return system_looks(list(every.values()))
 
 
-def _joined(runs: Sequence[Results]) -> Table:
+def _joined(runs: Sequence[Results], labels: Sequence[str]) -> Table:
     tables: list[pa.Table] = []
     foresight: dict[str, str] = {}
-    for run in runs:
+    for run, label in zip(runs, labels, strict=True):
         table = comparison(run, by_vm=False)
         foresight |= run.foresight
-        names = pa.array([run.run_id] * len(table), pa.string())
+        names = pa.array([label] * len(table), pa.string())
         tables.append(table.add_column(0, "run", names))
     joined = pa.concat_tables(tables)
     shown = ["run", "system", *differing_fields(joined.to_pylist()), "accesses", "hit_ratio"]

@@ -1,48 +1,34 @@
-"""How a finding's figures come into files: named by what they show, whole or not at all."""
+"""Figures of a finding for print: a file for each of its plots, named by its title."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcsim.config.spec import FigureFormat
 
 if TYPE_CHECKING:
-    from mcsim.figures.style import Sheet
-    from mcsim.reproduce.figure import Draw, Found
+    from mcsim.figures.style import Style
+    from mcsim.reproduce.figure import Found
 
-__all__ = ["drawing"]
+__all__ = ["draw_found"]
 
 
-def drawing(
-    sheets: Mapping[str, tuple[str, Callable[[], Sheet]]], *, notes: Iterable[str] = ()
-) -> Draw:
-    """Return what writes figures into a folder.
+def draw_found(
+    found: Found, folder: Path, formats: Sequence[FigureFormat], style: Style
+) -> list[Path]:
+    """Write the plots of a finding into a folder in each of the formats; return the files."""
+    from mcsim.figures.chart import subject_of
+    from mcsim.figures.declared import sheets_of
+    from mcsim.figures.style import save, styled
 
-    Parameters
-    ----------
-    sheets : mapping of str to (str, callable)
-        By what they show, as files are called: the title, if the sheet has none of its own, and
-        what plots it.
-    notes : iterable of str
-        Lines below every one of them.
-    """
-    lines = list(notes)
-
-    def draw(folder: Path, formats: Sequence[FigureFormat], found: Found) -> list[Path]:
-        from mcsim.figures.style import save, styled
-
-        runs, synthetic = found.runs, not found.recorded
-        written = []
-        for shows, (title, plot) in sheets.items():
-            with styled():
-                sheet = plot()
-                sheet.title = sheet.title or title
-                sheet.notes += lines
-                figure = sheet.finish(runs, synthetic=synthetic)
-            path = folder / shows
-            written += save(figure, path, sheet.title, runs, formats, synthetic=synthetic)
-        return written
-
-    return draw
+    synthetic, written = not found.recorded, []
+    for sheet in sheets_of(found.plots, found.tables):
+        with styled(style):
+            figure = sheet.finish(found.runs, synthetic=synthetic)
+        path = folder / re.sub(r"[^a-z0-9]+", "-", sheet.title.lower()).strip("-")
+        subject = subject_of(found.runs, synthetic)
+        written += save(figure, path, sheet.title, subject, formats)
+    return written

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-from mcsim.config.spec import FigureFormat
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.report.declared import Plot
+    from mcsim.figures.declared import Plot
     from mcsim.reproduce.context import Context
     from mcsim.results.results import Results
 
-__all__ = ["Check", "Draw", "Figure", "Found", "Value", "in_document"]
+__all__ = ["Check", "Figure", "Found", "Value", "in_document"]
 
 Value = float | str
-
-Draw = Callable[[Path, Sequence[FigureFormat], "Found"], Sequence[Path]]
-"""Of a folder, formats, and what was found: the figures written there."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +54,7 @@ class Found:
     tables : mapping of str to pa.Table
         What the figure shows, as data.
     plots : sequence of Plot
-        How a page shows these tables.
-    draw : callable, optional
-        Writes figures into a folder in each of some formats, in the style that is around it; a
-        pure function of what was found.
+        How pages and figures for print show these tables.
     runs : sequence of Results
         What the figures show, if that is runs.
     ran : sequence of str
@@ -77,7 +68,6 @@ class Found:
     checks: Sequence[Check] = ()
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     plots: Sequence[Plot] = ()
-    draw: Draw | None = None
     runs: Sequence[Results] = ()
     ran: Sequence[str] = ()
     recorded: bool = False

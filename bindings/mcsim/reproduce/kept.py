@@ -24,9 +24,9 @@ from mcsim.base.files import replacing_folder
 from mcsim.config.extends import extended_path
 from mcsim.config.spec import FigureFormat
 from mcsim.experiment.environment import build_digest
-from mcsim.figures.style import styled
-from mcsim.report.declared import Plot
+from mcsim.figures.declared import Plot
 from mcsim.reproduce.context import Context
+from mcsim.reproduce.drawing import draw_found
 from mcsim.reproduce.figure import Check, Figure, Found, Value
 from mcsim.reproduce.published import read_published
 from mcsim.reproduce.verdicts import Row, judged
@@ -155,10 +155,7 @@ def _write(
     for path, table in zip(written, found.tables.values(), strict=True):
         write_parquet(path, table)
     formats, style = context.formats or FORMATS, context.style or "screen"
-    drawn: list[Path] = []
-    if found.draw is not None:
-        with styled(style):
-            drawn += found.draw(folder, formats, found)
+    drawn = draw_found(found, folder, formats, style)
     seconds = round(time.monotonic() - begun, 3)
     kept = {
         "figure": figure.name,

@@ -99,7 +99,6 @@ def in_html(reproduction: Reproduction, command: str) -> str:
             outcome.ran,
             [(note.about, note.note) for note in outcome.notes],
             outcome.finding.found.tables,
-            outcome.finding.drawn,
             outcome.finding.found.plots,
         )
         for outcome in reproduction.outcomes

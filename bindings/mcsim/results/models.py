@@ -31,8 +31,9 @@ from mcsim.results.loads import Load, loads
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
+from mcsim.results.wear import drive_writes_per_day, lifetime_years
 
-__all__ = ["DEVICES", "READS", "REQUESTS", "devices", "lifetime_years", "queueing_ns"]
+__all__ = ["DEVICES", "READS", "REQUESTS", "devices", "queueing_ns"]
 __all__ += ["reads_behind_writes", "requests"]
 
 QUANTILES = (0.5, 0.95, 0.99)
@@ -134,22 +135,6 @@ def queueing_ns(
     return squares / (2 * (1 - busy))
 
 
-def lifetime_years(
-    capacity_bytes: float, pe_cycles: float, written_bytes_per_day: float, amplification: float = 1
-) -> float:
-    """Return how long a device lasts that can be written `pe_cycles` times over.
-
-    Examples
-    --------
-    >>> from mcsim.results.models import lifetime_years
-    >>> lifetime_years(100e9, 3000, 821e9, amplification=1)  # doctest: +ELLIPSIS
-    1.0...
-    """
-    if written_bytes_per_day == 0:
-        return float("inf")
-    return capacity_bytes * pe_cycles / (written_bytes_per_day * amplification) / 365.25
-
-
 def reads_behind_writes(results: Results, *, by_vm: bool = True) -> pa.Table:
     """Tell how long reads take that queue in the tiers for all that is done there.
 
@@ -243,9 +228,11 @@ def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
     written = row["writes"] * spec.block_bytes / days
     row["written_bytes_per_day"] = written
     if device.pe_cycles is not None and load.tier is not None:
-        capacity = getattr(device, "capacity", 0) * spec.block_bytes * spec.host_count
+        capacity = getattr(device, "capacity", 0)
+        drives = spec.host_count * device.drive_bytes(capacity, spec.block_bytes)
         amplification = device.write_amplification or 1
-        row["lifetime_years"] = lifetime_years(capacity, device.pe_cycles, written, amplification)
+        row["lifetime_years"] = lifetime_years(drives, device.pe_cycles, written, amplification)
+        row["drive_writes_per_day"] = drive_writes_per_day(drives, written)
     if spec.hosts is not None:
         return row  # what queues does so on each host by itself
     read_ns, write_ns = known(device.read), known(device.write)

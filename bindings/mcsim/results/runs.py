@@ -136,7 +136,7 @@ def find_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results
 
 def folder_of(given: str, out: str | os.PathLike[str] = "results") -> Path:
     """Find what a command names by its folder, or as a run of `out` by the beginning of its id."""
-    if Path(given).exists() or os.sep in given or not Path(out).is_dir():
+    if Path(given).exists() or os.sep in given:
         return Path(given)
     return find_run(given, out)
 

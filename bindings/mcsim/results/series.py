@@ -24,7 +24,6 @@ __all__ = [
     "curve_of",
     "divides",
     "is_legacy",
-    "leading",
     "series_of",
     "vms_of",
 ]
@@ -191,30 +190,12 @@ def baseline(results: Results) -> SystemSpec:
     return found[0]
 
 
-def leading(results: Results) -> SystemSpec:
-    """Return the system that the run is about: Multi-Cache, or else the last that uses all tiers.
-
-    Raises
-    ------
-    CannotDrawError
-        If there is none but the baseline.
-    """
-    if found := _named(results, _MULTICACHES):
-        return found[0]
-    first, tiers = baseline(results), len(results.spec.tiers)
-    for system in reversed(_realisable(results)):
-        if system is not first and series_of(results, system).hits.shape[2] == tiers:
-            return system
-    raise CannotDrawError(f"needs a system beside {first.title} that uses all tiers")
-
-
 def _realisable(results: Results) -> list[SystemSpec]:
     """Return the systems that are no yardsticks."""
     return [system for system in results.spec.systems if system.title not in results.foresight]
 
 
 _BASELINES = ("lru",)
-_MULTICACHES = ("multicache", "multicache-joint")
 
 
 def _named(results: Results, names: Sequence[str]) -> list[SystemSpec]:

@@ -317,7 +317,7 @@ def systems(results: Results) -> pa.Table:
     for of, row in zip(totals(results), whole, strict=True):
         used = tiers_of(spec, of.hits.shape[1])
         cost = sum(
-            known(tier.dollars_per_gb) * blocks * spec.block_bytes / 1e9
+            tier.dollars(blocks, spec.block_bytes, spec.host_count)
             for tier, blocks in zip(used, _granted(results, of, used), strict=True)
         )
         latency = row["mean_latency_ns"]
@@ -327,8 +327,8 @@ def systems(results: Results) -> pa.Table:
             {key: row[key] for key in row if key in SYSTEMS.names}
             | {
                 "device_writes": of.device_writes.sum(axis=0).tolist(),
-                "cost_dollars": cost,
-                "performance_per_cost": 1e9 / latency / cost if latency and cost else None,
+                "cost_dollars": None if np.isnan(cost) else cost,
+                "performance_per_cost": 1e9 / latency / cost if latency and cost > 0 else None,
                 "replay_seconds": replay,
                 "decide_seconds": timing.get("decide_seconds"),
                 "accesses_per_second": row["accesses"] / replay if replay else None,

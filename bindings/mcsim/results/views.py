@@ -93,6 +93,7 @@ def _comparison(results: Results) -> RunTable:
     hidden = {"hits", "tier_hits", "foresight", *FIELDS} - differing_fields(
         table.to_pylist()
     ).keys()
+    hidden |= {name for name in table.column_names if name.endswith("over_legacy")}
     shown = [column.name for column in TABLES["comparison"] if column.name not in hidden]
     shown[:2] = ["vm", "system"]
     notes = [
@@ -121,16 +122,20 @@ def _yardsticks(results: Results) -> RunTable:
 
 
 def _systems(results: Results) -> RunTable:
+    table = systems(results)
     notes = [
+        "gain and points: hit ratio against legacy LRU"
+        if _is_known(table, "gain_over_legacy")
+        else "",
         "writes in blocks; cost: of the blocks granted, in the mean; 1/s/$: accesses per second "
-        "that one client completes, per dollar"
+        "that one client completes, per dollar",
     ]
     shown = [
         column.name
         for column in TABLES["systems"]
         if column.name not in ("hit_ratio", "mean_latency_ns", "foresight", *FIELDS)
     ]
-    return _of_systems(results, "systems", systems(results), "systems", notes, shown)
+    return _of_systems(results, "systems", table, "systems", notes, shown)
 
 
 def _requests(results: Results) -> RunTable:
@@ -145,7 +150,10 @@ def _devices(results: Results) -> RunTable:
     titles = device_titles(results.spec)
     named = pa.array([titles[-1 if k is None else k] for k in table["tier"].to_pylist()])
     index = table.schema.get_field_index("device")
-    notes = ["reads and writes in blocks; queueing: mean wait"]
+    queueing = "; queueing: mean wait" if _is_known(table, "queueing_ns") else ""
+    notes = [f"reads and writes in blocks{queueing}"]
+    if _is_known(table, "drive_writes_per_day"):
+        notes.append("DWPD: drive writes per day")
     if any(table["saturated_intervals"].to_pylist()):
         notes.append("saturated: intervals with more work than time, left out of queueing")
     if "asked" in table.column_names:
@@ -190,6 +198,9 @@ def _of_systems(
         range(len(titles)), key=lambda row: (of_vm.get(vms[row], len(of_vm)), place[titles[row]])
     )
     styles = [_style(titles[row], best, vms[row], results.foresight) for row in order]
+    if shown is not None and len(table) < 2:
+        # Without another system nothing is compared with hindsight.
+        shown = [name for name in shown if name != "over_hindsight"]
     whole = title if title.startswith(results.title) else f"{results.title}: {title}"
     return RunTable(
         results,
@@ -221,5 +232,5 @@ def _title(results: Results) -> str:
     space = " + ".join(f"{tier.capacity:,}" for tier in spec.tiers)
     if spec.hosts is not None:
         space = f"{spec.host_count} hosts of {space}"
-    ops = "reads" if spec.ops == "reads" else "reads and writes"
+    ops = {"all": "reads and writes"}.get(spec.ops, spec.ops)
     return f"{results.title}: {ops}, {space} blocks of {units.format_bytes(spec.block_bytes)}"

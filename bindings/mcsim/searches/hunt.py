@@ -142,6 +142,11 @@ class Hunt:
 
     def _limits(self) -> dict[str, float]:
         spec, given = self.replays.spec, self.asked.limits
+        priced = given is None or given.dollars is not None or "dollar" in self.asked.objective
+        if priced and (unknown := [tier.device for tier in spec.tiers if tier.price is None]):
+            raise ConfigError(
+                f"limits: {unknown[0]} has no price: give limits and an objective without dollars"
+            )
         if given is None and self.asked.objective not in ("dollars", "per-dollar"):
             return {"dollars": self.judge.dollars([tier.capacity for tier in spec.tiers])}
         limits = {} if given is None else given.named()
@@ -186,7 +191,7 @@ class Hunt:
             pairs += [(knee, size) for size in second]
             pairs += [(size, knee - size) for size in first]
         if (dollars := self.judge.limits.get("dollars")) is not None:
-            price = self.judge.dollars([0, 1])
+            price = self.judge.dollars([0, 1]) - self.judge.dollars([0, 0])
             if price:
                 pairs += [(s, int((dollars - self.judge.dollars([s, 0])) / price)) for s in first]
         points = [

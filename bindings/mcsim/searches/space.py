@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.models import lifetime_years
-from mcsim.results.tables import known
+from mcsim.results.wear import lifetime_years
 
 __all__ = ["LIMITS", "OBJECTIVES", "Judge", "Objective", "Outcome", "Point", "Values"]
 
@@ -115,21 +114,28 @@ class Judge:
 
     def dollars(self, blocks: Sequence[int]) -> float:
         """Return what tiers of these sizes cost."""
-        gigabytes = [size * self.spec.block_bytes / 1e9 for size in blocks]
-        prices = [known(tier.dollars_per_gb) for tier in self.spec.tiers]
-        return sum(price * size for price, size in zip(prices, gigabytes, strict=True))
+        block_bytes = self.spec.block_bytes
+        return sum(
+            tier.dollars(size, block_bytes)
+            for tier, size in zip(self.spec.tiers, blocks, strict=True)
+        )
 
     def is_affordable(self, blocks: Sequence[int]) -> bool:
         """Whether tiers of these sizes keep a limit of money."""
-        limit = self.limits.get("dollars", math.inf)
-        return self.dollars(blocks) <= limit * (1 + _ROUNDING)
+        limit = self.limits.get("dollars")
+        return limit is None or self.dollars(blocks) <= limit * (1 + _ROUNDING)
 
     def values(self, point: Point, outcome: Outcome) -> Values:
         """Return what a hierarchy that does this is judged by."""
         dollars = self.dollars(point.blocks)
         speed = 1e9 / outcome.latency_ns if outcome.latency_ns else math.inf
         worn = [
-            (size, tier.pe_cycles, tier.write_amplification or 1, written)
+            (
+                tier.drive_bytes(size, self.spec.block_bytes),
+                tier.pe_cycles,
+                tier.write_amplification or 1,
+                written,
+            )
             for size, tier, written in zip(
                 point.blocks, self.spec.tiers, outcome.device_writes, strict=True
             )
@@ -137,7 +143,7 @@ class Judge:
         ]
         block = self.spec.block_bytes
         years = [
-            lifetime_years(size * block, cycles, written * block / self.days, amplification)
+            lifetime_years(size, cycles, written * block / self.days, amplification)
             for size, cycles, amplification, written in worn
         ]
         return Values(

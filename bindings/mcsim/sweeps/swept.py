@@ -182,14 +182,14 @@ class Sweep(Tabular):
         style: Style = "screen",
     ) -> list[Path]:
         """Write what `plot` shows to files named `path` with their endings; return these."""
-        from mcsim.figures.style import styled, write
+        from mcsim.figures.style import save, styled
 
         with styled(style):
             sheet = self._sheet(x, y, value, vm)
             figure = self._framed(sheet)
         path.parent.mkdir(parents=True, exist_ok=True)
         mark = " (synthetic workload)" if self._synthetic else ""
-        return write(figure, path, sheet.title, f"mcsim sweep {self.path.name}{mark}", formats)
+        return save(figure, path, sheet.title, f"mcsim sweep {self.path.name}{mark}", formats)
 
     def _sheet(self, x: str | None, y: str | None, value: str, vm: str | None) -> Sheet:
         from mcsim.figures.sweeps import main_axis, over_axis, over_two_axes
@@ -199,9 +199,12 @@ class Sweep(Tabular):
         return over_two_axes(self.to_arrow(), x or main_axis(self.to_arrow()), y, value, vm)
 
     def _framed(self, sheet: Sheet) -> Figure:
-        title = sheet.title + (" (synthetic workload)" if self._synthetic else "")
+        from mcsim.figures.chart import synthetic_mark
+        from mcsim.figures.style import drawn
+
+        title = sheet.title + synthetic_mark(self._synthetic)
         footer = f"mcsim sweep {self.path.name}"
-        return sheet.caption(title, footer, synthetic=self._synthetic)
+        return drawn(sheet, title, footer, synthetic=self._synthetic)
 
     @property
     def _synthetic(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,21 +11,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim.config.spec import SystemSpec
-from mcsim.figures import control, tuning
+from mcsim.figures.declared import Plot
 from mcsim.figures.looks import system_looks
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.estimators import hit_ratio_curve
 from mcsim.locality.mix import best_parts
 from mcsim.locality.sharing import sharing
 from mcsim.policies.simulation import simulate
 from mcsim.policies.tuning import tune
-from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.readings import said
 from mcsim.results.results import Results
-from mcsim.results.series import Series, clock_of, series_of, vms_of
+from mcsim.results.series import Series, series_of, vms_of
 from mcsim.results.tables import devices_of
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
@@ -54,12 +50,8 @@ def find_adapting(context: Context) -> Found:
     results = context.run("cloudphysics/adapting.yaml")
     vms = vms_of(results)
     named = {s.title: series_of(results, s) for s in results.spec.systems}
-    shown = [title for title in named if title in ("multicache", "steady")]
     after = _adapted(named["multicache"], vms)
-    begins = clock_of(results)
 
-    targets = {title: named[title].target.sum(axis=2) for title in shown}
-    parts = partial(control.parts_over_time, begins.edges, begins.label, vms, targets)
     return Found(
         values={"intervals until parts adapt": after},
         checks=[
@@ -71,7 +63,6 @@ def find_adapting(context: Context) -> Found:
         ],
         tables={"parts": _over_time(results, named)},
         plots=_PARTS_PLOTS,
-        draw=drawing({"parts-over-time": ("Parts that follow a change of phase", parts)}),
         ran=[results.run_id],
         recorded=False,
     )
@@ -115,20 +106,12 @@ def _promise(context: Context, file: str, goal: str, label: str) -> Found:
         title: (values <= target if goal == "latency_ms" else values >= target)[counted]
         for title, values in achieved.items()
     }
-    clock = clock_of(results)
 
-    space = {slo.title: named[slo.title].target[:, vm].sum(axis=1)}
-    over_time = partial(
-        control.promise_over_time, clock.edges, clock.label, label, achieved, target, space
-    )
     return Found(
         values={"intervals in which it is met": 100 * met[slo.title].mean()},
         checks=_claims_of_promises(slo.title, met, refused),
         tables={"over_time": _over_time(results, named), "achieved": _achieved(achieved, goal)},
         plots=_promise_plots(results, goal, label, target),
-        draw=drawing(
-            {f"{goal.partition('_')[0]}-over-time": (f"{label}, and what keeps it", over_time)}
-        ),
         ran=[results.run_id],
         recorded=False,
     )
@@ -234,7 +217,6 @@ def find_tuning(context: Context) -> Found:
     band = float(guess.latency_ns_margin)
     same = all(best[name] == guess[name] for name in point)
 
-    objectives = partial(tuning.objectives_by_block, full, "latency_ns")
     return Found(
         values={"winner": _named(best)},
         checks=[
@@ -247,7 +229,6 @@ def find_tuning(context: Context) -> Found:
         ],
         tables={"replayed": full.to_arrow(), "miniatures": mini.to_arrow()},
         plots=_TUNING_PLOTS,
-        draw=drawing({"objectives-by-block-size": ("A cache tuned by its latency", objectives)}),
         ran=[f"{trace.metadata.source}, a cache of {size}, {len(full)} combinations"],
         recorded=recorded,
     )
@@ -292,8 +273,6 @@ def find_bending(context: Context) -> Found:
     misses = {policy: 1 - alone.hit_ratio[alone.policy == policy] for policy in ("lru", *bent)}
     at = sizes.index(_SPACE)
     mixed = _mixed(loop, epoch, bent[0], context)
-    named = {policy.partition(":")[0]: 1 - ratio for policy, ratio in misses.items()}
-    curves = partial(control.bent_curves, sizes, named, hit_ratio_curve(loop).hull(), mixed)
     return Found(
         values={"miss ratio of half a loop": float(misses[bent[0]][at])},
         checks=_claims_of_bending({policy: of[at] for policy, of in misses.items()}, mixed),
@@ -302,7 +281,6 @@ def find_bending(context: Context) -> Found:
             "mixed": pa.table({"cache": list(mixed), "miss_ratio": list(mixed.values())}),
         },
         plots=_BENDING_PLOTS,
-        draw=drawing({"bent-curves": ("Curves bent to their hulls", curves)}),
         ran=[f"a loop of {_LOOP:,} blocks, {count:,} references; beside it popular blocks"],
     )
 

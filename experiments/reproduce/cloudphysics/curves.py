@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mcsim.figures import estimates
+from mcsim.figures.declared import Plot
 from mcsim.locality.estimators import COLD, reuse_distances
 from mcsim.policies.miniatures import miniature
 from mcsim.policies.simulation import simulate
-from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 
 from .customers import Customer, customers, described, largest
@@ -83,7 +80,6 @@ def find_gallery(context: Context) -> Found:
             replayed &= misses.tolist() == [round(curve.at(sizes[0]) * curve.accesses)]
     falls = [name for name, curve in curves if (np.diff(curve.hits) < 0).any()]
     knees_of = [len(row["knees"]) for row in rows]
-    panels = partial(estimates.gallery, curves)
     return Found(
         checks=[
             Check("LRU never hits less in a larger cache", not falls, f"{len(curves)} curves"),
@@ -95,7 +91,6 @@ def find_gallery(context: Context) -> Found:
         ],
         tables={"customers": pa.Table.from_pylist(rows), "curves": _curves_table(found)},
         plots=_GALLERY_PLOTS,
-        draw=drawing({"hit-ratio-curves": ("Hit ratio curves of customers' disks", panels)}),
         ran=[described(found)],
         recorded=found[0].recorded,
     )
@@ -153,14 +148,7 @@ def _in_miniature(policies: Sequence[str], context: Context) -> Found:
         )
         for way, rows in (("replayed", exact), ("in miniature", mini))
     ]
-    shown = [
-        (f"{policy} {way}", rows.capacity[of], rows.hit_ratio[of], rows is exact)
-        for policy in policies
-        for way, rows in (("replayed", exact), ("in miniature, a thousandth", mini))
-        for of in [rows.policy == policy]
-    ]
     title = " and ".join(map(str.upper, policies)) + " in miniature"
-    both = partial(estimates.replayed_and_estimated, shown)
     return Found(
         values={"error": float(apart.max()), "memory": memory},
         checks=_claims_of_miniatures(policies, apart, len(picked), memory),
@@ -172,7 +160,6 @@ def _in_miniature(policies: Sequence[str], context: Context) -> Found:
                 by=["how"], y_times=100,
             )
         ],
-        draw=drawing({"miniatures-over-replays": (f"{title}: {one.name}", both)}),
         ran=[f"{one.name}, {len(one.ids):,} references, rate .001, 5 seeds"],
         recorded=one.recorded,
     )  # fmt: skip

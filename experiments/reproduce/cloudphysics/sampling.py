@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mcsim.figures import estimates
+from mcsim.figures.declared import Plot
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimate
-from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 
 from .customers import Customer, customers, described, largest
@@ -43,10 +40,9 @@ def find_sample_sizes(context: Context) -> Found:
         ]
     )
     mean = errors.mean(axis=0)
-    slope, constant = np.polyfit(np.log(tracked), np.log(mean), 1)
+    slope, _ = np.polyfit(np.log(tracked), np.log(mean), 1)
     accurate = mean[tracked.index(2048) :].max()
 
-    errors_drawn = partial(estimates.error_over_sample, tracked, errors, slope, constant)
     return Found(
         values={"slope": slope},
         checks=[
@@ -63,14 +59,6 @@ def find_sample_sizes(context: Context) -> Found:
         ],
         tables={"errors": pa.table({"blocks": tracked, "mean_absolute_error": mean})},
         plots=_sample_plots(len(seeds)),
-        draw=drawing(
-            {
-                "error-over-sample-size": (
-                    f"Error of samples of fixed size: {one.name}",
-                    errors_drawn,
-                )
-            }
-        ),
         ran=[
             f"{one.name}, {len(one.ids):,} references to {one.unique:,} blocks, {len(seeds)} seeds"
         ],
@@ -99,7 +87,6 @@ def find_rate(context: Context) -> Found:
         apart.append(float(np.abs(rate / true - 1).max()))
     rising = [name for name, rate in rates.items() if (np.diff(rate) > 0).any()]
 
-    rates_drawn = partial(estimates.rate_over_references, references, rates)
     columns = [
         pa.table({"customer": [name] * len(rate), "references": references[name], "rate": rate})
         for name, rate in rates.items()
@@ -124,9 +111,6 @@ def find_rate(context: Context) -> Found:
         ],
         tables={"rates": pa.concat_tables(columns)},
         plots=plots,
-        draw=drawing(
-            {"sampling-rate-over-references": ("Sampling rate of a fixed-size sample", rates_drawn)}
-        ),
         ran=[described(several)],
         recorded=several[0].recorded,
     )
@@ -188,8 +172,6 @@ def find_errors(context: Context) -> Found:
     rate = max((row["references"], row["references"] / row["8k_s"]) for row in rows)[1] / 1e6
     memory = {row["8k_bytes"] for row in rows}
 
-    named = {"8,192 blocks": fixed_size, "rate 0.001": np.array(table["error_rate"])}
-    errors_drawn = partial(estimates.errors_of_many, named, 0.03)
     return Found(
         values={
             "median error": float(np.median(fixed_size)),
@@ -203,7 +185,6 @@ def find_errors(context: Context) -> Found:
         checks=_claims_of_errors(fixed_size, memory, faster),
         tables={"traces": table},
         plots=_ERROR_PLOTS,
-        draw=drawing({"errors-over-traces": ("Errors of sampled curves", errors_drawn)}),
         ran=[described(several)],
         recorded=several[0].recorded,
     )

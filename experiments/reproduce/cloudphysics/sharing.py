@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mcsim.config.devices import device_named
-from mcsim.figures import sharing as figures
+from mcsim.config.devices import CATALOGUE
+from mcsim.figures.declared import Plot
 from mcsim.locality.estimators import estimate
 from mcsim.locality.mix import Mix, mix_of
 from mcsim.locality.sharing import Sharing
 from mcsim.locality.verdict import SizeVerdict, verdict
 from mcsim.locality.whatif import WhatIf, change
 from mcsim.policies.simulation import simulate
-from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 
 from .customers import Customer, customers, described, shared_by
@@ -59,7 +56,6 @@ def find_partition(context: Context) -> Found:
     replays = [_replayed(mix) for mix in found[:2]]
 
     rows = [row for mix in found for row in _rows(mix)]
-    histogram = partial(figures.effective_sizes, gains, list(SHARES))
     mean, most, fewer = gains.mean(), gains.max(), float((gains < 0).mean())
     return Found(
         values={"mean gain": 100 * mean, "most gain": 100 * most},
@@ -83,7 +79,6 @@ def find_partition(context: Context) -> Found:
         ],
         tables={"mixes": pa.Table.from_pylist(rows), "histogram": _histogram(100 * gains)},
         plots=_PARTITION_PLOTS,
-        draw=drawing({"effective-size-of-parts": ("What dividing a cache is worth", histogram)}),
         ran=[f"{len(drawn)} mixes of {described(several)}"],
         recorded=several[0].recorded,
     )
@@ -154,7 +149,7 @@ def find_sizing(context: Context) -> Found:
     """The size for a latency, from a sampled curve, and whether a size is a good one."""
     one = max(customers(context, ("own",), whole=True), key=_share_for_35)
     exact = one.curve
-    hit, miss = (device_named("", name).read_ns.middle for name in ("flash", "hdd"))
+    hit, miss = (CATALOGUE[name].read_ns.middle for name in ("flash", "hdd"))
     # Half way from what a hundredth of the footprint reaches to all there is.
     ratio = (exact.at(one.unique // 100) + exact.best_ratio) / 2
     blocks = exact.capacity_for(ratio) or one.unique
@@ -165,7 +160,6 @@ def find_sizing(context: Context) -> Found:
     judged = [verdict(exact, size) for size in (blocks, exact.capacity_for(0.35) or one.unique)]
     wanted_ns, reached_ns = (miss - r * (miss - hit) for r in (ratio, judged[0].ratio))
 
-    dashboard = partial(figures.sized, exact, judged[1])
     other = f"the trace of the slide is not here; of another, {_said(judged[1])}"
     return Found(
         values={"hit ratio at 128 GB": other},
@@ -191,7 +185,6 @@ def find_sizing(context: Context) -> Found:
             "verdicts": pa.Table.from_pylist([each.to_dict() for each in judged]),
         },
         plots=_sizing_plots(judged[1]),
-        draw=drawing({"size-and-its-verdict": (f"Is it a good size: {one.name}", dashboard)}),
         ran=[f"{one.name}, {len(one.ids):,} references"],
         recorded=one.recorded,
     )
@@ -249,8 +242,6 @@ def find_what_if(context: Context) -> Found:
     larger = change(everybody, size, to="+50%")
     fewer = change(everybody, size, leaving=largest)
 
-    situations = [("before", fewer.before), (f"without {largest}", fewer.after)]
-    before_and_after = partial(figures.before_and_after, situations, log=True)
     return Found(
         values={"gain of half as much more": 100 * larger.gain},
         checks=[
@@ -263,7 +254,6 @@ def find_what_if(context: Context) -> Found:
             "fewer": fewer.rows.to_arrow(),
         },
         plots=_WHAT_IF_PLOTS,
-        draw=drawing({"clients-before-and-after": ("What if a client leaves", before_and_after)}),
         ran=[f"{described(chosen) if chosen[0].recorded else ', '.join(everybody.vms)}"],
         recorded=several[0].recorded,
     )

@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim.config.devices import CATALOGUE
+from mcsim.figures.declared import Plot
 from mcsim.locality.estimators import estimate, reuse_distances
-from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Found
 from mcsim.results.models import requests

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from mcsim.experiment.experiment import Experiment
-from mcsim.figures.divided import given_over_time, lines_by_panel, multiples_by_vm
-from mcsim.report.declared import Plot
+from mcsim.figures.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.drawing import drawing
-from mcsim.reproduce.figure import Check, Draw, Figure, Found, in_document
+from mcsim.reproduce.figure import Check, Figure, Found, in_document
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of
 
@@ -92,7 +89,6 @@ def _find_unlimited(context: Context) -> Found:
         ],
         tables={"allocation": _allocation(results), "systems": _systems(results)},
         plots=[*_allocation_plots(results), *_SYSTEM_PLOTS],
-        draw=_allocation_drawn(results),
         runs=[results],
     )
 
@@ -131,7 +127,6 @@ def _find_limited(context: Context) -> Found:
         ],
         tables={"allocation": _allocation(results), "systems": _systems(results)},
         plots=_allocation_plots(results),
-        draw=_allocation_drawn(results),
         runs=[results],
     )
 
@@ -222,24 +217,6 @@ _OPEN_PLOTS = [
 ]  # fmt: skip
 
 
-def _allocation_drawn(results: Results) -> Draw:
-    """Draw what VMs were given over time, one panel a system."""
-    table = _allocation(results)
-    # Between the peaks, too, there is a difference to see.
-    in_all = table.group_by(["system", "minute"]).aggregate([("blocks", "sum")])
-    in_all = in_all.sort_by([("system", "ascending"), ("minute", "ascending")])
-    in_all = in_all.append_column("panel", pa.array(["all VMs"] * len(in_all)))
-    axes = ("minute", "Time (min)"), ("blocks_sum", "Given (blocks)")
-    capacity = results.spec.tiers[0].capacity
-    each = partial(given_over_time, table, capacity)
-    together = partial(lines_by_panel, in_all, "panel", "system", *axes, log=True)
-    sheets = {
-        "given-over-time": ("Blocks given to each VM", each),
-        "given-in-all-over-time": ("Blocks given to all VMs together", together),
-    }
-    return drawing(sheets)
-
-
 def _find_bars(context: Context) -> Found:
     """Performance, performance per cost and writes of each VM, against Centaur's."""
     results = _run(context, "eci/limited.yaml")
@@ -269,7 +246,6 @@ def _find_bars(context: Context) -> Found:
         ],
         tables={"bars": table},
         plots=[_MULTIPLES],
-        draw=_bars_drawn(table),
         runs=[results],
     )
 
@@ -288,16 +264,6 @@ def _bars(results: Results) -> pa.Table:
             }
         )
     return pa.Table.from_pylist(rows)
-
-
-def _bars_drawn(table: pa.Table) -> Draw:
-    panels = {
-        "performance": "Reads a second",
-        "per_cost": "Reads a second by blocks given",
-        "writes": "Blocks written to flash",
-    }
-    title = "ECI-Cache by VM, as multiples of Centaur"
-    return drawing({"multiples-by-vm": (title, lambda: multiples_by_vm(table, panels, "Centaur"))})
 
 
 def _find_open(context: Context) -> Found:

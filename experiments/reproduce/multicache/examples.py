@@ -6,11 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mcsim.figures import curves, timeline
+from mcsim.figures.declared import Plot
 from mcsim.figures.looks import system_looks
-from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.readings import said, system_of
 from mcsim.results.results import Results
@@ -78,7 +76,6 @@ def find_curve(context: Context) -> Found:
         checks=checks,
         tables={"curve": run.table("curves")},
         plots=[_curve_plot(run, "example", "curve")],
-        draw=drawing({"curve": ("A hit ratio curve", lambda: curves.example_curve(run))}),
         runs=[run],
     )
 
@@ -119,7 +116,6 @@ def find_split(context: Context) -> Found:
         ),
     ]
     both = list(runs.values())
-    title = "Hits of each tier, read off the curve"
     return Found(
         values=values,
         checks=checks,
@@ -128,7 +124,6 @@ def find_split(context: Context) -> Found:
             "curves": pa.concat_tables([run.table("curves") for run in both]),
         },
         plots=[*(_curve_plot(run, vm, "curves") for vm, run in runs.items()), _SPLIT],
-        draw=drawing({"tier-split": (title, lambda: curves.tier_split_alone(both))}),
         runs=both,
     )
 
@@ -163,17 +158,6 @@ def find_scan(context: Context) -> Found:
         checks=checks,
         tables={"hit-ratio": _by_hour(alone, beside)},
         plots=plots,
-        draw=drawing(
-            {
-                "hit-ratio-over-time": (
-                    "A terminal server beside a scan",
-                    lambda: timeline.hit_ratio_over_time(
-                        beside, [system_of(beside, title) for title in after]
-                    ),
-                )
-            },
-            notes=[f"From hour {_BEGINS} on the job scans; the server alone is in the table."],
-        ),
         runs=[beside],
         ran=[alone.run_id, beside.run_id],
     )

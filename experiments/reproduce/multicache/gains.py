@@ -9,11 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mcsim.figures import comparison, timeline
+from mcsim.figures.declared import Plot
 from mcsim.figures.looks import system_looks
-from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found, Value
 from mcsim.reproduce.readings import said, system_of
 from mcsim.results.results import Results
@@ -63,19 +61,6 @@ def find_hit_ratio_over_time(context: Context) -> Found:
         checks=_checks_so_far(series, web_1, early),
         tables={"hit-ratio": _hits_table(run, series)},
         plots=plots,
-        draw=drawing(
-            {
-                "hit-ratio-by-hour": (
-                    "Hit ratio over time",
-                    lambda: timeline.hit_ratio_over_time(run, systems),
-                ),
-                "hit-ratio-so-far": (
-                    "Hit ratio over time",
-                    lambda: timeline.hit_ratio_over_time(run, systems, cumulative=True),
-                ),
-            },
-            notes=["The authors' code never clears its counts: theirs is the ratio so far."],
-        ),
         runs=[run],
     )
 
@@ -149,9 +134,6 @@ def find_latency(context: Context) -> Found:
         checks=checks,
         tables={"latency": comparison_table(run)},
         plots=plots,
-        draw=drawing(
-            {"latency": ("Mean latency by volume", lambda: comparison.latency_by_vm(run))}
-        ),
         runs=[run],
     )
 
@@ -199,9 +181,6 @@ def find_hit_ratio_by_tier(context: Context) -> Found:
         checks=checks,
         tables={"comparison": comparison_table(run)},
         plots=plots,
-        draw=drawing(
-            {"hit-ratio-by-tier": ("Hit ratio by tier", lambda: comparison.hit_ratio_by_tier(run))}
-        ),
         runs=[run],
     )
 

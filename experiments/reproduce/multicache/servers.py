@@ -11,12 +11,10 @@ import numpy as np
 import pyarrow as pa
 from ruamel.yaml import YAML
 
-from mcsim.figures import comparison
+from mcsim.figures.declared import Plot
 from mcsim.figures.looks import system_looks
-from mcsim.report.declared import Plot
 from mcsim.report.several import system_looks_of
 from mcsim.reproduce.context import QUICK_SHARE, Context
-from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.readings import said
 from mcsim.results.results import Results
@@ -151,9 +149,6 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
         ),
         tables={"volumes": _volume_table(runs), "best latency": _latency_table(runs)},
         plots=_volume_plots(runs),
-        draw=drawing(
-            {"hit-ratio": ("Hit ratio by volume", lambda: comparison.hit_ratio_by_vm(runs))}
-        ),
         runs=runs,
         ran=[
             *(run.run_id for run in runs),
@@ -281,14 +276,6 @@ def find_hit_ratio_by_size(context: Context) -> Found:
         checks=_checks_by_size(sizes, total),
         tables={"sizes": _size_table(dict(zip(sizes, every, strict=True)))},
         plots=plots,
-        draw=drawing(
-            {
-                "hit-ratio-by-capacity": (
-                    "Hit ratio by capacity",
-                    lambda: comparison.hit_ratio_by_capacity(every),
-                )
-            }
-        ),
         runs=every,
     )
 

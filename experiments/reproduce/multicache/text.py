@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mcsim._core import engine, locality
+from mcsim.figures.declared import Plot
 from mcsim.optimizers import load
-from mcsim.report.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Found
 from mcsim.results.results import Results

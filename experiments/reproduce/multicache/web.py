@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -11,11 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mcsim.figures import comparison, curves, timeline
+from mcsim.figures.declared import Plot
 from mcsim.figures.looks import vm_looks
-from mcsim.report.declared import Plot
 from mcsim.reproduce.context import QUICK_SHARE, Context
-from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.readings import said, system_of
 from mcsim.results.results import Results
@@ -101,14 +98,6 @@ def find_intensity(context: Context) -> Found:
         checks=_checks_of_intensity(spikes, medians),
         tables={"reuse-intensity": table},
         plots=plots,
-        draw=drawing(
-            {
-                "reuse-intensity": (
-                    "Reuse intensity over time",
-                    lambda: timeline.reuse_intensity(run),
-                )
-            }
-        ),
         runs=[run],
     )
 
@@ -167,7 +156,6 @@ def find_curves(context: Context) -> Found:
         checks=checks,
         tables={"curves": run.table("curves")},
         plots=plots,
-        draw=drawing({"curves": ("Hit ratio curves", lambda: curves.hit_ratio_curves(run))}),
         runs=[run],
     )
 
@@ -192,7 +180,6 @@ def find_occupancy_over_time(context: Context) -> Found:
         checks=checks,
         tables={"occupancy": _blocks_table(run, (GLOBAL,))},
         plots=_block_plots(run, "occupancy", "occupancy", "Blocks held", (GLOBAL,)),
-        draw=drawing({"occupancy": ("", lambda: timeline.occupancy_over_time(run, system))}),
         runs=[run],
     )
 
@@ -200,18 +187,10 @@ def find_occupancy_over_time(context: Context) -> Found:
 def find_granted_over_time(context: Context) -> Found:
     """Figure 9: what Multi-Cache grants the volumes."""
     run = web(context)
-    sheets = {
-        f"targets-{title.rpartition(' ')[2]}": (
-            "",
-            partial(timeline.targets_over_time, run, system_of(run, title)),
-        )
-        for title in MULTICACHES
-    }
     return Found(
         checks=_checks_of_targets(run),
         tables={"targets": _blocks_table(run, MULTICACHES)},
         plots=_block_plots(run, "targets", "target", "Blocks granted", MULTICACHES),
-        draw=drawing(sheets),
         runs=[run],
     )
 
@@ -281,15 +260,6 @@ def find_shares(context: Context) -> Found:
         checks=checks,
         tables={"shares": _share_table(run)},
         plots=_share_plots(run),
-        draw=drawing(
-            {
-                "granted-shares": (
-                    "Mean share of each tier",
-                    lambda: comparison.granted_shares(run),
-                ),
-                "tier-shares": ("Mean share of each tier", lambda: comparison.tier_shares(run)),
-            }
-        ),
         runs=[run],
     )
 

@@ -16,12 +16,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.base.package import experiments_folder
-from mcsim.figures.divided import lines_by_panel
+from mcsim.figures.declared import Plot
 from mcsim.locality.estimators import reuse_distances
-from mcsim.report.declared import Plot
 from mcsim.reproduce.context import QUICK_SHARE, Context
-from mcsim.reproduce.drawing import drawing
-from mcsim.reproduce.figure import Check, Draw, Found
+from mcsim.reproduce.figure import Check, Found
 from mcsim.results.models import queueing_ns
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
@@ -278,16 +276,8 @@ def _found_of(found: Sequence[Cell], checks: list[Check], shown: str, called: st
         checks=checks,
         tables={"array": table},
         plots=plots,
-        draw=_array_drawn(table, shown, called),
         ran=[f"reuse distances of {len(found)} clients at an array of their own"],
     )
-
-
-def _array_drawn(table: pa.Table, shown: str, called: str) -> Draw:
-    axes = ("read_percent", "Reads among the requests (%)"), (shown, called)
-    shows = {"hits": "hits-over-reads", "read_ms": "read-time-over-reads"}[shown]
-    title = f"{called.partition(' (')[0]}, by size of requests"
-    return drawing({shows: (title, lambda: lines_by_panel(table, "block", "request", *axes))})
 
 
 def _span(values: Sequence[float]) -> str:

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 
 from mcsim.base.package import experiments_folder
 from mcsim.config.profile import PhaseSpec, SyntheticVmSpec, read_profile
-from mcsim.figures.divided import lines_by_panel
-from mcsim.report.declared import Plot
+from mcsim.figures.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.drawing import drawing
-from mcsim.reproduce.figure import Check, Draw, Figure, Found
+from mcsim.reproduce.figure import Check, Figure, Found
 from mcsim.results.models import requests
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
@@ -129,24 +127,10 @@ def _find_files(system: str, context: Context) -> Found:
         ]
     )
     axes = ("file_mib", "Size of the file (MiB)"), ("used_percent", "Share of its part held (%)")
-    draw = _lines(table, "system", "vm", *axes, "held-over-file-size")
     says = "At the end of a VM's turn with each file."
     columns, labels = zip(*axes, strict=True)
     plot = Plot("Share of its part held", says, "used", *columns, *labels, by=["vm"])
-    return Found(checks=[check], tables={"used": table}, plots=[plot], draw=draw, runs=[results])
-
-
-def _lines(
-    table: pa.Table,
-    panel: str,
-    line: str,
-    x: tuple[str, str],
-    y: tuple[str, str],
-    shows: str,
-) -> Draw:
-    """Return what draws lines in panels, named by what they show."""
-    title = y[1].partition(" (")[0]
-    return drawing({shows: (title, lambda: lines_by_panel(table, panel, line, x, y))})
+    return Found(checks=[check], tables={"used": table}, plots=[plot], runs=[results])
 
 
 def _find_utilization(vm: str, context: Context) -> Found:
@@ -163,7 +147,6 @@ def _find_utilization(vm: str, context: Context) -> Found:
         for minute, share in enumerate(shares.tolist())
     ]
     table = pa.Table.from_pylist(rows)
-    axes = ("minute", "Time (min)"), ("used_percent", "Share of its part held (%)")
     plots = [
         Plot(
             f"Share of its part that {vm} holds",
@@ -183,7 +166,6 @@ def _find_utilization(vm: str, context: Context) -> Found:
         ],
         tables={"used": table},
         plots=plots,
-        draw=_lines(table, "vm", "system", *axes, "held-over-time"),
         runs=[results],
     )
 

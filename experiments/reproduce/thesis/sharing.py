@@ -8,10 +8,10 @@ import pyarrow as pa
 from mcsim.base.package import experiments_folder
 from mcsim.config.devices import CATALOGUE
 from mcsim.experiment.experiment import Experiment
+from mcsim.figures.declared import Plot
 from mcsim.locality.sharing import Sharing, sharing
 from mcsim.locality.whatif import Situation
 from mcsim.policies.simulation import simulate
-from mcsim.report.declared import Plot
 from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.figure import Check, Found
 from mcsim.results.schemas import counts_of, of_system

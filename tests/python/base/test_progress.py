@@ -70,3 +70,17 @@ def test_the_log_begins_with_what_came_before_it(tmp_path: Path) -> None:
 
     assert texts("a.txt") == ["first", "second"]
     assert texts("b.txt") == ["third"]
+
+
+def test_odd_file_names_are_escaped_in_lines_and_logs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "mcsim")
+    out = io.StringIO()
+    reporter = Reporter(Console(file=out, width=100))
+    reporter.log_to(tmp_path / "log.txt")
+    reporter.note("read \udcff\x1b.csv\n  of two lines")
+    shown = "read \\xff\\x1b.csv\n  of two lines"
+    assert out.getvalue() == f"{shown}\n"
+    assert caplog.messages == [shown]
+    assert (tmp_path / "log.txt").read_text(encoding="utf-8").endswith(f" {shown}\n")

@@ -133,18 +133,18 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["config"], "config: now called 'build-flags'"),
+        (["config"], "config: now called `mcsim build-flags`"),
         (["rum"], "no such command 'rum' (did you mean 'run'?)"),
         (["run", "none.yaml"], "mcsim: none.yaml: No such file or directory"),
         (["run", "bad.yaml"], "mcsim: bad.yaml:2: unknown key 'tires' (did you mean 'tiers'?)"),
         (["run", "bad.yaml", "--threads", "0"], "0 is not in the range x>=1"),
         (["run", "bad.yaml", "--trace-dir", "none"], "Directory 'none' does not exist"),
         (["describe", "multicach"], "nothing is called 'multicach' (did you mean 'multicache'?)"),
-        (["results", "page", "none"], "mcsim: results: no run 'none'"),
+        (["results", "page", "none"], "mcsim: results: no such folder of results; --res"),
         (["report", "none"], "report: now called `mcsim results show, or results page`"),
         (["figures"], "figures: now called `mcsim results plot`"),
         (["sweep", "table"], "sweep table: now called `mcsim results show SWEEP`"),
-        (["run", "bad.yaml", "--out", "x"], "--out: now --results DIR for the folder of all resul"),
+        (["run", "bad.yaml", "--out", "x"], "--out: now --results DIR for the folder of all"),
         (
             ["mrc", "t.csv", "--no-figures"],
             "--no-figures: now nothing: pictures are written only w",
@@ -244,7 +244,7 @@ def test_run_draws_and_writes_a_page_if_asked(
     assert f"Page: results/{run.name}/page.html\n" in said
     assert (run / "page.html").read_text().startswith("<!")
     drawn = {path.name for path in (run / "figures").iterdir()}
-    assert "curves.pdf" in drawn if wanted else drawn == {"curves.svg"}
+    assert "curves.png" in drawn if wanted else drawn == {"curves.svg"}
     # What was asked for is no part of what the run is.
     without = ["--no-figures", "--no-page", "--results", "other"]
     assert call(capsys, "run", "small.yaml", "-q", *without)[0] == 0
@@ -291,7 +291,8 @@ def test_figures_compare_runs_at_several_sizes(
     assert (code, err) == (2, f"mcsim: --x: of sweeps; {runs[0]} is no sweep\n")
     code, _, err = call(capsys, "results", "page", *runs)
     assert (code, err) == (2, "mcsim: -o: name the file of a page of several runs\n")
-    assert call(capsys, "results", "page", *runs, "-o", "both.html")[:2] == (0, "both.html\n")
+    for page in ("both.html", "new/both.html"):
+        assert call(capsys, "results", "page", *runs, "-o", page)[:2] == (0, f"{page}\n")
 
 
 def test_the_public_names_are_those_announced() -> None:

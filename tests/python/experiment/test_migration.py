@@ -97,12 +97,12 @@ def test_tables_charge_the_link(results: Results, counts: pd.DataFrame) -> None:
         assert mean == pytest.approx(own, rel=1e-12)
     # Of 5,000 blocks of 4 KiB on each of two hosts, those that are granted.
     (tier,) = results.spec.tiers
-    assert tier.dollars_per_gb is not None
+    assert tier.price is not None
     granted = counts.groupby(["system", "interval"])["target"].sum().groupby("system").mean()
     assert granted.between(1, 2 * 5_000).all()
     costs = systems(results).to_pandas().set_index("system")["cost_dollars"]
     for system, blocks in granted.items():
-        assert costs[system] == pytest.approx(blocks * 4096 / 1e9 * tier.dollars_per_gb)
+        assert costs[system] == pytest.approx(blocks * 4096 / 1e9 * tier.price)
     devices = models.devices(results).to_pandas()
     assert devices["utilization"].isna().all()
     for of in totals(results):

@@ -1,10 +1,11 @@
-# Trusts: NumPy over the rows of the Parquet files, matplotlib's own record of what it
-# plots (lines, patches, texts), and the metadata as read from the files' bytes.
+# Trusts: NumPy over the rows of the Parquet files, extents of texts as matplotlib reports them, and
+# the metadata as read from the files' bytes.
 from __future__ import annotations
 
 import functools
 import itertools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 from commands import python
 from complaints import complaint
-from matplotlib.axes import Axes
+from layout import check_layout
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from mcsim import figures
 from mcsim.base.errors import ConfigError
+from mcsim.figures.chart import Chart, Sheet
 from mcsim.figures.looks import looks_of, system_looks
+from mcsim.figures.style import Style
 from mcsim.results.results import Results
 
 SYSTEMS = made_up.SYSTEMS
@@ -75,178 +77,163 @@ def hit_ratio(results: Results, system: str, vm: str | None, tier: int | None = 
     return 100 * hits / accesses
 
 
-def panels(figure: Figure) -> list[Axes]:
-    return figure.axes
+def charts(name: str, runs: Results | list[Results], **chosen: Any) -> Sequence[Chart]:
+    listed = [runs] if isinstance(runs, Results) else runs
+    return figures.find(name).sheet(listed, chosen.get("systems")).charts
+
+
+def sheet_of(name: str, run: Results, **chosen: Any) -> Sheet:
+    return figures.find(name).sheet([run], chosen.get("systems"))
 
 
 def texts(figure: Figure) -> list[str]:
-    return [text.get_text() for text in figure.texts]
+    """All lines of text outside the panels, titles of legends included."""
+    shown = [*figure.texts, *(legend.get_title() for legend in figure.legends)]
+    return [line for text in shown for line in text.get_text().split("\n")]
 
 
-def bars_of(axes: Axes) -> list[list[float]]:
-    """Heights of the bars, series by series, in the order drawn."""
-    return [[bar.get_height() for bar in series] for series in axes.containers]
+def flat(figure: Figure) -> str:
+    return " ".join(texts(figure))
+
+
+def values(chart: Chart) -> list[Any]:
+    return [one.y.tolist() for one in chart.series]
 
 
 def only_for_one(name: str) -> bool:
-    return name != "fig14"
+    return name != "hit-ratio-by-capacity"
 
 
-ONE_RUN = [name for name in figures.ALIASES if only_for_one(name)]
+ONE_RUN = [name for name in figures.FIGURES if only_for_one(name)]
 
 
-def test_the_paper_has_these_figures() -> None:
-    numbers = [1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]
-    assert list(figures.ALIASES) == [f"fig{number}" for number in numbers]
-    of_paper = [name for name, figure in figures.FIGURES.items() if figure.paper is not None]
-    assert list(figures.ALIASES.values()) == of_paper
+def test_figures_are_described_and_old_names_are_errors(results: Results) -> None:
     for figure in figures.FIGURES.values():
         assert figure.title
         assert figure.shows
         assert (figure.of_run is None) != (figure.of_runs is None)
+    assert len(figures.OLD_NAMES) == 12
+    with pytest.raises(ConfigError, match="figure 'fig7' is now called 'curves'"):
+        figures.plot("fig7", results)
 
 
 @pytest.mark.parametrize("name", ONE_RUN)
 def test_every_figure_says_what_it_is(name: str, results: Results, recorded: Results) -> None:
     figure = figures.plot(name, results)
-    title = {"fig8": "Occupancy under Global LRU", "fig9": "Targets of Multi-Cache"}.get(
-        name, figures.FIGURES[figures.ALIASES[name]].title
-    )
-    assert f"{title} (synthetic workload)" in texts(figure)
+    title = sheet_of(name, results).title
+    assert title.startswith(figures.FIGURES[name].title.partition(" under")[0])
+    assert f"{title} (synthetic workload)" in flat(figure)
     assert f"mcsim run {results.run_id}, synthetic workload" in texts(figure)
     assert f"mcsim run {recorded.run_id}" in texts(figures.plot(name, recorded))
-    assert not any("synthetic" in text for text in texts(figures.plot(name, recorded)))
+    assert "synthetic" not in flat(figures.plot(name, recorded))
 
 
-@pytest.mark.parametrize("name", list(figures.ALIASES))
+@pytest.mark.parametrize("name", list(figures.FIGURES))
 def test_every_axis_has_a_label_with_its_unit(
     name: str, results: Results, sweep: list[Results]
 ) -> None:
-    figure = figures.plot(name, results if only_for_one(name) else sweep)
-    shared = [label.get_text() for label in (figure._supxlabel, figure._supylabel) if label]
-    below = [axes.get_xlabel() for axes in panels(figure) if axes.get_xlabel()]
-    beside = [axes.get_ylabel() for axes in panels(figure) if axes.get_ylabel()] + shared
-    assert below or name in ("fig6", "fig11", "fig13")  # whose groups are named VMs
-    assert beside or name == "fig12"  # whose rows are named systems
-    for label in below + beside:
-        assert "(" in label
-        assert label.endswith(")")
+    for chart in charts(name, results if only_for_one(name) else sweep):
+        labels = [label for label in (chart.x_label, chart.y_label) if label]
+        # Groups of bars are VMs or systems by name.
+        assert len(labels) == 2 or chart.has_names
+        assert all(label.endswith(")") for label in labels if label != "Reuse intensity")
+        assert chart.says.endswith(".")
 
 
-@pytest.mark.parametrize("name", list(figures.ALIASES))
-def test_print_stays_readable(name: str, results: Results, sweep: list[Results]) -> None:
-    figure = figures.plot(name, results if only_for_one(name) else sweep)
-    assert figure.get_figwidth() in (3.5, 7.0)
-    figure.draw_without_rendering()
-    for text in figure.findobj(lambda artist: hasattr(artist, "get_fontsize")):
-        assert text.get_fontsize() >= 7
-    width, height = figure.get_size_inches() * figure.dpi
-    boxes = [axes.get_tightbbox() for axes in panels(figure)]
-    legends = [legend.get_window_extent() for legend in figure.legends]
-    for box in [*boxes, *legends, *(text.get_window_extent() for text in figure.texts)]:
-        assert box is not None
-        assert box.x0 >= -1
-        assert box.y0 >= -1
-        assert box.x1 <= width + 1
-        assert box.y1 <= height + 1
-    for legend in legends:
-        assert not any(legend.overlaps(axes.get_window_extent()) for axes in panels(figure))
+@pytest.mark.parametrize("style", ["screen", "paper"])
+@pytest.mark.parametrize("name", list(figures.FIGURES))
+def test_print_stays_readable(
+    name: str, style: Style, results: Results, sweep: list[Results]
+) -> None:
+    figure = figures.plot(name, results if only_for_one(name) else sweep, style)
+    assert figure.get_figwidth() in ((3.5,) if style == "paper" else (3.5, 5.0, 7.0))
+    check_layout(figure, 8 if style == "paper" else 7)
 
 
 def test_curves_are_those_of_the_table(results: Results) -> None:
-    (axes,) = panels(figures.plot("fig7", results))
-    assert axes.get_xscale() == "log"
-    curves = {line.get_label(): line for line in axes.lines}
-    for vm in ("web_0", "web_1", "web_2", "web_3"):
-        rows = [row for row in rows_of(results, "curves", vm=vm) if row["capacity"] > 0]
-        *drawn, end = curves[vm].get_xdata()
-        assert drawn == [row["capacity"] for row in rows]
-        assert end == axes.get_xlim()[1]
+    (chart,) = charts("curves", results)
+    assert chart.log_x
+    assert [one.look.label for one in chart.series] == ["web_0", "web_1", "web_2", "web_3"]
+    for one in chart.series:
+        rows = [r for r in rows_of(results, "curves", vm=one.look.label) if r["capacity"] > 0]
+        assert one.x is not None
+        assert one.x[:-1].tolist() == [row["capacity"] for row in rows]
         wanted = [100 * row["hits"] / row["accesses"] for row in rows]
-        assert curves[vm].get_ydata() == pytest.approx([*wanted, wanted[-1]])
-    ends = [line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
-    assert ends == [1000, 11_000]
+        assert one.y == pytest.approx([*wanted, wanted[-1]])
+    assert [at for at, _ in chart.marks] == [1000, 11_000]
 
 
 def test_the_example_curve_is_read_at_the_first_tier(results: Results) -> None:
-    (axes,) = panels(figures.plot("fig1", results))
+    (chart,) = charts("curve", results)
     rows = rows_of(results, "curves", vm="web_3")
     x, y = ([row[key] for row in rows] for key in ("capacity", "hits"))
     wanted = 100 * np.interp(1000, x, y) / rows[0]["accesses"]
-    assert axes.lines[0].get_label() == "web_3"
-    assert axes.get_title(loc="left") == f"1,000 blocks hit {wanted:.0f} %"
+    assert chart.series[0].look.label == "web_3"
+    assert chart.panel == f"1,000 blocks hit {wanted:.0f} %"
+    assert chart.levels[0][0] == pytest.approx(wanted)
 
 
 def test_a_curve_is_split_where_the_tiers_end(results: Results) -> None:
-    for axes in panels(figures.plot("fig5", results)):
-        vm, _, said = axes.get_title(loc="left").partition(": ")
+    """By the targets of the best system, which is Multi-Cache (joint)."""
+    for chart in charts("tier-split", results):
+        vm, _, said = chart.panel.partition(": ")
         rows = rows_of(results, "curves", vm=vm)
         x, y = ([row[key] for row in rows] for key in ("capacity", "hits"))
         targets = [
-            [
-                row["target"]
-                for row in rows_of(results, "metrics", system="multicache", vm=vm, tier=t)
-            ]
-            for t in (0, 1)
+            rows_of(results, "metrics", system="multicache-joint", vm=vm, tier=t) for t in (0, 1)
         ]
-        first, second = (np.mean(target) for target in targets)
+        first, second = (np.mean([row["target"] for row in target]) for target in targets)
         at = [100 * np.interp(c, x, y) / rows[0]["accesses"] for c in (first, first + second)]
         assert f"dram {at[0]:.0f} % (" in said
         assert f"flash {at[1] - at[0]:.0f} % (" in said
-        ends = [line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
-        assert ends == pytest.approx([first, first + second])
+        assert [at for at, _ in chart.marks] == pytest.approx([first, first + second])
+    named = sheet_of("tier-split", results, systems=["multicache"])
+    assert named.notes == ["Cut at the mean of what Multi-Cache granted the VM in each tier."]
 
 
 def test_reuse_intensity_is_that_of_the_table(results: Results) -> None:
-    for axes, vm in zip(
-        panels(figures.plot("fig4", results)), ("web_0", "web_1", "web_2", "web_3"), strict=True
-    ):
-        assert axes.get_title(loc="left") == vm
-        (spikes,) = axes.patches
-        heights, edges, _ = spikes.get_data()
+    vms = ("web_0", "web_1", "web_2", "web_3")
+    for chart, vm in zip(charts("reuse-intensity", results), vms, strict=True):
+        assert chart.panel == vm
         # A thousand strips in twelve hours, each as high as the highest window in it.
         strips = np.zeros(1000)
         for row in rows_of(results, "reuse_intensity", vm=vm):
             hour = (row["window_end_ns"] - BEGIN) / HOUR
             strip = int(hour / 12 * 1000 + 1e-9)
             strips[strip] = max(strips[strip], row["reuse_intensity"])
-        assert (edges[0], edges[-1]) == (0, 12)
-        middles = (np.arange(1000) + 0.5) * 12 / 1000
-        assert heights[np.searchsorted(edges, middles) - 1] == pytest.approx(strips)
+        assert (chart.x[0], chart.x[-1]) == (0, 12)
+        assert chart.series[0].y == pytest.approx(strips)
 
 
 @pytest.mark.parametrize(
     ("name", "system", "what"),
     [
-        ("fig8", "lru", "occupancy"),
-        ("occupancy", "multicache", "occupancy"),
-        ("fig9", "multicache", "target"),
+        ("occupancy-baseline", "lru", "occupancy"),
+        ("occupancy", "multicache-joint", "occupancy"),
+        ("targets", "multicache-joint", "target"),
     ],
 )
 def test_blocks_are_stacked_vm_on_vm(name: str, system: str, what: str, results: Results) -> None:
-    for tier, axes in enumerate(panels(figures.plot(name, results))):
-        below = np.zeros(12)
-        for patch, vm in zip(axes.patches, ("web_0", "web_1", "web_2", "web_3"), strict=True):
-            tops, edges, baseline = patch.get_data()
+    for tier, chart in enumerate(charts(name, results)):
+        assert chart.kind == "areas"
+        assert list(chart.x) == list(range(13))
+        for one, vm in zip(chart.series, ("web_0", "web_1", "web_2", "web_3"), strict=True):
             rows = rows_of(results, "metrics", system=system, vm=vm, tier=tier)
-            assert list(edges) == list(range(13))
-            assert list(baseline) == list(below)
-            assert list(tops - baseline) == [row[what] for row in rows]
-            below = tops
-        assert axes.lines[0].get_ydata()[0] == (1000, 10_000)[tier]
+            assert one.y.tolist() == [row[what] for row in rows]
+        assert chart.levels == [((1000, 10_000)[tier], "capacity")]
 
 
 def test_hit_ratio_over_time_leaves_gaps_where_nothing_was_accessed(results: Results) -> None:
-    shown = panels(figures.plot("fig10", results))
-    for axes, vm in zip(shown, ("web_0", "web_1", "web_3"), strict=True):
-        for steps, system in zip(axes.patches, ("lru", "multicache"), strict=True):
-            drawn = steps.get_data().values
-            for k, row in enumerate(rows_of(results, "vms", system=system, vm=vm)):
+    shown = charts("hit-ratio-over-time", results, systems=["lru", "multicache"])
+    assert [chart.panel for chart in shown] == ["all VMs", "web_0", "web_1", "web_3"]
+    for chart in shown[1:]:
+        for one, system in zip(chart.series, ("lru", "multicache"), strict=True):
+            for k, row in enumerate(rows_of(results, "vms", system=system, vm=chart.panel)):
                 if row["accesses"] == 0:
-                    assert np.isnan(drawn[k])
+                    assert np.isnan(one.y[k])
                 else:
                     hit = row["accesses"] - row["misses"]
-                    assert drawn[k] == pytest.approx(100 * hit / row["accesses"])
+                    assert one.y[k] == pytest.approx(100 * hit / row["accesses"])
     assert rows_of(results, "vms", system="lru", vm="web_0", interval=11)[0]["accesses"] == 0
 
 
@@ -255,13 +242,13 @@ def titles(results: Results) -> list[str]:
 
 
 def test_hit_ratios_by_vm_hide_vms_without_hits(results: Results) -> None:
-    figure = figures.plot("fig6", results)
-    (axes,) = panels(figure)
-    assert [t.get_text() for t in axes.get_xticklabels()] == ["web_0", "web_1", "web_3", "all VMs"]
-    assert "Below 1 % under every system, not shown: web_2." in texts(figure)
-    for drawn, system in zip(bars_of(axes), titles(results), strict=True):
+    (chart,) = charts("hit-ratio", results)
+    assert chart.x == ["web_0", "web_1", "web_3", "all VMs"]
+    notes = sheet_of("hit-ratio", results).notes
+    assert notes == ["Below 1 % under every system, not shown: web_2."]
+    for one, system in zip(chart.series, titles(results), strict=True):
         shown = ("web_0", "web_1", "web_3", None)
-        assert drawn == pytest.approx([hit_ratio(results, system, vm) for vm in shown])
+        assert one.y == pytest.approx([hit_ratio(results, system, vm) for vm in shown])
 
 
 def test_hit_ratios_of_several_servers_stand_side_by_side(tmp_path: Path) -> None:
@@ -269,21 +256,21 @@ def test_hit_ratios_of_several_servers_stand_side_by_side(tmp_path: Path) -> Non
         make_results(tmp_path, run_id=f"{server}-0", vms=vms, intervals=3, factor=factor)
         for server, vms, factor in (("web", ("web_0", "web_1"), 1.0), ("prn", ("prn_0",), 2.0))
     ]
-    (axes,) = panels(figures.plot("fig6", servers))
-    names = [t.get_text() for t in axes.get_xticklabels()]
-    assert names == ["web_0", "web_1", "prn_0", "all VMs"]
+    (chart,) = charts("hit-ratio", servers)
+    assert chart.x == ["web_0", "web_1", "prn_0", "all VMs"]
     rows = [row for run in servers for row in rows_of(run, "vms", system="multicache")]
     misses, accesses = (sum(row[key] for row in rows) for key in ("misses", "accesses"))
-    drawn = bars_of(axes)[titles(servers[0]).index("multicache")]
+    drawn = chart.series[titles(servers[0]).index("multicache")].y
     assert drawn[-1] == pytest.approx(100 * (1 - misses / accesses))
     with pytest.raises(figures.CannotDrawError, match="needs runs of different VMs"):
-        figures.plot("fig6", [servers[0], servers[0]])
+        figures.plot("hit-ratio", [servers[0], servers[0]])
 
 
 def test_latency_weighs_hits_by_the_tiers_devices(results: Results) -> None:
-    (axes,) = panels(figures.plot("fig11", results))
-    for drawn, system in zip(bars_of(axes), titles(results), strict=True):
-        for height, vm in zip(drawn, ("web_0", "web_1", "web_2", "web_3", None), strict=True):
+    (chart,) = charts("latency", results)
+    assert chart.y_label == "Mean latency (ms)"
+    for one, system in zip(chart.series, titles(results), strict=True):
+        for height, vm in zip(one.y, ("web_0", "web_1", "web_2", "web_3", None), strict=True):
             where = {"system": system} | ({} if vm is None else {"vm": vm})
             vms, tiers = rows_of(results, "vms", **where), rows_of(results, "metrics", **where)
             spent = sum(6_500_000 * row["misses"] for row in vms)
@@ -292,59 +279,43 @@ def test_latency_weighs_hits_by_the_tiers_devices(results: Results) -> None:
 
 
 def test_shares_are_means_over_time(results: Results) -> None:
-    figure = figures.plot("fig12", results)
     divided = [title for title in titles(results) if title != "single-tier"]
-    for tier, axes in enumerate(panels(figure)):
-        for series, vm in zip(axes.containers, ("web_0", "web_1", "web_2", "web_3"), strict=True):
-            for bar, system in zip(series, divided, strict=True):
+    for tier, chart in enumerate(charts("tier-shares", results)):
+        for one, vm in zip(chart.series, ("web_0", "web_1", "web_2", "web_3"), strict=True):
+            for width, system in zip(one.y, divided, strict=True):
                 rows = rows_of(results, "metrics", system=system, vm=vm, tier=tier)
                 mean = sum(row["occupancy"] for row in rows) / len(rows)
-                assert bar.get_width() == pytest.approx(100 * mean / (1000, 10_000)[tier])
+                assert width == pytest.approx(100 * mean / (1000, 10_000)[tier])
 
 
 def test_hit_ratios_are_divided_by_tier(results: Results) -> None:
-    (axes,) = panels(figures.plot("fig13", results))
-    drawn = iter(bars_of(axes))
-    for system in titles(results):
-        for tier in range(1 if system == "single-tier" else 2):
-            wanted = [
-                hit_ratio(results, system, vm, tier)
-                for vm in ("web_0", "web_1", "web_2", "web_3", None)
-            ]
-            assert next(drawn) == pytest.approx(wanted)
-    assert next(drawn, None) is None
+    for chart in charts("hit-ratio-by-tier", results):
+        vm = None if chart.panel == "all VMs" else chart.panel
+        for tier, one in enumerate(chart.series):
+            for ratio, system in zip(one.y, titles(results), strict=True):
+                if tier and system == "single-tier":
+                    assert np.isnan(ratio)
+                else:
+                    assert ratio == pytest.approx(hit_ratio(results, system, vm, tier))
 
 
 def test_a_sweep_is_drawn_in_order_of_capacity(sweep: list[Results]) -> None:
-    whole, fastest = panels(figures.plot("fig14", sweep))
     ordered = [sweep[1], sweep[2], sweep[0]]
-    for axes, tier in ((whole, None), (fastest, 0)):
+    for chart, tier in zip(charts("hit-ratio-by-capacity", sweep), (None, 0), strict=True):
         shown = [t for t in titles(sweep[0]) if tier is None or t != "single-tier"]
-        for line, system in zip(axes.lines, shown, strict=True):
-            assert list(line.get_xdata()) == [2500, 10_000, 20_000]
-            wanted = [hit_ratio(run, system, None, tier) for run in ordered]
-            assert line.get_ydata() == pytest.approx(wanted)
+        assert list(chart.x) == list(chart.ticks) == [2500, 10_000, 20_000]
+        assert chart.log_x
+        for one, system in zip(chart.series, shown, strict=True):
+            assert one.y == pytest.approx([hit_ratio(run, system, None, tier) for run in ordered])
 
 
 def test_vms_and_systems_look_the_same_everywhere(results: Results) -> None:
-    curves = {
-        line.get_label(): line.get_color()
-        for line in panels(figures.plot("fig7", results))[0].lines
-    }
-    areas = panels(figures.plot("fig9", results))[0].patches
-    for area in areas:
-        assert area.get_facecolor()[:3] == pytest.approx(_rgb(curves[area.get_label()]))
-    bars = figures.plot("fig6", results).legends[0]
-    other = figures.plot("fig11", results).legends[0]
-    looks = [
-        [
-            (t.get_text(), p.get_facecolor())
-            for t, p in zip(x.get_texts(), x.legend_handles, strict=True)
-        ]
-        for x in (bars, other)
-    ]
-    assert looks[0] == looks[1]
-    assert len({color for _, color in looks[0]}) == len(SYSTEMS)
+    (curves,), (area, _) = charts("curves", results), charts("targets", results)
+    assert [one.look for one in curves.series] == [one.look for one in area.series]
+    (ratios,), (latencies,) = charts("hit-ratio", results), charts("latency", results)
+    looks = [one.look for one in ratios.series]
+    assert looks == [one.look for one in latencies.series]
+    assert len({look.color for look in looks}) == len(SYSTEMS)
 
 
 def _rgb(color: str) -> tuple[float, float, float]:
@@ -353,23 +324,31 @@ def _rgb(color: str) -> tuple[float, float, float]:
     return to_rgb(color)
 
 
+def cannot_draw(name: str, run: Results) -> str:
+    return figures.missing(run)[name]
+
+
 def cannot(name: str, runs: Results | list[Results]) -> str:
     return complaint(figures.plot, name, runs, error=figures.CannotDrawError)
 
 
 def test_what_is_missing_is_said(tmp_path: Path, results: Results, sweep: list[Results]) -> None:
     bare = make_results(tmp_path, run_id="bare", vms=("a",), systems=["static"], intervals=2)
-    assert cannot("fig9", bare) == "needs a system beside static that uses all tiers"
-    assert cannot("fig10", bare) == "needs a system beside static that uses all tiers"
-    assert cannot("fig14", results) == "needs runs of one experiment at two or more capacities"
-    assert cannot("fig14", [sweep[0], sweep[1], sweep[0]]) == (
+    shared = make_results(tmp_path, run_id="shared", systems=["single-tier"], intervals=2)
+    assert cannot("targets", shared) == "needs a system that uses all tiers"
+    assert not cannot_draw("targets", bare)
+    assert (
+        cannot("hit-ratio-by-capacity", results)
+        == "needs runs of one experiment at two or more capacities"
+    )
+    assert cannot("hit-ratio-by-capacity", [sweep[0], sweep[1], sweep[0]]) == (
         "needs one run per capacity of the last tier, not several"
     )
-    assert cannot("fig7", sweep) == "shows one run, got 3"
+    assert cannot("curves", sweep) == "shows one run, got 3"
     alone = make_results(tmp_path, run_id="alone", vms=("a",), intervals=2)
-    assert cannot("fig5", alone) == "needs two VMs; the run has a alone"
-    with pytest.raises(ConfigError, match=r"unknown figure 'fig77' \(did you mean 'fig7'\?\)"):
-        figures.plot("fig77", results)
+    assert cannot("tier-split", alone) == "needs two VMs; the run has a alone"
+    with pytest.raises(ConfigError, match=r"unknown figure 'curvs' \(did you mean 'curves'\?\)"):
+        figures.plot("curvs", results)
     with pytest.raises(
         ConfigError, match="there are curve, reuse-intensity, tier-split, hit-ratio"
     ):
@@ -380,22 +359,20 @@ def test_more_vms_than_can_be_told_apart_are_not_drawn(tmp_path: Path) -> None:
     many = [f"vm{v}" for v in range(25)]
     results = make_results(tmp_path, run_id="many", vms=many, systems=["lru"], intervals=2)
     skipped: list[str] = []
-    assert figures.draw(results, ["fig7"], on_skip=skipped.append) == []
+    assert figures.draw(results, ["curves"], on_skip=skipped.append) == []
     assert skipped == [
-        "fig7 (Hit ratio curves) is not drawn: shows VMs one by one, at most 24; the run has 25"
+        "curves (Hit ratio curves) is not drawn: shows VMs one by one, at most 24; the run has 25"
     ]
 
 
 def test_drawing_goes_on_past_figures_that_cannot_be_drawn(tmp_path: Path) -> None:
-    bare = make_results(tmp_path, run_id="bare", systems=["static"], intervals=2)
+    bare = make_results(tmp_path, run_id="bare", systems=["single-tier"], intervals=2)
     skipped: list[str] = []
-    files = figures.draw(bare, ["fig9", "fig7"], on_skip=skipped.append)
-    assert files == [bare.path / "figures" / "fig7.png"]
+    files = figures.draw(bare, ["targets", "curves"], on_skip=skipped.append)
+    assert files == [bare.path / "figures" / "curves.png"]
     assert all(file.is_file() for file in files)
     assert sorted((bare.path / "figures").iterdir()) == sorted(files)
-    assert skipped == [
-        "fig9 (Targets) is not drawn: needs a system beside static that uses all tiers"
-    ]
+    assert skipped == ["targets (Targets) is not drawn: needs a system that uses all tiers"]
 
 
 def test_figures_show_runs_without_the_papers_systems(tmp_path: Path) -> None:
@@ -404,11 +381,44 @@ def test_figures_show_runs_without_the_papers_systems(tmp_path: Path) -> None:
     assert {name for name, reason in figures.missing(other).items() if reason} == {
         "hit-ratio-by-capacity"
     }
-    # arc comes first, static is the last that uses all tiers.
-    assert "Occupancy under arc (synthetic workload)" in texts(figures.plot("fig8", other))
-    assert "Occupancy under Static (synthetic workload)" in texts(figures.plot("occupancy", other))
-    legend = figures.plot("fig10", other).legends[0]
-    assert [text.get_text() for text in legend.get_texts()] == ["arc", "Static"]
+    # arc comes first; the best that uses all tiers is static.
+    assert sheet_of("occupancy-baseline", other).title == "Occupancy under arc"
+    assert sheet_of("occupancy", other).title == "Occupancy under Static"
+    (first, *_) = charts("hit-ratio-over-time", other)
+    assert [one.look.label for one in first.series] == ["arc", "Static", "Single-tier LRU"]
+
+
+def test_the_best_systems_are_shown_and_the_choice_is_stated(tmp_path: Path) -> None:
+    """Hits grow with the number of the system; Global LRU hits least."""
+    many = ["lru", *({"name": "static", "label": f"static-{i:02}"} for i in range(13))]
+    run = make_results(tmp_path, run_id="choice", systems=many, intervals=3)
+    for name in ("hit-ratio", "latency", "tier-shares", "hit-ratio-by-tier"):
+        sheet = sheet_of(name, run)
+        assert sheet.notes[0] == "10 of 14 systems: the best nine and Global LRU."
+        first = sheet.charts[0]
+        labels = list(first.x) if first.kind == "stacked" else [o.look.label for o in first.series]
+        assert labels == ["Global LRU", *(f"static-{i:02}" for i in range(4, 13))]
+    (first, *_) = charts("hit-ratio-over-time", run)
+    assert [one.look.label for one in first.series] == [
+        "Global LRU", "static-10", "static-11", "static-12",
+    ]  # fmt: skip
+    assert sheet_of("occupancy", run).title == "Occupancy under static-12"
+
+
+def test_systems_are_chosen_by_name(results: Results, tmp_path: Path) -> None:
+    (chart,) = charts("hit-ratio", results, systems=["multicache", "Global LRU"])
+    assert [one.look.label for one in chart.series] == ["Global LRU", "Multi-Cache"]
+    (same,) = charts("hit-ratio", results, systems=["multicache,lru"])
+    assert [one.look.label for one in same.series] == ["Global LRU", "Multi-Cache"]
+    two = sheet_of("occupancy", results, systems=["static", "lru"])
+    assert two.title == "Occupancy under Static, Global LRU"
+    assert [chart.panel for chart in two.charts] == [
+        "dram, Static", "flash, Static", "dram, Global LRU", "flash, Global LRU",
+    ]  # fmt: skip
+    with pytest.raises(ConfigError, match=r"systems: no 'multicach' \(did you mean 'multicache'"):
+        figures.plot("hit-ratio", results, systems=["multicach"])
+    drawn = figures.draw(results, ["latency"], tmp_path, systems=["static"])
+    assert [path.name for path in drawn] == ["latency.png"]
 
 
 def test_one_name_is_one_system_in_all_figures(tmp_path: Path) -> None:
@@ -423,9 +433,8 @@ def test_one_name_is_one_system_in_all_figures(tmp_path: Path) -> None:
     alone = system_looks([system for system in results.spec.systems if system.title == system.name])
     assert looks["multicache"] == alone["multicache"]
     assert looks["lru"] == alone["lru"]
-    # What a figure shows of the one that stands first, its title says.
-    title = texts(figures.plot("fig9", results))[0]
-    assert title == "Targets of multicache-history (synthetic workload)"
+    # The title names the system that is shown: the best.
+    assert sheet_of("targets", results).title == "Targets of third"
 
 
 def test_looks_differ_in_more_than_colour() -> None:
@@ -437,20 +446,20 @@ def test_looks_differ_in_more_than_colour() -> None:
 
 def test_a_time_in_references_has_no_powers_of_ten(tmp_path: Path) -> None:
     results = make_results(tmp_path, run_id="counted", intervals=6, interval="500000 references")
-    for name in ("fig4", "fig8", "fig10"):
+    for name in ("reuse-intensity", "occupancy-baseline", "hit-ratio-over-time"):
         figure = figures.plot(name, results)
         figure.draw_without_rendering()
-        axes = panels(figure)[-1]
+        axes = figure.axes[-1]
         assert axes.get_xlabel() == "Time (references)"
         assert axes.xaxis.get_offset_text().get_text() == ""
         assert "1 M" in [label.get_text() for label in axes.get_xticklabels()]
 
 
 def test_vms_that_never_hit_have_no_panels(results: Results) -> None:
-    # web_2 hits nothing, as the bars by VM say too.
-    figure = figures.plot("fig10", results)
-    assert [axes.get_title(loc="left") for axes in panels(figure)] == ["web_0", "web_1", "web_3"]
-    assert "Below 1 % under every system, not shown: web_2." in texts(figure)
+    # web_2 hits nothing, as the bars by VM state too.
+    sheet = sheet_of("hit-ratio-over-time", results)
+    assert [chart.panel for chart in sheet.charts] == ["all VMs", "web_0", "web_1", "web_3"]
+    assert "Below 1 % under every system, not shown: web_2." in sheet.notes
 
 
 def test_documents_get_figures_without_captions(tmp_path: Path, results: Results) -> None:
@@ -464,26 +473,11 @@ def test_documents_get_figures_without_captions(tmp_path: Path, results: Results
 
 
 @pytest.mark.parametrize("name", ONE_RUN)
-def test_figures_for_papers_fit_a_column(name: str, results: Results, sweep: list[Results]) -> None:
-    figure = figures.plot(name, results, style="paper")
-    assert figure.get_figwidth() == 3.5
-    shown = " ".join(texts(figure))
+def test_figures_for_papers_have_no_captions(name: str, results: Results) -> None:
+    shown = flat(figures.plot(name, results, style="paper"))
     assert results.run_id not in shown
-    assert figures.FIGURES[figures.ALIASES[name]].title not in shown
+    assert sheet_of(name, results).title not in shown
     assert "synthetic workload" in shown
-    figure.draw_without_rendering()
-    every = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
-    # Shares that stand in bars are told by the axis, too.
-    assert {text.get_fontsize() for text in every if "%" not in text.get_text()} == {8.0}
-    for text in figure.texts:
-        assert text.get_window_extent().x1 <= figure.bbox.x1
-    for axes in figure.axes:
-        assert axes.get_tightbbox().x1 <= figure.bbox.x1 + 1
-        assert (
-            axes.get_title(loc="left") == ""
-            or "\n" in axes.get_title(loc="left")
-            or (axes.title.get_window_extent().x1 <= figure.bbox.x1)
-        )
 
 
 def test_figures_for_papers_have_their_fonts(tmp_path: Path, results: Results) -> None:
@@ -496,9 +490,9 @@ def test_figures_for_papers_have_their_fonts(tmp_path: Path, results: Results) -
 
 
 def test_the_style_of_a_paper_ends_with_its_figure(results: Results) -> None:
-    before = figures.plot("fig6", results).get_figwidth()
-    figures.plot("fig6", results, style="paper")
-    assert figures.plot("fig6", results).get_figwidth() == before == 7.0
+    before = figures.plot("hit-ratio", results).get_figwidth()
+    figures.plot("hit-ratio", results, style="paper")
+    assert figures.plot("hit-ratio", results).get_figwidth() == before == 7.0
 
 
 def lightness(color: str) -> float:
@@ -506,6 +500,12 @@ def lightness(color: str) -> float:
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _rgb(color)]
     luminance = float(np.dot([0.2126, 0.7152, 0.0722], linear))
     return 116 * luminance ** (1 / 3) - 16 if luminance > 0.008856 else 903.3 * luminance
+
+
+def test_colours_stand_out_on_white(results: Results) -> None:
+    """WCAG 2.2, 1.4.11: 3 to 1; L* of 61.7 is a luminance of .3."""
+    looks = looks_of([f"vm{v}" for v in range(49)]) | system_looks(results.spec.systems)
+    assert max(lightness(look.color) for look in looks.values()) < 61.7
 
 
 def test_neighbours_differ_in_grey() -> None:
@@ -533,7 +533,7 @@ def test_several_runs_need_a_folder(tmp_path: Path, sweep: list[Results]) -> Non
 
 def test_files_name_their_runs(tmp_path: Path, results: Results, recorded: Results) -> None:
     for run, synthetic in ((results, True), (recorded, False)):
-        for file in figures.draw(run, ["fig7"], tmp_path, formats=("png", "pdf", "svg")):
+        for file in figures.draw(run, ["curves"], tmp_path, formats=("png", "pdf", "svg")):
             data = file.read_bytes()
             assert run.run_id.encode() in data
             assert (b"synthetic workload" in data) == synthetic
@@ -544,35 +544,22 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path, results: Results) 
     """In another process, whose string hashes differ."""
     program = (
         "import sys; from mcsim import figures; from mcsim.results.results import Results; "
-        "figures.draw(Results.open(sys.argv[1]), ['fig4'], sys.argv[2], formats=('png', 'pdf'))"
+        "figures.draw(Results.open(sys.argv[1]), ['reuse-intensity'], sys.argv[2], "
+        "formats=('png', 'pdf'))"
     )
     done = python("-c", program, results.path, tmp_path / "other", env={"PYTHONHASHSEED": "1"})
     assert done.returncode == 0, done.stderr
-    files = figures.draw(results, ["fig4"], tmp_path, formats=("png", "pdf"))
+    files = figures.draw(results, ["reuse-intensity"], tmp_path, formats=("png", "pdf"))
     assert [file.suffix for file in files] == [".png", ".pdf"]
     for file in files:
         assert file.read_bytes() == (tmp_path / "other" / file.name).read_bytes()
 
 
-def test_files_do_not_depend_on_how_many_processes_draw(tmp_path: Path, results: Results) -> None:
-    drawn = []
-    for processes in (1, 3):
-        skipped: list[str] = []
-        folder = tmp_path / str(processes)
-        names = ["fig14", "fig7", "fig4", "fig12"]
-        files = figures.draw(results, names, folder, processes=processes, on_skip=skipped.append)
-        assert [file.name for file in files] == ["fig7.png", "fig4.png", "fig12.png"]
-        drawn.append(([file.read_bytes() for file in files], skipped))
-    assert drawn[0] == drawn[1]
-
-
-def test_what_goes_wrong_in_a_process_that_draws_comes_out(
-    tmp_path: Path, results: Results
-) -> None:
-    blocked = tmp_path / "fig7.png"
+def test_a_figure_that_cannot_be_written_is_an_error(tmp_path: Path, results: Results) -> None:
+    blocked = tmp_path / "curves.png"
     blocked.mkdir()
-    with pytest.raises(ConfigError, match=r"fig7\.png: not a regular file"):
-        figures.draw(results, ["fig4", "fig7"], tmp_path, processes=2)
+    with pytest.raises(ConfigError, match=r"curves\.png: not a regular file"):
+        figures.draw(results, ["reuse-intensity", "curves"], tmp_path)
 
 
 def test_listing_figures_does_not_load_matplotlib() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from mcsim.sweeps.latex import latex_of
+from layout import check_layout
 
 from mcsim.base.errors import ConfigError
 from mcsim.figures.style import styled
-from mcsim.figures.sweeps import axes_of, main_axis, over_axis, over_two_axes, series
+from mcsim.figures.sweeps import axes_of, axis_label, main_axis, over_axis, over_two_axes, series
 
 
 def table(**changed: Any) -> pa.Table:
@@ -73,39 +73,83 @@ def test_what_is_not_there_is_a_gap() -> None:
 
 
 def test_the_lines_drawn_are_these() -> None:
-    with styled():
-        sheet = over_axis(table())
-        (axes,) = sheet.axes
-        drawn = [line.get_ydata().tolist() for line in axes.lines]
-    assert drawn[0] == pytest.approx([3.1, 4, 13])
-    assert drawn[1] == pytest.approx([53.1, 54, 63])
-    assert len(axes.collections) == 2
-    assert axes.get_xscale() == "log"
-    assert sheet.notes == ["Lines: mean over seeds; bands: least to most."]
+    sheet = over_axis(table())
+    (chart,) = sheet.charts
+    lru, arc = chart.series
+    assert lru.y == pytest.approx([3.1, 4, 13])
+    assert arc.y == pytest.approx([53.1, 54, 63])
+    assert arc.low == pytest.approx([52.1, 53, 62])
+    assert arc.high == pytest.approx([54.1, 55, 64])
+    assert chart.log_x
+    assert (chart.x_label, chart.y_label) == ("Capacity of tier 1 (blocks)", "Hit ratio (%)")
+    assert sheet.notes == ["Mean over seeds; bands: least to most."]
+    assert chart.title == "Hit ratio over capacity of tier 1"
 
 
-def test_sizes_of_less_than_two_decades_are_labelled_as_others() -> None:
-    sizes = {10: 250_000, 100: 750_000, 1000: 4_000_000}
+@pytest.mark.parametrize(
+    ("sizes", "labels"),
+    [
+        ((250_000, 750_000, 4_000_000), ["250,000", "750,000", "4 M"]),
+        ((1024, 2048, 16_384), ["1,024", "2,048", "16,384"]),
+    ],
+)
+def test_sizes_are_labelled_as_they_are(sizes: tuple[int, ...], labels: list[str]) -> None:
     given = table()
-    column = pa.array([sizes[size] for size in given["tiers.0.capacity"].to_pylist()])
+    named = dict(zip((10, 100, 1000), sizes, strict=True))
+    column = pa.array([named[size] for size in given["tiers.0.capacity"].to_pylist()])
     with styled():
-        sheet = over_axis(given.set_column(2, "tiers.0.capacity", column))
-        sheet.frame("title", "footer")
-        (axes,) = sheet.axes
-        shown = [label.get_text() for label in axes.get_xticklabels(which="both")]
-    assert [text for text in shown if text] == ["250 k", "750 k", "4 M"]
+        figure = over_axis(given.set_column(2, "tiers.0.capacity", column)).finish()
+    (axes,) = figure.axes
+    shown = [label.get_text() for label in axes.get_xticklabels(which="both")]
+    assert [text for text in shown if text] == labels
+
+
+def test_latencies_have_the_unit_that_suits_them() -> None:
+    whole = table()
+    slow = pa.array([5_000_000.0 * (1 + cell) for cell in whole["cell"].to_pylist()])
+    (chart,) = over_axis(
+        whole.append_column("mean_latency_ns", slow), value="mean_latency_ns"
+    ).charts
+    assert chart.y_label == "Mean latency (ms)"
+    assert chart.series[0].y[0] == pytest.approx(5 * 1.5)
+
+
+def test_of_many_lines_the_best_are_shown() -> None:
+    rows = [
+        {
+            "cell": 0,
+            "run_id": "x",
+            "size": size,
+            "system": f"s{i:02}",
+            "vm": None,
+            "hit_ratio": i / 20,
+        }
+        for size in (1, 2)
+        for i in range(12)
+    ]
+    sheet = over_axis(pa.Table.from_pylist(rows))
+    assert [one.look.label for one in sheet.charts[0].series] == [f"s{i:02}" for i in range(2, 12)]
+    assert sheet.notes == ["10 of 12 lines: the highest on average."]
+
+
+def test_names_of_axes_have_units() -> None:
+    axes = ("tiers.1.capacity", "tiers.0.capacity_blocks", "workload.alpha", "window_ns", "systems")
+    assert [axis_label(axis) for axis in axes] == [
+        "Capacity of tier 2 (blocks)", "Capacity of tier 1 (blocks)", "Alpha of workload",
+        "Window (ns)", "Systems",
+    ]  # fmt: skip
 
 
 def test_a_map_of_two_axes_for_each_system() -> None:
+    sheet = over_two_axes(table(), "tiers.0.capacity", "seed", vm="a", value="hits")
+    assert [[one.y.tolist() for one in chart.series] for chart in sheet.charts] == (
+        [[[7.0] * 3] * 2] * 2
+    )
+    assert [chart.panel for chart in sheet.charts] == ["policy=lru", "policy=arc"]
+    (chart, *_) = over_two_axes(table(), "tiers.1.capacity", "systems").charts
+    assert chart.series[0].y == pytest.approx([3.1, 4, 13])
     with styled():
-        sheet = over_two_axes(table(), "tiers.0.capacity", "seed", vm="a", value="hits")
-        cells = [axes.images[0].get_array().tolist() for axes in sheet.axes]
-        titles = [axes.get_title(loc="left") for axes in sheet.axes]
-    assert cells == [[[7.0] * 3] * 2] * 2
-    assert titles == ["policy=lru", "policy=arc"]
-    with styled():
-        sheet = over_two_axes(table(), "tiers.1.capacity", "systems")
-    assert sheet.axes[0].images[0].get_array().tolist()[0] == pytest.approx([3.1, 4, 13])
+        check_layout(sheet.finish(), 7)
 
 
 def test_mistakes() -> None:
@@ -115,17 +159,3 @@ def test_mistakes() -> None:
         over_axis(table(), value="hit_ration")
     with pytest.raises(ConfigError, match="no VM 'b'"):
         over_axis(table(), vm="b")
-
-
-def test_latex() -> None:
-    assert latex_of(table(), "tiers.0.capacity") == (
-        "\\begin{tabular}{rrr}\n"
-        "\\toprule\n"
-        "tiers.0.capacity & policy=lru & policy=arc \\\\\n"
-        "\\midrule\n"
-        "10 & 0.031 & 0.531 \\\\\n"
-        "100 & 0.04 & 0.54 \\\\\n"
-        "1,000 & 0.13 & 0.63 \\\\\n"
-        "\\bottomrule\n"
-        "\\end{tabular}\n"
-    )

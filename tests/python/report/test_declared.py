@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 
 from mcsim.base.errors import ConfigError
+from mcsim.figures.chart import Chart
+from mcsim.figures.declared import Plot, charts_of
 from mcsim.figures.looks import looks_of
-from mcsim.report.charts import Chart
-from mcsim.report.declared import Plot, charts_of
+from mcsim.report.chart_tables import table_of
 from mcsim.report.plots import plot
 from mcsim.report.reproduction import Reproduced, reproduction_page
 
@@ -126,7 +127,7 @@ def test_an_empty_table_has_no_plot_and_a_point_has_one(kind: str, rows: int) ->
     assert len(found) == rows
     for chart in found:
         assert json.dumps(plot(chart), allow_nan=False)
-        assert len(chart.table().rows) == 1
+        assert len(table_of(chart).rows) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,6 +1,7 @@
 # Trusts: distances counted by hand, replays, all orders of a few references, and the laws of LRU.
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,7 +127,8 @@ def test_a_shape_that_fails_is_the_exit_code(
     main(asked)
     fails = Found(checks=[Check("pigs fly", False, "none does")], ran=["nothing"])
     wrong = replace(FIGURES[0], find=lambda _: fails)
-    monkeypatch.setattr("mcsim.reproduce.documents.cloudphysics.figures.FIGURES", (wrong,))
+    module = importlib.import_module("mcsim.reproduce.documents.cloudphysics.figures")
+    monkeypatch.setattr(module, "FIGURES", (wrong,))
     assert code_of(*asked, "--force") == 1
     assert (
         "mcsim: cloudphysics/example: pigs fly: none does: does not hold" in capsys.readouterr().err

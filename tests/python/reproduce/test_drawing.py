@@ -13,18 +13,14 @@ from paper import check_paper, shown_in
 
 import mcsim
 from mcsim.cli.main import main
-from mcsim.figures.divided import lines_by_panel
-from mcsim.figures.style import Sheet
+from mcsim.figures.declared import Plot
 from mcsim.reproduce import catalogue
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.drawing import drawing
 from mcsim.reproduce.figure import Figure, Found
 from mcsim.reproduce.reproduction import Reproduction
 
-
-def lines() -> Sheet:
-    table = pa.table({"p": ["one"] * 3, "l": ["a"] * 3, "x": [1, 2, 3], "y": [1.0, 4.0, 9.0]})
-    return lines_by_panel(table, "p", "l", ("x", "Size"), ("y", "Hits"))
+LINES = pa.table({"l": ["a"] * 3, "x": [1, 2, 3], "y": [1.0, 4.0, 9.0]})
+HITS = Plot("Hits over size", "They grow.", "lines", "x", "y", "Size", "Hits", by=["l"])
 
 
 @pytest.fixture
@@ -34,7 +30,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def figure(context: Context) -> Found:
         asked.append("fig1")
-        return Found(draw=drawing({"hits-over-size": ("Hits", lines)}, notes=["A note."]))
+        return Found(tables={"lines": LINES}, plots=[HITS])
 
     def table(context: Context) -> Found:
         asked.append("table1")
@@ -75,11 +71,10 @@ def test_findings_are_drawn_for_papers(found: list[str], tmp_path: Path) -> None
     command = ["reproduce", "--results", str(tmp_path), "-q", "--format"]
     main([*command, "svg"])
     folder = tmp_path / "reproduce" / "multicache" / "fig1"
-    assert {"Hits (synthetic workload)", "A note."} <= set(shown_in(folder / "hits-over-size.svg"))
+    assert "Hits over size (synthetic workload)" in shown_in(folder / "hits-over-size.svg")
     main([*command, "pdf,svg", "--style", "paper"])
     pdf, svg = (folder / f"hits-over-size.{ending}" for ending in ("pdf", "svg"))
-    check_paper(pdf, svg, ["Hits (", "mcsim"], synthetic=True)
-    assert "A note." in shown_in(svg)
+    check_paper(pdf, svg, ["Hits over size", "mcsim"], synthetic=True)
     assert not (folder / "hits-over-size.png").exists()
 
 

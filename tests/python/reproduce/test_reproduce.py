@@ -23,8 +23,8 @@ import mcsim
 from mcsim.base import package
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.progress import Reporter
+from mcsim.figures.declared import Plot
 from mcsim.figures.looks import looks_of
-from mcsim.report.declared import Plot
 from mcsim.reproduce import catalogue, reproduction
 from mcsim.reproduce import context as context_module
 from mcsim.reproduce.catalogue import DOCUMENTS, chosen, document_of, figures_of

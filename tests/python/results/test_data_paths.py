@@ -13,11 +13,10 @@ import made_up
 import pyarrow as pa
 import pytest
 from commands import call, rendered
-from mcsim.results.render import render_comparison
 from small import small_experiment
 
 import mcsim
-from mcsim.cli.results import show_tables
+from mcsim.cli.show import show_results
 from mcsim.report.page import Prose
 from mcsim.report.run_parts import mode_note, run_tables, systems_table
 from mcsim.report.several import compared
@@ -63,10 +62,11 @@ BACK = {"name": "hierarchy", "label": "mine", "writes": "back", "policy": "lru"}
 THROUGH = BACK | {"writes": "through"}
 OTHER_POLICY = THROUGH | {"policy": "arc / lru"}
 WARNING = "warning: write modes differ: through (lru), back (mine)"
+MODES = "Write modes differ (back: mine; through: lru)."
 
 
 def heads(results: Results) -> list[str]:
-    return rendered(render_comparison(results)).splitlines()[1].split()
+    return rendered(results.comparison()).splitlines()[1].split()
 
 
 def test_a_run_knows_the_data_paths_of_all_its_systems(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_columns_appear_where_they_differ(
 ) -> None:
     results = written(tmp_path, "lru", system)
     assert [head for head in heads(results) if head in FIELDS] == shown
-    lines = rendered(render_comparison(results)).splitlines()
+    lines = rendered(results.comparison()).splitlines()
     assert max(map(len, lines)) <= 100
     for name in shown:
         assert system[name] in "\n".join(lines)
@@ -129,8 +129,9 @@ def test_modes_that_differ_are_warned_of(
 ) -> None:
     for folder, system, warned in (("a", BACK, True), ("b", OTHER_POLICY, False)):
         results = written(tmp_path / folder, "lru", system)
-        show_tables(results)
-        assert (WARNING in capsys.readouterr().out) == warned
+        show_results(results)
+        assert (MODES in capsys.readouterr().out) == warned
+        assert (MODES in results.answer) == warned
         _, out, _ = call(capsys, "results", "show", results.path, "--json")
         found = json.loads(out)
         assert found["warnings"] == ([WARNING] if warned else [])
@@ -141,7 +142,7 @@ def test_modes_that_differ_are_warned_of(
             }
         note = [Prose(f"W{WARNING[1:]}.", alert=True)] if warned else []
         assert mode_note(results) == note
-        assert (f"W{WARNING[1:]}." in mcsim.report(results, figures=False)) == warned
+        assert (f"W{WARNING[1:]}." in mcsim.report(results)) == warned
 
 
 def test_a_difference_shows_the_modes_of_both_runs(
@@ -173,10 +174,11 @@ def test_the_page_of_a_sweep_shows_them(tmp_path: Path) -> None:
     spec = small_experiment(
         tiers={"dram": 200}, ops="all", sweep={"systems": systems_axis, "seed": [1, 2]}
     )
-    table = mcsim.sweep(spec, out=tmp_path).to_arrow()
+    sweep = mcsim.sweep(spec, out=tmp_path)
+    table = sweep.to_arrow()
     modes = set(zip(table["system"].to_pylist(), table["writes"].to_pylist(), strict=True))
     assert modes == {("lru", "through"), ("hierarchy", "back")}
-    page = sweep_page(table, ["systems", "seed"], title="s", lead="l", facts=[])
+    page = sweep_page(table, sweep.axes, sweep.overview(), title="s", lead="l", facts=[])
     assert "Warning: write modes differ: through (lru), back (hierarchy)." in page
 
 

@@ -17,16 +17,17 @@ from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
 from mcsim.results import demands, models
 from mcsim.results.results import Results
+from mcsim.results.wear import lifetime_years
 
 MS = 10**6
-DEVICE = {"read": "1ms", "write": "2ms", "dollars_per_gb": 1}
+DEVICE = {"read": "1ms", "write": "2ms", "price": 1}
 SPEC: dict[str, Any] = {
     "name": "models",
     "block_bytes": "4KiB",
     "interval": "10s",
     "workload": {"vms": ["a", "b"]},
     "tiers": [{"device": "flash", "capacity": 1000, "pe_cycles": 3000} | DEVICE],
-    "backend": {"device": "hdd", "read": "10ms", "write": "10ms", "dollars_per_gb": 0.1},
+    "backend": {"device": "hdd", "read": "10ms", "write": "10ms", "price": 0.1},
     "systems": ["hierarchy"],
 }
 
@@ -72,6 +73,7 @@ def test_devices_are_loaded_and_worn(tmp_path: Path) -> None:
     # 1000 blocks in 20 s, of 4 KiB: 4320 times as many in a day.
     assert flash["written_bytes_per_day"] == pytest.approx(1000 * 4096 * 4320)
     assert flash["lifetime_years"] == pytest.approx(3000 / 4320 / 365.25)
+    assert flash["drive_writes_per_day"] == pytest.approx(4320)
     # 1000 x 1 ms + 1000 x 2 ms in 10 s, and 1000 x 1 ms.
     assert flash["peak_utilization"] == pytest.approx(0.3)
     assert flash["utilization"] == pytest.approx(0.2)
@@ -84,6 +86,14 @@ def test_devices_are_loaded_and_worn(tmp_path: Path) -> None:
     assert hdd["peak_utilization"] == pytest.approx(2)
     assert hdd["saturated_intervals"] == 1
     assert hdd["queueing_ns"] == pytest.approx(5 * MS)  # M/D/1, half busy
+
+
+def test_a_drive_wears_as_a_whole(tmp_path: Path) -> None:
+    tier = SPEC["tiers"][0] | {"drive": f"{10 * 1000 * 4096}B"}  # ten times the tier
+    flash, hdd = models.devices(results_of(tmp_path, tiers=[tier])).to_pylist()
+    assert flash["lifetime_years"] == pytest.approx(10 * 3000 / 4320 / 365.25)
+    assert flash["drive_writes_per_day"] == pytest.approx(432)
+    assert hdd["drive_writes_per_day"] is None
 
 
 LIMITED = SPEC["backend"] | {"iops": 140, "bandwidth": "1MB/s"}
@@ -115,13 +125,13 @@ def test_demand_is_of_what_a_device_can_do(tmp_path: Path) -> None:
         "hierarchy: hdd is asked for more than it can do in 1 of 2 intervals, in interval 1 for "
         "1.43 times as much"
     ]
-    shown = " ".join(rendered(models.render_devices(results)).split())
+    shown = " ".join(rendered(results.devices()).split())
     assert "asked for more than it can do in 1 of 2 intervals" in shown
 
 
 def test_devices_of_one_name_are_told_apart(tmp_path: Path) -> None:
     results = results_of(tmp_path, backend=LIMITED | {"device": "flash"})
-    shown = " ".join(rendered(models.render_devices(results)).split())
+    shown = " ".join(rendered(results.devices()).split())
     assert "hierarchy flash (1) " in shown
     assert "flash (2) is asked for more than it can do" in shown
     assert models.devices(results)["device"].to_pylist() == ["flash", "flash"]
@@ -146,7 +156,7 @@ def test_energy_is_power_at_work_and_at_rest(tmp_path: Path) -> None:
     results = results_of(tmp_path / "always", tiers=tiers, backend=backend)
     _, hdd = models.devices(results).to_pylist()
     assert hdd["energy_joules"] == pytest.approx(20 * 9)
-    assert "kJ" in rendered(models.render_devices(results))
+    assert "kJ" in rendered(results.devices())
 
 
 def test_a_device_with_more_work_than_time_takes_no_more_than_its_power(tmp_path: Path) -> None:
@@ -182,14 +192,17 @@ def test_without_a_clock_there_is_no_load(tmp_path: Path) -> None:
 
 def test_columns_that_say_nothing_are_not_shown(tmp_path: Path) -> None:
     def shown(interval: str) -> str:
-        devices = models.render_devices(results_of(tmp_path / interval[:2], interval))
-        return " ".join(rendered(devices).split())
+        results = results_of(tmp_path / interval[:2], interval)
+        return " ".join(rendered(results.devices()).split())
 
     of_time, of_references = shown("10s"), shown("1000 references")
-    assert "reads writes GB/day years busy % peak % saturated queueing" in of_time
-    assert "reads and writes in blocks; saturated: intervals with more work than time" in of_time
+    assert "reads writes GB/day years DWPD busy % peak % saturated queueing" in of_time
+    assert of_time.endswith(
+        "reads and writes in blocks; queueing: mean wait DWPD: drive writes per day saturated: "
+        "intervals with more work than time, left out of queueing"
+    )
     assert "device reads writes" in of_references
-    for name in ("GB/day", "busy", "saturated", "queueing", "–"):
+    for name in ("GB/day", "DWPD", "busy", "saturated", "queueing", "–"):
         assert name not in of_references
     assert of_references.endswith("reads and writes in blocks")
 
@@ -236,9 +249,9 @@ def test_operations_queue_as_customers_do() -> None:
 
 
 def test_a_device_that_is_not_written_lasts() -> None:
-    assert models.lifetime_years(1e12, 3000, 0) == math.inf
-    worn = models.lifetime_years(1e12, 3000, 1e12)
-    assert models.lifetime_years(1e12, 3000, 1e12, amplification=2) == pytest.approx(worn / 2)
+    assert lifetime_years(1e12, 3000, 0) == math.inf
+    worn = lifetime_years(1e12, 3000, 1e12)
+    assert lifetime_years(1e12, 3000, 1e12, amplification=2) == pytest.approx(worn / 2)
 
 
 def test_data_paths_are_chosen_in_the_experiment(tmp_path: Path) -> None:

@@ -7,22 +7,21 @@ from pathlib import Path
 import made_up
 import pytest
 from commands import rendered
-from mcsim.results.render import MOST_VMS, render_comparison, render_systems
 
 from mcsim.results import tables
 from mcsim.results.results import Results
+from mcsim.results.views import MOST_VMS
 
-FAST = {"read": "10ns", "write": "10ns", "dollars_per_gb": 10}
+FAST = {"read": "10ns", "write": "10ns", "price": 10}
 SPEC = {
     "name": "pair",
     "workload": {"vms": ["a", "b"]},
     "devices": {"fast": FAST},
     "tiers": [
         {"device": "fast", "capacity": 1000} | FAST,
-        {"device": "flash", "capacity": 4000}
-        | {"read": "100ns", "write": "1us", "dollars_per_gb": 2},
+        {"device": "flash", "capacity": 4000} | {"read": "100ns", "write": "1us", "price": 2},
     ],
-    "backend": {"device": "hdd", "read": "1us", "write": "1us", "dollars_per_gb": 0.1},
+    "backend": {"device": "hdd", "read": "1us", "write": "1us", "price": 0.1},
     "systems": [
         "lru",
         {"name": "lru", "label": "old", "legacy": True},
@@ -123,16 +122,12 @@ def test_cost_and_device_writes(results: Results) -> None:
 
 
 def test_tables_fit_a_terminal_and_say_synthetic(results: Results) -> None:
-    for text in (
-        rendered(render_comparison(results)),
-        rendered(render_systems(results)),
-    ):
-        lines = text.splitlines()
-        assert max(map(len, lines)) <= 100
-        assert "synthetic workload" in lines[0]
-        assert "…" not in text  # nothing was cut
-    assert "33.37" in rendered(render_comparison(results))
-    assert " 1.45×" in rendered(render_comparison(results))  # 757 against 523
+    for table in (results.overview(), results.comparison(), results.systems()):
+        title, *lines = rendered(table).splitlines()
+        assert max(map(len, lines[: len(table.formatted().rows) + 1])) <= 100
+        assert "synthetic workload" in title
+    assert "33.37" in rendered(results.comparison())
+    assert "+30.9" in rendered(results.comparison())  # 523 against 757
 
 
 def test_what_was_not_run_has_no_columns(tmp_path: Path) -> None:
@@ -141,8 +136,8 @@ def test_what_was_not_run_has_no_columns(tmp_path: Path) -> None:
     spec = SPEC | {"workload": {"vms": ["a"]}, "systems": ["static"]}
     took = {"replay_seconds": 0.5, "decide_seconds": 0.0, "accesses": 10}
     results = made_up.written(tmp_path, "alone-0", spec, metrics, vms, took=took)
-    text = rendered(render_comparison(results)) + rendered(render_systems(results))
-    for absent in ("gain", "speed", "Global LRU", "legacy", "points"):
+    text = rendered(results.comparison()) + rendered(results.systems())
+    for absent in ("gain", "saved", "Global LRU", "legacy", "points"):
         assert absent not in text
 
 
@@ -153,10 +148,10 @@ def test_many_vms_are_shown_together(tmp_path: Path) -> None:
     metrics = [made_up.of_tier("lru", 0, name, tier, 3) for name in names for tier in (0, 1)]
     spec = SPEC | {"workload": {"vms": names}, "systems": ["lru"]}
     results = made_up.written(tmp_path, "many-0", spec, metrics, vms)
-    text = rendered(render_comparison(results))
+    text = rendered(results.comparison())
     assert "vm7" not in text
     assert f"{10 * many}" in text
-    assert f"the {many} VMs one by one are in vms.parquet and metrics.parquet" in text
+    assert "VMs one by one are in vms.parquet and metrics.parquet" in text
 
 
 def test_a_vm_without_accesses_has_no_latency(tmp_path: Path) -> None:
@@ -164,4 +159,4 @@ def test_a_vm_without_accesses_has_no_latency(tmp_path: Path) -> None:
     results = results_of(tmp_path, {**systems, "single-tier": [[2], [0]]}, accesses=[10, 0])
     row = row_of(results, "lru", "b")
     assert (row["hit_ratio"], row["mean_latency_ns"], row["gain"]) == (0.0, None, None)
-    assert "–" in rendered(render_comparison(results))
+    assert "–" in rendered(results.comparison())

@@ -62,17 +62,17 @@ def test_runs_of_different_versions_are_not_shown_together(
     refused = "different versions of results .*: old-0123456789ab has 0, new-0123456789ab has 1"
     for show in (
         lambda *runs: figures.plot("hit-ratio-by-capacity", runs),
-        lambda *runs: mcsim.report(*runs, figures=False),
+        lambda *runs: mcsim.report(*runs),
     ):
         show(new, other)
         with pytest.raises(ConfigError, match=refused):
             show(old, new)
-    code, _, err = call(capsys, "figures", old.path, new.path, "-o", tmp_path / "drawn")
+    code, _, err = call(capsys, "results", "plot", old.path, new.path, "-o", tmp_path / "drawn")
     assert code == 2
     assert "different versions of results" in err
     # A run of before can be shown and compared.
     for run in (old, new):
-        assert "Global LRU" in "".join(printed(capsys, "report", run.path))
+        assert run.answer == printed(capsys, "results", "show", run.path)[0]
     code, out, _ = call(capsys, "results", "diff", old.path, new.path)
     assert code == 1
     assert ["results_version", "0", "1"] in [line.split() for line in out.splitlines()]

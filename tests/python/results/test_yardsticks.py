@@ -13,10 +13,10 @@ from commands import rendered
 from mcsim.results.files import write_parquet
 from mcsim.results.results import Results
 from mcsim.results.seals import digest_of, listed, read_list
-from mcsim.results.yardsticks import YARDSTICKS, jain, render_yardsticks, yardsticks
+from mcsim.results.yardsticks import YARDSTICKS, jain, yardsticks
 
 # Two tiers of 10 and 20 blocks that read a block in 1 and 10 ns; what has all takes 100.
-DEVICE = {"write": "1ns", "dollars_per_gb": 1}
+DEVICE = {"write": "1ns", "price": 1}
 SPEC: dict[str, Any] = {
     "name": "pair",
     "workload": {"vms": ["a", "b"]},
@@ -135,7 +135,7 @@ def test_controllers_take_time(results: Results) -> None:
 
 
 def test_the_table_fits_a_terminal(results: Results) -> None:
-    text = rendered(render_yardsticks(results))
+    text = rendered(results.yardsticks())
     assert max(map(len, text.splitlines())) <= 100
     for value in ("90.00", "50.00", "-15.00", "2.23×", "infeasible"):
         assert value in text
@@ -147,7 +147,7 @@ def test_what_is_not_known_has_no_column(tmp_path: Path) -> None:
     (row,) = yardsticks(results).to_pylist()
     for name in ("share_of_opt", "over_hindsight", "fairness", "worst_slowdown"):
         assert row[name] is None
-    text = rendered(render_yardsticks(results))
+    text = rendered(results.yardsticks())
     for absent in ("OPT", "hindsight", "fair", "slowdown", "infeasible"):
         assert absent not in text
     assert "moved" in text

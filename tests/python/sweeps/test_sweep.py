@@ -283,7 +283,7 @@ def test_a_cell_has_a_page(tmp_path: Path) -> None:
     experiment = small_experiment("lru", tiers={"dram": 100})
     cell = mcsim.sweep(experiment, {"seed": "2 seeds"}, out=tmp_path).results(0)
     assert isinstance(cell, PackedResults)
-    assert f"{cell.run_id}: the experiment, every" in mcsim.report(cell, figures=False)
+    assert f"{cell.run_id}: the experiment, every" in mcsim.report(cell)
 
 
 def test_planning_changes_nothing(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_count
+from mcsim.figures.chart import Chart, Kind, Series, Sheet, thinned, whole_intervals
 from mcsim.figures.looks import Look, looks_of
-from mcsim.report.charts import Chart, Series, thinned, whole_intervals
 
-__all__ = ["Plot", "charts_of"]
+__all__ = ["Plot", "charts_of", "sheets_of"]
 
-_Kind = Literal["lines", "steps", "areas", "points", "bars", "stacked"]
 _Values = NDArray[np.float64]
 _Parts = Mapping[str, pa.Table]
 
 _MOST_LOOKS = 48  # that differ
 _CELLS = 250  # columns of a line that are told apart
+_MOST_LARGE = 8  # charts of a figure
 _MOST_SAID = 6  # series whose numbers a sentence has
 
 
@@ -75,7 +75,7 @@ class Plot:
     y: str | Mapping[str, str]
     x_label: str = ""
     y_label: str = ""
-    kind: _Kind = "lines"
+    kind: Kind = "lines"
     by: Sequence[str] = ()
     each: Sequence[str] = ()
     only: Mapping[str, Any] = field(default_factory=dict)
@@ -112,9 +112,14 @@ class Plot:
 
 
 def charts_of(plots: Sequence[Plot], tables: Mapping[str, pa.Table]) -> list[Chart]:
-    """Return the charts that plots come to; those that would be empty are left out.
+    """Return the charts of plots, as of `sheets_of`."""
+    return [chart for sheet in sheets_of(plots, tables) for chart in sheet.charts]
 
-    Who is called the same looks the same in all of them.
+
+def sheets_of(plots: Sequence[Plot], tables: Mapping[str, pa.Table]) -> list[Sheet]:
+    """Return a figure for each plot; empty charts are omitted.
+
+    Series of the same name look the same in all of them.
 
     Raises
     ------
@@ -127,11 +132,29 @@ def charts_of(plots: Sequence[Plot], tables: Mapping[str, pa.Table]) -> list[Cha
     known = {n: look for p, _, s in found if p.single for n, look in looks_of([*s]).items()} | given
     names = dict.fromkeys(name for *_, s in found for name in s if name not in known)
     looks = known | _others(names, given)
-    return [
-        _chart(plot, called, series, looks)
-        for plot, called, series in found
-        if any(np.isfinite(y).any() for _, y in series.values())
-    ]
+    charts: dict[int, list[Chart]] = {}
+    for plot, called, series in found:
+        if any(np.isfinite(y).any() for _, y in series.values()):
+            charts.setdefault(id(plot), []).append(_chart(plot, called, series, looks))
+    return [_sheet(plot, charts[id(plot)]) for plot in plots if id(plot) in charts]
+
+
+def _sheet(plot: Plot, charts: Sequence[Chart]) -> Sheet:
+    """Return the charts of a plot side by side, small ones where there are many."""
+    columns, height = (1, 2.4) if len(charts) == 1 else (2, 1.7)
+    if len(charts) > _MOST_LARGE:
+        columns, height = 4, 1.15
+    if plot.kind == "stacked":
+        columns, height = min(columns, 2), 0.5 + 0.2 * max(len(chart.x) for chart in charts)
+    is_shared = len(charts) > 1 and plot.kind != "bars"
+    return Sheet(
+        charts,
+        plot.title,
+        columns=columns,
+        share_x=is_shared,
+        share_y=len(charts) > 1,
+        height=height,
+    )
 
 
 def _others(names: Iterable[str], given: Mapping[str, Look]) -> dict[str, Look]:
@@ -252,6 +275,7 @@ def _chart(
         y_label,
         log_x=plot.log_x,
         log_y=plot.log_y,
+        panel=called,
         marks=[(float(at), name) for at, name in plot.marks],
         levels=[(float(at), name) for at, name in plot.levels],
     )

@@ -1,0 +1,176 @@
+"""What experiments may name: systems, policies, devices and others, with their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mcsim.base.arguments import text as check_text
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import did_you_mean
+from mcsim.config.devices import CATALOGUE
+
+__all__ = ["Description", "catalogue", "describe", "device_names", "format_names", "system_names"]
+
+
+def catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
+    """Return all entries by kind."""
+    from mcsim._core import engine, locality, optimizers, policies
+    from mcsim.traces.parsed import trace_formats
+
+    return {
+        "systems": engine.describe_systems(),
+        "optimizers": optimizers.describe(),
+        "eviction policies": policies.describe(),
+        "admission filters": engine.describe_admission(),
+        "estimators": locality.describe_estimators(),
+        "meters": locality.describe_meters(),
+        "trace formats": trace_formats(),
+        "devices": [
+            {
+                "name": device.name,
+                "summary": device.summary,
+                "reference": device.reference,
+                "params": list(device.describe()),
+            }
+            for device in CATALOGUE.values()
+        ],
+    }
+
+
+def system_names() -> list[str]:
+    """List the systems.
+
+    Examples
+    --------
+    >>> mc.system_names()[:2]
+    ['lru', 'single-tier']
+    """
+    return _names("systems")
+
+
+def format_names() -> list[str]:
+    """List the formats of traces.
+
+    Examples
+    --------
+    >>> "csv" in mc.format_names()
+    True
+    """
+    return _names("trace formats")
+
+
+def device_names() -> list[str]:
+    """List the devices of the catalogue.
+
+    Examples
+    --------
+    >>> mc.device_names()[:3]
+    ['dram', 'flash', 'hdd']
+    """
+    return list(CATALOGUE)
+
+
+def _names(kind: str) -> list[str]:
+    return [entry["name"] for entry in catalogue()[kind]]
+
+
+class Description(str):
+    """Text that notebooks and the interpreter show as lines."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def describe(name: str) -> Description:
+    """Describe a system, optimiser, policy, estimator, meter, format or device.
+
+    Parameters
+    ----------
+    name : str
+        Its name, in any case.
+
+    Returns
+    -------
+    Description
+        Text: its source and its parameters, with types, defaults and ranges.
+
+    Raises
+    ------
+    ConfigError
+        If nothing has that name.
+
+    Examples
+    --------
+    >>> mc.describe("hdd")  # doctest: +ELLIPSIS
+    hdd (device)
+      hard disk
+      Reference: Multi-Cache (Table I)
+    ...
+    """
+    every = catalogue()
+    found = [
+        (kind, entry)
+        for kind, entries in every.items()
+        for entry in entries
+        if entry["name"].lower() == check_text("name", name).lower()
+    ]
+    if not found:
+        names = [entry["name"] for entries in every.values() for entry in entries]
+        raise ConfigError(f"nothing is called {name!r}{did_you_mean(name, names)}; see mcsim list")
+    return Description("\n".join(line for of in found for line in _lines(*of)))
+
+
+def _lines(kind: str, entry: Mapping[str, Any]) -> Iterator[str]:
+    singular = f"{kind.removesuffix('ies')}y" if kind.endswith("ies") else kind.removesuffix("s")
+    yield f"{entry['name']} ({singular})"
+    yield f"  {entry['summary']}"
+    yield f"  Reference: {entry['reference']}"
+    if kind == "systems" and (known := _foreseen(entry["name"])):
+        yield f"  A yardstick: it knows {known} beforehand, and tables say so."
+    for param in entry["params"]:
+        yield f"\n  {param['name']} = {_default_of(param)}{_allowed(param)}"
+        yield f"      {param['help']}"
+
+
+def _foreseen(name: str) -> str | None:
+    """Return what a system knows that nobody can, by the meters that it asks for."""
+    from mcsim._core import engine
+    from mcsim.experiment.checks import foresight_of
+    from mcsim.results.foresight import FORESEEN
+
+    devices = [engine.Device("any", ns, ns, 1.0) for ns in (1.0, 2.0, 3.0)]
+    machine = engine.Machine([(devices[0], 1 << 10), (devices[1], 1 << 10)], devices[2])
+    try:
+        return FORESEEN.get(foresight_of(engine.System(name, {}, machine)))
+    except ConfigError:
+        return None  # that it wants more to be said makes it no yardstick
+
+
+def _default_of(param: Mapping[str, Any]) -> str:
+    from mcsim.base.units import format_duration
+
+    default = param["default"]
+    if param["kind"] == "duration":
+        return format_duration(default)
+    if isinstance(default, bool):
+        return str(default).lower()
+    if param["kind"] == "per-vm":
+        return "{}"
+    return str(default)
+
+
+def _allowed(param: Mapping[str, Any]) -> str:
+    """What else the parameter may be."""
+    if param["choices"]:
+        return f"   one of {', '.join(param['choices'])}"
+    if param["kind"] not in ("integer", "real"):
+        return ""
+    low, high = param["min"], param["max"]
+    if low == float("-inf") and high == float("inf"):
+        return ""
+    if high == float("inf"):
+        return f"   at least {low:g}"
+    return f"   {low:g} to {high:g}"

@@ -1,0 +1,272 @@
+"""Charts as data: the one description that figures for print and pages are rendered from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcsim.figures.looks import Look
+from mcsim.results.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "Chart",
+    "Kind",
+    "Series",
+    "Sheet",
+    "is_geometric",
+    "plain",
+    "scaled_latency",
+    "subject_of",
+    "synthetic_mark",
+    "thinned",
+    "whole_intervals",
+]
+
+MOST_INTERVALS = 1000
+"""Upper limit of intervals that are distinguishable side by side."""
+
+Kind = Literal["lines", "steps", "areas", "points", "bars", "stacked", "map"]
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, one stack or one bar of each group.
+
+    Attributes
+    ----------
+    look : Look
+        Its label, colour, dashes, marker and hatch.
+    y : array of float64
+        NaN where there is no value.
+    x : array of float64, optional
+        Its own positions; the chart's if absent.
+    low, high : array of float64, optional
+        Ends of a band around a line, or of the error bars of points.
+    kind : Kind, optional
+        Its own kind, such as points on a chart of lines.
+    is_pale : bool
+        Whether it is drawn pale, such as an estimate below its resolution.
+    """
+
+    look: Look
+    y: Values
+    x: Values | None = None
+    low: Values | None = None
+    high: Values | None = None
+    kind: Kind | None = None
+    is_pale: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart: a panel of a figure for print, or a plot of a page.
+
+    Attributes
+    ----------
+    title : str
+    says : str
+        Its content in a sentence, for readers who cannot see it.
+    kind : Kind
+        `areas` and `stacked` stand on one another; `steps` and `areas` hold a value up to the
+        next position; `stacked` bars are horizontal; each series of a `map` is a row of cells.
+    x : array of float64, or sequence of str
+        Positions; edges of `steps`, `areas` and `map`, one more than there are values; names of
+        the groups of `bars` and `stacked`, or of the columns of a `map`.
+    series : sequence of Series
+    x_label, y_label : str
+        With their units. The value of a map is `value_label`.
+    log_x, log_y : bool
+        Whether axes are logarithmic.
+    marks, levels : sequence of (float, str)
+        Named positions, such as capacities, and named values, such as targets.
+    ticks : sequence of float
+        Positions that are labelled, if not chosen by the renderer.
+    panel : str
+        Its title beside others of a figure.
+    y_end : float, optional
+        Upper end of the axis of values.
+    rows : array of float64, or sequence of str
+        Edges or names of the rows of a map.
+    """
+
+    title: str
+    says: str
+    kind: Kind
+    x: Values | Sequence[str]
+    series: Sequence[Series]
+    x_label: str
+    y_label: str
+    log_x: bool = False
+    log_y: bool = False
+    marks: Sequence[tuple[float, str]] = ()
+    levels: Sequence[tuple[float, str]] = ()
+    ticks: Sequence[float] = ()
+    panel: str = ""
+    y_end: float | None = None
+    rows: Values | Sequence[str] = ()
+    value_label: str = ""
+
+    @property
+    def has_names(self) -> bool:
+        """Whether positions are names of groups."""
+        return len(self.x) > 0 and isinstance(self.x[0], str)
+
+    def kind_of(self, series: Series) -> Kind:
+        """Return the kind by which a series is drawn."""
+        return series.kind or self.kind
+
+    def positions(self, series: Series) -> Values:
+        """Return the positions of a series: its own, those of the chart, or numbers of groups."""
+        if series.x is not None:
+            return series.x
+        if self.has_names:
+            return np.arange(len(self.x), dtype=np.float64)
+        return np.asarray(self.x, np.float64)
+
+    @property
+    def begins_at_zero(self) -> bool:
+        """Whether the axis of values begins at 0: no value is below, and it is linear."""
+        return not self.log_y and not any(bool((one.y < 0).any()) for one in self.series)
+
+
+@dataclass
+class Sheet:
+    """One figure: charts in a grid, with a title, notes and one legend.
+
+    Attributes
+    ----------
+    charts : sequence of Chart
+        Row by row.
+    title : str
+    columns : int
+        Charts side by side.
+    share_x, share_y : bool
+        Whether the charts have the same axes.
+    notes : list of str
+        Lines below the charts.
+    height : float
+        Of a row of charts, in inches.
+    width : float
+        In inches.
+    """
+
+    charts: Sequence[Chart]
+    title: str = ""
+    columns: int = 1
+    share_x: bool = False
+    share_y: bool = False
+    notes: list[str] = field(default_factory=list)
+    height: float = 2.2
+    width: float = 7.0
+
+    @classmethod
+    def of(cls, chart: Chart, *notes: str, height: float = 2.4, width: float = 7.0) -> Sheet:
+        """Return the figure of a single chart."""
+        shown = [note for note in notes if note]
+        return cls([chart], chart.title, notes=shown, height=height, width=width)
+
+    def finish(
+        self, runs: Sequence[Results] = (), *, captioned: bool = True, synthetic: bool = False
+    ) -> Figure:
+        """Draw the figure with matplotlib, in the style that is in force.
+
+        The footer names `runs`; `synthetic` marks a workload without runs. Title and footer are
+        absent unless `captioned`.
+        """
+        from mcsim.figures.style import drawn
+
+        synthetic = synthetic or any(run.synthetic for run in runs)
+        footer = ""
+        if runs:
+            more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
+            footer = f"mcsim run{'s' * bool(more)} {runs[0].run_id}{more}"
+            footer += ", synthetic workload" if synthetic else ""
+        title = self.title + synthetic_mark(synthetic)
+        return drawn(self, title, footer, synthetic=synthetic, captioned=captioned)
+
+
+def subject_of(runs: Sequence[Results], synthetic: bool = False) -> str:
+    """Return what a figure's file states of its origin: ids of runs, and a synthetic workload."""
+    subject = "mcsim results of " + ", ".join(run.run_id for run in runs) if runs else "mcsim"
+    return subject + synthetic_mark(synthetic or any(run.synthetic for run in runs))
+
+
+def synthetic_mark(synthetic: bool) -> str:
+    """Return the end of titles of synthetic workloads."""
+    return " (synthetic workload)" if synthetic else ""
+
+
+def plain(value: float) -> str:
+    """Write the label of a tick: `0.01`, `1,024`, `2.5 M`."""
+    for size, unit in ((1e9, "G"), (1e6, "M")):
+        if abs(value) >= size and float(f"{value / size:.4g}") * size == value:
+            return f"{value / size:,.4g} {unit}"
+    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:,.10g}"
+
+
+def scaled_latency(values: Iterable[Values]) -> tuple[float, str]:
+    """Return the factor that converts nanoseconds to the unit that suits values, and the unit."""
+    highest = max((float(np.nanmax(each, initial=0)) for each in values), default=0.0)
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if highest >= size:
+            return 1 / size, unit
+    return 1.0, "ns"
+
+
+def is_geometric(x: Sequence[float] | Values) -> bool:
+    """Return whether positions grow by ratios, so that a logarithmic axis suits them."""
+    at = np.unique(np.asarray(x, np.float64))
+    return bool(len(at) > 1 and at[0] > 0 and at[-1] >= 8 * at[0])
+
+
+def thinned(
+    x: Values, y: Values, *, log_x: bool = False, cells: int = 400
+) -> tuple[Values, Values]:
+    """Drop indistinguishable points: keep first, last and extremes of each of `cells` columns.
+
+    Parameters
+    ----------
+    x, y : array of float64, shape (n,)
+        `x` not decreasing, positive if `log_x`; `y` without NaN.
+
+    Returns
+    -------
+    x, y : array of float64, shape (m,), m <= 4 * cells
+    """
+    if len(x) <= 4 * cells:
+        return x, y
+    position = np.log(x) if log_x else x
+    span = position[-1] - position[0]
+    cell = np.minimum((position - position[0]) / (span or 1.0) * cells, cells - 1).astype(int)
+    begin = np.flatnonzero(np.diff(cell, prepend=-1))
+    end = np.append(begin[1:], len(x))
+    # By cell, then by height: the extremes of a cell are its first and last.
+    by_height = np.lexsort((y, cell))
+    kept = np.unique(np.concatenate([begin, end - 1, by_height[begin], by_height[end - 1]]))
+    return x[kept], y[kept]
+
+
+def whole_intervals(edges: Values, series: Sequence[Series]) -> tuple[Values, list[Series]]:
+    """Average neighbouring intervals where there are more than `MOST_INTERVALS`."""
+    count = len(edges) - 1
+    each = -(-count // MOST_INTERVALS)
+    if each == 1:
+        return edges, list(series)
+    begin = np.arange(0, count, each)
+    thin = []
+    for one in series:
+        there = ~np.isnan(one.y)
+        sums = np.add.reduceat(np.nan_to_num(one.y), begin)
+        counts = np.add.reduceat(there.astype(float), begin)
+        mean = np.full(len(begin), np.nan)
+        np.divide(sums, counts, out=mean, where=counts > 0)
+        thin.append(replace(one, y=mean))
+    return np.append(edges[begin], edges[-1]), thin
