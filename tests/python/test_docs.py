@@ -336,7 +336,7 @@ _STANDS_FOR = {
     "web-sizes": ["sizes"],
     "AXIS": ["tiers.1.capacity"],
     "NAME": ["multicache"],
-    "results/packs/NAME.zip": ["results/packs/*.zip"],
+    "results/packs/NAME": ["results/packs/*-*"],
 }
 
 

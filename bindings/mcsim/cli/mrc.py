@@ -25,7 +25,6 @@ from mcsim.cli.stream import (
 from mcsim.cli.terminal import Form
 
 if TYPE_CHECKING:
-    from mcsim.experiment.code import Permission
     from mcsim.traces.blocks import Blocks
 
 __all__ = ["mrc"]
@@ -110,7 +109,6 @@ def mrc(
     mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 'log(1%, 100%, 20)' --mini 0.01
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
-    from mcsim.experiment.code import Permission
 
     modes = {
         "--per-vm": per_vm,
@@ -127,9 +125,8 @@ def mrc(
     if sizes is not None:  # a mistake in them is told before the work begins
         sizes_given(sizes, 1, source.block_bytes)
     if policies:
-        code = Permission(allow_code, frozenset(named_code))
-        by_policy = _by_policy(source, policies, sizes, memory, mini, seeds, code)
-        by_policy.show(form, output)
+        code = (allow_code, named_code)
+        _by_policy(source, policies, sizes, memory, (mini, seeds), code).show(form, output)
         return
     if compare:
         report = _compare(source, compare)
@@ -207,16 +204,17 @@ def _by_policy(
     policies: str,
     sizes: str | None,
     memory: str | None,
-    mini: str | None,
-    seeds: int,
-    code: Permission,
+    mini: tuple[str | None, int],
+    code: tuple[bool, tuple[str, ...]],
 ) -> ByPolicy:
     from mcsim.base.sizes import share_given
+    from mcsim.experiment.code import Permission
 
-    small = None if mini is None else Mini(share_given("--mini", mini), seeds)
-    return ByPolicy.simulated(
-        source, policies, sizes or ByPolicy.default_sizes, memory, small, code=code
-    )
+    rate, seeds = mini
+    small = None if rate is None else Mini(share_given("--mini", rate), seeds)
+    allowed = Permission(code[0], frozenset(code[1]))
+    sizes = sizes or ByPolicy.default_sizes
+    return ByPolicy.simulated(source, policies, sizes, memory, small, code=allowed)
 
 
 def _in_one_unit(length: int) -> tuple[int, str]:
