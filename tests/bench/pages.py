@@ -5,7 +5,7 @@ systems for a week by the hour; last, of all of them side by side. Run as
 
     python tests/bench/pages.py [RUN…]
 
-Medians of three. The time has the start of Python in it, and the figures for print.
+Medians of three. The time includes the start of Python.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ KINDS = {
     "library": r'<script type="application/gzip".*?</script>',
     "plots": r'<script type="application/json".*?</script>',
     "tables": r"<table.*?</table>",
-    "figures": r"<img [^>]*>",
 }
 
 
