@@ -30,6 +30,7 @@ from dask_workers import local_workers
 
 import mcsim as mc
 from mcsim.base.threads import threads_given
+from mcsim.results.runs import bytes_below
 
 POLICIES = ("lru", "fifo", "clock", "sieve", "s3-fifo", "arc", "2q", "lirs", "slru", "w-tinylfu")
 PROFILE = """
@@ -135,8 +136,8 @@ def run_store(folder: Path, cells: int) -> None:
     axes = grid(cells) | {"seed": list(range(10_000 // cells))}
     swept = mc.sweep(spec, axes, out=folder / "store")
     files = list((folder / "store" / "packs").iterdir())
-    size = sum(file.stat().st_size for file in files)
-    print(f"{len(swept.plan):,} cells in {len(files)} files of {size / 1e6:.1f} MB together")
+    size = sum(map(bytes_below, files))
+    print(f"{len(swept.plan):,} cells in {len(files)} folders of {size / 1e6:.1f} MB together")
     opened = mc.Sweep.open(swept.path)
     with timed("whether all are there", 2):
         assert all(opened.finished())

@@ -71,7 +71,7 @@ def test_a_sweep_on_two_processes_killed_at_random_moments(
     assert tables(tmp_path) == undisturbed
 
 
-@pytest.mark.parametrize("point", ["file written", "file flushed", "file in place"])
+@pytest.mark.parametrize("point", ["claim made", "folder made", "folder in place"])
 def test_a_sweep_killed_at_every_point_and_another_beside_it(
     nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, point: str
 ) -> None:
@@ -101,11 +101,12 @@ def test_what_is_damaged_of_a_sweep_is_told_and_made_again(
     nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, how: str
 ) -> None:
     assert start(nursery, grid, tmp_path, kept_within=0.0).wait() == 0
-    pack = sorted((tmp_path / "packs").glob("*.zip"))[1]
-    content = pack.read_bytes()
+    pack = sorted((tmp_path / "packs").iterdir())[1]
+    file = pack / "summary.parquet"
+    content = file.read_bytes()
     middle = len(content) // 2
     changed = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
-    pack.write_bytes({"empty": b"", "cut": content[:middle], "changed": changed}[how])
+    file.write_bytes({"empty": b"", "cut": content[:middle], "changed": changed}[how])
     again = start(nursery, grid, tmp_path)
     assert again.wait() == 0, again.said
     assert again.said.count(f"{pack}: damaged (") == 1

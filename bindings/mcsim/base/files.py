@@ -105,7 +105,9 @@ def encoded(text: str) -> bytes:
 
 
 @contextmanager
-def replacing_folder(final: Path, stays: Callable[[], bool]) -> Iterator[Path]:
+def replacing_folder(
+    final: Path, stays: Callable[[], bool], claims: Path | None = None
+) -> Iterator[Path]:
     """Give an empty folder that takes the place of `final` if all goes well, files and all.
 
     Several processes may make the same folder at a time; what they leave when they are killed is
@@ -117,6 +119,9 @@ def replacing_folder(final: Path, stays: Callable[[], bool]) -> Iterator[Path]:
     stays : callable
         Asked if there is a folder already: whether it stays, and what was made is dropped. While
         another takes its place, there is none for a moment.
+    claims : Path, optional
+        Folder for the folders of processes, in the same file system; ``<final>.partial`` if not
+        given.
 
     Raises
     ------
@@ -124,7 +129,7 @@ def replacing_folder(final: Path, stays: Callable[[], bool]) -> Iterator[Path]:
         As of `replacing`.
     """
     with named_in_errors(final):
-        mine = claim_folder(final.with_name(f"{final.name}.partial"))
+        mine = claim_folder(claims or final.with_name(f"{final.name}.partial"))
         try:
             made = mine / "new"
             made.mkdir(exist_ok=True)

@@ -40,7 +40,7 @@ from mcsim.traces.workload import ON_DEMAND
 
 if TYPE_CHECKING:
     from mcsim.results.draft import Draft
-    from mcsim.results.packs import Held
+    from mcsim.results.held import Held
 
 __all__ = ["Stages", "own_view"]
 

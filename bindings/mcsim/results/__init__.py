@@ -10,9 +10,9 @@ from mcsim.results.runs import (
     find_run,
     open_run,
     remove,
-    unsound_files,
     verify,
 )
+from mcsim.results.seals import unsound_files
 
 __all__ = [
     "Change",

@@ -29,7 +29,7 @@ RUNS = pa.schema(
         ("workload", pa.string()),  # recorded or synthetic
         ("bytes", pa.int64()),  # on disk; of a run in a pack its part of that
         ("path", pa.string()),
-        ("pack", pa.string()),  # the file that has it, if it has no folder of its own
+        ("pack", pa.string()),  # the folder that has it, if it has none of its own
     ]
 )
 
@@ -50,8 +50,8 @@ def list_runs(out: str | os.PathLike[str] = "results") -> pa.Table:
         A row for every run: ``run`` (its id), ``name`` (of the experiment), ``state``
         (``'finished'``, ``'under way'``, ``'abandoned'``, ``'replaced'`` or ``'damaged'``),
         ``started``, ``systems``, ``vms``, ``workload`` (``'recorded'`` or ``'synthetic'``),
-        ``bytes`` on disk, ``path`` and ``pack`` (the file of a sweep that has the run, if it has no
-        folder of its own).
+        ``bytes`` on disk, ``path`` and ``pack`` (the folder that
+        a run of a sweep shares with others).
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _of_run(
 
 def _describe_packed(pack: Pack) -> Iterator[dict[str, Any]]:
     """Return a row of `RUNS` for every run in a pack."""
-    told = {"bytes": pack.path.stat().st_size // len(pack.run_ids), "pack": printable(pack.path)}
+    told = {"bytes": bytes_below(pack.path) // len(pack.run_ids), "pack": printable(pack.path)}
     out = pack.path.parent.parent
     try:
         rows = pack.table("runs").select(["timings", "environment"]).to_pylist()

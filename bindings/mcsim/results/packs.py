@@ -1,47 +1,44 @@
-"""Results of many runs in one file: what a sweep leaves of a batch of its cells.
+"""Packs: finished runs of a sweep that share one folder and one manifest.
 
-A run of some milliseconds is worth no folder of ten files. The runs of a batch are held in memory
-and written together, as one file that is there whole or not at all:
+A run of some milliseconds is not worth ten files. A sweep holds the runs of a batch in memory and
+writes them together. The folder has the files of a run, with these differences:
 
-    results/packs/<name>-<digest of the run ids>.zip
-      run_ids.txt               a line each
-      runs.parquet              experiment, seconds; what a run shares with others, by number
-      environment.json          what ran where, on which traces; a list
-      metrics.parquet …         as in the folder of a run, with a first column `run`
-      curves.parquet            at steps, as runs share it, with a first column `of`
+    results/packs/<name>-<digest of the run ids>/
+      run_ids.txt               a line each, in place of spec.yaml
+      runs.parquet              experiment and seconds of each run; numbers of shared values
+      environment.json          a list
+      metrics.parquet …         with a first column `run`
+      curves.parquet            at steps, with a first column `of`: runs share them
       points.parquet            of each run's own: the curves where its tiers end
-      reuse_intensity.parquet   as runs share it, with a first column `of`
+      reuse_intensity.parquet   with a first column `of`: runs share it
       summary.parquet           `summary` of each run, a row for each system and VM
-      DONE                      checksums of all of these
+      DONE                      checksums, as of a run
 
-`Results.open` finds a run in its pack where there is no folder of it, and shows the same tables.
+`Results.open` finds a run in its pack if it has no folder of its own, and shows the same tables.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
+import os
 import re
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import secrets
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from mcsim.base.errors import ConfigError, HostError
-from mcsim.base.files import replacing
-from mcsim.base.inputs import note_input, parse_object
+from mcsim.base.errors import ConfigError, HostError, host_faults
+from mcsim.base.files import replacing_folder
+from mcsim.base.inputs import note_input, open_regular, parse_object
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.draft import SystemTables
-from mcsim.results.files import parquet_of, read_parquet
+from mcsim.results.files import read_parquet
 from mcsim.results.foreign import (
-    PACKED_RUNS,
     check_environment,
     check_timings,
     checked_packed,
@@ -49,191 +46,46 @@ from mcsim.results.foreign import (
 )
 from mcsim.results.results import Results
 from mcsim.results.schemas import (
-    concat_tables,
     drop_empty_optional_columns,
     joined_curves,
-    schema_of,
 )
-from mcsim.results.seals import digest_of_bytes, listed
-from mcsim.results.summary import SUMMARY, summed_up
-from mcsim.results.zips import (
-    PACKS,
-    DamagedPackError,
-    content_of,
-    first_content,
-    pack_files,
-    unsound_in,
-    zipped,
-)
+from mcsim.results.seals import digest_of_bytes, read_list, unsound_files
 
-__all__ = ["Held", "Pack", "PackedResults", "is_own_pack", "packed", "packs_in"]
-__all__ += ["write_pack"]
+__all__ = ["CLAIMS", "IDS", "IN_PACKS", "OF_RUNS", "PACKS", "Pack", "PackedResults", "is_pack"]
+__all__ += ["old_packs", "pack_folders", "packed", "packs_in", "put_pack", "set_aside_damaged"]
 
 _log = logging.getLogger(__name__)
 
-_IDS = "run_ids.txt"
+PACKS = "packs"
+"""Folder of packs, below that of results."""
+
+CLAIMS = ".partial"
+"""Folder of processes that write packs, below that of packs."""
+
+IDS = "run_ids.txt"
+_NAME = re.compile(r".+-[0-9a-f]{16}", re.DOTALL)
 _RUN_ID = re.compile(r"[^/\0]+-[0-9a-f]{12}")
-_OFPACKED_RUNS = ("metrics", "vms", "decisions", "bounds")
-_IN_PACKS = {_IDS, "DONE", "environment.json"} | {
+OF_RUNS = ("metrics", "vms", "decisions", "bounds")
+IN_PACKS = {IDS, "DONE", "environment.json"} | {
     f"{table}.parquet"
-    for table in (*_OFPACKED_RUNS, "runs", "curves", "points", "reuse_intensity", "summary")
+    for table in (*OF_RUNS, "runs", "curves", "points", "reuse_intensity", "summary")
 }
 
 
-@dataclass
-class Held:
-    """The results of one run, in memory; takes what a `Draft` takes."""
-
-    run_id: str
-    folder: Path
-    tables: dict[str, pa.Table] = field(default_factory=dict)
-    values: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    _parts: dict[int, SystemTables] = field(default_factory=dict)
-    _spec: ExperimentSpec | None = None
-
-    @property
-    def spec(self) -> ExperimentSpec:
-        """The expanded experiment."""
-        assert self._spec is not None
-        return self._spec
-
-    def part(self, index: int) -> SystemTables | None:
-        """Return what the system at `index` left when it had finished, if it had."""
-        return self._parts.get(index)
-
-    def save_part(self, index: int, tables: SystemTables) -> None:
-        """Keep what a system produced."""
-        self._parts[index] = tables
-
-    def has(self, *names: str) -> bool:
-        """Whether these files were written."""
-        written = {f"{name}.json" for name in self.values} | {f"{n}.parquet" for n in self.tables}
-        return written.issuperset(names)
-
-    def write_table(self, name: str, table: pa.Table) -> None:
-        """Keep one of the tables of `SCHEMAS`."""
-        self.tables[name] = table
-
-    def write_curves(self, steps: pa.Table, points: pa.Table) -> None:
-        """Keep curves at steps and at points of this run's own."""
-        self.tables |= {"curves": steps, "points": points}
-
-    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
-        """Keep what is to be `<name>.json`."""
-        self.values[name] = value
-
-    def write_spec(self, spec: ExperimentSpec) -> None:
-        """Keep the expanded experiment."""
-        self._spec = spec
+def put_pack(path: Path, content: Mapping[str, bytes]) -> None:
+    """Write the files of a pack as a folder, which appears whole or not at all."""
+    stays = partial(_is_sound, path)
+    with replacing_folder(path, stays, path.with_name(CLAIMS)) as made:
+        for name, data in content.items():
+            (made / name).write_bytes(data)
 
 
-class _HeldResults(Results):
-    """What a `Held` holds, as results."""
-
-    def __init__(self, held: Held) -> None:
-        super().__init__(held.folder / held.run_id)
-        vars(self).update(spec=held.spec, environment=held.values["environment"])
-        vars(self)["_tables"] = held.tables
-
-
-def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
-    """Write the results of runs into one file.
-
-    Parameters
-    ----------
-    out : Path
-        The folder of all results.
-    name : str
-        The first part of the file's name.
-    runs : sequence of Held
-        One or more, that are finished.
-
-    Returns
-    -------
-    Path
-        The file, the name of which depends on what runs it has alone.
-    """
-    path = out / PACKS / f"{name}-{_digest_of_ids(run.run_id for run in runs)}.zip"
-    environments, rows = _Shared(), []
-    shared = {"curves": _Shared(), "reuse_intensity": _Shared()}
-    for run in runs:
-        row: dict[str, Any] = {
-            name: of.number(id(run.tables[name]), run.tables[name]) for name, of in shared.items()
-        }
-        environment = json.dumps(run.values["environment"])
-        row["environment"] = environments.number(environment, run.values["environment"])
-        row["spec"] = json.dumps(run.spec.expanded())
-        rows.append(row | {"timings": json.dumps(run.values["timings"])})
-    tables = {"runs": pa.Table.from_pylist(rows, schema=PACKED_RUNS)}
-    for of in _OFPACKED_RUNS:
-        tables[of] = _numbered("run", [run.tables[of] for run in runs], of)
-    tables["points"] = _numbered("run", [run.tables["points"] for run in runs], "curves")
-    summaries = [
-        row | {"run": number}
-        for number, run in enumerate(runs)
-        for row in summed_up(_HeldResults(run))
-    ]
-    tables["summary"] = pa.Table.from_pylist(summaries, schema=SUMMARY.insert(0, _RUN))
-    for of, found in shared.items():
-        tables[of] = _numbered("of", found.values, of)
-    content = {
-        _IDS: "".join(f"{run.run_id}\n" for run in runs).encode(),
-        "environment.json": f"{json.dumps(environments.values, indent=2)}\n".encode(),
-    } | {f"{of}.parquet": parquet_of(table) for of, table in tables.items()}
-    content["DONE"] = listed({of: digest_of_bytes(data) for of, data in content.items()}).encode()
-    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
-        for of, data in content.items():
-            file.writestr(of, data)
-    return path
-
-
-def _digest_of_ids(run_ids: Iterable[str]) -> str:
-    """Return the end of a pack's name."""
-    return hashlib.sha256("\n".join(sorted(run_ids)).encode()).hexdigest()[:16]
-
-
-def is_own_pack(path: Path) -> bool:
-    """Return whether a file is a pack: its name fits its runs, and nothing else is in it.
-
-    Its directory, which is at the end, may be damaged.
-    """
-    names: set[str] = set()
-    try:
-        with suppress(DamagedPackError), zipped(path) as file:
-            names = set(file.namelist())
-        run_ids = first_content(path, _IDS).decode().splitlines()
-    except ValueError:
-        return False
-    return path.stem.endswith(f"-{_digest_of_ids(run_ids)}") and names <= _IN_PACKS
-
-
-class _Shared:
-    """Values that runs share, each once, and the numbers they have there."""
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self._numbers: dict[Any, int] = {}
-
-    def number(self, key: Any, value: Any) -> int:
-        if key not in self._numbers:
-            self._numbers[key] = len(self.values)
-            self.values.append(value)
-        return self._numbers[key]
-
-
-_RUN = pa.field("run", pa.int32())
-
-
-def _numbered(column: str, tables: Sequence[pa.Table], name: str) -> pa.Table:
-    """Put tables of that name one below the other, first a column that says which a row is of."""
-    numbers = np.repeat(np.arange(len(tables), dtype=np.int32), [len(table) for table in tables])
-    joined = concat_tables(tables)
-    joined = joined.cast(schema_of(name, joined.column_names)).combine_chunks()
-    return joined.add_column(0, column, pa.array(numbers))
+def _is_sound(path: Path) -> bool:
+    return not unsound_files(path)
 
 
 class Pack:
-    """A file of runs.
+    """A folder of runs.
 
     Attributes
     ----------
@@ -243,9 +95,10 @@ class Pack:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.run_ids = tuple(self._read(_IDS).decode("utf-8", "replace").splitlines())
+        self._sums = read_list(path / "DONE")
+        self.run_ids = tuple(self._read(IDS).decode("utf-8", "replace").splitlines())
         if not self.run_ids or not all(map(_RUN_ID.fullmatch, self.run_ids)):
-            raise self._unreadable(f"{_IDS} does not list runs")
+            raise self._unreadable(f"{IDS} does not list runs")
 
     def table(self, name: str) -> pa.Table:
         """Read a table, of all runs."""
@@ -291,16 +144,20 @@ class Pack:
         return {}
 
     def _read(self, name: str) -> bytes:
+        file = self.path / name
         try:
-            with zipped(self.path) as file:
-                return content_of(file, name)
-        except DamagedPackError as error:
-            raise self._unreadable(error) from None
+            with host_faults(file), open_regular(file) as opened:
+                content = opened.read()
+        except HostError:
+            raise
+        except OSError as error:
+            raise self._unreadable(f"{name}: {error.strerror}") from None
+        if digest_of_bytes(content) != self._sums.get(name):
+            raise self._unreadable(f"{name} does not fit its checksum")
+        return content
 
     def _unreadable(self, why: object) -> ConfigError:
-        return ConfigError(
-            f"{self.path}: damaged or gone ({why}): remove it and run the sweep again"
-        )
+        return ConfigError(f"{self.path}: damaged ({why}): run the sweep again")
 
 
 class PackedResults(Results):
@@ -312,7 +169,7 @@ class PackedResults(Results):
 
     def __init__(self, pack: Pack, run_id: str) -> None:
         super().__init__(pack.path.parent.parent / run_id)
-        note_input(pack.path)
+        note_input(pack.path / "DONE")
         number = pack.run_ids.index(run_id)
         row = pack.table("runs").slice(number, 1).to_pylist()[0]
         vars(self).update(_pack=pack, _number=number, _row=row)
@@ -322,13 +179,13 @@ class PackedResults(Results):
 
     @property
     def pack(self) -> Path:
-        """The file that has them."""
+        """The folder of the pack."""
         return self._pack.path
 
     def check(self) -> None:
-        """Hold the pack to its checksums."""
-        if wrong := unsound_in(self._pack.path):
-            raise ConfigError(f"{self._pack.path}: {wrong[0]} in it is damaged: remove the file")
+        """Check the checksums of the pack; ConfigError names the first damaged file."""
+        if wrong := unsound_files(self.pack):
+            raise ConfigError(f"{self.pack / wrong[0]}: damaged or gone: run the sweep again")
 
     @cached_property
     def spec(self) -> ExperimentSpec:
@@ -376,13 +233,60 @@ def _reopened(pack: Path, run_id: str) -> PackedResults:
     return PackedResults(Pack(pack), run_id)
 
 
+def is_pack(path: Path) -> bool:
+    """Return whether a path has the name and the place of a pack."""
+    return path.parent.name == PACKS and _NAME.fullmatch(path.name) is not None
+
+
+def pack_folders(out: Path) -> list[Path]:
+    """Return the packs in a folder of results, damaged ones and other files of such names too."""
+    return [path for path in _entries(out / PACKS) if is_pack(path)]
+
+
+def old_packs(out: Path) -> list[Path]:
+    """Return the packs of earlier versions, which were zip files."""
+    return [path for path in _entries(out / PACKS) if path.suffix == ".zip"]
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(map(Path, (entry.path for entry in os.scandir(folder))))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def packs_in(out: Path) -> Iterator[Pack]:
-    """Iterate over the packs in a folder of results; a warning names what cannot be read."""
-    for path in pack_files(out):
+    """Iterate over the packs in a folder of results; log a warning for each unreadable one."""
+    for path in pack_folders(out):
         try:
             yield Pack(path)
         except ConfigError as error:
             _warn_once(f"{error}; it is skipped")
+    for path in old_packs(out):
+        _warn_once(
+            f"{path}: a file of an earlier mcsim, skipped; mcsim results convert --results {out} "
+            "makes its runs readable"
+        )
+
+
+def set_aside_damaged(out: Path) -> None:
+    """Rename damaged packs, so that their runs are absent, and log a warning.
+
+    Reads all packs and verifies their checksums.
+
+    Raises
+    ------
+    HostError
+        If the host cannot read one: it keeps its name.
+    """
+    for path in pack_folders(out):
+        wrong = unsound_files(path)
+        # Another process may have been first.
+        if not wrong or not os.path.lexists(path):
+            continue
+        with suppress(OSError):
+            path.rename(path.with_name(f"{path.name}-{secrets.token_hex(4)}.damaged"))
+        _log.warning("%s: damaged (%s); its runs are made again", path, wrong[0])
 
 
 @cache

@@ -12,10 +12,11 @@ from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.inputs import is_regular, printable, read_regular
 from mcsim.results.files import read_json
 from mcsim.results.foreign import check_environment, parse_spec
+from mcsim.results.packs import IN_PACKS
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
-__all__ = ["FIGURE_NAMES", "RUN_FILES", "check_removable", "remove_folder"]
+__all__ = ["FIGURE_NAMES", "RUN_FILES", "check_pack_removable", "check_removable", "remove_folder"]
 
 RUN_FILES = frozenset(
     (
@@ -37,6 +38,14 @@ FIGURE_NAMES = frozenset(
 
 _FIGURE = re.compile(f"({'|'.join(FIGURE_NAMES)})\\.(png|pdf|svg)")
 _PART = re.compile(r"\d+|files")
+
+
+def check_pack_removable(path: Path) -> None:
+    """Check that a folder is a pack and that mcsim wrote all files in it; else ConfigError."""
+    names = {file.name for file in path.iterdir()} if path.is_dir() else {""}
+    sums = read_list(path / "DONE") if names <= IN_PACKS else {}
+    if path.is_symlink() or not any(damaged(path, sums, [name]) is None for name in sums):
+        raise ConfigError(f"{path}: not removed: not a pack of runs that mcsim wrote")
 
 
 def check_removable(path: Path, name: str, kind: str) -> None:

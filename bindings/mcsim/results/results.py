@@ -100,7 +100,10 @@ class Results:
             if not path.is_dir():
                 raise ConfigError(f"{path}: no such run")
             raise ConfigError(f"{path}: not a finished run (there is no DONE in it)")
-        if not read_list(path / "DONE"):
+        sums = read_list(path / "DONE")
+        if "run_ids.txt" in sums:
+            raise ConfigError(f"{path}: a pack of runs; name one of those in its run_ids.txt")
+        if not sums:
             raise ConfigError(f"{path / 'DONE'}: damaged, or of an earlier mcsim: {_AGAIN}")
         return cls(path)
 

@@ -12,17 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mcsim.base.claims import is_claim
+from mcsim.base.claims import claim_folder, is_claim, is_claimed, release_lease
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.files import rename
-from mcsim.base.inputs import is_regular
 from mcsim.base.suggest import did_you_mean
 from mcsim.results.draft import clear_left, is_under_way
-from mcsim.results.packs import Pack, is_own_pack, packed, packs_in
-from mcsim.results.removal import check_removable, remove_folder
+from mcsim.results.packs import CLAIMS, PACKS, Pack, is_pack, pack_folders, packed, packs_in
+from mcsim.results.removal import check_pack_removable, check_removable, remove_folder
 from mcsim.results.results import Results
-from mcsim.results.seals import damaged, read_list
-from mcsim.results.zips import pack_files, unsound_in
+from mcsim.results.seals import read_list, unsound_files
 
 __all__ = [
     "Run",
@@ -36,7 +34,6 @@ __all__ = [
     "removable",
     "remove",
     "runs_in",
-    "unsound_files",
     "verify",
 ]
 
@@ -53,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Run:
-    """A folder that a run left, or is writing; or a pack of runs."""
+    """A folder of a run, finished or not; or a pack of runs."""
 
     path: Path
     run_id: str
@@ -122,7 +119,7 @@ def find_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results
     given = os.fspath(run).rstrip(os.sep) or os.sep
     if isinstance(run, Path) or os.sep in given:
         path = Path(given)
-        if not path.is_dir() and not _is_pack(path) and packed(path) is None:
+        if not path.is_dir() and packed(path) is None:
             raise ConfigError(f"{given}: no such run")
         return path
     named = map(_NAME.fullmatch, (path.name for path in _folders(Path(out))))
@@ -166,15 +163,14 @@ def open_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results
 def removable(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> list[Run]:
     """Return what `remove` would take away; see there."""
     path = find_run(run, out)
-    if _is_pack(path):
-        if not is_own_pack(path):
-            raise ConfigError(f"{path}: not removed: not a pack of runs that mcsim wrote")
-        return [Run(path, path.stem, path.stem, "finished", is_pack=True)]
+    if is_pack(path):
+        check_pack_removable(path)
+        return [Run(path, path.name, path.name, "finished", is_pack=True)]
     found = _of_run(path)
     if not found and (of_pack := packed(path)) is not None:
         if (count := len(Pack(of_pack.pack).run_ids)) > 1:
             raise ConfigError(
-                f"{path.name}: one of {count:,} runs in one file, which go together: "
+                f"{path.name}: one of {count:,} runs in one folder, which go together: "
                 f"mcsim results rm {of_pack.pack}"
             )
         return [Run(of_pack.pack, path.name, name_of(path.name), "finished", is_pack=True)]
@@ -241,6 +237,11 @@ def collect(out: str | os.PathLike[str] = "results", *, dry_run: bool = False) -
                 _log.warning("%s", error)
                 continue
             freed[run.path] = bytes_below(run.path) if dry_run else _take_away(run)
+    claims = Path(out) / PACKS / CLAIMS
+    if claims.is_dir() and not is_claimed(claims):
+        freed[claims] = bytes_below(claims)
+        if not dry_run:
+            clear_left(claims)
     return freed
 
 
@@ -272,23 +273,9 @@ def verify(
         paths = [_file_of(find_run(run, out)) for run in runs]
     else:
         paths = [run.path for run in runs_in(out) if run.state in ("finished", "damaged")]
-        paths += pack_files(Path(out))
+        paths += pack_folders(Path(out))
     paths = list(dict.fromkeys(paths))
     return len(paths), {path: names for path in paths if (names := unsound_files(path))}
-
-
-def unsound_files(path: Path) -> list[str]:
-    """Return what in the folder of a finished run, or a pack, is not as it was written, or gone."""
-    if _is_pack(path):
-        return unsound_in(path)
-    sums = read_list(path / "DONE")
-    if not sums:
-        return ["DONE"]
-    return [name for name in sums if damaged(path, sums, [name]) is not None]
-
-
-def _is_pack(path: Path) -> bool:
-    return path.suffix == ".zip" and is_regular(path)
 
 
 def _file_of(path: Path) -> Path:
@@ -342,11 +329,12 @@ def bytes_below(folder: str | Path) -> int:
 
 def _take_away(run: Run) -> int:
     """Remove a run so that, whenever this ends, its folder is whole or has another name."""
-    if run.is_pack:
-        size = run.path.stat().st_size
-        run.path.unlink()
-        return size
     size = bytes_below(run.path)
+    if run.is_pack:
+        mine = claim_folder(run.path.with_name(CLAIMS))
+        rename(run.path, mine / "removed")
+        release_lease(mine, keep=False)
+        return size
     if run.state == "replaced" or run.path.is_symlink():
         remove_folder(run.path)
         return size

@@ -15,6 +15,7 @@ from mcsim.base.errors import HostError, host_faults
 from mcsim.base.inputs import open_regular, read_regular
 
 __all__ = ["damaged", "digest_of", "digest_of_bytes", "listed", "parsed", "read_list"]
+__all__ += ["unsound_files"]
 
 _HEAD = "# sha256 of the lines below: "
 _LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>[^/\0]+)")
@@ -95,3 +96,17 @@ def damaged(folder: Path, sums: Mapping[str, str], names: Iterable[str]) -> str 
         except OSError:
             return name
     return None
+
+
+def unsound_files(folder: Path) -> list[str]:
+    """Return the damaged or missing files of a finished run or of a pack.
+
+    Raises
+    ------
+    HostError
+        If the host cannot read one, which proves no damage.
+    """
+    sums = read_list(folder / "DONE")
+    if not sums:
+        return ["DONE"]
+    return [name for name in sums if damaged(folder, sums, [name]) is not None]

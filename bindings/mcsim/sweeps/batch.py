@@ -11,7 +11,7 @@ from mcsim.base.errors import McsimError
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Inline
 from mcsim.experiment.stages import Stages
-from mcsim.results.packs import Held, write_pack
+from mcsim.results.held import Held, write_pack
 from mcsim.sweeps.plan import PlannedCell
 
 __all__ = ["blamed_on", "run_batch"]

@@ -14,7 +14,7 @@ from mcsim.base.memory import resident
 from mcsim.base.progress import Reporter, Stage
 from mcsim.base.threads import Inline, Stopped
 from mcsim.experiment.stages import Stages, own_view
-from mcsim.results.packs import Held
+from mcsim.results.held import Held
 from mcsim.sweeps.batch import blamed_on
 from mcsim.sweeps.plan import PlannedCell
 

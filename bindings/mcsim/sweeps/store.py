@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from mcsim.results.packs import packs_in
 from mcsim.results.results import Results
-from mcsim.results.runs import unsound_files
+from mcsim.results.seals import unsound_files
 from mcsim.results.summary import SUMMARY, summary
 
 __all__ = ["finished", "joined"]

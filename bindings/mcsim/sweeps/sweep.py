@@ -22,7 +22,7 @@ from mcsim.base.units import format_size, parse_bytes
 from mcsim.experiment.code import AllowCode, Code, Permission
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Given
-from mcsim.results.zips import set_aside_damaged
+from mcsim.results.packs import set_aside_damaged
 from mcsim.sweeps.estimate import Estimate, estimate
 from mcsim.sweeps.execute import Batch, Elsewhere, Place, Threads, batches, cells_of, run_all
 from mcsim.sweeps.plan import Plan, PlannedCell, folder_of, plan, read_grid

@@ -182,7 +182,7 @@ def test_other_errors_have_their_exit_codes(
     def fail() -> None:
         raise error
 
-    monkeypatch.setattr(cli, "catalogue", fail)
+    monkeypatch.setattr("mcsim.experiment.catalogue.catalogue", fail)
     got, _, err = call(capsys, "list")
     assert got == code
     assert last_line in err.splitlines()[-1]

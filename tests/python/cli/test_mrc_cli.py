@@ -341,6 +341,44 @@ def test_lists_of_estimators_keep_their_parameters(monkeypatch: pytest.MonkeyPat
         parse_estimators("b(rate=0.1")
 
 
+MINE = """
+import mcsim
+
+class Oldest(mcsim.PriorityPolicy):
+    def priority(self, accesses, last, inserted, now):
+        return inserted
+
+class Other:
+    pass
+"""
+
+
+def test_policies_may_be_classes_of_the_working_directory(run: Any, folder: Path) -> None:
+    (folder / "mine.py").write_text(MINE)
+    asked = ("compare", "loops.csv", "--vms", "b", "--sizes", "2", "--json", "--policies")
+    code, out, err = run(*asked, "fifo,mine:Oldest", "--allow-code")
+    assert code == 0, err
+    fifo, oldest = json.loads("\n".join(out))["rows"]
+    assert oldest["hits"] == fifo["hits"] > 0
+    for policies, message in (
+        (("mine:Oldest",), "if you trust it, say --allow-code"),
+        (("mine:Other", "--allow-code"), "mine:Other does not derive from mcsim.Policy"),
+        (("LRU",), "unknown eviction policy 'LRU' (did you mean 'lru'?)"),
+    ):
+        code, _, err = run(*asked, *policies)
+        assert code == 2
+        assert message in err
+
+
+def test_vms_may_be_left_out(run: Any) -> None:
+    for vms, blocks in (("!b", 4), ("!a*", 2), ("*,!b", 4)):
+        _, out, err = run("mrc", "loops.csv", "--vms", vms)
+        assert f"20 accesses to {blocks} blocks" in "".join(out) + err
+    code, _, err = run("mrc", "loops.csv", "--vms", "a,!*")
+    assert code == 2
+    assert "--vms: no VM is left of ['a', '!*']" in err
+
+
 def curves() -> tuple[HitRatioCurve, HitRatioCurve]:
     exact = estimate(list(range(100)) * 5, block_bytes=4096)
     rough = HitRatioCurve(

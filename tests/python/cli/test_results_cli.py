@@ -116,13 +116,13 @@ def test_packs_of_sweeps_are_removed_as_they_are(
         assert code == 0
         assert said.splitlines()[0] == f"{pack}  {count} runs"
         assert not pack.exists()
-    broken = tmp_path / "packs" / "broken-0123456789abcdef.zip"
-    broken.write_bytes(b"no file of runs")
+    broken = tmp_path / "packs" / "broken-0123456789abcdef"
+    broken.mkdir()
     code, said, _ = call(capsys, "verify", "--results", tmp_path)
     assert code == 1
-    assert said.startswith(f"{broken}: not what was written, or gone: all of it\n")
+    assert said.startswith(f"{broken}: not what was written, or gone: DONE\n")
     assert call(capsys, "rm", "--yes", broken)[0] == 2
-    broken.unlink()
+    broken.rmdir()
     (sweep,) = (tmp_path / "sweeps").iterdir()
     said = call(capsys, "ls", "--results", tmp_path)[1].splitlines()
     assert [line.split() for line in said] == [

@@ -375,14 +375,19 @@ def run(
 
 def test_command(run: Any) -> None:
     options = ["--size", "1MiB", "--block-bytes", "4KiB,16KiB", "--sub-block-bytes", "none,4KiB"]
-    code, out, err = run(*options, "--policies", "lru,arc", "--objective", "latency")
+    chosen = [*options, "--policies", "lru,arc", "--objective", "latency"]
+    code, out, err = run(*chosen, "-o", "results")
     assert code == 0, err
     assert "18 caches" in err
-    assert out[0] == "made: a cache of 1MiB, flash before hdd; all requests; by latency"
-    assert out[1].split()[:4] == ["policy", "writes", "block", "sub-block"]
+    assert out[0].startswith("Best by latency: `")
+    assert out[1] == "made: a cache of 1MiB, flash before hdd; all requests; by latency"
+    assert [line.split()[:4] for line in out[2:4]] == [
+        ["sub-", "hit", "device", "backend"],
+        ["policy", "writes", "block", "block"],
+    ]
     assert "memory for 18 caches" in err
     assert "  16KiB of 4KiB   lru " in err
-    assert len(out) == 2 + 18 + 4
+    assert len(out) == 4 + 18 + 4
     assert out[-4].startswith("* ")
     assert "of 18" in out[-4]
     assert out[-3:] == [f"results/made-tune.{ending}" for ending in ("png", "svg", "csv")]
@@ -390,23 +395,25 @@ def test_command(run: Any) -> None:
     assert table["latency_ns"].to_pylist() == sorted(table["latency_ns"].to_pylist())
     # Reads are the same, and writes need not wait for the disk.
     assert table["writes"][0].as_py() == "back"
-    assert f"{table['hit_ratio'][0].as_py():.4f}" in out[2]
+    assert f" {100 * table['hit_ratio'][0].as_py():.2f} " in out[4]
+    assert run(*chosen)[1] == out[:-3]
 
 
 def test_command_in_miniature(run: Any) -> None:
     options = ["--size", "4MiB", "--block-bytes", "4KiB", "--writes", "back,through"]
     code, out, _ = run(*options, "--mini", "30%", "--seeds", "3")
     assert code == 0
-    assert "in miniature, at rate 0.3" in out[0]
-    assert "±" in out[2]
-    assert "the best is within the error bands of 1 other" in out[-2]
+    assert "in miniature, at rate 0.3" in out[1]
+    assert "±" in out[4]
+    assert "the best is within the error bands of 1 other" in out[-1]
 
 
 def test_command_says_why_a_policy_has_no_band(run: Any) -> None:
     options = ["--size", "4MiB", "--block-bytes", "4KiB", "--writes", "back"]
-    code, out, _ = run(*options, "--policies", "lru,lirs", "--mini", "30%", "--seeds", "3")
+    mini = ["--policies", "lru,lirs", "--mini", "30%", "--seeds", "3"]
+    code, out, _ = run(*options, *mini, "-o", "results")
     assert code == 0
-    rows = {line.split()[1 if line.startswith("*") else 0]: line for line in out[2:4]}
+    rows = {line.split()[1 if line.startswith("*") else 0]: line for line in out[4:6]}
     assert "±" in rows["lru"]
     assert "±" not in rows["lirs"]
     note = (

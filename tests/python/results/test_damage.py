@@ -10,7 +10,7 @@ import io
 import os
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from small import EXPERIMENTS
 
 import mcsim
 from mcsim.base.errors import ConfigError, HostError
+from mcsim.cli.main import main
 from mcsim.results import verify
-from mcsim.results.packs import packs_in
+from mcsim.results.packs import packs_in, set_aside_damaged
 from mcsim.results.results import Results
 from mcsim.results.runs import open_run
 
@@ -53,7 +54,7 @@ def run_of(out: Path) -> Path:
 
 
 def pack_of(out: Path) -> Path:
-    (path,) = (out / "packs").glob("*.zip")
+    (path,) = (out / "packs").iterdir()
     return path
 
 
@@ -96,38 +97,100 @@ def test_all_agree_on_a_damaged_file_of_a_run(out: Path, name: str, way: str) ->
         assert (run / same).read_bytes() == whole[same]
 
 
-def members(out: Path) -> Iterator[tuple[str, int]]:
-    """Yield the names of files in the pack, and the middle of each."""
-    with zipfile.ZipFile(pack_of(out)) as file:
-        for info in file.infolist():
-            yield info.filename, info.header_offset + 30 + len(info.filename) + info.file_size // 2
-
-
-def test_all_agree_on_a_damaged_file_of_a_pack(made: Path, tmp_path: Path) -> None:
-    for number, (name, at) in enumerate(members(made)):
-        out = Path(shutil.copytree(made, tmp_path / str(number)))
-        pack = pack_of(out)
-        (found,) = packs_in(out)
-        flip(pack, at)
-        assert name in verify(out)[1][pack] or name == "DONE"
-        assert set(verify(out)[1]) == {pack}
-        with pytest.raises(ConfigError):
-            open_run(found.run_ids[0], out)
-        mcsim.sweep(TINY, SEEDS, out=out)
-        assert verify(out)[1] == {}
-        assert open_run(found.run_ids[0], out).run_id == found.run_ids[0]
+IN_PACK = (
+    *("DONE", "run_ids.txt", "runs.parquet", "environment.json", "metrics.parquet", "vms.parquet"),
+    *("decisions.parquet", "bounds.parquet", "points.parquet", "summary.parquet"),
+    *("curves.parquet", "reuse_intensity.parquet"),
+)
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_all_agree_on_a_damaged_file_of_a_pack(made: Path, tmp_path: Path, way: str) -> None:
+    for name in IN_PACK:
+        out = Path(shutil.copytree(made, tmp_path / name))
+        pack = pack_of(out)
+        assert {path.name for path in pack.iterdir()} == set(IN_PACK)
+        (before,) = packs_in(out)
+        WAYS[way](pack / name)
+        assert verify(out)[1] == {pack: [name]}
+        with pytest.raises(ConfigError):
+            open_run(before.run_ids[0], out)
+        set_aside_damaged(out)
+        assert list(packs_in(out)) == []
+        assert verify(out)[1] == {}
+
+
+@pytest.mark.parametrize("way", ["removed", "file", "flipped"])
 def test_a_sweep_makes_the_runs_of_a_damaged_pack_again(out: Path, way: str) -> None:
     pack = pack_of(out)
     (before,) = packs_in(out)
-    WAYS[way](pack)
+    if way == "flipped":
+        flip(pack / "summary.parquet")
+    else:
+        shutil.rmtree(pack)
+    if way == "file":
+        pack.touch()
     assert set(verify(out)[1]) == (set() if way == "removed" else {pack})
     mcsim.sweep(TINY, SEEDS, out=out)
     assert verify(out)[1] == {}
     (after,) = packs_in(out)
     assert after.run_ids == before.run_ids
+    assert open_run(after.run_ids[0], out).run_id == after.run_ids[0]
+
+
+def zipped(pack: Path) -> Path:
+    """Turn a pack into what earlier versions wrote."""
+    old = pack.with_name(f"{pack.name}.zip")
+    with zipfile.ZipFile(old, "w") as file:
+        for path in sorted(pack.iterdir()):
+            file.write(path, path.name)
+    shutil.rmtree(pack)
+    return old
+
+
+def test_packs_of_earlier_versions_are_converted(
+    out: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pack = pack_of(out)
+    content = {path.name: path.read_bytes() for path in pack.iterdir()}
+    old = zipped(pack)
+    assert list(packs_in(out)) == []
+    assert f"{old}: a file of an earlier mcsim" in caplog.text
+    assert f"mcsim results convert --results {out}" in caplog.text
+    main(["results", "convert", "--results", str(out)])
+    assert capsys.readouterr().out == f"{pack}\n1 of 1 files are converted\n"
+    assert {path.name: path.read_bytes() for path in pack.iterdir()} == content
+    assert not old.exists()
+    assert verify(out)[1] == {}
+
+
+def bomb(path: Path) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("run_ids.txt", b"x" * (1 << 24))
+
+
+def with_other_files(path: Path) -> None:
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr("../beach.jpg", b"sand")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [bomb, with_other_files, *(WAYS[way] for way in ("flipped", "truncated", "emptied", "folder"))],
+    ids=["bomb", "other files", "flipped", "truncated", "emptied", "folder"],
+)
+def test_a_damaged_file_of_an_earlier_version_stays(
+    out: Path, change: Callable[[Path], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = zipped(pack_of(out))
+    change(old)
+    with pytest.raises(SystemExit, match="1"):
+        main(["results", "convert", "--results", str(out)])
+    said = capsys.readouterr().out
+    assert said.startswith(f"{old}: not converted: ")
+    assert said.endswith("\n0 of 1 files are converted\n")
+    assert list((out / "packs").iterdir()) == [old]
+    assert not (out.parent / "beach.jpg").exists()
 
 
 @pytest.mark.parametrize("way", ["flipped", "removed"])
@@ -169,7 +232,7 @@ def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ca
             file.number = number
             return file
 
-        for module in ("base.inputs", "results.seals", "results.zips", "results.files"):
+        for module in ("base.inputs", "results.seals", "results.packs", "results.files"):
             monkeypatch.setattr(f"mcsim.{module}.open_regular", opened)
         return f"{failing}: cannot be read: {os.strerror(number)}"
 
@@ -199,11 +262,12 @@ def test_a_fault_of_the_host_is_no_damage_of_a_run(
     assert names(out) == before
 
 
+@pytest.mark.parametrize("name", ["DONE", "run_ids.txt"])
 def test_a_fault_of_the_host_is_no_damage_of_a_pack(
-    out: Path, fault: Callable[[Path], str]
+    out: Path, fault: Callable[[Path], str], name: str
 ) -> None:
     before = names(out)
-    said = fault(pack_of(out))
+    said = fault(pack_of(out) / name)
     asks: list[Callable[[], object]] = [
         lambda: verify(out),
         lambda: list(packs_in(out)),

@@ -97,7 +97,7 @@ def test_ended_and_resumed(
     with subprocess.Popen(
         [*command, "--results", str(tmp_path)], stderr=subprocess.PIPE
     ) as process:
-        until(lambda: any(tmp_path.glob("packs/*.zip")) or process.poll() is not None)
+        until(lambda: any(tmp_path.glob("packs/*-*")) or process.poll() is not None)
         process.send_signal(number)
         begun = time.monotonic()
         process.communicate(timeout=20)
@@ -116,7 +116,7 @@ def test_dask_with_a_worker_that_is_killed(
     dask.wait()
 
     def kill() -> None:
-        until(lambda: any(tmp_path.glob("packs/*.zip")))
+        until(lambda: any(tmp_path.glob("packs/*-*")))
         dask.workers[0].kill()
 
     with ThreadPoolExecutor(1) as threads, dask_executor(dask.address) as (executor, workers):
