@@ -65,7 +65,7 @@ def week(folder: Path) -> Path:
 def cost(runs: Sequence[Path], file: Path) -> tuple[float, float]:
     """Return the time of the wall and of processors that a page takes."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    command = [sys.executable, "-m", "mcsim", "report", *map(str, runs), "--html", str(file)]
+    command = [sys.executable, "-m", "mcsim", "results", "page", *map(str, runs), "-o", str(file)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after, end = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
