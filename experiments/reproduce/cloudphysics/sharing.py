@@ -272,11 +272,11 @@ _WHAT_IF_PLOTS = [
         ),
         (
             "A cache larger by half", "Before and after.", "larger",
-            {"before": "before", "after": "after"},
+            {"hit_ratio_before": "before", "hit_ratio_after": "after"},
         ),
         (
             "Without the largest client", "Before and after.", "fewer",
-            {"before": "before", "after": "after"},
+            {"hit_ratio_before": "before", "hit_ratio_after": "after"},
         ),
     )
 ]  # fmt: skip
