@@ -281,7 +281,7 @@ def test_a_sweep_has_its_page(tmp_path: Path) -> None:
     assert (run.exit_code, run.output) == (0, f"{page}\n")
     text = page.read_text("utf-8")
     assert "<dd>6 of 6 finished</dd>" in text
-    assert "<h3>Hit ratio over tiers.1.capacity</h3>" in text
+    assert "<h3>Hit ratio over capacity of tier 2</h3>" in text
     rows = [row for row in made.to_arrow().to_pylist() if row["vm"] is None]
     # What the table behind the plot has is the mean over the other axis.
     for system in {row["system"] for row in rows}:
@@ -292,7 +292,7 @@ def test_a_sweep_has_its_page(tmp_path: Path) -> None:
         ]
         assert f"<td>{100 * sum(found) / 2:.4g}</td>" in text
     first = text[text.index("<h3>Hit ratio over") :]
-    assert "together, the mean over seed; " in first[: first.index("</p>")]
+    assert "Mean over seeds; bands: least to most." in first[: first.index("</p>")]
 
 
 def test_a_cell_has_a_page(tmp_path: Path) -> None:
