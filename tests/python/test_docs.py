@@ -30,6 +30,7 @@ from typing import Any
 import click
 import numpy as np
 import pytest
+from commands import cells
 from small import ROOT
 
 import mcsim
@@ -187,8 +188,8 @@ def test_the_first_example_agrees_with_the_first_command(
     run_python(code[: code.index("print")], names)
     first = next(line for line in shell_lines(ROOT / "README.md") if " mrc " in f" {line} ")
     main([*shlex.split(first)[1:], "--sizes", "20"])
-    said = capsys.readouterr().out.splitlines()[2].split()[-1]
-    assert said == f"{names['curve'].at(20):.4f}"
+    *_, said = cells(capsys.readouterr().out.splitlines(), "80")  # KiB
+    assert said == f"{100 * names['curve'].at(20):.2f}"
     assert 0 < names["curve"].at(20) < 1
 
 
@@ -286,14 +287,12 @@ def test_readme_experiment(folder: Path) -> None:
 
 
 def run_mcsim(words: list[str]) -> str:
-    """Run a command of mcsim, without pictures unless it is there for them; what it prints."""
+    """Run a command of mcsim; what it prints."""
     command, rest = command_of(words)
     ours = words[0] == "cache"  # patterns of names in the cache, which stand in quotes
     given = words if ours else [name for word in words for name in matching(word)]
     if isinstance(command, click.Group) or (not rest and lacks_something(command)):
         given = [*words, "--help"]  # it is only named
-    elif any("--no-figures" in option.opts for option in command.params):
-        given = [*given]
     taken = io.BytesIO()
     printed = io.TextIOWrapper(taken, encoding="utf-8", write_through=True)
     with contextlib.redirect_stdout(printed):
@@ -312,7 +311,7 @@ def run_mcsim(words: list[str]) -> str:
 
 def lacks_something(command: click.Command) -> bool:
     """Whether a command does nothing unless it is told what with."""
-    return command.name == "figures" or any(param.required for param in command.params)
+    return command.name == "plot" or any(param.required for param in command.params)
 
 
 def matching(word: str) -> list[str]:
@@ -331,6 +330,11 @@ _STANDS_FOR = {
     "tiny-20b8": ["RUN A"],
     "tiny-b9": ["RUN B"],
     "tiny": ["RUN A"],  # the beginning of two
+    "tiny-2": ["RUN A"],
+    "tiny-7": ["RUN B"],
+    "SWEEP": ["sizes"],
+    "web-sizes": ["sizes"],
+    "AXIS": ["tiers.1.capacity"],
     "NAME": ["multicache"],
     "results/packs/NAME": ["results/packs/*-*"],
 }
@@ -354,7 +358,7 @@ def filled_in(words: list[str]) -> list[str]:
         given[given.index("FILE")] = "sizes.yaml" if given[0] == "sweep" else "page.html"
     if given[:2] == ["results", "rm"]:
         given.append("--yes")
-    if given[0] == "figures" and len(given) > 1:
+    if given[:2] == ["results", "plot"] and given[2:] in ([run] for run in here.values()):
         given += ["--only", "hit-ratio"]
     return given
 
@@ -466,7 +470,7 @@ _CHECKED: list[tuple[str, str, Callable[[list[str]], None], int]] = [
     (r"(pip|pre-commit) install", "installs", check_install, 0),
     (r"python tests/bench/", "measures for minutes", check_script, 1),
     (r"mcsim .*--plugin build/", "test_out_of_tree_policy does it", check_options, 1),
-    (r"mcsim mrc --policies … --mini", "two words of a command", check_options, 1),
+    (r"mcsim mrc --policies( … --mini|$)", "two words of a command", check_options, 1),
     (r"mcsim --", "no command", check_options, 1),
 ]
 

@@ -32,8 +32,8 @@ _PATH = (
     Column("chain", "chain", "text", "how tiers share blocks"),
 )
 _OVER_LEGACY = (
-    Column("gain_over_legacy", "gain %", "relative", "`gain` against legacy LRU"),
-    Column("gain_absolute_over_legacy", "points", "points", "points against it"),
+    Column("gain_over_legacy", "gain % over legacy", "relative", "`gain` against legacy LRU"),
+    Column("gain_absolute_over_legacy", "points over legacy", "points", "points against it"),
 )
 _DECIDE = Column(
     "decide_seconds", "decide", "s", "time of the controller's decisions", "less", optional=True

@@ -13,7 +13,7 @@ __all__ = ["check_choice", "did_you_mean", "names_matching", "nearest", "some_of
 
 
 _LEAST_LETTERS = 3
-"""Of a word that is looked for inside known names."""
+"""Of a word that is a prefix of known names."""
 
 
 def nearest(word: object, known: Iterable[str]) -> str | None:
@@ -30,7 +30,7 @@ def nearest(word: object, known: Iterable[str]) -> str | None:
     lower = {name.lower(): name for name in known}
     found = difflib.get_close_matches(word.lower(), list(lower), n=1, cutoff=0.6)
     if not found and len(word) >= _LEAST_LETTERS:
-        found = [name for name in lower if word.lower() in name]
+        found = [name for name in lower if name.startswith(word.lower())]
     return lower[found[0]] if found else None
 
 
@@ -62,8 +62,9 @@ def names_matching(
     Parameters
     ----------
     patterns : str or sequence of str
-        ``'web_3'``, ``'web_*'``, ``'web_[0-3]'``, ``'web_?'``; ``'all'`` is every name. A name
-        that is one of `known` is no pattern.
+        ``'web_3'``, ``'web_*'``, ``'web_[0-3]'``, ``'web_?'``; ``'all'`` is every name, and
+        ``'!backup*'`` excludes, from all names if nothing else is given. A name that is one of
+        `known` is no pattern.
     known : sequence of str
         The names that there are.
     what : str
@@ -72,19 +73,30 @@ def names_matching(
     Raises
     ------
     ConfigError
-        If a pattern matches none.
+        If a pattern matches none, or no name is left.
 
     Examples
     --------
     >>> from mcsim.base.suggest import names_matching
     >>> names_matching(["b", "a*"], ["a1", "a2", "b", "c"])
     ['b', 'a1', 'a2']
+    >>> names_matching("!a*", ["a1", "a2", "b", "c"])
+    ['b', 'c']
     """
     asked = [patterns] if isinstance(patterns, str) else list_of(f"{what} names", patterns, "text")
     exact = set(known)
     chosen: dict[str, None] = {}
     for pattern in asked:
         text(f"{what} names", pattern)
+    excluded = [name[1:] for name in asked if name.startswith("!") and name not in exact]
+    if excluded:
+        included = [name for name in asked if not name.startswith("!") or name in exact]
+        without = set(names_matching(excluded, known, what))
+        kept = [n for n in names_matching(included or "all", known, what) if n not in without]
+        if not kept:
+            raise ConfigError(f"no {what} is left of {shortened(asked)}")
+        return kept
+    for pattern in asked:
         if pattern in exact:
             found = [pattern]
         elif pattern == "all":

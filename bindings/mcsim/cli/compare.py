@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from mcsim.base.threads import threads_given
+from mcsim.cli.options import code_options
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import BOUND, PolicyReport, memory_option, policies_option
@@ -29,6 +30,7 @@ __all__ = ["compare"]
     "log(FROM, TO, COUNT).",
 )
 @memory_option
+@code_options
 @plugin_option
 @stream_options(
     seed="Of policies that draw.", threads="Caches replayed at a time; all cores if not given."
@@ -39,6 +41,8 @@ def compare(
     policies: str,
     sizes: str,
     memory: str | None,
+    allow_code: bool,
+    named_code: tuple[str, ...],
     block_size: str,
     ops: Any,
     vms: str | None,
@@ -54,6 +58,8 @@ def compare(
     printed, the best of each size in bold, but for opt, which knows the future and which none
     can beat.
 
+    A policy in Python is `module:Class`, of the working directory with --allow-code.
+
     What every cache will hold is said before the replay. Several sizes of lru or mru come from
     one pass over the trace.
 
@@ -63,8 +69,11 @@ def compare(
     mcsim compare web_0.csv.gz --policies 'arc,arc(step=integer)' --ops all
     mcsim compare web_0.csv.gz --policies 'lru,talus,slide(policy=2q(kin=0.1)),switching'
     """  # noqa: D301
+    from mcsim.experiment.code import Permission
+
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
-    report = _Comparison.simulated(source, policies, sizes, memory)
+    code = Permission(allow_code, frozenset(named_code))
+    report = _Comparison.simulated(source, policies, sizes, memory, code=code)
     report.show(form, output)
 
 

@@ -16,6 +16,7 @@ import click
 
 from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.options import (
+    code_options,
     overrides_option,
     per_vm_option,
     quiet_option,
@@ -47,6 +48,7 @@ _ELSEWHERE = {
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
     "reproduce": ("mcsim.cli.reproduce", "Run what published documents show, and compare."),
     "results": ("mcsim.cli.results", "List, show, draw, compare, verify and remove runs."),
+    "schema": ("mcsim.cli.schema", "Print the JSON schema of experiment files, for editors."),
     "search": ("mcsim.cli.search", "Find the best hierarchy of two tiers with few replays."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
     "sweep": ("mcsim.cli.sweep", "Run an experiment at every point of a grid, and join results."),
@@ -126,18 +128,7 @@ def cli() -> None:
 @cli.command()
 @click.argument("file", type=click.Path())
 @overrides_option("Change a value of the file, such as tiers.0.capacity=1e6; may be repeated.")
-@click.option(
-    "--allow-code",
-    is_flag=True,
-    help="Let the experiment use the Python classes and the libraries in its folder.",
-)
-@click.option(
-    "--code",
-    "named_code",
-    metavar="NAME",
-    multiple=True,
-    help="Let it use this module or library, wherever it is; may be repeated.",
-)
+@code_options
 @trace_dirs_option()
 @results_option
 @systems_threads_option
@@ -222,21 +213,6 @@ def build_flags(what: str | None) -> None:
         click.echo(get_include())
     if what in (None, "cmake"):
         click.echo(get_cmake_dir())
-
-
-@cli.command()
-def schema() -> None:
-    """Print the JSON schema of experiment files, for editors."""
-    from mcsim.cli.terminal import print_json
-    from mcsim.config import ExperimentSpec
-
-    found = ExperimentSpec.model_json_schema()
-    found["properties"] |= {
-        "extends": {"type": "string", "description": "another experiment, whose maps are merged"},
-        "sweep": {"type": "object", "description": "axes of a grid, by dotted path: mcsim sweep"},
-        "search": {"type": "object", "description": "sizes, policies and limits: mcsim search"},
-    }
-    print_json(found)
 
 
 def main(arguments: Iterable[str] | None = None) -> None:

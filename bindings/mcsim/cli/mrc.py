@@ -9,6 +9,7 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterval, PerVm
+from mcsim.cli.options import code_options
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import Mini, memory_option, mini_options
@@ -61,6 +62,7 @@ __all__ = ["mrc"]
     "log(FROM, TO, COUNT).",
 )
 @memory_option
+@code_options
 @plugin_option
 @picture_options
 def mrc(
@@ -79,6 +81,8 @@ def mrc(
     seeds: int,
     sizes: str | None,
     memory: str | None,
+    allow_code: bool,
+    named_code: tuple[str, ...],
     output: Output,
     form: Form,
     **reading: Any,
@@ -121,19 +125,22 @@ def mrc(
     if sizes is not None:  # a mistake in them is told before the work begins
         sizes_given(sizes, 1, source.block_bytes)
     if policies:
-        by_policy = _by_policy(source, policies, sizes, memory, mini, seeds)
-        by_policy.show(form, output)
+        code = (allow_code, named_code)
+        _by_policy(source, policies, sizes, memory, (mini, seeds), code).show(form, output)
         return
-    if compare:
-        report = _compare(source, compare)
-    elif interval:
-        report = _per_interval(source, estimator, interval)
-    elif per_vm:
-        report = _per_vm(source, estimator)
-    else:
-        report = _one(source, estimator)
+    report = _of_lru(source, estimator, compare, interval, per_vm=per_vm)
     report.given_sizes = sizes
     report.show(form, output)
+
+
+def _of_lru(
+    source: Source, estimator: str, compare: str | None, interval: str | None, *, per_vm: bool
+) -> Curves:
+    if compare:
+        return _compare(source, compare)
+    if interval:
+        return _per_interval(source, estimator, interval)
+    return _per_vm(source, estimator) if per_vm else _one(source, estimator)
 
 
 def _one(source: Source, estimator: str) -> Curves:
@@ -200,13 +207,17 @@ def _by_policy(
     policies: str,
     sizes: str | None,
     memory: str | None,
-    mini: str | None,
-    seeds: int,
+    mini: tuple[str | None, int],
+    code: tuple[bool, tuple[str, ...]],
 ) -> ByPolicy:
     from mcsim.base.sizes import share_given
+    from mcsim.experiment.code import Permission
 
-    small = None if mini is None else Mini(share_given("--mini", mini), seeds)
-    return ByPolicy.simulated(source, policies, sizes or ByPolicy.default_sizes, memory, small)
+    rate, seeds = mini
+    small = None if rate is None else Mini(share_given("--mini", rate), seeds)
+    allowed = Permission(code[0], frozenset(code[1]))
+    sizes = sizes or ByPolicy.default_sizes
+    return ByPolicy.simulated(source, policies, sizes, memory, small, code=allowed)
 
 
 def _in_one_unit(length: int) -> tuple[int, str]:

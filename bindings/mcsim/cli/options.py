@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Command",
     "block_bytes_option",
+    "code_options",
     "dask_option",
     "devices_options",
     "file_to_write",
@@ -182,6 +183,26 @@ systems_threads_option = click.option(
     type=click.IntRange(min=1),
     help="Systems replayed at a time; all cores if not given.",
 )
+
+
+def code_options(command: Command) -> Command:
+    """Give a command the options that let it use Python classes and libraries."""
+    options = [
+        click.option(
+            "--allow-code",
+            is_flag=True,
+            help="Allow the Python classes and the libraries in the folder of the experiment, or "
+            "in the working directory.",
+        ),
+        click.option(
+            "--code",
+            "named_code",
+            metavar="NAME",
+            multiple=True,
+            help="Allow this module or library, wherever it is; may be repeated.",
+        ),
+    ]
+    return with_options(command, options)
 
 
 def devices_options(command: Command) -> Command:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import click
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
     from mcsim.base.progress import Reporter
     from mcsim.base.result_table import ResultTable
+    from mcsim.experiment.code import Permission
     from mcsim.figures.style import Sheet
+    from mcsim.policies.python_policies import AnyPolicy, PythonSpec
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
 
@@ -40,7 +43,8 @@ def policies_option(default: str) -> Callable[[Command], Command]:
         metavar="NAME[(PARAM=VALUE,...)],...",
         default=default,
         show_default=True,
-        help="Eviction policies (see mcsim list, mcsim describe NAME).",
+        help="Eviction policies (see mcsim list, mcsim describe NAME), or classes of Python as "
+        "module:Class.",
     )
 
 
@@ -72,7 +76,8 @@ class Mini:
 class _Run:
     source: Source
     blocks: Blocks
-    specs: Sequence[PolicySpec]
+    given: Sequence[str | type[AnyPolicy]]
+    specs: Sequence[PolicySpec | PythonSpec]
     capacities: list[int]
     memory: int
     mini: Mini | None
@@ -95,7 +100,7 @@ class _Run:
         from mcsim.base.units import format_size
         from mcsim.policies.simulation import memory_needed
 
-        rows = memory_needed(self.blocks, self.policies, self.capacities, memory=self.memory)
+        rows = memory_needed(self.blocks, self.given, self.capacities, memory=self.memory)
         # A miniature has a share of the blocks in its cache and in its directory.
         held = rows.bytes * (self.rates * len(self.specs))
         about = "" if self.mini is None else "about "
@@ -128,15 +133,30 @@ class _Run:
         ) as stage:
             options["progress"] = stage.update
             if self.mini is None:
-                return simulate(self.blocks, self.policies, self.capacities, **options)
+                return simulate(self.blocks, self.given, self.capacities, **options)
             return miniature(
                 self.blocks,
-                self.policies,
+                self.given,
                 self.capacities,
                 rate=self.mini.rate,
                 seeds=self.mini.seeds,
                 **options,
             )
+
+
+def _with_classes(text: str, code: Permission) -> list[str | type[AnyPolicy]]:
+    """Return policies by name, and the classes of those that are written as `module:Class`."""
+    from mcsim.base.specs import split_specs
+    from mcsim.experiment.code import Code, Kind
+    from mcsim.experiment.components import python_policies
+    from mcsim.policies.python_policies import Policy, PriorityPolicy
+
+    kind = Kind("policy", bases=(Policy, PriorityPolicy))
+    own = Code(Path.cwd(), code)
+    return [
+        own.class_named(item.strip(), kind) if python_policies(item) == [item.strip()] else item
+        for item in split_specs(text)
+    ]
 
 
 @dataclass
@@ -150,23 +170,31 @@ class PolicyReport(StreamReport):
 
     @classmethod
     def simulated(
-        cls, source: Source, policies: str, sizes: str, memory: str | None, mini: Mini | None = None
+        cls,
+        source: Source,
+        policies: str,
+        sizes: str,
+        memory: str | None,
+        mini: Mini | None = None,
+        *,
+        code: Permission,
     ) -> Self:
         """Read the traces, say what the caches will hold, and simulate them."""
         from mcsim.base.errors import mistakes_in
         from mcsim.policies.caches import memory_given
-        from mcsim.policies.specs import parse_policies
+        from mcsim.policies.specs import policies_given
 
         # Mistakes are told before the work begins.
         with mistakes_in("--policies"):
-            specs = parse_policies(policies)
+            given = _with_classes(policies, code)
+            specs = policies_given(given)
         sizes_given(sizes, 1, source.block_bytes)
         limit = memory_given(memory)
         reporter = reporter_asked()
         with reporter.live():
             blocks = source.read(reporter)
             capacities = sizes_given(sizes, blocks.unique, blocks.block_bytes)
-            run = _Run(source, blocks, specs, capacities, limit, mini)
+            run = _Run(source, blocks, given, specs, capacities, limit, mini)
             run.tell_memory(reporter)
             rows = run.rows(reporter)
         return cls(source, blocks, "", capacities, rows)

@@ -140,7 +140,7 @@ def _tell(made: Sweep) -> None:
     warning = mode_warning(table.select(["system", "writes"]).to_pylist())
     if warning is not None and not any(axis.endswith(".writes") for axis in made.axes):
         click.echo(warning)
-    name = made.path.name
+    name = made.path.name if made.path.parent == Path("results/sweeps") else made.path
     click.echo(f"\n{len(done)} cells, {len(table)} rows: {made.path / 'table.parquet'}, table.csv")
     click.echo(f"Page: mcsim results page {name}\nFigures: mcsim results plot {name}")
 

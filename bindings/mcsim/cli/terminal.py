@@ -78,8 +78,8 @@ class TextTable:
         self._styles: list[RowStyle] = []
 
     def add_row(self, *cells: str, style: RowStyle = "") -> None:
-        """Add a row."""
-        self._rows.append(list(cells))
+        """Add a row; cells that are left out are empty."""
+        self._rows.append([*cells, *[""] * (len(self.headings) - len(cells))])
         self._styles.append(style)
 
     def formatted(self) -> FormattedTable:

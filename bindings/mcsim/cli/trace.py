@@ -43,7 +43,9 @@ def _reading_options(command: Command) -> Command:
 
 
 vms_option = click.option(
-    "--vms", metavar="NAME,...", help="These VMs alone; names, or patterns such as 'web_*'."
+    "--vms",
+    metavar="NAME,...",
+    help="These VMs alone: names or patterns such as 'web_*'; '!backup*' leaves some out.",
 )
 
 

@@ -102,8 +102,8 @@ class VmTraceSpec(_Map):
     vm: StrictStr | None = None
     """which VM of the file, if it holds several"""
     vms: VmChoice | None = None
-    """instead of one VM those of the file: all, a name, a pattern such as web_*, a list of these,
-    or a map from their names in the file to those that results show"""
+    """instead of one VM those of the file: all, a name, a pattern such as web_*, !backup* to leave
+    some out, a list of these, or a map from their names in the file to those that results show"""
     format: StrictStr | None = None
     """format of the file; detected by content if not given"""
     mapping: StrictStr | None = None
@@ -196,6 +196,14 @@ WarmUp = Annotated[
 ]
 
 
+_PER_TIER = ("policy", "writes", "admission")
+"""Parameters that may be lists with a value for each tier."""
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
 class ComponentSpec(_Map):
     """An optimiser by name or as `module:Class`; every other key is a parameter of it."""
 
@@ -207,8 +215,13 @@ class ComponentSpec(_Map):
 
     @property
     def params(self) -> dict[str, Any]:
-        """The keys that are not declared here."""
-        return dict(self.__pydantic_extra__)
+        """The keys that are not declared here; a list with a value for each tier as its text."""
+        if ":" in self.name:
+            return dict(self.__pydantic_extra__)
+        return {
+            key: " / ".join(value) if key in _PER_TIER and _is_texts(value) else value
+            for key, value in self.__pydantic_extra__.items()
+        }
 
 
 class SystemSpec(ComponentSpec):

@@ -23,11 +23,10 @@ import numpy as np
 
 from mcsim.base.files import replacing
 from mcsim.config.spec import FigureFormat
-from mcsim.figures.chart import Chart, Series, Sheet, plain
-from mcsim.figures.looks import short_names
+from mcsim.figures.chart import Chart, Sheet
+from mcsim.figures.panels import draw_chart, label_axes, limit_axes, names_of, value_range
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
@@ -37,7 +36,6 @@ COLUMN = 3.5  # inches, one of two columns
 _PAPER_COLUMNS = {1: 1, 2: 1, 3: 2, 4: 3}
 _LETTER = 0.6  # mean width of a letter, in font sizes
 _MOST_BARS = {"screen": 80, "paper": 40}
-_MARKED = 20  # with more points markers hide the line
 
 Style = Literal["screen", "paper"]
 """For a screen; or for a column of a paper, without title and run, all text in 8 points."""
@@ -91,14 +89,14 @@ def drawn(
         ).flat
     )
     handles: dict[str, Any] = {}
-    limits = _limits(charts)
+    limits = value_range(charts)
     for number, (axes, chart) in enumerate(zip(panels, charts, strict=False)):
-        for label, handle in _draw_chart(axes, chart, limits).items():
+        for label, handle in draw_chart(axes, chart, limits).items():
             handles.setdefault(label, handle)
-        _label(axes, chart, _letters(width / columns) - 6)
+        label_axes(axes, chart, _letters(width / columns) - 6)
         is_lowest = number >= len(charts) - columns
         if is_lowest or not sheet.share_x:
-            names = max(map(len, _names(chart))) if chart.kind == "stacked" else 0
+            names = max(map(len, names_of(chart))) if chart.kind == "stacked" else 0
             letters = max(_letters(width / columns) - names, 12)
             axes.set_xlabel("\n".join(wrap(chart.x_label, letters)))
         if is_lowest:
@@ -107,7 +105,7 @@ def drawn(
     if has_one_label:
         figure.supylabel(charts[0].y_label)
     for number, (axes, chart) in enumerate(zip(panels, charts, strict=False)):
-        _limit(axes, chart)
+        limit_axes(axes, chart)
         if not has_one_label and (number % columns == 0 or not sheet.share_y):
             axes.set_ylabel(chart.y_label)
     for axes in panels[len(charts) :]:
@@ -147,10 +145,7 @@ def _frame(
         figure.supxlabel("\n".join(notes), x=0.01, ha="left", color="#555555")
     above = wrap(title, int(0.9 * letters))
     count = len(above) + len(notes)
-    labels = {label for chart in charts for label in (chart.x_label, chart.y_label)}
-    if len(handles) == 1 and set(handles) <= {label.partition(" (")[0] for label in labels}:
-        handles = {}
-    if handles:
+    if len(handles) > 1:
         widest = max(map(len, handles)) + 7
         columns = max(1, min(len(handles), letters // widest))
         figure.legend(
@@ -181,141 +176,6 @@ def _split(chart: Chart) -> Iterator[Chart]:
         series = [replace(one, y=one.y[part]) for one in chart.series]
         end = chart.y_end or (1.05 * top if rows > 1 and top > 0 else None)
         yield replace(chart, x=names, series=series, y_end=end)
-
-
-def _limits(charts: Sequence[Chart]) -> tuple[float, float]:
-    """Return the least and the largest value of maps."""
-    values = [one.y for chart in charts if chart.kind == "map" for one in chart.series]
-    known = np.concatenate(values)[~np.isnan(np.concatenate(values))] if values else np.zeros(1)
-    return (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-
-
-def _draw_chart(axes: Axes, chart: Chart, limits: tuple[float, float]) -> dict[str, Any]:
-    """Draw what a chart shows; return handles for the legend by label."""
-    if chart.kind == "map":
-        _draw_map(axes, chart, limits)
-        return {}
-    handles: dict[str, Any] = {}
-    below = np.zeros(len(chart.series[0].y)) if chart.kind in ("areas", "stacked") else None
-    for number, series in enumerate(chart.series):
-        kind = chart.kind_of(series)
-        handle: Any
-        if kind == "areas":
-            assert below is not None
-            top = below + np.nan_to_num(series.y)
-            low, high = (np.append(each, each[-1:]) for each in (below, top))
-            area = series.look.area | {"linewidth": 0, "step": "post"}
-            area |= {"hatch": ""} if len(chart.series) == 1 else {}
-            handle = axes.fill_between(chart.positions(series), low, high, **area)
-            below = top
-        elif kind == "stacked":
-            assert below is not None
-            widths = np.nan_to_num(series.y)
-            area = series.look.area | {"edgecolor": "white", "linewidth": 0.4}
-            handle = axes.barh(np.arange(len(widths)), widths, 0.76, left=below, **area)
-            below = below + widths
-        elif kind == "bars":
-            width = 0.84 / len(chart.series)
-            place = chart.positions(series) + width * (number + 0.5 - len(chart.series) / 2)
-            area = series.look.area | {"edgecolor": "white", "linewidth": 0.4}
-            handle = axes.bar(place, series.y, width, **area)
-        else:
-            handle = _draw_line(axes, chart, series)
-        handles.setdefault(series.look.label, handle)
-    return handles
-
-
-def _draw_line(axes: Axes, chart: Chart, series: Series) -> Any:
-    x, y, look, kind = chart.positions(series), series.y, series.look, chart.kind_of(series)
-    line = look.line | {"alpha": 0.35 if series.is_pale else 1.0}
-    if kind == "points":
-        line |= {"linestyle": "none", "marker": look.marker}
-    elif kind == "steps":
-        line |= {"drawstyle": "steps-post"}
-        y = np.append(y, y[-1:]) if len(x) > len(y) else y
-    elif len(x) <= _MARKED:
-        line |= {"marker": look.marker}
-    if series.low is not None and series.high is not None:
-        if kind == "points":
-            ends = np.abs(np.array([y - series.low, series.high - y]))
-            axes.errorbar(x, y, ends, linestyle="none", elinewidth=0.7, ecolor=look.color)
-        else:
-            shade: dict[str, Any] = {"color": look.color, "alpha": 0.2, "linewidth": 0}
-            shade |= {"step": "post"} if kind == "steps" else {}
-            axes.fill_between(x, series.low, series.high, **shade)
-    return axes.plot(x, y, **line)[0]
-
-
-def _draw_map(axes: Axes, chart: Chart, limits: tuple[float, float]) -> None:
-    cells = np.array([one.y for one in chart.series])
-
-    def edges(given: Any, count: int) -> Any:
-        has_edges = len(given) == count + 1
-        return np.asarray(given, np.float64) if has_edges else np.arange(count + 1) - 0.5
-
-    mesh = axes.pcolormesh(
-        edges(chart.x, cells.shape[1]), edges(chart.rows, cells.shape[0]), cells,
-        cmap="cividis", vmin=limits[0], vmax=limits[1], rasterized=True,
-    )  # fmt: skip
-    mesh.set_edgecolor("face")
-    axes.grid(visible=False)
-    if len(chart.rows) == cells.shape[0]:
-        axes.set_yticks(range(len(chart.rows)), list(map(str, chart.rows)))
-
-
-def _limit(axes: Axes, chart: Chart) -> None:
-    """Set the limits of axes, which may be shared, after all charts are drawn."""
-    if chart.kind == "stacked":
-        axes.set_xlim(0, None)
-    elif chart.kind != "map" and chart.begins_at_zero:
-        axes.set_ylim(0, chart.y_end)
-
-
-def _label(axes: Axes, chart: Chart, letters: int) -> None:
-    """Set up the axes of a chart: scales, ticks, title, marks and levels."""
-    if chart.log_x:
-        axes.set_xscale("log")
-    if chart.log_y:
-        axes.set_yscale("log")
-    for axis, is_log in ((axes.xaxis, chart.log_x), (axes.yaxis, chart.log_y)):
-        _format(axis, is_log)
-    if chart.has_names and chart.kind == "stacked":
-        axes.set_yticks(range(len(chart.x)), _names(chart))
-        axes.set_ylim(len(chart.x) - 0.5, -0.5)
-        axes.grid(visible=False, axis="y")
-    elif chart.has_names:
-        axes.set_xticks(range(len(chart.x)), _names(chart))
-        axes.set_xlim(-0.6, len(chart.x) - 0.4)
-        axes.grid(visible=False, axis="x")
-    elif chart.ticks:
-        axes.set_xticks(list(chart.ticks))
-    if chart.kind in ("steps", "areas") and len(chart.x) and not chart.log_x:
-        axes.set_xlim(float(chart.x[0]), float(chart.x[-1]))
-    axes.set_title("\n".join(wrap(chart.panel, letters)))
-    dashes: dict[str, Any] = {"color": "#555555", "linewidth": 0.7, "linestyle": (0, (2, 2))}
-    for value, _ in chart.levels:
-        axes.axhline(value, **dashes)
-    for position, name in chart.marks:
-        axes.axvline(position, **dashes)
-        axes.annotate(
-            name, (position, 1), xycoords=("data", "axes fraction"), xytext=(-2, -1),
-            textcoords="offset points", rotation=90, ha="right", va="top", color="#555555",
-        )  # fmt: skip
-
-
-def _names(chart: Chart) -> list[str]:
-    return short_names(list(map(str, chart.x)))
-
-
-def _format(axis: Axis, is_log: bool) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
-    if is_log:
-        low, high = axis.get_view_interval()
-        is_short = low > 0 and high / low < 300
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if is_short else (1,)))
-        axis.set_minor_locator(NullLocator())
 
 
 def _settle(figure: Figure, named: Collection[Axis]) -> None:

@@ -162,11 +162,13 @@ def over_time(
         counts, look = series_of(results, system), looks[system.title]
         hits = counts.all_hits[:, which].sum(axis=1)
         accesses = counts.accesses[:, which].sum(axis=1)
-        means.append(f"{look.label} {100 * hits.sum() / max(1, accesses.sum()):.2f} %")
+        if system.title not in results.foresight:
+            means.append(f"{look.label} {100 * hits.sum() / max(1, accesses.sum()):.2f} %")
         ratio = np.full(len(hits), np.nan)
         np.divide(100 * hits, accesses, out=ratio, where=accesses > 0)
         series.append(Series(look, ratio))
-    says = f"The share of accesses that hit; over the whole run {', '.join(means)}."
+    whole = f"; over the whole run {', '.join(means)}" if means else ""
+    says = f"The share of accesses that hit{whole}."
     x, series = whole_intervals(clock.edges, series)
     return Chart(
         f"Hit ratio over time: {name}", says, "steps", x, series, clock.label, "Hit ratio (%)",

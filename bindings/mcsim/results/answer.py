@@ -40,7 +40,7 @@ def answer(results: Results) -> str:
     Examples
     --------
     >>> results = mc.run("experiments/tiny.yaml")
-    >>> mc.results.answer(results)  # doctest: +ELLIPSIS
+    >>> results.answer  # doctest: +ELLIPSIS
     '`lru` is best: mean latency 2.41 ms, ...
     """
     rows = comparison(results, by_vm=False).to_pylist()

@@ -122,11 +122,7 @@ def _yardsticks(results: Results) -> RunTable:
 
 
 def _systems(results: Results) -> RunTable:
-    table = systems(results)
     notes = [
-        "gain and points: hit ratio against legacy LRU"
-        if _is_known(table, "gain_over_legacy")
-        else "",
         "writes in blocks; cost: of the blocks granted, in the mean; 1/s/$: accesses per second "
         "that one client completes, per dollar",
     ]
@@ -135,7 +131,7 @@ def _systems(results: Results) -> RunTable:
         for column in TABLES["systems"]
         if column.name not in ("hit_ratio", "mean_latency_ns", "foresight", *FIELDS)
     ]
-    return _of_systems(results, "systems", table, "systems", notes, shown)
+    return _of_systems(results, "systems", systems(results), "systems", notes, shown)
 
 
 def _requests(results: Results) -> RunTable:

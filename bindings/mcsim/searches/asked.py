@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.sizes import parse_capacities, sizes_in
@@ -38,7 +38,25 @@ def _listed(given: object) -> object:
     return given if isinstance(given, list) else [given]
 
 
+def _choices(given: object) -> object:
+    """Return a list of policies; one of every tier may be a list itself."""
+    listed = given if isinstance(given, list) else [given]
+    return [" / ".join(map(str, one)) if isinstance(one, list) else one for one in listed]
+
+
 _SomeSizes = Annotated[list[int | float | str], BeforeValidator(_listed)]
+
+
+_SIZE = {"type": ["string", "number"], "examples": ["log(64MiB, 1GiB, 12)", "10%"]}
+_SIZES = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "array", "items": {"anyOf": [_SIZE, {"type": "array", "items": _SIZE}]}},
+    ]
+}
+_POLICIES = {
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": ["string", "array"]}}]
+}
 
 
 class Limits(BaseModel):
@@ -67,10 +85,14 @@ class Asked(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    sizes: Annotated[list[_SomeSizes], BeforeValidator(_divided)] | None = None
+    sizes: Annotated[list[_SomeSizes], BeforeValidator(_divided), WithJsonSchema(_SIZES)] | None = (
+        None
+    )
     """by tier: sizes, shares of the distinct blocks, or log(FROM, TO, COUNT); thirteen from
     an eighth to eight times the experiment's own if not given"""
-    policies: Annotated[list[str], BeforeValidator(_listed)] | None = None
+    policies: Annotated[list[str], BeforeValidator(_choices), WithJsonSchema(_POLICIES)] | None = (
+        None
+    )
     """eviction policies, or pairs such as 'arc / lru'; the experiment's if not given"""
     objective: Objective = "latency"
     """what is to be best"""

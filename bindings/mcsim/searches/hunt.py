@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -92,7 +93,9 @@ class Found(ResultTable):
         best = self.best
         if best is None:
             return []
-        policy = f"systems=[{{name: hierarchy, policy: {best.policy}}}]"
+        # In a flow map of YAML a comma ends a value that is not quoted.
+        quoted = json.dumps(best.policy) if "," in best.policy else best.policy
+        policy = f"systems=[{{name: hierarchy, policy: {quoted}}}]"
         if self.system is not None:
             policy = f"systems.{self.system}.policy={best.policy}"
         sizes = (best.blocks_0, best.blocks_1)

@@ -187,11 +187,13 @@ _SYSTEM_PLOTS = [
         "", "Hit ratio (%)", "bars", y_times=100,
     ),
     *(
-        Plot(title, says, "systems", "system", column, "System", label, "stacked")
-        for title, says, column, label in (
-            ("Time of a read by system", "Mean, behind writes.", "read_us", "Mean (us)"),
-            ("Blocks in use by system", "Mean over time.", "mean_blocks", "Blocks"),
-            ("Writes to the cache by system", "Of all VMs.", "cache_writes", "Blocks written"),
+        Plot(
+            title, says, "systems", "system", column, "System", label, "stacked", y_times=times
+        )
+        for title, says, column, label, times in (
+            ("Time of a read by system", "Mean, behind writes.", "read_us", "Mean (ms)", 1e-3),
+            ("Blocks in use by system", "Mean over time.", "mean_blocks", "Blocks", 1),
+            ("Writes to the cache by system", "Of all VMs.", "cache_writes", "Blocks written", 1),
         )
     ),
 ]  # fmt: skip

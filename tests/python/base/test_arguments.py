@@ -85,7 +85,7 @@ CALLS: list[tuple[Callable[..., Any], str, list[Any]]] = [
     ),
     (lambda **odd: mc.HitRatioCurve([1], [1], **odd), "accesses", ["x", None, -1, np.nan]),
     (
-        lambda **odd: mc.Rows.of(**odd),
+        lambda **odd: mc.ResultTable(**odd),
         "columns",
         [None, "x", {"a": [[1], [2, 3]]}, {}, {"a": [1], "b": [1, 2]}, {"a": 1}],
     ),

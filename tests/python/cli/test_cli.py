@@ -14,7 +14,6 @@ from small import TINY
 import mcsim
 from mcsim._core import engine, locality, optimizers
 from mcsim.base.errors import HostError, InternalError
-from mcsim.cli import main as cli
 from mcsim.figures import FIGURES
 
 
@@ -182,7 +181,7 @@ def test_other_errors_have_their_exit_codes(
     def fail() -> None:
         raise error
 
-    monkeypatch.setattr(cli, "catalogue", fail)
+    monkeypatch.setattr("mcsim.experiment.catalogue.catalogue", fail)
     got, _, err = call(capsys, "list")
     assert got == code
     assert last_line in err.splitlines()[-1]
@@ -273,6 +272,13 @@ def test_figures_compare_runs_at_several_sizes(
     assert err == (
         "mcsim: hit-ratio-over-time (Hit ratio over time) is not drawn: shows one run, got 2; "
         "there are hit-ratio-by-capacity\n"
+    )
+    chosen = ("--only", name, "-o", "both", "--systems")
+    assert call(capsys, "results", "plot", *runs, *chosen, "lru")[0] == 0
+    code, _, err = call(capsys, "results", "plot", *runs, *chosen, "lruu")
+    assert (code, err) == (
+        2,
+        "mcsim: systems: no 'lruu' (did you mean 'lru'?); there are lru, multicache\n",
     )
     code, out, _ = call(capsys, "results", "plot", "--list")
     assert code == 0

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from commands import cells, lines, python
+from layout import check_layout
 from matplotlib import image
 from pyarrow import csv
 from small import TINY
@@ -70,12 +71,12 @@ def test_one_curve(run: Any, folder: Path) -> None:
     assert code == 0
     assert "estimate exact" in err
     assert out[0].startswith("loops: 2 VMs, reads, 40 accesses to 6 blocks of 4KiB (24 KiB); exact")
-    assert out[1].split() == ["size", "blocks", "hit", "ratio", "%"]
+    assert [line.split() for line in out[1:3]] == [["hit"], ["size", "blocks", "ratio", "%"]]
     # a and b take turns: b's blocks come back after 3 others, a's after 5.
-    ratios = [line.split()[2:] for line in out[2:6]]
+    ratios = [line.split()[2:] for line in out[3:7]]
     assert ratios == [["1", "0.00"], ["2", "0.00"], ["5", "45.00"], ["6", "85.00"]]
     names = [f"results/loops-mrc.{ending}" for ending in ("png", "svg", "csv", "arrow")]
-    assert out[6:] == names
+    assert out[7:] == names
     with pa.OSFile("results/loops-mrc.arrow", "rb") as file:
         curve = HitRatioCurve.from_arrow(pa.ipc.open_file(file).read_all())
     assert curve.capacities.tolist() == [0, 4, 6]
@@ -85,7 +86,7 @@ def test_one_curve(run: Any, folder: Path) -> None:
     assert image.imread("results/loops-mrc.png").std() > 0
     shutil.rmtree("results")
     # Without -o it prints the same, and writes nothing.
-    assert run(*arguments)[1] == out[:6]
+    assert run(*arguments)[1] == out[:7]
     assert not Path("results").exists()
 
 
@@ -159,7 +160,7 @@ def test_several_traces_share_a_cache_by_time(printed: Any, folder: Path) -> Non
         trace.slice(vms=[vm]).save(folder / f"{vm}.arrow")
     out = printed("mrc", "a.arrow", "b.arrow", "--sizes", "5,6")
     assert out[0].startswith("a, b: 2 VMs, reads, 40 accesses to 6 blocks")
-    assert [line.split()[-1] for line in out[2:4]] == ["45.00", "85.00"]
+    assert [line.split()[-1] for line in out[3:5]] == ["45.00", "85.00"]
 
 
 def test_the_smallest_size_for_a_hit_ratio(printed: Any) -> None:
@@ -324,7 +325,7 @@ def test_a_real_volume(printed: Any, trace_dir: Path) -> None:
     assert path is not None
     out = printed("mrc", path, "--ops", "all", "--sizes", "100%")
     # All but the first accesses: 331,109 to 154,699 blocks.
-    assert out[2].split()[-2:] == ["154,699", f"{100 * (1 - 154_699 / 331_109):.2f}"]
+    assert out[3].split()[-2:] == ["154,699", f"{100 * (1 - 154_699 / 331_109):.2f}"]
 
 
 def test_lists_of_estimators_keep_their_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,6 +339,44 @@ def test_lists_of_estimators_keep_their_parameters(monkeypatch: pytest.MonkeyPat
         parse_estimators("a,b:rate=0.1,kind=x")
     with pytest.raises(ConfigError, match=r"'b\(rate=0.1': expected NAME\(PARAM=VALUE,...\)"):
         parse_estimators("b(rate=0.1")
+
+
+MINE = """
+import mcsim
+
+class Oldest(mcsim.PriorityPolicy):
+    def priority(self, accesses, last, inserted, now):
+        return inserted
+
+class Other:
+    pass
+"""
+
+
+def test_policies_may_be_classes_of_the_working_directory(run: Any, folder: Path) -> None:
+    (folder / "mine.py").write_text(MINE)
+    asked = ("compare", "loops.csv", "--vms", "b", "--sizes", "2", "--json", "--policies")
+    code, out, err = run(*asked, "fifo,mine:Oldest", "--allow-code")
+    assert code == 0, err
+    fifo, oldest = json.loads("\n".join(out))["rows"]
+    assert oldest["hits"] == fifo["hits"] > 0
+    for policies, message in (
+        (("mine:Oldest",), "if you trust it, say --allow-code"),
+        (("mine:Other", "--allow-code"), "mine:Other does not derive from mcsim.Policy"),
+        (("LRU",), "unknown eviction policy 'LRU' (did you mean 'lru'?)"),
+    ):
+        code, _, err = run(*asked, *policies)
+        assert code == 2
+        assert message in err
+
+
+def test_vms_may_be_left_out(run: Any) -> None:
+    for vms, blocks in (("!b", 4), ("!a*", 2), ("*,!b", 4)):
+        _, out, err = run("mrc", "loops.csv", "--vms", vms)
+        assert f"20 accesses to {blocks} blocks" in "".join(out) + err
+    code, _, err = run("mrc", "loops.csv", "--vms", "a,!*")
+    assert code == 2
+    assert "--vms: no VM is left of ['a', '!*']" in err
 
 
 def curves() -> tuple[HitRatioCurve, HitRatioCurve]:
@@ -358,44 +397,45 @@ def curves() -> tuple[HitRatioCurve, HitRatioCurve]:
 
 def test_the_picture_of_a_comparison_shows_how_far_estimates_are() -> None:
     exact, rough = curves()
-    with styled():
-        sheet = pictures.comparison([("exact", exact), ("rough", rough)], log=False)
-        figure = sheet.frame("A title", "a footer")
-    above, below = sheet.axes
-    assert [handle.get_label() for handle in sheet.legend] == ["exact", "rough"]
-    apart = below.get_lines()[0]
-    at = dict(zip(apart.get_xdata().tolist(), apart.get_ydata().tolist(), strict=True))
+    sheet = pictures.comparison([("exact", exact), ("rough", rough)], log=False)
+    above, below = sheet.charts
+    assert [one.look.label for one in above.series] == ["exact", "rough", "rough"]
+    assert [one.is_pale for one in above.series] == [False, False, True]
+    apart = below.series[0]
+    assert apart.x is not None
+    at = dict(zip(apart.x.tolist(), apart.y.tolist(), strict=True))
     # In KiB and points, where it is resolved: 20 % for 0 %, 20 % for 80 %, 78 % for 80 %.
     assert at[60 * 4] == pytest.approx(20)
     assert at[100 * 4] == pytest.approx(-60)
     assert at[120 * 4] == pytest.approx(-2)
     assert np.isnan(at[50 * 4])
-    assert above.get_ylim()[1] >= 80
-    assert (above.get_xlabel(), below.get_xlabel()) == ("", "Capacity (KiB)")
-    texts = [text.get_text() for text in figure.texts]
-    assert {"A title", "a footer"} < set(texts)
-    assert any("Shaded: 95 % confidence." in text and "Pale" in text for text in texts)
+    assert above.x_label == below.x_label == "Capacity (KiB)"
+    assert sheet.notes[0] == "Shaded: 95 % confidence."
+    assert sheet.notes[1].startswith("Pale")
+    with styled():
+        check_layout(sheet.finish(), 7)
 
 
 def test_the_picture_of_curves_holds_all_of_them() -> None:
     exact, rough = curves()
-    with styled():
-        sheet = pictures.curves([("vm", rough), ("all", exact)], log=True, together="all")
-    (axes,) = sheet.axes
-    assert axes.get_ylim()[1] >= 80
-    assert axes.get_xlim()[1] >= 120 * 4
-    assert axes.get_xlabel() == "Capacity (KiB)"
-    assert sheet.legend[1].get_color() == "#000000"
+    sheet = pictures.curves([("vm", rough), ("all", exact)], log=True, together="all")
+    (chart,) = sheet.charts
+    assert chart.x_label == "Capacity (KiB)"
+    last = chart.series[-1]
+    assert (last.look.label, last.look.color) == ("all", "#000000")
+    assert last.y[-1] == pytest.approx(80)
+    assert last.x is not None
+    assert last.x[-1] >= 120 * 4
 
 
 def test_the_picture_over_time_leaves_out_what_is_not_known() -> None:
     exact, rough = curves()
     empty = estimate([], block_bytes=4096)
     named = [("0h", exact), ("1h", empty), ("2h", rough)]
+    sheet = pictures.over_intervals(named, [0, 1, 2, 3], "hours")
+    ratio = np.array([one.y for one in sheet.charts[0].series])
     with styled():
-        sheet = pictures.over_intervals(named, [0, 1, 2, 3], "hours")
-    (mesh,) = [c for c in sheet.axes[0].collections if hasattr(c, "get_array")]
-    ratio = np.ma.filled(mesh.get_array(), np.nan)
+        check_layout(sheet.finish(), 7)
     assert ratio[-1, 0] == pytest.approx(80)
     assert np.isnan(ratio[:, 1]).all()
     assert np.isnan(ratio[0, 2])

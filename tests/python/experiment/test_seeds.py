@@ -192,7 +192,7 @@ def test_the_policies_that_draw_are_known() -> None:
     ids = np.concatenate([random.zipf(1.2, 30_000) % 2000, random.integers(0, 400, 30_000)])
 
     def misses(policy: str, seed: int) -> int:
-        more = ":epoch=3000" if policy in ("talus", "slide", "switching") else ""
+        more = "(epoch=3000)" if policy in ("talus", "slide", "switching") else ""
         return int(mcsim.simulate(ids, f"{policy}{more}", [150], seed=seed).misses[0])
 
     drawing = set()

@@ -227,7 +227,7 @@ def test_threads_change_nothing() -> None:
     keys = popular(30_000)
     one = mc.miniature(keys, "all", SIZES, rate=0.1, seeds=2, threads=1)
     two = mc.miniature(keys, "all", SIZES, rate=0.1, seeds=2, threads=2)
-    for name in set(one.dtype.names or ()) - {"seconds"}:
+    for name in set(one.column_names) - {"seconds"}:
         np.testing.assert_array_equal(one[name], two[name], name)  # nan of no band included
 
 
@@ -289,15 +289,14 @@ def blocks(folder: Path) -> np.ndarray:
 
 
 def test_curves_of_policies(blocks: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = lines(
-        capsys, "mrc", "blocks.txt", "--policies", "arc,lru", "--sizes", "50,log(100, 10000, 3)"
-    )
+    sizes = ["--sizes", "50,log(100, 10000, 3)", "-o", "results"]
+    code, out, err = lines(capsys, "mrc", "blocks.txt", "--policies", "arc,lru", *sizes)
     assert code == 0, err
     assert "memory for 8 caches, " in err
     exact = mc.simulate(blocks, ["arc", "lru"], [50, 100, 1000, 10_000]).hit_ratio.reshape(2, 4)
     assert out[1].split() == ["size", "blocks", "arc", "lru"]
     assert [line.split()[3:] for line in out[2:6]] == [
-        [f"{arc:.4f}", f"{lru:.4f}"] for arc, lru in exact.T
+        [f"{100 * arc:.2f}", f"{100 * lru:.2f}"] for arc, lru in exact.T
     ]
     assert out[6:] == [f"results/blocks-mrc-policies.{ending}" for ending in ("png", "svg", "csv")]
 
@@ -306,20 +305,19 @@ def test_curves_in_miniature(blocks: np.ndarray, capsys: pytest.CaptureFixture[s
     code, out, err = lines(
         capsys,
         *("mrc", "blocks.txt", "--policies", "2q,arc,lru,car", "--sizes", "50,5000"),
-        *("--mini", "5%", "--seeds", 3),
+        *("--mini", "5%", "--seeds", 3, "-o", "results"),
     )
     assert code == 0, err
     assert "memory for 8 caches, " in err
     assert "about by size" in err
     rows = mc.miniature(blocks, ["2q", "arc", "lru", "car"], [50, 5000], rate=0.05, seeds=3)
     (small, large) = (line.split()[2:] for line in out[2:4])
-    assert small == ["50", "1", *(f"{ratio:.4f}" for ratio in rows.hit_ratio[::2])]
+    percent = [f"{100 * ratio:.2f}" for ratio in rows.hit_ratio]
+    band = [f"±{100 * (high - low) / 2:.2f}" for low, high in zip(rows.low, rows.high, strict=True)]
+    assert small == ["50", "1", *percent[::2]]
     assert large == [
         *("5,000", "0.05"),
-        *(f"{rows.hit_ratio[1]:.4f}", f"±{(rows.high[1] - rows.low[1]) / 2:.4f}"),
-        f"{rows.hit_ratio[3]:.4f}",
-        *(f"{rows.hit_ratio[5]:.4f}", f"±{(rows.high[5] - rows.low[5]) / 2:.4f}"),
-        f"{rows.hit_ratio[7]:.4f}",
+        *(percent[1], band[1], percent[3], percent[5], band[5], percent[7]),
     ]
     assert out[4].startswith("miniatures: ")
     assert "those at rate 1 exact" in out[4]

@@ -178,7 +178,7 @@ def test_compare_tabulates_and_draws(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     unique = len(set(skewed(5000).tolist()))
     (row,) = mc.simulate(skewed(5000), ["arc"], [round(unique / 10)])
-    assert f"{row.hit_ratio:.4f}" in result.output
+    assert f" {100 * row.hit_ratio:.2f} " in result.output
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert written == ["blocks-policies.csv", "blocks-policies.png", "blocks-policies.svg"]
     table = (tmp_path / "out" / "blocks-policies.csv").read_text().splitlines()

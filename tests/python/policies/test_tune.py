@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from commands import lines
+from layout import check_layout
 from pyarrow import csv
 from recorded import CLOUDPHYSICS
 from small import small_experiment
@@ -21,6 +22,7 @@ from small import small_experiment
 import mcsim as mc
 from mcsim.base.errors import ConfigError, OutOfMemoryError
 from mcsim.cli.main import cli
+from mcsim.figures.style import styled
 from mcsim.figures.tuning import objectives_by_block
 from mcsim.policies.scaled import OBJECTIVES
 from mcsim.policies.tuning import _Room
@@ -292,35 +294,33 @@ def test_the_picture_has_every_cache() -> None:
     rows = mc.tune(random_trace(20_000), "8MiB", **options, rate=0.4, seeds=2)
     assert rows.rate[0] < 1
     sheet = objectives_by_block(rows, "latency_ns")
-    names = [handle.get_label() for handle in sheet.legend]
-    assert names == [
-        *("arc", "arc, 4KiB sub-blocks", "lru", "lru, 4KiB sub-blocks"),
-        *("write through", "write back", "best by latency"),
-    ]
+    names = [one.look.label for one in sheet.charts[0].series]
+    kinds = ("arc", "arc, 4KiB sub-blocks", "lru", "lru, 4KiB sub-blocks")
+    writes = ("back", "through")
+    assert sorted(names[:-1]) == sorted(f"{of}, write {how}" for of in kinds for how in writes)
+    assert names[-1] == "best by latency"
     assert sheet.notes == [
-        "Estimates; bars: 95 % confidence; no band for arc: every ghost hit changes its "
+        "Estimates; shaded: 95 % confidence; no band for arc: every ghost hit changes its "
         "parameters, and a miniature has fewer ghost hits."
     ]
     columns = ["hit_ratio", "latency_ns", "device_writes", "backend_writes"]
-    labels = [axes.get_ylabel() for axes in sheet.axes]
-    assert labels[0] == "Hit ratio (%)"
-    assert labels[1] == "Latency (ms)"
+    assert [chart.y_label for chart in sheet.charts][:2] == ["Hit ratio (%)", "Latency (ms)"]
     blocks = [4 * KIB, 16 * KIB, 32 * KIB]
-    for axes, column, scale in zip(sheet.axes, columns, [0.01, 1e6, None, None], strict=True):
-        drawn = [line for line in axes.lines if line.get_markersize() < 9 and len(line.get_xdata())]
+    for chart, column, scale in zip(sheet.charts, columns, [0.01, 1e6, None, None], strict=True):
+        assert list(chart.x) == ["4KiB", "16KiB", "32KiB"]
+        *lines, best = chart.series
         shown = sorted(
-            (blocks[round(float(x))], float(y))
-            for line in drawn
-            for x, y in zip(*line.get_data(), strict=True)
+            (blocks[int(x)], float(y))
+            for line in lines
+            for x, y in zip(chart.positions(line), line.y, strict=True)
         )
         if scale is None:
-            scale = 1024 ** ["B", "KiB", "MiB", "GiB"].index(axes.get_ylabel()[:-1].split("(")[1])
+            scale = 1024 ** ["B", "KiB", "MiB", "GiB"].index(chart.y_label[:-1].split("(")[1])
         wanted = sorted((int(row.block), row[column] / scale) for row in rows)
         np.testing.assert_allclose(shown, wanted)
-        (ring,) = [line for line in axes.lines if line.get_markersize() == 9]
-        assert ring.get_ydata()[0] == pytest.approx(rows[column][0] / scale)
-    for axes in sheet.axes[2:]:
-        assert [tick.get_text() for tick in axes.get_xticklabels()] == ["4KiB", "16KiB", "32KiB"]
+        assert best.y[0] == pytest.approx(rows[column][0] / scale)
+    with styled():
+        check_layout(sheet.finish(), 7)
 
 
 def test_threads_change_nothing() -> None:
@@ -375,14 +375,19 @@ def run(
 
 def test_command(run: Any) -> None:
     options = ["--size", "1MiB", "--block-bytes", "4KiB,16KiB", "--sub-block-bytes", "none,4KiB"]
-    code, out, err = run(*options, "--policies", "lru,arc", "--objective", "latency")
+    chosen = [*options, "--policies", "lru,arc", "--objective", "latency"]
+    code, out, err = run(*chosen, "-o", "results")
     assert code == 0, err
     assert "18 caches" in err
-    assert out[0] == "made: a cache of 1MiB, flash before hdd; all requests; by latency"
-    assert out[1].split()[:4] == ["policy", "writes", "block", "sub-block"]
+    assert out[0].startswith("Best by latency: `")
+    assert out[1] == "made: a cache of 1MiB, flash before hdd; all requests; by latency"
+    assert [line.split()[:4] for line in out[2:4]] == [
+        ["sub-", "hit", "device", "backend"],
+        ["policy", "writes", "block", "block"],
+    ]
     assert "memory for 18 caches" in err
     assert "  16KiB of 4KiB   lru " in err
-    assert len(out) == 2 + 18 + 4
+    assert len(out) == 4 + 18 + 4
     assert out[-4].startswith("* ")
     assert "of 18" in out[-4]
     assert out[-3:] == [f"results/made-tune.{ending}" for ending in ("png", "svg", "csv")]
@@ -390,23 +395,25 @@ def test_command(run: Any) -> None:
     assert table["latency_ns"].to_pylist() == sorted(table["latency_ns"].to_pylist())
     # Reads are the same, and writes need not wait for the disk.
     assert table["writes"][0].as_py() == "back"
-    assert f"{table['hit_ratio'][0].as_py():.4f}" in out[2]
+    assert f" {100 * table['hit_ratio'][0].as_py():.2f} " in out[4]
+    assert run(*chosen)[1] == out[:-3]
 
 
 def test_command_in_miniature(run: Any) -> None:
     options = ["--size", "4MiB", "--block-bytes", "4KiB", "--writes", "back,through"]
     code, out, _ = run(*options, "--mini", "30%", "--seeds", "3")
     assert code == 0
-    assert "in miniature, at rate 0.3" in out[0]
-    assert "±" in out[2]
-    assert "the best is within the error bands of 1 other" in out[-2]
+    assert "in miniature, at rate 0.3" in out[1]
+    assert "±" in out[4]
+    assert "the best is within the error bands of 1 other" in out[-1]
 
 
 def test_command_says_why_a_policy_has_no_band(run: Any) -> None:
     options = ["--size", "4MiB", "--block-bytes", "4KiB", "--writes", "back"]
-    code, out, _ = run(*options, "--policies", "lru,lirs", "--mini", "30%", "--seeds", "3")
+    mini = ["--policies", "lru,lirs", "--mini", "30%", "--seeds", "3"]
+    code, out, _ = run(*options, *mini, "-o", "results")
     assert code == 0
-    rows = {line.split()[1 if line.startswith("*") else 0]: line for line in out[2:4]}
+    rows = {line.split()[1 if line.startswith("*") else 0]: line for line in out[4:6]}
     assert "±" in rows["lru"]
     assert "±" not in rows["lirs"]
     note = (

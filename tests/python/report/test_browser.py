@@ -182,29 +182,29 @@ def test_plots_zoom_by_buttons_keys_and_pointer(browser: Browser, page: Path) ->
     from selenium.webdriver import ActionChains, Keys
 
     open_page(browser, page)
-    begin, end = visible_range(browser, 3)
+    begin, end = visible_range(browser, 4)
 
     def press(zoom: str) -> None:
-        button = browser.find_element("css selector", f"#chart-3 [data-zoom={zoom}]")
+        button = browser.find_element("css selector", f"#chart-4 [data-zoom={zoom}]")
         browser.execute_script("arguments[0].click()", button)
 
     press("in")
-    a, b = visible_range(browser, 3)
+    a, b = visible_range(browser, 4)
     assert b - a == pytest.approx((end - begin) / 2)
     press("out")
-    assert visible_range(browser, 3) == pytest.approx([begin, end])
-    plot = browser.find_element("css selector", "#chart-3 .plot")
+    assert visible_range(browser, 4) == pytest.approx([begin, end])
+    plot = browser.find_element("css selector", "#chart-4 .plot")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
     plot.send_keys("+")
-    assert visible_range(browser, 3) == pytest.approx([a, b])
+    assert visible_range(browser, 4) == pytest.approx([a, b])
     plot.send_keys(Keys.ARROW_RIGHT)
-    assert visible_range(browser, 3) == pytest.approx([a + (b - a) / 4, b + (b - a) / 4])
+    assert visible_range(browser, 4) == pytest.approx([a + (b - a) / 4, b + (b - a) / 4])
     plot.send_keys("0")
-    until(lambda: visible_range(browser, 3) == pytest.approx([begin, end]))
+    until(lambda: visible_range(browser, 4) == pytest.approx([begin, end]))
     drag = ActionChains(browser).move_to_element_with_offset(plot, -100, 0)
     drag.click_and_hold().move_by_offset(200, 0).release().perform()
-    until(lambda: visible_range(browser, 3)[1] < end)
-    assert visible_range(browser, 3)[0] > begin
+    until(lambda: visible_range(browser, 4)[1] < end)
+    assert visible_range(browser, 4)[0] > begin
 
 
 @pytest.fixture(scope="module")
@@ -267,10 +267,10 @@ def test_plots_of_a_reproduction_zoom_and_tell(browser: Browser, reproduced: Pat
 
 def test_a_logarithmic_axis_zooms_by_ratios(browser: Browser, page: Path) -> None:
     open_page(browser, page)
-    begin, end = visible_range(browser, 4)
-    button = browser.find_element("css selector", "#chart-4 [data-zoom=in]")
+    begin, end = visible_range(browser, 5)
+    button = browser.find_element("css selector", "#chart-5 [data-zoom=in]")
     browser.execute_script("arguments[0].click()", button)
-    a, b = visible_range(browser, 4)
+    a, b = visible_range(browser, 5)
     assert b / a == pytest.approx((end / begin) ** 0.5)
 
 
@@ -290,7 +290,7 @@ def test_values_are_told_under_the_pointer(browser: Browser, villainous: Path) -
 
     open_page(browser, villainous)
     before = all_text(browser).count(VILLAIN)
-    plot = browser.find_element("css selector", "#chart-3 .plot")
+    plot = browser.find_element("css selector", "#chart-4 .plot")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
     ActionChains(browser).move_to_element(plot).perform()
     until(lambda: all_text(browser).count(VILLAIN) > before)
@@ -323,8 +323,8 @@ def test_tables_sort(browser: Browser, page: Path) -> None:
         "return [...document.querySelectorAll('table.sorts')].map((table) =>"
         " [...table.tHead.rows[0].cells].map((cell) => cell.textContent))"
     )
-    (table,) = [i for i, head in enumerate(heads) if "mean latency" in head and "VM" in head]
-    place = heads[table].index("flash hits")
+    (table,) = [i for i, head in enumerate(heads) if "latency" in head and "VM" in head]
+    place = heads[table].index("flash %")
     unsorted = column(browser, table, place)
 
     def press() -> str:
@@ -337,7 +337,7 @@ def test_tables_sort(browser: Browser, page: Path) -> None:
         return str(browser.execute_script(script, table, place))
 
     def numbers() -> list[float]:
-        return [float(t.removesuffix(" %")) for t in column(browser, table, place) if t != "–"]
+        return [float(t) for t in column(browser, table, place) if t != "–"]
 
     assert press() == "ascending"
     assert numbers() == sorted(numbers())
@@ -426,11 +426,11 @@ def test_plots_have_names_for_those_who_listen(browser: Browser, page: Path) -> 
         for node in nodes
         if not node.get("ignored") and "role" in node
     }
-    assert ("group", "Hit ratio") in named
-    assert ("button", "Zoom in: Hit ratio") in named
+    assert ("group", "Hit ratio by VM") in named
+    assert ("button", "Zoom in: Hit ratio by VM") in named
     says = [
         node["description"]["value"]
         for node in nodes
-        if node.get("name", {}).get("value") == "Hit ratio" and node.get("description")
+        if node.get("name", {}).get("value") == "Hit ratio by VM" and node.get("description")
     ]
     assert any(text.startswith("Over all VMs, Multi-Cache (joint) hits most") for text in says)

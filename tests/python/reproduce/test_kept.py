@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ def test_two_processes_keep_one_finding_at_a_time(
 def test_what_was_kept_stays_until_there_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def draw(found: Found, folder: Path, *_: object) -> list[Path]:
+    def draw(found: Found, folder: Path, formats: Sequence[str], style: str) -> list[Path]:
         if interrupted:
             raise KeyboardInterrupt
         (folder / "a.png").write_bytes(b"drawn")

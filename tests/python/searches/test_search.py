@@ -136,7 +136,7 @@ def test_the_stack_is_not_asked_of_what_it_does_not_know(
     assert not Stack(replays_of(spec | {"backend": backend})).is_exact
 
 
-@pytest.mark.parametrize("policy", ["arc / lru", "lru / s3-fifo"])
+@pytest.mark.parametrize("policy", ["arc / lru", "lru / s3-fifo", "2q(kin=0.1,kout=0.3) / lru"])
 @pytest.mark.parametrize("warm_up", [None, "1h"])
 def test_a_replay_says_what_a_run_says(
     clocked: dict[str, Any], policy: str, warm_up: str | None, tmp_path: Path

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,12 @@ def test_the_command(tmp_path: Path) -> None:
         assert ran.exit_code == 0
         return ran.output
 
+    def results(*arguments: str) -> str:
+        given = ["results", *arguments, "--results", str(out)]
+        ran = CliRunner().invoke(cli, given, catch_exceptions=False)
+        assert ran.exit_code == 0
+        return ran.output
+
     planned = sweep(str(file), "--dry-run", "-q")
     assert planned.startswith(
         "tiny: 3 cells of one workload: 3 tiers.1.capacity\n0 there already, 3 to run\nabout "
@@ -222,16 +229,25 @@ def test_the_command(tmp_path: Path) -> None:
     only = "2 of 3 cells finished\n"
     assert sweep(str(file), "-q", "--only", "tiers.1.capacity=1000") == only
     where = out / "sweeps" / name
-    assert sweep(str(file), "-q") == f"3 cells, 48 rows: {where / 'table.parquet'}, table.csv\n"
-    assert sweep("table", str(file)) == f"48 rows: {where / 'table.parquet'}, table.csv\n"
+    assert f"{name}: all VMs together (2 of 3 cells finished)\n" in results("show", name)
+    told = sweep(str(file), "-q")
+    shown = results("show", name)
+    assert shown.startswith(f"{Sweep.open(where).answer}\n\n{name}: all VMs together\n")
+    assert told == (
+        f"{shown}\n3 cells, 48 rows: {where / 'table.parquet'}, table.csv\n"
+        f"Page: mcsim results page {where}\nFigures: mcsim results plot {where}\n"
+    )
     header, *rows = (where / "table.csv").read_text().splitlines()
     assert header.startswith('"cell","run_id","tiers.1.capacity","system","vm"')
     assert len(rows) == 48
-    assert sweep("table", str(file), "--latex").splitlines()[4].startswith("1,000 & 0.")
-    assert sweep("figures", str(file)) == f"{where / 'figures' / 'hit_ratio.png'}\n"
+    assert results("show", name, "--csv") == (where / "table.csv").read_text()
+    assert len(json.loads(results("show", str(where), "--json"))) == 48
+    by_size = results("show", name, "--x", "tiers.1.capacity", "--latex")
+    assert re.fullmatch(r"1,000 & \d\d\.\d\d & .*", by_size.splitlines()[4])
+    assert results("plot", name) == f"{where / 'figures' / 'hit_ratio.png'}\n"
     assert (where / "figures" / "hit_ratio.png").stat().st_size > 10_000
     drawn_of = [f"{where / 'figures' / f'hit_ratio-{vm}.png'}" for vm in ("scanner", "cyclic")]
-    assert sweep("figures", str(file), "--vms", "sc*,cyclic").splitlines() == drawn_of
+    assert results("plot", name, "--vms", "sc*,cyclic").splitlines() == drawn_of
 
 
 def test_figures_of_a_cell_do_not_hide_it(tmp_path: Path) -> None:
@@ -261,13 +277,19 @@ def test_a_sweep_has_its_page(tmp_path: Path) -> None:
     axes = {"tiers.1.capacity": [1000, 2000, 40_000], "seed": [1, 2]}
     made = mcsim.sweep(TINY, axes, out=tmp_path)
     page = tmp_path / "page.html"
-    run = CliRunner().invoke(cli, ["report", str(made.path), "--html", str(page)])
+    run = CliRunner().invoke(cli, ["results", "page", str(made.path), "-o", str(page)])
     assert (run.exit_code, run.output) == (0, f"{page}\n")
     text = page.read_text("utf-8")
     assert "<dd>6 of 6 finished</dd>" in text
-    assert "<h3>Hit ratio over tiers.1.capacity</h3>" in text
+    # Units on the axis, a band over seeds, and no chart over seeds.
+    assert "<h3>Hit ratio over capacity of tier 2</h3>" in text
+    assert "Capacity of tier 2 (blocks)" in text
+    assert "Mean over seeds; bands: least to most." in text
+    assert "over seed" not in text.lower().replace("mean over seeds", "").replace(
+        "deviation over seeds", ""
+    )
     rows = [row for row in made.to_arrow().to_pylist() if row["vm"] is None]
-    # What the table behind the plot has is the mean over the other axis.
+    # The table behind the plot has the mean over seeds.
     for system in {row["system"] for row in rows}:
         found = [
             row["hit_ratio"]
@@ -275,8 +297,6 @@ def test_a_sweep_has_its_page(tmp_path: Path) -> None:
             if row["system"] == system and row["tiers.1.capacity"] == 1000
         ]
         assert f"<td>{100 * sum(found) / 2:.4g}</td>" in text
-    first = text[text.index("<h3>Hit ratio over") :]
-    assert "together, the mean over seed; " in first[: first.index("</p>")]
 
 
 def test_a_cell_has_a_page(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import cells
 
 import mcsim as mc
 from mcsim.locality import measure as measuring
@@ -270,6 +271,6 @@ def test_a_file_gives_what_the_command_gives(
     from mcsim.cli.main import main
 
     file = trace.save(tmp_path / "fleet.csv")
-    main(["mrc", str(file), "--sizes", "20", "-o", str(tmp_path)])
-    said = capsys.readouterr().out.splitlines()[2].split()[-1]
-    assert said == f"{mc.hit_ratio_curve(mc.Trace.open(file)).at(20):.4f}"
+    main(["mrc", str(file), "--sizes", "20"])
+    *_, said = cells(capsys.readouterr().out.splitlines(), "80")  # KiB
+    assert said == f"{100 * mc.hit_ratio_curve(mc.Trace.open(file)).at(20):.2f}"

@@ -56,7 +56,7 @@ def complaint(tmp_path: Path, old: str, new: str) -> str:
     [
         ("loop:", "lop:", "pair.yaml:8: vms.a.components.sweep: unknown key 'lop'"),
         ("blocks: 2MiB", "block: 2MiB", "unknown key 'block' (did you mean 'blocks'?)"),
-        ("blocks: 2MiB", "blocks: 5000B", "not a whole number of blocks of 4096 bytes"),
+        ("blocks: 2MiB", "blocks: 4000B", "is less than a block of 4096 bytes"),
         ("{scan: {}}", "{}", "pair.yaml:14: vms.b.components.new: expected exactly one of stack"),
         ("{scan: {}}", "{scan: {}, loop: {blocks: 1}}", "got loop and scan"),
         ("0.9]]", "0.1]]", "pair.yaml:7: vms.a.components.hot: stack: curve: hit ratio 0.1 after"),
@@ -66,7 +66,7 @@ def complaint(tmp_path: Path, old: str, new: str) -> str:
         ("sweep: 1}", "swep: 1}", "pair.yaml:10: vms.a.phases[0]: reads: unknown component 'swep'"),
         ("6000 per h", "6000/h", "pair.yaml:11: vms.a.phases[1].rate: expected a rate such as"),
         ("rate: 6000 per h, ", "", "expected either 'requests' or 'rate'"),
-        ("read_share: 1/3", "read_share: 4/3", "expected a share such as 0.3"),
+        ("read_share: 1/3", "read_share: 4/3", "expected a share such as 10%, 1/16 or 0.1, got '4"),
         (", writes: sweep", "", "pair.yaml:11: vms.a.phases[1]: writes: the weights must have"),
         ("requests: 4000", "requests: 4001", "pair.yaml:5: vms.a.requests: expected 4,001"),
         ("start: 30min", "start: 30", "vms.b.phases[0].start: expected a length of time"),
