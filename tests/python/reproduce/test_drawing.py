@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from mcsim.reproduce.documents.multicache import figures as multicache
 from paper import check_paper, shown_in
 
 import mcsim
@@ -16,6 +15,7 @@ from mcsim.cli.main import main
 from mcsim.figures.declared import Plot
 from mcsim.reproduce import catalogue
 from mcsim.reproduce.context import Context
+from mcsim.reproduce.documents.multicache import figures as multicache
 from mcsim.reproduce.figure import Figure, Found
 from mcsim.reproduce.reproduction import Reproduction
 

@@ -7,6 +7,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from plotted import unmeasured, unplotted
+from small import EXPERIMENTS, small_experiment
+
+from mcsim.config.profile import read_profile
+from mcsim.experiment.runner import run
+from mcsim.reproduce.context import Context
 from mcsim.reproduce.documents.eci.examples import (
     find_devices,
     find_distances,
@@ -14,12 +20,6 @@ from mcsim.reproduce.documents.eci.examples import (
     request_distances,
 )
 from mcsim.reproduce.documents.eci.measured import measure
-from plotted import unmeasured, unplotted
-from small import EXPERIMENTS, small_experiment
-
-from mcsim.config.profile import read_profile
-from mcsim.experiment.runner import run
-from mcsim.reproduce.context import Context
 from mcsim.reproduce.reproduction import Reproduction, reproduce
 
 

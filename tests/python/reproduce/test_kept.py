@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from mcsim.reproduce.documents.multicache import figures as multicache
 
 import mcsim
 from mcsim.reproduce import kept
 from mcsim.reproduce.context import Context
+from mcsim.reproduce.documents.multicache import figures as multicache
 from mcsim.reproduce.figure import Figure, Found
 
 AT_ONE_TIME = """

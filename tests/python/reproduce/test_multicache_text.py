@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import pytest
-from mcsim.reproduce.documents.multicache.text import find_worked_examples
 
 from mcsim.reproduce.context import Context
+from mcsim.reproduce.documents.multicache.text import find_worked_examples
 
 
 def test_worked_examples_come_to_what_the_text_says() -> None:

@@ -14,8 +14,6 @@ import commands
 import pyarrow as pa
 import pytest
 from commands import files_of_at_most
-from mcsim.reproduce.documents.multicache import figures as multicache
-from mcsim.reproduce.documents.multicache.servers import _inventory, _servers
 from plotted import plotted_texts, unmeasured, unplotted
 from small import EXPERIMENTS
 
@@ -29,6 +27,8 @@ from mcsim.reproduce import catalogue, reproduction
 from mcsim.reproduce import context as context_module
 from mcsim.reproduce.catalogue import DOCUMENTS, chosen, document_of, figures_of
 from mcsim.reproduce.context import Context
+from mcsim.reproduce.documents.multicache import figures as multicache
+from mcsim.reproduce.documents.multicache.servers import _inventory, _servers
 from mcsim.reproduce.figure import Check, Figure, Found
 from mcsim.reproduce.kept import cause_of
 from mcsim.reproduce.published import read_notes, read_published

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mcsim.reproduce.documents.thesis.array import requests_that_hit
-from mcsim.reproduce.documents.thesis.figures import full_from, turns_of
 from plotted import unmeasured, unplotted
 from small import EXPERIMENTS
 
 from mcsim.config.profile import SyntheticVmSpec, read_profile
 from mcsim.experiment.experiment import Experiment
+from mcsim.reproduce.documents.thesis.array import requests_that_hit
+from mcsim.reproduce.documents.thesis.figures import full_from, turns_of
 from mcsim.reproduce.reproduction import Reproduction, reproduce
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
