@@ -1,7 +1,6 @@
 """Figures of a run: pure functions of its results.
 
-`FIGURES` is the one list of them, named by content. `sheets` returns their charts, `plot` one as a
-matplotlib figure, and `draw` writes them to files.
+`FIGURES` lists them by name. `plot` returns one as a matplotlib figure, and `draw` writes files.
 
 matplotlib is loaded when the first figure is drawn.
 """
@@ -197,7 +196,7 @@ def plot(name: str, runs: _Runs, style: Style = "screen", *, systems: _Names = N
     name : str
         A key of `FIGURES`.
     runs : Results or sequence of Results
-        What to plot; several for figures over servers or capacities.
+        The runs to plot; several for figures over servers or capacities.
     style : {'screen', 'paper'}
         A paper's is a column wide, in 8 points, without title and run.
     systems : sequence of str, optional
@@ -250,7 +249,7 @@ def draw(
     Parameters
     ----------
     runs : Results or sequence of Results
-        What to draw; of several runs, only figures over servers or capacities.
+        The runs to draw; several only for figures over servers or capacities.
     names : iterable of str, optional
         Keys of `FIGURES`, which also name the files; all if absent.
     folder : path, optional

@@ -47,7 +47,7 @@ class Series:
     y : array of float64
         NaN where there is no value.
     x : array of float64, optional
-        Its own positions; the chart's if absent.
+        Positions of this series; the chart's if absent.
     low, high : array of float64, optional
         Ends of a band around a line, or of the error bars of points.
     kind : Kind, optional
@@ -72,8 +72,8 @@ class Chart:
     Attributes
     ----------
     title : str
-    says : str
-        Its content in a sentence, for readers who cannot see it.
+    caption : str
+        The content in a sentence, also for screen readers.
     kind : Kind
         `areas` and `stacked` stand on one another; `steps` and `areas` hold a value up to the
         next position; `stacked` bars are horizontal; each series of a `map` is a row of cells.
@@ -90,7 +90,7 @@ class Chart:
     ticks : sequence of float
         Positions that are labelled, if not chosen by the renderer.
     panel : str
-        Its title beside others of a figure.
+        Title of the chart within a figure of several.
     y_end : float, optional
         Upper end of the axis of values.
     rows : array of float64, or sequence of str
@@ -98,7 +98,7 @@ class Chart:
     """
 
     title: str
-    says: str
+    caption: str
     kind: Kind
     x: Values | Sequence[str]
     series: Sequence[Series]
@@ -153,7 +153,7 @@ class Sheet:
     notes : list of str
         Lines below the charts.
     height : float
-        Of a row of charts, in inches.
+        Height of a row of charts, in inches.
     width : float
         In inches.
     """

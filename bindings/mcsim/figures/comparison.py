@@ -102,9 +102,9 @@ def _by_group(
         Series(look, factor * np.array([each[i] for each in values.values()]))
         for i, look in enumerate(_looks_of_run(run, systems).values())
     ]
-    says = " ".join(filter(None, [said, *notes]))
+    caption = " ".join(filter(None, [said, *notes]))
     label = f"{title.removesuffix(' by VM')} ({unit})"
-    return Sheet.of(Chart(title, says, "bars", list(values), series, "", label), *notes)
+    return Sheet.of(Chart(title, caption, "bars", list(values), series, "", label), *notes)
 
 
 def _percent(ratio: float) -> str:
@@ -160,13 +160,13 @@ def tier_chart(results: Results, systems: _Names = None, vm: str = ALL) -> Chart
         Series(look, np.array([100 * s[k] if k < len(s) else np.nan for s in shares]))
         for k, look in enumerate(looks_of(tiers).values())
     ]
-    says = (
+    caption = (
         f"The hit ratio of {vm}, divided by the tier that hit. A system that counts one tier has "
         f"all space as {tiers[0]}. {note}"
     ).strip()
     names = [look.label for look in looks.values()]
     title = "Hit ratio by tier" if vm == ALL else f"Hit ratio by tier: {vm}"
-    return Chart(title, says, "stacked", names, series, "Hit ratio (%)", "", panel=vm)
+    return Chart(title, caption, "stacked", names, series, "Hit ratio (%)", "", panel=vm)
 
 
 def tier_shares(results: Results, systems: _Names = None) -> Sheet:
@@ -212,9 +212,9 @@ def _shares_by_system(
             for v, look in enumerate(vm_looks(results).values())
         ]
         title = f"Mean share of {tier.device} {what}"
-        says = f"{title} by each VM, system by system. {note}".strip()
+        caption = f"{title} by each VM, system by system. {note}".strip()
         names = [look.label for look in looks.values()]
-        charts.append(Chart(title, says, "stacked", names, series, f"{title} (%)", ""))
+        charts.append(Chart(title, caption, "stacked", names, series, f"{title} (%)", ""))
     height = 0.6 + _ROW * len(shown)
     notes = [note] if note else []
     return Sheet(charts, columns=len(charts), share_y=True, notes=notes, height=height)

@@ -33,10 +33,10 @@ def example_curve(results: Results) -> Sheet:
     risen = curve.capacity[np.argmax(curve.ratio >= 0.98 * curve.ratio[-1])]
     end = min(1.5 * space, max(float(risen), 1.5 * capacity), float(curve.capacity[-1]))
     line = _between(curve, 0, end)
-    says = f"{capacity:,} blocks hit {100 * ratio:.0f} %"
+    caption = f"{capacity:,} blocks hit {100 * ratio:.0f} %"
     chart = Chart(
-        "A hit ratio curve", f"{vm}: {says}.", "lines", line[0], [Series(look, line[1])], _X, _Y,
-        marks=[(float(capacity), "")], levels=[(100 * ratio, "")], panel=says,
+        "A hit ratio curve", f"{vm}: {caption}.", "lines", line[0], [Series(look, line[1])], _X, _Y,
+        marks=[(float(capacity), "")], levels=[(100 * ratio, "")], panel=caption,
     )  # fmt: skip
     return Sheet.of(chart, width=_COLUMN)
 
@@ -55,13 +55,13 @@ def hit_ratio_curves(results: Results) -> Sheet:
         x, y = thinned(x, 100 * np.append(curve.ratio[some], curve.ratio[-1]), log_x=True)
         series.append(Series(looks[vm], y, x))
     at_end = ", ".join(f"{vm} {100 * curve.at(ends[-1]):.1f} %" for vm, curve in curves.items())
-    says = f"What LRU would hit with a cache of each size to itself. In all tiers: {at_end}."
+    caption = f"What LRU would hit with a cache of each size to itself. In all tiers: {at_end}."
     marks = [
         (float(end), f"{'+ ' * (k > 0)}{tier.device}")
         for k, (end, tier) in enumerate(zip(ends, results.spec.tiers, strict=True))
     ]
     chart = Chart(
-        "Hit ratio curves", says, "lines", np.zeros(0), series, _X, _Y, log_x=True, marks=marks
+        "Hit ratio curves", caption, "lines", np.zeros(0), series, _X, _Y, log_x=True, marks=marks
     )
     return Sheet.of(chart, width=5.0, height=2.6)
 

@@ -1,4 +1,4 @@
-"""Plots declared over tables: data that is kept with them, and the charts that it comes to."""
+"""Plots declared over tables: data stored with the tables, from which charts are made."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ _Values = NDArray[np.float64]
 _Parts = Mapping[str, pa.Table]
 
 _MOST_LOOKS = 48  # that differ
-_CELLS = 250  # columns of a line that are told apart
+_CELLS = 250  # distinguishable columns of a line
 _MOST_LARGE = 8  # charts of a figure
-_MOST_SAID = 6  # series whose numbers a sentence has
+_MOST_SAID = 6  # series with numbers in the caption
 
 
 @dataclass(frozen=True)
 class Plot:
-    """One plot over the rows of a table, or one for each part of them.
+    """One plot of the rows of a table, or a plot for each group of rows.
 
     A column is given by its name; `name.0` is the first element of a column of lists.
 
     Attributes
     ----------
     title : str
-    says : str
-        What is to be seen, in a sentence; numbers are added to it.
+    caption : str
+        The content in a sentence; numbers are added.
     table : str
-        By its title.
+        The title of the table.
     x, y : str
-        The columns. Of `bars` and `stacked` `x` names the groups. A mapping as `y` has several
-        columns and how they are called.
+        The columns; `x` names the groups of `bars` and `stacked`. A mapping as `y` has several
+        columns with their labels.
     x_label, y_label : str
         With their units.
     kind : {'lines', 'steps', 'areas', 'points', 'bars', 'stacked'}
-        Of `steps` and `areas` `x` is where an interval begins.
+        `x` is the begin of an interval for `steps` and `areas`.
     by : sequence of str
-        The columns that tell lines, or bars of a group, apart.
+        The columns that distinguish lines, or bars of a group.
     each : sequence of str
-        The columns for each of whose values there is a plot of its own.
+        The columns whose values have plots of their own.
     only : mapping of str to value
-        The rows that are shown: by column, what they have there.
+        The rows that are shown: their values, by column.
     x_times, y_times : float
-        What values are multiplied by to have the units of the labels.
+        Factors that convert values to the units of the labels.
     over : str
         The column that `y` is divided by.
     sums : bool
@@ -65,11 +65,11 @@ class Plot:
     marks, levels : sequence of (float, str)
         Positions of `x` and `y` that have names, in the units of the labels.
     looks : mapping of str to Look
-        Of those among `by` that have one elsewhere, such as systems of a run, in their order.
+        Looks that names have elsewhere, such as systems of a run, in their order.
     """
 
     title: str
-    says: str
+    caption: str
     table: str
     x: str
     y: str | Mapping[str, str]
@@ -102,7 +102,7 @@ class Plot:
 
     @property
     def single(self) -> bool:
-        """Whether there is one series, which no column tells from others."""
+        """Whether there is only one series."""
         return isinstance(self.y, str) and not self.by
 
     @property
@@ -158,7 +158,7 @@ def _sheet(plot: Plot, charts: Sequence[Chart]) -> Sheet:
 
 
 def _others(names: Iterable[str], given: Mapping[str, Look]) -> dict[str, Look]:
-    """Return looks that nobody has yet."""
+    """Return unused looks for names."""
     taken = {(look.color, look.hatch) for look in given.values()}
     many = looks_of([str(i) for i in range(_MOST_LOOKS)]).values()
     free = [look for look in many if (look.color, look.hatch) not in taken]
@@ -166,7 +166,7 @@ def _others(names: Iterable[str], given: Mapping[str, Look]) -> dict[str, Look]:
 
 
 def _parts(plot: Plot, tables: Mapping[str, pa.Table]) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the rows of each plot, and what tells it from the others."""
+    """Yield the label and the rows of each plot."""
     if plot.table not in tables:
         near = did_you_mean(plot.table, tables)
         raise ConfigError(f"plot {plot.title!r}: no table {plot.table!r}{near}")
@@ -267,7 +267,7 @@ def _chart(
     x_label, y_label = reversed(labels) if plot.kind == "stacked" else labels
     return Chart(
         ": ".join(filter(None, (plot.title, called))),
-        f"{plot.says} {_said(plot, series, looks)}".strip(),
+        f"{plot.caption} {_said(plot, series, looks)}".strip(),
         plot.kind,
         x,
         drawn,
@@ -321,7 +321,7 @@ def _seen(plot: Plot, x: _Values, y: _Values) -> tuple[_Values, _Values]:
 
 
 def _said(plot: Plot, series: Mapping[str, tuple[Any, _Values]], looks: Mapping[str, Look]) -> str:
-    """Say the numbers of a few series: the ends of lines, the extremes of bars and points."""
+    """Write the numbers of a few series: the ends of lines, the extremes of bars and points."""
     known = {name: y[~np.isnan(y)] for name, (_, y) in series.items() if np.isfinite(y).any()}
     if len(known) > _MOST_SAID:
         return ""

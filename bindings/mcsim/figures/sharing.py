@@ -44,13 +44,13 @@ def before_and_after(situations: Sequence[tuple[str, Situation]], *, log: bool) 
         label = f"{when}: {len(now.sharing.vms):,} VMs" if len(names) > 1 else when
         look = replace(look, label=label)
         lines += curve_series(curve, look, unit, log=log, end=end)
-        at = np.asarray(curve.sizes_in(np.array([now.size]), unit), np.float64)
-        lines.append(Series(look, np.array([100 * now.ratio]), at, kind="points"))
         lines.append(knees_of(curve, unit))
     sizes = ", ".join(f"{when} {100 * now.ratio:.1f} %" for when, now in situations)
+    marked = {float(first.sizes_in(np.array([now.size]), unit)[0]): "size" for _, now in situations}
     curves = Chart(
         "Hit ratio of all VMs", f"Over the size of the cache; at its size: {sizes}.", "steps",
         np.zeros(0), lines, f"Capacity ({unit})", "Hit ratio (%)", log_x=log,
+        marks=list(marked.items()),
     )  # fmt: skip
     bars = [one for when, now in situations for one in _by_vm(when, now, names, looks[when])]
     thrashed = {str(vm) for _, now in situations for vm in now.rows.vm[now.rows.thrashed]}
@@ -58,7 +58,7 @@ def before_and_after(situations: Sequence[tuple[str, Situation]], *, log: bool) 
         "Hit ratio of each VM", "In the shared cache, and alone in an equal part of it.", "bars",
         names, bars, "", "Hit ratio (%)",
     )  # fmt: skip
-    notes = ["Marked: the size of the cache."]
+    notes = ["Dashed: the size of the cache."]
     if len(names) < len(accesses):
         notes.append(f"The {len(names)} VMs of {len(accesses):,} with most accesses.")
     if shown := [name for name in names if name in thrashed]:

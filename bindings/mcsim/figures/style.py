@@ -164,7 +164,7 @@ def _frame(
 
 
 def _split(chart: Chart) -> Iterator[Chart]:
-    """Yield a chart of bars in as many rows as keep the bars wide enough."""
+    """Yield a chart of bars in rows that keep the bars wide enough."""
     if chart.kind != "bars" or len(chart.x) < 2:
         yield chart
         return

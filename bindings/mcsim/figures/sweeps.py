@@ -1,7 +1,7 @@
 """Charts of a sweep: pure functions of its joined table.
 
 A line for each system and for each value of the axes that are not shown otherwise, over one axis,
-with a band over seeds; or a map of two axes for each of these.
+with a band over seeds; or a map of two axes for each system.
 """
 
 from __future__ import annotations

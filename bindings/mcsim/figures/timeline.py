@@ -60,10 +60,10 @@ def reuse_intensity(results: Results) -> Sheet:
         strip = np.clip(np.searchsorted(edges, time, side="right") - 1, 0, _STRIPS - 1)
         highest = np.zeros(_STRIPS)
         np.maximum.at(highest, strip, height)
-        says = f"1 − distinct / all blocks of each window; on average {height.mean():.2f}."
+        caption = f"1 − distinct / all blocks of each window; on average {height.mean():.2f}."
         charts.append(
             Chart(
-                f"Reuse intensity: {vm}", says, "areas", edges, [Series(look, highest)],
+                f"Reuse intensity: {vm}", caption, "areas", edges, [Series(look, highest)],
                 clock.label, "Reuse intensity", panel=vm, y_end=1.0,
             )
         )  # fmt: skip
@@ -134,10 +134,10 @@ def _stacked(results: Results, systems: Sequence[SystemSpec], what: str) -> Shee
                 for vm, one in zip(looks, series, strict=True)
             )
             x, series = whole_intervals(clock.edges, series)
-            says = f"Blocks at the end of each interval; mean shares of the tier: {means}."
+            caption = f"Blocks at the end of each interval; mean shares of the tier: {means}."
             charts.append(
                 Chart(
-                    f"{what} of {tier.device} {under}", says, "areas", x, series, clock.label,
+                    f"{what} of {tier.device} {under}", caption, "areas", x, series, clock.label,
                     f"{what} (blocks)", levels=[(float(capacity), "capacity")],
                     panel=f"{tier.device}, {name}" if len(systems) > 1 else tier.device,
                     y_end=1.06 * max(capacity, 1),
@@ -168,10 +168,10 @@ def over_time(
         np.divide(100 * hits, accesses, out=ratio, where=accesses > 0)
         series.append(Series(look, ratio))
     whole = f"; over the whole run {', '.join(means)}" if means else ""
-    says = f"The share of accesses that hit{whole}."
+    caption = f"The share of accesses that hit{whole}."
     x, series = whole_intervals(clock.edges, series)
     return Chart(
-        f"Hit ratio over time: {name}", says, "steps", x, series, clock.label, "Hit ratio (%)",
+        f"Hit ratio over time: {name}", caption, "steps", x, series, clock.label, "Hit ratio (%)",
         panel=name,
     )  # fmt: skip
 

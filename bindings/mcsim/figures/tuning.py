@@ -65,8 +65,10 @@ def objectives_by_block(rows: ResultTable, objective: str) -> Sheet:
         at, ratio = _places(rows, [0], blocks), rows[column][:1] / scale
         series.append(Series(best, ratio, at, kind="points"))
         names = [format_bytes(block) for block in blocks]
-        says = f"{title} over block size; {best.label}: {ratio[0]:.4g} {unit}."
-        charts.append(Chart(title, says, "lines", names, series, "Block size", f"{title} ({unit})"))
+        caption = f"{title} over block size; {best.label}: {ratio[0]:.4g} {unit}."
+        charts.append(
+            Chart(title, caption, "lines", names, series, "Block size", f"{title} ({unit})")
+        )
     notes = []
     if count > len(kept):
         by = _NAMES[objective].lower()

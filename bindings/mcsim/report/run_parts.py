@@ -1,4 +1,4 @@
-"""What a page says of one run beside its charts: workload, systems, tables, configuration."""
+"""Parts of a page of one run: workload, systems, tables, configuration."""
 
 from __future__ import annotations
 

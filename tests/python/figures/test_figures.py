@@ -137,7 +137,7 @@ def test_every_axis_has_a_label_with_its_unit(
         # Groups of bars are VMs or systems by name.
         assert len(labels) == 2 or chart.has_names
         assert all(label.endswith(")") for label in labels if label != "Reuse intensity")
-        assert chart.says.endswith(".")
+        assert chart.caption.endswith(".")
 
 
 @pytest.mark.parametrize("style", ["screen", "paper"])

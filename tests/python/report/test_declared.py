@@ -52,7 +52,7 @@ def test_rows_are_lines_in_the_order_of_positions() -> None:
     (chart,) = charts(of(by=["vm"], only={"tier": 0}, y_times=100, over="accesses"))
     assert shown(chart) == {"a": [50.0, 50.0], "b": [None, 25.0]}
     assert list(chart.x) == [0, 1]
-    assert chart.says == "It says. From left to right: a (50), b (25)."
+    assert chart.caption == "It says. From left to right: a (50), b (25)."
 
 
 def test_each_value_of_a_column_has_a_plot_of_its_own() -> None:
@@ -72,7 +72,7 @@ def test_rows_at_one_place_are_added_up_where_it_is_said() -> None:
 def test_intervals_end_where_the_next_begins() -> None:
     (chart,) = charts(of("areas", by=["vm"], only={"tier": 0}))
     assert list(chart.x) == [0, 1, 2]
-    assert chart.says.endswith("In the mean: a (3.5), b (1).")
+    assert chart.caption.endswith("In the mean: a (3.5), b (1).")
 
 
 def test_columns_and_elements_of_lists_are_series() -> None:

@@ -126,10 +126,10 @@ def test_every_plot_has_a_sentence_and_a_table(page: str, results: Results) -> N
     figures = re.findall(r'<figure class="chart".*?</figure>', page, re.DOTALL)
     assert len(figures) == len(Parsed(page).plots) > 10
     for figure in figures:
-        says = re.search(r'<p id="(chart-\d+)-says">(.+?)</p>', figure)
+        says = re.search(r'<p id="(chart-\d+)-caption">(.+?)</p>', figure)
         assert says is not None
         assert says[2].endswith(".")
-        assert f'aria-describedby="{says[1]}-says keys"' in figure
+        assert f'aria-describedby="{says[1]}-caption keys"' in figure
         assert "<details><summary>The same as a table</summary>" in figure
         assert figure.count("<tr>") > 1
     ratios = {

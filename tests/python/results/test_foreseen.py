@@ -201,7 +201,9 @@ def made(tmp_path: Path, *systems: str) -> Results:
 
 
 def test_a_yardstick_never_wins(tmp_path: Path) -> None:
-    said = " ".join(chart.says for chart in charts_of(made(tmp_path, "lru", "static", "hindsight")))
+    said = " ".join(
+        chart.caption for chart in charts_of(made(tmp_path, "lru", "static", "hindsight"))
+    )
     assert "Static hits most (20.00 %), Global LRU least (10.00 %)" in said
     assert "Static waits least" in said
     assert "hindsight" not in said
@@ -223,4 +225,4 @@ def test_of_yardsticks_alone_there_is_no_baseline(tmp_path: Path) -> None:
     with pytest.raises(CannotDrawError, match="needs a system that is no yardstick"):
         baseline(results)
     assert not list(occupancy_charts(results))
-    assert not [chart for chart in charts_of(results) if "most" in chart.says]
+    assert not [chart for chart in charts_of(results) if "most" in chart.caption]

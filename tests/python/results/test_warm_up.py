@@ -118,9 +118,9 @@ def test_page_charts_begin_after_the_warm_up(results: Results) -> None:
         assert [one.y.tolist() for one in chart.series] == [[100, 100], [100, 100]]
     held = charts["Occupancy of dram under Global LRU"]
     assert [one.y.tolist() for one in held.series] == [[50, 50], [50, 50]]
-    assert "a 50 %, b 50 %" in held.says
+    assert "a 50 %, b 50 %" in held.caption
     for vm in "ab":
-        assert charts[f"Reuse intensity: {vm}"].says.endswith("on average 0.25.")
+        assert charts[f"Reuse intensity: {vm}"].caption.endswith("on average 0.25.")
 
 
 def test_staged_hits_are_hits_over_time_too(tmp_path: Path) -> None:
