@@ -14,7 +14,6 @@ from small import TINY
 import mcsim
 from mcsim._core import engine, locality, optimizers
 from mcsim.base.errors import HostError, InternalError
-from mcsim.cli import main as cli
 from mcsim.figures import FIGURES
 
 
