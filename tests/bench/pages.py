@@ -5,7 +5,7 @@ systems for a week by the hour; last, of all of them side by side. Run as
 
     python tests/bench/pages.py [RUN…]
 
-Medians of three. The time has the start of Python in it, and the figures for print.
+Medians of three. The time includes the start of Python.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ KINDS = {
     "library": r'<script type="application/gzip".*?</script>',
     "plots": r'<script type="application/json".*?</script>',
     "tables": r"<table.*?</table>",
-    "figures": r"<img [^>]*>",
 }
 
 
@@ -66,7 +65,7 @@ def week(folder: Path) -> Path:
 def cost(runs: Sequence[Path], file: Path) -> tuple[float, float]:
     """Return the time of the wall and of processors that a page takes."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    command = [sys.executable, "-m", "mcsim", "report", *map(str, runs), "--html", str(file)]
+    command = [sys.executable, "-m", "mcsim", "results", "page", *map(str, runs), "-o", str(file)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after, end = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

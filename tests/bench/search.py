@@ -56,14 +56,13 @@ def goals(dearest: float) -> list[tuple[str, dict[str, Any]]]:
 def compare(trace: str, policy: str, backend: str, points: int) -> None:
     """Print a line for every goal."""
     spec = experiment(trace, backend)
-    sizes = f"0.5%:33%:{points} / 1%:100%:{points}"
+    sizes = f"log(0.5%, 33%, {points}) / log(1%, 100%, {points})"
     shared: dict[str, Any] = {"sizes": sizes, "policies": policy}
     began = time.monotonic()
     everything = mcsim.search(spec, objective="per-dollar", exhaustive=True, **shared)
     seconds_grid = time.monotonic() - began
-    rows = everything.rows
-    for objective, limits in goals(float(rows.dollars.max())):
-        affordable = rows[rows.dollars <= limits.get("dollars", float("inf"))]
+    for objective, limits in goals(float(everything.dollars.max())):
+        affordable = everything[everything.dollars <= limits.get("dollars", float("inf"))]
         name, sign = ("latency_ns", 1) if objective == "latency" else ("per_dollar", -1)
         best = float((sign * affordable[name]).min() * sign)
         for refine in (False, True):
@@ -71,11 +70,11 @@ def compare(trace: str, policy: str, backend: str, points: int) -> None:
             found = mcsim.search(spec, objective=objective, limits=limits, refine=refine, **shared)
             seconds = time.monotonic() - began
             off = round(100 * sign * (float(found.best[name]) - best) / best, 2) + 0.0
-            both = found.simulated + found.replayed
+            both = found.replay_count + found.replayed
             goal = objective + "".join(f" for ${value:.3g}" for value in limits.values())
             print(
                 f"{trace:<15}{policy:<5}{backend:<7}{goal:<22}{'between' if refine else 'grid':<9}"
-                f"{found.grid:>5}{found.simulated:>6}{found.grid / found.simulated:>8.1f}"
+                f"{found.grid:>5}{found.replay_count:>6}{found.grid / found.replay_count:>8.1f}"
                 f"{found.replayed:>8.1f}{found.grid / both:>8.1f}{off:>+9.2f} %"
                 f"{seconds:>8.1f}{seconds_grid:>8.1f}",
                 flush=True,

@@ -330,6 +330,11 @@ _STANDS_FOR = {
     "tiny-20b8": ["RUN A"],
     "tiny-b9": ["RUN B"],
     "tiny": ["RUN A"],  # the beginning of two
+    "tiny-2": ["RUN A"],
+    "tiny-7": ["RUN B"],
+    "SWEEP": ["sizes"],
+    "web-sizes": ["sizes"],
+    "AXIS": ["tiers.1.capacity"],
     "NAME": ["multicache"],
     "results/packs/NAME": ["results/packs/*-*"],
 }
@@ -353,7 +358,7 @@ def filled_in(words: list[str]) -> list[str]:
         given[given.index("FILE")] = "sizes.yaml" if given[0] == "sweep" else "page.html"
     if given[:2] == ["results", "rm"]:
         given.append("--yes")
-    if given[:2] == ["results", "plot"] and len(given) == 3:
+    if given[:2] == ["results", "plot"] and given[2:] in ([run] for run in here.values()):
         given += ["--only", "hit-ratio"]
     return given
 
@@ -465,7 +470,7 @@ _CHECKED: list[tuple[str, str, Callable[[list[str]], None], int]] = [
     (r"(pip|pre-commit) install", "installs", check_install, 0),
     (r"python tests/bench/", "measures for minutes", check_script, 1),
     (r"mcsim .*--plugin build/", "test_out_of_tree_policy does it", check_options, 1),
-    (r"mcsim mrc --policies … --mini", "two words of a command", check_options, 1),
+    (r"mcsim mrc --policies( … --mini|$)", "two words of a command", check_options, 1),
     (r"mcsim --", "no command", check_options, 1),
 ]
 

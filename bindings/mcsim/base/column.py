@@ -98,6 +98,11 @@ class Column:
             return "∞" if value > 0 else "−∞"
         return _UNITS[self.unit][1](value)
 
+    def is_nonzero(self, value: Any) -> bool:
+        """Whether a number is known, and is not shown as 0."""
+        is_known = value is not None and value == value
+        return is_known and self.format(value) != self.format(0 * value)
+
     @property
     def is_numeric(self) -> bool:
         """Whether it stands to the right."""
@@ -107,7 +112,7 @@ class Column:
         """Whether people are shown a column with these values."""
         known = [value for value in values if value is not None and value == value]
         if self.optional:
-            return any(self.format(value) != self.format(0 * value) for value in known)
+            return any(map(self.is_nonzero, known))
         return any(known) if self.unit == "text" else bool(known)
 
     @property

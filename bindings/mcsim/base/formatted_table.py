@@ -15,7 +15,7 @@ __all__ = ["FormattedTable", "RowStyle", "Strong"]
 
 RowStyle = Literal["", "best", "yardstick", "total"]
 
-_LEAST_WIDTH = 8
+_LEAST_WIDTH = 11
 """Of columns in the terminal; longer headings have several lines."""
 
 _RICH = {"": None, "best": "bold", "yardstick": "bright_black", "total": "bold"}

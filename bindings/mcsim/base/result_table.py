@@ -324,7 +324,7 @@ def _number(value: Any) -> float | None:
 
 
 def _text(column: Column, value: Any, spread: float | None = None) -> str:
-    if spread and value is not None and spread == spread:
+    if value is not None and column.is_nonzero(spread):
         return f"{column.format(value)} ± {column.format(spread).lstrip('+')}"
     if isinstance(value, list):
         return ", ".join(column.format(each) for each in value)

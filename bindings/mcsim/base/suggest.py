@@ -13,7 +13,7 @@ __all__ = ["check_choice", "did_you_mean", "names_matching", "nearest", "some_of
 
 
 _LEAST_LETTERS = 3
-"""Of a word that known names may have at the start or after a hyphen."""
+"""Of a word that is a prefix of known names."""
 
 
 def nearest(word: object, known: Iterable[str]) -> str | None:
@@ -30,7 +30,7 @@ def nearest(word: object, known: Iterable[str]) -> str | None:
     lower = {name.lower(): name for name in known}
     found = difflib.get_close_matches(word.lower(), list(lower), n=1, cutoff=0.6)
     if not found and len(word) >= _LEAST_LETTERS:
-        found = [name for name in lower if f"-{word.lower()}" in f"-{name}"]
+        found = [name for name in lower if name.startswith(word.lower())]
     return lower[found[0]] if found else None
 
 

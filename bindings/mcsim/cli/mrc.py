@@ -126,16 +126,19 @@ def mrc(
     if policies:
         _by_policy(source, policies, sizes, memory, (mini, seeds), code).show(form, output)
         return
-    if compare:
-        report = _compare(source, compare)
-    elif interval:
-        report = _per_interval(source, estimator, interval)
-    elif per_vm:
-        report = _per_vm(source, estimator)
-    else:
-        report = _one(source, estimator)
+    report = _of_lru(source, estimator, compare, interval, per_vm=per_vm)
     report.given_sizes = sizes
     report.show(form, output)
+
+
+def _of_lru(
+    source: Source, estimator: str, compare: str | None, interval: str | None, *, per_vm: bool
+) -> Curves:
+    if compare:
+        return _compare(source, compare)
+    if interval:
+        return _per_interval(source, estimator, interval)
+    return _per_vm(source, estimator) if per_vm else _one(source, estimator)
 
 
 def _one(source: Source, estimator: str) -> Curves:

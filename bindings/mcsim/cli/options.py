@@ -198,7 +198,7 @@ def _permission(ctx: click.Context, _param: click.Parameter, named: Sequence[str
 
 
 def code_options(command: Command) -> Command:
-    """Give a command the options that let it use Python code: a `Permission` in `code`."""
+    """Add the options that allow Python code, as a `Permission` in the parameter `code`."""
     options = [
         click.option(
             "--allow-code",
@@ -222,7 +222,7 @@ def code_options(command: Command) -> Command:
 
 
 def devices_options(command: Command) -> Command:
-    """Give a command the options of the devices of a cache and of what is behind it."""
+    """Add the options of the devices of a cache and of its backend."""
     options = [
         click.option(
             "--tier",

@@ -177,6 +177,8 @@ def plot(
     if len(named) == 1 and (swept := _sweep_named(named[0], out)) is not None:
         if systems:
             raise ConfigError(f"--systems: of runs; {named[0]} is a sweep")
+        if names:
+            raise ConfigError(f"--only: of runs; {named[0]} is a sweep")
         shown = {"x": x, "y": y, "value": value or "hit_ratio"}
         _plot_sweep(swept, shown, vms, folder, formats or ("png",), style)
         return

@@ -248,7 +248,10 @@ class _Answer:
             low, high = ends
             lines.append(f"by its 95 % band: from {low} to {high}")
         notes = [self.curve.note] if self.curve.note else []
-        return [*lines, heading, *notes, self._table()]
+        devices = f"latency of {self.latency.tier.name} before {self.latency.backend.name}"
+        if self.ops != "reads":
+            devices += f", writes {self.latency.writes}"
+        return [*lines, f"{heading}; {devices}", *notes, self._table()]
 
     def data(self) -> pa.Table:
         """Return the sizes of the table."""
@@ -277,10 +280,7 @@ class _Answer:
 
         assert self.curve.block_bytes is not None
         marked = self._marked()
-        device = f"{self.latency.tier.name}, {self.latency.backend.name}"
-        if self.ops != "reads":
-            device += f", writes {self.latency.writes}"
-        headings = ["size", "blocks", "hit ratio %", f"mean latency ({device})", ""]
+        headings = ["size", "blocks", "hit ratio %", "latency", ""]
         table = TextTable(headings, last=True)
         for blocks in sorted(marked):
             mean = self._mean_ns(blocks)

@@ -83,7 +83,8 @@ def curves(
 
 
 def _over_sizes(series: Sequence[Series], unit: SizeUnit, log: bool, **more: Any) -> Chart:
-    ends = ", ".join(f"{one.look.label} {one.y[-1]:.1f} %" for one in series if not one.is_pale)
+    known = [one for one in series if not one.is_pale and len(one.y)]
+    ends = ", ".join(f"{one.look.label} {one.y[-1]:.1f} %" for one in known)
     return Chart(
         "Hit ratio curves", f"Hit ratio over the size of a cache; at the right end {ends}.",
         "steps", np.zeros(0), series, f"Capacity ({unit})", "Hit ratio (%)", log_x=log, **more,

@@ -145,10 +145,7 @@ def _frame(
         figure.supxlabel("\n".join(notes), x=0.01, ha="left", color="#555555")
     above = wrap(title, int(0.9 * letters))
     count = len(above) + len(notes)
-    labels = {label for chart in charts for label in (chart.x_label, chart.y_label)}
-    if len(handles) == 1 and set(handles) <= {label.partition(" (")[0] for label in labels}:
-        handles = {}
-    if handles:
+    if len(handles) > 1:
         widest = max(map(len, handles)) + 7
         columns = max(1, min(len(handles), letters // widest))
         figure.legend(

@@ -32,6 +32,7 @@ INK, GRID, PAPER, FAINT = "#1f2328", "#d8dee4", "#ffffff", "#59636e"
 
 _HEIGHT = 320
 _MARKS = 12  # markers of a line, so that grey prints are legible
+_TEXT = 'font-size="11" text-anchor="middle"'
 _NUMBER, _FRACTION = "{0,0.[00]}", "{0.[000000]}"
 
 # Markers by matplotlib's names: Bokeh's name, its rotation, and the character of the legend.
@@ -339,9 +340,9 @@ def swatch(look: Look, kind: str) -> str:
         line = f'<path d="M1 6H27" {color} stroke="{look.color}" stroke-dasharray="{dash}"/>'
         body = "" if kind == "points" else line
         sign, ink = _MARKERS.get(look.marker, ("", 0.0, ""))[2], f'fill="{look.color}"'
-        body += f'<text x="14" y="10" font-size="11" {color} {ink}>{sign}</text>'
+        body += f'<text x="14" y="10" {_TEXT} {color} {ink}>{sign}</text>'
     else:
         body = f'<path d="M0 0H28V12H0Z" {color} fill="{look.color}"/>'
         paper = 'class="ink" data-ink="#ffffff" fill="#ffffff"'
-        body += f'<text x="14" y="10" font-size="11" {paper}>{look.hatch[:1] * 4}</text>'
+        body += f'<text x="14" y="10" {_TEXT} {paper}>{look.hatch[:1] * 4}</text>'
     return f'<svg viewBox="0 0 28 12" width="28" height="12" aria-hidden="true">{body}</svg>'

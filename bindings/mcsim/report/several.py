@@ -12,7 +12,7 @@ import pyarrow as pa
 from mcsim.base.result_table import ResultTable
 from mcsim.figures.chart import Chart, Series, scaled_latency
 from mcsim.figures.choice import chosen
-from mcsim.figures.looks import Look, system_looks
+from mcsim.figures.looks import looks_of, system_looks
 from mcsim.report.page import Block, Prose
 from mcsim.report.run_parts import mode_note
 from mcsim.report.tables import Cell, Table, page_table
@@ -21,7 +21,7 @@ from mcsim.results.foresight import yardstick_note
 from mcsim.results.results import Results
 from mcsim.results.tables import ALL, comparison
 
-__all__ = ["compared", "differences", "labels_of", "system_looks_of"]
+__all__ = ["compared", "differences", "labels_of"]
 
 _MOST_PARTS = 3  # of a label
 
@@ -101,33 +101,28 @@ def _leaves(node: Any, path: str) -> Iterator[tuple[str, Any]]:
 def _charts(
     runs: Sequence[Results], labels: Sequence[str], systems: Sequence[str] | None
 ) -> Iterator[Chart]:
-    """Yield hit ratio and latency of all VMs, run by run, by the systems that there are."""
+    """Yield hit ratio and latency of all VMs: systems with a bar for each run."""
     with_most = max(runs, key=lambda run: len(run.spec.systems))
     shown, note = chosen(with_most, systems)
-    every = system_looks_of(runs)
-    looks = {system.title: every[system.title] for system in shown}
+    names = [system_looks(shown)[system.title].label for system in shown]
     rows = [
         {row["system"]: row for row in comparison(run, by_vm=False).to_pylist()} for run in runs
     ]
+    looks = looks_of(labels)
     for title, column in (("Hit ratio", "hit_ratio"), ("Mean latency", "mean_latency_ns")):
         values = {
-            name: np.array([_value(each.get(name), column) for each in rows]) for name in looks
+            label: np.array([_value(each.get(system.title), column) for system in shown])
+            for label, each in zip(labels, rows, strict=True)
         }
         times, unit = (100.0, "%") if column == "hit_ratio" else scaled_latency(values.values())
-        series = [Series(look, times * values[name]) for name, look in looks.items()]
-        says = f"{title} of {ALL} together, run by run and system by system. {note}".strip()
-        yield Chart(f"{title} of {ALL}", says, "bars", labels, series, "", f"{title} ({unit})")
+        series = [Series(looks[label], times * of) for label, of in values.items()]
+        says = f"{title} of {ALL} together, system by system and run by run. {note}".strip()
+        yield Chart(f"{title} of {ALL}", says, "bars", names, series, "", f"{title} ({unit})")
 
 
 def _value(row: Mapping[str, Any] | None, column: str) -> float:
     value = None if row is None else row[column]
     return float("nan") if value is None else float(value)
-
-
-def system_looks_of(runs: Sequence[Results]) -> dict[str, Look]:
-    """Return one look for each title of a system in any of the runs."""
-    every = {system.title: system for run in runs for system in run.spec.systems}
-    return system_looks(list(every.values()))
 
 
 def _joined(runs: Sequence[Results], labels: Sequence[str]) -> Table:

@@ -27,7 +27,7 @@ __all__ = ["Held", "write_pack"]
 
 @dataclass
 class Held:
-    """The results of one run, in memory; takes what a `Draft` takes."""
+    """The results of one run in memory, written as a `Draft` is."""
 
     run_id: str
     folder: Path
@@ -43,11 +43,11 @@ class Held:
         return self._spec
 
     def part(self, index: int) -> SystemTables | None:
-        """Return what the system at `index` left when it had finished, if it had."""
+        """Return the tables of the system at `index`, if it has finished."""
         return self._parts.get(index)
 
     def save_part(self, index: int, tables: SystemTables) -> None:
-        """Keep what a system produced."""
+        """Store the tables of a system."""
         self._parts[index] = tables
 
     def has(self, *names: str) -> bool:
@@ -56,24 +56,24 @@ class Held:
         return written.issuperset(names)
 
     def write_table(self, name: str, table: pa.Table) -> None:
-        """Keep one of the tables of `SCHEMAS`."""
+        """Store one of the tables of `SCHEMAS`."""
         self.tables[name] = table
 
     def write_curves(self, steps: pa.Table, points: pa.Table) -> None:
-        """Keep curves at steps and at points of this run's own."""
+        """Store curves at steps and at points of this run."""
         self.tables |= {"curves": steps, "points": points}
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
-        """Keep what is to be `<name>.json`."""
+        """Store the content of `<name>.json`."""
         self.values[name] = value
 
     def write_spec(self, spec: ExperimentSpec) -> None:
-        """Keep the expanded experiment."""
+        """Store the expanded experiment."""
         self._spec = spec
 
 
 class _HeldResults(Results):
-    """What a `Held` holds, as results."""
+    """A view of `Held` as results."""
 
     def __init__(self, held: Held) -> None:
         super().__init__(held.folder / held.run_id)
@@ -136,7 +136,7 @@ def _digest_of_ids(run_ids: Iterable[str]) -> str:
 
 
 class _Shared:
-    """Values that runs share, each once, and the numbers they have there."""
+    """Distinct values that runs share, and their numbers."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -153,7 +153,7 @@ _RUN = pa.field("run", pa.int32())
 
 
 def _numbered(column: str, tables: Sequence[pa.Table], name: str) -> pa.Table:
-    """Put tables of that name one below the other, first a column that says which a row is of."""
+    """Concatenate tables of a name; the first column is the number of a row's table."""
     numbers = np.repeat(np.arange(len(tables), dtype=np.int32), [len(table) for table in tables])
     joined = concat_tables(tables)
     joined = joined.cast(schema_of(name, joined.column_names)).combine_chunks()

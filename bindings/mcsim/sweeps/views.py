@@ -41,7 +41,9 @@ class _Candidate:
 
     @property
     def name(self) -> str:
-        return ", ".join(map(str, (self.system, *self.variant)))
+        variant = [str(value) for value in self.variant]
+        is_in_variant = any(value.split(" ")[0] == self.system for value in variant)
+        return ", ".join(variant if is_in_variant else [self.system, *variant])
 
     @property
     def loss(self) -> NDArray[np.float64]:

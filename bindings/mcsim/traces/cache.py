@@ -240,9 +240,8 @@ def adding(cache: Path, path: Path) -> Iterator[Path]:
 def mark_used(path: Path) -> None:
     """Make an entry the most recently used, and mark it as in use by this process."""
     with suppress(OSError):  # it is missing, or of another user, or the folder is read-only
-        found = path.stat()
+        os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
         mark_in_use(path)
-        os.utime(path, ns=(time.time_ns(), found.st_mtime_ns))
 
 
 _BEGUN_NS = time.time_ns()

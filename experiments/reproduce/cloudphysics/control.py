@@ -295,7 +295,7 @@ _BENDING_PLOTS = [
 
 
 def _claims_of_bending(misses: Mapping[str, float], mixed: Mapping[str, float]) -> list[Check]:
-    bent = {policy.partition(":")[0]: ratio for policy, ratio in misses.items() if policy != "lru"}
+    bent = {policy.partition("(")[0]: ratio for policy, ratio in misses.items() if policy != "lru"}
     return [
         Check(
             "LRU misses always where a loop does not fit",

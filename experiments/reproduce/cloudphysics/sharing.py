@@ -52,7 +52,7 @@ def find_partition(context: Context) -> Found:
             sizes = [round(footprint * share) for share in SHARES.values()]
             found.append(mix_of(shared_by(chosen), sizes, alone=[one.curve for one in chosen]))
             stage.update(number)
-    gains = np.array([mix.rows.size_gain for mix in found])
+    gains = np.array([mix.size_gain for mix in found])
     replays = [_replayed(mix) for mix in found[:2]]
 
     rows = [row for mix in found for row in _rows(mix)]
@@ -113,7 +113,7 @@ _PARTITION_PLOTS = [
 
 
 def _rows(mix: Mix) -> list[dict[str, Any]]:
-    named = zip(SHARES, mix.rows, mix.parts.tolist(), strict=True)
+    named = zip(SHARES, mix, mix.allocation.tolist(), strict=True)
     return [
         {
             "customers": ", ".join(mix.sharing.vms),
@@ -134,15 +134,15 @@ def _rows(mix: Mix) -> list[dict[str, Any]]:
 def _replayed(mix: Mix) -> bool:
     """Whether replays of the shared cache and of the parts miss as often as was predicted."""
     of = mix.sharing
-    shared = simulate(of.ids, "lru", mix.rows.capacity.tolist(), one_pass=False)
-    divided = np.zeros(len(mix.rows), np.int64)
+    shared = simulate(of.ids, "lru", mix.capacity.tolist(), one_pass=False)
+    divided = np.zeros(len(mix), np.int64)
     for vm in range(len(of.vms)):
         own = of.ids[of.vm == vm]
-        for i, part in enumerate(mix.parts[:, vm].tolist()):
+        for i, part in enumerate(mix.allocation[:, vm].tolist()):
             divided[i] += (
                 simulate(own, "lru", [part], one_pass=False).misses[0] if part else len(own)
             )
-    return bool((shared.misses == mix.rows.shared).all() and (divided == mix.rows.parts).all())
+    return bool((shared.misses == mix.shared).all() and (divided == mix["parts"]).all())
 
 
 def find_sizing(context: Context) -> Found:
@@ -250,8 +250,8 @@ def find_what_if(context: Context) -> Found:
         ],
         tables={
             "clients": fewer.before.rows.to_arrow(),
-            "larger": larger.rows.to_arrow(),
-            "fewer": fewer.rows.to_arrow(),
+            "larger": larger.to_arrow(),
+            "fewer": fewer.to_arrow(),
         },
         plots=_WHAT_IF_PLOTS,
         ran=[f"{described(chosen) if chosen[0].recorded else ', '.join(everybody.vms)}"],
@@ -272,11 +272,11 @@ _WHAT_IF_PLOTS = [
         ),
         (
             "A cache larger by half", "Before and after.", "larger",
-            {"before": "before", "after": "after"},
+            {"hit_ratio_before": "before", "hit_ratio_after": "after"},
         ),
         (
             "Without the largest client", "Before and after.", "fewer",
-            {"before": "before", "after": "after"},
+            {"hit_ratio_before": "before", "hit_ratio_after": "after"},
         ),
     )
 ]  # fmt: skip
@@ -324,10 +324,10 @@ def _as_replayed(of: Sharing, *sizes: int) -> bool:
 
 
 def _nobody_loses(asked: WhatIf) -> bool:
-    stay = asked.rows[~np.isnan(asked.rows.after)]
-    return bool((stay.after >= stay.before - 1e-12).all())
+    stay = asked[~np.isnan(asked.hit_ratio_after)]
+    return bool((stay.hit_ratio_after >= stay.hit_ratio_before - 1e-12).all())
 
 
 def _moved(asked: WhatIf) -> list[str]:
-    stay = asked.rows[~np.isnan(asked.rows.after)]
-    return [f"{row.vm} {100 * (row.after - row.before):+.1f}" for row in stay]
+    stay = asked[~np.isnan(asked.hit_ratio_after)]
+    return [f"{row.vm} {100 * (row.hit_ratio_after - row.hit_ratio_before):+.1f}" for row in stay]

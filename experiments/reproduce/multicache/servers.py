@@ -13,7 +13,6 @@ from ruamel.yaml import YAML
 
 from mcsim.figures.declared import Plot
 from mcsim.figures.looks import system_looks
-from mcsim.report.several import system_looks_of
 from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.readings import said
@@ -158,7 +157,8 @@ def find_hit_ratio_by_volume(context: Context) -> Found:
 
 
 def _volume_plots(runs: Sequence[Results]) -> list[Plot]:
-    looks = system_looks_of(runs)
+    every = {system.title: system for run in runs for system in run.spec.systems}
+    looks = system_looks(list(every.values()))
     return [
         Plot(
             "Hit ratio by volume",

@@ -273,6 +273,13 @@ def test_figures_compare_runs_at_several_sizes(
         "mcsim: hit-ratio-over-time (Hit ratio over time) is not drawn: shows one run, got 2; "
         "there are hit-ratio-by-capacity\n"
     )
+    chosen = ("--only", name, "-o", "both", "--systems")
+    assert call(capsys, "results", "plot", *runs, *chosen, "lru")[0] == 0
+    code, _, err = call(capsys, "results", "plot", *runs, *chosen, "lruu")
+    assert (code, err) == (
+        2,
+        "mcsim: systems: no 'lruu' (did you mean 'lru'?); there are lru, multicache\n",
+    )
     code, out, _ = call(capsys, "results", "plot", "--list")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()] == list(FIGURES)

@@ -821,15 +821,17 @@ def test_shares_that_are_none_are_refused_with_their_line(tmp_path: Path, share:
     )
 
 
-def test_figures_may_be_asked_for_by_either_name(tmp_path: Path) -> None:
+def test_figures_are_drawn_by_name(tmp_path: Path) -> None:
     given = small_experiment(
-        "lru", tiers={"dram": 100}, name="named", interval="30min", figures=["curves", "fig8"]
+        "lru", tiers={"dram": 100}, name="named", interval="30min", figures=["curves"]
     )
     results = run(given, out=tmp_path)
     files = sorted(file.name for file in (results.path / "figures").iterdir())
-    assert files == ["curves.png", "fig8.png"]
+    assert files == ["curves.png"]
     with pytest.raises(ConfigError, match=r"unknown figure 'curve7' \(did you mean 'curves?'\?\)"):
         run(given | {"figures": ["curve7"]}, out=tmp_path)
+    with pytest.raises(ConfigError, match="'fig8' is now called 'occupancy-baseline'"):
+        run(given | {"figures": ["fig8"]}, out=tmp_path)
 
 
 def test_a_timer_that_never_rings_is_told(tmp_path: Path) -> None:

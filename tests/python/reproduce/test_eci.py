@@ -1,6 +1,7 @@
 # Trusts: distances counted by hand, the laws of the slides, a naive LRU, and rows made up by hand.
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -127,12 +128,12 @@ def test_tables_and_figures_are_beside_each_other(quick: Reproduction) -> None:
     for outcome in quick.outcomes:
         for path in outcome.finding.drawn:
             assert path.read_bytes().startswith({".png": b"\x89PNG", ".svg": b"<?xml"}[path.suffix])
-    drawn = {path.name for outcome in quick.outcomes for path in outcome.finding.drawn}
-    assert drawn == {
-        f"{name}.{ending}"
-        for name in ("given-over-time", "given-in-all-over-time", "multiples-by-vm")
-        for ending in ("png", "svg")
-    }
+        drawn = {path.name for path in outcome.finding.drawn}
+        stems = {name.rpartition(".")[0] for name in drawn}
+        assert drawn == {f"{stem}.{ending}" for stem in stems for ending in ("png", "svg")}
+        for plot in outcome.finding.found.plots:
+            title = re.sub("[^a-z0-9]+", "-", plot.title.lower()).strip("-")
+            assert any(stem.startswith(title) for stem in stems), plot.title
     limited = next(o for o in quick.outcomes if o.figure.name == "eci/limited")
     allocation = pq.read_table(limited.finding.drawn[0].parent / "allocation.parquet")
     assert allocation.num_rows == 2 * 169 * 16

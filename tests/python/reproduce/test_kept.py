@@ -23,7 +23,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import mcsim
-from mcsim.reproduce import catalogue
+from mcsim.reproduce import catalogue, kept
 from mcsim.reproduce.documents.multicache import figures as multicache
 from mcsim.reproduce.figure import Figure, Found
 
@@ -36,7 +36,7 @@ def meet(where):
         time.sleep(0.001)
 
 
-def draw(folder, formats, found):
+def draw(found, folder, formats, style):
     path = folder / "a.png"
     path.write_bytes(bytes([number]) * 1000)
     meet("drawn")
@@ -46,9 +46,10 @@ def draw(folder, formats, found):
 def find(context):
     meet("found")
     # Findings differ, as they never do, so that a mixture would show.
-    return Found(values={"by": number}, tables={"by": pa.table({"by": [number]})}, draw=draw)
+    return Found(values={"by": number}, tables={"by": pa.table({"by": [number]})})
 
 
+kept.draw_found = draw
 multicache.FIGURES = [Figure("multicache/a", "A", 1, 1, "synthetic", find)]
 catalogue.DOCUMENTS = ("multicache",)
 made = mcsim.reproduce(out=out, force=force)
@@ -79,14 +80,15 @@ def test_two_processes_keep_one_finding_at_a_time(
 def test_what_was_kept_stays_until_there_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def draw(folder: Path, formats: Sequence[str], found: Found) -> list[Path]:
+    def draw(found: Found, folder: Path, formats: Sequence[str], style: str) -> list[Path]:
         if interrupted:
             raise KeyboardInterrupt
         (folder / "a.png").write_bytes(b"drawn")
         return [folder / "a.png"]
 
     interrupted: list[bool] = []
-    figure = Figure("multicache/a", "A", 1, 1, "synthetic", lambda context: Found(draw=draw))
+    figure = Figure("multicache/a", "A", 1, 1, "synthetic", lambda context: Found())
+    monkeypatch.setattr(kept, "draw_found", draw)
     monkeypatch.setattr(multicache, "FIGURES", [figure])
     mcsim.reproduce("multicache", out=tmp_path)
     interrupted.append(True)

@@ -317,7 +317,7 @@ def test_runs_of_sweeps_are_verified_and_removed_by_the_pack(swept: Path) -> Non
 def test_what_killed_writers_of_packs_left_is_collected(swept: Path) -> None:
     claims = swept / "packs" / ".partial"
     with replacing_folder(swept / "packs" / "x", lambda: True, claims) as made:
-        assert collect(swept) == {}  # somebody is at work
+        assert collect(swept) == {}  # a process holds it
         (made / "metrics.parquet").write_bytes(b"half")
         left = claims / "left.01234567"
         shutil.copytree(made, left)

@@ -281,9 +281,15 @@ def test_a_sweep_has_its_page(tmp_path: Path) -> None:
     assert (run.exit_code, run.output) == (0, f"{page}\n")
     text = page.read_text("utf-8")
     assert "<dd>6 of 6 finished</dd>" in text
-    assert "<h3>Hit ratio over tiers.1.capacity</h3>" in text
+    # Units on the axis, a band over seeds, and no chart over seeds.
+    assert "<h3>Hit ratio over capacity of tier 2</h3>" in text
+    assert "Capacity of tier 2 (blocks)" in text
+    assert "Mean over seeds; bands: least to most." in text
+    assert "over seed" not in text.lower().replace("mean over seeds", "").replace(
+        "deviation over seeds", ""
+    )
     rows = [row for row in made.to_arrow().to_pylist() if row["vm"] is None]
-    # What the table behind the plot has is the mean over the other axis.
+    # The table behind the plot has the mean over seeds.
     for system in {row["system"] for row in rows}:
         found = [
             row["hit_ratio"]
@@ -291,8 +297,6 @@ def test_a_sweep_has_its_page(tmp_path: Path) -> None:
             if row["system"] == system and row["tiers.1.capacity"] == 1000
         ]
         assert f"<td>{100 * sum(found) / 2:.4g}</td>" in text
-    first = text[text.index("<h3>Hit ratio over") :]
-    assert "together, the mean over seed; " in first[: first.index("</p>")]
 
 
 def test_a_cell_has_a_page(tmp_path: Path) -> None:

@@ -1,0 +1,170 @@
+"""Trusts: NumPy's means and deviations, of numbers that each test makes up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import mcsim
+from mcsim.base.errors import ConfigError
+from mcsim.sweeps.swept import Sweep
+from mcsim.sweeps.views import overview, pivot
+
+
+class MadeUp:
+    """A sweep with a table of its own; the last `missing` cells are not finished."""
+
+    path = Path("made-0")
+
+    def __init__(self, rows: Sequence[dict[str, Any]], missing: int = 0) -> None:
+        self._table = pa.Table.from_pylist(list(rows))
+        cells = len(set(self._table["cell"].to_pylist()))
+        self._finished = [True] * (cells - missing) + [False] * missing
+
+    def to_arrow(self) -> pa.Table:
+        return self._table
+
+    def finished(self) -> list[bool]:
+        return self._finished
+
+
+def made(
+    latencies: dict[tuple[int, str], Sequence[float]], *yardsticks: str, missing: int = 0
+) -> Sweep:
+    """Return a sweep over capacities and seeds; `latencies` has those of each seed, in ns."""
+    sizes = sorted({size for size, _ in latencies})
+    rows: list[dict[str, Any]] = []
+    for (size, system), by_seed in latencies.items():
+        for seed, latency in enumerate(by_seed, 1):
+            cell = 10 * sizes.index(size) + seed
+            for vm in (None, "a"):
+                rows.append(
+                    {"cell": cell, "run_id": f"made-{cell}", "tiers.0.capacity": size, "seed": seed}
+                    | {"system": system, "vm": vm, "hit_ratio": 1 - latency / 1e7}
+                    | {"mean_latency_ns": latency if vm is None else 0.0}
+                    | {"gain": 0.0, "latency_gain": 0.0}
+                    | {"foresight": "whole" if system in yardsticks else None}
+                )
+    return cast("Sweep", MadeUp(rows, missing))
+
+
+def test_numbers_are_means_with_deviations_over_seeds() -> None:
+    slow, fast = [3e6, 5e6, 7e6], [1e6, 1.5e6, 2.6e6]
+    table = overview(made({(10, "lru"): slow, (10, "arc"): fast}))
+    assert [row.system for row in table] == ["arc", "lru"]
+    assert table.seeds.tolist() == [3, 3]
+    for row, latencies in zip(table, (fast, slow), strict=True):
+        assert row.mean_latency_ns == pytest.approx(np.mean(latencies))
+        assert row.mean_latency_ns_deviation == pytest.approx(np.std(latencies, ddof=1))
+        ratios = 1 - np.array(latencies) / 1e7
+        assert row.hit_ratio == pytest.approx(ratios.mean())
+        assert row.hit_ratio_deviation == pytest.approx(ratios.std(ddof=1))
+    assert "± 819 us" in repr(table)
+    assert "±: standard deviation over seeds" in table.notes
+
+
+def test_a_seed_alone_has_no_deviation() -> None:
+    table = overview(made({(10, "lru"): [3e6], (10, "arc"): [2e6]}))
+    assert "seeds" not in table.column_names
+    assert table.values("hit_ratio_deviation") == [None, None]
+    assert "±" not in repr(table)
+
+
+def test_the_winner_of_one_point_is_named() -> None:
+    table = overview(made({(10, "lru"): [3e6, 3.2e6], (10, "arc"): [1e6, 1.2e6]}))
+    assert table.answer == (
+        "`arc` is best: mean latency 1.10 ms ± 141 us; next is `lru`, mean latency 3.10 ms ± "
+        "141 us."
+    )
+    assert list(table.formatted().styles) == ["best", ""]
+
+
+def test_seeds_that_overlap_leave_no_clear_winner() -> None:
+    table = overview(made({(10, "lru"): [3e6, 1.1e6], (10, "arc"): [1e6, 1.2e6]}))
+    assert table.answer.startswith("There is no clear winner: the seeds of `arc` (mean latency ")
+    assert table.answer.endswith(" overlap.")
+    assert list(table.formatted().styles) == ["", ""]
+
+
+def test_winners_are_counted_over_points() -> None:
+    table = overview(
+        made(
+            {
+                (10, "lru"): [3e6, 3.1e6],
+                (10, "arc"): [2e6, 2.1e6],
+                (20, "lru"): [1e6, 1.1e6],
+                (20, "arc"): [2e6, 2.1e6],
+                (30, "lru"): [1e6, 1.1e6],
+                (30, "arc"): [0.8e6, 0.9e6],
+                (40, "lru"): [1e6, 2e6],
+                (40, "arc"): [1.5e6, 1.6e6],
+            }
+        )
+    )
+    assert table.answer == (
+        "`arc` is best at 2 of 4 points, `lru` at 1. "
+        "At 1 of 4 points there is no clear winner: seeds overlap."
+    )
+    assert table["tiers.0.capacity"].tolist() == [10, 10, 20, 20, 30, 30, 40, 40]
+    assert [row.system for row in table] == ["arc", "lru", "lru", "arc", "arc", "lru", "lru", "arc"]
+    assert list(table.formatted().styles) == ["best", "", "best", "", "best", "", "", ""]
+
+
+def test_a_yardstick_wins_nowhere() -> None:
+    table = overview(
+        made(
+            {(10, "lru"): [3e6], (10, "arc"): [2e6], (10, "hindsight"): [1e6]},
+            "hindsight",
+        )
+    )
+    assert table.answer.startswith("`arc` is best: ")
+    assert "hindsight" not in table.answer
+    assert [row.system for row in table] == ["arc", "lru", "hindsight"]
+    assert list(table.formatted().styles) == ["best", "", "yardstick"]
+
+
+def test_one_system_is_not_ranked() -> None:
+    table = overview(made({(10, "lru"): [3e6], (20, "lru"): [2e6]}, missing=1))
+    assert table.answer == "One system, `lru`, at 2 points of the grid."
+    assert table.title == "made-0: all VMs together (1 of 2 cells finished)"
+    assert set(table.formatted().styles) == {""}
+
+
+def test_a_pivot_has_a_column_for_each_system() -> None:
+    slow, fast = [3e6, 5e6], [1e6, 1.5e6]
+    swept = made({(10, "lru"): slow, (10, "arc"): fast, (2000, "lru"): [1e6, 1e6]})
+    table = pivot(swept, "tiers.0.capacity", "mean_latency_ns")
+    assert list(table.headings) == ["tiers.0.capacity", "lru", "arc"]
+    deviation = np.std(slow, ddof=1) / 1e6
+    assert table.rows[0][:2] == ["10", f"{np.mean(slow) / 1e6:.2f} ms ± {deviation:.2f} ms"]
+    assert table.rows[1] == ["2,000", "1.00 ms ± 0", "–"]
+    assert r"4.00 ms $\pm$ 1.41 ms" in table.to_latex()
+    for x, value, message in (
+        ("tiers.0.capacit", "hit_ratio", "x: no axis 'tiers.0.capacit' .did you mean"),
+        ("tiers.0.capacity", "system", "value: no column of numbers 'system'"),
+        ("tiers.0.capacity", "hits", "value: no column of numbers 'hits'"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            pivot(swept, x, value)
+
+
+def test_systems_of_an_axis_are_candidates_of_one_point(tmp_path: Path) -> None:
+    experiment = "experiments/tiny.yaml"
+    axes = {"systems": {"mine": "lru", "other": "static"}, "seed": [1, 2]}
+    swept = mcsim.sweep(experiment, axes, out=tmp_path)
+    table = swept.overview()
+    assert len(table) == 2
+    assert swept.answer == table.answer
+    assert set(table.seeds.tolist()) == {2}
+    whole = swept.to_pandas()
+    for row in table:
+        of = whole[whole.vm.isna() & (whole.system == row.system)].mean_latency_ns
+        assert row.mean_latency_ns == pytest.approx(of.mean())
+        assert row.mean_latency_ns_deviation == pytest.approx(of.std(ddof=1))
+    assert table.to_arrow().num_rows == 2
+    assert swept._repr_html_() == table._repr_html_()
