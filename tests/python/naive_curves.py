@@ -71,7 +71,7 @@ def best_division(hits: Hits, capacities: Sequence[int], gains: Sequence[float])
 
     def alone(space: int, most: Sequence[int]) -> Any:
         highest = [max(s for s in sizes if s <= m) for m in most]
-        return optimize(hits.rows, space, sizes=sizes, highest=highest, method="exact")
+        return optimize(hits.rows, space, sizes=sizes, highest=highest, optimizer="exact")
 
     within, parts = unlimited, []
     for space in reversed(cumulative):
@@ -88,7 +88,7 @@ def best_division(hits: Hits, capacities: Sequence[int], gains: Sequence[float])
     )
     if worth(hits, division, gains) < bound and len(capacities) > 1:
         values = [[[gain * h for h in row] for gain in gains] for row in hits.rows]
-        found = optimize(values, list(capacities), sizes=sizes, method="exact").allocation
+        found = optimize(values, list(capacities), sizes=sizes, optimizer="exact").allocation
         joint = [[int(b) for b in of_tier] for of_tier in found]
         for space, blocks in zip(capacities, joint, strict=True):
             deal_out(space, blocks, unlimited)

@@ -163,7 +163,7 @@ class Twin:
         if rest == 0:
             return over_tiers(seen.capacities, base)
         found = optimize(
-            values, sizes[-1], sizes=sizes, highest=[sizes[h] for h in high], method="exact"
+            values, sizes[-1], sizes=sizes, highest=[sizes[h] for h in high], optimizer="exact"
         ).allocation[0]
         choice = [sizes.index(int(found[v])) for v in vms]
         if len(sizes) ** len(seen.vms) <= 3000:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from mcsim.base.errors import ConfigError
 
@@ -15,11 +16,15 @@ __all__ = [
     "check_param",
     "file_given",
     "list_of",
+    "renamed_parameters",
     "seed_given",
     "shortened",
     "text",
     "whole_number",
 ]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _MOST = 2**63 - 1
 _MOST_LETTERS = 4096
@@ -135,6 +140,22 @@ def list_of(name: str, given: Any, what: str) -> list[Any]:
     if len(some) > _MOST_ELEMENTS:
         raise ConfigError(f"{name}: at most {_MOST_ELEMENTS:,} elements")
     return some
+
+
+def renamed_parameters(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Make a decorator: an old name of a parameter is an error that states the new name."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            for old, new in names.items():
+                if old in kwargs:
+                    raise ConfigError(f"{old}: now called {new!r}")
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
 
 
 def check_param(name: str, value: object) -> None:

@@ -1,4 +1,4 @@
-"""Sizes of caches: blocks, bytes such as `1GiB`, shares of a workload, and ranges of them.
+"""Sizes of caches: blocks, bytes such as `1GiB`, shares of a workload, and ranges.
 
 An integer is a number of blocks. `10%`, `1/16` and a number strictly between 0 and 1 are shares
 of the distinct blocks of a workload. Bytes have a unit.
@@ -132,12 +132,12 @@ def check_capacity(blocks: int, value: object) -> None:
 def parse_capacities(value: object, unique: int | None, block_bytes: int | None) -> list[int]:
     """Parse a size, or a range such as `log(1%, 100%, 13)`.
 
-    Sizes of a range that come to the same number of blocks are one.
+    Equal numbers of blocks in a range are one.
 
     Raises
     ------
     ValueError
-        If it is neither.
+        If the text is not a size and not a range.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from mcsim.cli.policy_report import BOUND, PolicyReport, memory_option, policies
 from mcsim.cli.sections import Sectioned
 from mcsim.cli.stream import Source, stream_options
 from mcsim.cli.terminal import Form, TextTable
+
+if TYPE_CHECKING:
+    from mcsim.experiment.code import Permission
 
 __all__ = ["compare"]
 
@@ -41,8 +44,7 @@ def compare(
     policies: str,
     sizes: str,
     memory: str | None,
-    allow_code: bool,
-    named_code: tuple[str, ...],
+    code: Permission,
     block_size: str,
     ops: Any,
     vms: str | None,
@@ -69,10 +71,7 @@ def compare(
     mcsim compare web_0.csv.gz --policies 'arc,arc(step=integer)' --ops all
     mcsim compare web_0.csv.gz --policies 'lru,talus,slide(policy=2q(kin=0.1)),switching'
     """  # noqa: D301
-    from mcsim.experiment.code import Permission
-
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
-    code = Permission(allow_code, frozenset(named_code))
     report = _Comparison.simulated(source, policies, sizes, memory, code=code)
     report.show(form, output)
 

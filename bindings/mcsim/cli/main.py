@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from mcsim.base.errors import McsimError
     from mcsim.cli.terminal import Form
+    from mcsim.experiment.code import Permission
 
 __all__ = ["main"]
 
@@ -143,8 +144,7 @@ def cli() -> None:
 def run(
     file: str,
     overrides: tuple[str, ...],
-    allow_code: bool,
-    named_code: tuple[str, ...],
+    code: Permission,
     trace_dirs: list[Path],
     out: str,
     threads: int | None,
@@ -157,14 +157,13 @@ def run(
     """Run the experiment in FILE and show how its systems compare."""
     from mcsim.base.errors import MissingOutputError
     from mcsim.cli.show import show_results
-    from mcsim.experiment.code import Permission
     from mcsim.experiment.runner import run as run_experiment
 
     try:
         results = run_experiment(
             file,
             overrides=overrides,
-            allow_code=Permission(allow_code, frozenset(named_code)),
+            allow_code=code,
             trace_dirs=trace_dirs,
             out=out,
             threads=threads,

@@ -25,6 +25,7 @@ from mcsim.cli.stream import (
 from mcsim.cli.terminal import Form
 
 if TYPE_CHECKING:
+    from mcsim.experiment.code import Permission
     from mcsim.traces.blocks import Blocks
 
 __all__ = ["mrc"]
@@ -81,8 +82,7 @@ def mrc(
     seeds: int,
     sizes: str | None,
     memory: str | None,
-    allow_code: bool,
-    named_code: tuple[str, ...],
+    code: Permission,
     output: Output,
     form: Form,
     **reading: Any,
@@ -122,10 +122,8 @@ def mrc(
     if mini is not None and not policies:
         raise ConfigError("--mini: of which policies? --policies says")
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
-    if sizes is not None:  # a mistake in them is told before the work begins
-        sizes_given(sizes, 1, source.block_bytes)
+    sizes_given(sizes or "1", 1, source.block_bytes)  # mistakes in them end the work at once
     if policies:
-        code = (allow_code, named_code)
         _by_policy(source, policies, sizes, memory, (mini, seeds), code).show(form, output)
         return
     report = _of_lru(source, estimator, compare, interval, per_vm=per_vm)
@@ -208,16 +206,14 @@ def _by_policy(
     sizes: str | None,
     memory: str | None,
     mini: tuple[str | None, int],
-    code: tuple[bool, tuple[str, ...]],
+    code: Permission,
 ) -> ByPolicy:
     from mcsim.base.sizes import share_given
-    from mcsim.experiment.code import Permission
 
     rate, seeds = mini
     small = None if rate is None else Mini(share_given("--mini", rate), seeds)
-    allowed = Permission(code[0], frozenset(code[1]))
     sizes = sizes or ByPolicy.default_sizes
-    return ByPolicy.simulated(source, policies, sizes, memory, small, code=allowed)
+    return ByPolicy.simulated(source, policies, sizes, memory, small, code=code)
 
 
 def _in_one_unit(length: int) -> tuple[int, str]:

@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
+    from mcsim.experiment.code import Permission
 
 __all__ = [
     "Command",
@@ -40,6 +41,7 @@ __all__ = [
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _QUIET = "mcsim.quiet"
+_OWN_CODE = "mcsim.own_code"
 
 
 def folder_to_write(_ctx: click.Context, _param: click.Parameter, given: Any) -> Any:
@@ -185,20 +187,34 @@ systems_threads_option = click.option(
 )
 
 
+def _remember_own_code(ctx: click.Context, _param: click.Parameter, allowed: bool) -> None:
+    ctx.meta[_OWN_CODE] = allowed
+
+
+def _permission(ctx: click.Context, _param: click.Parameter, named: Sequence[str]) -> Permission:
+    from mcsim.experiment.code import Permission
+
+    return Permission(ctx.meta[_OWN_CODE], frozenset(named))
+
+
 def code_options(command: Command) -> Command:
-    """Give a command the options that let it use Python classes and libraries."""
+    """Add the options that allow Python code, as a `Permission` in the parameter `code`."""
     options = [
         click.option(
             "--allow-code",
             is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_remember_own_code,
             help="Allow the Python classes and the libraries in the folder of the experiment, or "
             "in the working directory.",
         ),
         click.option(
             "--code",
-            "named_code",
+            "code",
             metavar="NAME",
             multiple=True,
+            callback=_permission,
             help="Allow this module or library, wherever it is; may be repeated.",
         ),
     ]
@@ -206,7 +222,7 @@ def code_options(command: Command) -> Command:
 
 
 def devices_options(command: Command) -> Command:
-    """Give a command the options of the devices of a cache and of what is behind it."""
+    """Add the options of the devices of a cache and of its backend."""
     options = [
         click.option(
             "--tier",

@@ -59,7 +59,7 @@ def experiment_schema() -> Schema:
         "sweep": _sweep(),
         "search": search,
     }
-    # What an experiment extends may have the other keys.
+    # The other keys may be in the experiment that is extended.
     required = {"required": found.pop("required")}
     found |= {"if": {"required": ["extends"]}, "then": {}, "else": required}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | found
@@ -122,7 +122,7 @@ def _parameter(param: Mapping[str, Any]) -> Schema:
 
 
 def _named(entries: Sequence[Mapping[str, Any]]) -> Schema:
-    """Return the schema of text that is a name of these, or something else."""
+    """Return the schema of a text, with the names of entries as examples."""
     return _one_of([*map(_name, entries), {"type": "string"}])
 
 

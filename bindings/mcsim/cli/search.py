@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.cli.options import (
+    code_options,
     file_to_write,
     overrides_option,
     quiet_option,
@@ -20,6 +21,7 @@ from mcsim.cli.output import write_table
 from mcsim.cli.terminal import Form, TextTable, print_result
 
 if TYPE_CHECKING:
+    from mcsim.experiment.code import Permission
     from mcsim.searches.hunt import Found
 
 __all__ = ["search"]
@@ -86,7 +88,7 @@ _SOUGHT = {
     help="Samples of which the mean is taken.",
 )
 @overrides_option("Change a value of the file; may be repeated.")
-@click.option("--allow-code", is_flag=True, help="Let the experiment use code in its folder.")
+@code_options
 @trace_dirs_option()
 @click.option("--threads", metavar="N", type=click.IntRange(min=1), help="Miniatures at a time.")
 @click.option(
@@ -108,6 +110,7 @@ def search(
     rate: str,
     file_out: Path | None,
     form: Form,
+    code: Permission,
     **asked: Any,
 ) -> None:
     """Find the best hierarchy of two tiers for the workload of the experiment FILE.
@@ -134,6 +137,7 @@ def search(
         limits=_limits(limits),
         refine=not no_refine,
         rate=share_given("--mini", rate),
+        allow_code=code,
         reporter=reporter_asked(),
         **asked,
     )

@@ -17,7 +17,7 @@ _SECTIONS = {
         *("as_latex", "figures", "page", "linear", "formats", "style"),
     ),
     "Execution": (
-        *("seed", "threads", "memory", "plugin", "cache_dir", "allow_code", "named_code"),
+        *("seed", "threads", "memory", "plugin", "cache_dir", "allow_code", "code"),
         *("force", "quiet", "help"),
     ),
 }

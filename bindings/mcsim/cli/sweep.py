@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.cli.options import (
+    code_options,
     dask_option,
     overrides_option,
     quiet_option,
@@ -21,6 +22,7 @@ from mcsim.cli.renamed import COMMANDS
 from mcsim.cli.sections import Sectioned
 
 if TYPE_CHECKING:
+    from mcsim.experiment.code import Permission
     from mcsim.sweeps.swept import Sweep
 
 __all__ = ["sweep"]
@@ -58,8 +60,7 @@ set_option = overrides_option("As of mcsim run.")
 @sweep.command()
 @click.argument("file", type=click.Path())
 @set_option
-@click.option("--allow-code", is_flag=True, help="As of mcsim run.")
-@click.option("--code", "named_code", metavar="NAME", multiple=True, help="As of mcsim run.")
+@code_options
 @trace_dirs_option()
 @results_option
 @click.option("--dry-run", is_flag=True, help="Only say what there is to run and what it takes.")
@@ -78,17 +79,15 @@ set_option = overrides_option("As of mcsim run.")
 @dask_option
 @quiet_option
 def run(
-    allow_code: bool,
-    named_code: tuple[str, ...],
+    code: Permission,
     only: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Run the cells of FILE that are not finished."""
-    from mcsim.experiment.code import Permission
     from mcsim.sweeps.selection import values_by_axis
 
     _run(
-        allow_code=Permission(allow_code, frozenset(named_code)),
+        allow_code=code,
         only=values_by_axis(only),
         **options,
     )

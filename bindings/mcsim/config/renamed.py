@@ -11,6 +11,8 @@ _RENAMED = {
     "tiers": {"capacity_blocks": "capacity", "dollars_per_gb": "price"},
     "backend": {"dollars_per_gb": "price"},
     "devices": {"dollars_per_gb": "price"},
+    "workload": {"begin": "start"},
+    "warm_up": {"begin": "start"},
 }
 """Old and new names of keys, by the key of the experiment that they are under."""
 

@@ -86,7 +86,7 @@ FigureFormat = Literal["png", "pdf", "svg"]
 class WindowSpec(_Map):
     """A part of the workload, in time since its first request."""
 
-    begin: IntervalLength | None = None
+    start: IntervalLength | None = None
     """what comes before is left out"""
     end: IntervalLength | None = None
     """what comes from then on is left out"""

@@ -1,4 +1,4 @@
-"""What experiments may name: systems, policies, devices and others, with their parameters."""
+"""Catalogue of the names in experiments: systems, policies, devices, with their parameters."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _lines(kind: str, entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _foreseen(name: str) -> str | None:
-    """Return what a system knows that nobody can, by the meters that it asks for."""
+    """Return the foresight of a system, by its meters; None if it has none."""
     from mcsim._core import engine
     from mcsim.experiment.checks import foresight_of
     from mcsim.results.foresight import FORESEEN
@@ -146,7 +146,7 @@ def _foreseen(name: str) -> str | None:
     try:
         return FORESEEN.get(foresight_of(engine.System(name, {}, machine)))
     except ConfigError:
-        return None  # that it wants more to be said makes it no yardstick
+        return None  # a system that needs more parameters
 
 
 def _default_of(param: Mapping[str, Any]) -> str:
@@ -163,7 +163,7 @@ def _default_of(param: Mapping[str, Any]) -> str:
 
 
 def _allowed(param: Mapping[str, Any]) -> str:
-    """What else the parameter may be."""
+    """Return the other values that a parameter may have."""
     if param["choices"]:
         return f"   one of {', '.join(param['choices'])}"
     if param["kind"] not in ("integer", "real"):

@@ -231,9 +231,9 @@ def check_times(spec: ExperimentSpec, source: Source) -> None:
             raise source.complain(where, f"expected more than '{begin}', got '{end}'")
 
     def check_window(window: WindowSpec, where: Location) -> None:
-        check(window.begin, (*where, "begin"))
+        check(window.start, (*where, "start"))
         check(window.end, (*where, "end"))
-        check_order(window.begin, window.end, (*where, "end"))
+        check_order(window.start, window.end, (*where, "end"))
 
     if isinstance(spec.warm_up, Interval):
         check(spec.warm_up, ("warm_up",))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.base.arguments import whole_number
+from mcsim.base.arguments import renamed_parameters, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.result_table import ResultTable
 from mcsim.locality.curve import HitRatioCurve
@@ -50,13 +50,14 @@ class Mix(ResultTable):
         self.sharing, self.allocation = sharing, allocation
 
 
+@renamed_parameters(method="optimizer")
 def mix(
     references: SharingReferences,
     sizes: str | Iterable[int | float | str] = "log(1%, 100%, 13)",
     *,
     order: Order = "time",
     units: int = _UNITS,
-    method: str | Optimizer = "exact",
+    optimizer: str | Optimizer = "exact",
 ) -> Mix:
     """Compare a cache that VMs share with the same cache divided into the best fixed parts.
 
@@ -76,7 +77,7 @@ def mix(
         `mcsim.locality.sharing.sharing`.
     units : int
         Parts are multiples of this share of the cache; of single blocks, where it has no more.
-    method : str or Optimizer
+    optimizer : str or Optimizer
         As of `mcsim.optimize`.
 
     Returns
@@ -101,7 +102,7 @@ def mix(
     >>> found[["shared", "parts", "effective", "size_gain"]].tolist(), found.allocation.tolist()
     ([(24, 14, 4, 1.0)], [[2, 0]])
     """
-    return mix_of(sharing(references, order), sizes, units=units, method=method)
+    return mix_of(sharing(references, order), sizes, units=units, optimizer=optimizer)
 
 
 def mix_of(
@@ -109,7 +110,7 @@ def mix_of(
     sizes: str | Iterable[int | float | str],
     *,
     units: int = _UNITS,
-    method: str | Optimizer = "exact",
+    optimizer: str | Optimizer = "exact",
     alone: Sequence[HitRatioCurve] | None = None,
 ) -> Mix:
     """Do what `mix` does, for VMs whose references are in order.
@@ -125,7 +126,7 @@ def mix_of(
         raise ConfigError("sizes: expected at least one")
     own = list(of.alone.values() if alone is None else alone)
     together = of.together
-    found = [_divided(own, together, blocks, units, method) for blocks in capacities]
+    found = [_divided(own, together, blocks, units, optimizer) for blocks in capacities]
     columns = {
         "capacity": np.array(capacities),
         "accesses": np.full(len(capacities), len(of)),
@@ -139,9 +140,9 @@ def _divided(
     together: HitRatioCurve,
     blocks: int,
     units: int,
-    method: str | Optimizer,
+    optimizer: str | Optimizer,
 ) -> tuple[NDArray[np.int64], dict[str, float]]:
-    parts = best_parts(own, blocks, units=units, method=method)
+    parts = best_parts(own, blocks, units=units, optimizer=optimizer)
     hits = _hits(own, parts)
     effective = effective_size(together, blocks, hits)
     return parts, {
@@ -158,7 +159,7 @@ def best_parts(
     blocks: int,
     *,
     units: int = _UNITS,
-    method: str | Optimizer = "exact",
+    optimizer: str | Optimizer = "exact",
 ) -> NDArray[np.int64]:
     """Divide a cache so that its parts hit most, by what each VM hits alone.
 
@@ -168,7 +169,7 @@ def best_parts(
         One a VM; their hits count, not their ratios.
     blocks : int
         Size of the cache.
-    units, method
+    units, optimizer
         As of `mix`.
 
     Returns
@@ -179,7 +180,7 @@ def best_parts(
     unit = -(-blocks // units)
     sizes = np.arange(0, blocks + 1, unit)
     values = [curve.at(sizes) * curve.accesses for curve in curves]
-    solution = optimize(values, int(sizes[-1]), sizes=sizes, method=method)
+    solution = optimize(values, int(sizes[-1]), sizes=sizes, optimizer=optimizer)
     parts: NDArray[np.int64] = solution.allocation[0].copy()
     # What is left over is of no use to the optimiser, but may be to a VM.
     rest = blocks - int(parts.sum())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from mcsim._core import optimizers as _core
-from mcsim.base.arguments import check_param, seed_given, shortened, text
+from mcsim.base.arguments import check_param, renamed_parameters, seed_given, shortened, text
 from mcsim.base.errors import ConfigError
 from mcsim.optimizers.highs import Highs
 
@@ -44,7 +44,7 @@ class Optimizer(Protocol):
     ...         blocks = np.zeros(problem.vms, dtype=np.int64)
     ...         blocks[np.argmax(problem.values[:, 0, -1])] = problem.capacities[0]
     ...         return blocks
-    >>> mc.optimize([[0, 0.1, 0.2], [0, 0.3, 0.4]], 2, method=Greediest()).allocation
+    >>> mc.optimize([[0, 0.1, 0.2], [0, 0.3, 0.4]], 2, optimizer=Greediest()).allocation
     array([[0, 2]])
     """
 
@@ -95,7 +95,7 @@ def load(
     params = dict(params or {})
     seed = seed_given(seed)
     if isinstance(spec, str) and ":" not in spec:
-        text("method", spec)
+        text("optimizer", spec)
         for name, value in params.items():
             check_param(name, value)
         return _core.make(spec, params, seed, Highs() if solver is None else solver)
@@ -121,11 +121,12 @@ def _load_class(spec: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", getattr(module, class_name))
 
 
+@renamed_parameters(method="optimizer")
 def optimize(
     values: ArrayLike,
     capacity: ArrayLike,
     *,
-    method: str | Optimizer = "exact",
+    optimizer: str | Optimizer = "exact",
     sizes: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     lowest: ArrayLike | None = None,
@@ -143,7 +144,7 @@ def optimize(
         together. Hit ratio curves, for example.
     capacity : int, or ints of shape (tier,)
         Blocks per tier.
-    method : str or Optimizer
+    optimizer : str or Optimizer
         As in `load`.
     sizes : ints of shape (size,), optional
         Blocks, from 0 up. By default 0, 1, 2, …
@@ -155,7 +156,7 @@ def optimize(
     seed, solver
         As in `load`.
     **params
-        Parameters of the method.
+        Parameters of the optimiser.
 
     Returns
     -------
@@ -166,7 +167,7 @@ def optimize(
     Raises
     ------
     ConfigError
-        If the problem contradicts itself, or the method cannot solve its kind.
+        If the problem contradicts itself, or the optimiser cannot solve its kind.
 
     Examples
     --------
@@ -192,7 +193,7 @@ def optimize(
         None if lowest is None else _index_above(lowest, grid, vms, tiers),
         None if highest is None else _index_below(highest, grid, vms, tiers),
     )
-    return load(method, params, seed=seed, solver=solver).solve(problem)
+    return load(optimizer, params, seed=seed, solver=solver).solve(problem)
 
 
 def _numbers(given: ArrayLike, name: str, dtype: type | None = None) -> NDArray[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mcsim.base.arguments import list_of, text
+from mcsim.base.arguments import list_of, renamed_parameters, text
 from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import check_choice
@@ -94,6 +94,7 @@ class MadeOfColumns:
         return cls._of(batch, vms, time_base, source)
 
     @classmethod
+    @renamed_parameters(on_bad_row="on_bad_line")
     def from_arrow(
         cls,
         table: Any,
@@ -140,8 +141,6 @@ class MadeOfColumns:
         >>> trace.blocks("all").ids.tolist(), trace.blocks("all").times.tolist()
         ([0, 1], [0, 5000000])
         """
-        if "on_bad_row" in mapping:
-            raise ConfigError("on_bad_row: now called 'on_bad_line'")
         check_choice("on_bad_line", on_bad_line, get_args(OnBadLine))
         check_choice("on_unsorted", on_unsorted, get_args(OnUnsorted))
         text("source", source)

@@ -301,7 +301,7 @@ def _bounded(
     """Leave out what is outside the window, or before a VM arrives or after it departs."""
     bounds = [
         (
-            [at.length for at in (window.begin, arrives) if at is not None],
+            [at.length for at in (window.start, arrives) if at is not None],
             [at.length for at in (window.end, departs) if at is not None],
         )
         for arrives, departs in stays

@@ -384,6 +384,11 @@ def test_old_keys_are_refused_with_their_new_names(tmp_path: Path) -> None:
     old = COMPONENTS.replace("capacity:", "capacity_blocks:", 1)
     found = complaint(tmp_path, old, of=load)
     assert found == "web.yaml:6: tiers[0].capacity_blocks: now called 'capacity'"
+    for override, message in (
+        ("backend.dollars_per_gb=5", "backend.dollars_per_gb: now called 'price'"),
+        ("workload.window.begin=5s", "workload.window.begin: now called 'start'"),
+    ):
+        assert complaint(tmp_path, COMPONENTS, override, of=load).endswith(message)
     found = complaint(tmp_path, COMPONENTS, "tiers.1.capacity_blocks=5", of=load)
     assert found.endswith("capacity_blocks=5: tiers[1].capacity_blocks: now called 'capacity'")
 

@@ -296,7 +296,7 @@ def test_a_trace_that_warms_up_is_one_that_came_before(tmp_path: Path) -> None:
     assert warm.run_id != joined.run_id
 
     # One VM alone may be warmed up, and by a part of its trace.
-    window = {"begin": "7s", "end": "27s"}
+    window = {"start": "7s", "end": "27s"}
     one = counts(workload={"vms": vms}, warm_up={"vms": named[:1], "window": window})
     first = one.to_polars("vms").filter(system="lru", interval=0)
     assert first["accesses"].to_list() == [10, 10]
@@ -328,10 +328,10 @@ def test_a_warm_up_that_cannot_be_is_refused_with_its_line(tmp_path: Path) -> No
     assert mistake("soon").startswith("5: warm_up: ")
     assert "5: warm_up.vms[1]: a second VM 'w_0'" in mistake("{vms: [w_0, w_0]}")
     assert "it has no clock" in mistake("{vms: [{name: w_0, trace: keys, format: keys}]}")
-    assert mistake("{vms: [w_0], window: {begin: 5s, end: 2s}}").startswith(
+    assert mistake("{vms: [w_0], window: {start: 5s, end: 2s}}").startswith(
         "5: warm_up.window.end: expected more than '5s', got '2s'"
     )
-    assert "no request of it is left" in mistake("{vms: [w_0], window: {begin: 5s}}")
+    assert "no request of it is left" in mistake("{vms: [w_0], window: {start: 5s}}")
     assert "it is synthetic, and the workload is recorded" in mistake(f"{{profile: {TINY}}}")
 
 
@@ -402,7 +402,7 @@ def test_vms_come_and_go_within_the_window(tmp_path: Path) -> None:
     vms = ["w_0", {"name": "w_1", "arrives": "20s"}, {"name": "w_2", "departs": "30s"}]
     spec = tiny(
         interval="10s",
-        workload={"vms": vms, "window": {"begin": "10s", "end": "50s"}},
+        workload={"vms": vms, "window": {"start": "10s", "end": "50s"}},
         systems=["lru"],
     )
     results = run_in(tmp_path, spec)

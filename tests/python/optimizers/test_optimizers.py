@@ -53,7 +53,7 @@ def test_ilp_equals_dynamic_programming(tiers: int) -> None:
     def equal(problem: tuple[NDArray[np.float64], list[int]]) -> None:
         values, capacities = problem
         exact = optimize(values, capacities)
-        ilp = optimize(values, capacities, method="ilp")
+        ilp = optimize(values, capacities, optimizer="ilp")
         assert ilp.objective == pytest.approx(exact.objective, abs=1e-9)
         assert ilp.upper_bound == pytest.approx(ilp.objective, abs=1e-6)
 
@@ -68,7 +68,7 @@ def test_every_method_is_feasible_and_bounded(
 ) -> None:
     values, capacities = problem
     params: dict[str, Any] = {"iterations": 200} if name.startswith("annealing") else {}
-    solution = optimize(values, capacities, method=name, **params)
+    solution = optimize(values, capacities, optimizer=name, **params)
     assert solution.allocation.sum() <= capacities[0]
     assert (solution.allocation >= 0).all()
     assert solution.objective == pytest.approx(
@@ -90,7 +90,7 @@ def test_joint_tiers_of_the_multicache_example() -> None:
     curves = np.array([[0, 0.5, 0.5, 0.5], [0, 0, 0, 1.0]])
     values = np.stack([0.2 * curves, curves], axis=1)
     for name in ("exact", "ilp"):
-        joint = optimize(values, [1, 2], method=name)
+        joint = optimize(values, [1, 2], optimizer=name)
         assert joint.objective == pytest.approx(1.0)
         assert joint.allocation.tolist() == [[0, 1], [0, 2]]
 
@@ -103,7 +103,7 @@ def test_bounds_are_in_blocks_and_rounded_to_sizes() -> None:
 
 
 def test_solution_says_how_good_it_is() -> None:
-    solution = optimize([[0.0, 0.0, 1.0], [0.0, 0.01, 0.02]], 1, method="greedy")
+    solution = optimize([[0.0, 0.0, 1.0], [0.0, 0.01, 0.02]], 1, optimizer="greedy")
     assert solution.objective == pytest.approx(0.01)
     assert solution.upper_bound == pytest.approx(0.5)
     assert solution.gap == pytest.approx(0.98)
@@ -123,18 +123,18 @@ def test_describe_lists_parameters() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "exat"}, "unknown optimizer 'exat' (did you mean 'exact'?)"),
-        ({"method": "greedy", "iterations": 3}, "greedy: unknown parameter 'iterations'"),
-        ({"method": "annealing", "iteration": 3}, "did you mean 'iterations'?"),
+        ({"optimizer": "exat"}, "unknown optimizer 'exat' (did you mean 'exact'?)"),
+        ({"optimizer": "greedy", "iterations": 3}, "greedy: unknown parameter 'iterations'"),
+        ({"optimizer": "annealing", "iteration": 3}, "did you mean 'iterations'?"),
         ({"sizes": [0, 2, 1, 3]}, "sizes[2]: 1 does not exceed sizes[1] = 2"),
         ({"sizes": [0, 1.5, 2, 3]}, "sizes: expected whole numbers of blocks"),
         ({"lowest": [2, 2]}, "lowest: 4 blocks are reserved in tiers 0..0, 3 can be had"),
         ({"lowest": [9, 0]}, "lowest: 9 blocks exceed the largest size, 3"),
         ({"highest": [-1, 0]}, "highest: -1 blocks are negative"),
         ({"weights": [1, 2, 3]}, "weights: expected shape (2,) or (2, 1), got (3, 1)"),
-        ({"method": "no_such_module:Class"}, "cannot import 'no_such_module'"),
-        ({"method": "math:Nothing"}, "module 'math' has no 'Nothing'"),
-        ({"method": "collections:Counter"}, "has no method optimize(problem)"),
+        ({"optimizer": "no_such_module:Class"}, "cannot import 'no_such_module'"),
+        ({"optimizer": "math:Nothing"}, "module 'math' has no 'Nothing'"),
+        ({"optimizer": "collections:Counter"}, "has no method optimize(problem)"),
     ],
 )
 def test_mistakes_are_named(arguments: dict[str, Any], message: str) -> None:
@@ -160,7 +160,7 @@ class Proportional:
 
 def test_a_python_class_is_an_optimizer() -> None:
     values = np.array([[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 1, 1, 1, 1, 1, 1]], dtype=float)
-    solution = optimize(values, 8, method=Proportional())
+    solution = optimize(values, 8, optimizer=Proportional())
     assert solution.allocation.tolist() == [[7, 1]]
     assert solution.objective == 8
     assert solution.upper_bound == pytest.approx(8)
@@ -178,7 +178,7 @@ def test_a_python_class_sees_the_problem_and_its_blocks_are_rounded_to_sizes() -
             return [[15, 0], [10, 7]]
 
     values = np.arange(2 * 2 * 4, dtype=float).reshape(2, 2, 4)
-    solution = optimize(values, [20, 20], sizes=[0, 10, 20, 30], method=Spy())  # type: ignore[arg-type]
+    solution = optimize(values, [20, 20], sizes=[0, 10, 20, 30], optimizer=Spy())  # type: ignore[arg-type]
     gc.collect()
     np.testing.assert_array_equal(seen[0].values, values)
     np.testing.assert_array_equal(seen[0].capacities, [20, 20])
@@ -201,7 +201,7 @@ def test_infeasible_answers_name_the_class(answer: object, message: str) -> None
         def optimize(self, problem: AllocationProblem) -> object:
             return answer
 
-    assert message in complaint(optimize, [A, B], 3, method=Fixed())
+    assert message in complaint(optimize, [A, B], 3, optimizer=Fixed())
 
 
 def test_an_exception_in_a_python_class_comes_through() -> None:
@@ -210,7 +210,7 @@ def test_an_exception_in_a_python_class_comes_through() -> None:
             raise ZeroDivisionError("mine")
 
     with pytest.raises(ZeroDivisionError, match="mine"):
-        optimize([A, B], 3, method=Broken())
+        optimize([A, B], 3, optimizer=Broken())
 
 
 def test_an_optimizer_outlives_the_object_it_wraps() -> None:
@@ -230,7 +230,7 @@ def test_the_solver_sees_the_program_without_copies() -> None:
         shapes.append((len(program.cost), len(program.row_high)))
         return Highs()(program)
 
-    assert optimize([A, B], 3, method="ilp", solver=solver).objective == pytest.approx(0.7)
+    assert optimize([A, B], 3, optimizer="ilp", solver=solver).objective == pytest.approx(0.7)
     # Four sizes of B; of A's, the last is dominated. Two rows for the VMs, one for the tier.
     assert shapes == [(7, 3)]
 
@@ -238,8 +238,8 @@ def test_the_solver_sees_the_program_without_copies() -> None:
 def test_highs_reports_its_bound_within_a_time_limit() -> None:
     values = np.cumsum(np.random.default_rng(1).random((8, 2, 80)) ** 8, axis=2)
     with pytest.raises(ConfigError, match=r"no solution within 0\.0 s"):
-        optimize(values, [30, 60], method="ilp", solver=Highs(time_limit=0.0))
-    rough = optimize(values, [30, 60], method="ilp", solver=Highs(relative_gap=0.05))
+        optimize(values, [30, 60], optimizer="ilp", solver=Highs(time_limit=0.0))
+    rough = optimize(values, [30, 60], optimizer="ilp", solver=Highs(relative_gap=0.05))
     assert rough.gap <= 0.05
     assert rough.upper_bound >= optimize(values, [30, 60]).objective - 1e-9
 
@@ -249,7 +249,7 @@ def test_the_interpreter_runs_while_an_optimizer_works() -> None:
     done = threading.Event()
 
     def work() -> None:
-        optimize(values, 600, method="annealing-legacy", iterations=3000)
+        optimize(values, 600, optimizer="annealing-legacy", iterations=3000)
         done.set()
 
     worker = threading.Thread(target=work)
@@ -271,7 +271,7 @@ def test_clashing_reservations_are_infeasible_for_highs_too() -> None:
     values = np.zeros((2, 2, 4))
     for name in ("exact", "ilp"):
         with pytest.raises(ConfigError):
-            optimize(values, [1, 2], method=name, lowest=[[0, 3], [1, 1]])
+            optimize(values, [1, 2], optimizer=name, lowest=[[0, 3], [1, 1]])
 
 
 @pytest.mark.parametrize(
