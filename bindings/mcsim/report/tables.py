@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import NamedTuple
 
+from mcsim.base.formatted_table import RowStyle
 from mcsim.base.result_table import ResultTable
 
 __all__ = ["Cell", "Table", "number_cell", "page_table"]
@@ -49,15 +50,15 @@ class Table:
         What to mind, below the table.
     title : str
         Above it.
-    strong : frozenset of int
-        Rows that stand out, such as sums.
+    styles : sequence of {'', 'best', 'yardstick', 'total'}
+        By row; all plain if not given.
     """
 
     heads: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
     title: str = ""
-    strong: frozenset[int] = frozenset()
+    styles: Sequence[RowStyle] = ()
 
     kind = "table"
 
@@ -92,6 +93,5 @@ def page_table(table: ResultTable, *, most: int = 1000) -> Table:
     notes = [note[:1].upper() + note[1:] for note in shown.notes]
     if len(shown.rows) > most:
         notes.append(f"The first {most:,} of {len(shown.rows):,} rows")
-    strong = {i for i, style in enumerate(shown.styles[:most]) if style in ("best", "total")}
     caption = " ".join(f"{note}." for note in notes)
-    return Table(list(shown.headings), rows, caption, shown.title, frozenset(strong))
+    return Table(list(shown.headings), rows, caption, shown.title, list(shown.styles[:most]))

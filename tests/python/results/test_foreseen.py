@@ -169,7 +169,11 @@ def test_no_yardstick_is_set_in_bold(results: Results) -> None:
     # Both hit the same: the first is bold, and only in the rows of all VMs.
     assert [(row[0], row[1]) for row, style in rows if style == "best"] == [("all", "lru")]
     table = run_tables(results)[0]
-    titles = [table.rows[i][list(table.heads).index("system")].text for i in table.strong]
+    titles = [
+        row[list(table.heads).index("system")].text
+        for row, style in zip(table.rows, table.styles, strict=True)
+        if style == "best"
+    ]
     assert titles == ["lru"]
 
 
