@@ -71,7 +71,7 @@ def test_one_curve(run: Any, folder: Path) -> None:
     assert code == 0
     assert "estimate exact" in err
     assert out[0].startswith("loops: 2 VMs, reads, 40 accesses to 6 blocks of 4KiB (24 KiB); exact")
-    assert out[1].split() == ["size", "blocks", "hit", "ratio", "%"]
+    assert out[1].split() == ["size", "blocks", "hit", "%"]
     # a and b take turns: b's blocks come back after 3 others, a's after 5.
     ratios = [line.split()[2:] for line in out[2:6]]
     assert ratios == [["1", "0.00"], ["2", "0.00"], ["5", "45.00"], ["6", "85.00"]]
