@@ -1,4 +1,4 @@
-"""The page of a reproduction: figure after figure, published beside measured."""
+"""The page of a reproduction: for each figure, published numbers next to measured ones."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ class Judged(Protocol):
 
 @dataclass(frozen=True)
 class Reproduced:
-    """One figure of a document, as a page shows it.
+    """A reproduced figure of a document, as a page shows it.
 
     Attributes
     ----------
     name : str
-        Such as ``"multicache/fig14"``; what stands before the stroke is the document.
+        Document and figure, such as ``"multicache/fig14"``.
     title : str
-        What it shows.
+        Content of the figure, in a few words.
     verdict : str
         The number of rows by verdict.
     rows : sequence of Judged
-        Published beside measured, then claims about shape.
+        Published numbers with measured ones, then claims about shape.
     ran : str
-        What was run: recorded or synthetic, and which.
+        The workload, and whether it is recorded or synthetic.
     notes : sequence of (str, str)
-        About what, and what to mind.
+        Remarks, each with its subject.
     tables : mapping of str to pa.Table
-        What the figure shows, as data, by title.
+        Data of the figure, by title.
     plots : sequence of Plot
-        How the tables are plotted.
+        Declared plots of these tables.
     """
 
     name: str
@@ -73,16 +73,16 @@ def reproduction_page(
     facts: Sequence[tuple[str, str]] = (),
     documents: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Make the page of a reproduction; the same figures give the same.
+    """Render the page of a reproduction; equal figures give equal pages.
 
     Parameters
     ----------
     figures : sequence of Reproduced
-        In the order of the catalogue.
+        Figures in the order of the catalogue.
     lead : str
-        What stands above.
+        Text above the sections.
     facts : sequence of (str, str)
-        Names with what is known of them, such as the command and the version.
+        Names with values, such as the command and the version.
     documents : mapping of str to sequence of str, optional
         Paragraphs at the beginning of each document's section.
     """
