@@ -157,7 +157,7 @@ def share_given(name: str, value: Any, *, zero: bool = False) -> float:
     Raises
     ------
     ConfigError
-        If it is not a share; the message begins with `name`.
+        If it is no share. Messages begin with `name`.
     """
     with mistakes_in(name):
         if not isinstance(value, (int, str)) and isinstance(value, Real):

@@ -54,8 +54,8 @@ def show(
 ) -> None:
     """Show the summary and the table of a finished RUN, as mcsim run did, or its experiment.
 
-    RUN may be a SWEEP: its table has a row for each combination of values and system. The
-    experiment has every default written out.
+    A SWEEP has a table with a row for each combination of values and system. The experiment has
+    every default written out.
 
     \b
     mcsim results show tiny
