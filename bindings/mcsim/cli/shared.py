@@ -1,4 +1,4 @@
-"""What commands about VMs that share a cache have in common: their order, reading, printing."""
+"""Options, reading and printing for commands about VMs that share a cache."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["shared_source", "sharing_options", "sharing_read", "sized"]
 
 
 def sharing_options(command: Command) -> Command:
-    """Give a command the options that say who shares a cache, and in which order."""
+    """Add the options of the VMs that share a cache, and of the order of their references."""
     order = click.option(
         "--order",
         type=click.Choice(["time", "rates"]),
@@ -36,14 +36,14 @@ def sharing_options(command: Command) -> Command:
 def shared_source(
     files: tuple[str, ...], block_size: str, ops: Any, vms: str | None, reading: dict[str, Any]
 ) -> Source:
-    """Return what is read; a mistake in the size of a block is told before the work begins."""
+    """Return the source of references, after validating its block size."""
     source = Source(files, block_size, ops, vms, 1, 1, reading)
     source.block_bytes  # noqa: B018
     return source
 
 
 def sharing_read(source: Source, order: Order) -> Sharing:
-    """Read the traces and put the references of all VMs in order."""
+    """Read the traces and merge the references of all VMs in `order`."""
     from mcsim.locality.sharing import sharing
     from mcsim.traces.blocks import Blocks
 
@@ -58,7 +58,7 @@ def sharing_read(source: Source, order: Order) -> Sharing:
 
 
 def _note_spans(traces: list[Trace], reporter: Reporter) -> None:
-    """Say so if no two traces were recorded at one time: then nothing is shared."""
+    """Warn if no two traces overlap in time, so that VMs never compete for the cache."""
     spans = sorted(
         (trace.metadata.counts.first_time, trace.metadata.counts.last_time) for trace in traces
     )

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["page", "plot", "show", "show_results", "show_sweep"]
 
 
-@click.command(short_help="Show the answer and the tables of a run or a sweep.")
+@click.command(short_help="Show the summary and the tables of a run or a sweep.")
 @click.argument("run")
 @stored_option
 @per_vm_option

@@ -1,4 +1,4 @@
-"""What a reproduction comes to, for terminals and as Markdown."""
+"""Render a reproduction for terminals and as Markdown."""
 
 from __future__ import annotations
 

@@ -207,9 +207,9 @@ def remove(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results")
 
 
 def collect(out: str | os.PathLike[str] = "results", *, dry_run: bool = False) -> dict[Path, int]:
-    """Remove abandoned runs, which no process works on, from a folder.
+    """Remove abandoned and replaced runs, which no process works on, from a folder.
 
-    If it stays, the next run of the same id continues an abandoned one.
+    Unless removed, an abandoned run is continued by the next run of the same id.
 
     Parameters
     ----------
