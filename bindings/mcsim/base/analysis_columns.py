@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from mcsim.base.column import Column, counts
 
-__all__ = ["ANALYSIS_TABLES"]
-
 _VM = Column("vm", "VM", "text", "name of the VM; null: all VMs together")
 _ACCESSES = Column("accesses", "accesses", "count", "accesses: one for each block of a request")
 _HITS = Column("hits", "hits", "count", "accesses that are not misses", "more")

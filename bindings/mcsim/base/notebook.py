@@ -11,8 +11,6 @@ from typing import Any
 
 from mcsim.base.progress import Reporter, Stage
 
-__all__ = ["NotebookReporter", "notebook_reporter"]
-
 _SECONDS = 0.25  # between two changes of the line
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-__all__ = ["Reporter", "Stage"]
-
 _logger = logging.getLogger("mcsim")
 
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from mcsim.base.units import parse_count
 
-__all__ = ["Range", "between", "count_of", "split_range"]
-
 _RANGE = re.compile(r"\s*(log|linear)\s*\(([^(),]*),([^(),]*),([^(),]*)\)\s*")
 _OLD_RANGE = re.compile(r"([^:]*):([^:]*):([^:]*)")
 _MOST = 10_000

@@ -17,8 +17,6 @@ from mcsim.base.run_columns import RUN_TABLES
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TABLES", "column_of", "schema_of_table"]
-
 
 _POSSIBLE = ("share_of_opt", "over_hindsight", "worst_slowdown")
 

@@ -16,16 +16,6 @@ from mcsim.base.ranges import between, split_range
 from mcsim.base.specs import split_outside
 from mcsim.base.units import parse_quantity, parse_share
 
-__all__ = [
-    "check_capacity",
-    "is_share",
-    "parse_blocks",
-    "parse_capacities",
-    "parse_capacity",
-    "share_given",
-    "sizes_in",
-]
-
 _WANTED = "a size such as 250000 (blocks), 1GiB or 10%"
 
 _MOST_BLOCKS = 1 << 53

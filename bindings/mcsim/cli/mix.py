@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from mcsim.locality.mix import Mix
     from mcsim.locality.sharing import Order
 
-__all__ = ["mix"]
-
 
 @click.command(cls=Sectioned)
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())

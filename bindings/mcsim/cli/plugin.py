@@ -6,8 +6,6 @@ import click
 
 from mcsim.cli.options import Command
 
-__all__ = ["plugin_option"]
-
 
 def plugin_option(command: Command) -> Command:
     """Give a command the option; the libraries are loaded before the command begins."""

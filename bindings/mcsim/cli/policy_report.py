@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
 
-__all__ = ["BOUND", "Mini", "PolicyReport", "memory_option", "mini_options", "policies_option"]
-
 BOUND = "opt"
 """A bound and no policy to choose: it knows the future."""
 

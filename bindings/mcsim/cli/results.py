@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mcsim.results.results import Results
     from mcsim.sweeps.swept import Sweep
 
-__all__ = ["results"]
-
 _DIFFERENT = 1  # exit code
 
 

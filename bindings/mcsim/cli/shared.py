@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from mcsim.locality.sharing import Order, Sharing
     from mcsim.traces.trace import Trace
 
-__all__ = ["shared_source", "sharing_options", "sharing_read", "sized"]
-
 
 def sharing_options(command: Command) -> Command:
     """Give a command the options that say who shares a cache, and in which order."""

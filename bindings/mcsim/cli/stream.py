@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
-__all__ = [
-    "Report",
-    "Source",
-    "StreamReport",
-    "curve_options",
-    "estimator_given",
-    "estimator_option",
-    "make_curves",
-    "references_options",
-    "sizes_given",
-    "stream_options",
-]
-
 
 def references_options(command: Command) -> Command:
     """Give a command the options that say which references requests come to."""

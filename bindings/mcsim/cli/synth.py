@@ -8,8 +8,6 @@ import click
 
 from mcsim.cli.options import file_to_write, quiet_option, reporter_asked, seed_option
 
-__all__ = ["synth"]
-
 
 @click.command(short_help="Generate a synthetic trace from a profile.")
 @click.argument("profile", type=click.Path(dir_okay=False, path_type=Path))

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from mcsim.traces.info import TraceInfo, VmInfo
     from mcsim.traces.trace import Trace
 
-__all__ = ["open_trace", "reading_options", "trace", "vms_named", "vms_option", "words_of"]
-
 
 @click.group()
 def trace() -> None:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from mcsim.policies.grid import Point
     from mcsim.policies.scaled import Objective
 
-__all__ = ["tune"]
-
 
 @click.command(cls=Sectioned)
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())

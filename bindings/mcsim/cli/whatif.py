@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mcsim.locality.verdict import SizeVerdict
     from mcsim.locality.whatif import Situation, WhatIf
 
-__all__ = ["whatif"]
-
 
 @click.command(cls=Sectioned)
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())

@@ -17,8 +17,6 @@ from pydantic import (
 from mcsim.base import units
 from mcsim.config.values import Bandwidth, Latency, Positive
 
-__all__ = ["HostLinkSpec", "HostsSpec", "LinkSpec", "Over"]
-
 
 class _Map(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)

@@ -16,8 +16,6 @@ from pydantic import (
 from mcsim.config.hosts import Over
 from mcsim.config.values import Bandwidth, Bytes, Capacity, Latency, Positive, Price, Quantities
 
-__all__ = ["BackendSpec", "DeviceSpec", "Map", "PlacedSpec", "TierSpec"]
-
 
 class Map(BaseModel):
     """A map of the schema, written without the keys that were not given."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mcsim.experiment.allocator import Decision
     from mcsim.experiment.observation import Observation
 
-__all__ = ["are_words", "check_declared", "check_possible", "checked"]
-
 _WRITE_MODES = ("through", "back", "around")
 _ACTIONS = ("targets", "write_modes", "admits", "migrations", "placements")
 # What can be changed of hosts whose tiers are not divided.

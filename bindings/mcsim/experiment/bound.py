@@ -9,8 +9,6 @@ import numpy as np
 from mcsim._core import engine, policies
 from mcsim.config import ExperimentSpec
 
-__all__ = ["is_bound_wanted", "opt_hits"]
-
 # So many are looked at unasked: seconds of time and less than 1 GiB of memory.
 _MOST_ACCESSES = 32_000_000
 

@@ -23,8 +23,6 @@ from mcsim.experiment.checks import check_meters
 from mcsim.experiment.code import Code, Kind, Solving, blamed, is_class
 from mcsim.policies.python_policies import Policy, PriorityPolicy, put_policy
 
-__all__ = ["Components", "data_path_of", "declared_data_path", "policy_of", "python_policies"]
-
 
 class Components:
     """Builds the systems of an experiment and their optimisers, from declared names.

@@ -13,8 +13,6 @@ from mcsim.base.errors import ConfigError
 if TYPE_CHECKING:
     from mcsim.experiment.observation import Observation
 
-__all__ = ["Extents", "checked_placements"]
-
 
 @dataclass(frozen=True, eq=False)
 class Extents:

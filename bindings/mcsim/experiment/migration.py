@@ -14,8 +14,6 @@ from mcsim.base.suggest import did_you_mean
 if TYPE_CHECKING:
     from mcsim.experiment.allocator import Observation
 
-__all__ = ["Migration", "checked_migrations"]
-
 
 @dataclass(frozen=True)
 class Migration:

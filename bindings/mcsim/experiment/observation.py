@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from mcsim._core.engine import Device
     from mcsim._core.locality import HitCurve
 
-__all__ = ["Observation", "curve_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Observation:

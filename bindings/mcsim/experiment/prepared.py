@@ -20,8 +20,6 @@ from mcsim.traces.interned import interned, is_kept, is_many
 from mcsim.traces.profiled import is_profile_kept, profiled
 from mcsim.traces.workload import Workload
 
-__all__ = ["Prepared", "View"]
-
 View = Mapping[str, Any]
 """How a system sees the trace; see `Workload.intern`."""
 

@@ -37,8 +37,6 @@ from mcsim.traces.find import trace_dirs_given
 from mcsim.traces.opened import open_workload
 from mcsim.traces.workload import Workload
 
-__all__ = ["run"]
-
 
 def run(
     given: Given,

@@ -11,8 +11,6 @@ from mcsim.experiment.code import Code, is_class
 from mcsim.experiment.components import data_path_of, python_policies
 from mcsim.traces.workload import Workload
 
-__all__ = ["draws_random_numbers", "seed_warning"]
-
 _RANDOM_COMPONENTS = frozenset(
     (
         *("cacheus", "hyperbolic", "lecar", "random", "slide", "switching", "talus", "w-tinylfu"),

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from mcsim.results.draft import Draft
     from mcsim.results.held import Held
 
-__all__ = ["Stages", "own_view"]
-
 _OF_THE_WORKLOAD = ("environment.json", "curves.parquet", "reuse_intensity.parquet")
 
 

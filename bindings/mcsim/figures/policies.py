@@ -12,8 +12,6 @@ from mcsim.figures.chart import Chart, Series, Sheet
 from mcsim.figures.locality import BLACK
 from mcsim.figures.looks import looks_of
 
-__all__ = ["hit_ratios"]
-
 _BYTES = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 
 

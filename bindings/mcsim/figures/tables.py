@@ -21,8 +21,6 @@ from mcsim.results.views import RunTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["plot_table"]
-
 _OF_RUNS = {
     "comparison": "hit-ratio",
     "overview": "latency",

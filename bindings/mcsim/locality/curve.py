@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
 
-__all__ = ["Denominator", "HitRatioCurve", "SizeUnit"]
-
 Denominator = Literal["all", "reads"]
 SizeUnit = Literal["blocks", "B", "KiB", "MiB", "GiB", "TiB"]
 

@@ -11,8 +11,6 @@ from mcsim.locality.curve import HitRatioCurve
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["HitRatioCurves"]
-
 
 class HitRatioCurves(dict[str | int, HitRatioCurve], Tabular):
     """Curves by VM or interval, such as `hit_ratio_curves` returns: a dict, with tables of all.

@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Knee", "knees_of"]
-
 
 class Knee(NamedTuple):
     """A size after which more space is worth much less than before."""

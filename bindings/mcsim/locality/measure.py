@@ -16,15 +16,6 @@ from mcsim.locality.curves import HitRatioCurves
 from mcsim.locality.estimators import Estimator, HitRatioCurve, estimator_names
 from mcsim.traces.blocks import Blocks, References, blocks_in
 
-__all__ = [
-    "EstimatorSpec",
-    "Measured",
-    "hit_ratio_curves",
-    "measure",
-    "parse_estimator",
-    "parse_estimators",
-]
-
 
 def hit_ratio_curves(
     references: References,

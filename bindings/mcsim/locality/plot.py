@@ -12,8 +12,6 @@ from mcsim.locality.steps import Steps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_steps"]
-
 
 def plot_steps(
     steps: Steps,

@@ -28,8 +28,6 @@ from mcsim.locality.curves import HitRatioCurves
 from mcsim.locality.estimators import COLD, estimate, hit_ratio_curve, reuse_distances
 from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
 
-__all__ = ["Order", "Sharing", "SharingReferences", "sharing", "spread"]
-
 Order = Literal["time", "rates"]
 """How references of several VMs follow each other; see `sharing`."""
 

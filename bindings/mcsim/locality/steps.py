@@ -14,8 +14,6 @@ from mcsim.base.columns import array_given, integers
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.sizes import parse_capacity, share_given
 
-__all__ = ["COLUMNS", "Steps", "all_of", "capacities_given", "sum_of"]
-
 COLUMNS = ("hits", "low", "high", "read_hits")
 """What there may be of each capacity."""
 

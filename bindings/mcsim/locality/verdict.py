@@ -9,8 +9,6 @@ from mcsim.base.errors import ConfigError
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.knees import Knee
 
-__all__ = ["Judgement", "SizeVerdict", "verdict"]
-
 Judgement = Literal["nothing to hit", "too large", "on a plateau", "too small", "good"]
 
 _NOTICED = 0.1

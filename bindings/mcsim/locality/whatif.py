@@ -16,8 +16,6 @@ from mcsim.base.suggest import names_matching
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.locality.verdict import SizeVerdict, verdict
 
-__all__ = ["Situation", "WhatIf", "change", "changed_size", "what_if"]
-
 _NOTICED = 0.005
 """Half a point: who loses less than that to the company of others is not said to thrash."""
 

@@ -22,8 +22,6 @@ from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
 from mcsim.traces.blocks import References, blocks_in
 
-__all__ = ["Caches", "default_memory", "memory_given"]
-
 
 @dataclass(frozen=True)
 class Caches:

@@ -25,15 +25,6 @@ from mcsim.policies.caches import Caches, memory_given
 from mcsim.policies.specs import PolicyChoice
 from mcsim.traces.blocks import References
 
-__all__ = [
-    "Correction",
-    "estimate_whole",
-    "miniature",
-    "rates_of",
-    "replay_miniatures",
-    "seeds_of_samples",
-]
-
 Correction = Literal["auto", "none", "adj"]
 
 _MOST_SEEDS = 10_000

@@ -15,8 +15,6 @@ from mcsim.traces.blocks import Blocks, References, traces_in, vms_of
 from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload
 
-__all__ = ["blocks_of_share", "workload_of"]
-
 
 def blocks_of_share(size: float | str, references: References, block_bytes: int) -> int:
     """Return the number of blocks of this size in a share of all that is accessed.

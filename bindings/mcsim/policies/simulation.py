@@ -19,8 +19,6 @@ from mcsim.policies.caches import Caches, memory_given
 from mcsim.policies.specs import PolicyChoice
 from mcsim.traces.blocks import Blocks, References, blocks_in
 
-__all__ = ["memory_needed", "simulate", "simulate_lines"]
-
 
 def memory_needed(
     references: References,

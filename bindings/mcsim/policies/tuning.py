@@ -32,8 +32,6 @@ from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
 from mcsim.traces.blocks import References
 from mcsim.traces.workload import Workload
 
-__all__ = ["tune"]
-
 _DIRTY_BYTES = 9
 """What writing back takes for each block of the trace."""
 

@@ -10,8 +10,6 @@ from mcsim.base.units import format_count
 from mcsim.figures.chart import Chart
 from mcsim.report.tables import Cell, Table, number_cell
 
-__all__ = ["table_of"]
-
 MOST_ROWS = 100
 """Upper limit of rows of the table behind a chart."""
 

@@ -25,8 +25,6 @@ from mcsim.report.several import compared, labels_of
 from mcsim.results.results import Results
 from mcsim.results.version import check_versions
 
-__all__ = ["report"]
-
 
 def report(
     *runs: Results | str | os.PathLike[str],

@@ -24,8 +24,6 @@ from mcsim.figures.chart import Chart
 from mcsim.report.chart_tables import table_of
 from mcsim.report.tables import Table
 
-__all__ = ["Facts", "Listing", "Page", "Prose", "Section", "render"]
-
 ABSENT = "pages need the packages jinja2 and bokeh: pip install mcsim[report]"
 
 

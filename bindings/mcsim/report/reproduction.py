@@ -14,8 +14,6 @@ from mcsim.report.tables import Cell, Table, number_cell, page_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Judged", "Reproduced", "reproduction_page"]
-
 
 class Judged(Protocol):
     """A published number or a claim, with the measurement and the verdict in words."""

@@ -19,8 +19,6 @@ from mcsim.figures.timeline import (
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, vms_of
 
-__all__ = ["charts_of", "occupancy_charts", "vm_charts"]
-
 _Names = Sequence[str] | None
 
 

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from mcsim.base.result_table import ResultTable
 
-__all__ = ["Cell", "Table", "number_cell", "page_table"]
-
 _NOTHING = "–"
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from mcsim.figures.style import Style
     from mcsim.reproduce.figure import Found
 
-__all__ = ["draw_found"]
-
 
 def draw_found(
     found: Found, folder: Path, formats: Sequence[FigureFormat], style: Style

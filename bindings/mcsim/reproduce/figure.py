@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from mcsim.reproduce.context import Context
     from mcsim.results.results import Results
 
-__all__ = ["Check", "Figure", "Found", "Value", "in_document"]
-
 Value = float | str
 
 

@@ -33,8 +33,6 @@ from mcsim.reproduce.verdicts import Row, judged
 from mcsim.results.files import read_json, read_parquet, write_json, write_parquet
 from mcsim.results.seals import digest_of
 
-__all__ = ["FORMATS", "Finding", "cause_of", "find", "folder_of", "opened"]
-
 FORMATS: Sequence[FigureFormat] = ("png", "svg")
 """Of the figures of a finding, if nobody says."""
 

@@ -8,8 +8,6 @@ from mcsim.base.errors import ConfigError
 from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
 
-__all__ = ["said", "system_of"]
-
 
 def system_of(results: Results, title: str) -> SystemSpec:
     """Return the system of a run that tables call so."""

@@ -13,8 +13,6 @@ from mcsim.reproduce.verdicts import Verdict, counts
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["in_html", "in_markdown", "listing", "render_outcome", "totals"]
-
 _GREEN = (Verdict.EQUAL, Verdict.WITHIN, Verdict.HOLDS)
 
 

@@ -13,8 +13,6 @@ from mcsim.base.inputs import open_regular
 from mcsim.results.packs import IN_PACKS, old_packs, put_pack
 from mcsim.results.seals import digest_of_bytes, parsed
 
-__all__ = ["convert"]
-
 # Exceptions of `zipfile` for damaged directories, headers and checksums.
 _DAMAGE = (
     *(OSError, KeyError, ValueError, RuntimeError, EOFError, OverflowError, struct.error),

@@ -13,8 +13,6 @@ from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec
 from mcsim.results.loads import Load, loads
 from mcsim.results.results import Results
 
-__all__ = ["DEMANDS", "asked_of", "demands", "is_limited", "overloads"]
-
 DEMANDS = schema_of_table("demands")
 
 

@@ -35,8 +35,6 @@ from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS, joined_curves, schema_of
 from mcsim.results.seals import damaged, digest_of_bytes, listed, read_list
 
-__all__ = ["Draft", "SystemTables", "clear_left", "draft_folder", "is_under_way"]
-
 KEPT_AFTER_SECONDS = 1.0
 """Work of so long is worth a file; what took less goes into one with what comes next."""
 

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from mcsim.config.spec import PlacedSpec
 
-__all__ = ["energy_joules"]
-
 
 def energy_joules(
     device: PlacedSpec, busy: NDArray[np.float64], interval_seconds: float

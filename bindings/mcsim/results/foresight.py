@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 
 from mcsim.config.spec import SystemSpec
 
-__all__ = ["FORESEEN", "foresight_by_name", "in_two", "marked_title", "yardstick_note"]
-
 _Row = TypeVar("_Row", bound=Mapping[str, Any])
 
 FORESEEN: Mapping[str, str] = {"next": "the next interval", "whole": "the whole trace"}

@@ -14,8 +14,6 @@ from mcsim.results.results import Results
 from mcsim.results.schemas import all_counts_of, of_system
 from mcsim.results.tables import DEVICE_WRITES, devices_of
 
-__all__ = ["Load", "device_titles", "loads"]
-
 
 @dataclass(frozen=True)
 class Load:

@@ -12,8 +12,6 @@ from mcsim.base.result_columns import schema_of_table
 from mcsim.results.results import Results
 from mcsim.results.tables import Totals, totals
 
-__all__ = ["MISSES", "miss_classes"]
-
 MISSES = schema_of_table("misses")
 
 

@@ -33,9 +33,6 @@ from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
 from mcsim.results.wear import drive_writes_per_day, lifetime_years
 
-__all__ = ["DEVICES", "READS", "REQUESTS", "devices", "queueing_ns"]
-__all__ += ["reads_behind_writes", "requests"]
-
 QUANTILES = (0.5, 0.95, 0.99)
 REQUESTS = schema_of_table("requests")
 DEVICES = schema_of_table("devices")

@@ -51,9 +51,6 @@ from mcsim.results.schemas import (
 )
 from mcsim.results.seals import digest_of_bytes, read_list, unsound_files
 
-__all__ = ["CLAIMS", "IDS", "IN_PACKS", "OF_RUNS", "PACKS", "Pack", "PackedResults", "is_pack"]
-__all__ += ["old_packs", "pack_folders", "packed", "packs_in", "put_pack", "set_aside_damaged"]
-
 _log = logging.getLogger(__name__)
 
 PACKS = "packs"

@@ -9,8 +9,6 @@ from typing import Any
 
 from mcsim.results.seals import digest_of_bytes
 
-__all__ = ["Part"]
-
 
 @dataclass(frozen=True)
 class Part:

@@ -10,8 +10,6 @@ from mcsim.base.result_columns import schema_of_table
 from mcsim.results.results import Results
 from mcsim.results.tables import COMPARISON, compared
 
-__all__ = ["SUMMARY", "summary", "summed_up"]
-
 SUMMARY = pa.schema([*COMPARISON, *schema_of_table("summary")])
 
 

@@ -35,22 +35,6 @@ from mcsim.results.results import Results
 from mcsim.results.schemas import STAGED, all_counts_of, of_system
 from mcsim.results.series import is_legacy
 
-__all__ = [
-    "ALL",
-    "COMPARISON",
-    "DEVICE_WRITES",
-    "SYSTEMS",
-    "Totals",
-    "comparison",
-    "devices_of",
-    "known",
-    "rows_of",
-    "systems",
-    "tiers_of",
-    "totals",
-    "whole",
-]
-
 _Quantity = TypeVar("_Quantity", int, float)
 _Counts = Callable[[str], NDArray[np.int64]]
 

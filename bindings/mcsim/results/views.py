@@ -25,8 +25,6 @@ from mcsim.results.results import Results
 from mcsim.results.tables import comparison, systems
 from mcsim.results.yardsticks import yardsticks
 
-__all__ = ["MOST_VMS", "RunTable", "overview", "result_table", "result_tables"]
-
 MOST_VMS = 24
 """Runs with more VMs show them only together."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["drive_writes_per_day", "lifetime_years"]
-
 
 def lifetime_years(
     capacity_bytes: float, pe_cycles: float, written_bytes_per_day: float, amplification: float = 1

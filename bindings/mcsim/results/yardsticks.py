@@ -14,8 +14,6 @@ from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
 from mcsim.results.tables import Totals, devices_of, totals
 
-__all__ = ["YARDSTICKS", "churn", "jain", "slowdowns", "yardsticks"]
-
 YARDSTICKS = schema_of_table("yardsticks")
 
 

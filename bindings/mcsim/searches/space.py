@@ -10,8 +10,6 @@ from typing import Literal
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.wear import lifetime_years
 
-__all__ = ["LIMITS", "OBJECTIVES", "Judge", "Objective", "Outcome", "Point", "Values"]
-
 Objective = Literal["latency", "hit-ratio", "per-dollar", "dollars"]
 
 OBJECTIVES: Mapping[str, tuple[str, int]] = {

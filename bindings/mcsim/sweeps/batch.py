@@ -14,8 +14,6 @@ from mcsim.experiment.stages import Stages
 from mcsim.results.held import Held, write_pack
 from mcsim.sweeps.plan import PlannedCell
 
-__all__ = ["blamed_on", "run_batch"]
-
 # What is lost if the machine is: seconds of work.
 _KEPT_WITHIN = 5.0
 _MOST_IN_A_PACK = 256

@@ -18,8 +18,6 @@ from mcsim.results.held import Held
 from mcsim.sweeps.batch import blamed_on
 from mcsim.sweeps.plan import PlannedCell
 
-__all__ = ["Estimate", "estimate"]
-
 T = TypeVar("T")
 
 _SECONDS = 0.25  # of a probe

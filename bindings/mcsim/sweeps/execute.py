@@ -27,8 +27,6 @@ from mcsim.base.threads import Stopped
 from mcsim.sweeps.batch import run_batch
 from mcsim.sweeps.plan import PlannedCell
 
-__all__ = ["Batch", "Elsewhere", "Place", "Threads", "batches", "cells_of", "run_all"]
-
 Batch = Sequence[PlannedCell]
 
 Unit = TypeVar("Unit")

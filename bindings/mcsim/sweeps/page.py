@@ -10,8 +10,6 @@ from mcsim.figures.sweeps import axis_label
 from mcsim.report.sweep import sweep_page
 from mcsim.sweeps.swept import Sweep
 
-__all__ = ["write_page"]
-
 
 def write_page(folder: str | os.PathLike[str], html: str | os.PathLike[str]) -> None:
     """Write a sweep, as far as it is there, as one HTML file.

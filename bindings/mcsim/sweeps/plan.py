@@ -27,9 +27,6 @@ from mcsim.experiment.stages import own_view
 from mcsim.results.version import RESULTS_VERSION
 from mcsim.traces.opened import open_workload
 
-__all__ = ["Plan", "PlannedCell", "folder_of", "plan", "prepared_for", "read_grid", "sized"]
-__all__ += ["workload_key"]
-
 
 @dataclass(frozen=True)
 class PlannedCell:

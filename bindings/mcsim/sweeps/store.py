@@ -14,8 +14,6 @@ from mcsim.results.results import Results
 from mcsim.results.seals import unsound_files
 from mcsim.results.summary import SUMMARY, summary
 
-__all__ = ["finished", "joined"]
-
 
 def finished(out: Path, run_ids: Sequence[str]) -> set[str]:
     """Return the finished ones of some runs, in packs or in undamaged folders of their own."""

@@ -32,8 +32,6 @@ from mcsim.sweeps.swept import Sweep
 from mcsim.sweeps.task import Maker, run_task
 from mcsim.traces.find import trace_dirs_given
 
-__all__ = ["Prospect", "affordable", "bytes_given", "look", "run_missing", "sweep"]
-
 
 @dataclass(frozen=True)
 class Prospect:

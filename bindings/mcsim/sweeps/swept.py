@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from mcsim.config.spec import FigureFormat
     from mcsim.figures.style import Sheet, Style
 
-__all__ = ["Sweep", "sweeps_in"]
-
 _PLAN = "plan.parquet"
 
 

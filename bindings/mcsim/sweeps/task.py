@@ -23,8 +23,6 @@ from mcsim.sweeps.batch import run_batch
 from mcsim.sweeps.plan import PlannedCell, prepared_for, sized, workload_key
 from mcsim.sweeps.store import finished
 
-__all__ = ["Maker", "Task", "run_task"]
-
 
 @dataclass(frozen=True)
 class _SentCell:

@@ -15,8 +15,6 @@ from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
 from mcsim.traces.batches import Batch
 
-__all__ = ["check_batch", "check_vm_names", "column_of"]
-
 
 def column_of(values: npt.ArrayLike, field: pa.Field, n: int) -> npt.NDArray[Any]:
     """Return values as a read-only column of the field's type, or complain."""

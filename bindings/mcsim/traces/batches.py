@@ -12,17 +12,6 @@ import pyarrow as pa
 
 from mcsim.traces.values import view_of
 
-__all__ = [
-    "CLASSED_SCHEMA",
-    "SCHEMA",
-    "Batch",
-    "ClassedBatch",
-    "batch_of",
-    "batch_with",
-    "record_batch_of",
-    "schema_of",
-]
-
 SCHEMA = pa.schema(
     [
         pa.field("time", pa.int64(), nullable=False),

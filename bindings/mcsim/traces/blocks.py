@@ -31,8 +31,6 @@ from mcsim.traces.workload import Workload, WorkloadVm
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
 
-__all__ = ["Blocks", "Ops", "References", "blocks_in", "bytes_of_block", "traces_in", "vms_of"]
-
 Number = TypeVar("Number", bound=np.generic)
 Ops = Literal["reads", "all", "writes"]
 

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from mcsim.traces.batches import Batch, batch_with
 
-__all__ = ["ByVm"]
-
 _COPIED_REQUESTS = 1 << 18
 _COPIED_OF_A_BATCH = 1 << 12
 _NEXT_VMS = 8

@@ -16,8 +16,6 @@ from mcsim.traces.batches import Batch, batch_of, schema_of
 from mcsim.traces.kept import write_store
 from mcsim.traces.store import TraceMetadata, schema_with
 
-__all__ = ["check_ending", "save_trace"]
-
 _CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 
 

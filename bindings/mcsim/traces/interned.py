@@ -21,15 +21,6 @@ from mcsim.traces.cache import INTERNED, adding, cache_directory, find
 if TYPE_CHECKING:
     from mcsim.traces.workload import Workload
 
-__all__ = [
-    "FEW_ACCESSES",
-    "interned",
-    "is_kept",
-    "is_many",
-    "many_accesses",
-    "name_of",
-]
-
 _log = logging.getLogger(__name__)
 
 FEW_ACCESSES = 1 << 22

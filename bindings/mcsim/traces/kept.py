@@ -27,8 +27,6 @@ from mcsim.traces.store import (
     schema_with,
 )
 
-__all__ = ["kept_store", "write_store"]
-
 _log = logging.getLogger(__name__)
 
 

@@ -23,8 +23,6 @@ from mcsim.base.claims import (
 )
 from mcsim.base.files import sweep_abandoned
 
-__all__ = ["in_use_elsewhere", "mark_in_use"]
-
 _PREFIX = ".in-use."
 
 

@@ -30,8 +30,6 @@ from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_for
 from mcsim.traces.tables import TableReader
 from mcsim.traces.unmapped import check_csv_header
 
-__all__ = ["Parse", "Progress", "as_declared", "trace_formats"]
-
 Progress = Callable[[int, int], None]
 """Called with the bytes of the file dealt with and their total, as work goes on."""
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from mcsim._core import engine
 
-__all__ = ["reduced_accesses"]
-
 
 def reduced_accesses(accesses: engine.Accesses) -> tuple[Any, ...]:
     """Return how `pickle` makes interned accesses again."""

@@ -23,8 +23,6 @@ from mcsim.traces.workload import ON_DEMAND
 if TYPE_CHECKING:
     from mcsim.traces.workload import Workload
 
-__all__ = ["is_profile_kept", "profiled"]
-
 _log = logging.getLogger(__name__)
 
 

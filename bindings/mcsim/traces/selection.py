@@ -11,8 +11,6 @@ import pyarrow as pa
 
 from mcsim.traces.batches import Batch, batch_of, record_batch_of
 
-__all__ = ["Selection", "clamped"]
-
 
 @dataclass(frozen=True)
 class Selection:

@@ -16,16 +16,6 @@ from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of, batch_
 from mcsim.traces.store import OptionValue, TraceMetadata, metadata_in
 from mcsim.traces.tables import TABLE_OPTIONS, TableMapping, TableReader
 
-__all__ = [
-    "TABLE_FORMATS",
-    "OwnTable",
-    "describe_table_formats",
-    "open_table",
-    "requests_in",
-    "table_format",
-    "table_of",
-]
-
 _MAGIC = {b"ARROW1": "arrow", b"PAR1": "parquet"}
 TABLE_FORMATS = ("arrow", "parquet")
 _SUMMARY = {
