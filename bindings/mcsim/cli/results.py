@@ -296,7 +296,7 @@ def convert_(out: str) -> None:
 
     Exit code 1 reports a file that is damaged or not of mcsim. Such files stay.
     """
-    from mcsim.results.convert import convert
+    from mcsim.results.packs import convert
 
     folders, faults = convert(out)
     for line in (*map(str, folders), *faults):

@@ -122,7 +122,7 @@ def tune(
     from mcsim.config.device_choice import device_given, devices_given
     from mcsim.policies.caches import memory_given
     from mcsim.policies.grid import Grid
-    from mcsim.policies.requests import blocks_of_share
+    from mcsim.policies.tuning import blocks_of_share
     from mcsim.policies.tuning import tune as replay
 
     rate = 1.0 if mini is None else share_given("--mini", mini)

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim.base.threads import run_in_main_thread
-from mcsim.experiment.answers import are_words, check_declared, check_possible, checked
+from mcsim.experiment.answers import (
+    Extents,
+    Migration,
+    are_words,
+    check_declared,
+    check_possible,
+    checked,
+)
 from mcsim.experiment.code import blamed
 from mcsim.experiment.declared import Declared
-from mcsim.experiment.extents import Extents
-from mcsim.experiment.migration import Migration
 from mcsim.experiment.observation import Observation, curve_of
 
 if TYPE_CHECKING:

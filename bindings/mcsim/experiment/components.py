@@ -14,8 +14,8 @@ from mcsim.base.errors import Complaints, ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration, parse_interval
 from mcsim.config import ExperimentSpec, Source
-from mcsim.config.hosts import HostsSpec
 from mcsim.config.load import Location
+from mcsim.config.placed import HostsSpec
 from mcsim.config.spec import ComponentSpec, PlacedSpec, SystemSpec
 from mcsim.config.values import Interval
 from mcsim.experiment.allocator import answering

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.experiment.extents import Extents
+from mcsim.experiment.answers import Extents
 from mcsim.locality.curve import HitRatioCurve
 
 if TYPE_CHECKING:

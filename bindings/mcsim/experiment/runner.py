@@ -21,8 +21,7 @@ from pathlib import Path
 from mcsim.base.arguments import file_given, list_of, text
 from mcsim.base.errors import ConfigError, HostError, McsimError, MissingOutputError
 from mcsim.base.files import check_writable
-from mcsim.base.notebook import notebook_reporter
-from mcsim.base.progress import Reporter
+from mcsim.base.progress import Reporter, notebook_reporter
 from mcsim.base.threads import Pool, threads_given
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.code import AllowCode

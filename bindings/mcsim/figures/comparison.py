@@ -13,7 +13,7 @@ from mcsim.config.spec import SystemSpec
 from mcsim.figures.chart import Chart, Series, Sheet, is_geometric, scaled_latency
 from mcsim.figures.choice import chosen
 from mcsim.figures.looks import Look, looks_of, system_looks, vm_looks
-from mcsim.results.loads import device_titles
+from mcsim.results.demands import device_titles
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, divides, series_of, vms_of
 from mcsim.results.tables import ALL, rows_of

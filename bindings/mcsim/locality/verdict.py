@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from mcsim.base.errors import ConfigError
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.knees import Knee
+from mcsim.locality.steps import Knee
 
 Judgement = Literal["nothing to hit", "too large", "on a plateau", "too small", "good"]
 

@@ -24,8 +24,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from mcsim.base.errors import HostError, McsimError
 from mcsim.base.threads import Stopped
-from mcsim.sweeps.batch import run_batch
 from mcsim.sweeps.plan import PlannedCell
+from mcsim.sweeps.task import run_batch
 
 Batch = Sequence[PlannedCell]
 

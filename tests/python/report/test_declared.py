@@ -16,9 +16,9 @@ from mcsim.base.errors import ConfigError
 from mcsim.figures.chart import Chart
 from mcsim.figures.declared import Plot, charts_of
 from mcsim.figures.looks import looks_of
-from mcsim.report.chart_tables import table_of
 from mcsim.report.plots import plot
 from mcsim.report.reproduction import Reproduced, reproduction_page
+from mcsim.report.tables import table_of
 
 VILLAINS = ["<script>alert(1)</script>", "'\"><img src=x onerror=alert(1)>", "$$x$$ @y{0} \\"]
 KINDS = ["lines", "steps", "areas", "points", "bars", "stacked"]

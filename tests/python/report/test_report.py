@@ -25,10 +25,9 @@ from mcsim.base.errors import ConfigError
 from mcsim.figures.chart import Chart, Series, thinned
 from mcsim.figures.declared import Plot
 from mcsim.figures.looks import looks_of
-from mcsim.report.chart_tables import table_of
 from mcsim.report.page import Page, Section, render
 from mcsim.report.reproduction import Reproduced, reproduction_page
-from mcsim.report.tables import Cell, Table
+from mcsim.report.tables import Cell, Table, table_of
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison
 
