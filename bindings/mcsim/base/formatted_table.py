@@ -15,7 +15,7 @@ __all__ = ["FormattedTable", "RowStyle", "Strong"]
 
 RowStyle = Literal["", "best", "yardstick", "total"]
 
-_LEAST_WIDTH = 11
+_LEAST_WIDTH = 8
 """Of columns in the terminal; longer headings have several lines."""
 
 _RICH = {"": None, "best": "bold", "yardstick": "bright_black", "total": "bold"}
@@ -121,22 +121,26 @@ class FormattedTable:
         return f"{title}<table>{''.join(lines)}</table>{below}"
 
     def to_markdown(self) -> str:
-        """Return a pipe table; the best row is bold."""
+        """Return a pipe table; the best row is bold, yardsticks are italic."""
         align = ["---:" if right else "---" for right in self.numeric]
         lines = [[heading.replace("\n", " ") for heading in self.headings], align]
         for index, row in enumerate(self.rows):
-            strong = self.style_of(index) in ("best", "total")
-            lines.append([_in_markdown(cell, strong=strong) for cell in row])
+            style = self.style_of(index)
+            cells = [_in_markdown(cell, strong=style in ("best", "total")) for cell in row]
+            if style == "yardstick":
+                cells = [f"*{cell}*" if cell else cell for cell in cells]
+            lines.append(cells)
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def to_latex(self) -> str:
-        """Return a `tabular` for the package booktabs; the best row is bold."""
+        """Return a `tabular` for the package booktabs: the best row bold, yardsticks italic."""
         spec = "".join("r" if right else "l" for right in self.numeric)
         body = []
         for index, row in enumerate(self.rows):
             cells = [_in_latex(cell) for cell in row]
-            if self.style_of(index) == "best":
-                cells = [rf"\textbf{{{cell}}}" for cell in cells]
+            font = {"best": "textbf", "yardstick": "textit"}.get(self.style_of(index))
+            if font is not None:
+                cells = [rf"\{font}{{{cell}}}" for cell in cells]
             body.append(" & ".join(cells) + r" \\")
         head = " & ".join(map(_in_latex, self.headings)) + r" \\"
         lines = [rf"\begin{{tabular}}{{{spec}}}", r"\toprule", head, r"\midrule", *body]

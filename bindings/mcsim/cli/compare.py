@@ -105,8 +105,9 @@ class _Comparison(PolicyReport):
             return f"One policy, `{self.policies[0]}`, at {len(self.capacities)} sizes."
         ranked = sorted(wins.items(), key=lambda each: -each[1])
         of = len(self.capacities)
+        most = "most hits or as many" if sum(wins.values()) > of else "most hits"
         parts = [
-            f"`{name}` {'hits most at' if i == 0 else 'at'} {count} of {of} sizes"
+            f"`{name}` {f'has {most} at {count} of {of} sizes' if i == 0 else f'at {count}'}"
             for i, (name, count) in enumerate(ranked[:3])
         ]
         return f"{', '.join(parts)}."

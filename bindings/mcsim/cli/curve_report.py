@@ -110,7 +110,7 @@ class Curves(StreamReport):
 
         ((_, curve),) = self.named()
         band = curve.band_at(sizes)
-        headings = ["size", "blocks", "hit ratio %", *(["95 % band"] if band else [])]
+        headings = ["size", "blocks", "hit %", *(["95 % band"] if band else [])]
         table = TextTable(headings)
         for i, blocks in enumerate(sizes):
             row = [*self._size(blocks), ratio_text(curve, blocks)]

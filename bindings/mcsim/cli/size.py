@@ -280,7 +280,7 @@ class _Answer:
 
         assert self.curve.block_bytes is not None
         marked = self._marked()
-        headings = ["size", "blocks", "hit ratio %", "latency", ""]
+        headings = ["size", "blocks", "hit %", "latency", ""]
         table = TextTable(headings, last=True)
         for blocks in sorted(marked):
             mean = self._mean_ns(blocks)

@@ -250,7 +250,7 @@ class _Report(Report):
         from mcsim.base.units import format_bytes, format_latency, format_size
 
         words = ["policy", "writes", "block", "sub-block"]
-        counted = ["hit ratio %", "latency", "device writes", "backend reads", "backend writes"]
+        counted = ["hit %", "latency", "device writes", "backend reads", "backend writes"]
         table = TextTable(["", *words, *counted], left=3)
         for i, row in enumerate(self.rows):
             whole = row.sub_block == row.block

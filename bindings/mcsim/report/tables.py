@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mcsim.base.formatted_table import RowStyle
 from mcsim.base.result_table import ResultTable
 from mcsim.base.units import format_count
 from mcsim.figures.chart import Chart
@@ -51,15 +52,15 @@ class Table:
         What to mind, below the table.
     title : str
         Above it.
-    strong : frozenset of int
-        Rows that stand out, such as sums.
+    styles : sequence of {'', 'best', 'yardstick', 'total'}
+        By row; all plain if not given.
     """
 
     heads: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
     title: str = ""
-    strong: frozenset[int] = frozenset()
+    styles: Sequence[RowStyle] = ()
 
     kind = "table"
 
@@ -94,9 +95,8 @@ def page_table(table: ResultTable, *, most: int = 1000) -> Table:
     notes = [note[:1].upper() + note[1:] for note in shown.notes]
     if len(shown.rows) > most:
         notes.append(f"The first {most:,} of {len(shown.rows):,} rows")
-    strong = {i for i, style in enumerate(shown.styles[:most]) if style in ("best", "total")}
     caption = " ".join(f"{note}." for note in notes)
-    return Table(list(shown.headings), rows, caption, shown.title, frozenset(strong))
+    return Table(list(shown.headings), rows, caption, shown.title, list(shown.styles[:most]))
 
 
 MOST_ROWS = 100

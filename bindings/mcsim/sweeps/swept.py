@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from mcsim.figures.style import Sheet, Style
 
 _PLAN = "plan.parquet"
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -214,6 +217,14 @@ class Sweep(Tabular):
 
 
 def sweeps_in(out: str | os.PathLike[str] = "results") -> list[Sweep]:
-    """Return the sweeps that were planned in a folder of results, by name."""
-    plans = sorted((Path(out) / "sweeps").glob(f"*/{_PLAN}"))
-    return [Sweep.open(plan.parent) for plan in plans]
+    """Return the sweeps that were planned in a folder of results, by name.
+
+    A damaged plan is skipped with a warning of the logger ``mcsim``.
+    """
+    found = []
+    for plan in sorted((Path(out) / "sweeps").glob(f"*/{_PLAN}")):
+        try:
+            found.append(Sweep.open(plan.parent))
+        except ConfigError as error:
+            _log.warning("%s", error)
+    return found

@@ -43,7 +43,8 @@ def test_ls(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     headings, *rows = said.splitlines()
     assert headings.split() == ["run", "started", "state", "systems", "VMs", "workload", "size"]
     assert [row.split()[0] for row in rows] == list_runs(out)["run"].to_pylist()
-    assert "finished lru, static, multicache +1 friendly, cyclic, scanner synthetic" in rows[0]
+    about = "finished  lru, static, multicache +1  friendly, cyclic, scanner  synthetic"
+    assert about in rows[0]
     code, said, _ = call(capsys, "ls", "--results", out, "--json")
     assert [row["bytes"] for row in json.loads(said)] == list_runs(out)["bytes"].to_pylist()
     (out / "empty").mkdir()

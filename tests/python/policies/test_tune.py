@@ -382,7 +382,7 @@ def test_command(run: Any) -> None:
     assert out[0].startswith("Best by latency: `")
     assert out[1] == "made: a cache of 1MiB, flash before hdd; all requests; by latency"
     assert [line.split()[:4] for line in out[2:4]] == [
-        ["sub-", "hit", "device", "backend"],
+        ["sub-", "device", "backend", "backend"],
         ["policy", "writes", "block", "block"],
     ]
     assert "memory for 18 caches" in err

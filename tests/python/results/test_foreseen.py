@@ -23,7 +23,7 @@ from mcsim.report.make import charts_of, occupancy_charts, report
 from mcsim.report.run_parts import run_tables
 from mcsim.report.several import compared
 from mcsim.report.tables import Table
-from mcsim.results import packs
+from mcsim.results import held
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, baseline
 from mcsim.results.views import overview, result_table
@@ -123,8 +123,8 @@ def test_tables_of_sweeps_mark_yardsticks(tmp_path: Path, monkeypatch: pytest.Mo
     known = {("lru", None), ("clairvoyant", "next"), ("hindsight", "whole")}
     assert marks(tmp_path / "now") == known
     with monkeypatch.context() as patch:
-        before = packs.SUMMARY.remove(packs.SUMMARY.get_field_index("foresight"))
-        patch.setattr(packs, "SUMMARY", before)
+        before = held.SUMMARY.remove(held.SUMMARY.get_field_index("foresight"))
+        patch.setattr(held, "SUMMARY", before)
         mcsim.sweep(spec, out=tmp_path / "before")
     assert marks(tmp_path / "before") == {(system, None) for system, _ in known}
 
@@ -168,7 +168,11 @@ def test_no_yardstick_is_set_in_bold(results: Results) -> None:
     # Both hit the same: the first is bold, and only in the rows of all VMs.
     assert [(row[0], row[1]) for row, style in rows if style == "best"] == [("all", "lru")]
     table = run_tables(results)[0]
-    titles = [table.rows[i][list(table.heads).index("system")].text for i in table.strong]
+    titles = [
+        row[list(table.heads).index("system")].text
+        for row, style in zip(table.rows, table.styles, strict=True)
+        if style == "best"
+    ]
     assert titles == ["lru"]
 
 
