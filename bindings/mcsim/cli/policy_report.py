@@ -179,7 +179,7 @@ class PolicyReport(StreamReport):
     ) -> Self:
         """Read the traces, say what the caches will hold, and simulate them."""
         from mcsim.base.errors import mistakes_in
-        from mcsim.policies.caches import memory_given
+        from mcsim.policies.simulation import memory_given
         from mcsim.policies.specs import policies_given
 
         # Mistakes are told before the work begins.

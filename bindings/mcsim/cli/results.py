@@ -34,7 +34,6 @@ for command in (show, page, plot):
     results.add_command(command)
 
 
-_out_option = stored_option
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

@@ -14,7 +14,7 @@ from mcsim.config.spec import SystemSpec, VmTraceSpec, WindowSpec
 from mcsim.config.values import Interval
 from mcsim.experiment.code import is_class
 from mcsim.results.foresight import FORESEEN
-from mcsim.traces.arrays import check_vm_names
+from mcsim.traces.batches import check_vm_names
 from mcsim.traces.table_files import TABLE_FORMATS
 from mcsim.traces.workload import Workload
 

@@ -21,7 +21,7 @@ from mcsim.policies.bands import (
     no_band_reasons,
     rare_deviation,
 )
-from mcsim.policies.caches import Caches, memory_given
+from mcsim.policies.simulation import Caches, memory_given
 from mcsim.policies.specs import PolicyChoice
 from mcsim.traces.blocks import References
 

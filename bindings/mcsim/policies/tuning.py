@@ -25,10 +25,10 @@ from mcsim.config.device_choice import device_given, devices_given
 from mcsim.config.devices import Device
 from mcsim.config.latency import WriteMode
 from mcsim.policies.bands import squares_of_places
-from mcsim.policies.caches import memory_given
 from mcsim.policies.grid import WHOLE, WRITES, Grid, Point
 from mcsim.policies.miniatures import seeds_of_samples
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
+from mcsim.policies.simulation import memory_given
 from mcsim.traces.blocks import Blocks, References, traces_in, vms_of
 from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload

@@ -15,8 +15,6 @@ from mcsim.report.tables import page_table
 from mcsim.results.data_paths import mode_warning
 from mcsim.results.tables import ALL
 
-__all__ = ["sweep_page"]
-
 
 def sweep_page(
     table: pa.Table,

@@ -22,8 +22,6 @@ from mcsim.results.schemas import concat_tables, schema_of
 from mcsim.results.seals import digest_of_bytes, listed
 from mcsim.results.tables import SUMMARY, summed_up
 
-__all__ = ["Held", "write_pack"]
-
 
 @dataclass
 class Held:

@@ -27,8 +27,7 @@ from mcsim._core import __version__
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import TraceError
 from mcsim.base.inputs import open_regular, parse_object
-from mcsim.traces.arrays import check_vm_names
-from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of
+from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of, check_vm_names
 
 STORE_VERSION = 1
 BATCH_REQUESTS = 1 << 20

@@ -25,7 +25,7 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import hit_ratio_curve
 from mcsim.locality.mix import best_parts, effective_size, mix_of
 from mcsim.locality.sharing import Sharing, sharing
-from mcsim.locality.verdict import verdict
+from mcsim.locality.whatif import verdict
 from mcsim.traces.blocks import Blocks
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
