@@ -86,21 +86,8 @@ def in_markdown(reproduction: Reproduction, command: str) -> str:
 def in_html(reproduction: Reproduction, command: str) -> str:
     """Write a reproduction as a page: one file that opens offline."""
     from mcsim import _core
-    from mcsim.report.reproduction import Reproduced, reproduction_page
+    from mcsim.reproduce.page import reproduction_page
 
-    figures = [
-        Reproduced(
-            outcome.figure.name,
-            outcome.figure.title,
-            outcome.counts,
-            outcome.rows,
-            outcome.ran,
-            [(note.about, note.note) for note in outcome.notes],
-            outcome.finding.found.tables,
-            outcome.finding.found.plots,
-        )
-        for outcome in reproduction.outcomes
-    ]
     facts = [("command", command), ("mcsim", _core.__version__)]
     documents = {
         name: [
@@ -111,7 +98,7 @@ def in_html(reproduction: Reproduction, command: str) -> str:
         for name in reproduction.documents
     }
     lead = f"{totals(reproduction)}."
-    return reproduction_page(figures, lead=lead, facts=facts, documents=documents)
+    return reproduction_page(reproduction.outcomes, lead=lead, facts=facts, documents=documents)
 
 
 def _cell(text: str) -> str:
