@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 from mcsim.base import units
@@ -68,15 +69,13 @@ def split_specs(text: str) -> list[str]:
 
 def split_outside(text: str) -> list[str]:
     """Split at the commas that are in no parentheses."""
-    parts = [""]
+    cuts = [-1]
     depth = 0
-    for letter in text:
+    for place, letter in enumerate(text):
         depth += {"(": 1, ")": -1}.get(letter, 0)
         if letter == "," and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return parts
+            cuts.append(place)
+    return [text[a + 1 : b] for a, b in pairwise([*cuts, len(text)])]
 
 
 def declared_by(entries: Sequence[Mapping[str, Any]], name: str) -> dict[str, str]:
