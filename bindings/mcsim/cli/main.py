@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from mcsim.cli.terminal import Form
     from mcsim.experiment.code import Permission
 
-__all__ = ["main"]
-
 INTERNAL = 70  # exit code
 
 # Commands that are imported when they are called for: their modules and short helps.

@@ -121,7 +121,7 @@ class _Answer(Report):
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw hit ratios and effective sizes."""
-        from mcsim.figures.sharing import shared_and_divided
+        from mcsim.figures.tables import shared_and_divided
 
         return shared_and_divided(self.found, log=log)
 

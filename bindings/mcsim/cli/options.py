@@ -13,31 +13,6 @@ if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
     from mcsim.experiment.code import Permission
 
-__all__ = [
-    "Command",
-    "block_bytes_option",
-    "code_options",
-    "dask_option",
-    "devices_options",
-    "file_to_write",
-    "folder_to_write",
-    "formats_option",
-    "overrides_option",
-    "per_vm_option",
-    "quiet_option",
-    "reporter_asked",
-    "results_option",
-    "seed_option",
-    "shard_option",
-    "stored_option",
-    "style_option",
-    "systems_option",
-    "systems_threads_option",
-    "table_options",
-    "trace_dirs_option",
-    "with_options",
-]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _QUIET = "mcsim.quiet"

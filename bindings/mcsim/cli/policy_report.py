@@ -221,7 +221,7 @@ class PolicyReport(StreamReport):
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the hit ratio of every policy."""
-        from mcsim.figures.policies import hit_ratios
+        from mcsim.figures.tables import hit_ratios
 
         ratios = {policy: self.of(policy).hit_ratio.tolist() for policy in self.policies}
         bands = {

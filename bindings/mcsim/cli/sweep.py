@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
     from mcsim.sweeps.swept import Sweep
 
-__all__ = ["sweep"]
-
 
 class _FileOrCommand(click.Group):
     """A group in which any other word is a file to run: `mcsim sweep FILE`."""

@@ -283,7 +283,7 @@ class _Report(Report):
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the objective by block size."""
-        from mcsim.figures.tuning import objectives_by_block
+        from mcsim.figures.tables import objectives_by_block
         from mcsim.policies.scaled import OBJECTIVES
 
         return objectives_by_block(self.rows, OBJECTIVES[self.objective])

@@ -232,7 +232,7 @@ class _Answer(Report):
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the curve of all VMs, and the hit ratio of each."""
-        from mcsim.figures.sharing import before_and_after
+        from mcsim.figures.tables import before_and_after
 
         return before_and_after(self.situations(), log=log)
 

@@ -13,8 +13,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from mcsim.experiment.allocator import Decision
-    from mcsim.experiment.observation import Observation
+    from mcsim.experiment.allocator import Decision, Observation
 
 
 @dataclass(frozen=True, eq=False)

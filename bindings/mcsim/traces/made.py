@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["MadeOfColumns", "OnBadLine", "OnUnsorted"]
-
 OnBadLine = Literal["error", "skip"]
 OnUnsorted = Literal["error", "sort"]
 

@@ -24,7 +24,7 @@ from mcsim.traces.digests import (
     read_note,
     write_note,
 )
-from mcsim.traces.kept import kept_store, write_store
+from mcsim.traces.files import kept_store, write_store
 from mcsim.traces.store import STORE_VERSION, Counts, OptionValue, Store, TraceMetadata
 from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_formats, open_table
 from mcsim.traces.tables import TableReader

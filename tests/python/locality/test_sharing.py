@@ -19,7 +19,7 @@ from small import TINY, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
-from mcsim.figures.sharing import before_and_after
+from mcsim.figures.tables import before_and_after
 from mcsim.locality import sharing as module
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import hit_ratio_curve

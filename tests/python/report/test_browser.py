@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import mcsim as mc
 from mcsim.figures.declared import Plot
 from mcsim.reproduce.figure import Found
-from mcsim.reproduce.page import reproduction_page
+from mcsim.reproduce.render import reproduction_page
 
 pytestmark = pytest.mark.slow
 

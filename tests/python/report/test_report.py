@@ -28,8 +28,8 @@ from mcsim.figures.looks import looks_of
 from mcsim.report.page import Page, Section, render
 from mcsim.report.tables import Cell, Table, table_of
 from mcsim.reproduce.figure import Found
-from mcsim.reproduce.page import reproduction_page
 from mcsim.reproduce.published import Note
+from mcsim.reproduce.render import reproduction_page
 from mcsim.reproduce.verdicts import Row, Verdict
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison
