@@ -16,8 +16,6 @@ from mcsim.cli.terminal import Form, TextTable
 if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
 
-__all__ = ["compare"]
-
 
 @click.command(cls=Sectioned)
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())

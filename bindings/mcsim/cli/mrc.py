@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
     from mcsim.traces.blocks import Blocks
 
-__all__ = ["mrc"]
-
 
 @click.command(cls=Sectioned)
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())

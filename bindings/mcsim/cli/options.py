@@ -103,27 +103,21 @@ def trace_dirs_option(sought: str = "traces") -> Callable[[Command], Command]:
     )
 
 
-results_option = click.option(
-    "--results",
-    "out",
-    metavar="DIR",
-    type=click.Path(),
-    default="results",
-    show_default=True,
-    callback=folder_to_write,
-    help="Folder of all results.",
-)
+def _results_option(**more: Any) -> Callable[[Command], Command]:
+    return click.option(
+        "--results",
+        "out",
+        metavar="DIR",
+        type=click.Path(),
+        default="results",
+        show_default=True,
+        help="Folder of all results.",
+        **more,
+    )
 
 
-stored_option = click.option(
-    "--results",
-    "out",
-    metavar="DIR",
-    type=click.Path(),
-    default="results",
-    show_default=True,
-    help="Folder of all results.",
-)
+stored_option = _results_option()
+results_option = _results_option(callback=folder_to_write)
 
 per_vm_option = click.option(
     "--per-vm", is_flag=True, help="Show all tables: every VM, latencies, devices, cost."

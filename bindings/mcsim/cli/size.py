@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from mcsim.locality.latency import CacheLatency
     from mcsim.traces.blocks import Ops
 
-__all__ = ["size"]
-
 
 @click.command(cls=Sectioned)
 @click.argument("file", metavar="TRACE", type=click.Path())
