@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["FormattedTable", "RowStyle", "Strong"]
-
 RowStyle = Literal["", "best", "yardstick", "total"]
 
 _LEAST_WIDTH = 8

@@ -12,16 +12,6 @@ from mcsim.base.arguments import check_param
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 
-__all__ = [
-    "ParamValue",
-    "as_declared",
-    "declared_by",
-    "parse_spec",
-    "split_outside",
-    "split_specs",
-    "title",
-]
-
 ParamValue = bool | int | float | str
 
 

@@ -9,9 +9,6 @@ from collections.abc import Collection, Iterable, Sequence
 from mcsim.base.arguments import list_of, shortened, text
 from mcsim.base.errors import ConfigError
 
-__all__ = ["check_choice", "did_you_mean", "names_matching", "nearest", "some_of"]
-
-
 _LEAST_LETTERS = 3
 """Of a word that is a prefix of known names."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.measure import Measured
 
-__all__ = ["SHARED", "ByPolicy", "Compared", "Curves", "PerInterval", "PerVm", "ratio_text"]
-
 SHARED = "all, sharing one cache"
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from mcsim.config.spec import FigureFormat
     from mcsim.figures.style import Sheet, Style
 
-__all__ = ["Output", "Picture", "output_options", "picture_options", "write_table"]
-
 
 @dataclass(frozen=True)
 class Picture:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
 
-__all__ = ["BOUND", "Mini", "PolicyReport", "memory_option", "mini_options", "policies_option"]
-
 BOUND = "opt"
 """A bound and no policy to choose: it knows the future."""
 
@@ -181,7 +179,7 @@ class PolicyReport(StreamReport):
     ) -> Self:
         """Read the traces, say what the caches will hold, and simulate them."""
         from mcsim.base.errors import mistakes_in
-        from mcsim.policies.caches import memory_given
+        from mcsim.policies.simulation import memory_given
         from mcsim.policies.specs import policies_given
 
         # Mistakes are told before the work begins.
@@ -223,7 +221,7 @@ class PolicyReport(StreamReport):
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the hit ratio of every policy."""
-        from mcsim.figures.policies import hit_ratios
+        from mcsim.figures.tables import hit_ratios
 
         ratios = {policy: self.of(policy).hit_ratio.tolist() for policy in self.policies}
         bands = {

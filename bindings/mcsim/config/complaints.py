@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from mcsim.base.errors import ConfigError
     from mcsim.config.load import Source
 
-__all__ = ["complaints"]
-
 
 def complaints(source: Source, schema: type[BaseModel], errors: Iterable[Any]) -> list[str]:
     """Word what a schema found wrong, in the order of the file, each with its line."""

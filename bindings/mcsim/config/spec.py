@@ -24,8 +24,15 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from mcsim.config.hosts import HostsSpec, LinkSpec
-from mcsim.config.placed import BackendSpec, DeviceSpec, Map, PlacedSpec, TierSpec
+from mcsim.config.placed import (
+    BackendSpec,
+    DeviceSpec,
+    HostsSpec,
+    LinkSpec,
+    Map,
+    PlacedSpec,
+    TierSpec,
+)
 from mcsim.config.values import (
     DEFAULT_BLOCK_BYTES,
     BlockBytes,

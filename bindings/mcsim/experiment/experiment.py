@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from mcsim._core import engine
     from mcsim.traces.workload import Workload
 
-__all__ = ["Experiment", "Given", "source_of"]
-
 _Placed = TypeVar("_Placed", bound=PlacedSpec)
 
 # What may be given as an experiment.

@@ -23,7 +23,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
 from mcsim.base.threads import threads_given
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.knees import Knee
+from mcsim.locality.steps import Knee
 from mcsim.traces.blocks import References, blocks_in
 
 __all__ = [

@@ -16,8 +16,6 @@ from mcsim.policies.miniatures import rates_of
 from mcsim.policies.specs import PolicySpec, parse_policies
 from mcsim.traces.blocks import bytes_of_block
 
-__all__ = ["WHOLE", "WRITES", "Grid", "Point"]
-
 WHOLE = "none"
 
 WRITES: tuple[WriteMode, ...] = get_args(WriteMode)

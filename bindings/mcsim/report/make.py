@@ -1,15 +1,26 @@
-"""Pages of runs: one by itself, or several side by side."""
+"""Pages of runs, one or several side by side, and their charts."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import write_whole
+from mcsim.figures import MOST_VMS
+from mcsim.figures.chart import Chart
+from mcsim.figures.choice import chosen
+from mcsim.figures.comparison import hit_ratio_by_vm, latency_by_vm, tier_chart
+from mcsim.figures.curves import hit_ratio_curves
+from mcsim.figures.timeline import (
+    baseline_occupancy,
+    occupancy_over_time,
+    over_time,
+    reuse_intensity,
+)
 from mcsim.report.page import Block, Page, Section, render
-from mcsim.report.run_charts import charts_of, occupancy_charts, vm_charts
 from mcsim.report.run_parts import (
     answer_note,
     configuration,
@@ -23,9 +34,8 @@ from mcsim.report.run_parts import (
 )
 from mcsim.report.several import compared, labels_of
 from mcsim.results.results import Results
+from mcsim.results.series import CannotDrawError, vms_of
 from mcsim.results.version import check_versions
-
-__all__ = ["report"]
 
 
 def report(
@@ -99,3 +109,47 @@ def _of_runs(runs: Sequence[Results], systems: Sequence[str] | None) -> Page:
     names = ", ".join(dict.fromkeys(run.title for run in runs))
     lead = " ".join(dict.fromkeys(question(run) for run in runs))
     return Page(f"{len(runs)} runs: {names}", lead, sections)
+
+
+_Names = Sequence[str] | None
+
+
+def charts_of(results: Results, systems: _Names = None) -> list[Chart]:
+    """Return the charts of a run as a whole."""
+    few = len(vms_of(results)) <= MOST_VMS
+    shown, _ = chosen(results, systems)
+    charts = [
+        *hit_ratio_by_vm([results], systems, by_vm=few).charts,
+        *latency_by_vm(results, systems, by_vm=few).charts,
+        tier_chart(results, systems),
+        over_time(results, shown),
+    ]
+    if few:
+        charts += hit_ratio_curves(results).charts
+    return charts
+
+
+def vm_charts(results: Results, systems: _Names = None) -> Iterator[Chart]:
+    """Yield hit ratio and reuse intensity over time of each VM, if there are not too many."""
+    vms = vms_of(results)
+    if len(vms) > MOST_VMS:
+        return
+    shown, _ = chosen(results, systems)
+    if len(vms) > 1:
+        for v in range(len(vms)):
+            yield over_time(results, shown, v)
+    with contextlib.suppress(CannotDrawError):
+        yield from reuse_intensity(results).charts
+
+
+def occupancy_charts(results: Results, systems: _Names = None) -> list[Chart]:
+    """Return what VMs hold of each tier, under the baseline and the best system."""
+    if len(vms_of(results)) > MOST_VMS:
+        return []
+    if systems:
+        return list(occupancy_over_time(results, systems).charts)
+    charts: dict[str, Chart] = {}
+    for sheet_of in (occupancy_over_time, baseline_occupancy):
+        with contextlib.suppress(CannotDrawError):
+            charts |= {chart.title: chart for chart in sheet_of(results).charts}
+    return list(charts.values())

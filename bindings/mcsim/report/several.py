@@ -21,8 +21,6 @@ from mcsim.results.foresight import yardstick_note
 from mcsim.results.results import Results
 from mcsim.results.tables import ALL, comparison
 
-__all__ = ["compared", "differences", "labels_of"]
-
 _MOST_PARTS = 3  # of a label
 
 

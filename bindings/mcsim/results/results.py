@@ -61,8 +61,6 @@ if TYPE_CHECKING:
 
     from mcsim.base.result_table import ResultTable
 
-__all__ = ["Results"]
-
 _AGAIN = "run the experiment again with --force (in Python: force=True)"
 
 

@@ -16,16 +16,13 @@ from mcsim.base.result_columns import TABLES
 from mcsim.base.result_table import ResultTable
 from mcsim.results.answer import answer, rank
 from mcsim.results.data_paths import FIELDS, differing_fields
-from mcsim.results.demands import overloads
+from mcsim.results.demands import device_titles, overloads
 from mcsim.results.foresight import yardstick_note
-from mcsim.results.loads import device_titles
 from mcsim.results.misses import miss_classes
 from mcsim.results.models import devices, requests
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison, systems
 from mcsim.results.yardsticks import yardsticks
-
-__all__ = ["MOST_VMS", "RunTable", "overview", "result_table", "result_tables"]
 
 MOST_VMS = 24
 """Runs with more VMs show them only together."""

@@ -12,9 +12,7 @@ import pyarrow.compute as pc
 from mcsim.results.packs import packs_in
 from mcsim.results.results import Results
 from mcsim.results.seals import unsound_files
-from mcsim.results.summary import SUMMARY, summary
-
-__all__ = ["finished", "joined"]
+from mcsim.results.tables import SUMMARY, summary
 
 
 def finished(out: Path, run_ids: Sequence[str]) -> set[str]:
@@ -37,7 +35,7 @@ def joined(out: Path, plan: pa.Table) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        Columns of the plan, then those of `mcsim.results.summary.SUMMARY`, where `vm` is null for
+        Columns of the plan, then those of `mcsim.results.tables.SUMMARY`, where `vm` is null for
         all VMs together; hits by tier have a column for each tier. Rows come in the order
         of the cells, whoever ran them, and have nothing that differs from run to run.
     """

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from mcsim.config.spec import FigureFormat
     from mcsim.figures.style import Sheet, Style
 
-__all__ = ["Sweep", "sweeps_in"]
-
 _PLAN = "plan.parquet"
 
 _log = logging.getLogger(__name__)

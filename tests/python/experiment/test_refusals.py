@@ -14,8 +14,8 @@ import mcsim
 from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
-from mcsim.experiment.bound import opt_hits
 from mcsim.experiment.experiment import Experiment
+from mcsim.experiment.prepared import opt_hits
 from mcsim.experiment.stages import own_view
 from mcsim.traces.opened import open_workload
 

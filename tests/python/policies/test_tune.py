@@ -23,7 +23,7 @@ import mcsim as mc
 from mcsim.base.errors import ConfigError, OutOfMemoryError
 from mcsim.cli.main import cli
 from mcsim.figures.style import styled
-from mcsim.figures.tuning import objectives_by_block
+from mcsim.figures.tables import objectives_by_block
 from mcsim.policies.scaled import OBJECTIVES
 from mcsim.policies.tuning import _Room
 from mcsim.traces.trace import Trace
