@@ -109,7 +109,7 @@ class Results:
         return type(self), (self.path,)
 
     def _repr_html_(self) -> str:
-        """Return the answer and the table over all VMs, for notebooks."""
+        """Return the summary and the table over all VMs as HTML, for notebooks."""
         from mcsim.results.views import overview
 
         return overview(self)._repr_html_()
@@ -328,11 +328,11 @@ class Results:
     def decisions(self) -> ResultTable:
         """Return objective and bound of every decision; `interval` is the first it acts in.
 
-        `infeasible` has the reason if a request of a system cannot be met. `admits`, a list by VM
-        in the order of `vms`, is there if VMs were blocked or admitted, and `write_modes`, such a
-        list, if modes were decided: ``"back"``, or by tier ``"through / back"``. `timer` names the
-        timer that fired, of systems with several. `moved` has the blocks of extents that moved,
-        `throughputs` the blocks a second of each VM (`baa`), and `note` further findings.
+        The column `infeasible` has the reason if a request of a system cannot be met. Lists by VM
+        are in the order of `vms`: `admits` if VMs were blocked or admitted, and `write_modes` if
+        modes were decided: ``"back"``, or by tier ``"through / back"``. Systems with several
+        timers name the one that fired in `timer`. The blocks of extents that moved are in `moved`,
+        the blocks a second of each VM (`baa`) in `throughputs`, and further findings in `note`.
         """
         return self._shown("decisions")
 
