@@ -125,7 +125,7 @@ _HOME = {
 
 __all__ = sorted(_HOME)
 
-# Packages whose own names are documented, such as `mcsim.optimizers.Optimizer`.
+# Packages with documented names of their own, such as `mcsim.optimizers.Optimizer`.
 _ROOMS = ("figures", "locality", "optimizers", "policies", "results", "traces")
 
 

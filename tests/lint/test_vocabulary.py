@@ -18,7 +18,7 @@ from mcsim.cli.main import cli
 from mcsim.cli.schema import experiment_schema
 from mcsim.config.profile import SyntheticProfile
 
-# Of a concept: its name, and names that it had or that others have for it.
+# The name of each concept, with its former names and those that other projects use.
 CONCEPTS: dict[str, tuple[str, ...]] = {
     "allow_code": ("trust", "unsafe"),
     "block_bytes": ("block_size", "page_size", "page_bytes"),

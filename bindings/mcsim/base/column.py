@@ -59,9 +59,9 @@ class Column:
     Attributes
     ----------
     name : str
-        In Arrow tables, CSV and Python.
+        Name in Arrow tables, CSV and Python.
     heading : str
-        For people; of a column by tier, the name of the tier comes before it.
+        Heading for people. If the column is by tier, the name of the tier comes before it.
     unit : str
         A key of the units above, which has the type and the format.
     help : str

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 RowStyle = Literal["", "best", "yardstick", "total"]
 
 _LEAST_WIDTH = 8
-"""Of columns in the terminal; longer headings have several lines."""
+"""Width of columns in the terminal, at least; longer headings have several lines."""
 
 _RICH = {"": None, "best": "bold", "yardstick": "bright_black", "total": "bold"}
 _CSS = {"best": "font-weight:bold", "yardstick": "color:#777", "total": "font-weight:bold"}
@@ -44,12 +44,12 @@ class FormattedTable:
     headings : sequence of str
     rows : sequence of sequence of str
     numeric : sequence of bool
-        By column; numbers stand to the right.
+        Whether each column has numbers, which are aligned to the right.
     title : str
     notes : sequence of str
-        Below the table.
+        Lines below the table.
     styles : sequence of {'', 'best', 'yardstick', 'total'}
-        By row; all plain if not given.
+        Style of each row; all plain if absent.
     values : sequence of sequence of float or None
         Sort keys of numeric cells; empty if unknown.
     """
@@ -76,7 +76,11 @@ class FormattedTable:
             right = self.numeric[index]
             width = max([_LEAST_WIDTH, *(len(row[index]) for row in self.rows)])
             table.add_column(
-                Text(heading if "\n" in heading else fill(heading, width, break_long_words=False)),
+                Text(
+                    heading
+                    if "\n" in heading
+                    else fill(heading, width, break_long_words=False, break_on_hyphens=False)
+                ),
                 justify="right" if right else "left",
                 overflow="fold",
                 no_wrap=right,

@@ -79,8 +79,10 @@ class ResultTable(Tabular):
         Columns of one length.
     kind : str
         Key of `mcsim.base.result_columns.TABLES`, which has headings and formats.
-    title, answer : str
-        Text above the table; the answer is a sentence computed from the data.
+    title : str
+        Heading of the table.
+    answer : str
+        Summary of the table: a sentence computed from the data.
     notes : sequence of str
         Text below the table.
     shown : sequence of str, optional
@@ -169,7 +171,7 @@ class ResultTable(Tabular):
         return self._columns[name]
 
     def _with(self, columns: Mapping[str, NDArray[Any]]) -> ResultTable:
-        """Return a table of the same kind, without the answer and the notes."""
+        """Return a table of the same kind, with the title but no other text."""
         return ResultTable(columns, self.kind, title=self.title, parts=self._parts)
 
     def columns(self) -> dict[str, NDArray[Any]]:

@@ -1,7 +1,7 @@
 """Sizes of caches: blocks, bytes such as `1GiB`, shares of a workload, and ranges.
 
-An integer is a number of blocks. `10%`, `1/16` and a number strictly between 0 and 1 are shares
-of the distinct blocks of a workload. Bytes have a unit.
+An integer is a number of blocks. A number strictly between 0 and 1 is a share of the distinct
+blocks of a workload, as are `10%` and `1/16`. Bytes have a unit.
 """
 
 from __future__ import annotations
@@ -98,19 +98,20 @@ def is_share(value: object) -> bool:
 def parse_blocks(value: object, block_bytes: int | None) -> int:
     """Parse a number of blocks: `250000`, `2.5e5 blocks`, or bytes such as `1GiB`.
 
-    Bytes are rounded down to whole blocks. The logger `mcsim` notes it.
+    Bytes are rounded down to whole blocks, which the logger `mcsim` reports.
 
     Parameters
     ----------
     value : object
-        As it stands in YAML.
+        A value from YAML.
     block_bytes : int or None
         Size of a block; None if there are no sizes in bytes.
 
     Raises
     ------
     ValueError
-        If it is not such a size, or less than a block; for `1.0`, which could be a block or all.
+        If it is not such a size, or less than a block. The size `1.0` is ambiguous: it could be a
+        block or all blocks.
     """
     if is_share(value):
         raise ValueError(f"expected blocks or bytes, got {shortened(value)}: a share of what?")
@@ -147,15 +148,15 @@ def _note_rounding(value: str, blocks: int, block_bytes: int) -> None:
 
 
 def parse_capacity(value: object, unique: int | None, block_bytes: int | None) -> int:
-    """Parse the size of a cache: as `parse_blocks`, or a share.
+    """Parse the size of a cache: a share, or a size as of `parse_blocks`.
 
     Parameters
     ----------
     unique : int or None
-        The distinct blocks of which shares are; None if a share has no meaning. A share is at
-        least 1 block.
+        Distinct blocks of the workload; None if a share has no meaning. A share is at least
+        1 block.
     block_bytes : int or None
-        As of `parse_blocks`.
+        Size of a block; None if there are no sizes in bytes.
 
     Raises
     ------
@@ -181,14 +182,12 @@ def check_capacity(blocks: int, value: object) -> None:
 
 
 def parse_capacities(value: object, unique: int | None, block_bytes: int | None) -> list[int]:
-    """Parse a size, or a range such as `log(1%, 100%, 13)`.
-
-    Equal numbers of blocks in a range are one.
+    """Parse a size or a range such as `log(1%, 100%, 13)`; return distinct sizes.
 
     Raises
     ------
     ValueError
-        If the text is not a size and not a range.
+        If the text is not a size or a range.
 
     Examples
     --------
@@ -204,12 +203,12 @@ def parse_capacities(value: object, unique: int | None, block_bytes: int | None)
 
 
 def share_given(name: str, value: Any, *, zero: bool = False) -> float:
-    """Return a share above 0, or from 0 if it may be `zero`: `0.01`, `1%` or `1/16`; 1 is all.
+    """Parse a share such as `0.01`, `1%` or `1/16`; 1 is all, and 0 is valid with `zero`.
 
     Raises
     ------
     ConfigError
-        If it is not; the message begins with `name`.
+        If it is no share. Messages begin with `name`.
     """
     with mistakes_in(name):
         if not isinstance(value, (int, str)) and isinstance(value, Real):

@@ -10,11 +10,11 @@ from mcsim.base.arguments import list_of, shortened, text
 from mcsim.base.errors import ConfigError
 
 _LEAST_LETTERS = 3
-"""Of a word that is a prefix of known names."""
+"""Length of a word that may match known names as a prefix, at least."""
 
 
 def nearest(word: object, known: Iterable[str]) -> str | None:
-    """Return the known name nearest to a word in any case; None if none is near.
+    """Return the known name nearest to a word in any case, if any.
 
     Examples
     --------

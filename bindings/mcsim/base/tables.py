@@ -31,7 +31,7 @@ def csv_of(table: pa.Table) -> str:
 
 
 def without_lists(table: pa.Table) -> pa.Table:
-    """Replace each column of lists by a column for each element: ``name_0`` and so on.
+    """Split columns of lists into a column for each element, ``name_0`` and so on.
 
     Examples
     --------

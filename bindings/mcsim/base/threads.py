@@ -187,7 +187,7 @@ class Pool:
 class Once:
     """Values that are computed once, by the first thread; others wait for it.
 
-    A value whose computation failed is computed again at the next call.
+    After a failure, the next call computes the value again.
 
     Examples
     --------

@@ -78,7 +78,7 @@ class _Comparison(PolicyReport):
     suffix = "-policies"
 
     def lines(self) -> list[str | TextTable]:
-        """Return the answer and the table."""
+        """Return the summary, the heading and the table."""
         return [self.answer(), self.heading(), self.table()]
 
     def best(self) -> dict[int, int | None]:

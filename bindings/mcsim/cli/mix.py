@@ -90,7 +90,7 @@ class _Answer(Report):
         return self.source.heading(self.found.sharing, "LRU")
 
     def lines(self) -> list[str | TextTable]:
-        """Return the answer, misses and effective sizes, and the best parts."""
+        """Return the summary, the table by size, and the best parts."""
         alone = len(self.found.sharing.vms) == 1
         answer = "One VM has the whole cache: there is nothing to divide."
         parts = () if alone else ("best parts, % of the cache:", self._parts())

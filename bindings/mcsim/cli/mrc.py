@@ -85,17 +85,16 @@ def mrc(
 ) -> None:
     """Tabulate and draw the hit ratio of LRU over cache size, for the references of TRACEs.
 
-    Several traces are merged by time; every VM has blocks of its own. -o DIR writes a picture, the
-    curve as drawn (.csv) and all steps of the curve (.arrow).
+    Several traces are merged by time; every VM has blocks of its own. With -o DIR, the command
+    writes a picture, the curve as drawn (.csv) and all steps of the curve (.arrow).
 
-    With --interval, adjacent intervals without accesses are one row.
+    With --interval, adjacent intervals without accesses are one row. A size with ~ is below the
+    estimator's resolution.
 
-    ~ marks sizes below the estimator's resolution.
-
-    Of other policies than LRU there are --sizes alone, 13 of them if not given. In miniature
-    each is a cache of RATE times the size, given the references to so many of the blocks;
-    smaller caches get a higher rate, so that no miniature has fewer than 100 blocks. A policy
-    under which small caches differ from large ones has no error band; the reason is printed.
+    Policies other than LRU are replayed at --sizes alone, by default at 13 sizes. A miniature is a
+    cache of RATE times the size, replayed with the references to that share of the blocks. Smaller
+    caches get a higher rate, so that no miniature has fewer than 100 blocks. A policy under which
+    small caches differ from large ones has no error band; the reason is printed.
 
     \b
     mcsim mrc web_0.csv.gz

@@ -44,8 +44,9 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 def list_(sweep: str | None, out: str, form: Form) -> None:
     """List the runs of a folder, the newest last, and its sweeps; or the cells of a SWEEP.
 
-    A run is finished, under way (a process works on it), abandoned (it was killed; the next run
-    of the same id continues it), replaced (about to be removed) or damaged (files are missing).
+    A run has one of five states: finished, under way (a process works on it), abandoned (it was
+    killed), replaced (about to be removed) or damaged (files are missing). The next run of the
+    same id continues an abandoned one.
     """
     from mcsim.results.listing import list_runs
     from mcsim.sweeps.swept import Sweep, sweeps_in

@@ -50,10 +50,10 @@ def show(
     value: str | None,
     form: Form,
 ) -> None:
-    """Show the answer of a finished RUN and its table again, as mcsim run did, or its experiment.
+    """Show the summary and the table of a finished RUN, as mcsim run did, or its experiment.
 
-    RUN may be a SWEEP, whose table has a row for each combination of values and system. The
-    experiment has every default written out.
+    A SWEEP has a table with a row for each combination of values and system. The experiment has
+    every default written out.
 
     \b
     mcsim results show tiny
@@ -161,7 +161,7 @@ def plot(
     formats: tuple[FigureFormat, ...],
     style: Style,
 ) -> None:
-    """Draw the figures of a finished RUN or of several runs, or a SWEEP over an axis.
+    """Draw the figures of finished RUNs, or a SWEEP over an axis.
 
     \b
     mcsim results plot tiny
@@ -272,7 +272,7 @@ def _sweep_named(name: str, out: str) -> Sweep | None:
 
 
 def show_results(found: Results, form: Form = "", *, per_vm: bool = False) -> None:
-    """Print the answer and the table of a finished run; with `per_vm`, all other tables."""
+    """Print the summary and the table of a finished run; with `per_vm`, all tables."""
     from mcsim.results.views import overview, result_tables
 
     tables = [overview(found), *(result_tables(found) if per_vm else ())]
@@ -287,7 +287,7 @@ def show_results(found: Results, form: Form = "", *, per_vm: bool = False) -> No
 def show_sweep(
     swept: Sweep, form: Form = "", *, x: str | None = None, value: str | None = None
 ) -> None:
-    """Print the answer and the table of a sweep, or a column over an axis."""
+    """Print the summary and the table of a sweep, or a column over an axis."""
     from mcsim.sweeps.views import overview, pivot
 
     if x is not None or value is not None:

@@ -231,7 +231,7 @@ class _Answer:
         }
 
     def lines(self, heading: str) -> list[str | TextTable]:
-        """Return the answer and the table."""
+        """Return the size that was requested, if any, and the table."""
         lines: list[str | TextTable] = []
         if self.blocks is not None:
             lines.append(f"{self.target.text}: {sized(self.curve, self.blocks)}")

@@ -60,9 +60,9 @@ class TextTable:
     ----------
     headings : sequence of str
     left : int
-        Number of columns at the left that are words, aligned to the left.
+        Number of leading columns of words, aligned to the left.
     last : bool
-        Whether the last column is words, too.
+        Whether the last column has words.
     """
 
     def __init__(self, headings: Sequence[str], left: int = 0, *, last: bool = False) -> None:
@@ -121,11 +121,11 @@ def print_result(
     ----------
     form : {'', 'json', 'csv', 'markdown', 'latex'}
     *lines : str, TextTable or FormattedTable
-        For people; in LaTeX, text is a comment.
+        Output for people. In LaTeX, text is a comment.
     data : callable
-        Returns the table that is written as CSV.
+        Returns the table for CSV.
     whole : callable, optional
-        Returns what is written as JSON; the rows of `data` if not given.
+        Returns the object for JSON. If absent, JSON has the rows of `data`.
     """
     if form == "csv":
         from mcsim.base.tables import csv_of, without_lists

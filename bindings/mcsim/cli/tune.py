@@ -130,7 +130,7 @@ def tune(
         "sub_block_bytes": words_of("--sub-block-bytes", sub_block_bytes),
         "writes": words_of("--writes", writes),
     }
-    # Mistakes are told before the work begins.
+    # Arguments are validated before the work begins.
     grid = Grid.asked(size, **layouts)
     own = devices_given("--device", devices)
     device_given("--tier", tier, own)

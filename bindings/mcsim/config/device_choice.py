@@ -25,12 +25,12 @@ class _Devices(BaseModel):
 
 
 def spec_of_device(name: str, own: Mapping[str, DeviceSpec]) -> DeviceSpec:
-    """Return a device by name: one of its own, of the catalogue, or a latency such as `4ms`.
+    """Return a device by name: from `own` or the catalogue, or by latency such as `4ms`.
 
     Raises
     ------
     ValueError
-        If there is none; the message lists those that there are.
+        If the name is unknown; the message lists the known ones.
     """
     if name in own:
         return own[name]
@@ -89,9 +89,9 @@ def devices_given(option: str, given: Mapping[str, Any] | Iterable[str]) -> dict
     Parameters
     ----------
     option : str
-        Its name, for messages.
+        Name of the option, for messages.
     given : mapping or iterable of str
-        Keys as of `devices` in an experiment, by name; or each as
+        Devices by name, with the keys of `devices` in an experiment. In a text, a device is
         ``'name=read:80us,write:20us,price:0.2'``.
 
     Raises

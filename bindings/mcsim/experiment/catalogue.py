@@ -93,7 +93,7 @@ def describe(name: str) -> Description:
     Returns
     -------
     Description
-        Text: its source and its parameters, with types, defaults and ranges.
+        Source and parameters as text, with types, defaults and ranges.
 
     Raises
     ------

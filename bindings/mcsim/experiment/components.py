@@ -263,7 +263,7 @@ _OPTIMIZER = Kind("optimizer", methods=("optimize",))
 _POLICY = Kind("policy", bases=(Policy, PriorityPolicy))
 
 # A class of Python among the policies of a data path: `lru / my_policies:Lifo`.
-_PYTHON_POLICY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_PYTHON_POLICY = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def _policy_hint(kind: str, name: str) -> str:

@@ -29,15 +29,15 @@ class Series:
     Attributes
     ----------
     look : Look
-        Its label, colour, dashes, marker and hatch.
+        Label, colour, dashes, marker and hatch.
     y : array of float64
-        NaN where there is no value.
+        Values; NaN marks a missing one.
     x : array of float64, optional
         Positions of this series; the chart's if absent.
     low, high : array of float64, optional
         Ends of a band around a line, or of the error bars of points.
     kind : Kind, optional
-        Its own kind, such as points on a chart of lines.
+        Kind of this series, such as points on a chart of lines.
     is_pale : bool
         Whether it is drawn pale, such as an estimate below its resolution.
     """
@@ -61,14 +61,15 @@ class Chart:
     caption : str
         The content in a sentence, also for screen readers.
     kind : Kind
-        `areas` and `stacked` stand on one another; `steps` and `areas` hold a value up to the
-        next position; `stacked` bars are horizontal; each series of a `map` is a row of cells.
+        Series of `areas` and `stacked` stand on one another. A value of `steps` and `areas` is
+        valid up to the next position. Bars of `stacked` are horizontal. Each series of a `map`
+        is a row of cells.
     x : array of float64, or sequence of str
-        Positions; edges of `steps`, `areas` and `map`, one more than there are values; names of
-        the groups of `bars` and `stacked`, or of the columns of a `map`.
+        Positions. For `steps`, `areas` and `map` they are edges, one more than there are values.
+        For `bars` and `stacked` they are names of groups. Columns of a `map` may have names.
     series : sequence of Series
     x_label, y_label : str
-        With their units. The value of a map is `value_label`.
+        Labels with units. The label of the value of a map is `value_label`.
     log_x, log_y : bool
         Whether axes are logarithmic.
     marks, levels : sequence of (float, str)
@@ -218,10 +219,11 @@ def thinned(
 ) -> tuple[Values, Values]:
     """Drop indistinguishable points: keep first, last and extremes of each of `cells` columns.
 
+    The input `x` is sorted, and positive if `log_x`. The input `y` has no NaN.
+
     Parameters
     ----------
     x, y : array of float64, shape (n,)
-        `x` not decreasing, positive if `log_x`; `y` without NaN.
 
     Returns
     -------

@@ -58,9 +58,9 @@ def chosen(
     ----------
     results : Results
     names : sequence of str, optional
-        Titles or labels of systems; the best and Global LRU if absent.
+        Titles or labels of systems. If absent, they are the best ones and Global LRU.
     among : sequence of SystemSpec, optional
-        The systems that the chart can show; all if absent.
+        Systems that the chart can show; all if absent.
     most : int
         Upper limit of systems that are not named.
 

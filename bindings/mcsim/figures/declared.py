@@ -49,7 +49,7 @@ class Plot:
     by : sequence of str
         The columns that distinguish lines, or bars of a group.
     each : sequence of str
-        The columns whose values have plots of their own.
+        Columns with a plot for each of their values.
     only : mapping of str to value
         The rows that are shown: their values, by column.
     x_times, y_times : float
@@ -117,7 +117,7 @@ def charts_of(plots: Sequence[Plot], tables: Mapping[str, pa.Table]) -> list[Cha
 def sheets_of(plots: Sequence[Plot], tables: Mapping[str, pa.Table]) -> list[Sheet]:
     """Return a figure for each plot; empty charts are omitted.
 
-    Series of the same name look the same in all of them.
+    Series of the same name look the same in all figures.
 
     Raises
     ------

@@ -51,16 +51,16 @@ class Look:
         }
 
 
-# Look number i has colour i of eight; dashes, markers and hatches advance by one each time colours
-# repeat, so that up to 48 looks are distinct.
+# The look of number i has colour i of eight. Dashes, markers and hatches advance by one each time
+# colours repeat, so that up to 48 looks are distinct.
 _COLORS = (_BLUE, _ORANGE, _RED, _SKY, _OLIVE, _GREEN, _BLACK, _PURPLE)
 _DASHES = ("-", _DASHED, _DASH_DOT, _DOTTED, _LONG, _DOT_DOT)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Straight lines only: an SVG or PDF contains every dot of other hatches. The last is wide.
 _HATCHES = ("", "////", "++", "\\\\\\\\", "----", "xxxx", "||||", "//")
 
-# By kind of system. Of several systems of a kind, the one without a label of its own, or else the
-# first, has the look of the kind; the others have looks that are left.
+# Looks by kind of system. If a kind has several systems, one has the look of the kind: the system
+# without a label of its own, or else the first. Others have spare looks.
 _SYSTEM_LOOKS = {
     "Global LRU": (_RED, _DASHED, "s", "////"),
     "Global LRU (legacy)": (_ORANGE, _DOT_DOT, "P", "//"),

@@ -177,10 +177,10 @@ def _split(chart: Chart) -> Iterator[Chart]:
 
 
 def _settle(figure: Figure, named: Collection[Axis]) -> None:
-    """Lay out the figure, thin tick labels that overlap, and round the positions.
+    """Lay out the figure, thin overlapping tick labels, and round the positions.
 
-    The solver of the layout orders its sums by memory addresses, so that its results differ in the
-    last bits between processes.
+    Rounding makes results reproducible. The solver of the layout orders its sums by memory
+    addresses, so the last bits differ between processes.
     """
     from kiwisolver import UnsatisfiableConstraint
 
@@ -247,9 +247,9 @@ def draw_sheet(
     formats: Sequence[FigureFormat],
     style: Style | None = None,
 ) -> list[Path]:
-    """Draw a figure that is not of runs, and write it in each of the formats, as of `save`.
+    """Draw a figure that is not of runs, and write it in each format, as `save` does.
 
-    `title` and `footer` are above and below the charts, but not in the style of a paper.
+    The texts `title` and `footer` are above and below the charts. The style of a paper omits both.
     """
     with styled(style):
         figure = drawn(plot(), title, footer, synthetic=synthetic)
@@ -259,9 +259,10 @@ def draw_sheet(
 def save(
     figure: Figure, path: Path, title: str, subject: str, formats: Sequence[FigureFormat]
 ) -> list[Path]:
-    """Write a figure in each of the formats, complete or not at all; return the files.
+    """Write a figure in each format, complete or not at all; return the files.
 
-    `path` lacks the ending; title and subject, such as ids of runs, are the files' metadata.
+    The path has no ending. The metadata of the files are the title and the subject, such as ids
+    of runs.
     """
     metadata: dict[str, dict[str, Any]] = {
         "png": {"Title": title, "Description": subject, "Software": None},

@@ -131,7 +131,7 @@ def over_axis(
 ) -> Sheet:
     """Return a line for each system, and each value of the other axes, over one axis.
 
-    Bands go from the least to the most of seeds. Of more than ten lines the best ten are shown.
+    Bands are from the minimum to the maximum over seeds. The chart has at most the best ten lines.
     Parameters are as of `series`; `x` is `main_axis` if absent.
 
     Raises
@@ -286,17 +286,17 @@ def _places(table: pa.Table, name: str) -> tuple[list[Any], NDArray[np.int64]]:
 
 
 def _labels(table: pa.Table, shown: Sequence[str]) -> list[str]:
-    """Return what distinguishes rows beside the axes shown: values of the others, the system."""
+    """Label rows by the columns that distinguish them: axes that are not shown, the system."""
     columns = {name: table[name].to_pylist() for name in [*axes_of(table), "system"]}
-    told = [name for name in columns if name not in shown and len(set(columns[name])) > 1]
-    # A column that follows from an axis shown, or from another of these, is redundant.
-    for name in [name for name in reversed(told) if name != "system"] + ["system"]:
-        others = [other for other in (*shown, *told) if other in columns and other != name]
-        if name in told and any(_follows(columns[name], columns[other]) for other in others):
-            told.remove(name)
-    if not told:
+    distinct = [name for name in columns if name not in shown and len(set(columns[name])) > 1]
+    # A column that follows from an axis shown, or from another distinct column, is redundant.
+    for name in [name for name in reversed(distinct) if name != "system"] + ["system"]:
+        others = [other for other in (*shown, *distinct) if other in columns and other != name]
+        if name in distinct and any(_follows(columns[name], columns[other]) for other in others):
+            distinct.remove(name)
+    if not distinct:
         return [str(title) for title in columns["system"]]
-    parts = [[_named(name, value) for value in columns[name]] for name in told]
+    parts = [[_named(name, value) for value in columns[name]] for name in distinct]
     return [", ".join(of) for of in zip(*parts, strict=True)]
 
 

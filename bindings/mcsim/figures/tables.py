@@ -282,9 +282,8 @@ def plot_table(table: ResultTable, *, style: Style = "screen", **options: Any) -
     table : ResultTable
     style : {'screen', 'paper'}
     **options
-        ``figure`` names another figure of a run, and ``systems`` the systems that it shows;
-        ``log=False`` has sizes on a linear axis;
-        ``objective`` is what a tuning is drawn by.
+        The name of another ``figure`` of a run, and the ``systems`` that it shows. With
+        ``log=False``, the axis of sizes is linear. Charts of a tuning show its ``objective``.
 
     Raises
     ------

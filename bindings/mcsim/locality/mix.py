@@ -19,12 +19,12 @@ _UNITS = 10_000
 
 
 class Mix(ResultTable):
-    """A cache of several sizes, shared by its VMs or divided among them for good.
+    """A cache of several sizes, shared by its VMs or divided into fixed parts.
 
-    A row a size: ``capacity`` (blocks), ``accesses``; misses of one LRU cache that all VMs
-    share, ``shared``, of equal parts, ``equal``, and of the best ``parts``; ``effective``, the
-    blocks that the shared cache would need to miss as rarely as those, and ``size_gain``, how
-    much more that is, as a share of the size.
+    The table has a row for each size: ``capacity`` (blocks) and ``accesses``. Misses are those of
+    one LRU cache that all VMs share, ``shared``, of equal parts, ``equal``, and of the best
+    ``parts``. A shared cache of ``effective`` blocks would have the misses of the best parts. The
+    ratio of ``effective`` to ``capacity``, less 1, is ``size_gain``.
 
     Attributes
     ----------

@@ -271,21 +271,21 @@ def what_if(
     joining: str | Sequence[str] = (),
     order: Order = "time",
 ) -> WhatIf:
-    """Ask what a change of an LRU cache, or of who shares it, does to each VM.
+    """Compute the effect on each VM of resizing an LRU cache, or of removing or adding VMs.
 
-    Nothing is replayed: all sizes and all VMs follow from the reuse distances of the
-    references before and after, exactly.
+    The result is exact without a replay: all sizes and all VMs follow from the reuse distances of
+    the references before and after the change.
 
     Parameters
     ----------
     references : Trace, sequence of Trace, Blocks or mapping
-        Of all VMs concerned; see `mcsim.locality.sharing.sharing`.
+        References of all VMs concerned; see `mcsim.locality.sharing.sharing`.
     size : int or str
-        Of the cache: blocks, ``'1GiB'``, or ``'10%'`` of the distinct blocks of those who share
-        it before the change.
+        Size of the cache: blocks, ``'1GiB'``, or ``'10%'`` of the distinct blocks of the VMs that
+        share it before the change.
     to : int or str, optional
-        Its size after the change; ``'+1GiB'`` and ``'-1GiB'`` are by how much it changes, and
-        ``'+50%'`` is half as large again. It stays as it is if not given.
+        Size after the change. A size such as ``'+1GiB'``, ``'-1GiB'`` or ``'+50%'`` is relative.
+        If absent, the size does not change.
     leaving : str or sequence of str
         VMs to remove: names, or patterns such as ``'web_*'``.
     joining : str or sequence of str
@@ -301,7 +301,7 @@ def what_if(
     Raises
     ------
     ConfigError
-        If a size is none, there is no such VM, nobody is left, or as of `sharing`.
+        If a size is invalid, a VM is unknown, no VM is left, or as of `sharing`.
 
     References
     ----------
@@ -310,8 +310,8 @@ def what_if(
 
     Examples
     --------
-    >>> asked = mc.what_if({"a": [1, 2] * 4, "b": range(8)}, 2, leaving="b", order="rates")
-    >>> asked.tolist(), asked.before.thrashed
+    >>> change = mc.what_if({"a": [1, 2] * 4, "b": range(8)}, 2, leaving="b", order="rates")
+    >>> change.tolist(), change.before.thrashed
     ([('a', 0.0, 0.75), ('b', 0.0, nan)], [])
     """
     return change(sharing(references, order), size, to=to, leaving=leaving, joining=joining)

@@ -70,29 +70,28 @@ def tune(
     Parameters
     ----------
     references : Trace, sequence of Trace, Blocks, or array_like of int, shape (n,)
-        Requests, reads and writes, merged by time; every VM has its own blocks. Of `Blocks` all
-        requests that they were made of, with other blocks; of an array each number is the place
-        of a read of one block of the smallest size.
+        Requests, reads and writes, merged by time; every VM has its own blocks. `Blocks` stand for
+        the requests that they were made of, divided into other blocks. Each number of an array is
+        the address of a read of one block of the smallest size.
     size : int, float or str
-        Size of the cache: blocks of the smallest size, ``'1GiB'``, or ``'1%'`` of all blocks
-        that are accessed.
+        Size of the cache: blocks of the smallest size, ``'1GiB'``, or ``'1%'`` of all accessed
+        blocks.
     policies : str or sequence of str
-        As of `simulate`.
+        Eviction policies, as of `simulate`.
     block_bytes : sequence of int or str
         Block sizes.
     sub_block_bytes : sequence of int or str
-        What is loaded at a time: ``'none'`` stands for whole blocks, ``'4KiB'`` for 4 KiB out
-        of a block, which is evicted whole (see `simulate_lines`). Each with every block size.
+        Units of loading, each combined with every block size: ``'none'`` loads whole blocks,
+        ``'4KiB'`` loads 4 KiB of a block, which is evicted whole (see `simulate_lines`).
     writes : sequence of {'through', 'back', 'around'}
-        What becomes of writes.
+        Write modes.
     rate : float or str
-        Share of the pieces in a sample: ``0.01``, ``'1%'`` or ``'1/16'``; 1 replays all. It is
-        doubled until the cache, a miniature of that rate, has 100 of the largest blocks.
+        Sampling rate: ``0.01``, ``'1%'`` or ``'1/16'``; 1 replays all. The rate is doubled until
+        the miniature cache has 100 of the largest blocks.
     seeds : int or sequence of int
-        Of samples, as of `miniature`; the estimate is the mean over them.
+        Seeds of samples, as of `miniature`; the estimate is the mean over samples.
     objective : {'hit-ratio', 'latency', 'device-writes', 'backend-writes'}
-        By what the rows are sorted, the best first; equal ones by the other three, in this
-        order.
+        Sort key of the rows, the best first. Ties are ordered by the other three, in this order.
     tier, backend : str
         Devices of the catalogue (see `device_names`) or of `devices`, or latencies such as
         ``'4ms'``.
@@ -104,11 +103,11 @@ def tune(
     threads : int, optional
         Caches at a time; all cores if not given.
     memory : int or str, optional
-        What the caches at work may hold together, as of `simulate`; the blocks of the requests,
-        interned, come on top, and what `opt` is told of the future.
+        Limit of the memory of all caches at work, as of `simulate`. The interned blocks of the
+        requests, and the foresight of `opt`, need more.
     told : callable, optional
-        ``told(points, bytes)``: about what each of the caches that share a block size will hold,
-        before they are replayed.
+        Callback ``told(points, bytes)``: estimated memory of each cache of a block size, called
+        before these are replayed.
     progress : callable, optional
         ``progress(caches_done)``; each sample of a cache counts.
 

@@ -53,27 +53,27 @@ def report(
     html: str | os.PathLike[str] | None = None,
     systems: Sequence[str] | None = None,
 ) -> str:
-    """Make a page of a run, or of several side by side: one file that opens offline.
+    """Render a page of a run, or of several side by side: one HTML file that opens offline.
 
     Parameters
     ----------
     *runs : Results or path
         Finished runs, or their folders.
     html : path, optional
-        Where to write the page; nowhere if absent.
+        Path of the page. If absent, no file is written.
     systems : sequence of str, optional
         Titles of the systems that charts show; the best and Global LRU if absent.
 
     Returns
     -------
     str
-        The page. The same runs give the same.
+        The page, which depends on the runs alone.
 
     Raises
     ------
     ConfigError
-        If there is no run, one is not finished, there is no such system, runs have different
-        versions of results, or the packages that pages need are absent.
+        If no run is given, or one is unfinished. If a system is unknown. If runs have different
+        versions of results, or a package that pages need is missing.
     """
     if not runs:
         raise ConfigError("name a finished run, or several")

@@ -1,8 +1,8 @@
 """A page as data, and its HTML: one file that requests nothing.
 
 All text from traces, YAML or results is escaped, by the template or in JSON. The content security
-policy of the page forbids all loading, and all scripts but two, which it names by their digests:
-the page's own, and the library that draws, which the first unpacks.
+policy of the page forbids all loading. It allows two scripts by their digests: the page's own, and
+the chart library, which the page's own script unpacks.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names with what is known of them."""
+    """Pairs of a name and a value."""
 
     pairs: Sequence[tuple[str, str]]
 
@@ -67,7 +67,7 @@ class Section:
     folded : bool
         Whether the reader has to open it.
     level : {2, 3}
-        Of the heading.
+        Level of the heading.
     """
 
     title: str
@@ -99,7 +99,7 @@ def render(page: Page) -> str:
     Raises
     ------
     ConfigError
-        If the packages that pages need are not there; it says how to install them.
+        If a package that pages need is missing; the message has the command that installs it.
     """
     try:
         from jinja2 import Environment
@@ -151,12 +151,12 @@ def _digest(script: str) -> str:
 
 
 def _packed(script: str) -> str:
-    """Return a script in a third of its space, as the page unpacks it."""
+    """Compress a script to a third of its size, in the form that the page unpacks."""
     return base64.b64encode(gzip.compress(script.encode(), mtime=0)).decode() if script else ""
 
 
 def _notice(script: str) -> str:
-    """Return a script's first comment, of whose it is, which is to be read on any copy."""
+    """Return a script's first comment: its licence notice, which every copy must show."""
     found = re.search(r"/\*!(.*?)\*/", script, re.DOTALL)
     return re.sub(r"-{2,}|[<>&]", " ", found[1]) if found else ""
 

@@ -1,8 +1,8 @@
 """Charts drawn by Bokeh: each becomes the JSON that `Bokeh.embed.embed_item` shows.
 
-A drag zooms, as do the wheel with the control key and the page's own buttons and keys; the pointer
-shows the values below it. The legend is the page's own, because one that Bokeh draws is out of
-reach of the keyboard and does not wrap on a phone.
+A drag zooms, as do the wheel with the control key and the page's own buttons and keys. Values
+appear below the pointer. The legend is HTML of the page, because the keyboard does not reach a
+legend that Bokeh draws, and it does not wrap on a phone.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _source(**columns: Any) -> Any:
 
 
 def _tag(renderer: Any, number: int, label: str) -> Any:
-    """Mark what is drawn of a series, so that the legend finds it."""
+    """Mark a renderer with the number of its series, so that the legend finds it."""
     renderer.update(tags=[f"s{number}"], name=label)
     return renderer
 

@@ -19,13 +19,13 @@ from mcsim.results.views import overview, result_tables
 
 
 def question(results: Results) -> str:
-    """Say what the run asks."""
+    """Return the experiment's description, or else the question that the run compares."""
     spec = results.spec
     return spec.description or f"How do {len(spec.systems)} systems compare on {spec.name}?"
 
 
 def synthetic_note(results: Results) -> list[Block]:
-    """Say that the workload was made up, if it was."""
+    """Warn that the workload is synthetic, if it is."""
     if not results.synthetic:
         return []
     text = "The workload is synthetic: it stands in for recorded traces, and numbers are its own."
@@ -40,7 +40,7 @@ def mode_note(*runs: Results) -> list[Block]:
 
 
 def workload(results: Results) -> list[Block]:
-    """Tell what ran on which machine."""
+    """Describe the simulated machine and the traces of the VMs."""
     spec = results.spec
     space = " + ".join(f"{tier.device} {tier.capacity:,} blocks" for tier in spec.tiers)
     interval = (
@@ -77,7 +77,7 @@ def _cell(value: Any) -> Cell:
 
 
 def systems_table(results: Results) -> Table:
-    """List the systems: what each is, and what it was told."""
+    """List the systems, each with a summary and its parameters that are not defaults."""
     summaries = {entry["name"]: entry["summary"] for entry in engine.describe_systems()}
     defaults = {
         entry["name"]: {param["name"]: param["default"] for param in entry["params"]}
@@ -88,21 +88,21 @@ def systems_table(results: Results) -> Table:
     fields = differing_fields(paths.values())
     rows = []
     for system in results.spec.systems:
-        told = _told(system.params, defaults.get(system.name, {}))
+        params = _changed_params(system.params, defaults.get(system.name, {}))
         if system.optimizer is not None:
-            told = ", ".join(filter(None, [told, f"optimizer={system.optimizer.name}"]))
+            params = ", ".join(filter(None, [params, f"optimizer={system.optimizer.name}"]))
         summary = summaries.get(system.name, "a system of the user's")
         if system.title in results.foresight:
             known = FORESEEN[results.foresight[system.title]]
             summary = f"{summary.removesuffix('.')}; a yardstick that knows {known} beforehand"
         label = looks[system.title].label
         path = [paths[system.title][name] or "–" for name in fields]
-        rows.append([Cell(text) for text in (system.title, label, summary, *path, told or "–")])
+        rows.append([Cell(text) for text in (system.title, label, summary, *path, params or "–")])
     return Table(["system", "in plots", "what it does", *fields.values(), "parameters"], rows)
 
 
-def _told(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
-    """Write the parameters that are not as they come."""
+def _changed_params(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+    """Format the parameters that differ from their defaults."""
     return ", ".join(
         f"{name}={value}"
         for name, value in params.items()
@@ -125,23 +125,24 @@ def run_tables(results: Results) -> list[Table]:
 
 
 def answer_note(results: Results) -> list[Block]:
-    """Return the answer and the table over all VMs, for the top of a page."""
+    """Return the summary in words and the table over all VMs, for the top of a page."""
     return [Prose(results.answer.replace("`", "")), page_table(overview(results))]
 
 
 def configuration(results: Results) -> Listing:
-    """Return the experiment as it ran, every default written out."""
+    """Return the experiment that ran, with every default written out."""
     text = yaml_of(results.spec.expanded()).decode()
     return Listing(f"{results.run_id}: the experiment, every default written out", text)
 
 
-# The host is private, and pages of equal results are equal, whenever these were made.
+# Entries of the environment that pages omit: the host is private, and a start time would make
+# pages of equal results differ.
 _PRIVATE = ("host", "started", "traces", "code", "foresight", "data_paths")
 _TIMED = ("environment.json", "timings.json")
 
 
 def origins(results: Results) -> list[Block]:
-    """Tell what the numbers rest on: versions, digests of traces and of tables."""
+    """List the provenance of the numbers: versions, digests of traces, code and tables."""
     facts: list[tuple[str, str]] = [("run", results.run_id)]
     environment = results.environment
     for name, value in environment.items():

@@ -18,19 +18,19 @@ _NOTHING = "–"
 
 
 class Cell(NamedTuple):
-    """A text, and the number that it stands for, if any."""
+    """Text of a cell, and its number if it has one."""
 
     text: str
     value: float | None = None
 
     @property
     def kind(self) -> str:
-        """How it is set: as a text of several lines, or plainly."""
+        """Return the CSS class: ``w`` for text of several lines, or empty."""
         return "w" if self.value is None and len(self.text) > 32 else ""
 
     @property
     def key(self) -> str:
-        """What it is sorted by; empty where the text says it by itself."""
+        """Return the sort key; empty if the text is itself the number."""
         if self.value is None:
             return ""
         try:
@@ -42,18 +42,18 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table that sorts.
+    """A sortable table.
 
     Attributes
     ----------
     heads : sequence of str
     rows : sequence of sequence of Cell
     caption : str
-        What to mind, below the table.
+        Notes below the table.
     title : str
-        Above it.
+        Heading above the table.
     styles : sequence of {'', 'best', 'yardstick', 'total'}
-        By row; all plain if not given.
+        Style of each row; all plain if absent.
     """
 
     heads: Sequence[str]
@@ -66,12 +66,12 @@ class Table:
 
     @property
     def numeric(self) -> list[bool]:
-        """Which columns hold numbers and stand to the right."""
+        """Return whether each column has numbers, which are aligned to the right."""
         return [any(row[i].value is not None for row in self.rows) for i in range(len(self.heads))]
 
 
 def number_cell(value: float | None, show: Callable[[float], str] | None = None) -> Cell:
-    """Return a cell of a number, or a dash where there is none."""
+    """Return the cell of a number, or a dash if it is None or NaN."""
     if value is None or value != value:
         return Cell(_NOTHING)
     if not isfinite(value):
@@ -86,7 +86,7 @@ def _plain(value: float) -> str:
 
 
 def page_table(table: ResultTable, *, most: int = 1000) -> Table:
-    """Return a result table for a page, of many rows the first."""
+    """Convert a result table for a page; keep the first `most` rows."""
     shown = table.formatted()
     rows = [
         [Cell(*pair) for pair in zip(cells, values, strict=True)]

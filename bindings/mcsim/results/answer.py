@@ -1,4 +1,4 @@
-"""The answer of a run, in one or two sentences computed from its tables."""
+"""Summary of a run: one or two sentences computed from its tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _sort_key(row: _Row, results: Results) -> tuple[Any, ...]:
 
 
 def answer(results: Results) -> str:
-    """Return the best realisable system, how it compares, and its worst VM.
+    """Describe the best realisable system, its lead, and its worst VM.
 
     Examples
     --------

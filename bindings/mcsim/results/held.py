@@ -85,11 +85,11 @@ def write_pack(out: Path, name: str, runs: Sequence[Held]) -> Path:
     Parameters
     ----------
     out : Path
-        The folder of all results.
+        Folder of all results.
     name : str
-        The first part of the folder's name.
+        First part of the folder's name.
     runs : sequence of Held
-        One or more, that are finished.
+        Finished runs, at least one.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Packs: finished runs of a sweep that share one folder and one manifest.
 
 A run of some milliseconds is not worth ten files. A sweep holds the runs of a batch in memory and
-writes them together. The folder has the files of a run, with these differences:
+writes them together. The files are those of a run, with these differences:
 
     results/packs/<name>-<digest of the run ids>/
       run_ids.txt               a line each, in place of spec.yaml
@@ -270,14 +270,12 @@ def packs_in(out: Path) -> Iterator[Pack]:
 
 
 def set_aside_damaged(out: Path) -> None:
-    """Rename damaged packs, so that their runs are absent, and log a warning.
-
-    Reads all packs and verifies their checksums.
+    """Read all packs; rename damaged ones, so that their runs are absent, and log a warning.
 
     Raises
     ------
     HostError
-        If the host cannot read one: it keeps its name.
+        If the host cannot read a pack, which then keeps its name.
     """
     for path in pack_folders(out):
         wrong = unsound_files(path)

@@ -46,7 +46,6 @@ import pyarrow.compute as pc
 from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError, HostError, host_faults
 from mcsim.base.inputs import note_input, read_regular
-from mcsim.base.result_table import polars_frame
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, read_parquet, write_json
@@ -109,7 +108,7 @@ class Results:
         return type(self), (self.path,)
 
     def _repr_html_(self) -> str:
-        """Return the answer and the table over all VMs, for notebooks."""
+        """Return the summary and the table over all VMs as HTML, for notebooks."""
         from mcsim.results.views import overview
 
         return overview(self)._repr_html_()
@@ -328,11 +327,11 @@ class Results:
     def decisions(self) -> ResultTable:
         """Return objective and bound of every decision; `interval` is the first it acts in.
 
-        `infeasible` has the reason if a request of a system cannot be met. `admits`, a list by VM
-        in the order of `vms`, is there if VMs were blocked or admitted, and `write_modes`, such a
-        list, if modes were decided: ``"back"``, or by tier ``"through / back"``. `timer` names the
-        timer that fired, of systems with several. `moved` has the blocks of extents that moved,
-        `throughputs` the blocks a second of each VM (`baa`), and `note` further findings.
+        The column `infeasible` has the reason if a request of a system cannot be met. Lists by VM
+        are in the order of `vms`: `admits` if VMs were blocked or admitted, and `write_modes` if
+        modes were decided: ``"back"``, or by tier ``"through / back"``. Systems with several
+        timers name the one that fired in `timer`. The blocks of extents that moved are in `moved`,
+        the blocks a second of each VM (`baa`) in `throughputs`, and further findings in `note`.
         """
         return self._shown("decisions")
 
@@ -345,13 +344,24 @@ class Results:
 
         return result_table(self, name)
 
-    def to_pandas(self, name: str) -> pd.DataFrame:
-        """Return a table as a pandas frame, the warm-up marked as by `to_arrow`."""
-        return self.to_arrow(name).to_pandas()
+    def to_pandas(self, name: str = "comparison") -> pd.DataFrame:
+        """Return a table as a pandas frame.
 
-    def to_polars(self, name: str) -> pl.DataFrame:
-        """Return a table as a Polars frame, the warm-up marked as by `to_arrow`."""
-        return polars_frame(self.to_arrow(name))
+        Parameters
+        ----------
+        name : str
+            A method that returns a table, such as ``'systems'`` or ``'metrics'``.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such table.
+        """
+        return self._shown(name).to_pandas()
+
+    def to_polars(self, name: str = "comparison") -> pl.DataFrame:
+        """Return a table as a Polars frame, as of `to_pandas`."""
+        return self._shown(name).to_polars()
 
     @property
     def foresight(self) -> dict[str, str]:

@@ -127,12 +127,12 @@ def folder_of(given: str, out: str | os.PathLike[str] = "results") -> Path:
 
 
 def open_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> Results:
-    """Open the finished run of an id, of the beginning of one, or of a path; see `find_run`.
+    """Open a finished run by its id, the beginning of an id, or a path; see `find_run`.
 
     Raises
     ------
     ConfigError
-        If there is none, or one of its files is damaged: also one that is not read.
+        If no such run is finished, or any of its files is damaged.
     HostError
         If the host cannot read it.
     """

@@ -35,13 +35,13 @@ _EACH_REPLAY = 60_000
 
 
 class Found(ResultTable):
-    """Hierarchies that a search compared, the best first, those that were replayed before others.
+    """Hierarchies that a search compared, the best first; replayed ones are before all others.
 
-    A row a hierarchy: ``policy`` (of either tier), ``blocks_0`` and ``blocks_1``, ``simulated``
-    (replayed in full; other rows have expected numbers), ``kept`` (within all limits),
-    ``dollars``, ``latency_ns``, ``hit_ratio``, ``per_dollar`` (accesses a second of one client),
-    ``worn_blocks`` (written to tiers that wear) and ``years`` (infinite if nothing wears, nan
-    without a clock).
+    The columns ``policy``, ``blocks_0`` and ``blocks_1`` describe a hierarchy. A row is
+    ``simulated`` if it was replayed in full; other rows have expected numbers. A row is ``kept``
+    if it is within all limits. Results are ``dollars``, ``latency_ns``, ``hit_ratio``,
+    ``per_dollar`` (accesses a second of one client), ``worn_blocks`` (written to tiers that wear)
+    and ``years`` (infinite without wear, nan without a clock).
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Found(ResultTable):
     experiment : str
     devices : tuple of str
     system : int or None
-        Place of the hierarchy among the experiment's systems, if it is there.
+        Index of the hierarchy among the experiment's systems, if it is one.
     """
 
     def __init__(

@@ -54,9 +54,9 @@ def search(
         An experiment of two tiers. Its first system `hierarchy` says how the tiers work; one with
         defaults is taken if there is none. A key ``search`` may say what the next four do.
     sizes : str or sequence of two sequences of int, float or str, optional
-        By tier: blocks, bytes, shares of the distinct blocks or ``'log(FROM, TO, COUNT)'``; in one
-        text ``/`` between spaces divides the tiers. From an eighth to eight times the
-        experiment's own, if not given.
+        Sizes by tier: blocks, bytes, shares of the distinct blocks or ``'log(FROM, TO, COUNT)'``.
+        A single text separates the tiers by ``/`` between spaces. If absent, sizes are from an
+        eighth to eight times the experiment's own.
     policies : str or sequence of str, optional
         Eviction policies, of which every pair is looked at, or pairs such as ``'arc / lru'``. The
         hierarchy's own if not given.

@@ -126,7 +126,7 @@ class Sweep(Tabular):
         return overview(self)
 
     def _repr_html_(self) -> str:
-        """Return the answer and the table over all VMs, for notebooks."""
+        """Return the summary and the table over all VMs as HTML, for notebooks."""
         return self.overview()._repr_html_()
 
     def write_tables(self) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The answer of a sweep, and a table of means and deviations over seeds."""
+"""Summary of a sweep, and a table of means and deviations over seeds."""
 
 from __future__ import annotations
 
@@ -120,9 +120,9 @@ def overview(sweep: Sweep) -> SweepTable:
 
 
 def pivot(sweep: Sweep, x: str | None = None, value: str = "hit_ratio") -> FormattedTable:
-    """Return a column over an axis, all VMs together: a row a value, a column a system.
+    """Tabulate a column by axis (rows) and system (columns), over all VMs.
 
-    Cells are means over seeds, with standard deviations where there are several.
+    Cells are means over seeds, with standard deviations if there are several.
 
     Parameters
     ----------

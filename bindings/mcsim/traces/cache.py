@@ -1,9 +1,9 @@
 """The trace cache: parsed, generated, interned and measured traces in the user's cache folder.
 
-An entry is a file, named by a digest of all that it depends on, so it never goes stale. `find`
-opens an entry and `adding` makes one; a missing or damaged entry is made again. Entries may be
-removed at any time. Beyond a limit the least recently used go first, by their access time, which
-`find` sets. Entries that processes of other hosts have mapped stay (`marks`).
+An entry is a file, named by a digest of all that it depends on, so it never goes stale. The
+function `find` opens an entry and `adding` makes one; a missing or damaged entry is made again.
+Entries may be removed at any time. Above a limit, the least recently used are removed first, by
+the access time that `find` sets. Entries that processes of other hosts have mapped stay (`marks`).
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ class Kind:
     folder : str
         In the cache folder; may be empty.
     pattern : Pattern
-        Of the names of its files. A name has a digest in it, so no other file fits in a folder
-        that is used for more than this.
+        Pattern of the names of its files. A name contains a digest, so the pattern matches no
+        foreign file in a folder that has other uses.
     describe : callable
         Returns a short description of a file.
     check : callable
@@ -213,8 +213,8 @@ def cache_directory() -> Path:
 def cache_limit(folder: Path) -> int:
     """Return the limit of the total size of all entries, in bytes.
 
-    It is ``$MCSIM_CACHE_LIMIT``, or else a tenth of the free space of the file system of the
-    folder, and at most 16 GiB.
+    The limit is ``$MCSIM_CACHE_LIMIT``. The default is a tenth of the free space of the file
+    system, and at most 16 GiB.
 
     Raises
     ------

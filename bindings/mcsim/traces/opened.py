@@ -143,7 +143,7 @@ def _open_all(
 
 
 def _writes_alone(workload: Workload) -> Workload:
-    """Leave out the reads."""
+    """Drop the reads of a workload."""
     kept = {id(vm.trace): vm.trace.slice(ops="writes") for vm in workload.vms}
     return replace(
         workload, vms=tuple(replace(vm, trace=kept[id(vm.trace)]) for vm in workload.vms)

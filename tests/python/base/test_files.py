@@ -111,7 +111,7 @@ def test_files_have_the_rights_of_other_files(tmp_path: Path) -> None:
 
 @pytest.fixture
 def repeated_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Let mkdir and rename fail as if a network file system repeated each after it succeeded."""
+    """Make mkdir and rename fail as if a network file system repeated each after success."""
     made: list[str] = []
 
     def repeat(name: str) -> None:

@@ -172,7 +172,7 @@ def test_a_table_shows_itself_as_text() -> None:
         "lru         3  50.00  True\n"
         "a note"
     )
-    # The order is for people; a part of the table has neither answer nor note.
+    # The order applies to printed tables only. A part of the table has no summary and no notes.
     assert table.tolist()[0][0] == "lru"
     assert repr(table[:1]).splitlines()[0] == "Policies"
 

@@ -244,7 +244,7 @@ def test_run_draws_and_writes_a_page_if_asked(
     assert (run / "page.html").read_text().startswith("<!")
     drawn = {path.name for path in (run / "figures").iterdir()}
     assert "curves.png" in drawn if wanted else drawn == {"curves.svg"}
-    # What was asked for is no part of what the run is.
+    # The run id does not depend on the outputs that were requested.
     without = ["--no-figures", "--no-page", "--results", "other"]
     assert call(capsys, "run", "small.yaml", "-q", *without)[0] == 0
     (other,) = (folder / "other").iterdir()

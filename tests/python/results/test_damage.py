@@ -207,7 +207,7 @@ FAULTS = [errno.EIO, errno.EMFILE, errno.ENOMEM, errno.EACCES, errno.ESTALE]
 
 
 class _Unreadable(io.BytesIO):
-    """A file whose content the host cannot read."""
+    """A file with content that the host cannot read."""
 
     number = errno.EIO
 
