@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mcsim.experiment.catalogue import format_names as format_names
     from mcsim.experiment.catalogue import system_names as system_names
     from mcsim.experiment.runner import run as run
-    from mcsim.locality.estimators import HitRatioCurve as HitRatioCurve
+    from mcsim.locality.curve import HitRatioCurve as HitRatioCurve
     from mcsim.locality.estimators import estimate as estimate
     from mcsim.locality.estimators import estimator_names as estimator_names
     from mcsim.locality.estimators import hit_ratio_curve as hit_ratio_curve
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from mcsim.reproduce.reproduction import Reproduction as Reproduction
     from mcsim.reproduce.reproduction import reproduce as reproduce
     from mcsim.results.results import Results as Results
-    from mcsim.searches.search import Found as Found
+    from mcsim.searches.hunt import Found as Found
     from mcsim.searches.search import search as search
     from mcsim.sweeps.sweep import sweep as sweep
     from mcsim.sweeps.swept import Sweep as Sweep
@@ -113,7 +113,8 @@ _HOME = {
         "report.make": ("report",),
         "reproduce.reproduction": ("Reproduction", "reproduce"),
         "results.results": ("Results",),
-        "searches.search": ("Found", "search"),
+        "searches.hunt": ("Found",),
+        "searches.search": ("search",),
         "sweeps.sweep": ("sweep",),
         "sweeps.swept": ("Sweep",),
         "traces.blocks": ("Blocks",),

@@ -13,7 +13,7 @@ from mcsim.cli.terminal import TextTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.chart import Sheet
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.measure import Measured
 

@@ -16,7 +16,7 @@ from mcsim.cli.terminal import Form, TextTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.chart import Sheet
     from mcsim.locality.mix import Mix
     from mcsim.locality.sharing import Order
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from mcsim.config.spec import FigureFormat
-    from mcsim.figures.style import Sheet, Style
+    from mcsim.figures.chart import Sheet
+    from mcsim.figures.style import Style
 
 
 @dataclass(frozen=True)

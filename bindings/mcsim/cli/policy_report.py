@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
     from mcsim.base.result_table import ResultTable
     from mcsim.experiment.code import Permission
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.chart import Sheet
     from mcsim.policies.python_policies import AnyPolicy, PythonSpec
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks

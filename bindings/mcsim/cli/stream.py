@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from mcsim.base.progress import Reporter
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.chart import Sheet
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.measure import EstimatorSpec, Measured
     from mcsim.locality.sharing import Order, Sharing

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from mcsim.base.progress import Reporter
     from mcsim.base.result_table import ResultTable
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.chart import Sheet
     from mcsim.policies.grid import Point
     from mcsim.policies.scaled import Objective
 

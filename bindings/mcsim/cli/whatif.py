@@ -16,7 +16,7 @@ from mcsim.cli.trace import vms_named
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.chart import Sheet
     from mcsim.locality.sharing import Order
     from mcsim.locality.whatif import Situation, SizeVerdict, WhatIf
 

@@ -30,7 +30,6 @@ from mcsim.config.placed import (
     HostsSpec,
     LinkSpec,
     Map,
-    PlacedSpec,
     TierSpec,
 )
 from mcsim.config.values import (
@@ -42,22 +41,6 @@ from mcsim.config.values import (
     Sample,
     VmChoice,
 )
-
-__all__ = [
-    "SHORTHANDS",
-    "BackendSpec",
-    "ComponentSpec",
-    "DeviceSpec",
-    "ExperimentSpec",
-    "PlacedSpec",
-    "SystemSpec",
-    "TierSpec",
-    "VmSpec",
-    "VmTraceSpec",
-    "WarmUpSpec",
-    "WindowSpec",
-    "WorkloadSpec",
-]
 
 # Where a map has one key that is nearly always all there is to say, the key's
 # value may stand for the map: `- lru` is `- {name: lru}`.

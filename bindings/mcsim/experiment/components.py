@@ -15,8 +15,8 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration, parse_interval
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
-from mcsim.config.placed import HostsSpec
-from mcsim.config.spec import ComponentSpec, PlacedSpec, SystemSpec
+from mcsim.config.placed import HostsSpec, PlacedSpec
+from mcsim.config.spec import ComponentSpec, SystemSpec
 from mcsim.config.values import Interval
 from mcsim.experiment.allocator import answering
 from mcsim.experiment.checks import check_meters

@@ -10,7 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim.base.result_columns import schema_of_table
-from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec
+from mcsim.config.placed import PlacedSpec
+from mcsim.config.spec import ExperimentSpec, SystemSpec
 from mcsim.results.results import Results
 from mcsim.results.schemas import all_counts_of, of_system
 from mcsim.results.tables import DEVICE_WRITES, devices_of

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from mcsim.base.errors import ConfigError
 from mcsim.base.result_columns import schema_of_table
 from mcsim.config.latency import ServiceTimes
-from mcsim.config.spec import ExperimentSpec, PlacedSpec
+from mcsim.config.placed import PlacedSpec
+from mcsim.config.spec import ExperimentSpec
 from mcsim.results.demands import Load, asked_of, is_limited, loads
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system

@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from mcsim.base.errors import ConfigError
 from mcsim.base.result_columns import schema_of_table
 from mcsim.config.latency import ServiceTimes
-from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
+from mcsim.config.placed import PlacedSpec, TierSpec
+from mcsim.config.spec import ExperimentSpec, SystemSpec
 from mcsim.results.data_paths import data_paths
 from mcsim.results.results import Results
 from mcsim.results.schemas import STAGED, all_counts_of, of_system

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from mcsim.traces.blocks import Blocks
 
-__all__ = ["Batch", "Trace"]
-
 Ops = Literal["all", "reads", "writes"]
 
 _MOST_TIME = 2**400

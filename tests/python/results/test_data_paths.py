@@ -17,9 +17,9 @@ from small import small_experiment
 
 import mcsim
 from mcsim.cli.show import show_results
+from mcsim.report.make import compared
 from mcsim.report.page import Prose
 from mcsim.report.run_parts import mode_note, run_tables, systems_table
-from mcsim.report.several import compared
 from mcsim.results.data_paths import data_paths
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison, systems
