@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from mcsim.experiment.allocator import Allocator as Allocator
     from mcsim.experiment.allocator import Decision as Decision
     from mcsim.experiment.allocator import Observation as Observation
+    from mcsim.experiment.answers import Migration as Migration
     from mcsim.experiment.catalogue import describe as describe
     from mcsim.experiment.catalogue import device_names as device_names
     from mcsim.experiment.catalogue import format_names as format_names
     from mcsim.experiment.catalogue import system_names as system_names
-    from mcsim.experiment.migration import Migration as Migration
     from mcsim.experiment.runner import run as run
-    from mcsim.locality.curves import HitRatioCurves as HitRatioCurves
-    from mcsim.locality.estimators import HitRatioCurve as HitRatioCurve
+    from mcsim.locality.curve import HitRatioCurve as HitRatioCurve
     from mcsim.locality.estimators import estimate as estimate
     from mcsim.locality.estimators import estimator_names as estimator_names
     from mcsim.locality.estimators import hit_ratio_curve as hit_ratio_curve
     from mcsim.locality.estimators import reuse_distances as reuse_distances
+    from mcsim.locality.measure import HitRatioCurves as HitRatioCurves
     from mcsim.locality.measure import hit_ratio_curves as hit_ratio_curves
     from mcsim.locality.mix import Mix as Mix
     from mcsim.locality.mix import mix as mix
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from mcsim.reproduce.reproduction import Reproduction as Reproduction
     from mcsim.reproduce.reproduction import reproduce as reproduce
     from mcsim.results.results import Results as Results
-    from mcsim.searches.search import Found as Found
+    from mcsim.searches.hunt import Found as Found
     from mcsim.searches.search import search as search
     from mcsim.sweeps.sweep import sweep as sweep
     from mcsim.sweeps.swept import Sweep as Sweep
@@ -91,7 +91,7 @@ _HOME = {
         "config": ("ExperimentSpec",),
         "experiment.allocator": ("Allocator", "Decision", "Observation"),
         "experiment.catalogue": ("describe", "device_names", "format_names", "system_names"),
-        "experiment.migration": ("Migration",),
+        "experiment.answers": ("Migration",),
         "experiment.runner": ("run",),
         "locality": (
             "HitRatioCurve",
@@ -113,7 +113,8 @@ _HOME = {
         "report.make": ("report",),
         "reproduce.reproduction": ("Reproduction", "reproduce"),
         "results.results": ("Results",),
-        "searches.search": ("Found", "search"),
+        "searches.hunt": ("Found",),
+        "searches.search": ("search",),
         "sweeps.sweep": ("sweep",),
         "sweeps.swept": ("Sweep",),
         "traces.blocks": ("Blocks",),

@@ -26,8 +26,8 @@ import mcsim.cli.main
 import mcsim.cli.sweep
 import mcsim.experiment.runner
 import mcsim.results.draft
-import mcsim.sweeps.batch
 import mcsim.sweeps.sweep
+import mcsim.sweeps.task
 from mcsim.traces.blocks import vms_of
 from mcsim.traces.interned import interned
 from mcsim.traces.workload import Workload
@@ -100,7 +100,7 @@ def prepare(work: dict[str, Any]) -> None:
     mcsim.base.claims.LEASE_SECONDS = work.get("lease", mcsim.base.claims.LEASE_SECONDS)
     mcsim.base.claims.RENEWED_SECONDS = work.get("renewed", mcsim.base.claims.RENEWED_SECONDS)
     if "kept_within" in work:
-        mcsim.sweeps.batch._KEPT_WITHIN = work["kept_within"]
+        mcsim.sweeps.task._KEPT_WITHIN = work["kept_within"]
     if "clock" in work:
         set_clock(60 * work["clock"])
     if "host" in work:

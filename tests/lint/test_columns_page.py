@@ -44,7 +44,7 @@ def page() -> str:
         "# Columns of result tables",
         "",
         "Each column is declared once, in `bindings/mcsim/base/run_columns.py` or",
-        "`analysis_columns.py`; this page is made from there. Shares are fractions in data and",
+        "`result_columns.py`; this page is made from there. Shares are fractions in data and",
         "percent in tables for people. Columns marked * are left out where no row has a value.",
     ]
     for name, title in TITLES.items():

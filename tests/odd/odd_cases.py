@@ -187,13 +187,13 @@ _ONE_HOST: dict[str, Any] = {
         "profile": "profile.yaml",
         "seed": 2,
         "align": "start",
-        "window": {"begin": "1s", "end": "300s"},
+        "window": {"start": "1s", "end": "300s"},
         "sample": "1/2",
         "vms": [{"name": "a", "arrives": "10s", "departs": "200s"}, "b"],
     },
     "devices": {
         "nvm": {
-            "read": "1us", "write": "2us", "price": 5, "pe_cycles": 1000,
+            "read": "1us", "write": "2us", "price": 5, "pe_cycles": 1000, "drive": "1GB",
             "write_amplification": 2, "iops": 1e6, "bandwidth": "1GB/s",
             "watts": 5, "idle_watts": 1,
         }
@@ -203,11 +203,12 @@ _ONE_HOST: dict[str, Any] = {
         {
             "device": "flash", "capacity": "80 blocks", "price": 2,
             "pe_cycles": 3000, "write_amplification": 1, "iops": 5e4, "bandwidth": "500MB/s",
+            "drive": "1GB",
             "watts": 3, "idle_watts": 0.1,
         },
     ],
     "backend": {
-        "device": "hdd", "read": "5ms", "write": "6ms", "price": 0.1, "pe_cycles": 9,
+        "device": "hdd", "read": "5ms", "write": "6ms", "price": 0.1, "pe_cycles": 9, "drive": "1GB",
         "write_amplification": 1, "iops": 140, "bandwidth": "180MB/s",
         "watts": 9, "idle_watts": 8, "vms": {"b": "9ms"},
     },
@@ -241,7 +242,7 @@ _RECORDED = {
     "interval": "100s",
     "warm_up": {
         "profile": None, "align": "clock", "vms": [{"name": "a", "trace": "two.csv", "vm": "a_0"}],
-        "window": {"begin": "1s", "end": "100s"},
+        "window": {"start": "1s", "end": "100s"},
     },
     "workload": {
         "vms": [
@@ -348,6 +349,7 @@ _BASES: dict[str, Sequence[str]] = {
     "mrc": ("two.csv", "-q"),
     "reproduce": ("multicache/table1", "--quick", "-q", "--results", "reproduced"),
     "results diff": ("hosts", "hosts"),
+    "results convert": (),
     "results gc": ("--dry-run",),
     "results ls": (),
     "results page": ("hosts", "-o", "page.html"),

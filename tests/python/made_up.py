@@ -10,6 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from mcsim.config import ExperimentSpec
+from mcsim.reproduce.figure import Figure, Found
+from mcsim.reproduce.kept import Finding
+from mcsim.reproduce.published import Note
+from mcsim.reproduce.reproduction import Outcome
+from mcsim.reproduce.verdicts import Row
 from mcsim.results.draft import Draft
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
@@ -193,3 +198,11 @@ def _curve(v: int, vm: str) -> pa.Table:
             "accesses": np.full(len(capacity), accesses),
         }
     )
+
+
+def outcome(
+    name: str, title: str, found: Found, rows: Sequence[Row] = (), notes: Sequence[Note] = ()
+) -> Outcome:
+    """A figure of a document whose finding is made up."""
+    figure = Figure(name, title, 1, 1, "synthetic", lambda context: found)
+    return Outcome(figure, Finding(found, [], 0, rows), notes)

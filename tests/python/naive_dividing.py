@@ -11,7 +11,7 @@ import numpy as np
 from naive_systems import over_tiers, proportional, share_free
 
 from mcsim.experiment.allocator import Decision, Observation
-from mcsim.experiment.migration import Migration
+from mcsim.experiment.answers import Migration
 
 
 def share_of(whole: int, decimals: float) -> int:

@@ -12,17 +12,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from mcsim.base.errors import ConfigError
 
-__all__ = [
-    "check_param",
-    "file_given",
-    "list_of",
-    "renamed_parameters",
-    "seed_given",
-    "shortened",
-    "text",
-    "whole_number",
-]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

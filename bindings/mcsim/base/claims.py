@@ -25,24 +25,6 @@ from pathlib import Path
 
 from mcsim.base.faults import reached
 
-__all__ = [
-    "TEMPORARY_SUFFIX",
-    "changed_ns",
-    "claim_folder",
-    "file_system_ns",
-    "hold",
-    "is_claim",
-    "is_claimed",
-    "is_held_elsewhere",
-    "is_left",
-    "leave_all",
-    "left_in",
-    "new_claim",
-    "release",
-    "release_lease",
-    "retry_on_missing_parent",
-]
-
 LEASE_SECONDS = 180.0
 """Longer than network file systems cache modification times (60 s), or a server restarts."""
 

@@ -11,8 +11,6 @@ from mcsim.base import units
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Column", "counts"]
-
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2f}"

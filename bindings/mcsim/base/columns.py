@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim.base.arguments import shortened
 from mcsim.base.errors import ConfigError
 
-__all__ = ["array_given", "integers", "keys_of", "operations_of", "unchanging"]
-
 
 def unchanging(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array that no other thread can write to: a copy, unless its memory is constant.

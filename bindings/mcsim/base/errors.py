@@ -8,22 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "CORE_IS_MISSING",
-    "Complaints",
-    "ConfigError",
-    "HostError",
-    "InternalError",
-    "McsimError",
-    "MissingOutputError",
-    "OutOfMemoryError",
-    "TraceError",
-    "exit_code_of",
-    "host_faults",
-    "is_host_fault",
-    "mistakes_in",
-]
-
 CORE_IS_MISSING = (
     "the compiled core of mcsim is missing: run `pip install .` in the source tree, or use its "
     "launcher `./mcsim`"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["reached"]
-
 hook: Callable[[str], object] | None = None
 """Set by tests alone."""
 

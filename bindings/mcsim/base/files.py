@@ -26,24 +26,6 @@ from mcsim.base.errors import HostError
 from mcsim.base.faults import reached
 from mcsim.base.inputs import check_output
 
-__all__ = [
-    "cannot_write",
-    "check_writable",
-    "encoded",
-    "flush",
-    "flush_folder",
-    "identity",
-    "named_in_errors",
-    "of_the_disk",
-    "put_in_place",
-    "rename",
-    "replacing",
-    "replacing_folder",
-    "sweep_abandoned",
-    "temporary_beside",
-    "write_whole",
-]
-
 # Not of the program: what the disk says of what is written to it.
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["FormattedTable", "RowStyle", "Strong"]
-
 RowStyle = Literal["", "best", "yardstick", "total"]
 
 _LEAST_WIDTH = 8
@@ -78,7 +76,11 @@ class FormattedTable:
             right = self.numeric[index]
             width = max([_LEAST_WIDTH, *(len(row[index]) for row in self.rows)])
             table.add_column(
-                Text(heading if "\n" in heading else fill(heading, width, break_long_words=False)),
+                Text(
+                    heading
+                    if "\n" in heading
+                    else fill(heading, width, break_long_words=False, break_on_hyphens=False)
+                ),
                 justify="right" if right else "left",
                 overflow="fold",
                 no_wrap=right,

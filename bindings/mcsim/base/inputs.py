@@ -21,24 +21,6 @@ from typing import Any, BinaryIO
 
 from mcsim.base.errors import ConfigError
 
-__all__ = [
-    "MOST_BYTES",
-    "check_output",
-    "escape_unencodable",
-    "expect_output",
-    "is_regular",
-    "note_input",
-    "open_regular",
-    "parse_object",
-    "plain_name",
-    "printable",
-    "protected_inputs",
-    "read_regular",
-    "read_text_or_pipe",
-    "resolved",
-    "stem_of",
-]
-
 MOST_BYTES = 1 << 28
 """Upper bound on a file that is read into memory as a whole, other than tables and traces."""
 

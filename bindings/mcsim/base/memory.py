@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-__all__ = ["memory_available", "memory_limit", "resident"]
-
 _LIMITS = ("memory.max", "memory.high", "memory.limit_in_bytes")
 _USED = ("memory.current", "memory.usage_in_bytes")
 _EVICTABLE = ("active_file", "inactive_file")

@@ -7,8 +7,6 @@ from pathlib import Path
 from mcsim import _core
 from mcsim.base.errors import HostError
 
-__all__ = ["experiments_folder", "get_cmake_dir", "get_include"]
-
 
 def get_include() -> str:
     """Return the folder of the C++ headers, for libraries of eviction policies.

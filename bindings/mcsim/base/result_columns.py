@@ -10,14 +10,116 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mcsim.base.analysis_columns import ANALYSIS_TABLES
-from mcsim.base.column import Column
+from mcsim.base.column import Column, counts
 from mcsim.base.run_columns import RUN_TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TABLES", "column_of", "schema_of_table"]
+_VM = Column("vm", "VM", "text", "name of the VM; null: all VMs together")
+_ACCESSES = Column("accesses", "accesses", "count", "accesses: one for each block of a request")
+_HITS = Column("hits", "hits", "count", "accesses that are not misses", "more")
+_HIT_RATIO = Column("hit_ratio", "hit %", "share", "hits divided by accesses", "more")
+_POLICY = Column("policy", "policy", "text", "eviction policy with its parameters")
+_CAPACITY = Column("capacity", "blocks", "count", "capacity in blocks")
+_MEMORY = Column("bytes", "memory", "bytes", "memory of the cache's state", "less")
+_CPU = Column("seconds", "time", "s", "processor time", "less")
+_NO_BAND = Column("no_band", "no band", "text", "why there is no confidence band; empty: there is")
+_CORRECTION = Column("correction", "correction", "text", "none, adj, or exact at rate 1")
+_RATE = Column("rate", "rate %", "share", "sampled share of the blocks")
+
+ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
+    "policies": [
+        _POLICY,
+        _CAPACITY,
+        _ACCESSES,
+        _HITS,
+        Column("misses", "misses", "count", "accesses that are not hits", "less"),
+        _HIT_RATIO,
+        *counts(
+            "count",
+            ("writes", "accesses that write"),
+            ("write_hits", "hits that write"),
+            ("evictions", "evicted blocks"),
+            ("partial_misses", "misses whose line is held"),
+            ("line_misses", "misses whose line is not held"),
+            ("loaded", "blocks read for misses"),
+        ),
+        Column("low", "low %", "share", "lower end of the 95 % confidence band"),
+        Column("high", "high %", "share", "upper end of the 95 % confidence band"),
+        Column("plain", "plain %", "share", "hit ratio of the sample"),
+        Column("adjusted", "adjusted %", "share", "hit ratio adjusted to the sample's size"),
+        _CORRECTION,
+        _RATE,
+        Column("blocks", "miniature", "count", "capacity of the miniature in blocks"),
+        Column("sampled", "sampled", "number", "references of a sample, mean over seeds"),
+        Column("write_hits_low", "write hits low", "number", "lower end of their band"),
+        Column("write_hits_high", "write hits high", "number", "upper end of their band"),
+        _MEMORY,
+        _CPU,
+        _NO_BAND,
+    ],
+    "tuning": [
+        _POLICY,
+        Column("writes", "writes", "text", "write mode"),
+        Column("block", "block", "bytes", "block size"),
+        Column("sub_block", "loaded", "bytes", "bytes loaded at a time"),
+        Column(
+            "hit_ratio", "read hit %", "share", "reads that did not wait for the backend", "more"
+        ),
+        Column("latency_ns", "latency", "ns", "mean latency of all pieces", "less"),
+        Column("device_writes", "written", "bytes", "bytes written to the cache's device", "less"),
+        Column("backend_reads", "backend reads", "bytes", "bytes read from the backend", "less"),
+        Column("backend_writes", "backend writes", "bytes", "bytes written to the backend", "less"),
+        Column("dirty", "dirty", "bytes", "bytes not yet written back at the end"),
+        Column("pareto", "pareto", "flag", "no other row is better in all four objectives"),
+        _RATE,
+        _CORRECTION,
+        Column("bytes", "memory", "bytes", "memory of the cache's state", "less"),
+        _NO_BAND,
+    ],
+    "mix": [
+        _CAPACITY,
+        _ACCESSES,
+        Column("shared", "shared", "count", "misses of one LRU cache that all share", "less"),
+        Column("equal", "equal parts", "count", "misses of equal parts", "less"),
+        Column("parts", "best parts", "count", "misses of the best parts", "less"),
+        Column("effective", "as good as", "count", "shared cache that misses as rarely, blocks"),
+        Column("size_gain", "gain %", "relative", "how much larger that is", "more"),
+    ],
+    "whatif": [
+        _VM,
+        Column("hit_ratio_before", "before %", "share", "hit ratio before; nan: not there"),
+        Column("hit_ratio_after", "after %", "share", "hit ratio after; nan: not there"),
+    ],
+    "situation": [
+        _VM,
+        _ACCESSES,
+        Column("distinct", "distinct", "count", "distinct blocks"),
+        Column("alone", "alone %", "share", "hit ratio with the whole cache to itself", "more"),
+        Column("part", "equal part %", "share", "hit ratio in an equal part", "more"),
+        Column("shared", "shared %", "share", "hit ratio as it is", "more"),
+        Column("thrashed", "thrashed", "flag", "loses more than half a point to others"),
+        Column("compulsory", "compulsory %", "share", "misses of first accesses"),
+        Column("capacity", "capacity %", "share", "other misses in the whole cache alone"),
+        Column("interference", "interference %", "share", "hits lost by sharing"),
+    ],
+    "search": [
+        Column("policy", "policy", "text", "eviction policy of each tier"),
+        Column("blocks_0", "tier 0", "count", "blocks of the faster tier"),
+        Column("blocks_1", "tier 1", "count", "blocks of the slower tier"),
+        Column("simulated", "replayed", "flag", "replayed in full; others are expected"),
+        Column("kept", "within limits", "flag", "keeps all limits"),
+        Column("dollars", "cost $", "number", "price of the tiers", "less"),
+        Column("latency_ns", "latency", "ns", "mean latency of an access", "less"),
+        _HIT_RATIO,
+        Column(
+            "per_dollar", "1/s/$", "number", "accesses a second of one client, per dollar", "more"
+        ),
+        Column("worn_blocks", "worn", "blocks", "blocks written to tiers that wear", "less"),
+        Column("years", "years", "number", "life of the first tier that wears out", "more"),
+    ],
+}
 
 
 _POSSIBLE = ("share_of_opt", "over_hindsight", "worst_slowdown")

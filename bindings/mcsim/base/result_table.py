@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-__all__ = ["ResultTable", "Row", "Tabular", "polars_frame"]
-
 
 _MOST_ROWS = 40
 """Rows that a table shows of itself."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from mcsim.base.column import Column, counts
 
-__all__ = ["RUN_TABLES"]
-
 _SYSTEM = Column("system", "system", "text", "title of the system")
 _VM = Column("vm", "VM", "text", "name of the VM; null: all VMs together")
 _TIER = Column("tier", "tier", "count", "0 is the fastest tier", stored="int32")

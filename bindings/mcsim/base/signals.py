@@ -16,8 +16,6 @@ from typing import NoReturn
 
 from mcsim.base.claims import leave_all
 
-__all__ = ["Terminated", "ending_in_time", "leave"]
-
 GRACE_SECONDS = 0.8
 """What is under way may be brought to its end by then."""
 

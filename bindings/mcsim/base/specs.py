@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 from mcsim.base import units
 from mcsim.base.arguments import check_param
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
-
-__all__ = [
-    "ParamValue",
-    "as_declared",
-    "declared_by",
-    "parse_spec",
-    "split_outside",
-    "split_specs",
-    "title",
-]
 
 ParamValue = bool | int | float | str
 
@@ -78,15 +69,13 @@ def split_specs(text: str) -> list[str]:
 
 def split_outside(text: str) -> list[str]:
     """Split at the commas that are in no parentheses."""
-    parts = [""]
+    cuts = [-1]
     depth = 0
-    for letter in text:
+    for place, letter in enumerate(text):
         depth += {"(": 1, ")": -1}.get(letter, 0)
         if letter == "," and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return parts
+            cuts.append(place)
+    return [text[a + 1 : b] for a, b in pairwise([*cuts, len(text)])]
 
 
 def declared_by(entries: Sequence[Mapping[str, Any]], name: str) -> dict[str, str]:

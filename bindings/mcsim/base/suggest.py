@@ -9,9 +9,6 @@ from collections.abc import Collection, Iterable, Sequence
 from mcsim.base.arguments import list_of, shortened, text
 from mcsim.base.errors import ConfigError
 
-__all__ = ["check_choice", "did_you_mean", "names_matching", "nearest", "some_of"]
-
-
 _LEAST_LETTERS = 3
 """Length of a word that may match known names as a prefix, at least."""
 

@@ -12,8 +12,6 @@ from pyarrow import csv
 
 from mcsim.base.files import replacing
 
-__all__ = ["csv_of", "without_formulas", "without_lists", "write_csv"]
-
 _FORMULA = r"^[=+\-@\t\r]"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 

@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 
 from mcsim.base.arguments import whole_number
 
-__all__ = ["Inline", "Once", "Pool", "Stopped", "Work", "run_in_main_thread", "threads_given"]
-
 T = TypeVar("T")
 
 _MOST_THREADS = 4096

@@ -15,24 +15,6 @@ from numbers import Integral
 
 from mcsim.base.arguments import shortened
 
-__all__ = [
-    "format_blocks",
-    "format_bytes",
-    "format_count",
-    "format_duration",
-    "format_latency",
-    "format_references",
-    "format_size",
-    "parse_bytes",
-    "parse_count",
-    "parse_duration",
-    "parse_fraction",
-    "parse_interval",
-    "parse_quantity",
-    "parse_references",
-    "parse_share",
-]
-
 _NS = {
     "ns": 1,
     "us": 10**3,

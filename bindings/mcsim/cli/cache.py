@@ -15,8 +15,6 @@ from mcsim.cli.terminal import print_json
 if TYPE_CHECKING:
     from mcsim.traces.cache import Entry
 
-__all__ = ["cache"]
-
 _DAMAGED = 1  # exit code
 
 

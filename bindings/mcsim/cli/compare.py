@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.threads import threads_given
-from mcsim.cli.options import code_options
+from mcsim.cli.options import Sectioned, code_options, plugin_option
 from mcsim.cli.output import Output, picture_options
-from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import BOUND, PolicyReport, memory_option, policies_option
-from mcsim.cli.sections import Sectioned
 from mcsim.cli.stream import Source, stream_options
 from mcsim.cli.terminal import Form, TextTable
 
 if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
-
-__all__ = ["compare"]
 
 
 @click.command(cls=Sectioned)

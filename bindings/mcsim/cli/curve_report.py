@@ -13,11 +13,9 @@ from mcsim.cli.terminal import TextTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.chart import Sheet
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.measure import Measured
-
-__all__ = ["SHARED", "ByPolicy", "Compared", "Curves", "PerInterval", "PerVm", "ratio_text"]
 
 SHARED = "all, sharing one cache"
 

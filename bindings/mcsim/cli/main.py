@@ -16,9 +16,11 @@ import click
 
 from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.options import (
+    Sectioned,
     code_options,
     overrides_option,
     per_vm_option,
+    plugin_option,
     quiet_option,
     reporter_asked,
     results_option,
@@ -26,9 +28,7 @@ from mcsim.cli.options import (
     table_options,
     trace_dirs_option,
 )
-from mcsim.cli.plugin import plugin_option
 from mcsim.cli.renamed import COMMANDS, OPTIONS
-from mcsim.cli.sections import Sectioned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from mcsim.base.errors import McsimError
     from mcsim.cli.terminal import Form
     from mcsim.experiment.code import Permission
-
-__all__ = ["main"]
 
 INTERNAL = 70  # exit code
 

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.units import format_size
+from mcsim.cli.options import Sectioned
 from mcsim.cli.output import Output, picture_options
-from mcsim.cli.sections import Sectioned
-from mcsim.cli.shared import shared_source, sharing_options, sharing_read
-from mcsim.cli.stream import Report
+from mcsim.cli.stream import Report, shared_source, sharing_options, sharing_read
 from mcsim.cli.terminal import Form, TextTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.chart import Sheet
     from mcsim.locality.mix import Mix
     from mcsim.locality.sharing import Order
-
-__all__ = ["mix"]
 
 
 @click.command(cls=Sectioned)
@@ -124,7 +121,7 @@ class _Answer(Report):
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw hit ratios and effective sizes."""
-        from mcsim.figures.sharing import shared_and_divided
+        from mcsim.figures.tables import shared_and_divided
 
         return shared_and_divided(self.found, log=log)
 

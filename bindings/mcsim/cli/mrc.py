@@ -9,11 +9,9 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterval, PerVm
-from mcsim.cli.options import code_options
+from mcsim.cli.options import Sectioned, code_options, plugin_option
 from mcsim.cli.output import Output, picture_options
-from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import Mini, memory_option, mini_options
-from mcsim.cli.sections import Sectioned
 from mcsim.cli.stream import (
     Source,
     curve_options,
@@ -27,8 +25,6 @@ from mcsim.cli.terminal import Form
 if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
     from mcsim.traces.blocks import Blocks
-
-__all__ = ["mrc"]
 
 
 @click.command(cls=Sectioned)

@@ -1,4 +1,4 @@
-"""Options that many commands share: inputs, outputs and progress."""
+"""Options of many commands, and the sections of help that list them."""
 
 from __future__ import annotations
 
@@ -12,31 +12,6 @@ import click
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
     from mcsim.experiment.code import Permission
-
-__all__ = [
-    "Command",
-    "block_bytes_option",
-    "code_options",
-    "dask_option",
-    "devices_options",
-    "file_to_write",
-    "folder_to_write",
-    "formats_option",
-    "overrides_option",
-    "per_vm_option",
-    "quiet_option",
-    "reporter_asked",
-    "results_option",
-    "seed_option",
-    "shard_option",
-    "stored_option",
-    "style_option",
-    "systems_option",
-    "systems_threads_option",
-    "table_options",
-    "trace_dirs_option",
-    "with_options",
-]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -128,27 +103,21 @@ def trace_dirs_option(sought: str = "traces") -> Callable[[Command], Command]:
     )
 
 
-results_option = click.option(
-    "--results",
-    "out",
-    metavar="DIR",
-    type=click.Path(),
-    default="results",
-    show_default=True,
-    callback=folder_to_write,
-    help="Folder of all results.",
-)
+def _results_option(**more: Any) -> Callable[[Command], Command]:
+    return click.option(
+        "--results",
+        "out",
+        metavar="DIR",
+        type=click.Path(),
+        default="results",
+        show_default=True,
+        help="Folder of all results.",
+        **more,
+    )
 
 
-stored_option = click.option(
-    "--results",
-    "out",
-    metavar="DIR",
-    type=click.Path(),
-    default="results",
-    show_default=True,
-    help="Folder of all results.",
-)
+stored_option = _results_option()
+results_option = _results_option(callback=folder_to_write)
 
 per_vm_option = click.option(
     "--per-vm", is_flag=True, help="Show all tables: every VM, latencies, devices, cost."
@@ -320,3 +289,64 @@ def style_option(default: str | None, otherwise: str = "") -> Callable[[Command]
         help="Look of figures; for papers: as wide as a column, text in 8 points, without title "
         f"and run.  [default: {otherwise or default}]",
     )
+
+
+def plugin_option(command: Command) -> Command:
+    """Give a command the option; the libraries are loaded before the command begins."""
+    return click.option(
+        "--plugin",
+        metavar="LIBRARY",
+        multiple=True,
+        expose_value=False,
+        callback=_load,
+        help="Load eviction policies from this shared library; may be repeated.",
+    )(command)
+
+
+def _load(_context: click.Context, _param: click.Parameter, libraries: tuple[str, ...]) -> None:
+    if not libraries:
+        return
+    from mcsim.base.errors import mistakes_in
+    from mcsim.policies.specs import load_policies
+
+    for library in libraries:
+        with mistakes_in("--plugin"):
+            load_policies(library)
+
+
+# Headings of options that many commands have alike, and the names of their values.
+_SECTIONS = {
+    "Input": (
+        *("block_size", "ops", "vms", "order", "trace_dirs", "format", "options", "mapping"),
+        *("save_mapping", "on_bad_line", "on_unsorted", "overrides"),
+    ),
+    "Output": (
+        *("out", "folder", "file", "file_out", "per_vm", "as_json", "as_csv", "as_markdown"),
+        *("as_latex", "figures", "page", "linear", "formats", "style"),
+    ),
+    "Execution": (
+        *("seed", "threads", "memory", "plugin", "cache_dir", "allow_code", "code"),
+        *("force", "quiet", "help"),
+    ),
+}
+
+
+class Sectioned(click.Command):
+    """A command whose help has its own options first, and others under what they are about."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, each under its heading."""
+        heading_of = {name: heading for heading, names in _SECTIONS.items() for name in names}
+        rows: dict[str, list[tuple[str, str]]] = {
+            heading: [] for heading in ("Options", *_SECTIONS)
+        }
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None or not isinstance(param, click.Option):
+                continue
+            name = "help" if "--help" in param.opts else param.name or ""
+            rows[heading_of.get(name, "Options")].append(record)
+        for heading, records in rows.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)

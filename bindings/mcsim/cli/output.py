@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from mcsim.config.spec import FigureFormat
-    from mcsim.figures.style import Sheet, Style
-
-__all__ = ["Output", "Picture", "output_options", "picture_options", "write_table"]
+    from mcsim.figures.chart import Sheet
+    from mcsim.figures.style import Style
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
     from mcsim.base.result_table import ResultTable
     from mcsim.experiment.code import Permission
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.chart import Sheet
     from mcsim.policies.python_policies import AnyPolicy, PythonSpec
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
-
-__all__ = ["BOUND", "Mini", "PolicyReport", "memory_option", "mini_options", "policies_option"]
 
 BOUND = "opt"
 """Name of the upper bound, which needs foresight and cannot be chosen as a policy."""
@@ -181,7 +179,7 @@ class PolicyReport(StreamReport):
     ) -> Self:
         """Read the traces, report the memory of the caches, and simulate these."""
         from mcsim.base.errors import mistakes_in
-        from mcsim.policies.caches import memory_given
+        from mcsim.policies.simulation import memory_given
         from mcsim.policies.specs import policies_given
 
         # Arguments are validated before the work begins.
@@ -223,7 +221,7 @@ class PolicyReport(StreamReport):
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the hit ratio of every policy."""
-        from mcsim.figures.policies import hit_ratios
+        from mcsim.figures.tables import hit_ratios
 
         ratios = {policy: self.of(policy).hit_ratio.tolist() for policy in self.policies}
         bands = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["COMMANDS", "OPTIONS"]
-
 COMMANDS = {
     "config": "build-flags",
     "figures": "results plot",

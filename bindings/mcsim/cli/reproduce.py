@@ -24,8 +24,6 @@ from mcsim.cli.terminal import terminal
 if TYPE_CHECKING:
     from mcsim.reproduce.reproduction import Reproduction
 
-__all__ = ["reproduce"]
-
 
 @click.command()
 @click.argument("names", metavar="[DOCUMENT[/FIGURE]]...", nargs=-1)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mcsim.results.results import Results
     from mcsim.sweeps.swept import Sweep
 
-__all__ = ["results"]
-
 _DIFFERENT = 1  # exit code
 
 
@@ -36,7 +34,6 @@ for command in (show, page, plot):
     results.add_command(command)
 
 
-_out_option = stored_option
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -299,7 +296,7 @@ def convert_(out: str) -> None:
 
     Exit code 1 reports a file that is damaged or not of mcsim. Such files stay.
     """
-    from mcsim.results.convert import convert
+    from mcsim.results.packs import convert
 
     folders, faults = convert(out)
     for line in (*map(str, folders), *faults):

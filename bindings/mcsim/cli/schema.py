@@ -9,8 +9,6 @@ from typing import Any
 
 import click
 
-__all__ = ["experiment_schema", "schema"]
-
 Schema = dict[str, Any]
 
 _CLASS = {"type": "string", "pattern": r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"}

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
     from mcsim.searches.hunt import Found
 
-__all__ = ["search"]
-
 _SHOWN = 10
 
 _SOUGHT = {

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from mcsim.results.results import Results
     from mcsim.sweeps.swept import Sweep
 
-__all__ = ["page", "plot", "show", "show_results", "show_sweep"]
-
 
 @click.command(short_help="Show the summary and the tables of a run or a sweep.")
 @click.argument("run")

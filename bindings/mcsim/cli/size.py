@@ -9,15 +9,14 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import ratio_text
-from mcsim.cli.options import devices_options, table_options
-from mcsim.cli.sections import Sectioned
-from mcsim.cli.shared import sized
+from mcsim.cli.options import Sectioned, devices_options, table_options
 from mcsim.cli.stream import (
     Source,
     curve_options,
     estimator_given,
     estimator_option,
     make_curves,
+    sized,
 )
 from mcsim.cli.terminal import Form, TextTable, print_result
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.latency import CacheLatency
     from mcsim.traces.blocks import Ops
-
-__all__ = ["size"]
 
 
 @click.command(cls=Sectioned)

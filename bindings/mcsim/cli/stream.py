@@ -1,7 +1,8 @@
-"""Options, reading, printing and writing for commands about the references of traces."""
+"""Common parts of commands about references: options, reading, printing, writing."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,24 +19,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from mcsim.base.progress import Reporter
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.chart import Sheet
+    from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.measure import EstimatorSpec, Measured
-    from mcsim.locality.sharing import Sharing
+    from mcsim.locality.sharing import Order, Sharing
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
-
-__all__ = [
-    "Report",
-    "Source",
-    "StreamReport",
-    "curve_options",
-    "estimator_given",
-    "estimator_option",
-    "make_curves",
-    "references_options",
-    "sizes_given",
-    "stream_options",
-]
 
 
 def references_options(command: Command) -> Command:
@@ -305,3 +294,58 @@ def make_curves(
             one_at_a_time=len(estimators) > 1,
         )
     return blocks, measured
+
+
+def sharing_options(command: Command) -> Command:
+    """Add the options of the VMs that share a cache, and of the order of their references."""
+    order = click.option(
+        "--order",
+        type=click.Choice(["time", "rates"]),
+        default="time",
+        show_default=True,
+        help="How references of VMs follow each other: by their times, or each VM's spread evenly "
+        "over one length, for traces of different years or without a clock.",
+    )
+    return with_options(command, [references_options, order, reading_options])
+
+
+def shared_source(
+    files: tuple[str, ...], block_size: str, ops: Any, vms: str | None, reading: dict[str, Any]
+) -> Source:
+    """Return the source of references, after validating its block size."""
+    source = Source(files, block_size, ops, vms, 1, 1, reading)
+    source.block_bytes  # noqa: B018
+    return source
+
+
+def sharing_read(source: Source, order: Order) -> Sharing:
+    """Read the traces and merge the references of all VMs in `order`."""
+    from mcsim.locality.sharing import sharing
+    from mcsim.traces.blocks import Blocks
+
+    reporter = reporter_asked()
+    with reporter.live():
+        if order == "time":
+            traces = source.open(reporter)
+            _note_spans(traces, reporter)
+            return sharing(source.split(traces, reporter), order)
+        chosen = source.chosen(source.open(reporter))
+        return sharing([Blocks.of(one, source.ops, source.block_bytes) for one in chosen], order)
+
+
+def _note_spans(traces: list[Trace], reporter: Reporter) -> None:
+    """Warn if no two traces overlap in time, so that VMs never compete for the cache."""
+    spans = sorted(
+        (trace.metadata.counts.first_time, trace.metadata.counts.last_time) for trace in traces
+    )
+    apart = all(last < begin for (_, last), (begin, _) in itertools.pairwise(spans))
+    if len(spans) > 1 and apart:
+        reporter.note("no two traces overlap in time; --order rates has them all at once")
+
+
+def sized(of: Sharing | HitRatioCurve, blocks: int) -> str:
+    """Write a size for people: `1 GiB (262,144 blocks)`."""
+    from mcsim.base.units import format_blocks, format_size
+
+    assert of.block_bytes is not None
+    return f"{format_size(blocks * of.block_bytes)} ({format_blocks(blocks)})"

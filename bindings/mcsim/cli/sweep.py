@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.cli.options import (
+    Sectioned,
     code_options,
     dask_option,
     overrides_option,
@@ -19,13 +20,10 @@ from mcsim.cli.options import (
     trace_dirs_option,
 )
 from mcsim.cli.renamed import COMMANDS
-from mcsim.cli.sections import Sectioned
 
 if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
     from mcsim.sweeps.swept import Sweep
-
-__all__ = ["sweep"]
 
 
 class _FileOrCommand(click.Group):

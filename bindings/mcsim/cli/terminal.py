@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from mcsim.base.formatted_table import FormattedTable, RowStyle
 
-__all__ = ["Form", "TextTable", "for_terminal", "print_json", "print_lines"]
-__all__ += ["print_result", "terminal"]
-
 Form = Literal["", "json", "csv", "markdown", "latex"]
 """How a result is printed: for people if empty."""
 

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.threads import threads_given
-from mcsim.cli.options import devices_options, reporter_asked, seed_option
+from mcsim.cli.options import Sectioned, devices_options, plugin_option, reporter_asked, seed_option
 from mcsim.cli.output import Output, output_options
-from mcsim.cli.plugin import plugin_option
 from mcsim.cli.policy_report import memory_option, mini_options, policies_option
-from mcsim.cli.sections import Sectioned
 from mcsim.cli.stream import Report, Source
 from mcsim.cli.terminal import Form, TextTable
 from mcsim.cli.trace import reading_options, vms_option, words_of
@@ -26,11 +24,9 @@ if TYPE_CHECKING:
 
     from mcsim.base.progress import Reporter
     from mcsim.base.result_table import ResultTable
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.chart import Sheet
     from mcsim.policies.grid import Point
     from mcsim.policies.scaled import Objective
-
-__all__ = ["tune"]
 
 
 @click.command(cls=Sectioned)
@@ -122,9 +118,9 @@ def tune(
     """  # noqa: D301
     from mcsim.base.sizes import is_share, share_given
     from mcsim.config.device_choice import device_given, devices_given
-    from mcsim.policies.caches import memory_given
     from mcsim.policies.grid import Grid
-    from mcsim.policies.requests import blocks_of_share
+    from mcsim.policies.simulation import memory_given
+    from mcsim.policies.tuning import blocks_of_share
     from mcsim.policies.tuning import tune as replay
 
     rate = 1.0 if mini is None else share_given("--mini", mini)
@@ -287,7 +283,7 @@ class _Report(Report):
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the objective by block size."""
-        from mcsim.figures.tuning import objectives_by_block
+        from mcsim.figures.tables import objectives_by_block
         from mcsim.policies.scaled import OBJECTIVES
 
         return objectives_by_block(self.rows, OBJECTIVES[self.objective])

@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.cli.options import Sectioned
 from mcsim.cli.output import Output, picture_options
-from mcsim.cli.sections import Sectioned
-from mcsim.cli.shared import shared_source, sharing_options, sharing_read, sized
-from mcsim.cli.stream import Report
+from mcsim.cli.stream import Report, shared_source, sharing_options, sharing_read, sized
 from mcsim.cli.terminal import Form, TextTable
 from mcsim.cli.trace import vms_named
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.figures.style import Sheet
+    from mcsim.figures.chart import Sheet
     from mcsim.locality.sharing import Order
-    from mcsim.locality.verdict import SizeVerdict
-    from mcsim.locality.whatif import Situation, WhatIf
-
-__all__ = ["whatif"]
+    from mcsim.locality.whatif import Situation, SizeVerdict, WhatIf
 
 
 @click.command(cls=Sectioned)
@@ -236,7 +232,7 @@ class _Answer(Report):
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the curve of all VMs, and the hit ratio of each."""
-        from mcsim.figures.sharing import before_and_after
+        from mcsim.figures.tables import before_and_after
 
         return before_and_after(self.situations(), log=log)
 

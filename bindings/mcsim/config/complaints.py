@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from mcsim.base.errors import ConfigError
     from mcsim.config.load import Source
 
-__all__ = ["complaints"]
-
 
 def complaints(source: Source, schema: type[BaseModel], errors: Iterable[Any]) -> list[str]:
     """Format validation errors in the order of the file, each with its line."""

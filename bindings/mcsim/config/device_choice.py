@@ -17,8 +17,6 @@ from mcsim.config.devices import CATALOGUE, NO_PRICE, Device, Range
 from mcsim.config.load import Source, check
 from mcsim.config.placed import DeviceSpec
 
-__all__ = ["device_given", "devices_given", "spec_of_device"]
-
 
 class _Devices(BaseModel):
     model_config = ConfigDict(extra="forbid")

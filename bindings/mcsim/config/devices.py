@@ -16,8 +16,6 @@ from typing import Any
 
 from mcsim.base.units import format_duration
 
-__all__ = ["CATALOGUE", "NO_PRICE", "Device", "Range"]
-
 TABLE_I = "Multi-Cache (Table I)"
 ECI_SLIDES = "ECI-Cache (slides: operations and bytes a second, power, prices)"
 S4500 = "Intel SSD DC S4500 series, product specification: typical latency of random 4 KiB"

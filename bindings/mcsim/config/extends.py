@@ -15,8 +15,6 @@ from typing import Any
 from mcsim.base.inputs import is_regular, read_regular, resolved
 from mcsim.config.load import Location, Source, to_plain
 
-__all__ = ["extended", "extended_path"]
-
 _EXTENDS = re.compile(rb"^extends\s*:", re.MULTILINE)
 
 

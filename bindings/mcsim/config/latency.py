@@ -20,8 +20,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Served", "ServiceTimes", "WriteMode", "served_by_lru"]
-
 WriteMode = Literal["through", "back", "around"]
 
 Served = tuple[NDArray[Any], NDArray[Any]]

@@ -34,8 +34,6 @@ from mcsim.config.complaints import complaints
 from mcsim.config.spec import SHORTHANDS, ExperimentSpec
 from mcsim.config.values import DEFAULT_BLOCK_BYTES
 
-__all__ = ["Location", "Source", "check", "check_spec", "format_location", "to_plain"]
-
 # Limits far above any real experiment.
 _MOST_BYTES = 4 << 20
 _MOST_VALUES = 1_000_000

@@ -46,9 +46,6 @@ from mcsim.base.memory import memory_limit
 from mcsim.config.load import Location, Source, check
 from mcsim.config.values import BlockBytes, Blocks, Share
 
-__all__ = ["SyntheticProfile", "read_profile", "vms_of"]
-
-
 _LATEST = 2**63 - 1
 """The largest number of the core."""
 

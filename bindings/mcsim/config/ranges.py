@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcsim.base import units
-from mcsim.base.ranges import between, count_of, split_range
+from mcsim.base.sizes import between, count_of, split_range
 from mcsim.config.values import DEFAULT_BLOCK_BYTES
-
-__all__ = ["values_of_range"]
 
 _SEEDS = re.compile(r"\s*([0-9][0-9_]*)\s+seeds?\s*")
 _POINT = re.compile(r"[-+]?[0-9]*[.][0-9]*")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["current_name", "with_current_keys", "with_earlier_keys"]
-
 _RENAMED = {
     "tiers": {"capacity_blocks": "capacity", "dollars_per_gb": "price"},
     "backend": {"dollars_per_gb": "price"},

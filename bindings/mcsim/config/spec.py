@@ -24,8 +24,14 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from mcsim.config.hosts import HostsSpec, LinkSpec
-from mcsim.config.placed import BackendSpec, DeviceSpec, Map, PlacedSpec, TierSpec
+from mcsim.config.placed import (
+    BackendSpec,
+    DeviceSpec,
+    HostsSpec,
+    LinkSpec,
+    Map,
+    TierSpec,
+)
 from mcsim.config.values import (
     DEFAULT_BLOCK_BYTES,
     BlockBytes,
@@ -35,22 +41,6 @@ from mcsim.config.values import (
     Sample,
     VmChoice,
 )
-
-__all__ = [
-    "SHORTHANDS",
-    "BackendSpec",
-    "ComponentSpec",
-    "DeviceSpec",
-    "ExperimentSpec",
-    "PlacedSpec",
-    "SystemSpec",
-    "TierSpec",
-    "VmSpec",
-    "VmTraceSpec",
-    "WarmUpSpec",
-    "WindowSpec",
-    "WorkloadSpec",
-]
 
 # If a map has one important key, the key's value may replace the map: `- lru` is `- {name: lru}`.
 SHORTHANDS = {"systems": "name", "optimizer": "name", "vms": "name", "backend": "device"}

@@ -25,8 +25,6 @@ from mcsim.config.load import Location, Source, to_plain
 from mcsim.config.ranges import values_of_range
 from mcsim.config.spec import ExperimentSpec
 
-__all__ = ["MOST_CELLS", "SEED_AXES", "Axis", "Cell", "Grid", "Value", "take_sweep"]
-
 MOST_CELLS = 100_000
 """Limit of the cells of a sweep; planning this many takes minutes."""
 

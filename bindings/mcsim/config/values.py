@@ -10,25 +10,6 @@ from pydantic import BeforeValidator, InstanceOf, PlainSerializer, ValidationInf
 from mcsim.base import units
 from mcsim.base.sizes import check_capacity, parse_blocks
 
-__all__ = [
-    "DEFAULT_BLOCK_BYTES",
-    "Bandwidth",
-    "BlockBytes",
-    "Blocks",
-    "Bytes",
-    "Capacity",
-    "Interval",
-    "IntervalLength",
-    "Latency",
-    "Options",
-    "Positive",
-    "Price",
-    "Quantities",
-    "Sample",
-    "Share",
-    "VmChoice",
-]
-
 
 class Interval(NamedTuple):
     """A length of time in nanoseconds or, by reference, in references."""

@@ -1,9 +1,9 @@
-"""What allocators in Python answer, held to what the core takes."""
+"""Validation of decisions by allocators in Python: targets, modes, migrations, placements."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +11,148 @@ from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
-from mcsim.experiment.extents import checked_placements
-from mcsim.experiment.migration import checked_migrations
 
 if TYPE_CHECKING:
-    from mcsim.experiment.allocator import Decision
-    from mcsim.experiment.observation import Observation
+    from mcsim.experiment.allocator import Decision, Observation
 
-__all__ = ["are_words", "check_declared", "check_possible", "checked"]
+
+@dataclass(frozen=True, eq=False)
+class Extents:
+    """Where every extent lives, and how it was asked for since the timer rang last.
+
+    Arrays "by extent" have shape (extents,): the extents of the first VM, then those of the next.
+    Those "by size and extent" have shape (sizes + 1, extents): of requests of at most as many
+    bytes as the first of the host's `sizes`, of at most as many as the next, and of larger ones.
+    A request counts for each extent that it touches, by its whole size. Of VMs that are gone
+    nothing is counted, and their extents are in the backend.
+
+    Attributes
+    ----------
+    blocks : int
+        Blocks of an extent.
+    rooms : int array, shape (tiers,)
+        Extents that there is room for, beside the write area.
+    vm : int array, by extent
+        Whose it is, an index into `vms`.
+    tier : int array, by extent
+        Where it lives; the number of tiers stands for the backend.
+    reads, writes : int array, by size and extent
+        Requests.
+    blocks_read, blocks_written : int array, by extent
+        Blocks of these requests that lie in the extent.
+    """
+
+    blocks: int
+    rooms: NDArray[np.int64]
+    vm: NDArray[np.int64]
+    tier: NDArray[np.int64]
+    reads: NDArray[np.int64]
+    writes: NDArray[np.int64]
+    blocks_read: NDArray[np.int64]
+    blocks_written: NDArray[np.int64]
+
+
+def checked_placements(given: object, seen: Observation, doing: str) -> NDArray[np.int64]:
+    """Return the tier of each extent, or say what is wrong with it."""
+    doing = f"{doing}: placements"
+    extents = seen.extents
+    if extents is None:
+        raise ConfigError(f'{doing}: the host caches blocks; `host = "placed"` places extents')
+    tiers = len(extents.rooms)
+    wanted = f"expected a tier from 0 to {tiers} for each of {len(extents.tier)} extents"
+    array = _array_of(given, extents.tier.shape, "iuf", f"{doing}: {wanted}")
+    # What is not a number is not at least 0.
+    odd = np.flatnonzero(~((array >= 0) & (array <= tiers) & (array == np.rint(array))))
+    for extent in odd[:1]:
+        raise ConfigError(f"{doing}: {wanted}, got {array[extent]} for extent {extent}")
+    placed = array.astype(np.int64)
+    _check_gone(placed, extents, seen, doing)
+    _check_room(placed, extents, doing)
+    return placed
+
+
+def _check_gone(placed: NDArray[np.int64], extents: Extents, seen: Observation, doing: str) -> None:
+    for extent in np.flatnonzero(seen.departed[extents.vm] & (placed < len(extents.rooms)))[:1]:
+        raise ConfigError(
+            f"{doing}: extent {extent} is of {seen.vms[extents.vm[extent]]}, which is gone: it "
+            f"stays in the backend, which is {len(extents.rooms)}, not in tier {placed[extent]}"
+        )
+
+
+def _check_room(placed: NDArray[np.int64], extents: Extents, doing: str) -> None:
+    tiers = len(extents.rooms)
+    counts = np.bincount(placed, minlength=tiers + 1)[:tiers]
+    for tier in np.flatnonzero(counts > extents.rooms)[:1]:
+        raise ConfigError(
+            f"{doing}: {counts[tier]} extents in tier {tier}, which has room for "
+            f"{extents.rooms[tier]}"
+        )
+
+
+@dataclass(frozen=True)
+class Migration:
+    """A VM that is to be on another host.
+
+    Attributes
+    ----------
+    vm, host : str
+        Names.
+    keep : bool
+        Whether its cache comes after it, the block accessed last first; else it is dropped,
+        dirty blocks written back.
+    rate : float, optional
+        Blocks a second that come; what the link takes if not given.
+    on_demand : {'dirty', 'all'}
+        Which blocks that have not come yet are read over the link; a read of another is a miss.
+    """
+
+    vm: str
+    host: str
+    keep: bool = True
+    rate: float | None = None
+    on_demand: str = "dirty"
+
+
+_ON_DEMAND = ("dirty", "all")
+
+# As the core takes it: numbers instead of names.
+_Numbered = tuple[int, int, bool, float, str]
+
+
+def checked_migrations(given: object, seen: Observation, doing: str) -> list[_Numbered]:
+    """Return migrations as the core takes them, or say what is wrong with them."""
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise ConfigError(
+            f"{doing}: migrations: expected a list of mcsim.Migration, got {given!r:.60}"
+        )
+    return [_checked(one, seen, f"{doing}: migrations") for one in given]
+
+
+def _is_rate(given: object) -> bool:
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        return False
+    return 0 <= given < np.inf
+
+
+def _checked(given: object, seen: Observation, doing: str) -> _Numbered:
+    if not isinstance(given, Migration):
+        raise ConfigError(f"{doing}: expected mcsim.Migration, got {given!r:.60}")
+    for what, name, known in (("VM", given.vm, seen.vms), ("host", given.host, seen.hosts)):
+        if name not in known:
+            raise ConfigError(f"{doing}: no {what} {name!r}{did_you_mean(str(name), known)}")
+    rate = 0.0 if given.rate is None else given.rate
+    if not _is_rate(rate):
+        raise ConfigError(
+            f"{doing}: {given.vm}: expected a rate in blocks a second, got {given.rate!r:.60}"
+        )
+    if given.on_demand not in _ON_DEMAND:
+        raise ConfigError(
+            f"{doing}: {given.vm}: on_demand: unknown choice {given.on_demand!r:.60} (one of "
+            f"{', '.join(_ON_DEMAND)})"
+        )
+    vm, host = seen.vms.index(given.vm), seen.hosts.index(given.host)
+    return vm, host, bool(given.keep), float(rate), given.on_demand
+
 
 _WRITE_MODES = ("through", "back", "around")
 _ACTIONS = ("targets", "write_modes", "admits", "migrations", "placements")
@@ -106,14 +240,7 @@ def _checked_targets(blocks: object, seen: Observation, doing: str) -> NDArray[n
     """Return targets as an array of whole numbers, or say what is wrong with them."""
     shape = seen.current.shape
     wanted = f"expected whole numbers of blocks, an array of {shape[0]} tiers x {shape[1]} VMs"
-    try:
-        array = np.asarray(blocks)
-    except ValueError:
-        raise ConfigError(f"{doing}: {wanted}, got rows of different lengths") from None
-    if array.dtype.kind not in "biuf":
-        raise ConfigError(f"{doing}: {wanted}, got {_short(blocks)}")
-    if array.shape != shape:
-        raise ConfigError(f"{doing}: {wanted}, got an array of shape {array.shape}")
+    array = _array_of(blocks, shape, "biuf", f"{doing}: {wanted}")
     # What is not a number is not at least 0, and not all that is whole fits.
     if (odd := array[~((array >= 0) & (array < 2.0**63) & (array == np.rint(array)))]).size:
         raise ConfigError(f"{doing}: {wanted}, got {odd[0]}")
@@ -196,6 +323,19 @@ def _checked_admission(given: object, seen: Observation, doing: str) -> list[boo
         raise ConfigError(f"{doing}: {wanted}, got {_short(given)}")
     admits: list[bool] = array.tolist()
     return admits
+
+
+def _array_of(given: object, shape: tuple[int, ...], kinds: str, wanted: str) -> NDArray[Any]:
+    """Return numbers of these kinds as an array of this shape; `wanted` begins the error."""
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise ConfigError(f"{wanted}, got rows of different lengths") from None
+    if array.dtype.kind not in kinds:
+        raise ConfigError(f"{wanted}, got {_short(given)}")
+    if array.shape != shape:
+        raise ConfigError(f"{wanted}, got an array of shape {array.shape}")
+    return array
 
 
 def _short(value: object) -> str:

@@ -10,8 +10,6 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.devices import CATALOGUE
 
-__all__ = ["Description", "catalogue", "describe", "device_names", "format_names", "system_names"]
-
 
 def catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
     """Return all entries by kind."""

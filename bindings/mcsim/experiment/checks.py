@@ -14,24 +14,9 @@ from mcsim.config.spec import SystemSpec, VmTraceSpec, WindowSpec
 from mcsim.config.values import Interval
 from mcsim.experiment.code import is_class
 from mcsim.results.foresight import FORESEEN
-from mcsim.traces.arrays import check_vm_names
+from mcsim.traces.batches import check_vm_names
 from mcsim.traces.table_files import TABLE_FORMATS
 from mcsim.traces.workload import Workload
-
-__all__ = [
-    "check_bytes",
-    "check_classes",
-    "check_figures",
-    "check_hosts",
-    "check_interval",
-    "check_meters",
-    "check_named_vms",
-    "check_names",
-    "check_responses",
-    "check_times",
-]
-__all__ += ["check_unique", "foresight_of", "missing_writes", "silent_timers", "told_of_foresight"]
-
 
 # What the engine keeps of one trace.
 _MOST_INTERVALS = 1 << 20

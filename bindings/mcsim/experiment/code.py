@@ -28,17 +28,6 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import run_in_main_thread
 from mcsim.experiment.sources import digest_of_sources, file_of, files_for, is_library
 
-__all__ = [
-    "AllowCode",
-    "Code",
-    "Kind",
-    "Permission",
-    "Solving",
-    "blamed",
-    "is_class",
-    "with_classes_named",
-]
-
 
 def is_class(name: str) -> bool:
     """Tell whether a component's name is that of a class of Python: `module:Class`."""

@@ -14,16 +14,14 @@ from mcsim.base.errors import Complaints, ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration, parse_interval
 from mcsim.config import ExperimentSpec, Source
-from mcsim.config.hosts import HostsSpec
 from mcsim.config.load import Location
-from mcsim.config.spec import ComponentSpec, PlacedSpec, SystemSpec
+from mcsim.config.placed import HostsSpec, PlacedSpec
+from mcsim.config.spec import ComponentSpec, SystemSpec
 from mcsim.config.values import Interval
 from mcsim.experiment.allocator import answering
 from mcsim.experiment.checks import check_meters
 from mcsim.experiment.code import Code, Kind, Solving, blamed, is_class
 from mcsim.policies.python_policies import Policy, PriorityPolicy, put_policy
-
-__all__ = ["Components", "data_path_of", "declared_data_path", "policy_of", "python_policies"]
 
 
 class Components:
@@ -265,7 +263,7 @@ _OPTIMIZER = Kind("optimizer", methods=("optimize",))
 _POLICY = Kind("policy", bases=(Policy, PriorityPolicy))
 
 # A class of Python among the policies of a data path: `lru / my_policies:Lifo`.
-_PYTHON_POLICY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_PYTHON_POLICY = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def _policy_hint(kind: str, name: str) -> str:

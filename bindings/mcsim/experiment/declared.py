@@ -12,8 +12,6 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import parse_bytes, parse_duration
 from mcsim.experiment.answers import are_words
 
-__all__ = ["Declared"]
-
 # No trace is as long.
 _NEVER_AGAIN = 2**63 - 1
 _HOSTS = ("placed", "classed")

@@ -15,8 +15,6 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.threads import threads_given
 from mcsim.results.version import RESULTS_VERSION
 
-__all__ = ["build_digest", "check_program", "describe_environment"]
-
 PACKAGE = Path(__file__).resolve().parents[1]
 
 

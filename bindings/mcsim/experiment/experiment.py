@@ -23,8 +23,8 @@ from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.device_choice import spec_of_device
 from mcsim.config.extends import extended
 from mcsim.config.load import Location, to_plain
+from mcsim.config.placed import DeviceSpec, PlacedSpec, TierSpec
 from mcsim.config.renamed import with_earlier_keys
-from mcsim.config.spec import DeviceSpec, PlacedSpec, TierSpec
 from mcsim.experiment.checks import (
     check_figures,
     check_hosts,
@@ -40,8 +40,6 @@ from mcsim.experiment.components import Components, policy_of, python_policies
 if TYPE_CHECKING:
     from mcsim._core import engine
     from mcsim.traces.workload import Workload
-
-__all__ = ["Experiment", "Given", "source_of"]
 
 _Placed = TypeVar("_Placed", bound=PlacedSpec)
 

@@ -14,16 +14,6 @@ from mcsim._core import engine, locality
 from mcsim.results.draft import SystemTables
 from mcsim.results.schemas import SCHEMAS, schema_of, without_optional_columns
 
-__all__ = [
-    "bound_table",
-    "curve_points",
-    "curve_steps",
-    "intensity_asked",
-    "intensity_table",
-    "system_tables",
-    "unique_blocks",
-]
-
 # Points of a stored curve: even steps for linear axes, as many growing ones for
 # logarithmic axes.
 _CURVE_POINTS = 1000

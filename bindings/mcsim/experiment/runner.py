@@ -1,4 +1,4 @@
-"""Running an experiment, from files to results.
+"""Run an experiment, from files to results.
 
     parse         requests of every VM, from the trace store or a synthetic profile
     intern        once per view of the trace (systems may want another than the experiment's)
@@ -14,30 +14,29 @@ with the systems that are missing.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mcsim.base.arguments import file_given, list_of, text
 from mcsim.base.errors import ConfigError, HostError, McsimError, MissingOutputError
 from mcsim.base.files import check_writable
-from mcsim.base.notebook import notebook_reporter
-from mcsim.base.progress import Reporter
+from mcsim.base.progress import Reporter, notebook_reporter
 from mcsim.base.threads import Pool, threads_given
-from mcsim.config import ExperimentSpec
-from mcsim.experiment.code import AllowCode
+from mcsim.config.spec import ExperimentSpec, SystemSpec
+from mcsim.experiment.code import AllowCode, Code, is_class
+from mcsim.experiment.components import data_path_of, python_policies
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared
-from mcsim.experiment.seeds import seed_warning
 from mcsim.experiment.stages import Stages, own_view
 from mcsim.results.draft import Draft, clear_left, draft_folder
 from mcsim.results.results import Results
 from mcsim.traces.find import trace_dirs_given
 from mcsim.traces.opened import open_workload
 from mcsim.traces.workload import Workload
-
-__all__ = ["run"]
 
 
 def run(
@@ -223,3 +222,47 @@ def _draw_figures(results: Results, names: Sequence[str] | None, reporter: Repor
     finally:
         reporter.stop_log()
     results.record_seconds("figures", reporter.seconds["figures"])
+
+
+_RANDOM_COMPONENTS = frozenset(
+    (
+        *("cacheus", "hyperbolic", "lecar", "random", "slide", "switching", "talus", "w-tinylfu"),
+        "probability",  # admission
+        *("annealing", "annealing-legacy"),  # optimisers
+    )
+)
+"""Eviction policies, admission filters and optimisers that draw random numbers, by name."""
+
+
+def seed_warning(spec: ExperimentSpec, workload: Workload, code: Code) -> str | None:
+    """Return the warning for a stated seed that changes nothing; None if there is no such seed."""
+    if spec.seed is None or spec.workload.sample is not None:
+        return None
+    sections: Mapping[str, Any] = {"workload": spec.workload, "warm_up": spec.warm_up_traces}
+    profiles = {
+        name: of
+        for name, of in sections.items()
+        if workload.synthetic and of is not None and of.profiles
+    }
+    if any(of.seed is None for of in profiles.values()):
+        return None
+    if spec.plugins or any(draws_random_numbers(system, code) for system in spec.systems):
+        return None
+    drawn = " and ".join(f"{name}.seed" for name in profiles)
+    why = f"{drawn} draws the synthetic workload" if drawn else "the workload is recorded"
+    return f"seed: it changes nothing: {why}, and no system draws random numbers"
+
+
+def draws_random_numbers(system: SystemSpec, code: Code) -> bool:
+    """Whether the policies, the admission filter or the optimiser of a system are random."""
+    data_path = data_path_of(system, code)
+    texts = [str(data_path.get(name, "")) for name in ("policy", "admission")]
+    if any(map(python_policies, texts)):  # `start` receives the seed
+        return True
+    if system.optimizer is not None and not is_class(system.optimizer.name):
+        texts.append(system.optimizer.name)
+    return not _RANDOM_COMPONENTS.isdisjoint(_words(texts))
+
+
+def _words(texts: Iterable[str]) -> Iterable[str]:
+    return (word for text in texts for word in re.findall(r"[\w.-]+", text))

@@ -10,8 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["digest_of_sources", "file_of", "files_for", "is_library"]
-
 
 def digest_of_sources(module: ModuleType, loaded: set[Path]) -> str:
     """Return a digest of a module, of files that were loaded for it, and of their imports."""

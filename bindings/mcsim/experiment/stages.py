@@ -20,7 +20,6 @@ from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Work
 from mcsim.config import ExperimentSpec
-from mcsim.experiment.bound import is_bound_wanted
 from mcsim.experiment.checks import (
     check_bytes,
     check_classes,
@@ -33,7 +32,7 @@ from mcsim.experiment.checks import (
 from mcsim.experiment.code import blamed, is_class
 from mcsim.experiment.components import declared_data_path
 from mcsim.experiment.experiment import Experiment
-from mcsim.experiment.prepared import Prepared, View
+from mcsim.experiment.prepared import Prepared, View, is_bound_wanted
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
 from mcsim.results.schemas import concat_tables
 from mcsim.traces.workload import ON_DEMAND
@@ -41,8 +40,6 @@ from mcsim.traces.workload import ON_DEMAND
 if TYPE_CHECKING:
     from mcsim.results.draft import Draft
     from mcsim.results.held import Held
-
-__all__ = ["Stages", "own_view"]
 
 _OF_THE_WORKLOAD = ("environment.json", "curves.parquet", "reuse_intensity.parquet")
 

@@ -15,20 +15,6 @@ from mcsim.results.results import Results
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Chart",
-    "Kind",
-    "Series",
-    "Sheet",
-    "is_geometric",
-    "plain",
-    "scaled_latency",
-    "subject_of",
-    "synthetic_mark",
-    "thinned",
-    "whole_intervals",
-]
-
 MOST_INTERVALS = 1000
 """Upper limit of intervals that are distinguishable side by side."""
 

@@ -12,8 +12,6 @@ from mcsim.results.answer import rank
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError
 
-__all__ = ["MOST_SYSTEMS", "best_first", "chosen", "systems_named"]
-
 MOST_SYSTEMS = 10
 """Upper limit of systems on one chart."""
 

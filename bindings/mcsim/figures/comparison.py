@@ -13,20 +13,10 @@ from mcsim.config.spec import SystemSpec
 from mcsim.figures.chart import Chart, Series, Sheet, is_geometric, scaled_latency
 from mcsim.figures.choice import chosen
 from mcsim.figures.looks import Look, looks_of, system_looks, vm_looks
-from mcsim.results.loads import device_titles
+from mcsim.results.demands import device_titles
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, divides, series_of, vms_of
 from mcsim.results.tables import ALL, rows_of
-
-__all__ = [
-    "granted_shares",
-    "hit_ratio_by_capacity",
-    "hit_ratio_by_tier",
-    "hit_ratio_by_vm",
-    "latency_by_vm",
-    "tier_chart",
-    "tier_shares",
-]
 
 _HIDDEN_BELOW = 0.01
 _ROW = 0.2  # inches for a bar of stacked ones

@@ -15,8 +15,6 @@ from mcsim.figures.looks import looks_of, system_looks, vm_looks
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, HitCurve, curve_of, divides, series_of, vms_of
 
-__all__ = ["example_curve", "hit_ratio_curves", "tier_split"]
-
 _COLUMN = 3.5  # inches
 _X, _Y = "Capacity (blocks)", "Hit ratio (%)"
 _Names = Sequence[str] | None

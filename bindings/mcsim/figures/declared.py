@@ -17,8 +17,6 @@ from mcsim.base.units import format_count
 from mcsim.figures.chart import Chart, Kind, Series, Sheet, thinned, whole_intervals
 from mcsim.figures.looks import Look, looks_of
 
-__all__ = ["Plot", "charts_of", "sheets_of"]
-
 _Values = NDArray[np.float64]
 _Parts = Mapping[str, pa.Table]
 

@@ -12,8 +12,6 @@ from mcsim.figures.chart import Chart, Series, Sheet
 from mcsim.figures.looks import Look, looks_of
 from mcsim.locality.curve import HitRatioCurve, SizeUnit
 
-__all__ = ["comparison", "curve_series", "curves", "knees_of", "over_intervals", "unit_for"]
-
 BLACK = Look("", "#000000", "-", "", "")
 
 _UNITS: tuple[SizeUnit, ...] = ("TiB", "GiB", "MiB", "KiB")

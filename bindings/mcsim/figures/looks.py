@@ -16,8 +16,6 @@ from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
 from mcsim.results.series import is_legacy, vms_of
 
-__all__ = ["Look", "looks_of", "short_names", "system_looks", "vm_looks"]
-
 _BLUE, _ORANGE, _RED, _SKY = "#005F99", "#C98300", "#A63200", "#3C97D9"
 _OLIVE, _GREEN, _BLACK, _PURPLE = "#6B5900", "#00A078", "#000000", "#C46FA0"
 _BROWN, _GREY, _PALE_GREY = "#8A4A1C", "#666666", "#8A8A8A"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["draw_chart", "label_axes", "limit_axes", "names_of", "value_range"]
-
 _MARKED = 20  # with more points markers hide the line
 
 

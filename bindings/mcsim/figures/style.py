@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = ["Sheet", "Style", "draw_sheet", "drawn", "save", "styled"]
-
 COLUMN = 3.5  # inches, one of two columns
 _PAPER_COLUMNS = {1: 1, 2: 1, 3: 2, 4: 3}
 _LETTER = 0.6  # mean width of a letter, in font sizes

@@ -24,17 +24,6 @@ from mcsim.figures.chart import Chart, Series, Sheet, is_geometric, scaled_laten
 from mcsim.figures.choice import MOST_SYSTEMS
 from mcsim.figures.looks import looks_of
 
-__all__ = [
-    "Line",
-    "axes_of",
-    "axis_label",
-    "is_seed",
-    "main_axis",
-    "over_axis",
-    "over_two_axes",
-    "series",
-]
-
 _MOST_PANELS = 12
 _MOST_TICKS = 10
 

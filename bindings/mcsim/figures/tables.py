@@ -2,26 +2,265 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.result_table import ResultTable
+from mcsim.base.units import format_bytes
 from mcsim.figures import plot
-from mcsim.figures.chart import Sheet
-from mcsim.figures.policies import hit_ratios
-from mcsim.figures.sharing import before_and_after, shared_and_divided
+from mcsim.figures.chart import Chart, Series, Sheet
+from mcsim.figures.choice import MOST_SYSTEMS
+from mcsim.figures.locality import BLACK, curve_series, knees_of, unit_for
+from mcsim.figures.looks import Look, looks_of
 from mcsim.figures.style import Style, drawn, styled
-from mcsim.figures.tuning import objectives_by_block
 from mcsim.locality.mix import Mix
 from mcsim.locality.whatif import WhatIf
+from mcsim.policies.bands import no_band_notes
 from mcsim.policies.scaled import OBJECTIVES
 from mcsim.results.views import RunTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["plot_table"]
+    from mcsim.locality.whatif import Situation
+
+_NAMES = {
+    "hit_ratio": "Hit ratio",
+    "latency_ns": "Latency",
+    "device_writes": "Device writes",
+    "backend_writes": "Backend writes",
+}
+_TIMES = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
+_SIZES = {unit: 1024**i for i, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB", "PiB"))}
+_SCALES = {
+    "hit_ratio": {"%": 0.01},
+    "latency_ns": _TIMES,
+    "device_writes": _SIZES,
+    "backend_writes": _SIZES,
+}
+
+
+def objectives_by_block(rows: ResultTable, objective: str) -> Sheet:
+    """Return the four objectives over block size, a marker for each cache.
+
+    Parameters
+    ----------
+    rows : ResultTable
+        Of `mcsim.tune`, the best first.
+    objective : str
+        The column by which they are sorted; the best is marked by a star.
+    """
+    blocks = sorted({int(block) for block in rows.block})
+    lines = _lines(rows)
+    count = len(lines)
+    # The first rows of lines are in the order of the objective.
+    kept = sorted(sorted(lines, key=lambda name: lines[name][0])[:MOST_SYSTEMS])
+    looks = looks_of(kept)
+    charts = []
+    for column, title in _NAMES.items():
+        margins = np.nan_to_num(rows[f"{column}_margin"])  # NaN: no band
+        unit, scale = _unit(column, float((rows[column] + margins).max()))
+        series = []
+        for name in kept:
+            own = sorted(lines[name], key=lambda i: rows.block[i])
+            y, margin = rows[column][own] / scale, margins[own] / scale
+            band: dict[str, Any] = {"low": y - margin, "high": y + margin} if margin.any() else {}
+            series.append(Series(looks[name], y, _places(rows, own, blocks), **band))
+        best = replace(BLACK, label=f"best by {_NAMES[objective].lower()}", marker="*")
+        at, ratio = _places(rows, [0], blocks), rows[column][:1] / scale
+        series.append(Series(best, ratio, at, kind="points"))
+        names = [format_bytes(block) for block in blocks]
+        caption = f"{title} over block size; {best.label}: {ratio[0]:.4g} {unit}."
+        charts.append(
+            Chart(title, caption, "lines", names, series, "Block size", f"{title} ({unit})")
+        )
+    notes = []
+    if count > len(kept):
+        by = _NAMES[objective].lower()
+        notes.append(f"{len(kept)} of {count} kinds of cache: the best by {by}.")
+    if rows.rate.min() < 1:
+        has_bands = np.nan_to_num(rows.hit_ratio_margin).any()
+        shaded = ["shaded: 95 % confidence"] if has_bands else []
+        notes.append("; ".join(["Estimates", *shaded, *no_band_notes(rows)]) + ".")
+    return Sheet(charts, columns=2, share_x=True, notes=notes, height=1.9)
+
+
+def _lines(rows: ResultTable) -> dict[str, list[int]]:
+    """Return the rows of caches that differ in nothing but their block size, by name."""
+    found: dict[str, list[int]] = {}
+    for i, row in enumerate(rows):
+        # A sub-block keeps its size while blocks grow; none is as large as its block.
+        sub = "" if row.sub_block == row.block else f", {format_bytes(row.sub_block)} sub-blocks"
+        found.setdefault(f"{row.policy}{sub}, write {row.writes}", []).append(i)
+    return found
+
+
+def _places(rows: ResultTable, own: list[int], blocks: list[int]) -> Any:
+    return np.array([blocks.index(int(rows.block[i])) for i in own], np.float64)
+
+
+def _unit(column: str, most: float) -> tuple[str, float]:
+    """Return the largest unit of which there is one, or else the smallest."""
+    scales = list(_SCALES[column].items())
+    return next((entry for entry in reversed(scales) if most >= entry[1]), scales[0])
+
+
+_BYTES = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
+
+
+def hit_ratios(
+    capacities: Sequence[int],
+    block_bytes: int | None,
+    ratios: Mapping[str, Sequence[float]],
+    *,
+    log: bool,
+    bound: str,
+    bands: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+    no_band: Sequence[str] = (),
+) -> Sheet:
+    """Return the hit ratio of every policy, a marker for each cache that was replayed.
+
+    Parameters
+    ----------
+    capacities : sequence of int
+        In blocks, increasing.
+    ratios : mapping
+        By policy, one for each capacity.
+    log : bool
+        Whether the axis of capacities is logarithmic.
+    bound : str
+        The policy that is an upper bound, drawn in black.
+    bands : mapping, optional
+        By policy, the lower and upper ends of its confidence band; shaded.
+    no_band : sequence of str
+        Notes on the policies without a band, with the reason.
+    """
+    looks = looks_of([policy for policy in ratios if policy != bound])
+    looks[bound] = replace(BLACK, label=bound, marker="o")
+    unit, x = "blocks", np.array(capacities, np.float64)
+    if block_bytes is not None:
+        unit, size = _byte_unit(max(capacities) * block_bytes)
+        x = x * block_bytes / size
+        unit += f"; largest: {capacities[-1]:,} blocks"
+    series = []
+    for policy, values in ratios.items():
+        band: dict[str, Any] = {}
+        if bands and policy in bands:
+            low, high = (100 * np.array(side, np.float64) for side in bands[policy])
+            band = {"low": low, "high": high}
+        series.append(Series(looks[policy], 100 * np.array(values, np.float64), **band))
+    shaded = ["shaded: 95 % confidence"] if bands else []
+    notes = ["; ".join(["Estimates", *shaded, *no_band]) + "."] if bands or no_band else []
+    ends = ", ".join(f"{one.look.label} {one.y[0]:.1f} to {one.y[-1]:.1f} %" for one in series)
+    chart = Chart(
+        "Hit ratio by policy", f"From the smallest to the largest cache: {ends}.", "lines", x,
+        series, f"Capacity ({unit})", "Hit ratio (%)",
+        log_x=log, ticks=list(x) if log and len(x) <= 10 else (),
+    )  # fmt: skip
+    return Sheet.of(chart, *notes, height=2.8)
+
+
+def _byte_unit(size: float) -> tuple[str, int]:
+    """Return the largest unit of which a size is at least 4, or bytes."""
+    fitting = [entry for entry in _BYTES.items() if size >= 4 * entry[1]]
+    return fitting[-1] if fitting else ("B", 1)
+
+
+_MOST_VMS = 40
+
+
+def before_and_after(situations: Sequence[tuple[str, Situation]], *, log: bool) -> Sheet:
+    """Return the curve of all VMs with the size marked, and the hit ratio of each VM.
+
+    Parameters
+    ----------
+    situations : sequence of (str, Situation)
+        One, or two: before and after a change.
+    log : bool
+        Whether the axis of capacities is logarithmic.
+    """
+    accesses = {str(row.vm): int(row.accesses) for _, now in situations for row in now.rows}
+    busiest = sorted(accesses, key=accesses.__getitem__, reverse=True)[:_MOST_VMS]
+    names = [name for name in accesses if name in set(busiest)]
+    looks = looks_of([when for when, _ in situations])
+    first = situations[0][1].sharing.together
+    end = max(max(now.sharing.together.saturation, now.size) for _, now in situations)
+    unit = unit_for(first, end)
+    lines: list[Series] = []
+    for when, now in situations:
+        curve, look = now.sharing.together, looks[when]
+        label = f"{when}: {len(now.sharing.vms):,} VMs" if len(names) > 1 else when
+        look = replace(look, label=label)
+        lines += curve_series(curve, look, unit, log=log, end=end)
+        lines.append(knees_of(curve, unit))
+    sizes = ", ".join(f"{when} {100 * now.ratio:.1f} %" for when, now in situations)
+    marked = {float(first.sizes_in(np.array([now.size]), unit)[0]): "size" for _, now in situations}
+    curves = Chart(
+        "Hit ratio of all VMs", f"Over the size of the cache; at its size: {sizes}.", "steps",
+        np.zeros(0), lines, f"Capacity ({unit})", "Hit ratio (%)", log_x=log,
+        marks=list(marked.items()),
+    )  # fmt: skip
+    bars = [one for when, now in situations for one in _by_vm(when, now, names, looks[when])]
+    thrashed = {str(vm) for _, now in situations for vm in now.rows.vm[now.rows.thrashed]}
+    by_vm = Chart(
+        "Hit ratio of each VM", "In the shared cache, and alone in an equal part of it.", "bars",
+        names, bars, "", "Hit ratio (%)",
+    )  # fmt: skip
+    notes = ["Dashed: the size of the cache."]
+    if len(names) < len(accesses):
+        notes.append(f"The {len(names)} VMs of {len(accesses):,} with most accesses.")
+    if shown := [name for name in names if name in thrashed]:
+        notes.append(f"Thrashed by the others: {', '.join(shown)}.")
+    return Sheet([curves, by_vm], notes=notes, height=2.4)
+
+
+def _by_vm(when: str, now: Situation, names: Sequence[str], look: Look) -> Iterator[Series]:
+    """Yield the hit ratio of VMs in the shared cache, and alone in an equal part."""
+    places = {str(row.vm): row for row in now.rows}
+    for column, label, color in (
+        ("shared", f"{when}, shared", look.color),
+        ("part", f"{when}, in an equal part", "#8A8A8A"),
+    ):
+        values = [100 * float(places[n][column]) if n in places else np.nan for n in names]
+        hatch = look.hatch if column == "shared" else "//"
+        yield Series(replace(look, label=label, color=color, hatch=hatch), np.array(values))
+
+
+def shared_and_divided(found: Mix, *, log: bool) -> Sheet:
+    """Return the hit ratio of a cache, shared and divided, over its size, and the gain of parts."""
+    rows, together = found, found.sharing.together
+    unit = unit_for(together, int(rows.capacity[-1]))
+    x = np.asarray(together.sizes_in(np.asarray(rows.capacity), unit), np.float64)
+    names = {"shared": "shared", "equal": "equal parts", "parts": "best parts"}
+    looks = looks_of(list(names))
+    shared: dict[str, Any] = {"log_x": log, "ticks": list(x) if log and len(x) <= 10 else ()}
+    ratios = [
+        Series(replace(looks[column], label=name), 100 * (1 - rows[column] / rows.accesses))
+        for column, name in names.items()
+    ]
+    label = f"Size of the cache ({unit})"
+    ends = ", ".join(f"{one.look.label} {one.y[-1]:.1f} %" for one in ratios)
+    gain = Series(replace(looks["parts"], label="best parts"), 100 * np.asarray(rows.size_gain))
+    charts = [
+        Chart(
+            "Hit ratio, shared and divided", f"At the largest size: {ends}.", "lines", x, ratios,
+            label, "Hit ratio (%)", **shared,
+        ),
+        Chart(
+            "Effective size gained by the best parts", "Against the shared cache.", "lines", x,
+            [gain], label, "Effective size gained (%)", levels=[(0.0, "")], **shared,
+        ),
+    ]  # fmt: skip
+    note = (
+        "Effective size: how much larger the shared cache would have to be to hit as often as "
+        "the best parts."
+    )
+    return Sheet(charts, share_x=True, notes=[note], height=2.0)
+
 
 _OF_RUNS = {
     "comparison": "hit-ratio",

@@ -22,15 +22,6 @@ from mcsim.results.series import (
 )
 from mcsim.results.tables import ALL
 
-__all__ = [
-    "baseline_occupancy",
-    "hit_ratio_over_time",
-    "occupancy_over_time",
-    "over_time",
-    "reuse_intensity",
-    "targets_over_time",
-]
-
 _HIDDEN_BELOW = 0.01
 _MOST_LINES = 4
 _STRIPS = 1000  # of a panel, each as wide as a thin line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.curves import HitRatioCurves
 from mcsim.locality.estimators import (
     COLD,
     Estimator,
@@ -12,8 +11,9 @@ from mcsim.locality.estimators import (
     hit_ratio_curve,
     reuse_distances,
 )
-from mcsim.locality.knees import Knee
+from mcsim.locality.measure import HitRatioCurves
 from mcsim.locality.partial import PartialDistances, analyse, merge
+from mcsim.locality.steps import Knee
 
 __all__ = [
     "COLD",

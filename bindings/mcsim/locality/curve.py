@@ -21,14 +21,11 @@ from mcsim.base.inputs import parse_object
 from mcsim.base.result_table import Tabular
 from mcsim.base.sizes import share_given
 from mcsim.base.suggest import check_choice
-from mcsim.locality.knees import Knee, knees_of
-from mcsim.locality.steps import COLUMNS, Steps, all_of, capacities_given, sum_of
+from mcsim.locality.steps import COLUMNS, Knee, Steps, all_of, capacities_given, knees_of, sum_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
-
-__all__ = ["Denominator", "HitRatioCurve", "SizeUnit"]
 
 Denominator = Literal["all", "reads"]
 SizeUnit = Literal["blocks", "B", "KiB", "MiB", "GiB", "TiB"]
@@ -368,7 +365,7 @@ class HitRatioCurve(Steps, Tabular):
         -------
         matplotlib.axes.Axes
         """
-        from mcsim.locality.plot import plot_steps
+        from mcsim.locality.steps import plot_steps
 
         shown = self.thinned(log=log, end=end)
         x = self.sizes_in(shown.capacities, unit)

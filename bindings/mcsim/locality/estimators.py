@@ -23,20 +23,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
 from mcsim.base.threads import threads_given
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.knees import Knee
 from mcsim.traces.blocks import References, blocks_in
-
-__all__ = [
-    "COLD",
-    "Estimator",
-    "HitRatioCurve",
-    "Knee",
-    "ParamValue",
-    "estimate",
-    "estimator_names",
-    "hit_ratio_curve",
-    "reuse_distances",
-]
 
 _MOST_NS = 2**63 - 1
 
@@ -210,6 +197,7 @@ def estimate(
 
 
 def keys_given(references: References) -> NDArray[np.uint64] | NDArray[np.uint32]:
+    """Return the key of the block of each access."""
     blocks = blocks_in(references)
     return keys_of(cast(ArrayLike, references)) if blocks is None else blocks.ids
 

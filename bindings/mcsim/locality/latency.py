@@ -13,8 +13,6 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import estimate
 from mcsim.traces.blocks import References, blocks_in
 
-__all__ = ["CacheLatency", "curve_under"]
-
 
 def curve_under(references: References, writes: WriteMode = "through") -> HitRatioCurve:
     """Compute the exact curve of a cache under a write mode, with its hits of reads.

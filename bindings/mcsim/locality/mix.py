@@ -15,8 +15,6 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.optimizers.optimizer import Optimizer, optimize
 
-__all__ = ["Mix", "best_parts", "effective_size", "mix", "mix_of"]
-
 _UNITS = 10_000
 
 

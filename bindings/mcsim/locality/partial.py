@@ -12,8 +12,6 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import curve_of, keys_given
 from mcsim.traces.blocks import References
 
-__all__ = ["PartialDistances", "analyse", "merge"]
-
 
 class PartialDistances:
     """What a piece of a stream tells of its reuse distances, to be merged with its neighbours.

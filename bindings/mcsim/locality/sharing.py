@@ -24,11 +24,9 @@ from mcsim.base.sizes import parse_capacities, parse_capacity
 from mcsim.base.suggest import check_choice, did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.curves import HitRatioCurves
 from mcsim.locality.estimators import COLD, estimate, hit_ratio_curve, reuse_distances
+from mcsim.locality.measure import HitRatioCurves
 from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
-
-__all__ = ["Order", "Sharing", "SharingReferences", "sharing", "spread"]
 
 Order = Literal["time", "rates"]
 """How references of several VMs follow each other; see `sharing`."""

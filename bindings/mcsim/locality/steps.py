@@ -1,10 +1,10 @@
-"""A step function of the cache size: how many of a stream's accesses each size hits."""
+"""A step function of the cache size: the hits of each size, its knees and its plot."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,8 @@ from mcsim.base.columns import array_given, integers
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.sizes import parse_capacity, share_given
 
-__all__ = ["COLUMNS", "Steps", "all_of", "capacities_given", "sum_of"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 COLUMNS = ("hits", "low", "high", "read_hits")
 """What there may be of each capacity."""
@@ -253,3 +254,86 @@ def sum_of(parts: Iterable[Any]) -> Any:
 def all_of(things: Iterable[object]) -> str:
     """Write different things with commas between them."""
     return ", ".join(dict.fromkeys(map(str, things)))
+
+
+class Knee(NamedTuple):
+    """A size after which more space is worth much less than before."""
+
+    capacity: int
+    """Blocks."""
+    ratio: float
+    """Hits there as a share of all accesses."""
+    turn: float
+    """How far the hull bends, in degrees, where both axes end at 1."""
+
+
+def knees_of(
+    capacities: NDArray[np.int64], ratios: NDArray[np.float64], count: int, tolerance: float
+) -> list[Knee]:
+    """Choose the vertices of a concave hull that bend most; see `HitRatioCurve.knees`."""
+    if ratios[-1] <= 0:
+        return []
+    x, y = capacities / capacities[-1], ratios / ratios[-1]
+    vertices = _simplified(x, y, tolerance)
+    angles = np.degrees(np.arctan2(np.diff(y[vertices]), np.diff(x[vertices])))
+    turns = angles - np.append(angles[1:], 0.0)
+    largest = np.sort(np.argsort(-turns, kind="stable")[:count])
+    return [
+        Knee(int(capacities[v]), float(ratios[v]), float(turn))
+        for v, turn in zip(vertices[1:][largest], turns[largest], strict=True)
+    ]
+
+
+def _simplified(
+    x: NDArray[np.float64], y: NDArray[np.float64], tolerance: float
+) -> NDArray[np.int64]:
+    """Choose vertices of a concave chain so that no other is `tolerance` above the chords.
+
+    U. Ramer, *An iterative procedure for the polygonal approximation of plane curves*,
+    Computer Graphics and Image Processing 1(3), 1972.
+    """
+    kept = {0, len(x) - 1}
+    chords = [(0, len(x) - 1)]
+    while chords:
+        a, b = chords.pop()
+        if b - a < 2:
+            continue
+        above = y[a:b] - np.interp(x[a:b], x[[a, b]], y[[a, b]])
+        middle = a + int(np.argmax(above))
+        if above[middle - a] > tolerance:
+            kept.add(middle)
+            chords += [(a, middle), (middle, b)]
+    return np.array(sorted(kept))
+
+
+def plot_steps(
+    steps: Steps,
+    x: NDArray[Any],
+    ax: Axes | None,
+    *,
+    band: bool,
+    line: dict[str, Any],
+) -> Axes:
+    """Plot ratios in percent at `x`, one for each capacity; see `HitRatioCurve.plot`."""
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.subplots()[1]
+    y = 100 * steps.ratios
+    begin = int(np.searchsorted(steps.capacities, steps.resolved_from))
+    # The resolved part begins where the pale one ends.
+    joint = min(begin + 1, len(x))
+    (drawn,) = ax.plot(
+        x[begin:], y[begin:], **{"drawstyle": "steps-post", "label": steps.estimator, **line}
+    )
+    if begin:
+        pale = {**line, "label": "_", "color": drawn.get_color(), "alpha": 0.35}
+        ax.plot(x[:joint], y[:joint], **{"drawstyle": "steps-post", **pale})
+    if band and (ends := steps.band_at(steps.capacities)) is not None:
+        low, high = (100 * end for end in ends)
+        shade: dict[str, Any] = {"step": "post", "linewidth": 0, "alpha": 0.2}
+        ax.fill_between(x, low, high, color=drawn.get_color(), **shade)
+    ax.set_ylabel("Hit ratio (%)")
+    # Of all that is plotted there, whatever came first.
+    ax.set_ylim(0, max(1.05 * ax.dataLim.ymax, 1e-9))
+    return ax

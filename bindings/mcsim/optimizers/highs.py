@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from mcsim._core.optimizers import BinaryProgram
 
-__all__ = ["BinaryProgramSolution", "Highs"]
-
 
 class BinaryProgramSolution(NamedTuple):
     """What a solver of binary programs returns.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from mcsim._core.optimizers import BinaryProgram, ParamValue
     from mcsim.optimizers.highs import BinaryProgramSolution
 
-__all__ = ["AllocationProblem", "Optimizer", "Solution", "describe", "load", "optimize"]
-
 AllocationProblem = _core.AllocationProblem
 Solution = _core.Solution
 describe = _core.describe

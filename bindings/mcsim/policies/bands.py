@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from mcsim.base.result_table import ResultTable
     from mcsim.traces.workload import Workload, WorkloadVm
 
-__all__ = [
-    "least_deviations",
-    "margin_of",
-    "no_band_notes",
-    "no_band_reason",
-    "no_band_reasons",
-    "rare_deviation",
-    "squares_of_places",
-]
-
 _VERIFIED = frozenset(
     {
         *("lru", "fifo", "clock", "random", "slru", "s4lru"),

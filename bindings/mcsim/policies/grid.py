@@ -16,8 +16,6 @@ from mcsim.policies.miniatures import rates_of
 from mcsim.policies.specs import PolicySpec, parse_policies
 from mcsim.traces.blocks import bytes_of_block
 
-__all__ = ["WHOLE", "WRITES", "Grid", "Point"]
-
 WHOLE = "none"
 
 WRITES: tuple[WriteMode, ...] = get_args(WriteMode)
@@ -89,9 +87,14 @@ class Grid:
             for block in sizes
             for sub in sub_block_bytes
         ]
-        of_size = _bytes(size, min(sub for _, sub in layouts))
         for block, sub in layouts:
-            _check(of_size, block, sub)
+            _check(block, sub)
+        of_size = _bytes(size, min(sub for _, sub in layouts))
+        if too_large := [block for block in sizes if block > of_size]:
+            raise ConfigError(
+                f"size: {format_bytes(of_size)} are less than one block of "
+                f"{format_bytes(too_large[0])}"
+            )
         if odd := [block for block in sizes if max(sizes) % block]:
             raise ConfigError(
                 f"block_bytes: {format_bytes(max(sizes))}, the largest, are no multiple of "
@@ -139,11 +142,7 @@ def _some(name: str, given: Sequence[Any]) -> list[Any]:
     return chosen
 
 
-def _check(size: int, block: int, sub_block: int) -> None:
-    if block > size:
-        raise ConfigError(
-            f"size: {format_bytes(size)} are less than one block of {format_bytes(block)}"
-        )
+def _check(block: int, sub_block: int) -> None:
     if sub_block > block:
         raise ConfigError(
             f"block_bytes: {format_bytes(block)} are less than a sub-block of "

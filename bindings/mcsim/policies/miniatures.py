@@ -21,18 +21,9 @@ from mcsim.policies.bands import (
     no_band_reasons,
     rare_deviation,
 )
-from mcsim.policies.caches import Caches, memory_given
+from mcsim.policies.simulation import Caches, memory_given
 from mcsim.policies.specs import PolicyChoice
 from mcsim.traces.blocks import References
-
-__all__ = [
-    "Correction",
-    "estimate_whole",
-    "miniature",
-    "rates_of",
-    "replay_miniatures",
-    "seeds_of_samples",
-]
 
 Correction = Literal["auto", "none", "adj"]
 

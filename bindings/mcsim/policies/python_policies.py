@@ -25,15 +25,6 @@ from mcsim._core import policies as _policies
 from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue
 
-__all__ = [
-    "AnyPolicy",
-    "Policy",
-    "PolicyFactory",
-    "PriorityPolicy",
-    "PythonSpec",
-    "put_policy",
-]
-
 
 class _Base:
     name: str | None = None

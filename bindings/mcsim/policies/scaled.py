@@ -15,8 +15,6 @@ from mcsim.config.latency import ServiceTimes
 from mcsim.policies.bands import least_deviations, margin_of, no_band_reasons
 from mcsim.policies.grid import Grid, Point
 
-__all__ = ["ESTIMATES", "OBJECTIVES", "Correction", "Counted", "Objective", "rows_of"]
-
 Objective = Literal["hit-ratio", "latency", "device-writes", "backend-writes"]
 
 OBJECTIVES = {

@@ -14,16 +14,6 @@ from mcsim.base.inputs import is_regular, note_input
 from mcsim.base.specs import ParamValue, as_declared, declared_by, parse_spec, split_specs, title
 from mcsim.policies.python_policies import PolicyFactory, PythonSpec
 
-__all__ = [
-    "PolicyChoice",
-    "PolicySpec",
-    "load_policies",
-    "parse_policies",
-    "policies_given",
-    "policy_names",
-    "wrapper_names",
-]
-
 PolicyChoice = str | PolicyFactory | Sequence[str | PolicyFactory]
 """What `simulate` takes."""
 

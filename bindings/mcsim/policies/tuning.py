@@ -6,17 +6,18 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import engine, locality
 from mcsim._core import policies as _policies
 from mcsim.base.arguments import seed_given, text
-from mcsim.base.errors import ConfigError, OutOfMemoryError
+from mcsim.base.columns import keys_of
+from mcsim.base.errors import ConfigError, OutOfMemoryError, mistakes_in
 from mcsim.base.result_table import ResultTable
-from mcsim.base.sizes import is_share, share_given
+from mcsim.base.sizes import is_share, parse_capacity, share_given
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.base.units import format_bytes, format_size
@@ -24,15 +25,13 @@ from mcsim.config.device_choice import device_given, devices_given
 from mcsim.config.devices import Device
 from mcsim.config.latency import WriteMode
 from mcsim.policies.bands import squares_of_places
-from mcsim.policies.caches import memory_given
 from mcsim.policies.grid import WHOLE, WRITES, Grid, Point
 from mcsim.policies.miniatures import seeds_of_samples
-from mcsim.policies.requests import blocks_of_share, workload_of
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
-from mcsim.traces.blocks import References
+from mcsim.policies.simulation import memory_given
+from mcsim.traces.blocks import Blocks, References, traces_in, vms_of
+from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload
-
-__all__ = ["tune"]
 
 _DIRTY_BYTES = 9
 """What writing back takes for each block of the trace."""
@@ -313,3 +312,39 @@ class _Replay:
             needed,
             accesses.id_count,
         )
+
+
+def blocks_of_share(size: float | str, references: References, block_bytes: int) -> int:
+    """Return the number of blocks of this size in a share of all that is accessed.
+
+    Raises
+    ------
+    ConfigError
+        If it is no share, or there is nothing to take one of.
+    """
+    workload, ops = workload_of(references, block_bytes)
+    view = {"block_bytes": block_bytes, "ops": ops, "key": "aligned"}
+    accesses = workload.intern(view | {"whole_seconds": False, "line_blocks": 1})
+    with mistakes_in("size"):
+        return parse_capacity(size, accesses.id_count, None)
+
+
+def workload_of(
+    references: References, block_bytes: int
+) -> tuple[Workload, Literal["reads", "all"]]:
+    """Return requests, and which of them count; those of an array are of so many bytes."""
+    if isinstance(references, Blocks):
+        if not references.is_whole:
+            raise ConfigError("references: these blocks are a part of others; tune a Trace")
+        return references.workload, "reads" if references.ops_kept == "reads" else "all"
+    traces = traces_in(references)
+    if traces is None:
+        keys = keys_of(cast(ArrayLike, references)).astype(np.uint64, copy=False)
+        if keys.size and int(keys.max()) >= 2**64 // block_bytes:
+            raise ConfigError(
+                f"references: block {keys.max()} of {format_bytes(block_bytes)} ends beyond 2^64"
+            )
+        offset = keys * np.uint64(block_bytes)
+        time = np.arange(keys.size)
+        traces = [Trace.from_arrays(time, offset, block_bytes, time_base="index")]
+    return Workload(vms_of(traces), synthetic=False), "all"

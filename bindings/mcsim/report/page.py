@@ -21,10 +21,7 @@ from typing import Any
 from mcsim._core import __version__
 from mcsim.base.errors import ConfigError
 from mcsim.figures.chart import Chart
-from mcsim.report.chart_tables import table_of
-from mcsim.report.tables import Table
-
-__all__ = ["Facts", "Listing", "Page", "Prose", "Section", "render"]
+from mcsim.report.tables import Table, table_of
 
 ABSENT = "pages need the packages jinja2 and bokeh: pip install mcsim[report]"
 

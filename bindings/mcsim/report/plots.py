@@ -26,8 +26,6 @@ from mcsim.figures.looks import Look
 
 models: Any = bokeh.models  # its stubs lack classes and constructors
 
-__all__ = ["library", "plot", "swatch"]
-
 INK, GRID, PAPER, FAINT = "#1f2328", "#d8dee4", "#ffffff", "#59636e"
 
 _HEIGHT = 320

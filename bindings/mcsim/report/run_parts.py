@@ -17,18 +17,6 @@ from mcsim.results.results import Results
 from mcsim.results.tables import comparison
 from mcsim.results.views import overview, result_tables
 
-__all__ = [
-    "answer_note",
-    "configuration",
-    "mode_note",
-    "origins",
-    "question",
-    "run_tables",
-    "synthetic_note",
-    "systems_table",
-    "workload",
-]
-
 
 def question(results: Results) -> str:
     """Return the experiment's description, or else the question that the run compares."""

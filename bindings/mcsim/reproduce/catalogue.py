@@ -12,8 +12,6 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.reproduce.figure import Figure
 from mcsim.reproduce.published import Document, read_document
 
-__all__ = ["DOCUMENTS", "chosen", "document_of", "figures_of"]
-
 DOCUMENTS = ("multicache", "eci", "thesis", "cloudphysics")
 """In the order of the catalogue; the `figures.py` of each declares `FIGURES`."""
 

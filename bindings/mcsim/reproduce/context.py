@@ -23,8 +23,6 @@ from mcsim.sweeps.plan import read_grid
 from mcsim.sweeps.sweep import sweep
 from mcsim.traces.find import TraceFinder
 
-__all__ = ["QUICK_SHARE", "Context"]
-
 QUICK_SHARE = 1 / 16
 """Share of the blocks that `quick` replays, in tiers of as small a part."""
 

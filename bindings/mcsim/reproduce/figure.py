@@ -1,4 +1,4 @@
-"""Parts of reproduced documents: figures, their findings, and claims about shapes."""
+"""Parts of a document: figures, their findings, and claims about shapes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from mcsim.base.errors import ConfigError
+from mcsim.config.spec import SystemSpec
+from mcsim.results.results import Results
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from mcsim.figures.declared import Plot
     from mcsim.reproduce.context import Context
-    from mcsim.results.results import Results
-
-__all__ = ["Check", "Figure", "Found", "Value", "in_document"]
 
 Value = float | str
 
@@ -111,3 +112,17 @@ class Figure:
 def in_document(document: str, *figures: Figure) -> Sequence[Figure]:
     """Return the figures of a document under their full names: "fig14" as "multicache/fig14"."""
     return tuple(replace(figure, name=f"{document}/{figure.name}") for figure in figures)
+
+
+def system_of(results: Results, title: str) -> SystemSpec:
+    """Return the system of a run that tables call so."""
+    for system in results.spec.systems:
+        if system.title == title:
+            return system
+    there = ", ".join(system.title for system in results.spec.systems)
+    raise ConfigError(f"{results.run_id}: no system {title!r}; there are {there}")
+
+
+def said(numbers: Mapping[str, float], digits: int = 1) -> str:
+    """Write numbers with their names, such as `web_0 12.0, web_1 3.1`."""
+    return ", ".join(f"{name} {number:.{digits}f}" for name, number in numbers.items())

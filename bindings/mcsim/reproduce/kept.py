@@ -12,11 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -26,14 +27,14 @@ from mcsim.config.spec import FigureFormat
 from mcsim.experiment.environment import build_digest
 from mcsim.figures.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.drawing import draw_found
 from mcsim.reproduce.figure import Check, Figure, Found, Value
 from mcsim.reproduce.published import read_published
 from mcsim.reproduce.verdicts import Row, judged
 from mcsim.results.files import read_json, read_parquet, write_json, write_parquet
 from mcsim.results.seals import digest_of
 
-__all__ = ["FORMATS", "Finding", "cause_of", "find", "folder_of", "opened"]
+if TYPE_CHECKING:
+    from mcsim.figures.style import Style
 
 FORMATS: Sequence[FigureFormat] = ("png", "svg")
 """Default formats of the figures of a finding."""
@@ -238,3 +239,21 @@ def _experiments(document: Path) -> dict[str, str]:
             left.append(base)
     paths = {file: Path(os.path.relpath(file, top)).as_posix() for file in found}
     return {paths[file]: digest_of(file) for file in sorted(found)}
+
+
+def draw_found(
+    found: Found, folder: Path, formats: Sequence[FigureFormat], style: Style
+) -> list[Path]:
+    """Write the plots of a finding into a folder in each of the formats; return the files."""
+    from mcsim.figures.chart import subject_of
+    from mcsim.figures.declared import sheets_of
+    from mcsim.figures.style import save, styled
+
+    synthetic, written = not found.recorded, []
+    for sheet in sheets_of(found.plots, found.tables):
+        with styled(style):
+            figure = sheet.finish(found.runs, synthetic=synthetic)
+        path = folder / re.sub(r"[^a-z0-9]+", "-", sheet.title.lower()).strip("-")
+        subject = subject_of(found.runs, synthetic)
+        written += save(figure, path, sheet.title, subject, formats)
+    return written

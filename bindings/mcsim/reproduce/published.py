@@ -34,16 +34,6 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.load import to_plain
 
-__all__ = [
-    "Document",
-    "Note",
-    "Published",
-    "read_document",
-    "read_notes",
-    "read_published",
-    "shown",
-]
-
 Kind = Literal["exact", "about", "bound"]
 
 

@@ -24,8 +24,6 @@ from mcsim.reproduce.published import Note, read_notes
 from mcsim.reproduce.verdicts import Row, counts
 from mcsim.traces.find import trace_dirs_given
 
-__all__ = ["Outcome", "Reproduction", "reproduce"]
-
 
 @dataclass(frozen=True)
 class Outcome:

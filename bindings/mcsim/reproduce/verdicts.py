@@ -23,8 +23,6 @@ from math import isnan
 from mcsim.reproduce.figure import Found, Value
 from mcsim.reproduce.published import Published, shown
 
-__all__ = ["NO_VALUE", "Row", "Verdict", "counts", "judged"]
-
 _EQUAL = 0.1
 """Relative difference up to which two numbers are equal."""
 

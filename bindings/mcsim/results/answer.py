@@ -11,8 +11,6 @@ from mcsim.results.series import CannotDrawError, baseline, is_legacy
 from mcsim.results.tables import comparison, totals
 from mcsim.results.yardsticks import slowdowns
 
-__all__ = ["answer", "rank"]
-
 _Row = Mapping[str, Any]
 
 _EQUAL = 0.0005

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
 
-__all__ = ["FIELDS", "DataPath", "data_paths", "differing_fields", "mode_warning"]
-
 FIELDS: Mapping[str, str] = {"writes": "writes", "policy": "policy", "chain": "chain"}
 """The columns of tables that have them, with their headings."""
 

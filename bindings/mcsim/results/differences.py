@@ -11,8 +11,6 @@ from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison
 
-__all__ = ["Change", "Difference", "Sameness", "difference"]
-
 Sameness = Literal["equal bytes", "equal values", "different"]
 
 # Keys for people or for figures, on which no result depends.

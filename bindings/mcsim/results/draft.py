@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
@@ -30,12 +31,51 @@ from mcsim.base.files import (
 )
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import json_of, parquet_of, yaml_of
-from mcsim.results.parts import Part
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS, joined_curves, schema_of
 from mcsim.results.seals import damaged, digest_of_bytes, listed, read_list
 
-__all__ = ["Draft", "SystemTables", "clear_left", "draft_folder", "is_under_way"]
+
+@dataclass(frozen=True)
+class Part:
+    """Contents by name, and facts.
+
+    Its bytes are a line with the SHA-256 of all that follows; a line of JSON with the build that
+    made it, the facts, and the length of every content; the contents.
+    """
+
+    files: Mapping[str, bytes]
+    facts: Mapping[str, Any]
+
+    def to_bytes(self, build: str) -> bytes:
+        """Return the content of a file."""
+        lengths = {name: len(content) for name, content in self.files.items()}
+        head = json.dumps({"build": build, "facts": self.facts, "files": lengths})
+        content = b"\n".join([head.encode(), b"".join(self.files.values())])
+        return digest_of_bytes(content).encode() + b"\n" + content
+
+    @classmethod
+    def from_bytes(cls, data: bytes, build: str) -> Part | None:
+        """Read what `to_bytes` returned; None if another build made it.
+
+        Raises
+        ------
+        ValueError
+            If it is not whole.
+        """
+        digest, _, content = data.partition(b"\n")
+        if digest != digest_of_bytes(content).encode():
+            raise ValueError("not what its checksum is of")
+        line, _, rest = content.partition(b"\n")
+        head = json.loads(line)
+        if head["build"] != build:
+            return None
+        files, begin = {}, 0
+        for name, length in head["files"].items():
+            files[name] = rest[begin : begin + length]
+            begin += length
+        return cls(files, head["facts"])
+
 
 KEPT_AFTER_SECONDS = 1.0
 """Least seconds of work per file; shorter work is written together with later work."""

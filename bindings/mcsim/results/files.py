@@ -15,16 +15,6 @@ from ruamel.yaml import YAML
 from mcsim.base.files import write_whole
 from mcsim.base.inputs import open_regular, parse_object, read_regular
 
-__all__ = [
-    "json_of",
-    "parquet_of",
-    "read_json",
-    "read_parquet",
-    "write_json",
-    "write_parquet",
-    "yaml_of",
-]
-
 
 def parquet_of(table: pa.Table) -> bytes:
     """Return a table as a Parquet file."""

@@ -14,16 +14,6 @@ from mcsim.config.renamed import with_current_keys
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.schemas import SCHEMAS, schema_of
 
-__all__ = [
-    "PACKED_RUNS",
-    "check_environment",
-    "check_timings",
-    "checked_packed",
-    "checked_table",
-    "parse_spec",
-    "spec_of",
-]
-
 _ENVIRONMENT: Mapping[str, type | tuple[type, ...]] = {
     "build": str,
     "synthetic": bool,

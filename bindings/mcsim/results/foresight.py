@@ -5,14 +5,9 @@ They are listed below the realisable systems and are never a baseline, a winner 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
 
 from mcsim.config.spec import SystemSpec
-
-__all__ = ["FORESEEN", "foresight_by_name", "in_two", "marked_title", "yardstick_note"]
-
-_Row = TypeVar("_Row", bound=Mapping[str, Any])
 
 FORESEEN: Mapping[str, str] = {"next": "the next interval", "whole": "the whole trace"}
 
@@ -23,19 +18,6 @@ _BY_NAME = {"hindsight": "whole", "clairvoyant": "next"}
 def foresight_by_name(systems: list[SystemSpec]) -> dict[str, str]:
     """Return what systems foresee whose names say so, by title."""
     return {of.title: _BY_NAME[of.name] for of in systems if of.name in _BY_NAME}
-
-
-def in_two(rows: Iterable[_Row], foresight: Mapping[str, str]) -> tuple[list[_Row], list[_Row]]:
-    """Divide rows by their `system`: realisable ones and yardsticks, each in their order."""
-    both: tuple[list[_Row], list[_Row]] = ([], [])
-    for row in rows:
-        both[row["system"] in foresight].append(row)
-    return both
-
-
-def marked_title(title: str, foresight: object) -> str:
-    """Return a system's title, marked if it is a yardstick."""
-    return f"{title} (yardstick)" if foresight else title
 
 
 def yardstick_note(foresight: Mapping[str, str]) -> str:

@@ -20,9 +20,7 @@ from mcsim.results.packs import IDS, OF_RUNS, PACKS, put_pack
 from mcsim.results.results import Results
 from mcsim.results.schemas import concat_tables, schema_of
 from mcsim.results.seals import digest_of_bytes, listed
-from mcsim.results.summary import SUMMARY, summed_up
-
-__all__ = ["Held", "write_pack"]
+from mcsim.results.tables import SUMMARY, summed_up
 
 
 @dataclass

@@ -16,8 +16,6 @@ from mcsim.results.foreign import check_environment, check_timings
 from mcsim.results.packs import Pack, packs_in
 from mcsim.results.runs import Run, State, bytes_below, name_of, runs_in
 
-__all__ = ["RUNS", "list_runs"]
-
 RUNS = pa.schema(
     [
         ("run", pa.string()),

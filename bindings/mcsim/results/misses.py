@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mcsim.base.result_columns import schema_of_table
 from mcsim.results.results import Results
 from mcsim.results.tables import Totals, totals
-
-__all__ = ["MISSES", "miss_classes"]
+from mcsim.results.yardsticks import hits_alone
 
 MISSES = schema_of_table("misses")
 
@@ -57,16 +55,8 @@ def _row(of: Totals, vm: str | None, counts: list[int]) -> dict[str, Any]:
 def _misses_alone(results: Results) -> dict[str, tuple[int, int, int]]:
     """Return of each VM its accesses, its first ones, and its misses with all tiers of its own."""
     space = sum(tier.capacity for tier in results.spec.tiers)
-    curves = results.table("curves")
-    curves = curves.filter(pc.equal(curves["scope"], "trace"))
-    hits: dict[str, dict[int, int]] = {}
-    accesses: dict[str, int] = {}
-    columns = (curves[name].to_pylist() for name in ("vm", "capacity", "hits", "accesses"))
-    for vm, capacity, count, of_all in zip(*columns, strict=True):
-        hits.setdefault(vm, {})[capacity] = count
-        accesses[vm] = of_all
     return {
-        vm: (accesses[vm], accesses[vm] - max(of.values()), accesses[vm] - of[space])
-        for vm, of in hits.items()
-        if space in of
+        vm: (accesses, accesses - max(hits.values()), accesses - hits[space])
+        for vm, (accesses, hits) in hits_alone(results).items()
+        if space in hits
     }

@@ -22,17 +22,12 @@ from numpy.typing import NDArray
 from mcsim.base.errors import ConfigError
 from mcsim.base.result_columns import schema_of_table
 from mcsim.config.latency import ServiceTimes
+from mcsim.config.placed import PlacedSpec
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.demands import asked_of, is_limited
-from mcsim.results.energy import energy_joules
-from mcsim.results.loads import Load, loads
+from mcsim.results.demands import Load, asked_of, is_limited, loads
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
-from mcsim.results.wear import drive_writes_per_day, lifetime_years
-
-__all__ = ["DEVICES", "READS", "REQUESTS", "devices", "queueing_ns"]
-__all__ += ["reads_behind_writes", "requests"]
 
 QUANTILES = (0.5, 0.95, 0.99)
 REQUESTS = schema_of_table("requests")
@@ -263,3 +258,49 @@ def _waits(spec: ExperimentSpec, load: Load) -> NDArray[np.float64]:
         for reads, writes in zip(load.reads.tolist(), load.writes.tolist(), strict=True)
     ]
     return np.array([np.nan if wait is None else wait for wait in waits], float)
+
+
+def energy_joules(
+    device: PlacedSpec, busy: NDArray[np.float64], interval_seconds: float
+) -> float | None:
+    """Return the energy of a device: its power at work while it is busy, else its idle power.
+
+    Parameters
+    ----------
+    device : PlacedSpec
+    busy : array
+        Share of each interval in which it works; more than 1 is all of the interval.
+    interval_seconds : float
+
+    Returns
+    -------
+    float or None
+        None if its power is not known.
+    """
+    if device.watts is None:
+        return None
+    idle = device.watts if device.idle_watts is None else device.idle_watts
+    at_work = np.minimum(busy, 1)
+    watts = at_work * device.watts + (1 - at_work) * idle
+    return float(watts.sum() * interval_seconds)
+
+
+def lifetime_years(
+    capacity_bytes: float, pe_cycles: float, written_bytes_per_day: float, amplification: float = 1
+) -> float:
+    """Return how long a device lasts that can be written `pe_cycles` times over.
+
+    Examples
+    --------
+    >>> from mcsim.results.models import lifetime_years
+    >>> lifetime_years(100e9, 3000, 821e9, amplification=1)  # doctest: +ELLIPSIS
+    1.0...
+    """
+    if written_bytes_per_day == 0:
+        return float("inf")
+    return capacity_bytes * pe_cycles / (written_bytes_per_day * amplification) / 365.25
+
+
+def drive_writes_per_day(capacity_bytes: float, written_bytes_per_day: float) -> float | None:
+    """Return how often the host writes the whole drive in a day; None without space."""
+    return written_bytes_per_day / capacity_bytes if capacity_bytes else None

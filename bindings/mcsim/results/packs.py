@@ -24,6 +24,9 @@ import logging
 import os
 import re
 import secrets
+import struct
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property, partial
@@ -49,10 +52,7 @@ from mcsim.results.schemas import (
     drop_empty_optional_columns,
     joined_curves,
 )
-from mcsim.results.seals import digest_of_bytes, read_list, unsound_files
-
-__all__ = ["CLAIMS", "IDS", "IN_PACKS", "OF_RUNS", "PACKS", "Pack", "PackedResults", "is_pack"]
-__all__ += ["old_packs", "pack_folders", "packed", "packs_in", "put_pack", "set_aside_damaged"]
+from mcsim.results.seals import digest_of_bytes, parsed, read_list, unsound_files
 
 _log = logging.getLogger(__name__)
 
@@ -298,3 +298,57 @@ def packed(path: Path) -> PackedResults | None:
         if path.name in pack.run_ids:
             return PackedResults(pack, path.name)
     return None
+
+
+# Exceptions of `zipfile` for damaged directories, headers and checksums.
+_DAMAGE = (
+    *(OSError, KeyError, ValueError, RuntimeError, EOFError, OverflowError, struct.error),
+    *(zlib.error, zipfile.BadZipFile),
+)
+
+
+def convert(out: str | os.PathLike[str] = "results") -> tuple[list[Path], list[str]]:
+    """Convert the zip files in `packs` of a folder of results, and remove them.
+
+    Returns
+    -------
+    folders : list of Path
+        The new packs.
+    faults : list of str
+        Names of files that are damaged or not of mcsim, and the reason. They stay.
+
+    Raises
+    ------
+    HostError
+        If a file cannot be read or written; the next call continues.
+    """
+    folders, faults = [], []
+    for path in old_packs(Path(out)):
+        try:
+            content = _content_of(path)
+        except ConfigError as error:
+            faults.append(str(error))
+            continue
+        folder = path.with_suffix("")
+        put_pack(folder, content)
+        path.unlink(missing_ok=True)
+        folders.append(folder)
+    return folders, faults
+
+
+def _content_of(path: Path) -> dict[str, bytes]:
+    try:
+        with host_faults(path), open_regular(path) as opened, zipfile.ZipFile(opened) as file:
+            # Packs are not compressed, so no content is larger than its file.
+            for info in file.infolist():
+                if info.filename not in IN_PACKS or info.compress_type != zipfile.ZIP_STORED:
+                    raise ValueError(f"{info.filename} in it is not of a pack")
+            content = {name: file.read(name) for name in file.namelist()}
+        sums = {name: digest_of_bytes(data) for name, data in content.items() if name != "DONE"}
+        if parsed(content["DONE"]) != sums:
+            raise ValueError("the content does not fit its checksums")
+    except HostError:
+        raise
+    except _DAMAGE as error:
+        raise ConfigError(f"{path}: not converted: {error}") from None
+    return content

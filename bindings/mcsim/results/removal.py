@@ -16,8 +16,6 @@ from mcsim.results.packs import IN_PACKS
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
-__all__ = ["FIGURE_NAMES", "RUN_FILES", "check_pack_removable", "check_removable", "remove_folder"]
-
 RUN_FILES = frozenset(
     (
         *("DONE", "environment.json", "log.txt", "seconds-figures.json", "spec.yaml"),

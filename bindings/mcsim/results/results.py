@@ -45,7 +45,6 @@ import pyarrow.compute as pc
 from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError, HostError, host_faults
 from mcsim.base.inputs import note_input, read_regular
-from mcsim.base.result_table import polars_frame
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, read_parquet, write_json
@@ -59,8 +58,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from mcsim.base.result_table import ResultTable
-
-__all__ = ["Results"]
 
 _AGAIN = "run the experiment again with --force (in Python: force=True)"
 
@@ -346,13 +343,24 @@ class Results:
 
         return result_table(self, name)
 
-    def to_pandas(self, name: str) -> pd.DataFrame:
-        """Return a table as a pandas frame, the warm-up marked as by `to_arrow`."""
-        return self.to_arrow(name).to_pandas()
+    def to_pandas(self, name: str = "comparison") -> pd.DataFrame:
+        """Return a table as a pandas frame.
 
-    def to_polars(self, name: str) -> pl.DataFrame:
-        """Return a table as a Polars frame, the warm-up marked as by `to_arrow`."""
-        return polars_frame(self.to_arrow(name))
+        Parameters
+        ----------
+        name : str
+            A method that returns a table, such as ``'systems'`` or ``'metrics'``.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such table.
+        """
+        return self._shown(name).to_pandas()
+
+    def to_polars(self, name: str = "comparison") -> pl.DataFrame:
+        """Return a table as a Polars frame, as of `to_pandas`."""
+        return self._shown(name).to_polars()
 
     @property
     def foresight(self) -> dict[str, str]:

@@ -22,21 +22,6 @@ from mcsim.results.removal import check_pack_removable, check_removable, remove_
 from mcsim.results.results import Results
 from mcsim.results.seals import read_list, unsound_files
 
-__all__ = [
-    "Run",
-    "State",
-    "bytes_below",
-    "collect",
-    "find_run",
-    "folder_of",
-    "name_of",
-    "open_run",
-    "removable",
-    "remove",
-    "runs_in",
-    "verify",
-]
-
 State = Literal["finished", "under way", "abandoned", "replaced", "damaged"]
 """``'replaced'`` are runs that another one, or `remove`, was killed while it took them away."""
 

@@ -12,17 +12,6 @@ from numpy.typing import NDArray
 
 from mcsim.base.result_columns import schema_of_table
 
-__all__ = [
-    "SCHEMAS",
-    "STAGED",
-    "all_counts_of",
-    "concat_tables",
-    "counts_of",
-    "joined_curves",
-    "of_system",
-]
-__all__ += ["drop_empty_optional_columns", "schema_of", "without_optional_columns"]
-
 SCHEMAS: Mapping[str, pa.Schema] = {
     name: schema_of_table(name)
     for name in ("metrics", "vms", "curves", "reuse_intensity", "decisions", "bounds")

@@ -14,9 +14,6 @@ from pathlib import Path
 from mcsim.base.errors import HostError, host_faults
 from mcsim.base.inputs import open_regular, read_regular
 
-__all__ = ["damaged", "digest_of", "digest_of_bytes", "listed", "parsed", "read_list"]
-__all__ += ["unsound_files"]
-
 _HEAD = "# sha256 of the lines below: "
 _LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>[^/\0]+)")
 _IN_EVERY_RUN = {"environment.json", "metrics.parquet"}

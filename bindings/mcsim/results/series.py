@@ -14,20 +14,6 @@ from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
 from mcsim.results.schemas import all_counts_of, of_system
 
-__all__ = [
-    "CannotDrawError",
-    "Clock",
-    "HitCurve",
-    "Series",
-    "baseline",
-    "clock_of",
-    "curve_of",
-    "divides",
-    "is_legacy",
-    "series_of",
-    "vms_of",
-]
-
 
 class CannotDrawError(ConfigError):
     """The results lack data of a figure; the message names the data."""

@@ -28,27 +28,12 @@ from numpy.typing import NDArray
 from mcsim.base.errors import ConfigError
 from mcsim.base.result_columns import schema_of_table
 from mcsim.config.latency import ServiceTimes
-from mcsim.config.spec import ExperimentSpec, PlacedSpec, SystemSpec, TierSpec
+from mcsim.config.placed import PlacedSpec, TierSpec
+from mcsim.config.spec import ExperimentSpec, SystemSpec
 from mcsim.results.data_paths import data_paths
 from mcsim.results.results import Results
 from mcsim.results.schemas import STAGED, all_counts_of, of_system
 from mcsim.results.series import is_legacy
-
-__all__ = [
-    "ALL",
-    "COMPARISON",
-    "DEVICE_WRITES",
-    "SYSTEMS",
-    "Totals",
-    "comparison",
-    "devices_of",
-    "known",
-    "rows_of",
-    "systems",
-    "tiers_of",
-    "totals",
-    "whole",
-]
 
 _Quantity = TypeVar("_Quantity", int, float)
 _Counts = Callable[[str], NDArray[np.int64]]
@@ -334,3 +319,23 @@ def systems(results: Results) -> pa.Table:
             }
         )
     return pa.Table.from_pylist(rows, schema=SYSTEMS)
+
+
+SUMMARY = pa.schema([*COMPARISON, *schema_of_table("summary")])
+
+
+def summary(results: Results) -> pa.Table:
+    """Return `comparison` of a run with what OPT hits of all VMs, and what else is to be known."""
+    return pa.Table.from_pylist(summed_up(results), schema=SUMMARY)
+
+
+def summed_up(results: Results) -> list[dict[str, Any]]:
+    """Return the rows of `summary`; what is not known of one may be absent."""
+    bounds = results.table("bounds")
+    of = dict(zip(bounds["system"].to_pylist(), bounds["opt_hits"].to_pylist(), strict=True))
+    rows = compared(results)
+    for row in rows:
+        row["synthetic"] = results.synthetic
+        if row["vm"] is None:
+            row["opt_hits"] = of.get(row["system"])
+    return rows

@@ -10,8 +10,6 @@ from mcsim.base.errors import ConfigError
 if TYPE_CHECKING:
     from mcsim.results.results import Results
 
-__all__ = ["RESULTS_VERSION", "check_versions"]
-
 RESULTS_VERSION = 1
 """Version of the numbers in results; part of every run id.
 

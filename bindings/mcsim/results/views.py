@@ -11,21 +11,21 @@ from typing import Any
 import pyarrow as pa
 
 from mcsim.base import units
+from mcsim.base.errors import ConfigError
 from mcsim.base.formatted_table import RowStyle
 from mcsim.base.result_columns import TABLES
 from mcsim.base.result_table import ResultTable
+from mcsim.base.suggest import did_you_mean
 from mcsim.results.answer import answer, rank
 from mcsim.results.data_paths import FIELDS, differing_fields
-from mcsim.results.demands import overloads
+from mcsim.results.demands import device_titles, overloads
 from mcsim.results.foresight import yardstick_note
-from mcsim.results.loads import device_titles
 from mcsim.results.misses import miss_classes
 from mcsim.results.models import devices, requests
 from mcsim.results.results import Results
+from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison, systems
 from mcsim.results.yardsticks import yardsticks
-
-__all__ = ["MOST_VMS", "RunTable", "overview", "result_table", "result_tables"]
 
 MOST_VMS = 24
 """Runs with more VMs show them only together."""
@@ -64,6 +64,11 @@ def result_table(results: Results, name: str) -> RunTable:
     """
     if name in _DERIVED:
         return _DERIVED[name](results)
+    if name not in SCHEMAS:
+        known = [*_DERIVED, *SCHEMAS]
+        raise ConfigError(
+            f"no table {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
+        )
     title = f"{results.title}: {name.replace('_', ' ')}"
     return RunTable(results, results.to_arrow(name), name, title=title)
 

@@ -14,8 +14,6 @@ from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
 from mcsim.results.tables import Totals, devices_of, totals
 
-__all__ = ["YARDSTICKS", "churn", "jain", "slowdowns", "yardsticks"]
-
 YARDSTICKS = schema_of_table("yardsticks")
 
 
@@ -119,29 +117,32 @@ def waits_alone(results: Results) -> dict[str, tuple[int, int]]:
     A VM is omitted if its curve lacks the ends of the tiers.
     """
     spec = results.spec
-    ends = np.cumsum([tier.capacity for tier in spec.tiers])
-    curves = results.table("curves")
-    wanted = pc.and_(
-        pc.equal(curves["scope"], "trace"), pc.is_in(curves["capacity"], pa.array(ends))
-    )
-    at_ends = curves.filter(wanted)
-    hits: dict[str, dict[int, int]] = {}
-    accesses: dict[str, int] = {}
-    for vm, capacity, count, of_all in zip(
-        *(at_ends[name].to_pylist() for name in ("vm", "capacity", "hits", "accesses")), strict=True
-    ):
-        hits.setdefault(vm, {})[capacity] = count
-        accesses[vm] = of_all
+    ends = np.cumsum([tier.capacity for tier in spec.tiers]).tolist()
     waits = {}
-    for vm, counts in hits.items():
-        if len(counts) == len(set(ends)):
+    for vm, (accesses, hits) in hits_alone(results, ends).items():
+        if hits.keys() >= set(ends):
             before, sum_ns = 0, 0
-            for end, tier in zip(ends.tolist(), spec.tiers, strict=True):
-                sum_ns += (counts[end] - before) * tier.waits[0]
-                before = counts[end]
-            sum_ns += (accesses[vm] - before) * spec.backend.waits[0]
-            waits[vm] = accesses[vm], int(sum_ns)
+            for end, tier in zip(ends, spec.tiers, strict=True):
+                sum_ns += (hits[end] - before) * tier.waits[0]
+                before = hits[end]
+            sum_ns += (accesses - before) * spec.backend.waits[0]
+            waits[vm] = accesses, int(sum_ns)
     return waits
+
+
+def hits_alone(
+    results: Results, capacities: Sequence[int] | None = None
+) -> dict[str, tuple[int, dict[int, int]]]:
+    """Return the accesses of each VM and its hits in a cache of its own by capacity."""
+    curves = results.table("curves")
+    curves = curves.filter(pc.equal(curves["scope"], "trace"))
+    if capacities is not None:
+        curves = curves.filter(pc.is_in(curves["capacity"], pa.array(capacities)))
+    columns = (curves[name].to_pylist() for name in ("vm", "accesses", "capacity", "hits"))
+    found: dict[str, tuple[int, dict[int, int]]] = {}
+    for vm, accesses, capacity, hits in zip(*columns, strict=True):
+        found.setdefault(vm, (accesses, {}))[1][capacity] = hits
+    return found
 
 
 def churn(results: Results, system: str) -> float | None:

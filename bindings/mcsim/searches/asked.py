@@ -24,8 +24,6 @@ from mcsim.config.spec import ExperimentSpec
 from mcsim.config.values import Blocks, Latency, Positive, Share
 from mcsim.searches.space import Objective, Point
 
-__all__ = ["Asked", "Limits", "grid_of", "policies_of", "sizes_of", "take_search"]
-
 _MOST_POINTS = 20_000
 
 

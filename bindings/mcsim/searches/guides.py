@@ -24,8 +24,6 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.searches.replays import Replays
 from mcsim.searches.space import Outcome, Point
 
-__all__ = ["Expected", "Stack", "expect", "rate_for"]
-
 _LEAST_SAMPLED = 2000
 _LEAST_BLOCKS = 8
 _HIGHEST_RATE = 0.2

@@ -22,8 +22,6 @@ from mcsim.searches.guides import Expected, Stack, expect, rate_for
 from mcsim.searches.replays import Replays
 from mcsim.searches.space import Judge, Objective, Outcome, Point
 
-__all__ = ["Found", "Hunt", "place_of_hierarchy"]
-
 _PATIENCE = 3
 """So many replays in a row that find nothing better end a search."""
 

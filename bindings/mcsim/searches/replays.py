@@ -19,8 +19,6 @@ from mcsim.experiment.stages import own_view
 from mcsim.results.tables import Totals, whole
 from mcsim.searches.space import Outcome, Point
 
-__all__ = ["Replays", "Sample"]
-
 Progress = Callable[[int], object]
 
 

@@ -27,8 +27,6 @@ from mcsim.searches.space import Objective
 from mcsim.traces.find import trace_dirs_given
 from mcsim.traces.opened import open_workload
 
-__all__ = ["Found", "search"]
-
 
 def search(
     given: Given,

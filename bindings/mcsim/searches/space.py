@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.wear import lifetime_years
-
-__all__ = ["LIMITS", "OBJECTIVES", "Judge", "Objective", "Outcome", "Point", "Values"]
+from mcsim.results.models import lifetime_years
 
 Objective = Literal["latency", "hit-ratio", "per-dollar", "dollars"]
 

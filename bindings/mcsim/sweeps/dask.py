@@ -14,8 +14,6 @@ from mcsim.experiment.environment import build_digest
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["dask_executor"]
-
 _SECONDS = 10  # to wait for a scheduler
 
 

@@ -15,10 +15,8 @@ from mcsim.base.progress import Reporter, Stage
 from mcsim.base.threads import Inline, Stopped
 from mcsim.experiment.stages import Stages, own_view
 from mcsim.results.held import Held
-from mcsim.sweeps.batch import blamed_on
 from mcsim.sweeps.plan import PlannedCell
-
-__all__ = ["Estimate", "estimate"]
+from mcsim.sweeps.task import blamed_on
 
 T = TypeVar("T")
 

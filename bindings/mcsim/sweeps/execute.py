@@ -24,10 +24,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from mcsim.base.errors import HostError, McsimError
 from mcsim.base.threads import Stopped
-from mcsim.sweeps.batch import run_batch
 from mcsim.sweeps.plan import PlannedCell
-
-__all__ = ["Batch", "Elsewhere", "Place", "Threads", "batches", "cells_of", "run_all"]
+from mcsim.sweeps.task import run_batch
 
 Batch = Sequence[PlannedCell]
 

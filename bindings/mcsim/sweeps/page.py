@@ -1,40 +1,66 @@
-"""The page of a sweep."""
+"""The page of a sweep: its table over all VMs, and hit ratio and latency over its axes."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mcsim.base.files import write_whole
-from mcsim.figures.sweeps import axis_label
-from mcsim.report.sweep import sweep_page
-from mcsim.sweeps.swept import Sweep
+import pyarrow as pa
+import pyarrow.compute as pc
 
-__all__ = ["write_page"]
+from mcsim.base.files import write_whole
+from mcsim.figures.chart import Chart
+from mcsim.figures.sweeps import axis_label, is_seed, over_axis
+from mcsim.report.page import Block, Facts, Page, Prose, Section, render
+from mcsim.report.tables import page_table
+from mcsim.results.data_paths import mode_warning
+from mcsim.results.tables import ALL
+from mcsim.sweeps.swept import Sweep
 
 
 def write_page(folder: str | os.PathLike[str], html: str | os.PathLike[str]) -> None:
-    """Write a sweep, as far as it is there, as one HTML file.
+    """Write the finished cells of a sweep as one HTML file.
 
     Raises
     ------
     ConfigError
         If there is no sweep, or the packages that pages need are not there.
     """
-    swept = Sweep.open(folder)
-    there = swept.finished()
+    write_whole(Path(html), sweep_page(Sweep.open(folder)))
+
+
+def sweep_page(sweep: Sweep) -> str:
+    """Return the page of the finished cells of a sweep; the same cells give the same page."""
+    table, shown, there = sweep.to_arrow(), sweep.overview(), sweep.finished()
     axes = [
-        f"{_named(name)} ({len(set(swept.plan[name].to_pylist()))} values)" for name in swept.axes
+        f"{_named(name)} ({len(set(sweep.plan[name].to_pylist()))} values)" for name in sweep.axes
     ]
-    text = sweep_page(
-        swept.to_arrow(),
-        swept.axes,
-        swept.overview(),
-        title=f"Sweep {swept.path.name}",
-        lead=f"How do hits and latency depend on {', '.join(map(_named, swept.axes))}?",
-        facts=[("Axes", ", ".join(axes)), ("Cells", f"{sum(there)} of {len(there)} finished")],
-    )
-    write_whole(Path(html), text)
+    facts = [("Axes", ", ".join(axes)), ("Cells", f"{sum(there)} of {len(there)} finished")]
+    whole = table.filter(pc.is_null(table["vm"]))
+    warning = mode_warning(whole.to_pylist())
+    note = [] if warning is None else [Prose(f"{warning[:1].upper()}{warning[1:]}.", alert=True)]
+    charts = [chart for axis in sweep.axes for chart in _over(table, axis)] if len(whole) else []
+    sections: list[Section] = [
+        Section("What came out", [Prose(shown.answer.replace("`", "")), *note, *_some(charts)]),
+        Section("Axes", [Facts(facts)]),
+        Section(f"All cells, {ALL}", [page_table(shown)]),
+    ]
+    lead = f"How do hits and latency depend on {', '.join(map(_named, sweep.axes))}?"
+    return render(Page(f"Sweep {sweep.path.name}", lead, sections))
+
+
+def _some(charts: Sequence[Block]) -> Sequence[Block]:
+    return charts or [Facts([("Cells", "none finished yet")])]
+
+
+def _over(table: pa.Table, axis: str) -> Iterator[Chart]:
+    """Yield the charts over one axis, unless it is of seeds or systems, or has one value."""
+    if is_seed(axis) or axis == "systems" or len(pc.unique(table[axis])) < 2:
+        return
+    for value in ("hit_ratio", "mean_latency_ns"):
+        if table[value].null_count < len(table):
+            yield from over_axis(table, axis, value).charts
 
 
 def _named(axis: str) -> str:

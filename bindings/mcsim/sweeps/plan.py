@@ -22,13 +22,10 @@ from mcsim.config.sweep import Cell, Grid, take_sweep
 from mcsim.experiment.code import Code
 from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
-from mcsim.experiment.seeds import seed_warning
+from mcsim.experiment.runner import seed_warning
 from mcsim.experiment.stages import own_view
 from mcsim.results.version import RESULTS_VERSION
 from mcsim.traces.opened import open_workload
-
-__all__ = ["Plan", "PlannedCell", "folder_of", "plan", "prepared_for", "read_grid", "sized"]
-__all__ += ["workload_key"]
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import did_you_mean, some_of
 from mcsim.config.sweep import Cell, Grid
 
-__all__ = ["chosen", "shard_given", "values_by_axis"]
-
 
 def chosen(
     grid: Grid,

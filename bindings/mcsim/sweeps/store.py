@@ -12,9 +12,7 @@ import pyarrow.compute as pc
 from mcsim.results.packs import packs_in
 from mcsim.results.results import Results
 from mcsim.results.seals import unsound_files
-from mcsim.results.summary import SUMMARY, summary
-
-__all__ = ["finished", "joined"]
+from mcsim.results.tables import SUMMARY, summary
 
 
 def finished(out: Path, run_ids: Sequence[str]) -> set[str]:
@@ -37,7 +35,7 @@ def joined(out: Path, plan: pa.Table) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        Columns of the plan, then those of `mcsim.results.summary.SUMMARY`. In rows over all VMs,
+        Columns of the plan, then those of `mcsim.results.tables.SUMMARY`. In rows over all VMs,
         `vm` is null. Hits by tier have a column for each tier. Rows are in the order of the cells
         and do not depend on the process that ran a cell.
     """

@@ -15,8 +15,7 @@ from mcsim.base.errors import ConfigError, HostError, mistakes_in
 from mcsim.base.files import check_writable
 from mcsim.base.inputs import resolved
 from mcsim.base.memory import memory_available
-from mcsim.base.notebook import notebook_reporter
-from mcsim.base.progress import Reporter
+from mcsim.base.progress import Reporter, notebook_reporter
 from mcsim.base.threads import threads_given
 from mcsim.base.units import format_size, parse_bytes
 from mcsim.experiment.code import AllowCode, Code, Permission
@@ -31,8 +30,6 @@ from mcsim.sweeps.store import finished
 from mcsim.sweeps.swept import Sweep
 from mcsim.sweeps.task import Maker, run_task
 from mcsim.traces.find import trace_dirs_given
-
-__all__ = ["Prospect", "affordable", "bytes_given", "look", "run_missing", "sweep"]
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mcsim.config.spec import FigureFormat
-    from mcsim.figures.style import Sheet, Style
-
-__all__ = ["Sweep", "sweeps_in"]
+    from mcsim.figures.chart import Sheet
+    from mcsim.figures.style import Style
 
 _PLAN = "plan.parquet"
 

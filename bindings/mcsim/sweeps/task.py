@@ -1,29 +1,31 @@
-"""A batch as it is sent to another process, and what is done with it there."""
+"""Batches of cells: run one cell after the other, here or in another process."""
 
 from __future__ import annotations
 
 import platform
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, McsimError
 from mcsim.base.progress import Reporter
+from mcsim.base.threads import Inline
 from mcsim.config import Source
 from mcsim.config.sweep import Cell, Value
 from mcsim.experiment.code import Code, Permission
 from mcsim.experiment.environment import check_program
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
-from mcsim.sweeps.batch import run_batch
+from mcsim.experiment.stages import Stages
+from mcsim.results.held import Held, write_pack
 from mcsim.sweeps.plan import PlannedCell, prepared_for, sized, workload_key
 from mcsim.sweeps.store import finished
-
-__all__ = ["Maker", "Task", "run_task"]
 
 
 @dataclass(frozen=True)
@@ -136,3 +138,65 @@ def _opened(maker: Maker, sent: _SentCell) -> PlannedCell:
             "the code that it names are others there"
         )
     return planned
+
+
+# Seconds of work that a power cut may lose.
+_KEPT_WITHIN = 5.0
+_MOST_IN_A_PACK = 256
+
+
+def run_batch(
+    cells: Sequence[PlannedCell],
+    out: Path,
+    name: str,
+    check: Callable[[], None],
+    done: Callable[[int], None],
+) -> None:
+    """Run cells and write their results as packs; if a cell fails, write finished ones.
+
+    Parameters
+    ----------
+    cells : sequence of PlannedCell
+    out : Path
+        Folder of all results.
+    name : str
+        First part of the packs' names.
+    check : callable
+        Raises `Stopped` after a request to stop.
+    done : callable
+        Notified of the number of cells that a pack has, after each write.
+    """
+    held: list[Held] = []
+    begun = time.monotonic()
+
+    def write() -> None:
+        if held:
+            write_pack(out, name, held)
+            done(len(held))
+            held.clear()
+
+    try:
+        for cell in cells:
+            check()
+            held.append(_run_cell(cell, out, check))
+            if time.monotonic() - begun > _KEPT_WITHIN or len(held) == _MOST_IN_A_PACK:
+                write()
+                begun = time.monotonic()
+    finally:
+        write()
+
+
+def _run_cell(cell: PlannedCell, out: Path, check: Callable[[], None]) -> Held:
+    held = Held(cell.run_id, out)
+    with blamed_on(cell):
+        Stages(cell.experiment, cell.prepared, held, Reporter(), Inline(check)).execute()
+    return held
+
+
+@contextmanager
+def blamed_on(cell: PlannedCell) -> Iterator[None]:
+    """Prefix errors with the name of the cell."""
+    try:
+        yield
+    except McsimError as error:
+        raise type(error)(f"{cell}: {error}") from error

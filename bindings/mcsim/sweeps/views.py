@@ -24,8 +24,6 @@ from mcsim.figures.sweeps import axes_of, main_axis
 if TYPE_CHECKING:
     from mcsim.sweeps.swept import Sweep
 
-__all__ = ["SweepTable", "overview", "pivot"]
-
 _NUMBERS = ("hit_ratio", "mean_latency_ns", "gain", "latency_gain")
 
 

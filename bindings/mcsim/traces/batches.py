@@ -1,8 +1,9 @@
-"""Requests as columns of equal length, a batch of them at a time."""
+"""Batches of requests: columns of equal length, slices of them, and the requests of one VM."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, NamedTuple, Self
 
@@ -10,18 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from mcsim._core import trace as _core_trace
+from mcsim.base.arguments import list_of
+from mcsim.base.columns import array_given
+from mcsim.base.errors import ConfigError
 from mcsim.traces.values import view_of
-
-__all__ = [
-    "CLASSED_SCHEMA",
-    "SCHEMA",
-    "Batch",
-    "ClassedBatch",
-    "batch_of",
-    "batch_with",
-    "record_batch_of",
-    "schema_of",
-]
 
 SCHEMA = pa.schema(
     [
@@ -120,3 +114,145 @@ def record_batch_of(batch: Batch) -> pa.RecordBatch:
         for column, field in zip(columns, batch.schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The record batches of a slice, cut out anew at every iteration."""
+
+    batches: Iterable[pa.RecordBatch]
+    begin: int | None
+    end: int | None
+    vm_numbers: tuple[int, ...]
+    """The new number of each VM, -1 for those left out."""
+    op: int | None
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        keeps_all = self.op is None and self.vm_numbers == tuple(range(len(self.vm_numbers)))
+        numbers = np.array(self.vm_numbers, np.int32)
+        for record_batch in self.batches:
+            time = batch_of(record_batch).time
+            low = 0 if self.begin is None else int(np.searchsorted(time, self.begin))
+            high = len(time) if self.end is None else int(np.searchsorted(time, self.end))
+            if low < high:
+                span = record_batch.slice(low, high - low)
+                yield span if keeps_all else self._filtered(batch_of(span), numbers)
+            if high < len(time):
+                return
+
+    def _filtered(self, batch: Batch, numbers: npt.NDArray[np.int32]) -> pa.RecordBatch:
+        vm = numbers[batch.vm]
+        kept = vm >= 0
+        if self.op is not None:
+            kept &= batch.op == self.op
+        renumbered = batch._replace(vm=vm.astype(np.uint16))
+        return record_batch_of(renumbered.where(kept))
+
+
+def clamped(time: int) -> int:
+    """Return the nearest time that the column can hold."""
+    limits = np.iinfo(np.int64)
+    return max(limits.min, min(time, limits.max))
+
+
+_COPIED_REQUESTS = 1 << 18
+_COPIED_OF_A_BATCH = 1 << 12
+_NEXT_VMS = 8
+
+
+class ByVm:
+    """Each VM's requests, by an index that takes 4 bytes for each of the trace.
+
+    A VM's few requests lie far from each other, in six columns. To copy those of some thousand VMs
+    column by column is several times as quick, so those of the VMs that come next are copied with
+    them as long as VMs are asked for about in their order.
+
+    Parameters
+    ----------
+    batches : iterable of Batch
+        The trace.
+    vm_count : int
+        How many VMs it has.
+    """
+
+    def __init__(self, batches: Iterable[Batch], vm_count: int) -> None:
+        self._of = [_BatchByVm(batch, vm_count) for batch in batches]
+        self._ahead = max(_COPIED_OF_A_BATCH, _COPIED_REQUESTS // max(1, len(self._of)))
+        self._asked = -1
+
+    def batches_of(self, vm: int) -> Iterator[Batch]:
+        """Yield the requests of one VM, as views."""
+        ahead = self._ahead if 0 <= vm - self._asked <= _NEXT_VMS else 0
+        self._asked = vm
+        for of_batch in self._of:
+            if of_batch.count_of(vm):
+                yield of_batch.requests_of(vm, ahead)
+
+
+class _BatchByVm:
+    def __init__(self, batch: Batch, vm_count: int) -> None:
+        self._batch = batch
+        self._order: npt.NDArray[np.uint32] = np.argsort(batch.vm, kind="stable").astype(np.uint32)
+        # Where in that order each VM's begin, and behind them where the last one's end.
+        self._begins = np.zeros(vm_count + 1, np.int64)
+        np.cumsum(np.bincount(batch.vm, minlength=vm_count), out=self._begins[1:])
+        self._copied = 0, 0, batch.where(self._order[:0])
+
+    def count_of(self, vm: int) -> int:
+        return int(self._begins[vm + 1] - self._begins[vm])
+
+    def requests_of(self, vm: int, ahead: int) -> Batch:
+        """Return a VM's requests; where they are copied, so many with those of the next VMs."""
+        begin, end = int(self._begins[vm]), int(self._begins[vm + 1])
+        first, last, copied = self._copied
+        if begin < first or end > last:
+            first, last = begin, max(end, min(begin + ahead, len(self._order)))
+            copied = self._batch.where(self._order[first:last])
+            self._copied = first, last, copied
+        return batch_with(column[begin - first : end - first] for column in copied)
+
+
+def column_of(values: npt.ArrayLike, field: pa.Field, n: int) -> npt.NDArray[Any]:
+    """Return values as a read-only column of the field's type, or complain."""
+    given = array_given(values, field.name)
+    wanted = field.type.to_pandas_dtype()
+    if given.ndim and given.shape != (n,):
+        raise ConfigError(f"{field.name}: expected {n} values in one dimension, got {given.shape}")
+    if given.size and given.dtype.kind not in "iub":
+        raise ConfigError(f"{field.name}: expected whole numbers, got {given.dtype}")
+    column = np.broadcast_to(given.astype(wanted), (n,))
+    if not np.array_equal(column, np.broadcast_to(given, (n,))):
+        raise ConfigError(f"{field.name}: a value does not fit {np.dtype(wanted).name}")
+    column = np.ascontiguousarray(column)
+    column.flags.writeable = False
+    return column
+
+
+def check_vm_names(vms: Sequence[str]) -> None:
+    """Hold names of VMs to be text that files can have, each another.
+
+    Raises
+    ------
+    ConfigError
+        If one is not.
+    """
+    seen = set()
+    for name in list_of("vms", vms, "names"):
+        if not isinstance(name, str):
+            raise ConfigError(f"vms: expected names as text, got {name!r}")
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise ConfigError(f"vms: {name!r} is not text that UTF-8 can have") from None
+        _core_trace.check_vm_name(name)
+        if name in seen:
+            raise ConfigError(f"vms: a second VM {name!r}")
+        seen.add(name)
+
+
+def check_batch(batch: Batch, vms: Sequence[str]) -> None:
+    """Complain of columns that are no requests of these VMs, in the order of time."""
+    check_vm_names(vms)
+    wrong = _core_trace.wrong_in(*batch, vms=len(vms))
+    if wrong is not None:
+        raise ConfigError(wrong)

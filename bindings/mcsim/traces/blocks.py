@@ -24,14 +24,11 @@ from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.base.units import parse_bytes, parse_interval
 from mcsim.traces.identity import warn_of_split_vms
-from mcsim.traces.interned import interned, many_accesses
-from mcsim.traces.pickled import reduced_accesses
+from mcsim.traces.interned import interned, many_accesses, reduced_accesses
 from mcsim.traces.workload import Workload, WorkloadVm
 
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
-
-__all__ = ["Blocks", "Ops", "References", "blocks_in", "bytes_of_block", "traces_in", "vms_of"]
 
 Number = TypeVar("Number", bound=np.generic)
 Ops = Literal["reads", "all", "writes"]

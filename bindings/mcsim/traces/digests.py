@@ -18,8 +18,6 @@ from mcsim.base.errors import HostError, mistakes_in
 from mcsim.base.files import write_whole
 from mcsim.base.inputs import parse_object, read_regular, resolved
 
-__all__ = ["file_digest", "file_state", "is_settled", "note_path", "read_note", "write_note"]
-
 _GRAIN_NS = 2 * 10**9
 """Coarsest clock of a file system."""
 

@@ -1,22 +1,142 @@
-"""Traces written to files: the store, Parquet, and text that the readers read back."""
+"""Traces written to files: stores, which are made anew if damaged, Parquet and text."""
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from mcsim.base.errors import ConfigError
-from mcsim.base.files import replacing
-from mcsim.traces.batches import Batch, batch_of, schema_of
-from mcsim.traces.kept import write_store
-from mcsim.traces.store import TraceMetadata, schema_with
+from mcsim.base.errors import ConfigError, McsimError, TraceError
+from mcsim.base.files import replacing, temporary_beside
+from mcsim.traces.batches import Batch, batch_of, record_batch_of, schema_of
+from mcsim.traces.cache import cache_limit, make_room, mark_used
+from mcsim.traces.store import (
+    BATCH_REQUESTS,
+    CHECKSUM_KEY,
+    Counts,
+    Store,
+    TraceMetadata,
+    checksum_of,
+    open_store,
+    schema_with,
+)
 
-__all__ = ["check_ending", "save_trace"]
+_log = logging.getLogger(__name__)
+
+
+def kept_store(path: Path, digest: str, source: Path, make: Callable[[], Store]) -> Store:
+    """Return a store that was made of a file before, or make it.
+
+    One that is damaged is made anew, whenever that is found, and a warning is logged. Where one
+    is made, others that were used longest ago make room for it, as far as there is a limit.
+
+    Parameters
+    ----------
+    path : Path
+    digest : str
+        The requests that it must hold.
+    source : Path
+        What it is made of.
+    make : callable
+        Makes it at `path`.
+
+    Raises
+    ------
+    TraceError
+        If it is found to be damaged while it is read, and cannot be made anew.
+    """
+
+    def make_anew(why: TraceError) -> None:
+        try:
+            make()
+        except (McsimError, OSError) as error:
+            raise TraceError(f"{why}, and cannot be made anew: {error}") from error
+        _log.warning("%s: it was made anew from %s", why, source)
+
+    if path.is_file():
+        try:
+            mark_used(path)
+            store = open_store(path, make_anew)
+            if store.metadata.digest == digest:
+                return store
+        except TraceError as error:
+            make_anew(error)
+            return open_store(path)
+    limit = cache_limit(path.parent)
+    store = make()
+    mark_used(path)
+    make_room(path.parent, limit)
+    return store
+
+
+def write_store(
+    path: Path,
+    batches: Iterable[Batch],
+    describe: Callable[[Counts], TraceMetadata],
+    *,
+    sort: Callable[[], bool] = lambda: False,
+) -> Store:
+    """Write batches to a store file, which appears whole or not at all.
+
+    The metadata stand at the head of an Arrow file and are known only at the end
+    of the trace, so the columns are written twice: once as they come, then from
+    that file, mapped into memory, behind their metadata.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced if it exists.
+    batches : iterable of Batch
+    describe : callable
+        Called once all batches were taken; returns the metadata.
+    sort : callable
+        Called at the same moment; whether to put the requests in the order of
+        time, equal times staying as they were. Needs 16 bytes a request of memory.
+    """
+    counts = Counts()
+    with replacing(path) as final, temporary_beside(path) as as_read:
+        schema, read = schema_of(map(record_batch_of, batches))
+        with _written(as_read, schema) as writer:
+            for record_batch in read:
+                counts = counts.plus(batch_of(record_batch))
+                writer.write_batch(record_batch)
+        metadata = describe(counts)
+        stored = pa.ipc.open_file(pa.memory_map(os.fsencode(as_read)))
+        first_row = 0
+        with _written(final, schema_with(metadata, schema)) as writer:
+            for record_batch in (_sorted_by_time if sort() else _in_order)(stored):
+                checksum = checksum_of(batch_of(record_batch), first_row)
+                writer.write_batch(record_batch, custom_metadata={CHECKSUM_KEY: checksum})
+                first_row += record_batch.num_rows
+    return open_store(path)
+
+
+@contextmanager
+def _written(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatchFileWriter]:
+    with pa.OSFile(os.fsencode(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        yield writer
+
+
+def _in_order(stored: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+    for index in range(stored.num_record_batches):
+        yield stored.get_batch(index)
+
+
+def _sorted_by_time(stored: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+    """Yield stored requests in the order of time, equal times as they stand."""
+    columns = stored.read_all()
+    order: npt.NDArray[np.int64] = np.argsort(columns["time"].to_numpy(), kind="stable")
+    for begin in range(0, len(order), BATCH_REQUESTS):
+        taken = columns.take(pa.array(order[begin : begin + BATCH_REQUESTS]))
+        yield from taken.combine_chunks().to_batches()
+
 
 _CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 

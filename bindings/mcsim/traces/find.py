@@ -12,9 +12,6 @@ from mcsim.base.arguments import file_given, list_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import resolved
 
-__all__ = ["TraceFinder", "default_trace_dirs", "file_of"]
-
-
 # What lies beside traces under their names and is none.
 _NO_TRACES = frozenset(
     (".ini", ".ipynb", ".json", ".log", ".md", ".pdf", ".png", ".py", ".svg", ".yaml", ".yml")

@@ -12,8 +12,6 @@ import numpy as np
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
 
-__all__ = ["warn_of_shared_blocks", "warn_of_split_vms"]
-
 _log = logging.getLogger(__name__)
 
 _MOST_REQUESTS = 1 << 17

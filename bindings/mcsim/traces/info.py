@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from mcsim._core import trace as _core_trace
 from mcsim.traces.store import TimeBase
 
-__all__ = ["TraceInfo", "VmInfo", "vm_info"]
-
 
 @dataclass(frozen=True, slots=True)
 class VmInfo:

@@ -1,4 +1,4 @@
-"""Interned traces in the trace cache: files that are mapped, made once and found by all runs.
+"""Interned traces and their measurements in the trace cache: files that all runs share.
 
 The digest in the name covers the requests, the view and the version of the format. Processes that
 make the same file at a time write the same bytes.
@@ -9,26 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Mapping
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcsim._core import engine, trace
+from mcsim._core import engine, locality, trace
 from mcsim.base.errors import HostError
 from mcsim.base.memory import memory_limit
 from mcsim.traces.cache import INTERNED, adding, cache_directory, find
+from mcsim.traces.workload import ON_DEMAND
 
 if TYPE_CHECKING:
     from mcsim.traces.workload import Workload
-
-__all__ = [
-    "FEW_ACCESSES",
-    "interned",
-    "is_kept",
-    "is_many",
-    "many_accesses",
-    "name_of",
-]
 
 _log = logging.getLogger(__name__)
 
@@ -111,3 +106,93 @@ def name_of(
     text = json.dumps(cause, sort_keys=True, separators=(",", ":"))
     source = trace.vm_name_of(workload.vms[0].trace.metadata.source)
     return f"{source}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.{kind}"
+
+
+def reduced_accesses(accesses: engine.Accesses) -> tuple[Any, ...]:
+    """Return how `pickle` makes interned accesses again."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "accesses"
+        engine.write_accesses(accesses, os.fsencode(file))
+        return _restored, (file.read_bytes(),)
+
+
+def _restored(content: bytes) -> engine.Accesses:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "accesses"
+        file.write_bytes(content)
+        return engine.open_accesses(os.fsencode(file))  # mapped: the file may go
+
+
+def profiled(
+    workload: Workload,
+    view: Mapping[str, Any],
+    accesses: engine.Accesses,
+    meters: Sequence[locality.MeterSpec],
+    progress: Callable[[int], object] | None = None,
+    *,
+    folder: Path | None = None,
+    at_least: int = FEW_ACCESSES,
+) -> locality.Characterised:
+    """Return what meters show of a workload, and its whole curves.
+
+    What is not found is measured, all in one pass, and kept.
+
+    Parameters
+    ----------
+    workload, view
+        As of `Workload.intern`.
+    accesses : Accesses
+        The workload as the view shows it.
+    meters : sequence of MeterSpec
+    progress : callable, optional
+        Told of accesses done.
+    folder : Path, optional
+        Of the cache; `cache_directory` if not given.
+    at_least : int
+        Accesses to aligned blocks of 4 KiB of which files are made, as of `interned`.
+
+    Raises
+    ------
+    ConfigError
+        If the trace cannot be measured so, and as of `cache_limit`.
+    """
+    if not is_many(workload, view, at_least):
+        return locality.characterise(accesses, meters, progress)
+    cache = folder or cache_directory()
+    files = dict(_files(workload, view, meters, cache))
+    known = {}
+    for path, meter in files.items():
+        read = partial(locality.read_profile, accesses, meter)
+        if (found := find(path, read)) is not None:
+            known[path] = found
+    whole = locality.characterise(accesses, meters, progress, known=list(known.values()))
+    try:
+        for path in [path for path in files if path not in known]:
+            with adding(cache, path) as temporary:
+                locality.write_profile(whole, files[path], os.fsencode(temporary))
+    except HostError as error:
+        _log.warning("%s; what was measured is in memory", error)
+    return whole
+
+
+def is_profile_kept(
+    workload: Workload, view: Mapping[str, Any], folder: Path | None = None
+) -> bool:
+    """Whether there is a profile of a workload, though perhaps not of all meters."""
+    return any(path.is_file() for path, _ in _files(workload, view, (), folder))
+
+
+def _files(
+    workload: Workload,
+    view: Mapping[str, Any],
+    meters: Sequence[locality.MeterSpec],
+    folder: Path | None,
+) -> Iterator[tuple[Path, locality.MeterSpec | None]]:
+    """Yield where the whole curves are, and what is measured for each meter, with that."""
+    cache = (folder or cache_directory()) / INTERNED
+    # Nothing else depends on which columns of requests are kept.
+    view = {key: value for key, value in view.items() if key not in ON_DEMAND}
+    beside = [meter for meter in meters if meter.params.get("foresight") != "whole"]
+    for meter in (None, *(meter.measured_as for meter in beside)):
+        more = {"profile": locality.PROFILE_VERSION, "meter": meter and meter.to_dict()}
+        yield cache / name_of(workload, view, "profile", more), meter

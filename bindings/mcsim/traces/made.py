@@ -15,16 +15,21 @@ from mcsim.base.arguments import list_of, renamed_parameters, text
 from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import check_choice
-from mcsim.traces.arrays import check_batch, column_of
-from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_with, record_batch_of
+from mcsim.traces.batches import (
+    CLASSED_SCHEMA,
+    SCHEMA,
+    Batch,
+    batch_with,
+    check_batch,
+    column_of,
+    record_batch_of,
+)
 from mcsim.traces.store import Counts, OptionValue, TimeBase, TraceMetadata
 from mcsim.traces.table_files import requests_in, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-
-__all__ = ["MadeOfColumns", "OnBadLine", "OnUnsorted"]
 
 OnBadLine = Literal["error", "skip"]
 OnUnsorted = Literal["error", "sort"]

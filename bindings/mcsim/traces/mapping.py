@@ -15,8 +15,6 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
 from mcsim.traces.store import OptionValue
 
-__all__ = ["read_mapping", "write_mapping"]
-
 
 def read_mapping(path: str | os.PathLike[str]) -> tuple[str | None, dict[str, OptionValue]]:
     """Read the format, if it says one, and its parameters.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
     from mcsim.traces.trace import Trace
 
-__all__ = ["open_workload"]
-
 
 def open_workload(
     spec: ExperimentSpec,

@@ -24,13 +24,11 @@ from mcsim.traces.digests import (
     read_note,
     write_note,
 )
-from mcsim.traces.kept import kept_store, write_store
+from mcsim.traces.files import kept_store, write_store
 from mcsim.traces.store import STORE_VERSION, Counts, OptionValue, Store, TraceMetadata
 from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_formats, open_table
 from mcsim.traces.tables import TableReader
 from mcsim.traces.unmapped import check_csv_header
-
-__all__ = ["Parse", "Progress", "as_declared", "trace_formats"]
 
 Progress = Callable[[int, int], None]
 """Called with the bytes of the file dealt with and their total, as work goes on."""

@@ -27,23 +27,7 @@ from mcsim._core import __version__
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import TraceError
 from mcsim.base.inputs import open_regular, parse_object
-from mcsim.traces.arrays import check_vm_names
-from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of
-
-__all__ = [
-    "BATCH_REQUESTS",
-    "CHECKSUM_KEY",
-    "STORE_VERSION",
-    "Counts",
-    "Store",
-    "TimeBase",
-    "TraceMetadata",
-    "checksum_of",
-    "is_store",
-    "metadata_in",
-    "open_store",
-    "schema_with",
-]
+from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of, check_vm_names
 
 STORE_VERSION = 1
 BATCH_REQUESTS = 1 << 20

@@ -14,11 +14,9 @@ from mcsim.base.inputs import read_regular
 from mcsim.config.profile import SyntheticProfile, read_profile, vms_of
 from mcsim.traces.batches import Batch, batch_with
 from mcsim.traces.cache import cache_directory
-from mcsim.traces.kept import kept_store, write_store
+from mcsim.traces.files import kept_store, write_store
 from mcsim.traces.store import BATCH_REQUESTS, STORE_VERSION, Counts, Store, TraceMetadata
 from mcsim.traces.trace import Trace
-
-__all__ = ["GENERATOR_VERSION", "profile_digest", "synth_trace"]
 
 GENERATOR_VERSION = 1
 """To be raised when the same profile and seed give other requests than before."""

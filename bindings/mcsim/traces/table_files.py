@@ -11,20 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from mcsim.base.errors import ConfigError, TraceError
-from mcsim.traces.arrays import check_batch
-from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of, batch_with
+from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of, batch_with, check_batch
 from mcsim.traces.store import OptionValue, TraceMetadata, metadata_in
 from mcsim.traces.tables import TABLE_OPTIONS, TableMapping, TableReader
-
-__all__ = [
-    "TABLE_FORMATS",
-    "OwnTable",
-    "describe_table_formats",
-    "open_table",
-    "requests_in",
-    "table_format",
-    "table_of",
-]
 
 _MAGIC = {b"ARROW1": "arrow", b"PAR1": "parquet"}
 TABLE_FORMATS = ("arrow", "parquet")

@@ -25,8 +25,6 @@ from mcsim.traces.store import OptionValue, TimeBase
 from mcsim.traces.unmapped import check_length, check_units
 from mcsim.traces.values import NS, bytes_of, classes_of, ns_of, view_of, words_of
 
-__all__ = ["TABLE_OPTIONS", "TableMapping", "TableReader"]
-
 _SECTOR = 512
 _MOST_VMS = 2**16
 _FIELDS = ("time", "vm", "op", "offset", "length", "response", "classes")

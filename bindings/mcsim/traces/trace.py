@@ -18,8 +18,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import note_input
 from mcsim.base.result_table import Tabular, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
-from mcsim.traces.batches import Batch, batch_of, schema_of
-from mcsim.traces.by_vm import ByVm
+from mcsim.traces.batches import Batch, ByVm, Selection, batch_of, clamped, schema_of
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.files import save_trace
 from mcsim.traces.identity import warn_of_shared_blocks
@@ -27,7 +26,6 @@ from mcsim.traces.info import TraceInfo, vm_info
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
 from mcsim.traces.mapping import read_mapping
 from mcsim.traces.parsed import Parse, Progress, as_declared
-from mcsim.traces.selection import Selection, clamped
 from mcsim.traces.store import (
     Counts,
     OptionValue,
@@ -45,8 +43,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from mcsim.traces.blocks import Blocks
-
-__all__ = ["Batch", "Trace"]
 
 Ops = Literal["all", "reads", "writes"]
 

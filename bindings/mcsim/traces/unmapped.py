@@ -17,8 +17,6 @@ import pyarrow as pa
 from mcsim.base.errors import ConfigError
 from mcsim.traces.store import OptionValue
 
-__all__ = ["check_csv_header", "check_length", "check_units"]
-
 _LENGTH = re.compile(
     r"(.*[_. -])?(size|sz|bytes|nbytes|len|length|sectors)"
     r"([_. -](in[_. -])?(bytes|b|sectors|blocks))?"

@@ -9,17 +9,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = [
-    "FILETIME_OF_1970",
-    "FILETIME_TICK",
-    "NS",
-    "bytes_of",
-    "classes_of",
-    "ns_of",
-    "view_of",
-    "words_of",
-]
-
 NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 """Nanoseconds of the units that a column's name may end in."""
 

@@ -20,8 +20,6 @@ from mcsim.traces.store import BLOCK_BYTES
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
 
-__all__ = ["ON_DEMAND", "Workload", "WorkloadVm"]
-
 ON_DEMAND = ("responses", "classes", "bytes")
 """What a view says of the columns of requests that are kept only if a system asks."""
 

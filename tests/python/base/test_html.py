@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mcsim as mc
-from mcsim.locality.curves import HitRatioCurves
+from mcsim.locality.measure import HitRatioCurves
 
 VILLAIN = "<script>alert(1)</script>"
 

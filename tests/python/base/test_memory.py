@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcsim.base.memory import memory_available, memory_limit, resident
-from mcsim.policies.caches import default_memory
+from mcsim.policies.simulation import default_memory
 from mcsim.traces.interned import many_accesses
 
 PHYSICAL = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcsim.base.notebook import NotebookReporter, notebook_reporter
+from mcsim.base.progress import NotebookReporter, notebook_reporter
 
 
 class Line:

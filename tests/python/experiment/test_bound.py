@@ -10,7 +10,7 @@ import pytest
 from hosts import add_vm, tiered
 
 from mcsim._core import engine, locality
-from mcsim.experiment.bound import opt_hits
+from mcsim.experiment.prepared import opt_hits
 
 machine = partial(tiered, read_ns=30.0, slower=10, disk_ns=1e6)
 

@@ -20,7 +20,7 @@ from mcsim.base.progress import Reporter
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.code import Code, Permission
 from mcsim.experiment.experiment import Experiment
-from mcsim.experiment.seeds import draws_random_numbers
+from mcsim.experiment.runner import draws_random_numbers
 from mcsim.results.results import Results
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace

@@ -19,13 +19,13 @@ from small import TINY, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
-from mcsim.figures.sharing import before_and_after
+from mcsim.figures.tables import before_and_after
 from mcsim.locality import sharing as module
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import hit_ratio_curve
 from mcsim.locality.mix import best_parts, effective_size, mix_of
 from mcsim.locality.sharing import Sharing, sharing
-from mcsim.locality.verdict import verdict
+from mcsim.locality.whatif import verdict
 from mcsim.traces.blocks import Blocks
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace

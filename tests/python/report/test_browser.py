@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 import mcsim as mc
 from mcsim.figures.declared import Plot
-from mcsim.report.reproduction import Reproduced, reproduction_page
+from mcsim.reproduce.figure import Found
+from mcsim.reproduce.render import reproduction_page
 
 pytestmark = pytest.mark.slow
 
@@ -226,7 +227,7 @@ def reproduced(folder: Path) -> Path:
         )
         for kind in ("lines", "steps", "areas", "points", "bars", "stacked")
     ]  # fmt: skip
-    figure = Reproduced("a/fig1", "Hits", "equal", [], tables={"held": held}, plots=plots)
+    figure = made_up.outcome("a/fig1", "Hits", Found(tables={"held": held}, plots=plots))
     file = folder / "reproduced.html"
     file.write_text(reproduction_page([figure]), encoding="utf-8")
     return file

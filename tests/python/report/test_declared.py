@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from made_up import outcome
 
 from mcsim.base.errors import ConfigError
 from mcsim.figures.chart import Chart
 from mcsim.figures.declared import Plot, charts_of
 from mcsim.figures.looks import looks_of
-from mcsim.report.chart_tables import table_of
 from mcsim.report.plots import plot
-from mcsim.report.reproduction import Reproduced, reproduction_page
+from mcsim.report.tables import table_of
+from mcsim.reproduce.figure import Found
+from mcsim.reproduce.render import reproduction_page
 
 VILLAINS = ["<script>alert(1)</script>", "'\"><img src=x onerror=alert(1)>", "$$x$$ @y{0} \\"]
 KINDS = ["lines", "steps", "areas", "points", "bars", "stacked"]
@@ -193,7 +195,7 @@ def test_names_are_names_whatever_they_look_like(kind: str) -> None:
         villain, villain, villain, "vm" if kind in ("bars", "stacked") else "hour", "hits",
         villain, villain, kind, by=["vm"], marks=[(1, villain)], levels=[(1, villain)],
     )  # fmt: skip
-    figure = Reproduced("a/b", villain, "equal", [], tables={villain: table}, plots=[declared])
+    figure = outcome("a/b", villain, Found(tables={villain: table}, plots=[declared]))
     page = reproduction_page([figure])
     assert "<script>alert" not in page
     assert "<img" not in page
@@ -204,7 +206,7 @@ def test_names_are_names_whatever_they_look_like(kind: str) -> None:
 
 def test_the_library_is_there_once() -> None:
     figures = [
-        Reproduced(name, name, "equal", [], tables={"held": HELD}, plots=[of("points")])
+        outcome(name, name, Found(tables={"held": HELD}, plots=[of("points")]))
         for name in ("a/one", "a/two")
     ]
     page = reproduction_page(figures)

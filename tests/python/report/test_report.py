@@ -25,10 +25,12 @@ from mcsim.base.errors import ConfigError
 from mcsim.figures.chart import Chart, Series, thinned
 from mcsim.figures.declared import Plot
 from mcsim.figures.looks import looks_of
-from mcsim.report.chart_tables import table_of
 from mcsim.report.page import Page, Section, render
-from mcsim.report.reproduction import Reproduced, reproduction_page
-from mcsim.report.tables import Cell, Table
+from mcsim.report.tables import Cell, Table, table_of
+from mcsim.reproduce.figure import Found
+from mcsim.reproduce.published import Note
+from mcsim.reproduce.render import reproduction_page
+from mcsim.reproduce.verdicts import Row, Verdict
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison
 
@@ -338,34 +340,20 @@ def test_a_page_without_charts_has_no_library() -> None:
     assert "Anaconda" not in text
 
 
-class Row:
-    def __init__(self, item: str, described: str, ratio: float | None = None) -> None:
-        self.item, self.published, self.measured = item, "+31 %", "+42 %"
-        self.described, self.ratio = described, ratio
-
-
 def test_a_reproduction_has_its_page() -> None:
+    rows = [
+        Row("all VMs", "+31 %", "+42 %", Verdict.SAME_DIRECTION, 42 / 31),
+        Row(VILLAIN, "+31 %", "+42 %", Verdict.UNCHECKED, why="no <trace>"),
+    ]
+    notes = [Note(figure="fig6", about="all VMs", note="they differ")]
+    by_vm = Found(tables={"by VM": pa.table({"vm": ["web_0"], "hit_ratio": [0.5]})}, ran=["web-1"])
+    curve = Found(
+        tables={"curve": pa.table({"size": [1, 2], "hits": [3.0, 4.0]})},
+        plots=[Plot("Curve", "It rises.", "curve", "size", "hits")],
+    )
     figures = [
-        Reproduced(
-            "multicache/fig6",
-            "Hit ratio by VM",
-            "1 same direction, 1 cannot be checked",
-            [
-                Row("all VMs", "same direction, 1.4 times as large", 42 / 31),
-                Row(VILLAIN, "cannot be checked because no <trace>"),
-            ],
-            ran="synthetic: web-1",
-            notes=[("all VMs", "they differ")],
-            tables={"by VM": pa.table({"vm": ["web_0"], "hit_ratio": [0.5]})},
-        ),
-        Reproduced(
-            "eci/fig1",
-            "Curves",
-            "equal",
-            [],
-            tables={"curve": pa.table({"size": [1, 2], "hits": [3.0, 4.0]})},
-            plots=[Plot("Curve", "It rises.", "curve", "size", "hits")],
-        ),
+        made_up.outcome("multicache/fig6", "Hit ratio by VM", by_vm, rows, notes),
+        made_up.outcome("eci/fig1", "Curves", curve),
     ]
     told = {"facts": [("Command", "mcsim reproduce")], "documents": {"multicache": [VILLAIN]}}
     page = reproduction_page(figures, **told)
@@ -373,6 +361,8 @@ def test_a_reproduction_has_its_page() -> None:
     parsed = Parsed(page)
     for text in (
         "multicache/fig6: Hit ratio by VM",
+        "1 same direction, 1 cannot be checked",
+        "synthetic: web-1",
         "cannot be checked because no <trace>",
         "same direction, 1.4 times as large",
         "1.35",

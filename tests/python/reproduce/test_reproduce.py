@@ -29,10 +29,9 @@ from mcsim.reproduce.catalogue import DOCUMENTS, chosen, document_of, figures_of
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.documents.multicache import figures as multicache
 from mcsim.reproduce.documents.multicache.servers import _inventory, _servers
-from mcsim.reproduce.figure import Check, Figure, Found
+from mcsim.reproduce.figure import Check, Figure, Found, system_of
 from mcsim.reproduce.kept import cause_of
 from mcsim.reproduce.published import read_notes, read_published
-from mcsim.reproduce.readings import system_of
 from mcsim.reproduce.render import in_html
 from mcsim.reproduce.verdicts import Verdict
 from mcsim.sweeps.plan import read_grid

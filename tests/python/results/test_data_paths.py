@@ -17,13 +17,13 @@ from small import small_experiment
 
 import mcsim
 from mcsim.cli.show import show_results
+from mcsim.report.make import compared
 from mcsim.report.page import Prose
 from mcsim.report.run_parts import mode_note, run_tables, systems_table
-from mcsim.report.several import compared
-from mcsim.report.sweep import sweep_page
 from mcsim.results.data_paths import data_paths
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison, systems
+from mcsim.sweeps.page import sweep_page
 
 FIELDS = ["writes", "policy", "chain"]
 
@@ -178,7 +178,7 @@ def test_the_page_of_a_sweep_shows_them(tmp_path: Path) -> None:
     table = sweep.to_arrow()
     modes = set(zip(table["system"].to_pylist(), table["writes"].to_pylist(), strict=True))
     assert modes == {("lru", "through"), ("hierarchy", "back")}
-    page = sweep_page(table, sweep.axes, sweep.overview(), title="s", lead="l", facts=[])
+    page = sweep_page(sweep)
     assert "Warning: write modes differ: through (lru), back (hierarchy)." in page
 
 

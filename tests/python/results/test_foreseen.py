@@ -19,10 +19,8 @@ from mcsim._core import engine
 from mcsim.cli.main import main
 from mcsim.experiment.allocator import Decision, Observation
 from mcsim.figures.choice import best_first
-from mcsim.report.make import report
-from mcsim.report.run_charts import charts_of, occupancy_charts
+from mcsim.report.make import charts_of, compared, occupancy_charts, report
 from mcsim.report.run_parts import run_tables
-from mcsim.report.several import compared
 from mcsim.report.tables import Table
 from mcsim.results import held
 from mcsim.results.results import Results

@@ -9,7 +9,7 @@ from small import EXPERIMENTS, small_experiment
 
 import mcsim
 from mcsim.results import tables
-from mcsim.results.loads import loads
+from mcsim.results.demands import loads
 from mcsim.results.results import Results
 
 MIX = EXPERIMENTS / "workloads" / "mix.yaml"

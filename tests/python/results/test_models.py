@@ -16,8 +16,8 @@ from mcsim.base.errors import ConfigError
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
 from mcsim.results import demands, models
+from mcsim.results.models import lifetime_years
 from mcsim.results.results import Results
-from mcsim.results.wear import lifetime_years
 
 MS = 10**6
 DEVICE = {"read": "1ms", "write": "2ms", "price": 1}

@@ -15,7 +15,7 @@ import pytest
 from mcsim import figures
 from mcsim.figures.chart import Chart
 from mcsim.figures.timeline import over_time
-from mcsim.report.run_charts import charts_of, occupancy_charts, vm_charts
+from mcsim.report.make import charts_of, occupancy_charts, vm_charts
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of, series_of
 from mcsim.results.tables import comparison

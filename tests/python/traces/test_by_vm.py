@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mcsim.traces import by_vm
-from mcsim.traces.by_vm import ByVm
+from mcsim.traces.batches import ByVm
 from mcsim.traces.store import Batch
 
 VMS = 300
@@ -50,8 +49,8 @@ ORDERS = {
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("ahead", [1, 50, 1 << 18])
 def test_each_vm_has_its_requests(order: str, ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_vm, "_COPIED_REQUESTS", ahead)
-    monkeypatch.setattr(by_vm, "_COPIED_OF_A_BATCH", 1)
+    monkeypatch.setattr("mcsim.traces.batches._COPIED_REQUESTS", ahead)
+    monkeypatch.setattr("mcsim.traces.batches._COPIED_OF_A_BATCH", 1)
     trace = batches([2000, 0, 1, 700])
     of_vms = ByVm(trace, VMS)
     for vm in ORDERS[order]:

@@ -15,8 +15,7 @@ from small import TINY
 from mcsim.base import claims
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import temporary_beside
-from mcsim.traces.cache import cache_directory, cache_limit, entries, make_room
-from mcsim.traces.marks import mark_in_use
+from mcsim.traces.cache import cache_directory, cache_limit, entries, make_room, mark_in_use
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
 
@@ -285,7 +284,7 @@ def test_what_another_host_has_open_stays(folder: Path) -> None:
 def test_a_process_marks_what_it_opens(tmp_path: Path) -> None:
     program = (
         "import sys, mcsim; from pathlib import Path\n"
-        "from mcsim.traces.marks import _PREFIX\n"
+        "from mcsim.traces.cache import _PREFIX\n"
         "cache = Path(sys.argv[1]) / 'cache'\n"
         "for _ in range(2):  # made, found\n"
         "    mcsim.Trace.open(Path(sys.argv[1]) / 'trace_0.txt', format='keys', cache_dir=cache)\n"

@@ -17,7 +17,7 @@ from mcsim._core import engine, locality
 from mcsim.experiment import prepared
 from mcsim.experiment.runner import run
 from mcsim.traces.cache import INTERNED, entries
-from mcsim.traces.profiled import is_profile_kept, profiled
+from mcsim.traces.interned import is_profile_kept, profiled
 from mcsim.traces.workload import Workload
 
 VIEW = {"block_bytes": 4096, "ops": "all", "line_blocks": 1}

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from small import EXPERIMENTS
 
 from mcsim.base.errors import ConfigError
-from mcsim.cli.synth import synth
+from mcsim.cli.trace import synth
 from mcsim.config.profile import read_profile
 from mcsim.traces.store import open_store
 from mcsim.traces.synth import profile_digest, synth_trace
