@@ -54,7 +54,7 @@ class Customer:
 
     @cached_property
     def curve(self) -> HitRatioCurve:
-        """What LRU hits of it."""
+        """Hit ratio curve of the customer under LRU."""
         return replace(hit_ratio_curve(self.ids), block_bytes=self.block_bytes)
 
     def sampled(self, share: float) -> Customer:
@@ -74,9 +74,9 @@ def customers(
     Parameters
     ----------
     roles : sequence of str
-        Of recorded ones; synthetic ones are all of the talk's own kind.
+        Roles of recorded customers; synthetic ones are all of the talk's own kind.
     whole : bool
-        All of their references, though the reproduction is a quick one.
+        Whether to use all references in a quick reproduction, too.
     """
     there = [
         (entry, path)
@@ -95,7 +95,7 @@ def customers_trace(name: str, context: Context) -> Trace | None:
 
 
 def shared_by(several: Sequence[Customer]) -> Sharing:
-    """Let them share a cache, their references in proportion to their numbers."""
+    """Merge the references of customers that share a cache, in proportion to their numbers."""
     return spread([(one.name, one.ids, one.unique) for one in several])
 
 
@@ -105,7 +105,7 @@ def largest(several: Sequence[Customer]) -> Customer:
 
 
 def described(several: Sequence[Customer]) -> str:
-    """Say which they are."""
+    """Name the customers."""
     if not several[0].recorded:
         return f"{len(several)} disks of workloads/cloud106.yaml"
     return ", ".join(one.name for one in several)
@@ -124,7 +124,7 @@ def _opened(entry: dict[str, Any], path: Path) -> Trace:
 
 @lru_cache(maxsize=16)
 def _customer(described_as: str, path: Path) -> Customer:
-    """Read one; figure after figure asks for the same."""
+    """Read a customer; several figures use the same ones."""
     entry = ast.literal_eval(described_as)
     block_bytes = bytes_of_block("block_bytes", entry.get("block_bytes", _BLOCK))
     blocks = Blocks.of(_opened(entry, path), "all", block_bytes)

@@ -24,8 +24,8 @@ from .customers import Customer, customers, described, shared_by
 __all__ = ["SHARES", "find_partition", "find_sizing", "find_what_if"]
 
 SHARES = {"3 GB": 0.014, "8 GB": 0.0375, "32 GB": 0.15, "128 GB": 0.6}
-"""The talk's caches, as shares of the footprint of those who share them: its customers' disks hold
-some 200 GB together, ours less."""
+"""The talk's caches, as shares of the footprint of all customers that share a cache: the disks of
+its customers hold some 200 GB together, ours less."""
 
 _MIXES, _QUICK_MIXES = 27, 9
 _HALF_A_POINT = 0.005
@@ -232,7 +232,7 @@ def _marginal(one: Customer) -> pa.Table:
 
 
 def find_what_if(context: Context) -> Found:
-    """A cache larger by half; without its largest client; and who is thrashed."""
+    """Predict a cache larger by half, and one without its largest client; find thrashed ones."""
     several = customers(context)
     chosen = mixes(several, 1, 106)[0]
     everybody = shared_by(chosen)

@@ -29,7 +29,7 @@ _VOLUMES = "sixteen MSR Cambridge volumes"
 
 
 def _run(context: Context, file: str, overrides: Sequence[str] = ()) -> Results:
-    """Run an experiment; in a sample, what ECI-Cache gives everybody at least is smaller, too."""
+    """Run an experiment; in a sample, scale the minimum allocation of ECI-Cache, too."""
     every = list(overrides)
     if context.quick:
         systems = Experiment.load(context.folder(file), every).spec.systems
@@ -62,7 +62,7 @@ def _gain(value: float, base: float) -> float:
 
 
 def _find_unlimited(context: Context) -> Found:
-    """Allocation over time where flash is more than anybody asks for."""
+    """Measure allocation over time with more flash than all requests."""
     results = _run(context, "eci/unlimited.yaml")
     centaur, eci = _both(results)
     share = float(eci.in_all.mean() / centaur.in_all.mean())
@@ -94,7 +94,7 @@ def _find_unlimited(context: Context) -> Found:
 
 
 def _find_limited(context: Context) -> Found:
-    """Allocation over time where Centaur asks for more flash than there is."""
+    """Measure allocation over time with less flash than Centaur requests."""
     results = _run(context, "eci/limited.yaml")
     centaur, eci = _both(results)
     peak = int(eci.in_all.argmax()) + results.spec.warm_up_intervals
@@ -132,7 +132,7 @@ def _find_limited(context: Context) -> Found:
 
 
 def _allocation(results: Results) -> pa.Table:
-    """What each VM was given: by system and minute, of ECI-Cache and what it is set beside."""
+    """Tabulate the allocation of each VM by minute, for Centaur and ECI-Cache."""
     rows = []
     for system, of in zip((CENTAUR, ECI), _both(results), strict=True):
         warm_up, measured = results.spec.warm_up_intervals, len(clock_of(results).begin)
@@ -144,7 +144,7 @@ def _allocation(results: Results) -> pa.Table:
 
 
 def _systems(results: Results) -> pa.Table:
-    """What can be said of every system of the run as a whole."""
+    """Summarise every system of the run over all VMs."""
     capacity = results.spec.tiers[0].capacity
     rows, measured = [], measure(results)
     for spec in results.spec.systems:
@@ -269,7 +269,7 @@ def _bars(results: Results) -> pa.Table:
 
 
 def _find_open(context: Context) -> Found:
-    """What the slides leave open: the threshold of rewrites, the least size, the block size."""
+    """Vary parameters that the slides omit: threshold of rewrites, least size, block size."""
     small = _run(context, "eci/limited.yaml")
     large = _run(context, "eci/limited.yaml", ["block_bytes=8KiB", *_half(context)])
     rows: list[dict[str, Any]] = []
@@ -318,7 +318,7 @@ _COMPARED = ("s-cave", "vcacheshare", CENTAUR, "cloudcache")
 
 
 def _find_systems(context: Context) -> Found:
-    """The slide that compares systems: each can be chosen, and writes as it is said to."""
+    """Check the slide that compares systems: each can be chosen, with its write mode."""
     results = _run(context, "eci/limited.yaml")
     systems = {system.name: system for system in results.spec.systems}
     table = _systems(results)

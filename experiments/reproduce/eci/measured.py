@@ -1,4 +1,4 @@
-"""What each system of a run did with one cache that it divides."""
+"""Measurements of systems that divide one cache."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ __all__ = ["Measured", "measure"]
 
 @dataclass(frozen=True)
 class Measured:
-    """What one system did with the cache.
+    """Measurements of one system.
 
     Attributes
     ----------
     blocks : array of int64, shape (intervals, vms)
-        What each VM was given, without the warm-up.
+        Blocks granted to each VM, without the warm-up.
     hits, read_hits : float
-        Of all accesses, and of reads.
+        Hit ratios of all accesses, and of reads.
     read_ns : mapping of str or None to float
-        By VM, and of all: mean time of a read that queues behind writes; NaN where there is none.
+        Mean time of a read that queues behind writes, by VM and for all (None); NaN without reads.
     writes : array of int64, shape (vms,)
         Blocks written to the cache.
     infeasible : sequence of int
-        Intervals in which what was asked for could not be had.
+        Intervals with a request that could not be met.
     """
 
     vms: Sequence[str]
@@ -46,13 +46,13 @@ class Measured:
 
     @property
     def in_all(self) -> NDArray[np.int64]:
-        """What all VMs together were given, by interval."""
+        """Blocks granted to all VMs together, by interval."""
         return np.asarray(self.blocks.sum(axis=1))
 
     def per_block(self, vm: str | None = None) -> float:
-        """Performance per cost: reads a second of one client, by the mean of blocks given.
+        """Compute performance per cost: reads a second of one client by mean granted blocks.
 
-        Infinite of a VM that was given nothing.
+        The result is infinite for a VM without blocks.
         """
         given = self.in_all if vm is None else self.blocks[:, self.vms.index(vm)]
         blocks = float(given.mean())

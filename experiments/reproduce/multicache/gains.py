@@ -31,7 +31,7 @@ from .web import (
 __all__ = ["find_hit_ratio_by_tier", "find_hit_ratio_over_time", "find_latency"]
 
 _ENOUGH = 100
-"""Accesses of an hour whose hit ratio says something."""
+"""Least number of accesses of an hour with a meaningful hit ratio."""
 
 
 def find_hit_ratio_over_time(context: Context) -> Found:

@@ -280,7 +280,7 @@ def find_hit_ratio_by_size(context: Context) -> Found:
 
 
 def _checks_by_size(sizes: Sequence[float], total: Mapping[str, Sequence[float]]) -> list[Check]:
-    """Hold hit ratios in percent, by system and size, to what figure 14 shows."""
+    """Check hit ratios in percent, by system and size, against figure 14."""
     points = {title: np.subtract(total[title], total[GLOBAL]) for title in MULTICACHES}
     small = np.array(sizes) < _SMALL
     last = {title: of[-1] - of[-2] for title, of in total.items()}

@@ -38,7 +38,7 @@ _SEQUENTIAL = 0.5  # share of the requests that are in order; as in the profile
 # How long the disks work on a read; a write is one in RAID 5: data and parity are read and written.
 _READ_NS = 6.5e6
 _WRITE_NS = 4 * _READ_NS
-# What a virtual machine adds to a request.
+# Time that a virtual machine adds to a request.
 _VM_NS = 1e6
 # Requests that reach the array: with writes alone the disks would be busy for 90 % of the time.
 _PER_S = 0.9e9 / _WRITE_NS
@@ -89,9 +89,9 @@ def cells(quick: bool, seed: int | None) -> tuple[Cell, ...]:
     Parameters
     ----------
     quick : bool
-        Take a sixteenth of the requests, and caches of a sixteenth.
+        Whether to use a sixteenth of the requests, and caches of a sixteenth.
     seed : int, optional
-        Of the requests, instead of the profile's.
+        Seed of the requests, instead of the profile's.
     """
     profile = experiments_folder() / "workloads" / "array15.yaml"
     trace = synth_trace(profile, seed=seed)
@@ -115,7 +115,7 @@ def _trace_of(requests: pa.Table) -> Trace:
 
 
 def _below_a_guest(trace: Trace, part: float) -> Trace:
-    """Return what a guest's cache, which holds writes back, does not answer."""
+    """Return the misses of a guest's write-back cache."""
     hit = requests_that_hit(trace, _GUEST_BLOCK, round(_GUEST_BYTES * part))
     return _trace_of(trace.to_arrow().filter(pa.array(~hit)))
 
@@ -138,7 +138,7 @@ def _read_ns(read_share: float, misses: float) -> float:
     Parameters
     ----------
     read_share : float
-        Of the requests.
+        Share of reads in the requests.
     misses : float
         Share of the reads.
     """

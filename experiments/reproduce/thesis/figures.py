@@ -35,7 +35,7 @@ _FULL = 0.95
 
 
 def turns_of(vm: SyntheticVmSpec, after: int = 0) -> list[tuple[int, int]]:
-    """Return in which minutes a VM has a heavy turn: the phases that ask most of it.
+    """Return the minutes of a VM's heavy turns: the phases with the highest load.
 
     These are the ones with most requests a second, or in which its client thinks least.
 
@@ -60,7 +60,7 @@ def turns_of(vm: SyntheticVmSpec, after: int = 0) -> list[tuple[int, int]]:
 
 
 def _asked(phase: PhaseSpec) -> float:
-    """Return what orders phases by how much they ask of a VM: all with a client, or all without."""
+    """Return the sort key of phases by load; either all phases have a client, or none has."""
     return -phase.think if phase.think is not None else phase.request_count / phase.duration
 
 
