@@ -208,7 +208,8 @@ _ONE_HOST: dict[str, Any] = {
         },
     ],
     "backend": {
-        "device": "hdd", "read": "5ms", "write": "6ms", "price": 0.1, "pe_cycles": 9, "drive": "1GB",
+        "device": "hdd", "read": "5ms", "write": "6ms", "price": 0.1, "pe_cycles": 9,
+        "drive": "1GB",
         "write_amplification": 1, "iops": 140, "bandwidth": "180MB/s",
         "watts": 9, "idle_watts": 8, "vms": {"b": "9ms"},
     },

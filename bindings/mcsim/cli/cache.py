@@ -38,14 +38,14 @@ _folder_option = click.option(
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes.")
 
 
-@cache.command("ls", short_help="List what is kept.")
+@cache.command("ls", short_help="List entries.")
 @_folder_option
 @_json_option
 def list_(folder: Path | None, as_json: bool) -> None:
-    """List what is kept, what was used last at the end.
+    """List the entries of the trace cache, the most recently used last.
 
-    Small ones are the digests of files that were parsed: so a file that did not change is not
-    read to find what was made of it.
+    Small entries are digests of parsed files. They link an unchanged file to its entry without
+    reading it.
     """
     from mcsim.base.units import format_size
     from mcsim.traces.cache import cache_limit
@@ -92,14 +92,14 @@ def _as_mapping(entry: Entry) -> dict[str, Any]:
     }
 
 
-@cache.command(short_help="Hold all that is kept to its checksums.")
+@cache.command(short_help="Verify the checksums of all entries.")
 @click.option("--remove", is_flag=True, help="Remove what is damaged.")
 @_folder_option
 @_json_option
 def verify(remove: bool, folder: Path | None, as_json: bool) -> None:
-    """Read all that is kept, and hold it to its checksums.
+    """Read all entries and verify their checksums.
 
-    Exit code 1 says that something is damaged. That would be made anew when it is needed.
+    Exit code 1 means that an entry is damaged. Damaged entries are made again at their next use.
     """
     _, found = _entries(folder)
     damaged = {entry: why for entry in found if (why := entry.fault()) is not None}
@@ -118,7 +118,7 @@ def verify(remove: bool, folder: Path | None, as_json: bool) -> None:
         sys.exit(_DAMAGED)
 
 
-@cache.command("rm", short_help="Remove what is kept.")
+@cache.command("rm", short_help="Remove entries.")
 @click.argument("names", metavar="[NAME...]", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="All of it.")
 @click.option(

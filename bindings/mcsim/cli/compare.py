@@ -52,14 +52,13 @@ def compare(
 ) -> None:
     """Tabulate and draw the hit ratio of eviction policies for the references of TRACEs.
 
-    Every policy has a cache of every size to itself, which all VMs share. The table is
-    printed, the best of each size in bold, but for opt, which knows the future and which none
-    can beat.
+    Every policy has a cache of every size to itself, which all VMs share. The table has the best
+    policy of each size in bold, except opt: it has foresight, and no policy can beat it.
 
     A policy in Python is `module:Class`, of the working directory with --allow-code.
 
-    What every cache will hold is said before the replay. Several sizes of lru or mru come from
-    one pass over the trace.
+    The memory of every cache is printed before the replay. Several sizes of lru or mru are
+    replayed in one pass over the trace.
 
     \b
     mcsim compare web_0.csv.gz

@@ -1,4 +1,4 @@
-"""What `mcsim mrc` prints, draws and writes of curves."""
+"""Print, draw and write hit ratio curves for `mcsim mrc`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ByPolicy(PolicyReport):
 
 @dataclass
 class Curves(StreamReport):
-    """What is said of curves; here of one."""
+    """Report on one hit ratio curve; the base of reports on several."""
 
     measured: list[Measured]
     given_sizes: str | None = None

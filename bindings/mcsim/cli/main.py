@@ -41,19 +41,19 @@ INTERNAL = 70  # exit code
 
 # Commands that are imported when they are called for: their modules and short helps.
 _ELSEWHERE = {
-    "cache": ("mcsim.cli.cache", "List, verify and remove what is kept of traces."),
+    "cache": ("mcsim.cli.cache", "List, verify and remove cached traces."),
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
     "mix": ("mcsim.cli.mix", "Compare sharing a cache with dividing it among its VMs."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
-    "reproduce": ("mcsim.cli.reproduce", "Run what published documents show, and compare."),
+    "reproduce": ("mcsim.cli.reproduce", "Reproduce published figures, and compare the numbers."),
     "results": ("mcsim.cli.results", "List, show, draw, compare, verify and remove runs."),
     "schema": ("mcsim.cli.schema", "Print the JSON schema of experiment files, for editors."),
     "search": ("mcsim.cli.search", "Find the best hierarchy of two tiers with few replays."),
     "size": ("mcsim.cli.size", "Find the smallest cache that reaches a hit ratio or latency."),
     "sweep": ("mcsim.cli.sweep", "Run an experiment at every point of a grid, and join results."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
-    "trace": ("mcsim.cli.trace", "Look into traces, convert, cut and generate them."),
-    "whatif": ("mcsim.cli.whatif", "Tell what a larger cache, or other VMs in it, would change."),
+    "trace": ("mcsim.cli.trace", "Inspect, convert, cut and generate traces."),
+    "whatif": ("mcsim.cli.whatif", "Predict hit ratios for another cache size or other VMs."),
 }
 
 _SECTIONS = {
@@ -232,7 +232,7 @@ def _run_command(arguments: Iterable[str] | None) -> None:
     try:
         given = None if arguments is None else list(arguments)
         with ending_in_time(), protected_inputs():
-            # What `Context.exit` is called with comes back as if the command had returned it.
+            # The argument of `Context.exit` is returned here, like a value of the command.
             code = cli.main(given, "mcsim", standalone_mode=False)
         if isinstance(code, int) and code != 0:
             sys.exit(code)
@@ -266,12 +266,12 @@ def _run_command(arguments: Iterable[str] | None) -> None:
         _give_up()
 
 
-# What tables and messages have beyond ASCII; all else is escaped.
+# Replacements of letters of tables and messages beyond ASCII; all others are escaped.
 _SPELT = {"–": "-", "−": "-", "µ": "u", "…": "...", "±": "+-", "×": "x", "·": ".", "━": "-"}
 
 
 def _spell_what_the_terminal_lacks() -> None:
-    """Keep letters that the terminal's encoding does not have from ending a run."""
+    """Replace letters that the terminal's encoding lacks, so that they raise no error."""
     import codecs
 
     from mcsim.base.inputs import escape_unencodable
@@ -291,7 +291,7 @@ def _spell_what_the_terminal_lacks() -> None:
 
 
 def _report(error: McsimError) -> NoReturn:
-    """Say what is wrong in a line, unless it is us."""
+    """Print an error in one line; print a traceback if it is a bug in mcsim."""
     from mcsim.base.errors import exit_code_of
 
     if error.exit_code == INTERNAL:
@@ -303,7 +303,7 @@ def _report(error: McsimError) -> NoReturn:
 
 
 def _give_up() -> NoReturn:
-    """Say that the mistake is ours, and where."""
+    """Print the traceback of a bug in mcsim."""
     import traceback
 
     traceback.print_exc()

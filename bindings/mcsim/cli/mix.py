@@ -53,14 +53,14 @@ def mix(
     form: Form,
     **reading: Any,
 ) -> None:
-    """Compare an LRU cache that the VMs of TRACEs share with the best fixed parts of it.
+    """Compare an LRU cache that the VMs of TRACEs share with its best division into fixed parts.
 
-    The effective size of the parts is that of the shared cache that would miss as rarely, and
-    their size gain how much more that is than there is. It may be less: fixed parts do not follow
-    the needs of VMs as they change.
+    The effective size of the parts is that of a shared cache with as few misses. The size gain is
+    the effective size relative to the real one. It may be negative, because fixed parts do not
+    follow changing needs of VMs.
 
-    Nothing is replayed: the parts follow from the hit ratio curves of the VMs, by dynamic
-    programming, and the shared cache from that of all their references, exactly.
+    All results are exact without a replay. The parts follow from the hit ratio curves of the VMs,
+    by dynamic programming. The shared cache follows from the curve of all references.
 
     \b
     mcsim mix web_*.csv.gz
@@ -72,7 +72,7 @@ def mix(
     from mcsim.locality.mix import mix_of
 
     source = shared_source(files, block_size, ops, vms, reading)
-    sizes_given(sizes, 1, source.block_bytes)  # a mistake in them is told before the work begins
+    sizes_given(sizes, 1, source.block_bytes)  # sizes are validated before the work begins
     found = mix_of(sharing_read(source, order), sizes_in(sizes), units=units)
     _Answer(source, found).show(form, output)
 

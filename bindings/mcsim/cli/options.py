@@ -20,7 +20,7 @@ _OWN_CODE = "mcsim.own_code"
 
 
 def folder_to_write(_ctx: click.Context, _param: click.Parameter, given: Any) -> Any:
-    """Hold a folder that results go to, an option's value, to be one that can be written."""
+    """Check that the folder of an option can be written."""
     from mcsim.base.files import check_writable
 
     if given == "":
@@ -66,7 +66,7 @@ block_bytes_option = click.option(
 
 
 def reporter_asked() -> Reporter:
-    """Return what tells of the progress of the command under way, or keeps quiet."""
+    """Return the reporter of the current command's progress; with --quiet it is silent."""
     from mcsim.base.progress import Reporter
     from mcsim.cli.terminal import terminal
 
@@ -75,7 +75,7 @@ def reporter_asked() -> Reporter:
 
 
 def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
-    """Give a command options, in this order."""
+    """Add options to a command, in this order."""
     for option in reversed(options):
         command = option(command)
     return command
@@ -84,14 +84,14 @@ def with_options(command: Command, options: Sequence[Callable[[Command], Command
 def _and_usual_dirs(
     _ctx: click.Context, _param: click.Parameter, given: Sequence[Path]
 ) -> list[Path]:
-    """Put the folders of $MCSIM_TRACE_DIR behind those that are given."""
+    """Append the folders of $MCSIM_TRACE_DIR to the given ones."""
     from mcsim.traces.find import default_trace_dirs
 
     return [*given, *default_trace_dirs()]
 
 
 def trace_dirs_option(sought: str = "traces") -> Callable[[Command], Command]:
-    """Make the option that says where traces are looked for, $MCSIM_TRACE_DIR included."""
+    """Make the option of additional trace folders, before those of $MCSIM_TRACE_DIR."""
     return click.option(
         "--trace-dir",
         "trace_dirs",
@@ -260,7 +260,7 @@ def _formats(_ctx: click.Context, _param: click.Parameter, given: Sequence[str])
 def formats_option(
     *default: str, otherwise: str = "", name: str = "--format"
 ) -> Callable[[Command], Command]:
-    """Make the option that says what figures are written as; `otherwise` tells what if not."""
+    """Make the option of figure formats; `otherwise` describes the default."""
     return click.option(
         name,
         "formats",
@@ -281,7 +281,7 @@ systems_option = click.option(
 
 
 def style_option(default: str | None, otherwise: str = "") -> Callable[[Command], Command]:
-    """Make the option that says what figures look like; `otherwise` tells how if it does not."""
+    """Make the option of the style of figures; `otherwise` describes the default."""
     return click.option(
         "--style",
         type=click.Choice(["screen", "paper"]),

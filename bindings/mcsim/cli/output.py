@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Picture:
-    """What is drawn: a figure, with what stands around it on a screen.
+    """A figure with a title and a footer, which are shown on screens.
 
     Attributes
     ----------
     plot : callable
-        Returns the figure without that.
+        Returns the figure without title and footer.
     title, footer : str
     synthetic : bool
-        Whether the workload is, which the title says.
+        Whether the workload is synthetic, which is added to the title.
     """
 
     plot: Callable[[], Sheet]
@@ -50,12 +50,12 @@ class Picture:
 
 @dataclass(frozen=True)
 class Output:
-    """What `output_options` say.
+    """Values of `output_options`.
 
     Attributes
     ----------
     folder : Path or None
-        Folder of pictures and tables; None: write nothing.
+        Folder of pictures and tables; if None, no file is written.
     formats : sequence of {'png', 'pdf', 'svg'}
     style : {'screen', 'paper'}
     log : bool
@@ -68,15 +68,15 @@ class Output:
     log: bool = True
 
     def write(self, base: str, picture: Picture, tables: Mapping[str, pa.Table]) -> list[Path]:
-        """Write a picture, and tables by their ending; return the names of all.
+        """Write a picture and tables; return the paths of all files.
 
         Parameters
         ----------
         base : str
-            Of all names.
+            Name of all files, without ending.
         picture : Picture
         tables : mapping of str to pa.Table
-            ``'.csv'`` or ``'.arrow'``, which says the form, too.
+            Tables by ending, ``'.csv'`` or ``'.arrow'``, which is also the format.
 
         Raises
         ------

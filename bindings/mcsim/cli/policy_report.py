@@ -1,4 +1,4 @@
-"""What commands about eviction policies share: simulating caches, drawing and writing of them."""
+"""Simulate caches for commands about eviction policies; draw and write the results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcsim.traces.blocks import Blocks
 
 BOUND = "opt"
-"""A bound and no policy to choose: it knows the future."""
+"""Name of the upper bound, which needs foresight and cannot be chosen as a policy."""
 
 memory_option = click.option(
     "--memory",
@@ -35,7 +35,7 @@ memory_option = click.option(
 
 
 def policies_option(default: str) -> Callable[[Command], Command]:
-    """Give a command the option of which policies caches are under."""
+    """Make the option of the eviction policies."""
     return click.option(
         "--policies",
         metavar="NAME[(PARAM=VALUE,...)],...",
@@ -47,7 +47,7 @@ def policies_option(default: str) -> Callable[[Command], Command]:
 
 
 def mini_options(*, mini: str) -> Callable[[Command], Command]:
-    """Give a command the options of miniatures, and say what `--mini` does."""
+    """Make the options of miniatures; `mini` is the help text of `--mini`."""
     options = [
         click.option("--mini", metavar="RATE", help=mini),
         click.option(
@@ -94,7 +94,7 @@ class _Run:
         return rates_of(self.capacities, self.mini.rate, self.mini.seeds)
 
     def tell_memory(self, reporter: Reporter) -> None:
-        """Say what each cache will hold, before it does."""
+        """Report the memory of each cache, before the replay."""
         from mcsim.base.units import format_size
         from mcsim.policies.simulation import memory_needed
 
@@ -121,7 +121,7 @@ class _Run:
             "memory": self.memory,
         }
         seeds = 1 if self.mini is None else self.mini.seeds
-        # What is given everything is simulated once, whatever the seeds.
+        # A miniature with rate 1 is simulated once, for any number of seeds.
         shares = sum(rate * seeds if rate < 1 else 1 for rate in self.rates) * len(self.specs)
         with reporter.stage(
             "replay",
@@ -159,7 +159,7 @@ def _with_classes(text: str, code: Permission) -> list[str | type[AnyPolicy]]:
 
 @dataclass
 class PolicyReport(StreamReport):
-    """What is drawn and written of caches under policies; what is printed is of the command."""
+    """Figure and tables of caches under policies; subclasses define the printed lines."""
 
     capacities: list[int]
     rows: ResultTable
@@ -177,12 +177,12 @@ class PolicyReport(StreamReport):
         *,
         code: Permission,
     ) -> Self:
-        """Read the traces, say what the caches will hold, and simulate them."""
+        """Read the traces, report the memory of the caches, and simulate these."""
         from mcsim.base.errors import mistakes_in
         from mcsim.policies.simulation import memory_given
         from mcsim.policies.specs import policies_given
 
-        # Mistakes are told before the work begins.
+        # Arguments are validated before the work begins.
         with mistakes_in("--policies"):
             given = _with_classes(policies, code)
             specs = policies_given(given)
@@ -199,7 +199,7 @@ class PolicyReport(StreamReport):
 
     @property
     def policies(self) -> list[str]:
-        """What the caches are under, as it was asked for."""
+        """Policies of the caches, in the order of `--policies`."""
         return list(dict.fromkeys(self.rows.policy.tolist()))
 
     @property

@@ -1,4 +1,4 @@
-"""`mcsim reproduce`: what documents show, published beside measured."""
+"""Compare published numbers of documents with measured ones: `mcsim reproduce`."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def reproduce(
     markdown: str | None,
     **options: Any,
 ) -> None:
-    """Run what published documents show, and print what they say beside what comes out.
+    """Reproduce published figures, and compare published numbers with measured ones.
 
-    All documents if none is named. What was found before is not found again; after an
-    interruption the same command continues. Several commands may fill one folder of results.
+    Without a NAME, all documents are reproduced. Stored findings are used again, so that the same
+    command continues after an interruption. Several commands may fill one folder of results.
     """
     if listing:
         _list(names, options["quick"])
@@ -104,7 +104,7 @@ def _show(reproduction: Reproduction) -> None:
 
 
 def _command(names: Sequence[str], *, quick: bool, seed: int | None, **_: Any) -> str:
-    """Return the command that comes to the same tables, wherever and by whomever they are made."""
+    """Return the command that reproduces the same tables on any machine."""
     options = ["--quick"] if quick else []
     options += [] if seed is None else [f"--seed {seed}"]
     return " ".join(["mcsim reproduce", *names, *options])

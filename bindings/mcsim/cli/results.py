@@ -120,15 +120,15 @@ def _first_of(names: Sequence[str] | None, most: int = 3) -> str:
     return ", ".join(names[:most]) + more
 
 
-@results.command(short_help="Say what differs between two runs.")
+@results.command(short_help="Compare two runs.")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @stored_option
 @_json_option
 def diff(a: str, b: str, out: str, as_json: bool) -> None:
-    """Say what differs between the runs A and B: in what was asked, and in what came of it.
+    """Compare the configurations and the results of runs A and B.
 
-    Exit code 0: nothing does. 1: something does. 2: that cannot be told, and why.
+    Exit code 0: no differences. 1: differences. 2: the runs cannot be compared.
     """
     from mcsim.results.differences import difference
     from mcsim.results.runs import open_run
@@ -239,15 +239,15 @@ def remove_(runs: tuple[str, ...], out: str, yes: bool) -> None:
     click.echo(f"{format_size(freed)} freed")
 
 
-@results.command(short_help="Remove what killed runs left.")
+@results.command(short_help="Remove abandoned and replaced runs.")
 @stored_option
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @_json_option
 def gc(out: str, dry_run: bool, as_json: bool) -> None:
-    """Remove what runs that were killed left in a folder, and nobody is at work on.
+    """Remove abandoned and replaced runs, which no process works on.
 
-    What is abandoned has the systems that had finished: the next run of the same id would go on
-    from there.
+    An abandoned run contains its finished systems. Unless removed, it is continued by the next run
+    of the same id.
     """
     from mcsim.base.units import format_size
     from mcsim.results.runs import collect
@@ -262,14 +262,14 @@ def gc(out: str, dry_run: bool, as_json: bool) -> None:
     click.echo(f"{format_size(sum(freed.values()))} {verb}" if freed else "nothing to remove")
 
 
-@results.command(short_help="Hold every file to its checksum.")
+@results.command(short_help="Verify the checksum of every file.")
 @click.argument("runs", metavar="[RUN...]", nargs=-1)
 @stored_option
 @_json_option
 def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
-    """Hold every file of finished runs to its checksum: of all in the folder if none is named.
+    """Verify the checksum of every file of finished RUNs, by default of all in the folder.
 
-    Exit code 1 says that a file is not what the run wrote. Timings, logs and figures have no
+    Exit code 1 means that a file is not as the run wrote it. Timings, logs and figures have no
     checksum.
     """
     from mcsim.results.runs import verify as hold

@@ -113,12 +113,12 @@ def search(
 ) -> None:
     """Find the best hierarchy of two tiers for the workload of the experiment FILE.
 
-    Sizes of both tiers and their policies are sought that are best at the same price as FILE's
-    own, unless told otherwise, by options or a key `search` of FILE. What every hierarchy would
-    do is expected by exact curves where that is LRU, and by miniatures of it; only the most
-    promising are replayed in full. The table has these, the best first.
+    The search varies the sizes and policies of both tiers. By default the price is at most that of
+    FILE's own tiers; options or a key `search` of FILE set other limits. Every hierarchy is
+    estimated, LRU by exact curves and others by miniatures. Only the most promising ones are
+    replayed in full. The table has these, the best first.
 
-    Exit code 2 says, too, that nothing that was replayed keeps the limits.
+    Exit code 2 also means that no replayed hierarchy is within the limits.
 
     \b
     mcsim search mine.yaml

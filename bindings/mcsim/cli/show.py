@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcsim.sweeps.swept import Sweep
 
 
-@click.command(short_help="Show the answer and the tables of a run or a sweep.")
+@click.command(short_help="Show the summary and the tables of a run or a sweep.")
 @click.argument("run")
 @stored_option
 @per_vm_option

@@ -63,10 +63,10 @@ def size(
 
     A read takes the cache device's time to read a block if it hits, and the backend's if it
     misses. A write takes the backend's time to write a block or, written back, the cache
-    device's. Also shown are the knees of the curve: sizes after which more space is worth much
+    device's. The table also has the knees of the curve: sizes above which more space is worth much
     less.
 
-    Exit code 2 says that no cache is large enough, and what the best one reaches.
+    Exit code 2 means that no cache is large enough; the message has the best possible value.
 
     \b
     mcsim size web_0.csv.gz --target-hit-ratio 80%
@@ -179,7 +179,7 @@ class _Answer:
         return self.latency.mean_ns(self.curve, blocks)
 
     def refusal(self) -> str:
-        """Say that no size will do, and what the best one reaches."""
+        """Return the message that no size reaches the target, with the best possible value."""
         from mcsim.base.units import format_blocks, format_latency
 
         best = self.curve.best_ratio

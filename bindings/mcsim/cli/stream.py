@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def references_options(command: Command) -> Command:
-    """Give a command the options that say which references requests come to."""
+    """Add the options that convert requests to references."""
     options = [
         block_bytes_option,
         click.option(
@@ -44,7 +44,7 @@ def references_options(command: Command) -> Command:
 
 
 def stream_options(*, seed: str, threads: str) -> Callable[[Command], Command]:
-    """Give a command the options that make a `Source`, and say what some are of."""
+    """Make the options of a `Source`, with these help texts."""
     options = [
         references_options,
         seed_option(seed),
@@ -106,7 +106,7 @@ class Source:
 
     @property
     def block_bytes(self) -> int:
-        """Bytes; a mistake in the option is told when this is first asked for."""
+        """Size of a block in bytes; raises ConfigError if the option is wrong."""
         from mcsim.traces.blocks import bytes_of_block
 
         return bytes_of_block("--block-bytes", self.block_size)
@@ -120,7 +120,7 @@ class Source:
 
     @property
     def file_name(self) -> str:
-        """What files are called after: the traces, and which references if not the usual ones."""
+        """Base of file names: the traces, and the options of references that are not defaults."""
         from mcsim.base.units import format_bytes
 
         stems = [plain_name(stem_of(file)) for file in self.files]
@@ -138,7 +138,7 @@ class Source:
         return [printable(stem_of(file)) for file in self.files]
 
     def marked(self, table: pa.Table) -> pa.Table:
-        """Return a table with columns that say of which references it is."""
+        """Append columns with the options of the references."""
         import numpy as np
         import pyarrow as pa
 
@@ -150,7 +150,7 @@ class Source:
         return table
 
     def heading(self, blocks: Blocks | Sharing, by: str = "") -> str:
-        """Say in a line what was read, and `by` what it is looked at."""
+        """Describe the references in a line, with the method `by`."""
         from mcsim.base.units import format_bytes, format_size
 
         vms = f"{len(blocks.vms)} VMs, " if len(blocks.vms) > 1 else ""
@@ -170,7 +170,7 @@ class Report:
 
     subject: ClassVar[str]
     suffix: ClassVar[str]
-    """Of the names of files."""
+    """Ending of the base of file names."""
 
     def heading(self) -> str:
         """Return a line that names the source and its references."""
@@ -210,7 +210,7 @@ class Report:
 
     @property
     def title(self) -> str:
-        """Of pictures."""
+        """Title of pictures."""
         return f"{self.subject}: {self.source.name}"
 
     def footer(self) -> str:
@@ -226,7 +226,7 @@ class StreamReport(Report):
 
     blocks: Blocks
     by: str
-    """What they were looked at by; may be empty."""
+    """Method of the measurement; may be empty."""
 
     def heading(self) -> str:
         """Return a line that names the source and its references."""
@@ -280,7 +280,7 @@ def make_curves(
     """Read the traces and make the curve of every stream by every estimator."""
     from mcsim.locality.measure import measure
 
-    source.block_bytes  # noqa: B018  # a mistake in it is told before the work begins
+    source.block_bytes  # noqa: B018  # validated before the work begins
     reporter = reporter_asked()
     with reporter.live():
         blocks = source.read(reporter)

@@ -46,9 +46,9 @@ class _FileOrCommand(click.Group):
 def sweep() -> None:
     """Run an experiment at every point of a grid, and join the results.
 
-    `mcsim sweep FILE` runs the unfinished cells of an experiment that has axes: under
-    `sweep:`, paths such as `tiers.0.capacity` and their values, `[1GiB, 2GiB]` or
-    `log(1MiB, 1TiB, 12)`. `mcsim sweep run --help` shows its options.
+    `mcsim sweep FILE` runs the unfinished cells of an experiment with axes. An axis under `sweep:`
+    is a path such as `tiers.0.capacity` and its values, `[1GiB, 2GiB]` or `log(1MiB, 1TiB, 12)`.
+    For options, run `mcsim sweep run --help`.
     """
 
 
@@ -124,7 +124,7 @@ def _run(
 
 
 def _tell(made: Sweep) -> None:
-    """Write the joined table if all is there, or say what is missing."""
+    """Write and show the joined table; print only the number of finished cells if some are not."""
     from mcsim.cli.show import show_sweep
     from mcsim.results.data_paths import mode_warning
 

@@ -60,14 +60,14 @@ def synth(profile: Path, out: Path | None, seed: int | None) -> None:
 
 @click.group()
 def trace() -> None:
-    """Look into traces, convert, cut and generate them."""
+    """Inspect, convert, cut and generate traces."""
 
 
 trace.add_command(synth)
 
 
 def _reading_options(command: Command) -> Command:
-    """Give a command its FILE and the options that say how that is to be read."""
+    """Add the argument TRACE and the options of reading it."""
     return click.argument("file", metavar="TRACE")(reading_options(command))
 
 
@@ -104,7 +104,7 @@ def vms_named(option: str, text: str, names: Sequence[str]) -> list[str]:
 
 
 def reading_options(command: Command) -> Command:
-    """Give a command the options that say how its traces are to be found and read."""
+    """Add the options of finding and reading traces."""
     options = [
         trace_dirs_option("traces by name"),
         click.option(
@@ -143,7 +143,7 @@ def reading_options(command: Command) -> Command:
     return with_options(command, options)
 
 
-@trace.command(short_help="Show what a trace holds, per VM.")
+@trace.command(short_help="Show the content of a trace, per VM.")
 @_reading_options
 @block_bytes_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes, times in ns.")
@@ -235,7 +235,7 @@ def open_trace(
     on_unsorted: Any,
     cache_dir: Path | None,
 ) -> Trace:
-    """Open a trace, a file or a name to look up, as the options of `reading_options` say.
+    """Open a trace by path or name, with the options of `reading_options`.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def open_trace(
 
 @contextmanager
 def _in_words_of_the_shell() -> Iterator[None]:
-    """Let messages name options as the command has them; elsewhere they are keys of a file."""
+    """Replace keys of a file in messages by the options of the command."""
     from mcsim.base.errors import TraceError
 
     try:

@@ -98,17 +98,17 @@ def tune(
 ) -> None:
     """Find the block size, write mode and policy of a cache for the requests of TRACEs.
 
-    Every combination is replayed, or a sample of the requests through a miniature of it, and
-    the table is sorted by the objective, the best in bold. DIR gets it as .csv, and a picture
-    of all objectives over block size.
+    Every combination is replayed, or its miniature with a sample of the requests. The table is
+    sorted by the objective, with the best in bold. DIR gets the table as .csv, and a picture of
+    all objectives over block size.
 
     A block, or sub-block, is read and written whole. Requests are cut where blocks of the
-    largest size begin; the hit ratio is the share of the pieces read that did not wait for
-    the backend, and the latency the mean of all pieces. In miniature the rate is doubled
-    until the cache has 100 of the largest blocks; where the samples together would be as long
-    as the trace, that is replayed. A policy under which small caches differ from large ones has
-    no error band; the reason is printed. The memory of the caches is printed before the replay,
-    by block size.
+    largest size begin. The hit ratio is the share of read pieces that did not wait for the
+    backend; the latency is the mean of all pieces. The rate of a miniature is doubled until the
+    cache has 100 of the largest blocks. If all samples together would be as long as the trace, the
+    whole trace is replayed. A policy under which small caches differ from large ones has no error
+    band; the reason is printed. The memory of the caches is printed before the replay, by block
+    size.
 
     \b
     mcsim tune web_0.csv.gz --size 1GiB
@@ -172,7 +172,7 @@ def tune(
 
 @dataclass
 class _MemoryTold:
-    """Says what caches will hold, those of the first sample: others are much like it."""
+    """Report the memory of caches for the first sample; it is similar for others."""
 
     reporter: Reporter
     caches: int
@@ -181,7 +181,7 @@ class _MemoryTold:
     told: set[tuple[int, int]] = field(default_factory=set)
 
     def __call__(self, points: Sequence[Point], sizes: NDArray[np.int64]) -> None:
-        """Say it of caches of one block size, by policy."""
+        """Report the memory of caches of one block size, by policy."""
         from mcsim.base.units import format_bytes, format_size
 
         if not self.told:
@@ -269,7 +269,7 @@ class _Report(Report):
         return table
 
     def remark(self) -> str:
-        """Say which rows have their merits, and how sure the best is."""
+        """Return a note on the Pareto-optimal rows and on the certainty of the best one."""
         from mcsim.policies.scaled import OBJECTIVES
 
         name = OBJECTIVES[self.objective]

@@ -47,17 +47,17 @@ def whatif(
     form: Form,
     **reading: Any,
 ) -> None:
-    """Tell what a larger or smaller LRU cache would hit, or one that other VMs share.
+    """Predict the hit ratio of an LRU cache after a change of its size or of the VMs that share it.
 
-    Every VM of the TRACEs shares the cache, but for those who leave after the change, or join
-    by it. Without a change, the cache is judged as it is: by how far its size is from the knees
-    of the hit ratio curve, and what an infinite one would hit.
+    Every VM of the TRACEs shares the cache before and after the change, except those of --leaving
+    and --joining. Without a change, the size of the cache is rated by its distance from the knees
+    of the hit ratio curve, and by the hits of an infinite cache.
 
-    The gain is that of the VMs that are there before and after the change. The effect of the
-    changed population on the hit ratio of all VMs is shown separately.
+    The gain is that of the VMs present before and after the change. The effect of the changed
+    population on the hit ratio of all VMs is shown separately.
 
-    A VM that hits less than it would in an equal part of the cache is said to be thrashed by
-    the others. Nothing is replayed: all follows exactly from reuse distances.
+    A VM is thrashed by the others if it has fewer hits than in an equal part of the cache. All
+    results are exact without a replay, because they follow from reuse distances.
 
     \b
     mcsim whatif web_*.csv.gz --size 10%
@@ -81,7 +81,7 @@ def whatif(
 
 @dataclass
 class _Answer(Report):
-    """What is said of a change, or of a cache as it is."""
+    """Report on a change of a cache, or on a cache without a change."""
 
     found: WhatIf
 
@@ -119,7 +119,7 @@ class _Answer(Report):
         ]
 
     def situations(self) -> list[tuple[str, Situation]]:
-        """Return what there is to tell of, with what it is called."""
+        """Return the situations to describe, with their names."""
         if not self.changes:
             return [("now", self.found.before)]
         return [("before", self.found.before), ("after", self.found.after)]
@@ -252,7 +252,7 @@ def _percent(ratio: float) -> str:
 
 
 def said_of(situation: Situation) -> str:
-    """Say in a few lines whether the size of a cache is a good one, and how that is known."""
+    """Rate the size of a cache in a few lines, with the reasons."""
     verdict, of = situation.verdict, situation.sharing
     judged = f"{sized(of, situation.size)} is {_JUDGED[verdict.judgement]}"
     if verdict.best == 0:
@@ -275,7 +275,7 @@ _JUDGED = {
 
 
 def _distances(verdict: SizeVerdict, situation: Situation) -> list[str]:
-    """Say how far it is to the knees and to all there is to hit."""
+    """Describe the distance to the knees and to the highest hit ratio."""
     of, lines = situation.sharing, []
     if verdict.knee_below is not None:
         knee = verdict.knee_below

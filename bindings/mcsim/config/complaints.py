@@ -1,4 +1,4 @@
-"""What a schema has to say of a configuration, in the words of people."""
+"""Messages about configurations that do not fit a schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def complaints(source: Source, schema: type[BaseModel], errors: Iterable[Any]) -> list[str]:
-    """Word what a schema found wrong, in the order of the file, each with its line."""
+    """Format validation errors in the order of the file, each with its line."""
     errors = [
         error | {"loc": tuple(step for step in error["loc"] if step not in WARM_UP_KINDS)}
         for error in errors
@@ -29,7 +29,7 @@ def complaints(source: Source, schema: type[BaseModel], errors: Iterable[Any]) -
     }
     relevant = [e for e in errors if e["type"] != "missing" or e["loc"] not in meant]
     relevant.sort(key=lambda e: source.order(e["loc"]))
-    # Of a value that could have been several things one complaint is enough.
+    # A value of a union has an error for each type, of which one is enough.
     by_place = {e["loc"]: e for e in reversed(relevant)}
     first = [e for e in relevant if by_place[e["loc"]] is e]
     return [str(_complaint(source, schema, error)) for error in first]

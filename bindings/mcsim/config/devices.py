@@ -24,7 +24,7 @@ P4500 = "Intel SSD DC P4500, Lenovo product guide: random access latency, 1.38 P
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What a source prints for one quantity: `low` to `high`."""
+    """Published range of a quantity: `low` to `high`."""
 
     low: float
     high: float
@@ -50,11 +50,11 @@ class Device:
     write_ns: Range
     summary: str
     dollars_per_gb: Range = NO_PRICE
-    # How often all of it can be written before it is worn out; None: it does not wear.
+    # Program/erase cycles; None for media that do not wear.
     pe_cycles: float | None = None
-    # Bytes that it can read and write in a second; None: no limit is known.
+    # Bytes that it can read and write in a second; None if no limit is known.
     bandwidth: int | None = None
-    # Power while it works and while it waits; None: not known.
+    # Power when busy and when idle; None if unknown.
     watts: float | None = None
     idle_watts: float | None = None
     reference: str = TABLE_I

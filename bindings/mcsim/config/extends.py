@@ -1,7 +1,7 @@
-"""`extends: other.yaml`: what several experiments share, written once.
+"""`extends: other.yaml`: configuration that several experiments share, written once.
 
-Maps of both files are merged, key by key; of anything else the file's own is taken. Paths mean
-files beside the file that they stand in.
+Maps of both files are merged, key by key; all other values of the file replace those of the base.
+Paths are relative to the folder of their own file.
 """
 
 from __future__ import annotations

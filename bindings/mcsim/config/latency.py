@@ -42,7 +42,7 @@ class ServiceTimes:
 
     @classmethod
     def of(cls, times: Iterable[tuple[float, float]]) -> ServiceTimes:
-        """Take (read, write) of every device; whole numbers stay exact beyond 2^63 ns in all."""
+        """Convert (read, write) of every device; sums of whole numbers are exact beyond 2^63 ns."""
         read_ns, write_ns = np.array(list(times), dtype=object).T
         return cls(read_ns, write_ns)
 

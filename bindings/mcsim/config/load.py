@@ -1,8 +1,8 @@
-"""From a YAML file to a checked `ExperimentSpec`, every complaint with its line.
+"""Parse a YAML file into a validated `ExperimentSpec`; every error has its line.
 
-The file is kept as nodes that know their lines (`Source`); `--set` edits the
-nodes before anything is checked, so that a file and an override are judged by
-the same rules and each mistake is blamed on whoever made it:
+A `Source` has the file as nodes with their lines. Overrides (`--set`) edit the nodes before
+validation. A file and an override are therefore validated by the same rules, and each error names
+its origin:
 
     web.yaml:7: tiers[0]: unknown key 'capacty' (did you mean 'capacity'?)
     --set tiers.0.capacity=lots: tiers[0].capacity: expected a capacity …
@@ -45,7 +45,7 @@ Schema = TypeVar("Schema", bound=BaseModel)
 
 
 def format_location(where: Sequence[str | int]) -> str:
-    """Write a location as people do: `tiers[0].capacity`."""
+    """Format a location for people: `tiers[0].capacity`."""
     text = ""
     for step in where:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
@@ -53,16 +53,16 @@ def format_location(where: Sequence[str | int]) -> str:
 
 
 class Source:
-    """The nodes of an experiment's configuration and where each was written.
+    """Nodes of an experiment's configuration, with the origin of each.
 
     Parameters
     ----------
     name : str
-        How messages call it: a file name, or `spec` for one built in Python.
+        Name in messages: a file name, or `spec` for a configuration built in Python.
     root : mapping
-        The nodes; ruamel's know their lines, plain dictionaries have none.
+        Nodes. Those of ruamel have lines; plain dictionaries have none.
     folder : Path
-        What relative paths are relative to.
+        Base of relative paths.
     """
 
     def __init__(self, name: str, root: Mapping[str, Any], folder: Path) -> None:
@@ -70,7 +70,7 @@ class Source:
         _check_extent(root, lambda _: name)
         self.root: Any = copy.deepcopy(root)  # overrides must not reach the caller's
         self.folder = folder
-        self._lines: Any = self.root  # the nodes that know them
+        self._lines: Any = self.root  # nodes with lines
         self._overrides: dict[Location, str] = {}
         self._inherited: dict[Location, Source] = {}
 
@@ -102,7 +102,7 @@ class Source:
         if not isinstance(root, CommentedMap):
             raise ConfigError(f"{path}:1: expected keys such as 'name:' and 'workload:'")
         source = cls(str(path), {}, resolved(path).parent)
-        source.root = source._lines = root  # nobody else's: copying what knows lines takes long
+        source.root = source._lines = root  # no copy, because copying nodes with lines is slow
         return source
 
     def override(self, assignment: str) -> None:
@@ -122,19 +122,19 @@ class Source:
         self._wrote(where, blame)
 
     def inheriting(self, root: dict[str, Any], inherited: Mapping[Location, Source]) -> Source:
-        """Return a copy with other nodes, some of which are what another file has there."""
+        """Return a copy with the nodes `root`, of which `inherited` are those of other files."""
         source = copy.copy(self)
         source.root = root
         source._inherited = dict(inherited)
         return source
 
     def varied(self, settings: Iterable[tuple[str, Any, str]]) -> Source:
-        """Return a copy in which some values are others.
+        """Return a copy with some values replaced.
 
         Parameters
         ----------
         settings : iterable of (str, value, str)
-            A dotted path as of `override`, what it leads to, and who wrote that.
+            Dotted paths as of `override`, with the value and its origin.
 
         Raises
         ------
@@ -151,13 +151,13 @@ class Source:
         return source
 
     def _wrote(self, where: Location, blame: str) -> None:
-        """Remember who wrote a value; of what it took the place of nothing is left."""
+        """Record the origin of a value, in place of the origins of all values below it."""
         self._overrides[where] = blame
         for place in [place for place in self._inherited if place[: len(where)] == where]:
             del self._inherited[place]
 
     def blame(self, where: Sequence[str | int]) -> str:
-        """Say who wrote the node at a location, or the nearest node above it."""
+        """Return the origin of the node at a location, or of the nearest node above it."""
         for depth in range(len(where), 0, -1):
             if (blame := self._overrides.get(tuple(where[:depth]))) is not None:
                 return blame
@@ -173,10 +173,7 @@ class Source:
         *,
         about: Sequence[str | int] | None = None,
     ) -> ConfigError:
-        """Make the error for something wrong at a location.
-
-        The line is that of `where`; the message speaks of `about` if that is given.
-        """
+        """Return an error with the line of `where` and a message about `about` or `where`."""
         place = format_location(where if about is None else about)
         return ConfigError(": ".join(filter(None, (self.blame(where), place, message))))
 
@@ -184,14 +181,14 @@ class Source:
     def blaming(
         self, where: Sequence[str | int], *, about: Sequence[str | int] | None = None
     ) -> Iterator[None]:
-        """Say of what is refused inside where it was asked for, as `complain` does."""
+        """Add a location to the errors raised inside, as `complain` does."""
         try:
             yield
         except ConfigError as error:
             raise self.complain(where, str(error), about=about) from error
 
     def order(self, where: Sequence[str | int]) -> int:
-        """The line of a location, for sorting complaints; overrides come first."""
+        """Return the line of a location, to sort errors; overrides are first."""
         return self._line(where) or 0
 
     def _line(self, where: Sequence[str | int]) -> int | None:
@@ -230,12 +227,12 @@ def _parse_yaml(text: str, blame: Callable[[int], str]) -> Any:
 
 
 def _check_extent(root: Any, blame: Callable[[int], str]) -> None:
-    """Bound what aliases, which stand for a whole each, and nesting come to.
+    """Check the number of values, with aliases written out, and the depth of nesting.
 
     Raises
     ------
     ConfigError
-        If a node contains itself, or there are too many or too deep.
+        If a node contains itself, or exceeds a limit.
     """
     values: dict[int, int] = {}  # by node; 0 while it is walked
 
@@ -269,7 +266,7 @@ def _blame(error: MarkedYAMLError, blame: Callable[[int], str]) -> str:
 
 
 def _descend_and_set(root: dict[str, Any], path: list[str], value: Any, blame: str) -> Location:
-    """Put `value` at a dotted path; shorthands on the way are written out."""
+    """Set `value` at a dotted path; write out shorthands on the way."""
     node: Any = root
     where: list[str | int] = []
     for depth, text in enumerate(path):
@@ -302,7 +299,7 @@ def _place_of(where: Sequence[str | int]) -> str:
 
 
 def to_plain(node: Any) -> Any:
-    """Turn ruamel's nodes into plain Python values."""
+    """Convert ruamel's nodes to plain Python values."""
     if isinstance(node, Mapping):
         return {key: to_plain(value) for key, value in node.items()}
     if isinstance(node, list):

@@ -26,7 +26,7 @@ class _Map(BaseModel):
 
 
 class LinkSpec(_Map):
-    """The link to tiers on another machine."""
+    """What tiers that are elsewhere are reached over."""
 
     latency: Latency
     """what each block waits for besides the device that has it, there and back"""
@@ -40,7 +40,7 @@ class LinkSpec(_Map):
 
 
 class HostLinkSpec(_Map):
-    """The link between hosts, for blocks of VMs that move."""
+    """What hosts send each other blocks over."""
 
     latency: Latency
     """what a read over it waits for besides the tier that has the block on the other host"""

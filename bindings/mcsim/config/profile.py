@@ -1,4 +1,4 @@
-"""Profiles of synthetic workloads: what may stand in their YAML, and what it means.
+"""Profiles of synthetic workloads: the schema of their YAML, and its meaning.
 
 A profile lists VMs; a VM has components, each with its own blocks and locality
 model, and phases that spread requests over them in time:
@@ -15,9 +15,9 @@ model, and phases that spread requests over them in time:
              bursts: {period: 6h, length: 3min, share: 0.3, reads: sweep}}
 
 A VM may instead have one client that waits for each response, thinks, and sends the next request.
-How long a response takes a reference system says, a cache of the VM's own: that of the experiment,
-where its caches are parts of their own. So the requests, and their response times, are those of a
-trace recorded there, and the same for all systems.
+The response time is that of a reference system, a cache of the VM's own. In an experiment with one
+cache part for each VM, it is that part. The requests and their response times are therefore those
+of a trace recorded there, and the same for all systems.
 
       c:
         client: {cache_blocks: 1GiB, hit: 25us, miss: 6.5ms, write: 6.5ms}
@@ -237,7 +237,7 @@ class SyntheticVmSpec(_Map):
     requests: Number | None = None
     """If given, what the phases' requests must sum up to."""
     client: ClientSpec | None = None
-    """If given, its requests are the VM's, and every phase says how long it thinks."""
+    """If given, all requests are those of this client, and every phase has a think time."""
     components: dict[str, ComponentSpec] = Field(min_length=1)
     phases: list[PhaseSpec] = Field(min_length=1)
 
@@ -261,7 +261,7 @@ _MODELS: dict[str, Callable[[Any], Any]] = {
 
 
 def read_profile(path: str | os.PathLike[str]) -> SyntheticProfile:
-    """Read a profile and check all of it.
+    """Read and validate a profile.
 
     Raises
     ------
@@ -279,7 +279,7 @@ def read_profile(path: str | os.PathLike[str]) -> SyntheticProfile:
 
 
 def _checks(profile: SyntheticProfile) -> Iterator[tuple[Location, Callable[[], None]]]:
-    """What the core has to say of each part, and where the part stands below `vms`."""
+    """Yield the validation of each part by the core, with the location of the part in `vms`."""
     for name, spec in profile.vms.items():
         components = _components_of(spec)
         for component_name, component in zip(spec.components, components, strict=True):
@@ -324,7 +324,7 @@ def _check_class(spec: ComponentSpec) -> None:
 
 
 def vms_of(profile: SyntheticProfile) -> list[core.Vm]:
-    """Return the VMs as the core knows them."""
+    """Convert the VMs to those of the core."""
     return [
         core.Vm(
             name=name,

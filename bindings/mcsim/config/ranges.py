@@ -22,12 +22,12 @@ def values_of_range(text: str, experiment: Mapping[str, Any], name: str) -> list
     text : str
         ``log(FROM, TO, COUNT)``, in equal ratios; ``linear(FROM, TO, COUNT)``, in equal
         steps; or ``COUNT seeds``, from the experiment's own on. Ends may be whole numbers,
-        numbers with a point, sizes, lengths of time or shares such as ``1%``. Sizes come to
-        whole blocks.
+        numbers with a point, sizes, lengths of time or shares such as ``1%``. Sizes are rounded
+        to whole blocks.
     experiment : mapping
-        Of the experiment: its seed and the size of its blocks.
+        Experiment with its seed and the size of its blocks.
     name : str
-        The axis.
+        Name of the axis.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def values_of_range(text: str, experiment: Mapping[str, Any], name: str) -> list
 
 
 def _own_seed(experiment: Mapping[str, Any], name: str, text: str) -> int:
-    """Return the experiment's own; the least, where it is the profile that has one."""
+    """Return the seed of the experiment; 0 for a profile without `workload.seed`."""
     if name == "seed":
         own = experiment.get("seed")
         return 1 if own is None else int(own)
@@ -70,7 +70,7 @@ _Write = Callable[[float], Any]
 def _ends(
     begin: str, end: str, experiment: Mapping[str, Any], text: str
 ) -> tuple[_Write, float, float]:
-    """Read both ends as what they are; return also how values between them are written."""
+    """Parse both ends by their type; return also the function that formats values between them."""
     if begin.endswith("%") and end.endswith("%"):
         return (lambda v: f"{v:.6g}%"), _number(begin[:-1], text), _number(end[:-1], text)
     try:

@@ -1,8 +1,8 @@
-"""The schema of an experiment: what may stand in its YAML file, and of what type.
+"""The schema of an experiment: keys of its YAML file and their types.
 
-One class a map. `Params` of systems and optimisers are not repeated here: any
-key beside the declared ones is a parameter, judged by the component's own
-declaration in the core (`mcsim.experiment.experiment`).
+Every map has a class. `Params` of systems and optimisers are not repeated here: any undeclared key
+is a parameter, which is validated by the component's own declaration in the core
+(`mcsim.experiment.experiment`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SHORTHANDS = {"systems": "name", "optimizer": "name", "vms": "name", "backend": 
 
 
 class _Shorthand:
-    """Marks a map whose one important key may stand for it."""
+    """Marker of a map that the value of one important key may replace."""
 
     def __init__(self, place: str) -> None:
         self.key = SHORTHANDS[place]
@@ -77,9 +77,9 @@ class WindowSpec(_Map):
     """A part of the workload, in time since its first request."""
 
     start: IntervalLength | None = None
-    """what comes before is left out"""
+    """earlier requests are left out"""
     end: IntervalLength | None = None
-    """what comes from then on is left out"""
+    """requests from this time on are left out"""
 
 
 class VmTraceSpec(_Map):
@@ -92,8 +92,8 @@ class VmTraceSpec(_Map):
     vm: StrictStr | None = None
     """which VM of the file, if it holds several"""
     vms: VmChoice | None = None
-    """instead of one VM those of the file: all, a name, a pattern such as web_*, !backup* to leave
-    some out, a list of these, or a map from their names in the file to those that results show"""
+    """several VMs of the file, in place of `vm`: all, a name, a pattern such as web_*, !backup* to
+    exclude some, or a list of such texts; or a map from names in the file to names in results"""
     format: StrictStr | None = None
     """format of the file; detected by content if not given"""
     mapping: StrictStr | None = None
@@ -126,8 +126,8 @@ class VmSpec(VmTraceSpec):
     """time since the workload's first request before which it is absent and its requests are left
     out; a VM without it, or with a warm-up, is present from the start"""
     departs: IntervalLength | None = None
-    """time from which on it is gone: its requests are left out and its blocks freed at once, those
-    that are dirty written back; what it was granted is for the system to give to others"""
+    """time from which on it is absent: its requests are left out, its dirty blocks are written
+    back, and its blocks are freed at once; the system may grant its space to other VMs"""
 
 
 class _TracesSpec(_Map):
@@ -165,7 +165,7 @@ class WorkloadSpec(_TracesSpec):
 
     @property
     def known_names(self) -> list[str]:
-        """The names of all VMs; none if only a profile or a trace knows them."""
+        """Names of all VMs; empty if only a profile or a trace has them."""
         return [vm.name for vm in self.vms] if all(vm.vms is None for vm in self.vms) else []
 
 
@@ -177,7 +177,7 @@ class WarmUpSpec(_TracesSpec):
     profile if empty"""
 
 
-# How an error's place says which of two kinds a value was judged as: no key is called so.
+# Steps in the location of an error that name the type of a union; no key has such a name.
 WARM_UP_KINDS = ("<length>", "<traces>")
 
 WarmUp = Annotated[
@@ -195,7 +195,7 @@ def _is_texts(value: object) -> bool:
 
 
 class ComponentSpec(_Map):
-    """An optimiser by name or as `module:Class`; every other key is a parameter of it."""
+    """An optimiser by name or as `module:Class`; every other key is one of its parameters."""
 
     model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
     __pydantic_extra__: dict[str, Any]
@@ -215,7 +215,7 @@ class ComponentSpec(_Map):
 
 
 class SystemSpec(ComponentSpec):
-    """A system by name or as `module:Class`; every other key is a parameter of it."""
+    """A system by name or as `module:Class`; every other key is one of its parameters."""
 
     label: StrictStr = ""
     """as results show it; the name if not given"""
@@ -224,7 +224,7 @@ class SystemSpec(ComponentSpec):
 
     @property
     def title(self) -> str:
-        """How results name this system."""
+        """Name of this system in results."""
         return self.label or self.name
 
 
@@ -244,12 +244,12 @@ class ExperimentSpec(_Map):
     interval: IntervalLength = Interval(3600 * 10**9, False)
     """length of the intervals at which results are counted"""
     warm_up: WarmUp | None = None
-    """what fills the caches and is not counted: the first part of the workload, whole intervals,
-    or traces that are replayed before it"""
+    """warm-up, which is replayed without being counted: the first part of the workload in whole
+    intervals, or traces that are replayed before it"""
     workload: WorkloadSpec
     """the VMs"""
     devices: dict[str, DeviceSpec] = {}
-    """devices beside the catalogue's"""
+    """devices in addition to the catalogue's"""
     tiers: Annotated[list[TierSpec], Field(min_length=1)]
     """the cache, fastest tier first"""
     backend: Annotated[BackendSpec, _Shorthand("backend")] = BackendSpec(device="hdd")
@@ -263,8 +263,8 @@ class ExperimentSpec(_Map):
     systems: Annotated[list[Annotated[SystemSpec, _Shorthand("systems")]], Field(min_length=1)]
     """what is compared"""
     opt: bool | None = None
-    """whether to find what OPT hits with a block more in one cache of all VMs, which no system can
-    hit more than; if not given, of up to 32 million accesses"""
+    """whether to compute the upper bound on hits: those of OPT in one cache of all VMs, one block
+    larger; by default for up to 32 million accesses"""
     figures: bool | list[StrictStr] = False
     """whether to draw figures after the run: true for all that apply, or a list of their names"""
     page: bool = False
@@ -283,7 +283,7 @@ class ExperimentSpec(_Map):
 
     @property
     def host_count(self) -> int:
-        """How often there are the tiers."""
+        """Number of hosts, each of which has all tiers."""
         return 1 if self.hosts is None else len(self.hosts.names)
 
     @property
@@ -293,19 +293,19 @@ class ExperimentSpec(_Map):
 
     @property
     def link_ns(self) -> int:
-        """What a read from another host waits for besides."""
+        """Additional waiting time of a read from another host."""
         return 0 if self.hosts is None else self.hosts.link.latency
 
     @property
     def warm_up_intervals(self) -> int:
-        """How many intervals of the workload are not counted."""
+        """Number of intervals at the start of the workload that are not counted."""
         if not isinstance(self.warm_up, Interval):
             return 0
         return self.warm_up.length // self.interval.length
 
     @property
     def warm_up_traces(self) -> WarmUpSpec | None:
-        """What is replayed before the workload, if anything is."""
+        """Traces that are replayed before the workload, if any."""
         return self.warm_up if isinstance(self.warm_up, WarmUpSpec) else None
 
     def expanded(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The grid of an experiment: what `sweep:` says, checked, and the cells it comes to.
+"""The grid of an experiment: validation of `sweep:`, and the resulting cells.
 
     sweep:
       tiers.1.capacity: log(64MiB, 1GiB, 5)    # a path as of --set, and its values
@@ -26,7 +26,7 @@ from mcsim.config.ranges import values_of_range
 from mcsim.config.spec import ExperimentSpec
 
 MOST_CELLS = 100_000
-"""Of one sweep: what is planned in minutes."""
+"""Limit of the cells of a sweep; planning this many takes minutes."""
 
 SEED_AXES = ("seed", "workload.seed")
 """Axes of repetitions: results are means over them."""
@@ -36,20 +36,20 @@ _RESERVED = ("zip", "exclude")
 
 @dataclass(frozen=True)
 class Value:
-    """A value on an axis: as tables show it, as it was written, and where."""
+    """A value on an axis: its text in tables, its node, and its location."""
 
     shown: str | int | float | bool | None
     node: Any
     where: Location
 
     def is_meant_by(self, given: object) -> bool:
-        """Whether somebody who writes `given` means this value."""
+        """Return whether `given` denotes this value."""
         return given in (self.node, self.shown) or str(given) == str(self.shown)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One direction of a grid: paths that are set together, and what to at each step."""
+    """An axis of a grid: paths that are set together, and their values at each step."""
 
     names: tuple[str, ...]
     steps: tuple[tuple[Value, ...], ...]
@@ -57,14 +57,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of a grid.
+    """A point of a grid.
 
     Attributes
     ----------
     index : int
-        Its place among the cells.
+        Number of the cell.
     values : mapping of str to Value
-        By the names of axes.
+        Values by the names of axes.
     """
 
     index: int
@@ -98,7 +98,7 @@ class Grid:
         Raises
         ------
         ConfigError
-            If `exclude` leaves none.
+            If `exclude` excludes all cells.
         """
         kept = [values for values in self._product() if not self._is_excluded(values)]
         if not kept:
@@ -140,7 +140,7 @@ class Grid:
 
 
 def take_sweep(source: Source) -> Grid | None:
-    """Take what `sweep:` says out of an experiment and check it.
+    """Remove `sweep:` from an experiment and validate it.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def take_sweep(source: Source) -> Grid | None:
     Raises
     ------
     ConfigError
-        With file and line.
+        If `sweep:` is wrong, with file and line.
     """
     if "sweep" not in source.root:
         return None
@@ -182,7 +182,7 @@ def _axis_of(source: Source, name: str, node: Any, where: Location) -> Axis:
 
 
 def _zipped(source: Source, node: Any, where: Location) -> list[Axis]:
-    """Axes of paths that go together: one map, or a list of them."""
+    """Parse axes of paths that are set together: one map, or several in a list."""
     if isinstance(node, list):
         return [
             axis for index, one in enumerate(node) for axis in _zipped(source, one, (*where, index))
@@ -227,27 +227,27 @@ def _values(source: Source, name: str, node: Any, where: Location) -> list[Value
 
 
 def _shown(name: str, value: Any) -> Any:
-    """How tables show a value that has no name."""
+    """Return the text or number that represents an unnamed value in tables."""
     if name == "systems" and isinstance(value, list):
         return " + ".join(str(_shown(name, one)) for one in value)
     if not isinstance(value, dict):
         return str(value) if isinstance(value, list) else value
     if (label := value.get("label")) is not None:
         return str(label)
-    told = [str(value["name"])] if "name" in value else []
-    told += [f"{key}={inside}" for key, inside in value.items() if key != "name"]
-    return " ".join(told)
+    parts = [str(value["name"])] if "name" in value else []
+    parts += [f"{key}={inside}" for key, inside in value.items() if key != "name"]
+    return " ".join(parts)
 
 
 def _node_of(name: str, value: Value) -> Any:
-    """A single value of `systems` stands for a list of it."""
+    """Return the node of a value; a single value of `systems` becomes a list."""
     if name != "systems" or isinstance(value.node, list):
         return value.node
     return [value.node]
 
 
 def _check_names(source: Source, axes: Sequence[Axis]) -> None:
-    """Hold axes to name keys of an experiment, and no two of them what the other sets."""
+    """Check that axes name keys of an experiment, and that no two axes set the same key."""
     seen: dict[tuple[str, ...], str] = {}
     for axis in axes:
         for name, value in zip(axis.names, axis.steps[0], strict=True):

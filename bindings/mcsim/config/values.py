@@ -1,4 +1,4 @@
-"""Values of an experiment: times, sizes, prices, as text is read and a schema tells them."""
+"""Values of an experiment, such as times, sizes and prices: parsing and JSON schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a figure works with: where experiments and traces are, and how they are run."""
+"""Context of a figure: folders of experiments and traces, and options of runs."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class Context:
     seed : int, optional
         Seed of all experiments and synthetic workloads, instead of their own.
     out : Path
-        The folder of all results: the ordinary store.
+        Folder of all results, as of other commands.
     trace_dirs : sequence of Path
-        Where recorded traces are looked for.
+        Folders of recorded traces.
     threads : int, optional
         Systems replayed at a time.
     formats : sequence of {'png', 'pdf', 'svg'}, optional
-        Of the figures; those of a finding that is kept, or else PNG and SVG, if not given.
+        Formats of the figures. If absent, those of a stored finding, or else PNG and SVG.
     style : {'screen', 'paper'}, optional
-        Of the figures; that of a finding that is kept, or else a screen's, if not given.
+        Style of the figures. If absent, that of a stored finding, or else that of a screen.
     reporter : Reporter
-        What is told of progress.
+        Reporter of progress.
     """
 
     quick: bool = False
@@ -66,11 +66,11 @@ class Context:
         return experiments_folder() / "reproduce" / name
 
     def trace(self, name: str) -> Path | None:
-        """Return a recorded trace by name, if it is there."""
+        """Find a recorded trace by name; None if it is absent."""
         return self._finder.find(name)
 
     def scaled(self, blocks: int) -> int:
-        """Return a number of blocks as this reproduction replays them."""
+        """Scale a number of blocks to the sample of this reproduction."""
         return max(1, round(blocks * QUICK_SHARE)) if self.quick else blocks
 
     def run(self, file: str, overrides: Iterable[str] = ()) -> Results:
@@ -79,7 +79,7 @@ class Context:
         Parameters
         ----------
         file : str
-            Such as ``"multicache/web.yaml"``.
+            Path such as ``"multicache/web.yaml"``.
         overrides : iterable of str
             `key=value` as of `--set`.
         """
@@ -107,7 +107,7 @@ class Context:
         Returns
         -------
         list of Results
-            In the order of the cells.
+            Results in the order of the cells.
         """
         every = self.overrides(file, overrides)
         grid, _ = read_grid(self.folder(file), overrides=every)
@@ -123,7 +123,7 @@ class Context:
         return [made.results(cell) for cell in range(len(made.plan))]
 
     def overrides(self, file: str, overrides: Iterable[str] = ()) -> list[str]:
-        """Return overrides with those that `seed` and `quick` come to: what `--set` would say."""
+        """Return overrides, with those of `seed` and `quick`, in the form of `--set`."""
         every = list(overrides)
         if self.seed is not None:
             every.append(f"seed={self.seed}")
@@ -143,13 +143,13 @@ class Context:
         return smaller
 
     def _scaled_capacity(self, given: object, block_bytes: int) -> object:
-        """Return a capacity as it is replayed; a share of the blocks that are is scaled already."""
+        """Scale a capacity to the sample; a share of the sampled blocks needs no scaling."""
         if is_share(given):
             return given
         return self.scaled(parse_blocks(given, block_bytes))
 
     def _axes(self, grid: Grid) -> dict[str, Any] | None:
-        """Return the axes of a sweep with capacities as they are replayed; None: as in the file."""
+        """Return the axes of a sweep with scaled capacities; None to use those of the file."""
         if not self.quick:
             return None
         block_bytes = parse_bytes(grid.source.root.get("block_bytes", DEFAULT_BLOCK_BYTES))

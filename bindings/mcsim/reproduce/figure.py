@@ -21,18 +21,18 @@ Value = float | str
 
 @dataclass(frozen=True)
 class Check:
-    """One claim about shape, computed.
+    """A claim about shape, checked by computation.
 
     Attributes
     ----------
     claim : str
-        Such as "MC is nowhere below G by more than half a point".
+        Text such as "MC is nowhere below G by more than half a point".
     holds : bool or None
-        None: it cannot be checked here, and `detail` says why.
+        Result of the check; None if it is impossible here, with the reason in `detail`.
     detail : str
-        The numbers it rests on.
+        Numbers that support the result.
     construction : str
-        How the workload or the model was built to make it hold; empty if it was not.
+        Reason why the claim holds by construction of the workload or the model; empty otherwise.
     """
 
     claim: str
@@ -43,26 +43,26 @@ class Check:
 
 @dataclass(frozen=True)
 class Found:
-    """What one figure's finding returned.
+    """Measurements of a figure.
 
     Attributes
     ----------
     values : mapping of str to a float, a str, or a mapping of str to either
-        Measured, by `item` of the published YAML, in its unit. A figure that compares variants of
-        a system has a mapping by variant.
+        Measured values by `item` of the published YAML, in its unit. A figure that compares
+        variants of a system has a mapping by variant.
     checks : sequence of Check
         Claims about shape.
     tables : mapping of str to pa.Table
-        What the figure shows, as data.
+        Data of the figure.
     plots : sequence of Plot
-        How pages and figures for print show these tables.
+        Declared plots of these tables, for pages and for print.
     runs : sequence of Results
-        What the figures show, if that is runs.
+        Runs of the figure, if it shows runs.
     ran : sequence of str
-        Ids of runs, or the description of an analysis; the ids of `runs` if not given.
+        Ids of runs, or the description of an analysis; the ids of `runs` if absent.
     recorded : bool
-        False: a synthetic stand-in took the place of the recorded traces. Of `runs` it need not
-        be given.
+        Whether the traces are recorded; False for a synthetic stand-in. With `runs`, it may be
+        omitted.
     """
 
     values: Mapping[str, Value | Mapping[str, Value]] = field(default_factory=dict)
@@ -76,20 +76,20 @@ class Found:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure, table or worked example of a document.
+    """A figure, table or worked example of a document.
 
     Attributes
     ----------
     name : str
-        Such as "multicache/fig14".
+        Name such as "multicache/fig14".
     title : str
-        What it shows.
+        Content, in a few words.
     seconds, seconds_quick : float
-        What it takes on two cores, by itself.
+        Time on two cores without other load.
     needs : str
-        "nothing", "synthetic", or which recorded traces would be used if present.
+        "nothing", "synthetic", or the recorded traces that are used if present.
     find : callable
-        Runs what is to be run, and measures.
+        Runs the experiments and measures.
     """
 
     name: str
@@ -101,11 +101,11 @@ class Figure:
 
     @property
     def document(self) -> str:
-        """The document that it is of."""
+        """Name of the document."""
         return self.name.partition("/")[0]
 
     def estimate(self, quick: bool) -> float:
-        """Return how many seconds it takes."""
+        """Return the estimated time in seconds."""
         return self.seconds_quick if quick else self.seconds
 
 

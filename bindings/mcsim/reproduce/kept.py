@@ -1,10 +1,10 @@
-"""Findings that are kept: what a figure found, until anything changes that it came from.
+"""Stored findings of figures, valid until their inputs change.
 
-Each has a folder `reproduce/<document>/<figure>` (`-quick` for the quick one) among the results:
-the tables, the figures, and `found.json` with their digests, how tables are plotted, and the rows:
-published, measured, class of verdict, ratio, and whether by construction. It is made
-under another name and put in its place when it is whole, so that several processes may keep the
-same finding at a time: that of the first stays. Runs are results of their own, beside it.
+A finding has a folder `reproduce/<document>/<figure>` (`-quick` for the quick one) in the folder of
+results. It contains the tables, the figures, and `found.json` with their digests, the declared
+plots, and the rows: published, measured, class of verdict, ratio, and whether by construction. The
+folder is written under another name, and renamed when it is complete. If several processes store
+the same finding at a time, that of the first stays. Runs have their own folders of results.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from mcsim.figures.style import Style
 
 FORMATS: Sequence[FigureFormat] = ("png", "svg")
-"""Of the figures of a finding, if nobody says."""
+"""Default formats of the figures of a finding."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a figure found, and where that is kept.
+    """A stored finding of a figure.
 
     Attributes
     ----------
     found : Found
-        Its figures are drawn.
+        Measurements.
     drawn : sequence of Path
-        The figures.
+        Files of the drawn figures.
     seconds : float
-        What finding and drawing took.
+        Time of measuring and drawing.
     rows : sequence of Row
         Published and measured numbers, then claims.
     """
@@ -63,12 +63,12 @@ class Finding:
 
 
 def folder_of(figure: Figure, context: Context) -> Path:
-    """Return where the finding of a figure is kept."""
+    """Return the folder of the finding of a figure."""
     return context.out / "reproduce" / (figure.name + ("-quick" if context.quick else ""))
 
 
 def opened(figure: Figure, context: Context) -> Finding | None:
-    """Open the finding of a figure, if there is a whole one that came from all that is now."""
+    """Open the stored finding of a figure; None if it is absent, incomplete or out of date."""
     folder = folder_of(figure, context)
     try:
         kept = read_json(folder / "found.json")
@@ -106,31 +106,31 @@ def _rows(found: Found, figure: Figure, context: Context) -> list[Row]:
 
 
 def _is_drawn_as_asked(kept: Mapping[str, Any], context: Context) -> bool:
-    """Tell whether what is kept has the figures, or shows nothing that could be drawn."""
+    """Return whether a stored finding has all requested figures, or nothing to draw."""
     styled = context.style in (None, kept["style"])
     return not kept["drawn"] or (styled and set(context.formats or ()) <= set(kept["formats"]))
 
 
 def find(figure: Figure, context: Context, *, force: bool = False) -> tuple[Finding, bool]:
-    """Find what a figure shows and keep it, or open what is kept.
+    """Open the stored finding of a figure, or measure and store it.
 
     Parameters
     ----------
     figure : Figure
     context : Context
     force : bool
-        Find it again, and replace what is kept.
+        Measure again, and replace the stored finding.
 
     Returns
     -------
     finding : Finding
     again : bool
-        Whether it was found by this call.
+        Whether this call measured it.
 
     Raises
     ------
     HostError
-        If the disk is full or cannot be written; what was kept before is kept.
+        If the disk is full or cannot be written; an earlier finding stays.
     """
     if not force and (finding := opened(figure, context)) is not None:
         return finding, False
@@ -151,7 +151,7 @@ def _write(
     rows: Sequence[Row],
     begun: float,
 ) -> tuple[list[str], float]:
-    """Write what a figure found, and draw it; return the names of what is drawn, and the time."""
+    """Write and draw a finding; return the names of the drawn files, and the time."""
     written = [folder / f"{name}.parquet" for name in found.tables]
     for path, table in zip(written, found.tables.values(), strict=True):
         write_parquet(path, table)
@@ -179,13 +179,13 @@ def _write(
 
 
 def _checksum(kept: Mapping[str, Any]) -> str:
-    """Return the checksum of a finding, which the time that it took is no part of."""
+    """Compute the checksum of a finding, without its time."""
     as_read = json.loads(json.dumps({key: of for key, of in kept.items() if key != "seconds"}))
     return hashlib.sha256(json.dumps(as_read, sort_keys=True).encode()).hexdigest()
 
 
 def _settled(found: Found) -> Found:
-    """Return a finding with what its runs tell, in plain values: JSON does not have NumPy's."""
+    """Complete a finding by the data of its runs, and convert NumPy values for JSON."""
     values = {
         item: {variant: _plain(v) for variant, v in value.items()}
         if isinstance(value, Mapping)

@@ -142,12 +142,12 @@ def read_document(folder: Path) -> Document:
 
 
 def read_published(folder: Path) -> list[Published]:
-    """Read what a document prints.
+    """Read the published numbers of a document.
 
     Raises
     ------
     ConfigError
-        If the file is not as the module says; the message names file and line.
+        If the file does not have the format above; the message names file and line.
     """
     return _read(folder / "published.yaml", Published)
 
@@ -182,7 +182,7 @@ def _read(file: Path, kind: type[_Entry]) -> list[_Entry]:
 
 
 def _said(error: ValidationError, kind: type[BaseModel]) -> str:
-    """Say the first thing that is wrong with an entry."""
+    """Describe the first error of an entry."""
     first = error.errors()[0]
     key = str(first["loc"][0]) if first["loc"] else ""
     if first["type"] == "extra_forbidden":

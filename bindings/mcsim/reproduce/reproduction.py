@@ -1,4 +1,4 @@
-"""The catalogue run: figure after figure, published beside measured."""
+"""Run the catalogue of figures, and compare published numbers with measured ones."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from mcsim.traces.find import trace_dirs_given
 
 @dataclass(frozen=True)
 class Outcome:
-    """One figure, reproduced.
+    """A reproduced figure.
 
     Attributes
     ----------
     figure : Figure
     finding : Finding
-        What was found, and the files of its figures.
+        Measurements, and the files of the drawn figures.
     notes : sequence of Note
         Probable reasons of differences, and caveats.
     """
@@ -54,7 +54,7 @@ class Outcome:
 
     @property
     def ran(self) -> str:
-        """What was run, in a line."""
+        """Description of the runs, in a line."""
         found = self.finding.found
         if self.figure.needs == "nothing":
             return ", ".join(found.ran)
@@ -63,12 +63,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Reproduction(Tabular):
-    """Figures of the catalogue, each with what was found and what is to be said of it.
+    """Figures of the catalogue with findings and notes.
 
     Attributes
     ----------
     outcomes : sequence of Outcome
-        In the order of the catalogue.
+        Outcomes in the order of the catalogue.
     quick : bool
         Whether a sample was replayed.
     """
@@ -106,7 +106,7 @@ class Reproduction(Tabular):
         }
 
     def to_arrow(self) -> pa.Table:
-        """Return published beside measured: a row for each number and claim."""
+        """Return a row for each published number, with the measured one, and for each claim."""
         return pa.Table.from_pylist(
             [
                 {
@@ -151,7 +151,7 @@ def reproduce(
     style: Style | None = None,
     reporter: Reporter | None = None,
 ) -> Reproduction:
-    """Run what documents show, and set what they print beside what comes out.
+    """Reproduce figures of documents, and compare published numbers with measured ones.
 
     Parameters
     ----------
@@ -162,28 +162,28 @@ def reproduce(
     seed : int, optional
         Seed of all experiments and synthetic workloads, instead of their own.
     trace_dirs : sequence of path, optional
-        Where to look for recorded traces; those of `MCSIM_TRACE_DIR` if not given.
+        Folders of recorded traces; those of `MCSIM_TRACE_DIR` if absent.
     out : path
-        The folder of all results: runs, and what figures found.
+        Folder of all results: runs and findings.
     threads : int, optional
         Systems replayed at a time; the number of cores if not given.
     force : bool
-        Find again what was found before. Runs that were finished are not run again.
+        Measure stored findings again. Finished runs are not run again.
     formats : sequence of {'png', 'pdf', 'svg'}, optional
-        Of the figures. One that was not drawn so before is found again, from runs that are there;
-        if not given, as they are drawn already, or else PNG and SVG.
+        Formats of the figures. A finding without one of these is measured again, from finished
+        runs. If absent, the formats of stored findings, or else PNG and SVG.
     style : {'screen', 'paper'}, optional
-        Of the figures, as of `mcsim.figures.plot`; as they are drawn already, or else a screen's,
-        if not given.
+        Style of the figures, as of `mcsim.figures.plot`. If absent, that of stored findings, or
+        else that of a screen.
     reporter : Reporter, optional
-        What to tell of progress; nothing is shown if not given.
+        Reporter of progress; if absent, no progress is shown.
 
     Raises
     ------
     ConfigError
-        For a name that is no document and no figure.
+        If a name is unknown.
     HostError
-        If the disk is full: findings so far are kept, and the next call continues.
+        If the disk is full. Stored findings stay, and the next call continues.
     """
     figures = chosen(names)
     out = file_given("out", out)
@@ -219,7 +219,7 @@ def _line(number: int, count: int, outcome: Outcome, again: bool, left: str) -> 
 
 @dataclass
 class _Left:
-    """How long the rest of the catalogue takes, going by what its figures took so far."""
+    """Estimate of the remaining time of the catalogue, from the time of finished figures."""
 
     figures: Sequence[Figure]
     quick: bool
@@ -228,7 +228,7 @@ class _Left:
     _estimated: float = field(default=0.0)
 
     def finish(self, figure: Figure, seconds: float | None) -> None:
-        """Count a figure as done; one that was found before says nothing of the others."""
+        """Count a figure as done; a stored one, without seconds, does not change the estimate."""
         self._done += 1
         if seconds is not None:
             self._took += seconds
@@ -236,10 +236,10 @@ class _Left:
 
     @property
     def text(self) -> str:
-        """What is left, for people."""
+        """Remaining time, for people."""
         rest = sum(figure.estimate(self.quick) for figure in self.figures[self._done :])
-        # The estimates count as if they had taken ten seconds as estimated: the first figures
-        # are small, and what they took says little.
+        # Ten seconds on both sides stabilise the ratio: the first figures are small, and their
+        # times are not representative.
         seconds = rest * (self._took + 10) / (self._estimated + 10)
         if self._done == len(self.figures):
             return ""

@@ -63,16 +63,17 @@ DEMANDS = schema_of_table("demands")
 
 
 def demands(results: Results) -> pa.Table:
-    """Tell what every interval asks of each device that says what it can do.
+    """Compute the demand of every interval on each device with limits.
 
     An operation reads or writes one block. It keeps the device busy for a second divided by its
-    `iops`, or as long as its bytes take by its `bandwidth` if that is longer. What an interval
-    asks is how long all of them do by its length: beyond 1 it is more than the device has.
+    `iops`, or for the time of its bytes at the `bandwidth` if that is longer. The demand is the
+    busy time of all operations divided by the length of the interval. Above 1 it exceeds the
+    limit.
 
     Returns
     -------
     pa.Table
-        Of schema `DEMANDS`; without rows if no device says it.
+        Table of schema `DEMANDS`; without rows if no device has limits.
     """
     spec = results.spec
     tables = [_demand_table(spec, system.title, load) for system, load in _limited(results)]
@@ -80,7 +81,7 @@ def demands(results: Results) -> pa.Table:
 
 
 def overloads(results: Results) -> list[str]:
-    """Say of each system and device where intervals ask more of it than it can do."""
+    """Describe, for each system and device, the intervals in which demand exceeds the limit."""
     found = []
     for system, load in _limited(results):
         asked = asked_of(results.spec, load)
@@ -96,12 +97,12 @@ def overloads(results: Results) -> list[str]:
 
 
 def is_limited(device: PlacedSpec) -> bool:
-    """Whether a device says what it can do."""
+    """Return whether a device has a limit of operations or bytes a second."""
     return device.iops is not None or device.bandwidth is not None
 
 
 def _limited(results: Results) -> Iterator[tuple[SystemSpec, Load]]:
-    """Go through the loads of devices that say what they can do."""
+    """Yield the loads of devices that have limits."""
     for system in results.spec.systems:
         for load in loads(results, system.title):
             if is_limited(load.device):
@@ -109,9 +110,9 @@ def _limited(results: Results) -> Iterator[tuple[SystemSpec, Load]]:
 
 
 def asked_of(spec: ExperimentSpec, load: Load) -> NDArray[np.float64] | None:
-    """Return what is asked of a device by interval, of what it can do.
+    """Compute the demand on a device by interval, as a share of its limit.
 
-    None without a clock, and on several hosts, each of which has one.
+    The result is None without a clock, and for several hosts, because each has its own device.
     """
     from mcsim._core import engine
 

@@ -1,4 +1,4 @@
-"""What differs between two runs: in what was asked, and in what came of it."""
+"""Differences between two runs: in their configurations and in their results."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from mcsim.results.tables import comparison
 
 Sameness = Literal["equal bytes", "equal values", "different"]
 
-# For people, or of what is drawn: nothing that a result depends on.
+# Keys for people or for figures, on which no result depends.
 _NO_CAUSE = ("name", "description", "figures", "page", "figure_formats")
 
 
 @dataclass(frozen=True)
 class Change:
-    """One key of the configuration that is not the same in two runs.
+    """A key of the configuration that differs between two runs.
 
     Attributes
     ----------
     key : str
-        As of `--set`, but systems and VMs by their names: ``'systems.lru.legacy'``.
+        Key as of `--set`, but systems and VMs by their names: ``'systems.lru.legacy'``.
     a, b : object
-        Its value in either run; None where the key is not there.
+        Values in the two runs; None if a run lacks the key.
     """
 
     key: str
@@ -36,21 +36,21 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """What `difference` found.
+    """Differences between two runs, as `difference` finds them.
 
     Attributes
     ----------
     configuration : sequence of Change
-        Of the experiment, the requests (``traces.VM.digest``), the code that it names and the
-        versions of mcsim and of its results: of all that can change a result.
+        Changes of all that can change a result: the experiment, the requests
+        (``traces.VM.digest``), the code that it names, and the versions of mcsim and of results.
     tables : mapping of str to {'equal bytes', 'equal values', 'different'}
-        By name, those of `SCHEMAS`.
+        Comparison of each table of `SCHEMAS`, by name.
     results : sequence of mapping
-        A row for every ``system`` and ``vm`` (None: all together) that is not in both runs with
-        the same numbers: ``hit_ratio``, ``mean_latency_ns`` and, of `data_paths`, ``writes``,
-        ``policy`` and ``chain``, each a pair, of which one is None where a run has no such row.
+        Rows by ``system`` and ``vm`` (None: all together) with different numbers. The columns
+        ``hit_ratio``, ``mean_latency_ns``, and ``writes``, ``policy`` and ``chain`` of
+        `data_paths` are pairs. A value is None if its run has no such row.
     builds : tuple of str
-        Of either run. Other builds of one version may differ, and need not.
+        Build of each run. Results of different builds may differ.
     """
 
     configuration: Sequence[Change]
@@ -60,12 +60,12 @@ class Difference:
 
     @property
     def same_results(self) -> bool:
-        """Whether every table has the same values."""
+        """Return whether every table has the same values."""
         return all(sameness != "different" for sameness in self.tables.values())
 
     @property
     def warnings(self) -> list[str]:
-        """A warning for each system that writes in another mode in the other run."""
+        """Return a warning for each system with different write modes in the two runs."""
         modes = {row["system"]: row["writes"] for row in self.results if all(row["writes"])}
         return [
             f"warning: write modes differ: {system} ({a} in A, {b} in B)"
@@ -74,23 +74,23 @@ class Difference:
         ]
 
     def differing_fields(self) -> dict[str, str]:
-        """Return the columns of data paths, with headings, that are not the same in all rows."""
+        """Return the columns of data paths, with headings, that differ between rows."""
         return differing_fields(
             {name: row[name][run] for name in FIELDS} for row in self.results for run in (0, 1)
         )
 
     def __bool__(self) -> bool:
-        """Whether anything differs."""
+        """Return whether anything differs."""
         return bool(self.configuration) or not self.same_results
 
 
 def difference(a: Results, b: Results) -> Difference:
-    """Tell what differs between two runs.
+    """Find the differences between two runs, after verifying the checksums of all files.
 
     Raises
     ------
     ConfigError
-        If a file of one of them is damaged: every file is held to its checksum first.
+        If a file of either run is damaged.
     """
     a.check()
     b.check()
@@ -103,7 +103,7 @@ def difference(a: Results, b: Results) -> Difference:
 
 
 def _causes(of: Results) -> dict[str, Any]:
-    """Return all that a result may depend on, by dotted keys."""
+    """Return all configuration that a result may depend on, by dotted keys."""
     spec = {key: value for key, value in of.spec.expanded().items() if key not in _NO_CAUSE}
     environment = of.environment
     measured = ("vm", "requests", "accesses", "unique_blocks")
@@ -111,7 +111,7 @@ def _causes(of: Results) -> dict[str, Any]:
         entry["vm"]: {key: value for key, value in entry.items() if key not in measured}
         for entry in environment.get("traces", [])
     }
-    # Systems and VMs have names, and need not stand at the same place.
+    # Systems and VMs are compared by name, because their order may differ.
     titles = [system.title for system in of.spec.systems]
     spec["systems"] = dict(zip(titles, spec["systems"], strict=True))
     version = {

@@ -1,4 +1,4 @@
-"""Results under way: parts kept across interruptions, whole tables, and DONE at last."""
+"""Results of a run under way: parts that survive interruptions, then whole tables and DONE."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Part:
 
 
 KEPT_AFTER_SECONDS = 1.0
-"""Work of so long is worth a file; what took less goes into one with what comes next."""
+"""Least seconds of work per file; shorter work is written together with later work."""
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class SystemTables:
-    """What one system adds to a run."""
+    """Tables and timings that one system adds to a run."""
 
     metrics: pa.Table
     vms: pa.Table
@@ -97,26 +97,26 @@ class SystemTables:
 
 
 def draft_folder(out: Path, run_id: str) -> Path:
-    """Return where those who work on a run have a folder each."""
+    """Return the parent of the folders of all processes that work on a run."""
     return out / f"{run_id}.partial"
 
 
 def is_under_way(drafts: Path) -> bool:
-    """Tell whether somebody works on a run, given its `draft_folder`."""
+    """Return whether a process works on a run, given its `draft_folder`."""
     return drafts.is_dir() and is_claimed(drafts)
 
 
 def clear_left(drafts: Path) -> None:
-    """Remove what those who worked on a run left, given its `draft_folder`."""
+    """Remove the files of processes that no longer work on a run, given its `draft_folder`."""
     if drafts.is_dir() and not drafts.is_symlink():
         release_lease(claim_folder(drafts), keep=False)
 
 
 class Draft:
-    """A run being written. Use `begin`; leave by `finish` or `abandon`.
+    """A run that is being written, from `begin` to `finish` or `abandon`.
 
-    All is held in memory and written besides: should the folder be taken away, by somebody who
-    waited in vain for a sign of life or with all the others, there is another one.
+    All contents are in memory as well as in files. Another process may take the folder away, after
+    it saw no sign of life, or remove all results. The run then continues in a new folder.
     """
 
     def __init__(self, final: Path, build: str) -> None:
@@ -135,16 +135,16 @@ class Draft:
 
     @classmethod
     def begin(cls, out: Path, run_id: str, build: str) -> Draft:
-        """Start a run, with the parts that others left who worked on it.
+        """Begin a run, with the parts that earlier processes left.
 
         Parameters
         ----------
         out : Path
-            The folder of all results.
+            Folder of all results.
         run_id : str
-            Name of the folder to be.
+            Name of the final folder.
         build : str
-            Identifies the program: what another build left is not used.
+            Identifier of the program; parts of other builds are ignored.
 
         Raises
         ------
@@ -157,11 +157,11 @@ class Draft:
 
     @property
     def folder(self) -> Path:
-        """What becomes the folder of results."""
+        """Folder that becomes the folder of results."""
         return self._mine / "run"
 
     def part(self, index: int) -> SystemTables | None:
-        """Return what the system at `index` left when it had finished, if it had."""
+        """Return the tables of the system at `index`, if it has finished."""
         part = self._part(str(index))
         if part is None:
             return None
@@ -169,7 +169,7 @@ class Draft:
         return SystemTables(**tables, timing=dict(part.facts))
 
     def save_part(self, index: int, tables: SystemTables) -> None:
-        """Keep what a system produced, all of it or nothing."""
+        """Save all tables of a system, or none."""
         streams = {name: _stream_of(getattr(tables, name)) for name in _OF_A_SYSTEM}
         with self._lock:
             self._parts[str(index)] = Part(streams, tables.timing)
@@ -180,7 +180,7 @@ class Draft:
                 self._retry_with_new_folder(self._save)
 
     def has(self, *names: str) -> bool:
-        """Whether these files were written, by this run or by one whose parts it has."""
+        """Return whether these files were written, by this process or an earlier one."""
         if (written := self._part(_FILES)) is not None:
             self._files = {**written.files, **self._files}
         return self._files.keys() >= set(names)
@@ -194,7 +194,7 @@ class Draft:
             self._tables[name] = table
 
     def write_curves(self, steps: pa.Table, points: pa.Table) -> None:
-        """Write curves at steps and, beside these, at points of this run's own."""
+        """Write curves at steps, and at additional points of this run."""
         self.write_table("curves", joined_curves(steps, points))
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
@@ -207,14 +207,14 @@ class Draft:
         self._write("spec.yaml", yaml_of(spec.expanded()))
 
     def finish(self) -> Results:
-        """Give the run its final name; one of the same id that was there before is replaced.
+        """Move the run to its final name; replace an earlier run of the same id.
 
-        If another process finished the same run meanwhile, that is the one that stays.
+        If another process has finished the same run meanwhile, its results stay.
 
         Raises
         ------
         HostError
-            If it cannot be written; the parts are kept.
+            If the run cannot be written; its parts stay.
         """
         sums = {name: digest_of_bytes(content) for name, content in self._files.items()}
         self._files["DONE"] = listed(sums).encode()
@@ -222,7 +222,7 @@ class Draft:
             placed = self._retry_with_new_folder(self._finish)
         release_lease(self._mine, keep=False)
         results = Results(self.final)
-        # What reading the files again would give.
+        # These values equal those that reading the files again would return.
         if self._spec is not None and placed:
             vars(results)["spec"] = self._spec
         if placed:
@@ -230,7 +230,7 @@ class Draft:
         return results
 
     def abandon(self) -> None:
-        """Leave the finished systems for the next run, or nothing if there are none."""
+        """Save the finished systems for the next run; without any, remove the folder."""
         with self._lock:
             self._over = True
             with suppress(OSError):
@@ -239,7 +239,7 @@ class Draft:
             release_lease(self._mine, keep=any(map(str.isdecimal, kept)))
 
     def _claim(self) -> None:
-        """Get a folder, and the parts and the log of those that were left."""
+        """Claim a folder, and collect the parts and the logs of folders that were left."""
         self._mine = claim_folder(draft_folder(self.final.parent, self.final.name))
         self.folder.mkdir(exist_ok=True)
         for taken in sorted(self._mine.glob("taken.*")):
@@ -282,7 +282,7 @@ class Draft:
             self._unsaved.add(_FILES)
 
     def _save(self) -> None:
-        """Write the parts that are not written yet."""
+        """Write the unsaved parts."""
         with self._lock:
             for name in sorted(self._unsaved):
                 os.utime(self._mine)  # there, and still ours
@@ -292,7 +292,7 @@ class Draft:
             self._saved_at = time.monotonic()
 
     def _retry_with_new_folder(self, work: Callable[[], T]) -> T:
-        """Do what needs the folder; in another one if somebody took it away."""
+        """Call `work`; if another process took the folder away, again with a new folder."""
         for again in range(_TIMES, -1, -1):
             try:
                 return work()
@@ -304,7 +304,7 @@ class Draft:
         raise AssertionError("unreachable")
 
     def _finish(self) -> bool:
-        """Write all, DONE last, and put it in its place; False if there is another in it."""
+        """Write all files, DONE last, and move the folder; False if a whole run has its name."""
         self.folder.mkdir(exist_ok=True)
         for name, content in self._files.items():
             (self.folder / name).write_bytes(content)
@@ -315,7 +315,7 @@ class Draft:
         return put_in_place(self.folder, self.final, self._another_is_whole)
 
     def _another_is_whole(self) -> bool:
-        """Tell whether another process put results there since, and they are as it wrote them."""
+        """Return whether another process has finished the run since, with undamaged results."""
         if identity(self.final) == self._replaced:
             return False
         theirs = read_list(self.final / "DONE")
@@ -337,7 +337,7 @@ _PARTS = "parts"
 _FILES = "files"
 _OF_A_SYSTEM = ("metrics", "vms", "decisions", "bounds")
 _TIMES = 3
-# What whoever ran it looks at next, and what of many VMs takes long to read.
+# Tables that are likely to be read next, and that take long to read if there are many VMs.
 _ASKED_NEXT = ("metrics", "vms", "curves")
 
 

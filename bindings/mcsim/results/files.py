@@ -34,10 +34,10 @@ def json_of(value: Mapping[str, Any]) -> bytes:
 
 
 def _indented(value: Any, line: str) -> str:
-    """Return what `json.dumps` with an indent of 2 makes of a value; `line` begins its lines.
+    """Return the text of `json.dumps` with an indent of 2; `line` begins its lines.
 
-    With an indent that is Python's own, a value at a time. What has nothing nested is left to the
-    compiled encoder instead, and of a thousand VMs each is that.
+    With an indent, `json.dumps` uses the slow encoder in Python. Values without nested ones are
+    passed to the compiled encoder instead, such as the entry of each of a thousand VMs.
     """
     if not value or not isinstance(value, (dict, list, tuple)):
         return json.dumps(value)

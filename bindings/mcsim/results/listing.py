@@ -33,14 +33,14 @@ RUNS = pa.schema(
 
 
 def list_runs(out: str | os.PathLike[str] = "results") -> pa.Table:
-    """List the runs of a folder, those of sweeps too; those that were started first first.
+    """List the runs of a folder, including those of sweeps, in the order of their starts.
 
-    Reads names, sizes and two small files of each: no table, and no checksum is held.
+    Only names, sizes and two small files of each run are read. Checksums are not verified.
 
     Parameters
     ----------
     out : path
-        The folder of all results.
+        Folder of all results.
 
     Returns
     -------

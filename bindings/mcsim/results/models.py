@@ -1,14 +1,12 @@
-"""What a run costs its devices and its clients: latency, load, wear.
+"""Models of a run's latency, load and wear: pure functions of `Results` that return Arrow tables.
 
-Everything here follows from the counts of a finished run and the quantities of its
-devices. Pure functions of `Results`; each returns an Arrow table.
+All results follow from the counts of a finished run and the quantities of its devices.
 
-A request waits for the slowest of its blocks, which are read in parallel, so its latency
-is that of one device and the distribution is exact. A device serves one operation after
-the other; where the experiment has a clock, how long operations queue follows from how
-many there were in an interval, as if they came at random times (M/G/1 with the two
-service times of reads and writes, by Pollaczek and Khinchine; with one of them it is
-M/D/1).
+A request waits for the slowest of its blocks, which are read in parallel. Its latency is therefore
+that of one device, and the distribution is exact. A device serves one operation after the other.
+If the experiment has a clock, queueing follows from the number of operations in each interval,
+as if arrivals were random: M/G/1 with the service times of reads and writes, by Pollaczek and
+Khinchine. With operations of one kind it is M/D/1.
 """
 
 from __future__ import annotations
@@ -40,9 +38,9 @@ _DAY_NS = 86_400 * 10**9
 
 
 def requests(results: Results, *, by_vm: bool = True) -> pa.Table:
-    """Tell how long requests waited, by system and VM: a table of schema `REQUESTS`.
+    """Compute the latency of requests by system and VM: a table of schema `REQUESTS`.
 
-    `by_vm=False` leaves what all VMs waited together.
+    With `by_vm=False`, the only rows are those over all VMs.
     """
     spec = results.spec
     rows = [row for of in totals(results) for row in _request_rows(spec, of, by_vm)]
@@ -55,12 +53,12 @@ def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dic
     once = np.array([times.read_ns, times.write_ns], dtype=np.int64)
     served = [of.read_requests, of.write_requests]
     if spec.hosts is not None:
-        # Reads whose slowest block came over the link are of a kind of their own.
+        # Reads with the slowest block from over the link have a latency of their own.
         over_link = np.pad(of.remote_requests, ((0, 0), (0, 1)))
         served = [of.read_requests - over_link, of.write_requests, over_link]
         once = np.vstack([once, once[0] + spec.link_ns])
     if of.staged_hits.any():
-        # So are those of what is staged alone, each of whose blocks took the same.
+        # Reads of staged blocks alone have one, too: each block has the same latency.
         from_memory = np.zeros_like(of.read_requests)
         from_memory[:, 0] = of.staged_requests
         served.append(from_memory)
@@ -68,7 +66,7 @@ def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dic
     own = spec.backend.vms or {}
     which: list[tuple[str | None, Any]] = [(vm, v) for v, vm in enumerate(of.vms if by_vm else ())]
     for vm, rows in [*which, (None, slice(None))]:
-        # By operation, VM and what it waited for; VMs alike are one.
+        # Axes: operation, VM, device waited for. VMs with the same latencies are summed.
         each = np.stack([np.atleast_2d(counts[rows]) for counts in served])
         if not own:
             each = each.sum(axis=1, keepdims=True)
@@ -96,19 +94,19 @@ def _request_rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[dic
 def queueing_ns(
     reads_per_s: float, writes_per_s: float, read_ns: float, write_ns: float
 ) -> float | None:
-    """Return the mean time that an operation waits for those before it.
+    """Compute the mean time that an operation waits for those before it.
 
     Parameters
     ----------
     reads_per_s, writes_per_s : float
-        How many there are, at random times.
+        Arrival rates; arrivals are random.
     read_ns, write_ns : float
-        How long each takes.
+        Service times.
 
     Returns
     -------
     float or None
-        In nanoseconds; None if the device cannot keep up.
+        Mean wait in nanoseconds; None if the device is saturated.
 
     Notes
     -----
@@ -131,21 +129,21 @@ def queueing_ns(
 
 
 def reads_behind_writes(results: Results, *, by_vm: bool = True) -> pa.Table:
-    """Tell how long reads take that queue in the tiers for all that is done there.
+    """Compute the latency of reads with queueing behind all operations of the tiers.
 
-    What a client waits for are reads; what fills and updates write, and what writes of its own
-    write, hold up the reads behind them alone (Ahmadian, Mutlu, Asadi: ECI-Cache, SIGMETRICS
-    2018). What queues before the backend is not counted.
+    Clients wait for reads. Writes of fills, of updates and of clients delay only the reads behind
+    them (Ahmadian, Mutlu, Asadi: ECI-Cache, SIGMETRICS 2018). Queueing before the backend is not
+    counted.
 
     Returns
     -------
     pa.Table
-        Of schema `READS`.
+        Table of schema `READS`.
 
     Raises
     ------
     ConfigError
-        If the run has no clock: without one, nothing is known of how much came at a time.
+        If the run has no clock, so that arrival rates are unknown, or has several hosts.
     """
     spec = results.spec
     if spec.interval.by_reference:
@@ -159,10 +157,10 @@ def reads_behind_writes(results: Results, *, by_vm: bool = True) -> pa.Table:
 def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str, Any]]:
     spec = results.spec
     metrics, vms = (of_system(results.measured(name), system) for name in ("metrics", "vms"))
-    # By interval, VM and what served: the tiers, then the backend.
+    # Axes: interval, VM, and device that served: the tiers, then the backend.
     served = np.concatenate([counts_of(t, "reads_served") for t in (metrics, vms)], axis=2)
     *tiers, _ = loads(results, system)
-    # Last what is staged, in memory, where as at the backend nothing queues.
+    # The last column is staged blocks in memory. As at the backend, nothing queues there.
     staged = counts_of(vms, "staged_hits")
     served = np.concatenate([served, staged], axis=2)
     waits = np.column_stack([*(_waits(spec, load) for load in tiers), np.zeros((len(served), 2))])
@@ -189,9 +187,9 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
 
 
 def devices(results: Results) -> pa.Table:
-    """Tell what each system did to each device: a table of schema `DEVICES`.
+    """Compute load and wear of each device by system: a table of schema `DEVICES`.
 
-    Columns of demands follow if a device has a limit, one of energy if a device has a power.
+    Columns of demand follow if a device has a limit, and energy if a device has a power.
     """
     spec = results.spec
     rows = [
@@ -229,7 +227,7 @@ def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
         row["lifetime_years"] = lifetime_years(drives, device.pe_cycles, written, amplification)
         row["drive_writes_per_day"] = drive_writes_per_day(drives, written)
     if spec.hosts is not None:
-        return row  # what queues does so on each host by itself
+        return row  # each host has its own queue
     read_ns, write_ns = known(device.read), known(device.write)
     busy = (load.reads * float(read_ns) + load.writes * float(write_ns)) / spec.interval.length
     waits = _waits(spec, load)
@@ -252,7 +250,7 @@ def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
 
 
 def _waits(spec: ExperimentSpec, load: Load) -> NDArray[np.float64]:
-    """Return how long operations queue in every interval; NaN where the device is saturated."""
+    """Compute the queueing time of operations by interval; NaN if the device is saturated."""
     seconds = spec.interval.length / 1e9
     read_ns, write_ns = known(load.device.read), known(load.device.write)
     waits = [

@@ -128,7 +128,7 @@ class Pack:
 
     @cached_property
     def environments(self) -> list[dict[str, Any]]:
-        """What ran where."""
+        """Environments of the runs, each as in `environment.json`."""
         try:
             found = json.loads(self._read("environment.json"))
             if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
@@ -195,7 +195,7 @@ class PackedResults(Results):
 
     @cached_property
     def environment(self) -> dict[str, Any]:
-        """What ran where, on which traces."""
+        """Versions, host and traces of the run, as in `environment.json`."""
         with self._valid("environment"):
             return self._pack.environment_of(self._row)
 
@@ -293,7 +293,7 @@ def _warn_once(text: str) -> None:
 
 
 def packed(path: Path) -> PackedResults | None:
-    """Find the results of a run whose folder would be `path`, if a pack beside it has them."""
+    """Find the results of the run `path` in a pack of the same folder of results."""
     for pack in packs_in(path.parent):
         if path.name in pack.run_ids:
             return PackedResults(pack, path.name)

@@ -55,12 +55,12 @@ def check_removable(path: Path, name: str, kind: str) -> None:
     name : str
         Name of the experiment, from the name of the folder.
     kind : {'run', 'draft', 'replaced'}
-        Results, folders of processes that work on them, or results that are half removed.
+        Results, folders of processes that work on them, or partly removed results.
 
     Raises
     ------
     ConfigError
-        If it is not; the message names a file that mcsim did not write.
+        If mcsim did not write a file; the message names it.
     """
     if path.is_symlink():
         return

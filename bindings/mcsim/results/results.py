@@ -1,4 +1,4 @@
-"""Results of a run: a folder of plain files, finished or not there at all.
+"""Results of a run: a folder of plain files, either complete or absent.
 
     results/<run_id>/
       spec.yaml                 the experiment, every default written out
@@ -7,27 +7,26 @@
       vms.parquet               system × interval × VM: accesses and misses
       curves.parquet            hits of LRU by capacity, per VM, over the whole trace
       reuse_intensity.parquet   per VM and window
-      decisions.parquet         what controllers decided, and how good that provably is
-      bounds.parquet            what no system could hit more than
+      decisions.parquet         decisions of controllers, with provable bounds of their quality
+      bounds.parquet            upper bounds on hits (OPT)
       timings.json              seconds per stage and system
-      log.txt                   what happened when
+      log.txt                   events with their times
       DONE                      written last: checksums of all of these but the log, and its own
       figures/                  drawn from the files above
-      seconds-figures.json      how long that took
+      seconds-figures.json      seconds of drawing
 
 A run is written elsewhere and becomes `<run_id>/` by one rename, when all of it is on the disk:
 
     results/<run_id>.partial/
       <host>.<job>.<process>.<random>/   a folder of each process that works on it
-        parts/                what has finished: systems, and what is known of the workload
-        run/                  what becomes `<run_id>/`
+        parts/                finished systems, and derived data of the workload
+        run/                  the folder that becomes `<run_id>/`
 
-Its folder is a process's alone, on whatever host. What a process left that is gone, or that gave
-no sign of life for three minutes, the next one of the same run takes over: the parts that are as
-they were written, by this very build. Work that took less than a second is not kept. Several may
-work on one run at a time: the first to finish puts it in its place, and the others find it there.
-The files that DONE lists have the same bytes whoever wrote them, but for environment.json, which
-says who did.
+A folder belongs to one process on one host. If the process has ended, or gave no sign of life for
+three minutes, the next one of the same run takes its folder over. It uses undamaged parts of the
+same build. Work of less than a second is not saved. Several processes may work on one run at a
+time: the first to finish moves it to its final name, and the others use that. The files that DONE
+lists have the same bytes on every host, except environment.json, which describes the host.
 """
 
 from __future__ import annotations
@@ -65,9 +64,9 @@ _AGAIN = "run the experiment again with --force (in Python: force=True)"
 
 @dataclass(frozen=True)
 class Results:
-    """The results of one finished run.
+    """Results of a finished run.
 
-    Every table is an Arrow table, read when it is first asked for.
+    Every table is an Arrow table, read at its first use.
 
     Attributes
     ----------
@@ -119,12 +118,12 @@ class Results:
         return self.path.name
 
     def check(self) -> None:
-        """Hold every file to its checksum.
+        """Verify the checksum of every file.
 
         Raises
         ------
         ConfigError
-            If one is not what the run wrote; it says which.
+            If a file is not as the run wrote it; the message names the file.
         """
         for name in self.sums:
             self._checked(name)
@@ -141,7 +140,7 @@ class Results:
 
     @cached_property
     def environment(self) -> dict[str, Any]:
-        """What ran where, on which traces."""
+        """Versions, host and traces of the run, as in `environment.json`."""
         with self._valid("environment.json") as file:
             value = read_json(file)
             check_environment(value)
@@ -197,7 +196,7 @@ class Results:
         return self._tables[name]
 
     def _read(self, name: str) -> pa.Table:
-        """Read a table; what the run that wrote it did not know yet is null or empty."""
+        """Read a table; columns and tables that an earlier mcsim lacked are null or empty."""
         file = f"{name}.parquet"
         if name == "bounds" and file not in self.sums:
             return SCHEMAS[name].empty_table()
@@ -221,7 +220,7 @@ class Results:
         return set()
 
     def _checked(self, name: str) -> Path:
-        """Return the path of a file that is as the run wrote it."""
+        """Return the path of a file after verifying its checksum."""
         if name not in self._held and damaged(self.path, self.sums, [name]) is not None:
             raise self._damaged(name)
         self._held.add(name)
@@ -230,7 +229,7 @@ class Results:
 
     @contextmanager
     def _valid(self, name: str) -> Iterator[Path]:
-        """Open a file whose checksum fits, and raise ConfigError if its content is invalid."""
+        """Open a file with a valid checksum; raise ConfigError if its content is invalid."""
         path = self._checked(name)
         try:
             with host_faults(path):
@@ -365,12 +364,12 @@ class Results:
 
     @property
     def foresight(self) -> dict[str, str]:
-        """What systems knew beforehand, by title: the ``'next'`` interval or the ``'whole'`` trace.
+        """Foresight of systems by title: the ``'next'`` interval or the ``'whole'`` trace.
 
-        Those that are in it are yardsticks, which nobody can run.
+        Systems with foresight are yardsticks, which are not realisable.
         """
-        told: dict[str, str] | None = self.environment.get("foresight")
-        return foresight_by_name(self.spec.systems) if told is None else told
+        recorded: dict[str, str] | None = self.environment.get("foresight")
+        return foresight_by_name(self.spec.systems) if recorded is None else recorded
 
     def record_seconds(self, stage: str, seconds: float) -> None:
         """Write the time of a stage that works on the finished run, such as figures.

@@ -60,7 +60,7 @@ class Run:
 
     @classmethod
     def at(cls, path: Path) -> Run | None:
-        """Tell what a folder is; None if it has not the name of a run, or only things of others."""
+        """Describe a folder; None if its name is not of a run, or all its files are foreign."""
         if (named := _NAME.fullmatch(path.name)) is None:
             return None
         try:
@@ -192,16 +192,16 @@ def remove(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results")
 
 
 def collect(out: str | os.PathLike[str] = "results", *, dry_run: bool = False) -> dict[Path, int]:
-    """Remove what runs that were killed left in a folder, and nobody is at work on.
+    """Remove abandoned and replaced runs, which no process works on, from a folder.
 
-    The next run of the same id would go on where an abandoned one stopped.
+    Unless removed, an abandoned run is continued by the next run of the same id.
 
     Parameters
     ----------
     out : path
-        The folder of all results.
+        Folder of all results.
     dry_run : bool
-        Only tell.
+        Whether to report sizes without removing files.
 
     Returns
     -------
@@ -233,7 +233,7 @@ def collect(out: str | os.PathLike[str] = "results", *, dry_run: bool = False) -
 def verify(
     out: str | os.PathLike[str] = "results", runs: Sequence[str | os.PathLike[str]] = ()
 ) -> tuple[int, dict[Path, list[str]]]:
-    """Hold every file of finished runs to its checksum.
+    """Verify the checksum of every file of finished runs.
 
     Parameters
     ----------

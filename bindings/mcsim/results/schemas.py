@@ -18,7 +18,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 }
 """The tables that a run stores."""
 
-# Of systems that read data from where it is staged, in memory; null in others.
+# Columns of systems that read staged data from memory; null in others.
 STAGED = ("staged_hits", "staged_requests", "staged_ns")
 
 OPTIONAL_COLUMNS: Mapping[str, pa.Schema] = {
@@ -30,7 +30,7 @@ OPTIONAL_COLUMNS: Mapping[str, pa.Schema] = {
 def without_optional_columns(
     name: str, columns: Mapping[str, Any], *, hosts: bool, staged: bool
 ) -> dict[str, Any]:
-    """Leave out the columns of a table that only some runs have, but of these if asked for."""
+    """Drop optional columns, except those of several hosts or staging if requested."""
     some = set(OPTIONAL_COLUMNS[name].names)
     if hosts:
         some &= set(STAGED)
@@ -68,7 +68,7 @@ def of_system(table: pa.Table, title: str) -> pa.Table:
 
 
 def counts_of(table: pa.Table, name: str) -> NDArray[np.int64]:
-    """Return a column of one system's `metrics` or `vms`, whose rows come in this order.
+    """Return a column of one system's `metrics` or `vms`, with rows in the order of the axes.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Checksums of what a run wrote: kept beside the files, and held to when they are read.
+"""Checksum manifests of runs, verified when files are read.
 
 A list of them has the lines of `sha256sum`, so that ``sha256sum --check`` reads it too. Its first
 line, a comment to that program, has the checksum of the lines below it.

@@ -16,7 +16,7 @@ from mcsim.results.schemas import all_counts_of, of_system
 
 
 class CannotDrawError(ConfigError):
-    """The results do not hold what a figure shows; the message says what is missing."""
+    """The results lack data of a figure; the message names the data."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Clock:
     edges : array of float64, shape (intervals + 1,)
         Their begins and the end of the last one, in a unit that suits the length of the run.
     label : str
-        Of the axis, with its unit.
+        Label of the axis, with its unit.
     """
 
     begin: NDArray[np.int64]

@@ -4,15 +4,14 @@
 together; `systems` has one row per system. Both are Arrow tables with the columns
 of `mcsim.base.result_columns`; `mcsim.results.views` shows them.
 
-Hits are all accesses that are no misses: those of the tiers and, where an admission filter stages
-blocks with their data, reads of what is staged. Latency is the mean over all accesses of what the
-VM waited for: a read for the device that had the block, or for memory if it was staged, and for
-the link if that was on another host; a write for the backend if it
-is written through or around, for the tier that took it if it is written back. Cost is the price
-of the blocks that are granted, on all hosts, in the mean of the intervals: where a system shares
-or grants all space, of the tiers' capacity. Writes to a tier's device are fills, promotions,
-demotions, updates and transfers. What loads, percentiles and lifetimes follow from the same counts
-is in `mcsim.results.models`.
+Hits are all accesses but misses: those of the tiers and, if an admission filter stages blocks with
+their data, reads of staged blocks. Latency is the mean waiting time over all accesses. A read waits
+for the device with the block, or for memory if the block was staged, and for the link if the device
+is on another host. A write waits for the backend if written through or around, and for its tier if
+written back. Cost is the price of granted blocks on all hosts, in the mean of the intervals. If a
+system shares or grants all space, it is the price of the tiers' capacity. Writes to a tier's device
+are fills, promotions, demotions, updates and transfers. Loads, percentiles and lifetimes, which
+follow from the same counts, are in `mcsim.results.models`.
 """
 
 from __future__ import annotations
@@ -56,14 +55,14 @@ class Totals:
     accesses, misses : array of int64, shape (vms,)
     hits, device_writes : array of int64, shape (vms, tiers)
     reads_served, writes_served : array of int64, shape (vms, tiers + 1)
-        Blocks by what the VM waited for; the last is the backend.
+        Blocks by the device that the VM waited for; the last is the backend.
     read_requests, write_requests : array of int64, shape (vms, tiers + 1)
-        Requests, by the slowest that any of their blocks waited for.
+        Requests by the slowest device that any of their blocks waited for.
     remote_reads, remote_requests : array of int64, shape (vms, tiers)
-        Of those, what waited for the link besides: blocks still on a host that their VM left.
+        The part of these that waited for the link as well: blocks on a host that their VM left.
     staged_hits, staged_requests, staged_ns : array of int64, shape (vms,)
-        Reads of blocks that are staged in memory, which are none of those that were served;
-        requests of nothing else; and what the reads took together.
+        Reads of blocks that are staged in memory, which `reads_served` does not include; requests
+        of staged blocks only; and the total time of these reads.
     """
 
     system: SystemSpec
@@ -84,7 +83,7 @@ class Totals:
 
     @classmethod
     def of(cls, system: SystemSpec, vms: Iterable[str], by_vm: _Counts, by_tier: _Counts) -> Self:
-        """Take every count by its column: of the VMs, and of the VMs and tiers."""
+        """Collect every count by its column, from tables by VM and by VM and tier."""
         return cls(
             system=system,
             vms=tuple(vms),
@@ -180,8 +179,8 @@ def devices_of(spec: ExperimentSpec, tier_count: int) -> list[PlacedSpec]:
 def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     used = devices_of(spec, of.hits.shape[1])
     times = ServiceTimes.of(device.waits for device in used)
-    # What VMs wait for the link and for what is staged, and those with storage of their own longer
-    # than for the backend.
+    # Additional waiting times: for the link, for staged blocks, and for a VM's own storage in
+    # excess of the backend.
     longer = of.remote_reads.sum(axis=1).astype(object) * spec.link_ns + of.staged_ns
     for vm, own_ns in (spec.backend.vms or {}).items():
         v = of.vms.index(vm)
@@ -284,7 +283,7 @@ def rows_of(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
 def _granted(results: Results, of: Totals, used: Sequence[TierSpec]) -> list[float]:
     """Return the blocks of each tier that a system grants, in the mean of the intervals.
 
-    VMs that share space are each granted all of it, and it is there once.
+    Each of several VMs that share space is granted all shared blocks, which count once.
     """
     own = of_system(results.measured("metrics"), of.system.title)
     targets = all_counts_of(own, ("target",))["target"].sum(axis=1)
@@ -294,7 +293,7 @@ def _granted(results: Results, of: Totals, used: Sequence[TierSpec]) -> list[flo
 
 
 def systems(results: Results) -> pa.Table:
-    """Return what can be said of each system as a whole: a table of schema `SYSTEMS`."""
+    """Summarise each system over all VMs: a table of schema `SYSTEMS`."""
     spec = results.spec
     whole = comparison(results, by_vm=False).to_pylist()
     timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]

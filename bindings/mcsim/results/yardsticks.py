@@ -1,4 +1,4 @@
-"""How far each system of a run is from what was possible, how fair, and how restless."""
+"""Distance of each system from upper bounds, its fairness and its churn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ YARDSTICKS = schema_of_table("yardsticks")
 
 
 def yardsticks(results: Results) -> pa.Table:
-    """Hold each system to what was possible: a table of schema `YARDSTICKS`."""
+    """Compare each system with upper bounds: a table of schema `YARDSTICKS`."""
     possible = dict(zip(*results.table("bounds").to_pydict().values(), strict=True))
     decisions = results.measured("decisions")
     timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]
@@ -27,7 +27,7 @@ def yardsticks(results: Results) -> pa.Table:
     alone = waits_alone(results)
     for of in totals(results):
         accesses, hits = int(of.accesses.sum()), int(of.hits.sum())
-        # OPT has the tiers alone, and no staging area besides.
+        # OPT has the tiers alone, without a staging area.
         ratio = (hits + int(of.staged_hits.sum())) / accesses if accesses else 0.0
         title = of.system.title
         if hindsight is None and of.system.name == "hindsight":
@@ -78,29 +78,29 @@ def slowdowns(
 ) -> dict[str, float] | None:
     """Return the factor by which each VM waited longer than with all tiers of its own.
 
-    Every access counts as a read of what had its block, for writing takes as long with one
-    cache as with another. On its own a VM hits what its curve says of an exclusive LRU of these
-    tiers. Below 1 is a system that serves the VM better than that.
+    Every access counts as a read from the device with its block, because the time of a write does
+    not depend on the cache. A VM alone has the hits of its curve, under an exclusive LRU of these
+    tiers. A factor below 1 means that the system serves the VM better than that.
 
     Parameters
     ----------
     alone : mapping, optional
-        What `waits_alone` returns, where several systems are asked about.
+        Result of `waits_alone`, to share it between several systems.
 
     Returns
     -------
     dict of str to float, or None
-        By VM, those without accesses left out; None where the curves of the run are of other
-        accesses: of other blocks, or of a warm-up too.
+        Factor of each VM that has accesses. None if the curves of the run have other accesses:
+        other blocks, or also those of a warm-up.
     """
     alone = waits_alone(results) if alone is None else alone
     used = devices_of(results.spec, of.hits.shape[1])
     reads_ns = np.array([device.waits[0] for device in used], dtype=object)
     factors = {}
-    besides = of.remote_reads.sum(axis=1).astype(object) * results.spec.link_ns + of.staged_ns
+    extra = of.remote_reads.sum(axis=1).astype(object) * results.spec.link_ns + of.staged_ns
     served = np.column_stack([of.hits, of.misses]).astype(object)
     for vm, total, waited in zip(
-        of.vms, of.accesses.tolist(), map(int, np.dot(served, reads_ns) + besides), strict=True
+        of.vms, of.accesses.tolist(), map(int, np.dot(served, reads_ns) + extra), strict=True
     ):
         if not total:
             continue
@@ -112,9 +112,9 @@ def slowdowns(
 
 
 def waits_alone(results: Results) -> dict[str, tuple[int, int]]:
-    """Return of each VM its accesses, and what all take as reads with every tier to itself, in ns.
+    """Return each VM's accesses, and their total time in ns as reads with all tiers to itself.
 
-    VMs whose curves do not have the ends of the tiers are left out.
+    A VM is omitted if its curve lacks the ends of the tiers.
     """
     spec = results.spec
     ends = np.cumsum([tier.capacity for tier in spec.tiers]).tolist()
@@ -146,10 +146,10 @@ def hits_alone(
 
 
 def churn(results: Results, system: str) -> float | None:
-    """Return the blocks of targets that went to another VM from interval to interval, on average.
+    """Return the mean number of blocks per interval that targets move to another VM.
 
-    A block counts where it is granted anew. None of a single interval. Of a system that places
-    extents it is blocks of those that moved in an interval, whatever the devices.
+    A block counts for the VM that gains it. The result is None for a single interval. For a system
+    that places extents, it is the mean number of blocks of extents that moved, on any device.
     """
     own = of_system(results.measured("metrics"), system)
     intervals = len(pc.unique(own["interval"]))

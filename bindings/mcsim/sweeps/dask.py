@@ -24,13 +24,13 @@ def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
     Parameters
     ----------
     address : str
-        Such as ``tcp://head:8786``.
+        Address such as ``tcp://head:8786``.
 
     Yields
     ------
     executor : concurrent.futures.Executor
     workers : int
-        Threads of all workers that are there, at least 1.
+        Number of threads of all connected workers, at least 1.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
 
 
 def _check_workers(client: Client) -> None:
-    """Hold workers to have this mcsim; those that come later are held to it by each task."""
+    """Check the mcsim of connected workers; each task checks it again for later ones."""
     ours = _mcsim_here()
     found = client.run(_mcsim_here, on_error="return")
     for worker, theirs in found.items():

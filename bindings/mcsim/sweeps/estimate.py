@@ -1,4 +1,4 @@
-"""What a sweep will take, from replays that are cut short."""
+"""Estimate the time and the memory of a sweep from replays that are cut short."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _SECONDS_BESIDE = 0.003  # of a cell, apart from its replays
 
 @dataclass(frozen=True)
 class Estimate:
-    """What cells take.
+    """Estimated time and memory of cells.
 
     Attributes
     ----------
     seconds : float
-        Of one core, all together.
+        Time of all cells on one core.
     shared_bytes : int
-        Held once, by all cells that run at a time.
+        Memory that all running cells share.
     cell_bytes : int
-        By each cell that runs, beside that.
+        Additional memory of each running cell.
     """
 
     seconds: float
@@ -44,17 +44,17 @@ class Estimate:
     cell_bytes: int
 
     def jobs_within(self, memory: int) -> int:
-        """Return how many cells may run at a time in some bytes; 0 if not one."""
+        """Return the number of cells that fit into some bytes of memory; 0 if none fits."""
         if self.shared_bytes + self.cell_bytes > memory:
             return 0
         return (memory - self.shared_bytes) // max(1, self.cell_bytes)
 
 
 def estimate(cells: Sequence[PlannedCell], out: Path) -> Estimate:
-    """Estimate what cells take from the first quarter of a second of some of their replays.
+    """Estimate time and memory of cells from a quarter of a second of some replays.
 
-    A cell of each kind is tried, the largest, as far as there are not too many: kinds differ in
-    workload and systems. Memory is that of the largest workload tried.
+    Cells of one kind have the same workload and systems. The largest cell of each kind is probed,
+    for a limited number of kinds. Memory is the maximum over probes.
     """
     largest: dict[tuple[int, str], PlannedCell] = {}
     kinds = [(id(cell.prepared), _titles(cell)) for cell in cells]
@@ -81,10 +81,10 @@ def _blocks(cell: PlannedCell) -> int:
 
 
 class _Moments(Inline):
-    """Does a moment of each piece of work, and is not content with what comes of it."""
+    """Run the beginning of each piece of work, and discard its result."""
 
     def submit(self, work: Callable[..., T], *args: Any) -> Future[T]:
-        """Do the work until it is stopped."""
+        """Run the work until it is stopped."""
         try:
             return super().submit(work, *args)
         except Stopped as stopped:
@@ -98,7 +98,7 @@ class _Moments(Inline):
 
 
 class _Watch(Reporter):
-    """Sees how far the replays of a cell are."""
+    """Record the progress of the replays of a cell."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class _Watch(Reporter):
     def stage(
         self, name: str, total: int | None = None, unit: str = "", about: str = ""
     ) -> Iterator[Stage]:
-        """Keep stages that are replays."""
+        """Record stages that are replays."""
         with super().stage(name, total, unit, about) as stage:
             if name == "replay":
                 self.replays.append(stage)
@@ -124,7 +124,7 @@ class _Watch(Reporter):
 
 
 def _probe(cell: PlannedCell, out: Path) -> Estimate:
-    """Replay a cell for a moment; what is shared is made, and stays."""
+    """Replay a cell for a quarter of a second; the shared workload is prepared and stays."""
     watch = _Watch()
     cell.prepared.accesses(own_view(cell.experiment.spec))
     shared = most = resident()

@@ -1,9 +1,9 @@
-"""Who runs units of work: threads of this process, or any executor of other processes.
+"""Executors of units of work: threads of this process, or any executor of other processes.
 
-Cells are handed out in batches, all of one workload. Threads share what is made of it; other
-processes make it themselves, once each. Wherever a batch runs, it leaves packs in the folder of
-results, and nothing else tells anybody that it ran: a batch that is run twice, because a worker
-was thought dead, leaves the same.
+Cells are distributed in batches; a batch has one workload. Threads share the prepared workload;
+other processes prepare it themselves, once each. Every batch writes packs into the folder of
+results, and has no other effect. A batch that is run twice, because a worker was taken for dead,
+writes the same packs.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ _MOST = 64  # cells
 
 
 class Place(Protocol[Unit]):
-    """Where units of work, such as batches, are run."""
+    """An executor of units of work, such as batches."""
 
     def submit(self, units: Sequence[Unit]) -> dict[Future[int], Unit]:
         """Schedule units; the results are their numbers of cells."""
 
     def stop(self) -> None:
-        """Begin no more of them, and end those under way after what they have."""
+        """Cancel waiting units; finished cells are written."""
 
 
 class Threads:
-    """Runs batches in threads of this process.
+    """An executor of batches in threads of this process.
 
     Parameters
     ----------
     jobs : int
-        Threads.
+        Number of threads.
     out : Path
-        The folder of all results.
+        Folder of all results.
     name : str
         First part of the names of packs.
     done : callable
-        Told of cells as they are written.
+        Notified of the number of cells that a pack has, after each write.
     """
 
     def __init__(self, jobs: int, out: Path, name: str, done: Callable[[int], None]) -> None:
@@ -68,12 +68,12 @@ class Threads:
         self._left: Counter[int] = Counter()
 
     def submit(self, found: Sequence[Batch]) -> dict[Future[int], Batch]:
-        """Have batches run, at some time; results are how many cells each had."""
+        """Schedule batches; the results are their numbers of cells."""
         self._left.update(id(batch[0].prepared) for batch in found)
         return {self._pool.submit(self._run, batch): batch for batch in found}
 
     def stop(self) -> None:
-        """Begin no more batches, and end those under way after what they have."""
+        """Cancel waiting batches, and end running ones once they have written finished cells."""
         self._stop.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -93,18 +93,18 @@ class Threads:
 
 
 class Elsewhere(Generic[Unit]):
-    """Runs units of work by an executor whose workers see the folder of results.
+    """An adapter for an executor with workers that see the folder of results.
 
     Parameters
     ----------
     executor : concurrent.futures.Executor
-        Such as `distributed.Client.get_executor()`.
+        An executor such as `distributed.Client.get_executor()`.
     run : callable
-        Called by workers with what is sent; returns how many cells it had.
+        Called by workers with a task; returns the number of its cells.
     task : callable
-        Makes what is sent for a unit.
+        Returns the task of a unit, which is sent to a worker.
     done : callable
-        Notified of cells as they are written.
+        Notified of the number of cells of a unit when it has finished.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Elsewhere(Generic[Unit]):
         return self._futures
 
     def stop(self) -> None:
-        """Begin no more of them; those under way leave what they have."""
+        """Cancel waiting units; running ones are not interrupted."""
         for future in self._futures:
             future.cancel()
 
@@ -149,7 +149,7 @@ def batches(cells: Sequence[PlannedCell], workers: int) -> list[Batch]:
 
 
 def cells_of(batch: Batch) -> tuple[str, str]:
-    """Name the cells of a batch, and the options that run them by themselves."""
+    """Name the cells of a batch, and the options that run only these."""
     numbers = f"{batch[0].cell.index}-{batch[-1].cell.index}"
     return f"cells {numbers}", f"--cells {numbers} --threads 1"
 
@@ -159,21 +159,21 @@ def run_all(
 ) -> None:
     """Run units of work until all are done or one fails.
 
-    One whose workers die again and again does not keep the others from being run.
+    All other units run even if the workers of one unit die repeatedly.
 
     Parameters
     ----------
     place : Place
     units : sequence
     named : callable
-        Returns what messages call a unit, and how it is run by itself.
+        Returns the name of a unit in messages, and the options that run only this unit.
 
     Raises
     ------
     McsimError
-        Of the first that failed.
+        The error of the first unit that failed.
     KeyboardInterrupt
-        If interrupted, after a moment in which what is finished is kept.
+        If interrupted, after a grace period in which finished cells are written.
     """
     futures = place.submit(units)
     fatal: HostError | None = None

@@ -1,4 +1,4 @@
-"""What a sweep comes to: its cells as experiments that are checked, and what they share."""
+"""Plan of a sweep: its cells as validated experiments, and the workloads that they share."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class PlannedCell:
     cell : Cell
     experiment : Experiment
     run_id : str
-        The name of its results, which follows from its description alone.
+        Name of its results, which depends on its description alone.
     prepared : Prepared
-        Its workload, which it may share.
+        Workload, which other cells may share.
     """
 
     cell: Cell
@@ -66,7 +66,7 @@ class Plan:
 
     @cached_property
     def name(self) -> str:
-        """Of the experiment."""
+        """Name of the experiment."""
         return self.cells[0].experiment.spec.name
 
     @property
@@ -83,12 +83,12 @@ class Plan:
         return Counter(filter(None, found))
 
     def kept(self) -> tuple[int, int, int]:
-        """Count what cells share that is kept from process to process, as they see it themselves.
+        """Count cached data that cells share.
 
         Returns
         -------
         tuple of int
-            Interned traces that are there, profiles that are, and how many of each there can be.
+            Interned traces in the cache, profiles in the cache, and the maximum of either.
         """
         views = {}
         for cell in self.cells:
@@ -129,18 +129,18 @@ def _column(values: list[Any]) -> pa.Array:
 def read_grid(
     given: Given, axes: Mapping[str, Any] | None = None, overrides: Iterable[str] = ()
 ) -> tuple[Grid, dict[str, type[Any]]]:
-    """Read an experiment with its `sweep:`; `axes` are in place of it.
+    """Read an experiment with its `sweep:`, or with `axes` in its place.
 
     Returns
     -------
     grid : Grid
     classes : dict
-        The classes that are among the systems of a mapping.
+        Classes among the systems of a mapping.
 
     Raises
     ------
     ConfigError
-        If it cannot be read, or what it says of a sweep is wrong or missing.
+        If the experiment cannot be read, or its `sweep:` is wrong or missing.
     """
     source, handed = source_of(given, overrides)
     if axes is not None:
@@ -152,7 +152,7 @@ def read_grid(
 
 
 def folder_of(grid: Grid, out: Path) -> Path:
-    """Return where the plan and the tables of a sweep are."""
+    """Return the folder of the plan and the tables of a sweep."""
     root = grid.source.root
     steps = [
         [axis.names, [[(value.shown, value.node) for value in step] for step in axis.steps]]
@@ -207,7 +207,7 @@ def prepared_for(
 
 
 def sized(experiment: Experiment, prepared: Prepared) -> Experiment:
-    """Return an experiment whose capacities are blocks, none a share of the workload."""
+    """Return an experiment with all capacities in blocks, none as a share of the workload."""
     if not experiment.shares:
         return experiment
     return experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)

@@ -19,25 +19,25 @@ def chosen(
     numbers: str | None = None,
     shard: str | None = None,
 ) -> list[Cell]:
-    """Choose cells.
+    """Select cells.
 
     Parameters
     ----------
     grid : Grid
     cells : sequence of Cell
-        Of the grid.
+        All cells of the grid.
     only : mapping, optional
-        By axis a value, or several, that cells have.
+        A value, or several, by axis; a selected cell has one of these.
     numbers : str, optional
-        Numbers of cells and ranges of them, ends included: ``'0-9,15'``.
+        Numbers and ranges of numbers of cells, ends included: ``'0-9,15'``.
     shard : str, optional
-        ``'i/n'``, from 0: of the cells that are left the i-th of n parts. All parts together
-        are all cells, each once; cells that stand together, and share most, stay together.
+        Part ``'i/n'`` of the cells selected otherwise, counted from 0. The n parts are disjoint
+        and complete. Adjacent cells, which share most, are in one part.
 
     Raises
     ------
     ConfigError
-        If an axis, a value or a number is none of the grid, or none is left.
+        If the grid lacks an axis, a value or a number, or no cell is left.
     """
     left = list(cells)
     for name, given in (only or {}).items():

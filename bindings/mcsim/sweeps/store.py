@@ -1,4 +1,4 @@
-"""What a folder of results has of a sweep."""
+"""Results of a sweep in a folder of results."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from mcsim.results.tables import SUMMARY, summary
 
 
 def finished(out: Path, run_ids: Sequence[str]) -> set[str]:
-    """Return the finished ones of some runs, in packs or in undamaged folders of their own."""
+    """Return the ids of finished runs, in packs or in undamaged folders of their own."""
     wanted = set(run_ids)
     there = {run_id for pack in packs_in(out) for run_id in pack.run_ids} & wanted
     return there | {run_id for run_id in wanted - there if not unsound_files(out / run_id)}
 
 
 def joined(out: Path, plan: pa.Table) -> pa.Table:
-    """Join the results of a sweep: a row for each cell, system and VM; those that are there.
+    """Join the results of finished cells: a row for each cell, system and VM.
 
     Parameters
     ----------
     out : Path
-        The folder of all results.
+        Folder of all results.
     plan : pyarrow.Table
-        As of `Plan.table`.
+        Plan as of `Plan.table`.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def joined(out: Path, plan: pa.Table) -> pa.Table:
 
 
 def _summaries(out: Path, run_ids: set[str]) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the summary of each run that is there, once."""
+    """Yield the summary of each finished run, once."""
     missing = set(run_ids)
     for pack in packs_in(out):
         for number, run_id in enumerate(pack.run_ids):
@@ -70,7 +70,7 @@ def _summaries(out: Path, run_ids: set[str]) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _with_all_columns(table: pa.Table) -> pa.Table:
-    """Put nulls where packs of an earlier mcsim have nothing."""
+    """Append columns of nulls that packs of an earlier mcsim lack."""
     for column in SUMMARY:
         if column.name not in table.column_names:
             table = table.append_column(column, pa.nulls(len(table), column.type))
@@ -78,7 +78,7 @@ def _with_all_columns(table: pa.Table) -> pa.Table:
 
 
 def _with_columns_of_tiers(table: pa.Table) -> pa.Table:
-    """Put a column for each tier in place of lists."""
+    """Replace lists by a column for each tier."""
     for name in ("tier_hits", "tier_hit_ratio"):
         of = table[name].combine_chunks()
         tiers = pc.max(pc.list_value_length(of)).as_py() or 0

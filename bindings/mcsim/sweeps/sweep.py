@@ -34,7 +34,7 @@ from mcsim.traces.find import trace_dirs_given
 
 @dataclass(frozen=True)
 class Prospect:
-    """What a sweep is about to do.
+    """Status of a sweep before its cells run.
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class Prospect:
     planned : Plan
         All cells.
     wanted : sequence of PlannedCell
-        Those that were asked for.
+        The selected cells.
     missing : sequence of PlannedCell
-        Of these, those that are not there.
+        Selected cells without results.
     maker : Maker
-        What other processes are told.
+        Context that is sent to other processes.
     """
 
     made: Sweep
@@ -57,11 +57,11 @@ class Prospect:
     maker: Maker
 
     def estimated(self) -> Estimate | None:
-        """Try some of the missing cells; None if there are none."""
+        """Estimate the missing cells by short replays; None if no cell is missing."""
         return estimate(self.missing, self.maker.out) if self.missing else None
 
     def text(self) -> str:
-        """Say what there is, shared and to do."""
+        """Describe the sweep: its grid, cached data, finished cells and cells to run."""
         grid = self.planned.grid
         axes = " x ".join(f"{len(axis.steps)} {', '.join(axis.names)}" for axis in grid.axes)
         workloads = len(self.planned.workloads)
@@ -151,29 +151,29 @@ def sweep(
     executor: Executor | None = None,
     reporter: Reporter | None = None,
 ) -> Sweep:
-    """Run an experiment at every point of a grid; what is there already is not run again.
+    """Run an experiment at every point of a grid; finished cells are not run again.
 
     Parameters
     ----------
     experiment : path, mapping or ExperimentSpec
         The experiment.
     axes : mapping, optional
-        As of `sweep:` in a file, and in its place: values by dotted path,
+        Values by dotted path, in place of `sweep:` in a file:
         ``{"tiers.0.capacity": "log(1MiB, 1GiB, 11)", "systems": ["lru", "static"]}``.
     overrides, allow_code, trace_dirs, out, reporter
-        As of `mcsim.run`; but a notebook shows how far it is if no reporter is given.
+        As of `mcsim.run`. Without a reporter, a notebook shows the progress.
     only : mapping, optional
-        By axis a value, or several: other cells are not run.
+        A value, or several, by axis: other cells are not run.
     cells : str, optional
         Numbers of the cells to run: ``'0-9,15'``.
     shard : str, optional
         ``'3/64'``: the fourth of 64 parts of what is to run.
     threads : int, optional
-        Cells run at a time; as many as there are cores if not given. Of an executor how many it
-        runs, by which batches are cut. Results do not depend on it.
+        Number of cells that run at a time; all cores if absent. With an executor, the number of
+        its workers, which determines the size of batches. Results do not depend on it.
     memory : int or str, optional
-        Bytes, such as ``'8GiB'``, within which so few cells are run at a time that they are
-        expected to stay; what is available if not given.
+        Limit in bytes, such as ``'8GiB'``, of the estimated memory of all cells that run at a
+        time; the available memory if absent.
     executor : concurrent.futures.Executor, optional
         Runs the cells in other processes, on this machine or others that see `out`, the traces
         and the experiment's folder by the same names: ``Client(scheduler).get_executor()``.
@@ -183,7 +183,7 @@ def sweep(
     ConfigError, TraceError
         For mistakes in the experiment, its axes or its traces.
     HostError
-        If a cell needs more than `memory`, or what runs cells fails.
+        If a cell needs more than `memory`, or the executor fails.
     KeyboardInterrupt
         If interrupted; cells that had finished are kept.
     """
@@ -215,7 +215,7 @@ def sweep(
 
 
 def bytes_given(memory: int | str | None) -> int | None:
-    """Read an amount of memory."""
+    """Parse an amount of memory."""
     if memory is None:
         return None
     with mistakes_in("memory"):
@@ -229,12 +229,12 @@ def run_missing(
     executor: Executor | None,
     reporter: Reporter,
 ) -> None:
-    """Run the cells that are not there: `jobs` at a time, or as many as the executor does."""
+    """Run the missing cells, `jobs` at a time or by the executor."""
     missing, maker = prospect.missing, prospect.maker
     workers = jobs
     if executor is None:
-        workers, told = affordable(prospect, jobs, memory)
-        reporter.note(told)
+        workers, forecast = affordable(prospect, jobs, memory)
+        reporter.note(forecast)
     elif memory is not None:
         raise ConfigError("memory: is of this machine; workers elsewhere have their own limits")
     written, lock = 0, threading.Lock()
@@ -275,10 +275,10 @@ def affordable(prospect: Prospect, jobs: int, memory: int | None) -> tuple[int, 
             f"and there are {format_size(limit)}"
         )
     used = min(jobs, within, len(prospect.missing))
-    return used, _told(found, used)
+    return used, _forecast(found, used)
 
 
-def _told(found: Estimate, jobs: int) -> str:
+def _forecast(found: Estimate, jobs: int) -> str:
     seconds = found.seconds / jobs
     time = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
     if seconds > 7200:

@@ -36,14 +36,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Sweep(Tabular):
-    """The results of a sweep, as far as they are there.
+    """Results of a sweep, complete or partial.
 
     Attributes
     ----------
     path : Path
-        The folder of its plan and tables.
+        Folder of the plan and the tables.
     plan : pyarrow.Table
-        Its cells: number, run id, a column for each axis.
+        Cells: number, run id, a column for each axis.
     """
 
     path: Path
@@ -101,7 +101,7 @@ class Sweep(Tabular):
         return self.path.parent.parent
 
     def finished(self) -> list[bool]:
-        """Tell of each cell whether its results are there."""
+        """Return whether each cell has results."""
         run_ids = self.plan["run_id"].to_pylist()
         there = finished(self._out, run_ids)
         return [run_id in there for run_id in run_ids]
@@ -109,14 +109,14 @@ class Sweep(Tabular):
     def to_arrow(self) -> pa.Table:
         """Return one table of all cells: a row for each cell, system and VM.
 
-        `vm` is null where a row is of all VMs together. Other columns are the axes, those of
+        In rows over all VMs, `vm` is null. Other columns are the axes, those of
         `mcsim.results.tables.COMPARISON`, `opt_hits` and `synthetic`.
         """
         return self._table
 
     @property
     def answer(self) -> str:
-        """Which system is best where, in a sentence or two."""
+        """Summary: the best systems at the points of the grid, in a sentence or two."""
         return self.overview().answer
 
     def overview(self) -> ResultTable:
@@ -153,20 +153,20 @@ class Sweep(Tabular):
         Parameters
         ----------
         x : str, optional
-            The axis that lines go over; the one of most values if not given.
+            Axis of the lines; the one with the most values if absent.
         y : str, optional
             A second axis: a map for each system instead of a line.
         value : str
             A column of the table.
         vm : str, optional
-            Of this VM; of all together if not given.
+            Name of a VM; all VMs together if absent.
         style : {'screen', 'paper'}
             As of `mcsim.figures.plot`.
 
         Raises
         ------
         ConfigError
-            If there is no such axis, column or VM, or it is too much for one figure.
+            If an axis, a column or a VM is unknown, or one figure cannot show all values.
         """
         from mcsim.figures.style import styled
 

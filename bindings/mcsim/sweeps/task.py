@@ -46,20 +46,20 @@ class Task:
 
 @dataclass(frozen=True)
 class Maker:
-    """What all batches of a sweep have in common.
+    """Context that all batches of a sweep share.
 
     Attributes
     ----------
     name : str
-        Of the experiment.
+        Name of the experiment.
     source : str
-        What messages call it.
+        Name of its source in messages.
     folder, out : Path
-        Of the experiment and of all results; workers see them by the same names.
+        Folders of the experiment and of all results; workers see both by the same names.
     permission : Permission
     trace_dirs : tuple of Path
     version, build : str
-        Of mcsim.
+        Version and build of mcsim.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Maker:
     build: str
 
     def task(self, batch: Sequence[PlannedCell]) -> Task:
-        """Make what is sent for a batch."""
+        """Return the task of a batch, which is sent to a worker."""
         return Task(
             self,
             tuple(
@@ -93,12 +93,12 @@ class Maker:
 
 
 def run_task(task: Task) -> int:
-    """Run a batch in this process, but for what is there already.
+    """Run the missing cells of a batch in this process.
 
     Returns
     -------
     int
-        How many cells it had.
+        Number of cells of the batch.
 
     Raises
     ------

@@ -153,10 +153,11 @@ def test_rows_that_stand_out() -> None:
     )
     assert table.to_markdown().splitlines()[2:] == [
         "| **arc** | **2.00 ± 1.00** |",
-        "| opt | 3.00 |",
+        "| *opt* | *3.00* |",
         "|  | **5** |",
     ]
     assert r"\textbf{arc} & \textbf{2.00 $\pm$ 1.00} \\" in table.to_latex()
+    assert r"\textit{opt} & \textit{3.00} \\" in table.to_latex()
     assert table.to_html().count("font-weight:bold") == 2
     assert table.to_html().count("color:#777") == 1
 
