@@ -32,12 +32,12 @@ class Range(NamedTuple):
 
 
 def split_range(text: str) -> Range | None:
-    """Split a range into its parts; None if the text is not a range.
+    """Parse a range; return None if the text is none.
 
     Raises
     ------
     ValueError
-        If its count is wrong, or it is written as `FROM:TO:COUNT`.
+        If its count is wrong, or its form is `FROM:TO:COUNT`.
 
     Examples
     --------

@@ -319,7 +319,7 @@ def shared_source(
 
 
 def sharing_read(source: Source, order: Order) -> Sharing:
-    """Read the traces and put the references of all VMs in order."""
+    """Read the traces and merge the references of all VMs in `order`."""
     from mcsim.locality.sharing import sharing
     from mcsim.traces.blocks import Blocks
 
