@@ -32,12 +32,12 @@ class Range(NamedTuple):
 
 
 def split_range(text: str) -> Range | None:
-    """Split a range into its parts; None if the text is not a range.
+    """Parse a range; return None if the text is none.
 
     Raises
     ------
     ValueError
-        If its count is wrong, or it is written as `FROM:TO:COUNT`.
+        If its count is wrong, or its form is `FROM:TO:COUNT`.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def split_range(text: str) -> Range | None:
 
 
 def count_of(text: str, of: str) -> int:
-    """Parse the number of values of a range, whose text is `of`."""
+    """Parse the number of values of the range with the text `of`."""
     try:
         count = parse_count(text.strip())
     except ValueError as error:
@@ -66,7 +66,7 @@ def count_of(text: str, of: str) -> int:
 
 
 def between(of: Range, first: float, last: float) -> list[float]:
-    """Return the values of a range, whose ends are numbers; the ends exactly."""
+    """Return the values of a range between two numbers; the ends exactly."""
     if of.kind == "log" and not (first > 0 and last > 0):
         raise ValueError(f"{of.text!r}: ends of a logarithmic range are above 0")
     shares = [index / max(1, of.number - 1) for index in range(of.number)]

@@ -332,7 +332,7 @@ _SECTIONS = {
 
 
 class Sectioned(click.Command):
-    """A command whose help has its own options first, and others under what they are about."""
+    """A command with options of its own first in its help, and common ones under headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, each under its heading."""

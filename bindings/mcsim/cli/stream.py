@@ -297,7 +297,7 @@ def make_curves(
 
 
 def sharing_options(command: Command) -> Command:
-    """Give a command the options that say who shares a cache, and in which order."""
+    """Add the options for VMs that share a cache, and for the order of their references."""
     order = click.option(
         "--order",
         type=click.Choice(["time", "rates"]),
@@ -312,14 +312,14 @@ def sharing_options(command: Command) -> Command:
 def shared_source(
     files: tuple[str, ...], block_size: str, ops: Any, vms: str | None, reading: dict[str, Any]
 ) -> Source:
-    """Return what is read; a mistake in the size of a block is told before the work begins."""
+    """Return the source of references, its block size checked before anything is read."""
     source = Source(files, block_size, ops, vms, 1, 1, reading)
     source.block_bytes  # noqa: B018
     return source
 
 
 def sharing_read(source: Source, order: Order) -> Sharing:
-    """Read the traces and put the references of all VMs in order."""
+    """Read the traces and merge the references of all VMs in `order`."""
     from mcsim.locality.sharing import sharing
     from mcsim.traces.blocks import Blocks
 
@@ -334,7 +334,7 @@ def sharing_read(source: Source, order: Order) -> Sharing:
 
 
 def _note_spans(traces: list[Trace], reporter: Reporter) -> None:
-    """Say so if no two traces were recorded at one time: then nothing is shared."""
+    """Report if no two traces overlap in time: then nothing is shared."""
     spans = sorted(
         (trace.metadata.counts.first_time, trace.metadata.counts.last_time) for trace in traces
     )

@@ -26,10 +26,10 @@ class _Map(BaseModel):
 
 
 class LinkSpec(_Map):
-    """What tiers that are elsewhere are reached over."""
+    """The link to tiers that are outside of the host."""
 
     latency: Latency
-    """what each block waits for besides the device that has it, there and back"""
+    """round-trip time of each block, in addition to the time of its device"""
     bandwidth: Bandwidth | None = None
     """bytes that it takes in a second; if not given, a block takes no longer for its size"""
 
@@ -40,10 +40,10 @@ class LinkSpec(_Map):
 
 
 class HostLinkSpec(_Map):
-    """What hosts send each other blocks over."""
+    """The link between hosts, for blocks."""
 
     latency: Latency
-    """what a read over it waits for besides the tier that has the block on the other host"""
+    """waiting time of a read over it, in addition to the time of the tier on the other host"""
     rate: Positive
     """blocks a second that it takes"""
 

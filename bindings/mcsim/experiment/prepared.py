@@ -153,14 +153,14 @@ class Prepared:
         return self._made.get((what, tuple(sorted(view.items())), more), make)
 
 
-# So many are looked at unasked: seconds of time and less than 1 GiB of memory.
+# Upper limit without `opt`: this takes seconds, and less than 1 GiB of memory.
 _MOST_ACCESSES = 32_000_000
 
 
 def is_bound_wanted(spec: ExperimentSpec, accesses: engine.Accesses) -> bool:
     """Whether a run finds what OPT hits on a view of its trace.
 
-    Of lines and extents a tier holds more than was ever asked for, so there it is no bound.
+    Tiers of lines and extents hold blocks that were never accessed, so OPT is no bound there.
     """
     if accesses.line_blocks > 1:
         return False

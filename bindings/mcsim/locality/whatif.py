@@ -21,9 +21,9 @@ from mcsim.locality.steps import Knee
 Judgement = Literal["nothing to hit", "too large", "on a plateau", "too small", "good"]
 
 _NOTICED = 0.1
-"""Twice the size brings so much of all that can be hit: then it is worth asking for."""
+"""Share of all possible hits that twice the size must add to be worth its cost."""
 _UNNOTICED = 0.01
-"""Half the size loses no more than this of what is hit: then it would do."""
+"""Share of the hits that half the size may lose and still suffice."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def verdict(curve: HitRatioCurve, size: int) -> SizeVerdict:
 
 
 _THRASHED_FROM = 0.005
-"""Half a point: who loses less than that to the company of others is not said to thrash."""
+"""Half a point: a VM that loses less to the others is not reported as thrashed."""
 
 
 @dataclass(frozen=True, eq=False)

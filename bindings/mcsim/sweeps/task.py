@@ -140,7 +140,7 @@ def _opened(maker: Maker, sent: _SentCell) -> PlannedCell:
     return planned
 
 
-# What is lost if the machine is: seconds of work.
+# Seconds of work that a power cut may lose.
 _KEPT_WITHIN = 5.0
 _MOST_IN_A_PACK = 256
 
@@ -152,7 +152,7 @@ def run_batch(
     check: Callable[[], None],
     done: Callable[[int], None],
 ) -> None:
-    """Run cells and write packs of them; what had finished is written if one fails.
+    """Run cells and write their results as packs; if a cell fails, write finished ones.
 
     Parameters
     ----------
@@ -162,9 +162,9 @@ def run_batch(
     name : str
         First part of the packs' names.
     check : callable
-        Raises `Stopped` if the cells are not wanted any more.
+        Raises `Stopped` after a request to stop.
     done : callable
-        Told of cells that were written.
+        Notified of the number of cells that a pack has, after each write.
     """
     held: list[Held] = []
     begun = time.monotonic()
@@ -195,7 +195,7 @@ def _run_cell(cell: PlannedCell, out: Path, check: Callable[[], None]) -> Held:
 
 @contextmanager
 def blamed_on(cell: PlannedCell) -> Iterator[None]:
-    """Name the cell in what goes wrong with it."""
+    """Prefix errors with the name of the cell."""
     try:
         yield
     except McsimError as error:
