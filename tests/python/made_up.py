@@ -203,6 +203,6 @@ def _curve(v: int, vm: str) -> pa.Table:
 def outcome(
     name: str, title: str, found: Found, rows: Sequence[Row] = (), notes: Sequence[Note] = ()
 ) -> Outcome:
-    """A figure of a document whose finding is made up."""
+    """Return a figure of a document with a made-up finding."""
     figure = Figure(name, title, 1, 1, "synthetic", lambda context: found)
     return Outcome(figure, Finding(found, [], 0, rows), notes)

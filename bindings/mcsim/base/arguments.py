@@ -117,8 +117,7 @@ def list_of(name: str, given: Any, what: str) -> list[Any]:
     Raises
     ------
     ConfigError
-        If it is text or no iterable; the message begins with `name` and says that a list of
-        `what` is expected.
+        If it is text or no iterable. The message begins with `name`; it expects a list of `what`.
     """
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise ConfigError(f"{name}: expected a list of {what}, got {shortened(given)}")

@@ -95,7 +95,7 @@ def keys_of(ids: ArrayLike) -> NDArray[np.uint64] | NDArray[np.uint32]:
 
 
 def operations_of(ops: ArrayLike) -> NDArray[np.uint8]:
-    """Bring operations to 0 for a read and 1 for a write."""
+    """Convert operations to 0 for a read and 1 for a write."""
     array = array_given(ops, "ops")
     if array.dtype == np.bool_:
         array = array.view(np.uint8)

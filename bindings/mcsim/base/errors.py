@@ -21,7 +21,7 @@ class McsimError(Exception):
 
 
 class ConfigError(McsimError, ValueError):
-    """The user asked for something that cannot be (exit code 2)."""
+    """An input of the user is invalid (exit code 2)."""
 
     exit_code = 2
 
@@ -30,7 +30,7 @@ _OF_NAMES = {errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.
 
 
 def exit_code_of(error: OSError) -> int:
-    """Return 2 where the name of a file is wrong, which is the user's, else 3."""
+    """Return 2 if the name of a file is wrong, which is the user's input, else 3."""
     cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
     wrong = ConfigError if cause.errno in _OF_NAMES else HostError
     return wrong.exit_code
@@ -38,7 +38,7 @@ def exit_code_of(error: OSError) -> int:
 
 @contextmanager
 def mistakes_in(name: str) -> Iterator[None]:
-    """Tell what is wrong with a value that the user gave, after what they call it.
+    """Prefix errors about a value of the user with its name.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def mistakes_in(name: str) -> Iterator[None]:
 
 
 class Complaints:
-    """Mistakes of one user, found one after the other and told together.
+    """Errors that are collected one after the other and raised together.
 
     Examples
     --------
@@ -80,14 +80,14 @@ class Complaints:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Keep a ConfigError of the block for later."""
+        """Collect a ConfigError of the block."""
         try:
             yield
         except ConfigError as error:
             self._found.append(error)
 
     def tell(self) -> None:
-        """Raise what was kept, a line each, if there is any."""
+        """Raise the collected errors, a line each, if there are any."""
         if len(self._found) == 1:
             raise self._found[0]
         if self._found:

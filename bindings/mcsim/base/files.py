@@ -26,7 +26,7 @@ from mcsim.base.errors import HostError
 from mcsim.base.faults import reached
 from mcsim.base.inputs import check_output
 
-# Not of the program: what the disk says of what is written to it.
+# Errors of the disk during writes, as opposed to errors of the program.
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
 _REMEDIES = {
@@ -90,17 +90,17 @@ def encoded(text: str) -> bytes:
 def replacing_folder(
     final: Path, stays: Callable[[], bool], claims: Path | None = None
 ) -> Iterator[Path]:
-    """Give an empty folder that takes the place of `final` if all goes well, files and all.
+    """Yield an empty folder that replaces `final` with all its files, unless the block fails.
 
-    Several processes may make the same folder at a time; what they leave when they are killed is
-    removed by the next one.
+    Several processes may make the same folder at a time. The next process removes the remains of
+    one that was killed.
 
     Parameters
     ----------
     final : Path
     stays : callable
-        Asked if there is a folder already: whether it stays, and what was made is dropped. While
-        another takes its place, there is none for a moment.
+        Called if `final` exists; returns whether it stays, and the new folder is dropped. During a
+        replacement, `final` is absent for a moment.
     claims : Path, optional
         Folder for the folders of processes, in the same file system; ``<final>.partial`` if not
         given.
@@ -125,7 +125,7 @@ def replacing_folder(
 
 
 def put_in_place(made: Path, final: Path, stays: Callable[[], bool]) -> bool:
-    """Give a folder its final name; what has it is put aside, unless it `stays`: False then."""
+    """Rename a folder to its final name, in place of an old one; return False if that `stays`."""
     while True:
         try:
             rename(made, final)
@@ -167,9 +167,9 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 @contextmanager
 def temporary_beside(path: Path) -> Iterator[Path]:
-    """Give an empty file in the folder of `path`, made if need be, that is gone afterwards.
+    """Yield an empty temporary file in the folder of `path`, which is created if absent.
 
-    What a process that was killed left in the folder is removed with it.
+    Temporary files of killed processes in the folder are removed, too.
 
     Raises
     ------
@@ -194,12 +194,12 @@ def temporary_beside(path: Path) -> Iterator[Path]:
 
 
 def check_writable(folder: Path) -> None:
-    """Hold a folder to be one in which files can be made, and leave nothing there.
+    """Check that files can be created in a folder, without leaving any.
 
     Raises
     ------
     HostError
-        If it is not, and cannot be made.
+        If the folder cannot be written or created.
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
@@ -213,7 +213,7 @@ def check_writable(folder: Path) -> None:
 
 @contextmanager
 def named_in_errors(final: Path) -> Iterator[None]:
-    """Name the file in what the system says, and what to do; `final` if it names none."""
+    """Add the file and a remedy to errors of the system; `final` if an error names no file."""
     try:
         yield
     except HostError:
@@ -223,14 +223,14 @@ def named_in_errors(final: Path) -> Iterator[None]:
 
 
 def cannot_write(path: Path, number: int | None, what: str = "cannot be written") -> HostError:
-    """Return the error that names a file, what the system says of it, and what to do."""
+    """Return an error with the file, the message of the system, and a remedy."""
     said = os.strerror(number or errno.EIO)
     remedy = _REMEDIES.get(number or errno.EIO)
     return HostError(f"{path}: {what}: {said}" + (f"; {remedy}" if remedy else ""))
 
 
 def flush(paths: Iterable[Path]) -> None:
-    """Have files on the disk; several at a time, for the disk takes them together.
+    """Flush files to the disk; several at a time, because the disk writes these together.
 
     Raises
     ------
@@ -246,13 +246,13 @@ def flush(paths: Iterable[Path]) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk, if the file system can."""
+    """Flush the names in a folder to the disk, if the file system can."""
     with suppress(OSError):
         _flush(folder)
 
 
 def of_the_disk(error: BaseException | None) -> int | None:
-    """Find what the disk said; to close what could not be written may have failed in its turn."""
+    """Find the errno of the disk in a chain of errors, as closing a file may fail again."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
             return error.errno

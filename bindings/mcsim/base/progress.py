@@ -30,7 +30,7 @@ _logger = logging.getLogger("mcsim")
 
 @dataclass
 class Stage:
-    """One stage under way; `update` says how far it is."""
+    """A stage under way; `update` sets its progress."""
 
     name: str
     total: int | None
@@ -41,18 +41,18 @@ class Stage:
     _task: TaskID | None = None
 
     def update(self, done: int) -> None:
-        """Say how much is done; any thread may."""
+        """Set the amount that is done; callable from any thread."""
         self.done = done
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, completed=done, rate=self._rate())
 
     def update_of(self, done: int, total: int) -> None:
-        """Say how much is done of how much, where only the work itself knows."""
+        """Set the amount that is done and the total, for work that determines its total."""
         self.expect(total)
         self.update(done)
 
     def expect(self, total: int) -> None:
-        """Say how much there is to do, once that is known."""
+        """Set the total."""
         if total != self.total and self._progress is not None and self._task is not None:
             self._progress.update(self._task, total=total)
         self.total = total
@@ -89,13 +89,13 @@ class Reporter:
         self._progress: Progress | None = None
 
     def log_to(self, path: Path) -> None:
-        """Write the log here from now on, beginning with what is not written yet."""
+        """Write the log to `path` from now on, beginning with unwritten lines."""
         with self._lock:
             self._log = path
             self._write_log()
 
     def stop_log(self) -> None:
-        """Keep what is logged until the next `log_to`."""
+        """Buffer lines of the log until the next `log_to`."""
         with self._lock:
             self._log = None
 
@@ -117,7 +117,7 @@ class Reporter:
             self._write_log()
 
     def _write_log(self) -> None:
-        """Write the lines that wait; where that cannot be, they wait on: no run fails for them."""
+        """Write the buffered lines; after an error they stay buffered, and the run continues."""
         if self._log is None:
             return
         with suppress(OSError), self._log.open("a", encoding="utf-8") as file:
@@ -127,7 +127,7 @@ class Reporter:
 
     @contextmanager
     def live(self) -> Iterator[None]:
-        """Keep a live display for the stages inside, on a terminal."""
+        """Show a live display for the stages inside, on a terminal."""
         if self._progress is not None or self._console is None or not self._console.is_terminal:
             yield
             return
@@ -149,11 +149,11 @@ class Reporter:
         name : str
             Key of its time in `seconds`.
         total : int, optional
-            How much there is to do, in `unit`.
+            Total amount, in `unit`.
         unit : str
-            What `Stage.update` counts.
+            Unit of `Stage.update`.
         about : str
-            Which part of the stage this is, such as the name of a system.
+            Part of the stage, such as the name of a system.
         """
         stage = Stage(name, total, unit)
         self._begin(name)
@@ -171,7 +171,7 @@ class Reporter:
 
     @contextmanager
     def under_way(self, title: str, total: int | None = None) -> Iterator[TaskID | None]:
-        """Show a line while something lasts; unlike of a stage nothing is said at its end."""
+        """Show a line while the block runs; unlike for a stage, no line is printed at its end."""
         if self._progress is None:
             yield None
             return

@@ -17,23 +17,23 @@ from typing import NoReturn
 from mcsim.base.claims import leave_all
 
 GRACE_SECONDS = 0.8
-"""What is under way may be brought to its end by then."""
+"""Time in which work under way may end."""
 
 _OVER = b"\0"
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came; what is done about Ctrl-C is done about it."""
+    """SIGTERM arrived; it is handled like Ctrl-C."""
 
 
 @contextmanager
 def ending_in_time() -> Iterator[None]:
-    """Let SIGTERM raise `Terminated`, and end the process soon after it or Ctrl-C.
+    """Raise `Terminated` on SIGTERM, and end the process soon after it or Ctrl-C.
 
-    The main thread gets an exception, and has time to clean up. What a library makes of that
-    exception, such as an error of its own, is the interruption again here. If the thread still
-    works after that time, in code that no exception reaches, another one calls `leave`. Outside of
-    the main thread this does nothing.
+    The main thread gets an exception, and has time to clean up. If a library converts it to an
+    error of its own, the interruption is raised again here. If the thread still works after that
+    time, in code that no exception reaches, another thread calls `leave`. Outside of the main
+    thread this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -71,17 +71,17 @@ def ending_in_time() -> Iterator[None]:
 
 
 def leave(interruption: KeyboardInterrupt) -> NoReturn:
-    """End the process at once, with the exit code of shells; what it held is anybody's.
+    """End the process at once, with the exit code of shells; release its leases.
 
-    Nothing that Python does at an exit is done: threads that still are in code of a user's would
-    hold it up, and libraries whose import was cut short break it.
+    The exit handlers of Python do not run: threads in user code would block them, and libraries
+    with an interrupted import would break them.
     """
     leave_all()
     for child in multiprocessing.active_children():
         child.kill()
     terminated = isinstance(interruption, Terminated)
     what = "terminated" if terminated else "interrupted"
-    with suppress(OSError, ValueError):  # nobody reads it, or it is closed
+    with suppress(OSError, ValueError):  # a closed stream, or one without a reader
         sys.stdout.flush()
         sys.stderr.write(f"mcsim: {what}; what had finished is kept\n")
         sys.stderr.flush()
@@ -90,7 +90,7 @@ def leave(interruption: KeyboardInterrupt) -> NoReturn:
 
 @contextmanager
 def _put_off() -> Iterator[None]:
-    """Let signals wait while a thread starts: an exception amid its locks leaves them torn."""
+    """Defer signals while a thread starts, because an exception would corrupt its locks."""
     came: list[int] = []
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     ours = {number: handler for number, handler in handlers.items() if handler is not None}

@@ -55,7 +55,7 @@ def split_range(text: str) -> Range | None:
 
 
 def count_of(text: str, of: str) -> int:
-    """Parse the number of values of the range with the text `of`."""
+    """Parse the number of values of the range `of`."""
     try:
         count = parse_count(text.strip())
     except ValueError as error:
@@ -66,7 +66,7 @@ def count_of(text: str, of: str) -> int:
 
 
 def between(of: Range, first: float, last: float) -> list[float]:
-    """Return the values of a range between two numbers; the ends exactly."""
+    """Compute the values of a range from `first` to `last`; both ends are exact."""
     if of.kind == "log" and not (first > 0 and last > 0):
         raise ValueError(f"{of.text!r}: ends of a logarithmic range are above 0")
     shares = [index / max(1, of.number - 1) for index in range(of.number)]

@@ -38,12 +38,12 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
-    """Hold the value of a parameter to be one of those that there are.
+    """Check that the value of a parameter is one of `choices`.
 
     Raises
     ------
     ConfigError
-        If it is none of them; the message says which they are.
+        If it is another; the message lists the choices.
     """
     if not isinstance(value, str) or value not in choices:
         raise ConfigError(
@@ -54,7 +54,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
 def names_matching(
     patterns: str | Sequence[str], known: Sequence[str], what: str = "VM"
 ) -> list[str]:
-    """Choose names by themselves or by patterns, each once, in the order of the patterns.
+    """Select names by name or pattern, each once, in the order of the patterns.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def names_matching(
         ``'!backup*'`` excludes, from all names if nothing else is given. A name that is one of
         `known` is no pattern.
     known : sequence of str
-        The names that there are.
+        All names.
     what : str
-        What they are names of, for the message.
+        Kind of the names, for messages.
 
     Raises
     ------

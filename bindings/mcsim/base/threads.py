@@ -111,7 +111,7 @@ def run_in_main_thread(call: Callable[[], T]) -> T:
 
 
 class Pool:
-    """Threads whose work succeeds or fails as one.
+    """Threads that succeed or fail together.
 
     Leaving the block waits for all submitted work, and runs calls of `run_in_main_thread`
     meanwhile. The first failure sets a stop event, and its error is raised: the others end where

@@ -1,8 +1,8 @@
-"""Human units: what `4KiB`, `1h`, `30ns` and `2.5e5 blocks` mean, and back.
+"""Human units: parse and format `4KiB`, `1h`, `30ns` and `2.5e5 blocks`.
 
 Numbers may be written as in Python (`250_000`, `2.5e5`). A quantity that has a
 unit must be given one, so that no file leaves it to a guess; counts of blocks
-are the exception, because sizes are in blocks unless they say otherwise.
+are the exception, because sizes are in blocks by default.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ def _scaled(value: object, units: dict[str, int], wanted: str, others: Iterable[
 
 
 def parse_bytes(value: object) -> int:
-    """Read a number of bytes: `4KiB`, `1 GiB`, `512B`, or a plain whole number.
+    """Parse a number of bytes: `4KiB`, `1 GiB`, `512B`, or a plain whole number.
 
     Raises
     ------
     ValueError
-        If it is no such quantity; the message says what would be.
+        If it is no such quantity; the message has an example.
     """
     return _scaled(value, {"": 1} | _BYTES, "a size such as 4KiB")
 

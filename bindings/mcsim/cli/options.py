@@ -292,7 +292,7 @@ def style_option(default: str | None, otherwise: str = "") -> Callable[[Command]
 
 
 def plugin_option(command: Command) -> Command:
-    """Give a command the option; the libraries are loaded before the command begins."""
+    """Add the option of plugins; the libraries are loaded before the command begins."""
     return click.option(
         "--plugin",
         metavar="LIBRARY",
@@ -332,7 +332,7 @@ _SECTIONS = {
 
 
 class Sectioned(click.Command):
-    """A command with options of its own first in its help, and common ones under headings."""
+    """A command with sections in its help: its own options first, then common ones by topic."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, each under its heading."""

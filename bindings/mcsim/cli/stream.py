@@ -297,7 +297,7 @@ def make_curves(
 
 
 def sharing_options(command: Command) -> Command:
-    """Add the options for VMs that share a cache, and for the order of their references."""
+    """Add the options of the VMs that share a cache, and of the order of their references."""
     order = click.option(
         "--order",
         type=click.Choice(["time", "rates"]),
@@ -312,7 +312,7 @@ def sharing_options(command: Command) -> Command:
 def shared_source(
     files: tuple[str, ...], block_size: str, ops: Any, vms: str | None, reading: dict[str, Any]
 ) -> Source:
-    """Return the source of references, its block size checked before anything is read."""
+    """Return the source of references, after validating its block size."""
     source = Source(files, block_size, ops, vms, 1, 1, reading)
     source.block_bytes  # noqa: B018
     return source
@@ -334,7 +334,7 @@ def sharing_read(source: Source, order: Order) -> Sharing:
 
 
 def _note_spans(traces: list[Trace], reporter: Reporter) -> None:
-    """Report if no two traces overlap in time: then nothing is shared."""
+    """Warn if no two traces overlap in time, so that VMs never compete for the cache."""
     spans = sorted(
         (trace.metadata.counts.first_time, trace.metadata.counts.last_time) for trace in traces
     )

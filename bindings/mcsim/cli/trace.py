@@ -38,12 +38,13 @@ if TYPE_CHECKING:
 @seed_option("Instead of the profile's seed.", None)
 @quiet_option
 def synth(profile: Path, out: Path | None, seed: int | None) -> None:
-    """Generate the requests of PROFILE, a YAML file, unless that was done before.
+    """Generate the requests of PROFILE, a YAML file, unless they are in the cache.
 
-    They are written as OUT, whose name says how (see convert), or kept in the cache.
+    The requests are written to OUT, in the format of its ending (see convert), or only to the
+    cache.
 
-    The same profile and seed give the same bytes. The trace says of itself that
-    it is synthetic, and so does everything made from it.
+    The same profile and seed give the same bytes. The trace is marked as synthetic, and so are all
+    outputs made from it.
     """
     from mcsim.traces.synth import synth_trace
 

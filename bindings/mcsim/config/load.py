@@ -34,7 +34,7 @@ from mcsim.config.complaints import complaints
 from mcsim.config.spec import SHORTHANDS, ExperimentSpec
 from mcsim.config.values import DEFAULT_BLOCK_BYTES
 
-# What no experiment comes near, and nothing that calls itself one can go beyond.
+# Limits far above any real experiment.
 _MOST_BYTES = 4 << 20
 _MOST_VALUES = 1_000_000
 _MOST_LEVELS = 50

@@ -42,8 +42,7 @@ from mcsim.config.values import (
     VmChoice,
 )
 
-# Where a map has one key that is nearly always all there is to say, the key's
-# value may stand for the map: `- lru` is `- {name: lru}`.
+# If a map has one important key, the key's value may replace the map: `- lru` is `- {name: lru}`.
 SHORTHANDS = {"systems": "name", "optimizer": "name", "vms": "name", "backend": "device"}
 
 

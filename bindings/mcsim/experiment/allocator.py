@@ -30,27 +30,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What an allocator sees when a timer rings: copies, which it may keep.
+    """Input of an allocator when a timer fires: copies, which it may store.
 
     Arrays "by VM" have shape (vms,), in the order of `vms`; those "by tier and VM" have shape
-    (tiers, vms), the fastest tier first. Counts are of the time since this timer rang last, or
-    since the trace began; what a cache is called for, blocks, is counted per access, and a
-    request of several blocks makes several accesses.
+    (tiers, vms), the fastest tier first. Counts are of the time since this timer last fired, or
+    since the trace began. An access is one block of a request.
 
     Attributes
     ----------
     timer : str
-        Which timer rang; "interval" if the allocator declares none.
+        Name of the timer that fired; "interval" if the allocator declares none.
     interval : int
-        How often it had rung before.
+        Number of times that it has fired before.
     now : int
-        When it rang: nanoseconds, or references, since the trace began.
+        Time at which it fired: nanoseconds, or references, since the trace began.
     vms : tuple of str
         Names of the VMs.
     accesses : int array, by VM
         Blocks that were read or written.
     reads : int array, by VM
-        Of these, those that were read.
+        Accesses that read.
     requests : int array, by VM
         Requests that these accesses made up.
     unique_blocks : int array, by VM
@@ -58,13 +57,13 @@ class Observation:
     reuse_intensity : float array, by VM
         1 - distinct / all, of the last window of `ri_window` that closed.
     meters : mapping of str to array, dict or list
-        What the allocator wants measured beside, by the names that it gave (`Allocator`).
+        Results of the allocator's own meters, by their names (`Allocator`).
     hits : int array, by tier and VM
-        Accesses whose block the tier had.
+        Accesses to blocks of the tier.
     write_hits : int array, by tier and VM
-        Those of them that wrote.
+        Hits that wrote.
     misses : int array, by VM
-        Accesses that no tier had, but for reads of what a filter has staged with its data.
+        Accesses to blocks of no tier, except reads of blocks that a filter stages with their data.
     writes : int array, by VM
         Accesses that wrote.
     dirty : int array, by VM
@@ -74,7 +73,7 @@ class Observation:
     current : int array, by tier and VM
         Targets in force: the blocks that each VM is granted.
     departed : bool array, by VM
-        VMs that are gone: nothing is counted of them any more, and they need no space.
+        VMs that have departed: they have no more counts, and need no space.
     arrived : bool array, by VM
         VMs that have arrived, also those that departed; without `arrives` from the start on.
     hosts : tuple of str
@@ -84,7 +83,7 @@ class Observation:
     on_the_way : int array, by VM
         Blocks of its cache that have not come yet from the host that it left.
     capacities : int array, shape (tiers,)
-        Blocks that there are to grant, on each host.
+        Blocks that can be granted, on each host.
     devices : tuple of Device
         Those of the tiers, and last that of the backend: ``name``, ``read_ns``, ``write_ns``,
         ``dollars_per_gb`` (nan: no price), ``iops`` and ``bandwidth`` (0: no limit), and
@@ -92,17 +91,17 @@ class Observation:
     block_bytes : int
         Size of a block.
     tier_read_ns : float array, shape (tiers,)
-        What a read from each tier takes, in ns.
+        Time of a read from each tier, in ns.
     backend_read_ns : float
-        What a read from the backend takes, in ns.
+        Time of a read from the backend, in ns.
     vm_backend_ns : float array, by VM
-        The same for VMs whose storage is another.
+        Time of a read from the VM's own storage, or else from the backend, in ns.
     latency_ns : float array, by VM
-        What an access waited for, in the mean, in ns; 0 for a VM that had none.
+        Mean latency of an access, in ns; 0 for a VM without accesses.
     tier_latency_ns : float array, by tier and VM
-        The same of those that each tier served.
+        Mean latency of an access that the tier served, in ns.
     extents : Extents or None
-        Where every extent lives and how it was asked for, of a host that places them.
+        Placement and requests of every extent, if the host places extents.
     """
 
     timer: str
@@ -140,17 +139,16 @@ class Observation:
 
     @cached_property
     def curves(self) -> list[HitRatioCurve]:
-        """Hits of an LRU cache of any size, by VM: of this interval, or of all so far.
+        """Hits of an LRU cache of any size for each VM alone.
 
-        Of the last period of the first timer, in which the first access to a block is a miss,
-        unless the allocator has said another ``distance_scope``. They are what a VM would hit on
-        its own.
+        By default they are of the last period of the first timer, in which the first access to a
+        block is a miss. The allocator's ``distance_scope`` may be another.
         """
         return [curve_of(curve) for curve in self._curves]
 
 
 def curve_of(curve: HitCurve) -> HitRatioCurve:
-    """Return a curve of the core as allocators see it."""
+    """Convert a curve of the core to that of allocators."""
     capacities = np.concatenate([[0], curve.distances + 1])
     hits = np.concatenate([[0], curve.cumulative])
     return HitRatioCurve(capacities, hits.astype(np.float64), curve.accesses)
@@ -158,7 +156,7 @@ def curve_of(curve: HitCurve) -> HitRatioCurve:
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What is to change when a timer has rung.
+    """Changes that an allocator decides when a timer fires.
 
     Attributes
     ----------

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Extents:
-    """Where every extent lives, and how it was asked for since the timer rang last.
+    """Placement of every extent, and its requests since the timer last fired.
 
     Arrays "by extent" have shape (extents,): the extents of the first VM, then those of the next.
-    Those "by size and extent" have shape (sizes + 1, extents): of requests of at most as many
-    bytes as the first of the host's `sizes`, of at most as many as the next, and of larger ones.
-    A request counts for each extent that it touches, by its whole size. Of VMs that are gone
-    nothing is counted, and their extents are in the backend.
+    Arrays "by size and extent" have shape (sizes + 1, extents). The host's `sizes` are upper
+    limits of classes of requests; the last class is of larger ones. A request counts for each
+    extent that it touches, by its whole size. VMs that have departed have no counts, and their
+    extents are in the backend.
 
     Attributes
     ----------
     blocks : int
         Blocks of an extent.
     rooms : int array, shape (tiers,)
-        Extents that there is room for, beside the write area.
+        Capacity in extents, without the write area.
     vm : int array, by extent
-        Whose it is, an index into `vms`.
+        VM of the extent, an index into `vms`.
     tier : int array, by extent
-        Where it lives; the number of tiers stands for the backend.
+        Tier of the extent; the number of tiers stands for the backend.
     reads, writes : int array, by size and extent
         Requests.
     blocks_read, blocks_written : int array, by extent
@@ -53,7 +53,7 @@ class Extents:
 
 
 def checked_placements(given: object, seen: Observation, doing: str) -> NDArray[np.int64]:
-    """Return the tier of each extent, or say what is wrong with it."""
+    """Return the tier of each extent; raise ConfigError if a placement is invalid."""
     doing = f"{doing}: placements"
     extents = seen.extents
     if extents is None:
@@ -61,7 +61,7 @@ def checked_placements(given: object, seen: Observation, doing: str) -> NDArray[
     tiers = len(extents.rooms)
     wanted = f"expected a tier from 0 to {tiers} for each of {len(extents.tier)} extents"
     array = _array_of(given, extents.tier.shape, "iuf", f"{doing}: {wanted}")
-    # What is not a number is not at least 0.
+    # The comparison with 0 is false for NaN.
     odd = np.flatnonzero(~((array >= 0) & (array <= tiers) & (array == np.rint(array))))
     for extent in odd[:1]:
         raise ConfigError(f"{doing}: {wanted}, got {array[extent]} for extent {extent}")
@@ -120,7 +120,7 @@ _Numbered = tuple[int, int, bool, float, str]
 
 
 def checked_migrations(given: object, seen: Observation, doing: str) -> list[_Numbered]:
-    """Return migrations as the core takes them, or say what is wrong with them."""
+    """Convert migrations for the core; raise ConfigError if one is invalid."""
     if not isinstance(given, Sequence) or isinstance(given, str):
         raise ConfigError(
             f"{doing}: migrations: expected a list of mcsim.Migration, got {given!r:.60}"

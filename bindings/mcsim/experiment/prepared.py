@@ -153,14 +153,14 @@ class Prepared:
         return self._made.get((what, tuple(sorted(view.items())), more), make)
 
 
-# Upper limit without `opt`: this takes seconds, and less than 1 GiB of memory.
+# Accesses for which the bound is computed by default: seconds of time and less than 1 GiB.
 _MOST_ACCESSES = 32_000_000
 
 
 def is_bound_wanted(spec: ExperimentSpec, accesses: engine.Accesses) -> bool:
-    """Whether a run finds what OPT hits on a view of its trace.
+    """Return whether a run computes the hits of OPT on a view of its trace.
 
-    Tiers of lines and extents hold blocks that were never accessed, so OPT is no bound there.
+    With lines or extents, OPT is no bound, because a tier holds blocks that were never accessed.
     """
     if accesses.line_blocks > 1:
         return False
@@ -173,13 +173,12 @@ def opt_hits(
     first: int = 0,
     progress: Callable[[int], object] | None = None,
 ) -> int:
-    """Return what OPT hits with one block more in one cache of all VMs.
+    """Compute the hits of OPT in one cache of all VMs, with one block more than `blocks`.
 
-    Systems that hold no more than `blocks` at a time, none of which they took in before it was
-    accessed, cannot hit more, however they divide them, whom they evict and what they refuse: a
-    cache that must take in every block needs one more than one that need not. They may have
-    brought what they like with them from accesses that are not counted, and so may OPT: it
-    begins with any blocks that were accessed before.
+    The result is an upper bound for all systems of at most `blocks` without prefetching, with any
+    division, eviction and admission. The additional block is needed because OPT admits every block
+    and a system may refuse some. Systems may begin with any blocks of accesses that are not
+    counted, and so may OPT.
 
     Parameters
     ----------
@@ -190,7 +189,7 @@ def opt_hits(
     first : int
         The first request that is counted.
     progress : callable, optional
-        Told of accesses done.
+        Notified of the number of accesses done.
 
     Returns
     -------

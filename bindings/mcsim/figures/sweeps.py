@@ -102,7 +102,7 @@ def series(
     value : str
         A column of numbers.
     vm : str, optional
-        Of this VM; of all together if not given.
+        Name of a VM; all VMs together if absent.
 
     Raises
     ------

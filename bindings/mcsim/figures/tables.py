@@ -50,7 +50,7 @@ def objectives_by_block(rows: ResultTable, objective: str) -> Sheet:
     Parameters
     ----------
     rows : ResultTable
-        Rows of `mcsim.tune`, the best first.
+        Result of `mcsim.tune`, the best first.
     objective : str
         The column by which they are sorted; the best is marked by a star.
     """

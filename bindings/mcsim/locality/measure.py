@@ -27,8 +27,8 @@ class HitRatioCurves(dict[str | int, HitRatioCurve], Tabular):
     Attributes
     ----------
     by : {'vm', 'begin'}
-        What the keys are: names of VMs, or begins of intervals after the first request, in ns or
-        references.
+        Meaning of the keys: names of VMs, or begins of intervals after the first request, in ns
+        or references.
     """
 
     def __init__(self, curves: Mapping[Any, HitRatioCurve], by: str) -> None:

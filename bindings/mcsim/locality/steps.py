@@ -334,6 +334,6 @@ def plot_steps(
         shade: dict[str, Any] = {"step": "post", "linewidth": 0, "alpha": 0.2}
         ax.fill_between(x, low, high, color=drawn.get_color(), **shade)
     ax.set_ylabel("Hit ratio (%)")
-    # The axis includes all that is plotted there, in any order.
+    # The limit includes curves that were plotted before.
     ax.set_ylim(0, max(1.05 * ax.dataLim.ymax, 1e-9))
     return ax

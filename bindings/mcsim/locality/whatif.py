@@ -21,31 +21,31 @@ from mcsim.locality.steps import Knee
 Judgement = Literal["nothing to hit", "too large", "on a plateau", "too small", "good"]
 
 _NOTICED = 0.1
-"""Share of all possible hits that twice the size must add to be worth its cost."""
+"""Least gain from doubling a cache that is too small, as a share of the highest hit ratio."""
 _UNNOTICED = 0.01
-"""Share of the hits that half the size may lose and still suffice."""
+"""Greatest loss from halving a cache that is too large, as a share of its hit ratio."""
 
 
 @dataclass(frozen=True)
 class SizeVerdict:
-    """What to think of the size of a cache; sizes in blocks, hit ratios in [0, 1].
+    """Judgement of the size of a cache; sizes in blocks, hit ratios in [0, 1].
 
     Attributes
     ----------
     judgement : str
         ``'too large'``: half the size hits nearly as much (99 %). ``'on a plateau'``: that too,
         but a larger cache hits much more. ``'too small'``: twice the size hits much more, by a
-        tenth of all that any size hits. ``'good'``: none of these. ``'nothing to hit'``: no size
-        hits anything.
+        tenth of the highest hit ratio. ``'nothing to hit'``: no size hits anything. ``'good'``: all
+        other sizes.
     size : int
     ratio : float
-        What it hits.
+        Hit ratio of this size.
     best : float
-        What an infinite cache hits; all other accesses are first ones.
+        Hit ratio of an infinite cache; all other accesses are first ones.
     saturation : int
-        The least size that hits as much.
+        Smallest size with the hit ratio of an infinite cache.
     halved, doubled : float
-        What half and twice the size hit.
+        Hit ratios of half and of twice the size.
     knee_below, knee_above : Knee, optional
         The last knee up to the size, and the first beyond it.
     """
@@ -62,11 +62,11 @@ class SizeVerdict:
 
     @property
     def of_best(self) -> float:
-        """What it hits as a share of what an infinite cache hits."""
+        """Hit ratio as a share of that of an infinite cache."""
         return self.ratio / self.best if self.best else 1.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON takes it; of a knee size and hit ratio."""
+        """Convert to plain values for JSON; a knee becomes its size and hit ratio."""
 
         def told(knee: Knee | None) -> dict[str, Any] | None:
             return None if knee is None else {"blocks": knee.capacity, "hit_ratio": knee.ratio}

@@ -92,7 +92,7 @@ class Caches:
         return [spec for spec in self.specs for _ in self.capacities]
 
     def table(self, columns: dict[str, NDArray[Any]]) -> ResultTable:
-        """Put policy and capacity before what was found, a row a cache."""
+        """Return a table with a row for each cache: policy, capacity and the given columns."""
         policies = [str(spec) for spec in self.spec_of_each]
         caches: dict[str, NDArray[Any]] = {
             "policy": np.array(policies, dtype=np.str_),
@@ -107,7 +107,7 @@ def default_memory() -> int:
 
 
 def memory_given(memory: int | str | None) -> int:
-    """Return bytes, those of `default_memory` if it is not said."""
+    """Parse a limit of memory; return `default_memory` if it is None."""
     if memory is None:
         return default_memory()
     with mistakes_in("memory"):

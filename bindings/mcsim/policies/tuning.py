@@ -332,7 +332,7 @@ def blocks_of_share(size: float | str, references: References, block_bytes: int)
 def workload_of(
     references: References, block_bytes: int
 ) -> tuple[Workload, Literal["reads", "all"]]:
-    """Return requests, and which of them count; those of an array are of so many bytes."""
+    """Return requests and their counted operations; an array becomes reads of `block_bytes`."""
     if isinstance(references, Blocks):
         if not references.is_whole:
             raise ConfigError("references: these blocks are a part of others; tune a Trace")

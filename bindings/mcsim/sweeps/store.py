@@ -35,9 +35,9 @@ def joined(out: Path, plan: pa.Table) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        Columns of the plan, then those of `mcsim.results.tables.SUMMARY`, where `vm` is null for
-        all VMs together; hits by tier have a column for each tier. Rows come in the order
-        of the cells, whoever ran them, and have nothing that differs from run to run.
+        Columns of the plan, then those of `mcsim.results.tables.SUMMARY`. In rows over all VMs,
+        `vm` is null. Hits by tier have a column for each tier. Rows are in the order of the cells
+        and do not depend on the process that ran a cell.
     """
     cells: dict[str, list[int]] = {}
     for cell, run_id in enumerate(plan["run_id"].to_pylist()):

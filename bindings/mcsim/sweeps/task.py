@@ -158,7 +158,7 @@ def run_batch(
     ----------
     cells : sequence of PlannedCell
     out : Path
-        The folder of all results.
+        Folder of all results.
     name : str
         First part of the packs' names.
     check : callable

@@ -163,9 +163,9 @@ _NEXT_VMS = 8
 class ByVm:
     """Each VM's requests, by an index that takes 4 bytes for each of the trace.
 
-    A VM's few requests lie far from each other, in six columns. To copy those of some thousand VMs
-    column by column is several times as quick, so those of the VMs that come next are copied with
-    them as long as VMs are asked for about in their order.
+    A VM's few requests lie far from each other, in six columns. Copying those of some thousand VMs
+    column by column is several times as quick. The requests of a VM are therefore copied together
+    with those of the next VMs, which is useful if VMs are read in their order.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class _BatchByVm:
         return int(self._begins[vm + 1] - self._begins[vm])
 
     def requests_of(self, vm: int, ahead: int) -> Batch:
-        """Return a VM's requests; where they are copied, so many with those of the next VMs."""
+        """Return a VM's requests; if a copy is needed, copy `ahead` requests from it on."""
         begin, end = int(self._begins[vm]), int(self._begins[vm + 1])
         first, last, copied = self._copied
         if begin < first or end > last:
@@ -229,12 +229,12 @@ def column_of(values: npt.ArrayLike, field: pa.Field, n: int) -> npt.NDArray[Any
 
 
 def check_vm_names(vms: Sequence[str]) -> None:
-    """Hold names of VMs to be text that files can have, each another.
+    """Check that names of VMs are distinct texts that can be written to files.
 
     Raises
     ------
     ConfigError
-        If one is not.
+        If a name is invalid, or occurs twice.
     """
     seen = set()
     for name in list_of("vms", vms, "names"):

@@ -43,7 +43,7 @@ def kept_store(path: Path, digest: str, source: Path, make: Callable[[], Store])
     digest : str
         The requests that it must hold.
     source : Path
-        What it is made of.
+        File that it is made from.
     make : callable
         Makes it at `path`.
 

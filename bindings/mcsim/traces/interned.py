@@ -133,21 +133,21 @@ def profiled(
     folder: Path | None = None,
     at_least: int = FEW_ACCESSES,
 ) -> locality.Characterised:
-    """Return what meters show of a workload, and its whole curves.
+    """Return the meters of a workload, and its whole curves, from the cache or by measurement.
 
-    What is not found is measured, all in one pass, and kept.
+    All missing ones are measured in one pass, and stored in the cache.
 
     Parameters
     ----------
     workload, view
         As of `Workload.intern`.
     accesses : Accesses
-        The workload as the view shows it.
+        Accesses of the workload in this view.
     meters : sequence of MeterSpec
     progress : callable, optional
-        Told of accesses done.
+        Notified of the number of accesses done.
     folder : Path, optional
-        Of the cache; `cache_directory` if not given.
+        Folder of the cache; `cache_directory` if absent.
     at_least : int
         Accesses to aligned blocks of 4 KiB of which files are made, as of `interned`.
 
