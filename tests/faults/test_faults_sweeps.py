@@ -75,7 +75,9 @@ def test_a_sweep_on_two_processes_killed_at_random_moments(
 def test_a_sweep_killed_at_every_point_and_another_beside_it(
     nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, point: str
 ) -> None:
-    killed = start(nursery, grid, tmp_path, kept_within=0.05, die_at=[point, 3])
+    # The other process may place all packs but the first.
+    times = 1 if point == "folder in place" else 3
+    killed = start(nursery, grid, tmp_path, kept_within=0.05, die_at=[point, times])
     beside = start(nursery, grid, tmp_path)
     assert killed.wait() == -signal.SIGKILL
     assert beside.wait() == 0, beside.said

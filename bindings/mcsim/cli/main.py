@@ -8,6 +8,7 @@ output is missing, such as a figure, of work that is finished.
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
@@ -221,6 +222,9 @@ def main(arguments: Iterable[str] | None = None) -> None:
         _run_command(arguments)
     except KeyboardInterrupt as interruption:
         leave(interruption)
+    except MemoryError:  # while an error is reported, or before errors are imported
+        os.write(2, b"mcsim: there is not enough memory\n")
+        sys.exit(3)
 
 
 def _run_command(arguments: Iterable[str] | None) -> None:

@@ -132,7 +132,7 @@ def verdict(curve: HitRatioCurve, size: int) -> SizeVerdict:
 
 
 _THRASHED_FROM = 0.005
-"""Half a point: who loses less than that to the company of others is not said to thrash."""
+"""Half a point: a VM that loses less to the others is not reported as thrashed."""
 
 
 @dataclass(frozen=True, eq=False)

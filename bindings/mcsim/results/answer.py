@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mcsim.base.suggest import some_of
 from mcsim.base.units import format_latency
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, baseline, is_legacy
@@ -138,10 +139,5 @@ def _modes(rows: Sequence[_Row]) -> str | None:
             modes.setdefault(row["writes"], []).append(row["system"])
     if len(modes) < 2:
         return None
-    named = "; ".join(f"{mode}: {_few(titles)}" for mode, titles in modes.items())
+    named = "; ".join(f"{mode}: {some_of(titles, 3)}" for mode, titles in modes.items())
     return f"Write modes differ ({named})."
-
-
-def _few(titles: Sequence[str], most: int = 3) -> str:
-    more = f" and {len(titles) - most} more" if len(titles) > most else ""
-    return ", ".join(titles[:most]) + more

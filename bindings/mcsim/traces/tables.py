@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from mcsim.base.arguments import check_param
 from mcsim.base.errors import ConfigError, TraceError
-from mcsim.base.suggest import did_you_mean
+from mcsim.base.suggest import did_you_mean, some_of
 from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_with
 from mcsim.traces.store import OptionValue, TimeBase
 from mcsim.traces.unmapped import check_length, check_units
@@ -179,6 +179,7 @@ class TableReader:
     def _assigned(self) -> dict[str, list[str]]:
         """Find the columns of every field; none where there is none."""
         names = self._schema.names
+        known = some_of(list(map(repr, names)), 12)
         columns: dict[str, list[str]] = {}
         for field in _FIELDS:
             asked = getattr(self._mapping, field)
@@ -194,12 +195,10 @@ class TableReader:
                 if name not in names:
                     raise ConfigError(
                         f"{self._source}: {field}: no column {name!r}{did_you_mean(name, names)}; "
-                        f"there are {_listed(names)}"
+                        f"there are {known}"
                     )
         if not columns["offset"]:
-            raise ConfigError(
-                f"{self._source}: offset: state its column; there are {_listed(names)}"
-            )
+            raise ConfigError(f"{self._source}: offset: state its column; there are {known}")
         return columns
 
     @property
@@ -376,8 +375,3 @@ class TableReader:
                     "back (on_unsorted: sort puts requests in order)"
                 )
             self.unsorted = True
-
-
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
