@@ -40,7 +40,7 @@ class PlacedExtents {
   // All extents are in the backend, and nothing is counted. Outlives the host.
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace);
 
-  // The fields of mcsim.experiment.extents.Extents, as a timer rings that counts anew from now on.
+  // The fields of mcsim.experiment.answers.Extents, as a timer rings that counts anew from now on.
   py::object shown(const Observation& seen);
   // What moves so that each extent is in the tier that Python says.
   absl::StatusOr<std::vector<Placement>> moves_to(const py::object& tiers);
