@@ -28,7 +28,7 @@ from mcsim.results.tables import comparison, systems
 from mcsim.results.yardsticks import yardsticks
 
 MOST_VMS = 24
-"""Runs with more VMs show them only together."""
+"""With more VMs, people are shown only all together."""
 
 _AGAINST = "gain, points and saved: hit ratio and mean latency against Global LRU"
 _OVERVIEW = ("mean_latency_ns", "latency_gain", "share_of_opt", "over_hindsight", "worst_slowdown")
@@ -94,7 +94,6 @@ class RunTable(ResultTable):
 
 def _comparison(results: Results) -> RunTable:
     table = comparison(results)
-    by_vm = len(set(table["vm"].to_pylist())) - 1 <= MOST_VMS
     hidden = {"hits", "tier_hits", "foresight", *FIELDS} - differing_fields(
         table.to_pylist()
     ).keys()
@@ -104,10 +103,7 @@ def _comparison(results: Results) -> RunTable:
     notes = [
         _AGAINST if _is_known(table, "gain") else "",
         yardstick_note(results.foresight),
-        "" if by_vm else "VMs one by one are in vms.parquet and metrics.parquet",
     ]
-    if not by_vm:
-        table = comparison(results, by_vm=False)
     return _of_systems(results, "comparison", table, _title(results), notes, shown)
 
 
@@ -196,8 +192,11 @@ def _of_systems(
     vms = table["vm"].to_pylist() if "vm" in table.column_names else [None] * len(titles)
     of_vm = {vm: i for i, vm in enumerate(dict.fromkeys(filter(None, vms)))}
     order = sorted(
-        range(len(titles)), key=lambda row: (of_vm.get(vms[row], len(of_vm)), place[titles[row]])
+        (row for row in range(len(titles)) if len(of_vm) <= MOST_VMS or vms[row] is None),
+        key=lambda row: (of_vm.get(vms[row], len(of_vm)), place[titles[row]]),
     )
+    if len(order) < len(titles):
+        notes = [*notes, "VMs one by one: in vms.parquet and metrics.parquet, or to_pandas()"]
     styles = [_style(titles[row], best, vms[row], results.foresight) for row in order]
     if shown is not None and len(table) < 2:
         # Without another system nothing is compared with hindsight.

@@ -154,7 +154,8 @@ def test_many_vms_are_shown_together(tmp_path: Path) -> None:
     text = rendered(results.comparison())
     assert "vm7" not in text
     assert f"{10 * many}" in text
-    assert "VMs one by one are in vms.parquet and metrics.parquet" in text
+    assert "VMs one by one: in vms.parquet and metrics.parquet, or to_pandas()" in text
+    assert len(set(results.comparison().to_pandas()["vm"].dropna())) == many
 
 
 def test_a_vm_without_accesses_has_no_latency(tmp_path: Path) -> None:
