@@ -34,6 +34,8 @@ from mcsim.cli.renamed import COMMANDS, OPTIONS
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pyarrow as pa
+
     from mcsim.base.errors import McsimError
     from mcsim.cli.terminal import Form
     from mcsim.experiment.code import Permission
@@ -179,15 +181,33 @@ def run(
 
 @cli.command("list")
 @plugin_option
-def list_names() -> None:
+@table_options
+def list_names(form: Form) -> None:
     """List systems, optimisers, policies, estimators, meters, trace formats and devices."""
+    from mcsim.cli.terminal import TextTable, print_result
     from mcsim.experiment.catalogue import catalogue
 
-    for kind, entries in catalogue().items():
-        click.secho(kind, bold=True)
-        width = max(len(entry["name"]) for entry in entries)
+    every = catalogue()
+    lines: list[str | TextTable] = []
+    for kind, entries in every.items():
+        table = TextTable([kind, ""], left=2)
         for entry in entries:
-            click.echo(f"  {entry['name']:<{width}}  {entry['summary']}")
+            table.add_row(entry["name"], entry["summary"])
+        lines += [table.formatted().to_text() + "\n" if form == "" else table]
+
+    def data() -> pa.Table:
+        import pyarrow as pa
+
+        keys = ("name", "summary", "reference")
+        return pa.Table.from_pylist(
+            [
+                {"kind": kind, **{key: entry.get(key) for key in keys}}
+                for kind, entries in every.items()
+                for entry in entries
+            ]
+        )
+
+    print_result(form, *lines, data=data)
 
 
 @cli.command()

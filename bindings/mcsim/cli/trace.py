@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,16 @@ from mcsim.cli.options import (
     quiet_option,
     reporter_asked,
     seed_option,
+    table_options,
     trace_dirs_option,
     with_options,
 )
-from mcsim.cli.terminal import print_json
+from mcsim.cli.terminal import Form, TextTable, print_result
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from mcsim.base.formatted_table import RowStyle
     from mcsim.base.progress import Reporter
     from mcsim.traces.info import TraceInfo, VmInfo
     from mcsim.traces.trace import Trace
@@ -147,20 +152,27 @@ def reading_options(command: Command) -> Command:
 @trace.command(short_help="Show the content of a trace, per VM.")
 @_reading_options
 @block_bytes_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes, times in ns.")
-def info(block_size: str, as_json: bool, **reading: Any) -> None:
+@table_options
+def info(block_size: str, form: Form, **reading: Any) -> None:
     """Show the requests, blocks, footprint, span, rate and sizes of TRACE, per VM."""
     from mcsim.traces.blocks import bytes_of_block
 
     block_bytes = bytes_of_block("--block-bytes", block_size)
     opened = _open(**reading)
     found = opened.info(block_bytes)
-    if as_json:
-        from dataclasses import asdict
+    rows = [asdict(vm) for vm in found.vms]
 
-        print_json(asdict(opened.metadata) | asdict(found))
-    else:
-        _show(opened, found)
+    def data() -> pa.Table:
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(rows)
+
+    print_result(
+        form,
+        *_lines(opened, found),
+        data=data,
+        whole=lambda: asdict(opened.metadata) | asdict(found),
+    )
 
 
 @trace.command(short_help="Write a trace in another form.")
@@ -293,37 +305,23 @@ def _time_of(option: str, value: str, opened: Trace) -> int:
         return parse_duration(value) if opened.time_base == "clock" else parse_references(value)
 
 
-def _show(opened: Trace, found: TraceInfo) -> None:
-    """Print a trace's metadata and a table of its VMs."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160
+def _lines(opened: Trace, found: TraceInfo) -> list[str | TextTable]:
+    """Return a trace's metadata and a table of its VMs."""
     meta = opened.metadata
     kind = "synthetic, " if meta.synthetic else ""
     base = "times by clock" if meta.time_base == "clock" else "no clock, times count references"
-    console.print(
-        f"{meta.source}: {kind}format {meta.format}, {base}, digest {meta.digest[:16]}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    lines: list[str | TextTable] = [
+        f"{meta.source}: {kind}format {meta.format}, {base}, digest {meta.digest[:16]}"
+    ]
     if meta.skipped_lines:
-        lines = "line" if meta.skipped_lines == 1 else "lines"
-        console.print(f"{meta.skipped_lines:,} bad {lines} left out, first:", highlight=False)
-        for complaint in meta.complaints:
-            console.print(f"  {complaint}", markup=False, highlight=False, soft_wrap=True)
-    table = Table(box=None, pad_edge=False)
-    for heading in _HEADINGS:
-        table.add_column(heading, justify="left" if heading == "VM" else "right")
-    rows = [*found.vms, found.total] if len(found.vms) > 1 else [*found.vms]
-    for vm in rows:
-        table.add_row(
-            *_row(vm, found.time_base == "clock"), style="bold" if vm is found.total else ""
-        )
-    console.print(table)
+        bad = "line" if meta.skipped_lines == 1 else "lines"
+        lines.append(f"{meta.skipped_lines:,} bad {bad} left out, first:")
+        lines += [f"  {complaint}" for complaint in meta.complaints]
+    table = TextTable(_HEADINGS, left=1)
+    for vm in [*found.vms, found.total] if len(found.vms) > 1 else found.vms:
+        style: RowStyle = "total" if vm is found.total else ""
+        table.add_row(*_row(vm, found.time_base == "clock"), style=style)
+    return [*lines, table]
 
 
 _HEADINGS = (

@@ -89,7 +89,7 @@ def test_list_shows_everything_that_is_declared(capsys: pytest.CaptureFixture[st
     assert "\nestimators\n" in out
     assert "\nmeters\n" in out
     for name in [*(entry["name"] for entry in declared), "msr", "dram", "flash", "hdd"]:
-        assert f"\n  {name} " in out
+        assert f"\n{name} " in out
 
 
 def test_describe_shows_every_parameter(capsys: pytest.CaptureFixture[str]) -> None:
