@@ -61,15 +61,14 @@ def show(
     mcsim results show tiny --config
     mcsim results show web-sizes --x tiers.1.capacity --latex
     """  # noqa: D301
-    from mcsim.base.errors import ConfigError
     from mcsim.results.files import yaml_of
     from mcsim.results.runs import open_run
 
     if (swept := _sweep_named(run, out)) is not None:
+        _refuse(f"of runs; {run} is a sweep", {"--per-vm": per_vm, "--config": configuration})
         show_sweep(swept, form, x=x, value=value)
         return
-    if x is not None or value is not None:
-        raise ConfigError(f"--x and --value: of sweeps; {run} is a run")
+    _refuse(f"of sweeps; {run} is a run", {"--x": x, "--value": value})
     found = open_run(run, out)
     if configuration:
         click.echo(yaml_of(found.spec.expanded()), nl=False)
@@ -107,6 +106,7 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
     if len(runs) == 1 and (swept := _sweep_named(runs[0], out)) is not None:
         from mcsim.sweeps.page import write_page
 
+        _refuse(f"of runs; {runs[0]} is a sweep", {"--systems": systems})
         file = file or swept.path / "page.html"
         write_page(swept.path, file)
     else:
@@ -173,16 +173,15 @@ def plot(
     from mcsim.results.runs import folder_of
 
     if len(named) == 1 and (swept := _sweep_named(named[0], out)) is not None:
-        if systems:
-            raise ConfigError(f"--systems: of runs; {named[0]} is a sweep")
-        if names:
-            raise ConfigError(f"--only: of runs; {named[0]} is a sweep")
+        of_runs = {"--list": listing, "--only": names, "--systems": systems}
+        _refuse(f"of runs; {named[0]} is a sweep", of_runs)
         shown = {"x": x, "y": y, "value": value or "hit_ratio"}
         _plot_sweep(swept, shown, vms, folder, formats or ("png",), style)
         return
-    for option, given in (("--x", x), ("--y", y), ("--value", value), ("--vms", vms)):
-        if given is not None:
-            raise ConfigError(f"{option}: of sweeps; {', '.join(named) or 'nothing'} is no sweep")
+    _refuse(
+        f"of sweeps; {', '.join(named) or 'nothing'} is no sweep",
+        {"--x": x, "--y": y, "--value": value, "--vms": vms},
+    )
     runs = [Results.open(folder_of(name, out)) for name in named]
     if listing:
         _list_figures(missing(runs, systems or None) if runs else {})
@@ -190,6 +189,15 @@ def plot(
     if not runs:
         raise ConfigError("RUN: name a finished run, by its folder or id (or --list)")
     _plot_runs(runs, names, folder, systems, formats, style)
+
+
+def _refuse(why: str, options: Mapping[str, object]) -> None:
+    """Raise ConfigError for the first of some options that was given."""
+    from mcsim.base.errors import ConfigError
+
+    for option, given in options.items():
+        if given not in (None, False, ()):
+            raise ConfigError(f"{option}: {why}")
 
 
 def _plot_runs(

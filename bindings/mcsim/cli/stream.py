@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -163,7 +164,7 @@ class Source:
 
 
 @dataclass
-class Report:
+class Report(ABC):
     """The result of a command about a source: lines for people, data for programs, a figure."""
 
     source: Source
@@ -172,21 +173,21 @@ class Report:
     suffix: ClassVar[str]
     """Ending of the base of file names."""
 
+    @abstractmethod
     def heading(self) -> str:
         """Return a line that names the source and its references."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lines(self) -> list[str | TextTable]:
         """Return the lines and tables for people."""
-        raise NotImplementedError
 
+    @abstractmethod
     def data(self) -> pa.Table:
         """Return the table for programs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sheet(self, *, log: bool) -> Sheet:
         """Return the figure."""
-        raise NotImplementedError
 
     def whole(self) -> Any:
         """Return what is printed as JSON."""

@@ -177,3 +177,21 @@ def test_verify_names_what_is_damaged(out: Path, capsys: pytest.CaptureFixture[s
     assert call(capsys, "verify", "of-7", "--results", out)[0] == 0
     told = json.loads(call(capsys, "verify", "--json", "--results", out)[1])
     assert told == {"verified": 2, "unsound": {str(run.path): ["curves.parquet"]}}
+
+
+def test_options_of_runs_are_refused_for_sweeps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mcsim.sweep(TINY, {"seed": [1, 2]}, out=tmp_path)
+    (sweep,) = (tmp_path / "sweeps").iterdir()
+    for command, option in (
+        ("show", "--per-vm"),
+        ("show", "--config"),
+        ("page", "--systems=lru"),
+        ("plot", "--list"),
+        ("plot", "--only=latency"),
+        ("plot", "--systems=lru"),
+    ):
+        code, _, said = call(capsys, command, sweep, option)
+        assert code == 2
+        assert said == f"mcsim: {option.partition('=')[0]}: of runs; {sweep} is a sweep\n"

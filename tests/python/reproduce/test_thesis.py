@@ -159,6 +159,8 @@ def test_in_a_sample_all_response_times_fall(quick: Reproduction) -> None:
     response = next(o for o in quick.outcomes if o.figure.name == "thesis/fig11")
     assert set(response.finding.found.values) == {"file", "web", "database"}
     assert all(float(change) < 0 for change in response.finding.found.values.values())
+    for outcome in quick.outcomes:
+        assert bool(outcome.finding.drawn) == bool(outcome.finding.found.plots)
 
 
 @pytest.mark.parametrize("name", ["eci/limited", "eci/unlimited", "thesis/files", "thesis/turns"])
