@@ -10,6 +10,7 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_duration
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
+from mcsim.config.placed import PlacedSpec
 from mcsim.config.spec import SystemSpec, VmTraceSpec, WindowSpec
 from mcsim.config.values import Interval
 from mcsim.experiment.code import is_class
@@ -161,6 +162,20 @@ def check_classes(workload: Workload, source: Source, system: int) -> None:
         f"it asks for classes of requests: the trace of {lack[0].name!r}, "
         f"{lack[0].trace.metadata.source}, has none: {right}",
     )
+
+
+def check_prices(spec: ExperimentSpec, source: Source) -> None:
+    """Check that all devices have a price if a system places extents by price."""
+    by_price = [system.title for system in spec.systems if system.name == "edt"]
+    places: list[tuple[Location, PlacedSpec]] = [
+        (("tiers", index), tier) for index, tier in enumerate(spec.tiers)
+    ]
+    for where, placed in [*places, (("backend",), spec.backend)]:
+        if by_price and placed.price is None:
+            raise source.complain(
+                where,
+                f"{placed.device} has no price, by which {by_price[0]} places extents: add one",
+            )
 
 
 def check_bytes(workload: Workload, source: Source, system: int) -> None:

@@ -31,6 +31,7 @@ from mcsim.experiment.checks import (
     check_interval,
     check_named_vms,
     check_names,
+    check_prices,
     check_times,
     check_unique,
 )
@@ -124,6 +125,7 @@ class Experiment:
         with complaints.kept():
             _load_plugins(spec, source, code)
             spec = _resolve_devices(spec, source)
+            check_prices(spec, source)
             spec = _resolve_systems(spec, source, code, complaints)
         complaints.tell()
         return cls(spec, source, code, given, shares)

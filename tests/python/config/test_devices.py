@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +89,21 @@ def test_without_a_price_nothing_has_a_cost(tmp_path: Path) -> None:
     two = [{"device": "dram", "capacity": 5}, *free["tiers"]]
     with pytest.raises(ConfigError, match="mine has no price: give limits and an objective"):
         mc.search(free | {"tiers": two, "systems": ["hierarchy"]})
+
+
+@pytest.mark.parametrize(
+    ("devices", "where"),
+    [
+        ({"tiers": [{"device": "50us", "capacity": 10}]}, "tiers[0]"),
+        ({"tiers": [{"device": "flash", "capacity": 10}], "backend": "4ms"}, "backend"),
+    ],
+)
+def test_extents_are_placed_by_price_only_with_a_price(
+    devices: dict[str, object], where: str
+) -> None:
+    spec = {"name": "x", "workload": {"vms": ["a"]}, **devices}
+    with pytest.raises(
+        ConfigError, match=re.escape(f"{where}: ") + ".* has no price, by which edt"
+    ):
+        Experiment.load(spec | {"systems": ["lru", "edt"]})
+    assert Experiment.load(spec | {"systems": ["lru"]}).spec.systems[0].name == "lru"
