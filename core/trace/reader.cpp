@@ -50,35 +50,33 @@ absl::Status RequestReader::read(Requests& chunk) {
   MCSIM_RETURN_IF_ERROR(fill(chunk));
   requests_ += static_cast<Count>(chunk.size());
   if (requests_ > 0) return absl::OkStatus();
-  is_empty_ = skipped_.count == 0;
-  const std::string why =
-      skipped_.count > 0 ? fmt::format(" ({} bad ones left out)", skipped_.count) : "";
+  is_empty_ = rows_.skipped == 0;
+  std::string why;
+  if (rows_.skipped > 0) why += fmt::format(" ({} unreadable rows skipped)", rows_.skipped);
+  if (rows_.filtered > 0) why += fmt::format(" ({} rows filtered)", rows_.filtered);
   const std::string prefix = context_.name.empty() ? "" : context_.name + ": ";
   return data_loss("{}there are no requests in it{}", prefix, why);
 }
 
 absl::StatusOr<VmId> RequestReader::vm_of(std::string_view name) {
-  const auto known = vm_numbers_.find(name);
-  if (known != vm_numbers_.end()) return known->second;
-  if (vms_.size() == kMostVms) return data_loss("more than {} VMs", kMostVms);
-  const auto number = static_cast<VmId>(vms_.size());
-  vms_.emplace_back(name);
-  vm_numbers_.emplace(name, number);
-  return number;
+  const std::uint64_t number = vms_.id_of(name);
+  if (number >= kMostVms) return data_loss("more than {} VMs", kMostVms);
+  return static_cast<VmId>(number);
 }
 
 std::string RequestReader::place(Count number) const {
   if (context_.name.empty()) return fmt::format("line {}", number);
   if (unit_ == RecordUnit::kLine) return fmt::format("{}:{}", context_.name, number);
-  return fmt::format("{}: record {}", context_.name, number);
+  return fmt::format("{}: {} {}", context_.name, unit_ == RecordUnit::kRow ? "row" : "record",
+                     number);
 }
 
 absl::Status RequestReader::reject(Count number, const std::string& complaint) {
   const std::string text = fmt::format("{}: {}", place(number), complaint);
   if (context_.on_bad_line == OnBadLine::kError) return absl::DataLossError(text);
   constexpr std::size_t kShown = 5;
-  ++skipped_.count;
-  if (skipped_.complaints.size() < kShown) skipped_.complaints.push_back(text);
+  ++rows_.skipped;
+  if (rows_.complaints.size() < kShown) rows_.complaints.push_back(text);
   return absl::OkStatus();
 }
 
@@ -166,7 +164,7 @@ absl::StatusOr<std::unique_ptr<RequestReader>> open_trace(const std::string& pat
     return formats().make(format, options.params,
                           ReaderContext{.source = std::move(source),
                                         .name = path,
-                                        .vm_name = vm_name_of(path),
+                                        .vm_name = options.vm_name.value_or(vm_name_of(path)),
                                         .on_bad_line = options.on_bad_line,
                                         .on_unsorted = options.on_unsorted});
   });

@@ -22,7 +22,7 @@ namespace mcsim {
 class LineReader {
  public:
   static constexpr std::size_t kLongestLine = 64 * 1024;
-  static constexpr std::size_t kPadding = 16;
+  static constexpr std::size_t kPadding = 64;  // as simdjson needs it
 
   LineReader(ByteSource* source, std::string name)
       : source_(source), name_(std::move(name)), buffer_(kBuffer + kPadding) {}
@@ -71,8 +71,10 @@ class LineReader {
 // means runs of blanks. A field may stand in double quotes.
 class FieldScanner {
  public:
+  static constexpr char kNoDelimiter = '\x1f';
+
   // `line` must come from a LineReader.
-  FieldScanner(std::string_view line, char delimiter)
+  explicit FieldScanner(std::string_view line = "", char delimiter = kNoDelimiter)
       : at_(line.data()), end_(line.data() + line.size()), delimiter_(delimiter) {
     if (delimiter_ == ' ') skip_blanks();
   }
@@ -91,12 +93,14 @@ class FieldScanner {
   }
 
   std::string_view text(const char* what) {
-    if (at_ < end_ && *at_ != '"') [[likely]] {
+    if (at_ < end_ && *at_ != '"' && *at_ != ' ') [[likely]] {
       const char* after = at_;
       while (!at_boundary(after)) ++after;
-      const std::string_view field(at_, static_cast<std::size_t>(after - at_));
-      advance(after);
-      return field;
+      if (after == at_ || after[-1] != ' ') [[likely]] {
+        const std::string_view field(at_, static_cast<std::size_t>(after - at_));
+        advance(after);
+        return field;
+      }
     }
     return text_slowly(what);
   }
@@ -104,6 +108,23 @@ class FieldScanner {
   // A decimal number of `unit` nanoseconds, read exactly; what is below one
   // nanosecond is cut off.
   Nanoseconds time(const char* what, Nanoseconds unit);
+
+  // A date and time as in ISO 8601, in nanoseconds since 1970: 2016-02-22 19:00:00.25+01:00. Parts
+  // from the right may be missing; a T may replace the blank. Without a zone it is UTC.
+  Nanoseconds iso_time(const char* what);
+
+  // The field after the next call of text(), which does not take it.
+  std::string_view peek();
+
+  // The names of the columns, for messages.
+  void set_names(const std::vector<std::string>* names) { names_ = names; }
+  // Goes on with a field that stands alone, of that column from 0. Behind it must be
+  // LineReader::kPadding bytes that can be read, the first of them no digit.
+  void next_field(std::string_view field, std::size_t column) {
+    at_ = field.data();
+    end_ = field.data() + field.size();
+    column_ = static_cast<int>(column);
+  }
 
   // Takes `fields` whole fields, delimiters included, if they read `expected`.
   bool take_if(std::string_view expected, int fields) {
@@ -154,16 +175,21 @@ class FieldScanner {
   std::uint64_t number_slowly(const char* what, std::uint64_t min, std::uint64_t max);
   std::string_view text_slowly(const char* what);
   void complain_of_rest();
+  std::string column_text(int column) const;  // "column 5 (offset)"
 
   const char* at_;  // behind end_ when the line is used up
   const char* end_;
   char delimiter_;
   int column_ = 0;
+  const std::vector<std::string>* names_ = nullptr;
   std::string complaint_;
 };
 
 // Takes the name of a VM, or part of one.
 std::string_view vm_name(FieldScanner& scan, const char* what);
+
+// Takes the key of an object and returns its id.
+std::uint64_t take_key(FieldScanner& scan, RequestReader& reader);
 
 // Takes a Windows filetime, 100 ns since 1601, as nanoseconds since 1970.
 inline constexpr Nanoseconds kFiletimeTick = 100;
@@ -184,7 +210,8 @@ inline Nanoseconds response_time(FieldScanner& scan, Nanoseconds unit) {
 enum class LineKind : std::uint8_t {
   kRequest,
   kNothing,
-  kBad,      // skipped, if the user wants that
+  kFiltered,  // no request by definition of the format, and counted
+  kBad,       // skipped, if the user wants that
   kRefused,  // no use in reading on
 };
 
@@ -222,6 +249,9 @@ class TextReader : public RequestReader {
           MCSIM_RETURN_IF_ERROR(check_order(lines_.number(), chunk.time.back()));
           break;
         case LineKind::kNothing:
+          break;
+        case LineKind::kFiltered:
+          count_filtered();
           break;
         case LineKind::kBad:
           MCSIM_RETURN_IF_ERROR(reject(lines_.number(), complaint_));
