@@ -22,6 +22,7 @@ from mcsim.cli.options import (
     with_options,
 )
 from mcsim.cli.terminal import Form, TextTable, print_result
+from mcsim.cli.trace_map import map_
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,6 +71,7 @@ def trace() -> None:
 
 
 trace.add_command(synth)
+trace.add_command(map_)
 
 
 def _reading_options(command: Command) -> Command:
@@ -137,6 +139,12 @@ def reading_options(command: Command) -> Command:
             help="Keep format and parameters in this file.",
         ),
         click.option("--on-bad-line", type=click.Choice(["error", "skip"]), default="error"),
+        click.option(
+            "--max-skipped",
+            metavar="N|SHARE",
+            help="With --on-bad-line skip: how many lines may be left out, such as 500 or 5%; "
+            "10 or 1% if not given.",
+        ),
         click.option("--on-unsorted", type=click.Choice(["error", "sort"]), default="sort"),
         click.option(
             "--cache-dir",
@@ -246,6 +254,7 @@ def open_trace(
     save_mapping: Path | None,
     on_bad_line: Any,
     on_unsorted: Any,
+    max_skipped: str | None,
     cache_dir: Path | None,
 ) -> Trace:
     """Open a trace by path or name, with the options of `reading_options`.
@@ -276,6 +285,7 @@ def open_trace(
             cache_dir=cache_dir,
             on_bad_line=on_bad_line,
             on_unsorted=on_unsorted,
+            max_skipped=max_skipped,
             progress=stage.update_of,
         )
     if save_mapping is not None:
@@ -292,7 +302,7 @@ def _in_words_of_the_shell() -> Iterator[None]:
         yield
     except TraceError as error:
         said = str(error)
-        for key in ("on_bad_line", "on_unsorted"):
+        for key in ("on_bad_line", "on_unsorted", "max_skipped"):
             said = said.replace(f"{key}: ", f"--{key.replace('_', '-')} ")
         raise TraceError(said) from error
 
@@ -307,15 +317,18 @@ def _time_of(option: str, value: str, opened: Trace) -> int:
 
 def _lines(opened: Trace, found: TraceInfo) -> list[str | TextTable]:
     """Return a trace's metadata and a table of its VMs."""
+    from mcsim.traces.info import described_rows, rows_text
+
     meta = opened.metadata
     kind = "synthetic, " if meta.synthetic else ""
     base = "times by clock" if meta.time_base == "clock" else "no clock, times count references"
     lines: list[str | TextTable] = [
-        f"{meta.source}: {kind}format {meta.format}, {base}, digest {meta.digest[:16]}"
+        f"{meta.source}: {kind}{meta.kind}, format {meta.format}, {base}, digest {meta.digest[:16]}"
     ]
-    if meta.skipped_lines:
-        bad = "line" if meta.skipped_lines == 1 else "lines"
-        lines.append(f"{meta.skipped_lines:,} bad {bad} left out, first:")
+    if rows := rows_text(described_rows(meta)):
+        lines.append(rows)
+    if meta.complaints:
+        lines.append("skipped first:")
         lines += [f"  {complaint}" for complaint in meta.complaints]
     table = TextTable(_HEADINGS, left=1)
     for vm in [*found.vms, found.total] if len(found.vms) > 1 else found.vms:

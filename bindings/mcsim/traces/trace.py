@@ -18,14 +18,14 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import note_input
 from mcsim.base.result_table import Tabular, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
-from mcsim.traces.batches import Batch, ByVm, Selection, batch_of, clamped, schema_of
+from mcsim.traces.batches import Batch, ByVm, Kind, Selection, batch_of, clamped
 from mcsim.traces.cache import cache_directory
-from mcsim.traces.files import save_trace
+from mcsim.traces.files import named, save_trace
 from mcsim.traces.identity import warn_of_shared_blocks
 from mcsim.traces.info import TraceInfo, vm_info
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
 from mcsim.traces.mapping import read_mapping
-from mcsim.traces.parsed import Parse, Progress, as_declared
+from mcsim.traces.parsed import Parse, Progress, as_declared, check_skipped
 from mcsim.traces.store import (
     Counts,
     OptionValue,
@@ -34,7 +34,6 @@ from mcsim.traces.store import (
     TraceMetadata,
     is_store,
     open_store,
-    schema_with,
 )
 from mcsim.traces.table_files import table_format
 
@@ -72,6 +71,7 @@ class Trace(MadeOfColumns, Tabular):
         cache_dir: str | os.PathLike[str] | None = None,
         on_bad_line: OnBadLine = "error",
         on_unsorted: OnUnsorted = "sort",
+        max_skipped: int | float | str | None = None,
         progress: Progress | None = None,
     ) -> Trace:
         """Open a trace file, parsing it unless that was done before.
@@ -97,6 +97,9 @@ class Trace(MadeOfColumns, Tabular):
         on_unsorted : {'error', 'sort'}
             Whether a request earlier than the one before it stops the reading, or all
             are put in order, equal times as they stand in the file.
+        max_skipped : int, float or str, optional
+            With ``on_bad_line='skip'``: how many lines may be left out, as a number (``500``) or a
+            share of all (``0.05`` or ``'5%'``). By default 10, or 1 % if that is more.
         progress : callable, optional
             ``progress(done_bytes, total_bytes)``. Hashing and parsing each count
             the size of the file.
@@ -147,6 +150,7 @@ class Trace(MadeOfColumns, Tabular):
             progress=progress or (lambda done, total: None),
         )
         store = plan.cached_store(folder)
+        check_skipped(store.metadata, source, max_skipped)
         return cls(store, store.metadata)
 
     def __repr__(self) -> str:
@@ -177,8 +181,13 @@ class Trace(MadeOfColumns, Tabular):
         return self._metadata.time_base
 
     @property
+    def kind(self) -> Kind:
+        """``'blocks'`` of devices, or whole ``'objects'`` with keys."""
+        return self._metadata.kind
+
+    @property
     def request_count(self) -> int:
-        """Number of requests."""
+        """Number of reads and writes."""
         return self._metadata.counts.requests
 
     @property
@@ -223,7 +232,9 @@ class Trace(MadeOfColumns, Tabular):
             ``progress(done_requests, total_requests)``.
         """
         warn_of_shared_blocks([self], block_bytes)
-        summary = _core_trace.Summary(whole_number("block_bytes", block_bytes, -(2**63)))
+        summary = _core_trace.Summary(
+            whole_number("block_bytes", block_bytes, -(2**63)), self._metadata.kind
+        )
         done = 0
         for batch in self.batches():
             summary.add(batch.time, batch.vm, batch.op, batch.offset, batch.length)
@@ -234,6 +245,7 @@ class Trace(MadeOfColumns, Tabular):
         summaries += [_core_trace.VmSummary()] * (len(self.vms) - len(summaries))
         vms = zip(self.vms, summaries, strict=True)
         return TraceInfo(
+            self.kind,
             self.time_base,
             tuple(vm_info(name, vm, block_bytes) for name, vm in vms),
             vm_info("total", summary.total(), block_bytes),
@@ -281,7 +293,7 @@ class Trace(MadeOfColumns, Tabular):
         )
         counts = Counts()
         for record_batch in selection:
-            counts = counts.plus(batch_of(record_batch))
+            counts = counts.plus(batch_of(record_batch), self._metadata.kind)
         how = repr((self.digest, start, end, kept, ops))
         digest = hashlib.sha256(how.encode()).hexdigest()
         return Trace(selection, replace(self._metadata, digest=digest, vms=kept, counts=counts))
@@ -353,26 +365,19 @@ class Trace(MadeOfColumns, Tabular):
         return target
 
     def to_arrow(self) -> pa.Table:
-        """Return the columns as a table that shares the trace's memory."""
-        schema, batches = schema_of(self._batches)
-        return pa.Table.from_batches(list(batches), schema).replace_schema_metadata(
-            schema_with(self._metadata, schema).metadata
-        )
+        """Return the columns as a table that shares the trace's memory; VMs are names.
+
+        The column `time` is called ``time_references`` if it counts references. Object traces have
+        ``key`` and ``size`` in place of ``offset`` and ``length``. `from_arrow` reads the table,
+        and any part of it, without a mapping.
+        """
+        schema, batches = named(self._batches, self._metadata)
+        return pa.Table.from_batches(list(batches), schema)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the columns as a pandas frame; VMs are categories, by their names."""
-        return self._named_table().to_pandas()
+        return self.to_arrow().replace_schema_metadata(None).to_pandas()
 
     def to_polars(self) -> pl.DataFrame:
         """Return the columns as a Polars frame; VMs are categories, by their names."""
-        return polars_frame(self._named_table())
-
-    def _named_table(self) -> pa.Table:
-        """Return the columns as a table in which VMs are names, not positions."""
-        table = self.to_arrow().replace_schema_metadata(None)
-        names = pa.array(self.vms, pa.string())
-        chunks = [
-            pa.DictionaryArray.from_arrays(positions, names) for positions in table["vm"].chunks
-        ]
-        named = pa.chunked_array(chunks, pa.dictionary(pa.uint16(), pa.string()))
-        return table.set_column(table.schema.get_field_index("vm"), "vm", named)
+        return polars_frame(self.to_arrow().replace_schema_metadata(None))

@@ -182,7 +182,7 @@ class TestOpen:
         assert said == f"{path}:51: expected Read or Write in column 4, got 'R'"
         skipping = Trace.open(path, cache_dir=cache, on_bad_line="skip")
         assert skipping.request_count == 50
-        assert skipping.metadata.skipped_lines == 1
+        assert skipping.metadata.rows.skipped == 1
         assert skipping.metadata.complaints == (said,)
 
     def test_unsorted_times(self, tmp_path: Path, cache: Path) -> None:
