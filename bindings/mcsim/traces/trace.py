@@ -21,6 +21,7 @@ from mcsim.base.suggest import check_choice, names_matching
 from mcsim.traces.batches import Batch, ByVm, Selection, batch_of, clamped, schema_of
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.files import save_trace
+from mcsim.traces.find import default_trace_dirs, file_of
 from mcsim.traces.identity import warn_of_shared_blocks
 from mcsim.traces.info import TraceInfo, vm_info
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
@@ -80,7 +81,9 @@ class Trace(MadeOfColumns, Tabular):
         ----------
         path : path-like
             A trace in any of `trace_formats`; text plain or compressed (gzip, zstd, xz,
-            bzip2). What `save` wrote opens without options.
+            bzip2). What `save` wrote opens without options. Extensions may be left out, and
+            ``$MCSIM_TRACE_DIR`` names folders that are searched as well: ``"web_3"`` opens
+            ``msr/web_3.csv.zst`` in one of them.
         format : str, optional
             Name of the format; by default found out from the content.
         options : mapping, optional
@@ -107,12 +110,12 @@ class Trace(MadeOfColumns, Tabular):
             If the file contradicts its format (the message names file and line), is
             damaged, or has no known format.
         ConfigError
-            If there is no such file, format or parameter, or it is a pipe or the like, which
-            cannot be read twice.
+            If there is no such file, format or parameter, or several files match, or it is a pipe
+            or the like, which cannot be read twice.
         HostError
             If the file cannot be read or the store not written.
         """
-        source = file_given("path", path)
+        source = file_of(file_given("path", path), default_trace_dirs())
         check_choice("on_bad_line", on_bad_line, ("error", "skip"))
         check_choice("on_unsorted", on_unsorted, ("error", "sort"))
         if mapping is not None:
