@@ -544,6 +544,16 @@ class TestSlice:
         assert_same(trace.slice(start=-(2**80), end=2**80), trace)
         assert trace.slice(start=2**80).request_count == 0
 
+    def test_times_may_have_units(self) -> None:
+        hours = Trace.from_arrays(np.arange(4) * 3600 * 10**9, np.arange(4) * 4096, 4096)
+        assert columns_of(hours.slice("1h", "10800 s")).offset.tolist() == [4096, 8192]
+        assert hours.slice("1h", "3h").digest == hours.slice(3600 * 10**9, 10800 * 10**9).digest
+        assert complaint(hours.slice, "2").startswith("start: expected a length of time such as")
+        assert "unknown unit 'references'" in complaint(hours.slice, end="2 references")
+        lines = Trace.from_arrays(range(4), np.arange(4) * 4096, 4096, time_base="index")
+        assert columns_of(lines.slice(end="3 references")).offset.tolist() == [0, 4096, 8192]
+        assert complaint(lines.slice, end="2h").startswith("end: expected a length such as '50000 ")
+
     def test_mistakes_are_named(self) -> None:
         with pytest.raises(ConfigError, match=r"no VM 'web_9' \(did you mean 'web_"):
             random_trace().slice(vms=["web_9"])
