@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -219,12 +219,9 @@ def slice_(
     from mcsim.base.errors import ConfigError
 
     opened = _open(**reading, out=out)
-    part = opened.slice(
-        None if start is None else _time_of("--start", start, opened),
-        None if end is None else _time_of("--end", end, opened),
-        None if vms is None else vms_named("--vms", vms, opened.vms),
-        ops,
-    )
+    names = None if vms is None else vms_named("--vms", vms, opened.vms)
+    with _in_words_of_the_shell({"start: ": "--start: ", "end: ": "--end: "}):
+        part = opened.slice(start, end, names, ops)
     if part.request_count == 0:
         asked = {"--start": start, "--end": end, "--vms": vms, "--ops": ops}
         given = ", ".join(f"{name} {value}" for name, value in asked.items() if value)
@@ -276,7 +273,10 @@ def open_trace(
             raise ConfigError(f"--option: expected NAME=VALUE, got {option!r}")
         given[key] = value
     file = file_of(name, trace_dirs)
-    with _in_words_of_the_shell(), reporter.stage("read", unit="B", about=file.name) as stage:
+    with (
+        _in_words_of_the_shell(_READING_ERRORS),
+        reporter.stage("read", unit="B", about=file.name) as stage,
+    ):
         trace = Trace.open(
             file,
             format=format,
@@ -293,26 +293,21 @@ def open_trace(
     return trace
 
 
+_READING_ERRORS = {"on_bad_line: ": "--on-bad-line ", "on_unsorted: ": "--on-unsorted "}
+
+
 @contextmanager
-def _in_words_of_the_shell() -> Iterator[None]:
-    """Replace keys of a file in messages by the options of the command."""
-    from mcsim.base.errors import TraceError
+def _in_words_of_the_shell(options: Mapping[str, str]) -> Iterator[None]:
+    """Replace arguments of a function in messages by the options of the command."""
+    from mcsim.base.errors import ConfigError, TraceError
 
     try:
         yield
-    except TraceError as error:
-        said = str(error)
-        for key in ("on_bad_line", "on_unsorted", "max_skipped"):
-            said = said.replace(f"{key}: ", f"--{key.replace('_', '-')} ")
-        raise TraceError(said) from error
-
-
-def _time_of(option: str, value: str, opened: Trace) -> int:
-    from mcsim.base.errors import mistakes_in
-    from mcsim.base.units import parse_duration, parse_references
-
-    with mistakes_in(option):
-        return parse_duration(value) if opened.time_base == "clock" else parse_references(value)
+    except (ConfigError, TraceError) as error:
+        message = str(error)
+        for argument, option in options.items():
+            message = message.replace(argument, option)
+        raise type(error)(message) from error
 
 
 def _lines(opened: Trace, found: TraceInfo) -> list[str | TextTable]:

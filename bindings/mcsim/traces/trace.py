@@ -14,13 +14,15 @@ import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.arguments import check_param, file_given, shortened, text, whole_number
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.inputs import note_input
 from mcsim.base.result_table import Tabular, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
+from mcsim.base.units import parse_duration, parse_references
 from mcsim.traces.batches import Batch, ByVm, Kind, Selection, batch_of, clamped
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.files import named, save_trace
+from mcsim.traces.find import default_trace_dirs, file_of
 from mcsim.traces.identity import warn_of_shared_blocks
 from mcsim.traces.info import TraceInfo, vm_info
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
@@ -80,7 +82,9 @@ class Trace(MadeOfColumns, Tabular):
         ----------
         path : path-like
             A trace in any of `trace_formats`; text plain or compressed (gzip, zstd, xz,
-            bzip2). What `save` wrote opens without options.
+            bzip2). What `save` wrote opens without options. Extensions may be left out, and
+            ``$MCSIM_TRACE_DIR`` names folders that are searched as well: ``"web_3"`` opens
+            ``msr/web_3.csv.zst`` in one of them.
         format : str, optional
             Name of the format; by default found out from the content.
         options : mapping, optional
@@ -110,12 +114,12 @@ class Trace(MadeOfColumns, Tabular):
             If the file contradicts its format (the message names file and line), is
             damaged, or has no known format.
         ConfigError
-            If there is no such file, format or parameter, or it is a pipe or the like, which
-            cannot be read twice.
+            If there is no such file, format or parameter, or several files match, or it is a pipe
+            or the like, which cannot be read twice.
         HostError
             If the file cannot be read or the store not written.
         """
-        source = file_given("path", path)
+        source = file_of(file_given("path", path), default_trace_dirs())
         check_choice("on_bad_line", on_bad_line, ("error", "skip"))
         check_choice("on_unsorted", on_unsorted, ("error", "sort"))
         if mapping is not None:
@@ -253,8 +257,8 @@ class Trace(MadeOfColumns, Tabular):
 
     def slice(
         self,
-        start: int | None = None,
-        end: int | None = None,
+        start: int | str | None = None,
+        end: int | str | None = None,
         vms: str | Sequence[str] | None = None,
         ops: Ops = "all",
     ) -> Trace:
@@ -262,9 +266,10 @@ class Trace(MadeOfColumns, Tabular):
 
         Parameters
         ----------
-        start, end : int, optional
+        start, end : int or str, optional
             Requests from `start` on and before `end`, counted from the trace's first
-            request, in nanoseconds (references, if `time_base` is ``'index'``).
+            request: ``'2h'``, or a number of nanoseconds. If `time_base` is ``'index'``,
+            ``'5000 references'`` or their number.
         vms : str or sequence of str, optional
             Names of the VMs to keep and patterns such as ``'web_*'``; they are numbered anew
             in their old order.
@@ -273,13 +278,11 @@ class Trace(MadeOfColumns, Tabular):
         Raises
         ------
         ConfigError
-            If the trace has no such VM, or there is no such choice of operations.
+            If the trace has no such VM, there is no such choice of operations, or a time has no
+            unit or another one than the trace.
         """
         check_choice("ops", ops, ("all", "reads", "writes"))
-        start, end = (
-            None if at is None else whole_number(name, at, -_MOST_TIME, _MOST_TIME)
-            for name, at in (("start", start), ("end", end))
-        )
+        start, end = self._time("start", start), self._time("end", end)
         origin = self._metadata.counts.first_time
         chosen = dict.fromkeys(self.vms if vms is None else names_matching(vms, self.vms))
         kept = tuple(name for name in self.vms if name in chosen)
@@ -297,6 +300,14 @@ class Trace(MadeOfColumns, Tabular):
         how = repr((self.digest, start, end, kept, ops))
         digest = hashlib.sha256(how.encode()).hexdigest()
         return Trace(selection, replace(self._metadata, digest=digest, vms=kept, counts=counts))
+
+    def _time(self, name: str, value: int | str | None) -> int | None:
+        """Parse a time since the first request, in the unit of `time_base`."""
+        if isinstance(value, str):
+            with mistakes_in(name):
+                is_clock = self.time_base == "clock"
+                return parse_duration(value) if is_clock else parse_references(value)
+        return None if value is None else whole_number(name, value, -_MOST_TIME, _MOST_TIME)
 
     def blocks(
         self,
