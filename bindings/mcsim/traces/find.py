@@ -19,7 +19,7 @@ _NO_TRACES = frozenset(
 
 
 class TraceFinder:
-    """Finds the trace files of VMs below some folders, which are looked through once.
+    """Finds the trace files of names below some folders, which are listed once.
 
     Parameters
     ----------
@@ -30,12 +30,18 @@ class TraceFinder:
     def __init__(self, dirs: Iterable[str | os.PathLike[str]]) -> None:
         self.folders = [Path(folder) for folder in dirs]
 
-    def find(self, name: str) -> Path | None:
-        """Find the trace file of a VM.
+    def find(self, name: str, base: Path | None = None) -> Path | None:
+        """Find the trace file of a name or path.
 
-        A file is the VM's if its name up to the first dot is (``web_3`` for
-        ``msr/web_3.csv.zst``), but for logs, YAML and the like, which are no traces. `name` may
-        also be a file's path inside a folder.
+        A file with this very path comes first. Any other file matches if its name is the given one
+        with more extensions: ``web_3``, ``web_3.csv`` and ``msr/web_3`` match
+        ``msr/web_3.csv.zst``. Logs, YAML and the like match by their whole name only.
+
+        Parameters
+        ----------
+        name : str
+        base : Path, optional
+            Folder of relative paths. It is searched first, without its subfolders.
 
         Returns
         -------
@@ -45,12 +51,20 @@ class TraceFinder:
         Raises
         ------
         ConfigError
-            If several files could be meant; the message names them.
+            If several files match; the message names them.
         """
-        for folder in self.folders:
+        for folder in self.folders if base is None else [base, *self.folders]:
             if (folder / name).is_file():
                 return folder / name
-        found = self._by_name.get(name, {})
+        parents = Path(name).parent.parts
+        found = {
+            file: path
+            for file, path in self._by_name.get(Path(name).name, {}).items()
+            if path.parts[-1 - len(parents) : -1] == parents
+        }
+        if base is not None:
+            beside = sorted((base / name).parent.glob("*"))
+            found |= _by_name(beside).get(Path(name).name, {})
         if len(found) > 1:
             several = ", ".join(str(path) for path in found.values())
             raise ConfigError(f"trace {name!r} could be any of {several}")
@@ -58,14 +72,26 @@ class TraceFinder:
 
     @cached_property
     def _by_name(self) -> dict[str, dict[Path, Path]]:
-        """The files, by the names of their VMs and by where they really are."""
-        names: dict[str, dict[Path, Path]] = {}
-        for folder in self.folders:
-            for path in sorted(folder.rglob("*")):
-                if path.suffix.lower() not in _NO_TRACES and path.is_file():
-                    of_name = names.setdefault(_core_trace.vm_name_of(os.fsencode(path.name)), {})
-                    of_name[resolved(path)] = path
-        return names
+        return _by_name(path for folder in self.folders for path in sorted(folder.rglob("*")))
+
+
+def _by_name(paths: Iterable[Path]) -> dict[str, dict[Path, Path]]:
+    """Return files by the names that they match, then by their paths without symbolic links."""
+    names: dict[str, dict[Path, Path]] = {}
+    for path in paths:
+        if path.is_file():
+            for name in _names_of(path):
+                names.setdefault(name, {})[resolved(path)] = path
+    return names
+
+
+def _names_of(path: Path) -> set[str]:
+    """Return the names that a file matches: its own without some or all of its extensions."""
+    if path.suffix.lower() in _NO_TRACES:
+        return {path.name}
+    parts = path.name.split(".")
+    shorter = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+    return shorter - {""} | {_core_trace.vm_name_of(os.fsencode(path.name))}
 
 
 def default_trace_dirs() -> list[Path]:
@@ -87,20 +113,25 @@ def trace_dirs_given(given: Sequence[str | os.PathLike[str]] | None) -> list[Pat
     return [file_given("trace_dirs", each) for each in list_of("trace_dirs", given, "folders")]
 
 
-def file_of(name: str, dirs: Iterable[str | os.PathLike[str]]) -> Path:
-    """Return the file of that name, or the one that `TraceFinder` finds by it.
+def file_of(name: str | os.PathLike[str], dirs: Iterable[str | os.PathLike[str]]) -> Path:
+    """Return the file or folder of that path, or the file that `TraceFinder` finds.
 
     Raises
     ------
     ConfigError
-        If there is none, or several could be meant.
+        If there is none, or several match.
     """
     if Path(name).exists():
         return Path(name)
     finder = TraceFinder(dirs)
-    found = finder.find(name)
+    found = finder.find(os.fspath(name), Path())
     if found is None:
-        where = ", ".join(map(str, finder.folders))
-        below = f", and none below {where}" if where else "; --trace-dir says where to look"
-        raise ConfigError(f"{name}: no such file{below}")
+        raise ConfigError(f"{name}: no such file{not_found_in(finder.folders)}")
     return found
+
+
+def not_found_in(dirs: Sequence[Path]) -> str:
+    """Return the end of a message about a missing trace: where it was searched for."""
+    if not dirs:
+        return " (give --trace-dir, or set MCSIM_TRACE_DIR)"
+    return ", and none below " + ", ".join(map(str, dirs))

@@ -14,18 +14,20 @@ import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.arguments import check_param, file_given, shortened, text, whole_number
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.inputs import note_input
 from mcsim.base.result_table import Tabular, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
-from mcsim.traces.batches import Batch, ByVm, Selection, batch_of, clamped, schema_of
+from mcsim.base.units import parse_duration, parse_references
+from mcsim.traces.batches import Batch, ByVm, Kind, Selection, batch_of, clamped
 from mcsim.traces.cache import cache_directory
-from mcsim.traces.files import save_trace
+from mcsim.traces.files import named, save_trace
+from mcsim.traces.find import default_trace_dirs, file_of
 from mcsim.traces.identity import warn_of_shared_blocks
 from mcsim.traces.info import TraceInfo, vm_info
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
 from mcsim.traces.mapping import read_mapping
-from mcsim.traces.parsed import Parse, Progress, as_declared
+from mcsim.traces.parsed import Parse, Progress, as_declared, check_skipped
 from mcsim.traces.store import (
     Counts,
     OptionValue,
@@ -34,7 +36,6 @@ from mcsim.traces.store import (
     TraceMetadata,
     is_store,
     open_store,
-    schema_with,
 )
 from mcsim.traces.table_files import table_format
 
@@ -72,6 +73,7 @@ class Trace(MadeOfColumns, Tabular):
         cache_dir: str | os.PathLike[str] | None = None,
         on_bad_line: OnBadLine = "error",
         on_unsorted: OnUnsorted = "sort",
+        max_skipped: int | float | str | None = None,
         progress: Progress | None = None,
     ) -> Trace:
         """Open a trace file, parsing it unless that was done before.
@@ -80,7 +82,9 @@ class Trace(MadeOfColumns, Tabular):
         ----------
         path : path-like
             A trace in any of `trace_formats`; text plain or compressed (gzip, zstd, xz,
-            bzip2). What `save` wrote opens without options.
+            bzip2). What `save` wrote opens without options. Extensions may be left out, and
+            ``$MCSIM_TRACE_DIR`` names folders that are searched as well: ``"web_3"`` opens
+            ``msr/web_3.csv.zst`` in one of them.
         format : str, optional
             Name of the format; by default found out from the content.
         options : mapping, optional
@@ -97,6 +101,9 @@ class Trace(MadeOfColumns, Tabular):
         on_unsorted : {'error', 'sort'}
             Whether a request earlier than the one before it stops the reading, or all
             are put in order, equal times as they stand in the file.
+        max_skipped : int, float or str, optional
+            With ``on_bad_line='skip'``: how many lines may be left out, as a number (``500``) or a
+            share of all (``0.05`` or ``'5%'``). By default 10, or 1 % if that is more.
         progress : callable, optional
             ``progress(done_bytes, total_bytes)``. Hashing and parsing each count
             the size of the file.
@@ -107,12 +114,12 @@ class Trace(MadeOfColumns, Tabular):
             If the file contradicts its format (the message names file and line), is
             damaged, or has no known format.
         ConfigError
-            If there is no such file, format or parameter, or it is a pipe or the like, which
-            cannot be read twice.
+            If there is no such file, format or parameter, or several files match, or it is a pipe
+            or the like, which cannot be read twice.
         HostError
             If the file cannot be read or the store not written.
         """
-        source = file_given("path", path)
+        source = file_of(file_given("path", path), default_trace_dirs())
         check_choice("on_bad_line", on_bad_line, ("error", "skip"))
         check_choice("on_unsorted", on_unsorted, ("error", "sort"))
         if mapping is not None:
@@ -147,6 +154,7 @@ class Trace(MadeOfColumns, Tabular):
             progress=progress or (lambda done, total: None),
         )
         store = plan.cached_store(folder)
+        check_skipped(store.metadata, source, max_skipped)
         return cls(store, store.metadata)
 
     def __repr__(self) -> str:
@@ -177,8 +185,13 @@ class Trace(MadeOfColumns, Tabular):
         return self._metadata.time_base
 
     @property
+    def kind(self) -> Kind:
+        """``'blocks'`` of devices, or whole ``'objects'`` with keys."""
+        return self._metadata.kind
+
+    @property
     def request_count(self) -> int:
-        """Number of requests."""
+        """Number of reads and writes."""
         return self._metadata.counts.requests
 
     @property
@@ -223,7 +236,9 @@ class Trace(MadeOfColumns, Tabular):
             ``progress(done_requests, total_requests)``.
         """
         warn_of_shared_blocks([self], block_bytes)
-        summary = _core_trace.Summary(whole_number("block_bytes", block_bytes, -(2**63)))
+        summary = _core_trace.Summary(
+            whole_number("block_bytes", block_bytes, -(2**63)), self._metadata.kind
+        )
         done = 0
         for batch in self.batches():
             summary.add(batch.time, batch.vm, batch.op, batch.offset, batch.length)
@@ -234,6 +249,7 @@ class Trace(MadeOfColumns, Tabular):
         summaries += [_core_trace.VmSummary()] * (len(self.vms) - len(summaries))
         vms = zip(self.vms, summaries, strict=True)
         return TraceInfo(
+            self.kind,
             self.time_base,
             tuple(vm_info(name, vm, block_bytes) for name, vm in vms),
             vm_info("total", summary.total(), block_bytes),
@@ -241,8 +257,8 @@ class Trace(MadeOfColumns, Tabular):
 
     def slice(
         self,
-        start: int | None = None,
-        end: int | None = None,
+        start: int | str | None = None,
+        end: int | str | None = None,
         vms: str | Sequence[str] | None = None,
         ops: Ops = "all",
     ) -> Trace:
@@ -250,9 +266,10 @@ class Trace(MadeOfColumns, Tabular):
 
         Parameters
         ----------
-        start, end : int, optional
+        start, end : int or str, optional
             Requests from `start` on and before `end`, counted from the trace's first
-            request, in nanoseconds (references, if `time_base` is ``'index'``).
+            request: ``'2h'``, or a number of nanoseconds. If `time_base` is ``'index'``,
+            ``'5000 references'`` or their number.
         vms : str or sequence of str, optional
             Names of the VMs to keep and patterns such as ``'web_*'``; they are numbered anew
             in their old order.
@@ -261,13 +278,11 @@ class Trace(MadeOfColumns, Tabular):
         Raises
         ------
         ConfigError
-            If the trace has no such VM, or there is no such choice of operations.
+            If the trace has no such VM, there is no such choice of operations, or a time has no
+            unit or another one than the trace.
         """
         check_choice("ops", ops, ("all", "reads", "writes"))
-        start, end = (
-            None if at is None else whole_number(name, at, -_MOST_TIME, _MOST_TIME)
-            for name, at in (("start", start), ("end", end))
-        )
+        start, end = self._time("start", start), self._time("end", end)
         origin = self._metadata.counts.first_time
         chosen = dict.fromkeys(self.vms if vms is None else names_matching(vms, self.vms))
         kept = tuple(name for name in self.vms if name in chosen)
@@ -281,10 +296,18 @@ class Trace(MadeOfColumns, Tabular):
         )
         counts = Counts()
         for record_batch in selection:
-            counts = counts.plus(batch_of(record_batch))
+            counts = counts.plus(batch_of(record_batch), self._metadata.kind)
         how = repr((self.digest, start, end, kept, ops))
         digest = hashlib.sha256(how.encode()).hexdigest()
         return Trace(selection, replace(self._metadata, digest=digest, vms=kept, counts=counts))
+
+    def _time(self, name: str, value: int | str | None) -> int | None:
+        """Parse a time since the first request, in the unit of `time_base`."""
+        if isinstance(value, str):
+            with mistakes_in(name):
+                is_clock = self.time_base == "clock"
+                return parse_duration(value) if is_clock else parse_references(value)
+        return None if value is None else whole_number(name, value, -_MOST_TIME, _MOST_TIME)
 
     def blocks(
         self,
@@ -353,26 +376,19 @@ class Trace(MadeOfColumns, Tabular):
         return target
 
     def to_arrow(self) -> pa.Table:
-        """Return the columns as a table that shares the trace's memory."""
-        schema, batches = schema_of(self._batches)
-        return pa.Table.from_batches(list(batches), schema).replace_schema_metadata(
-            schema_with(self._metadata, schema).metadata
-        )
+        """Return the columns as a table that shares the trace's memory; VMs are names.
+
+        The column `time` is called ``time_references`` if it counts references. Object traces have
+        ``key`` and ``size`` in place of ``offset`` and ``length``. `from_arrow` reads the table,
+        and any part of it, without a mapping.
+        """
+        schema, batches = named(self._batches, self._metadata)
+        return pa.Table.from_batches(list(batches), schema)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the columns as a pandas frame; VMs are categories, by their names."""
-        return self._named_table().to_pandas()
+        return self.to_arrow().replace_schema_metadata(None).to_pandas()
 
     def to_polars(self) -> pl.DataFrame:
         """Return the columns as a Polars frame; VMs are categories, by their names."""
-        return polars_frame(self._named_table())
-
-    def _named_table(self) -> pa.Table:
-        """Return the columns as a table in which VMs are names, not positions."""
-        table = self.to_arrow().replace_schema_metadata(None)
-        names = pa.array(self.vms, pa.string())
-        chunks = [
-            pa.DictionaryArray.from_arrays(positions, names) for positions in table["vm"].chunks
-        ]
-        named = pa.chunked_array(chunks, pa.dictionary(pa.uint16(), pa.string()))
-        return table.set_column(table.schema.get_field_index("vm"), "vm", named)
+        return polars_frame(self.to_arrow().replace_schema_metadata(None))

@@ -31,7 +31,9 @@ class ThesiosReader final : public CsvReader {
              .discard = "",
              .flush = "",
              .offset = "file_offset",
+             .offset_unit = LengthUnit::kBytes,
              .length = "request_io_size_bytes",
+             .length_unit = LengthUnit::kBytes,
              .response = "simulated_latency",
              .response_unit = TimeUnit::kSeconds}};
   }
