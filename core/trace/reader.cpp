@@ -102,7 +102,7 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
   const absl::Status status = reader.next(chunk);
   if (chunk.size() >= kEnough || status.ok()) return {std::move(format), fit, ""};
   if (absl::IsResourceExhausted(status)) {
-    return {.format = std::move(format), .exhausted = status};
+    return {std::move(format), Fit::kNo, "", 0, status};
   }
   if (reader.is_empty() && more) return {std::move(format), Fit::kUnopposed, ""};
   return {std::move(format), Fit::kNo, message_of(status), chunk.size()};

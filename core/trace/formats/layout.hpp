@@ -30,7 +30,7 @@ class LayoutReader : public MappedReader<Format> {
   using Params = NoParams;
 
   explicit LayoutReader(Params, ReaderContext context)
-      : MappedReader<Format>(Mapping(), std::move(context)) {}
+      : MappedReader<Format>(Mapping{}, std::move(context)) {}
 
   static Guess guess(const Head& head) { return guess_by_lines<Format>(Fit::kCertain, head); }
 
