@@ -122,6 +122,7 @@ struct Case {
   Count filtered = 0;
   Count repeated = 0;
   std::vector<std::string> vms = {};
+  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.file; }
 };
 
 const std::vector<Case>& cases() {
@@ -236,6 +237,7 @@ struct Sample {
   std::string wrong_operation = "X";
   bool allows_more = false;
   ParamMap params = {};
+  friend std::ostream& operator<<(std::ostream& out, const Sample& s) { return out << s.format; }
 };
 
 const std::vector<Sample>& samples() {
