@@ -138,6 +138,13 @@ def reading_options(command: Command) -> Command:
             callback=file_to_write,
             help="Keep format and parameters in this file.",
         ),
+        click.option(
+            "--vm",
+            "vm_name",
+            metavar="NAME",
+            help="The VM of files whose format names none, which are then one VM; each file is one "
+            "if not given.",
+        ),
         click.option("--on-bad-line", type=click.Choice(["error", "skip"]), default="error"),
         click.option(
             "--max-skipped",
@@ -253,8 +260,9 @@ def open_trace(
     on_unsorted: Any,
     max_skipped: str | None,
     cache_dir: Path | None,
+    vm_name: str | None,
 ) -> Trace:
-    """Open a trace by path or name, with the options of `reading_options`.
+    """Open a trace by path, name, pattern or folder, with the options of `reading_options`.
 
     Raises
     ------
@@ -262,9 +270,10 @@ def open_trace(
         If an option is wrong, or the file is an output of the command.
     """
     from mcsim.base.errors import ConfigError
-    from mcsim.traces.find import file_of
+    from mcsim.traces.find import files_of
+    from mcsim.traces.joined import note_on
     from mcsim.traces.mapping import write_mapping
-    from mcsim.traces.trace import Trace
+    from mcsim.traces.opening import Reading, open_files
 
     given: dict[str, bool | int | float | str] = {}
     for option in options:
@@ -272,28 +281,28 @@ def open_trace(
         if not equals:
             raise ConfigError(f"--option: expected NAME=VALUE, got {option!r}")
         given[key] = value
-    file = file_of(name, trace_dirs)
+    reading = Reading(
+        format, given, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped
+    )
+    files = files_of([name], trace_dirs)
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     with (
         _in_words_of_the_shell(_READING_ERRORS),
-        reporter.stage("read", unit="B", about=file.name) as stage,
+        reporter.stage("read", unit="B", about=files[0].name + more) as stage,
     ):
-        trace = Trace.open(
-            file,
-            format=format,
-            options=given,
-            mapping=mapping,
-            cache_dir=cache_dir,
-            on_bad_line=on_bad_line,
-            on_unsorted=on_unsorted,
-            max_skipped=max_skipped,
-            progress=stage.update_of,
-        )
+        trace = open_files(files, reading, vm_name, stage.update_of)
+    if (note := note_on(trace)) is not None:
+        reporter.note(note)
     if save_mapping is not None:
         write_mapping(save_mapping, trace.metadata.format, trace.metadata.options)
     return trace
 
 
-_READING_ERRORS = {"on_bad_line: ": "--on-bad-line ", "on_unsorted: ": "--on-unsorted "}
+_READING_ERRORS = {
+    "on_bad_line: ": "--on-bad-line ",
+    "on_unsorted: ": "--on-unsorted ",
+    "vm_name: ": "--vm: ",
+}
 
 
 @contextmanager
