@@ -23,7 +23,7 @@ using Nanoseconds = std::int64_t;
 
 inline constexpr Nanoseconds kSecond = 1'000'000'000;
 
-enum class Op : std::uint8_t { kRead = 0, kWrite = 1 };
+enum class Op : std::uint8_t { kRead = 0, kWrite = 1, kDiscard = 2 };
 
 inline constexpr BlockId kNoBlock = std::numeric_limits<BlockId>::max();
 
