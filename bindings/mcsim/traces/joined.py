@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -282,7 +282,7 @@ def check_alike(traces: Sequence[Trace]) -> None:
 
 def _with_joined_keys(parts: Sequence[Part]) -> tuple[list[Part], pa.Array | None]:
     """Number the text keys of all parts together; return the parts and the keys."""
-    keys = [part.trace.keys for part in parts]
+    keys: list[Any] = [part.trace.keys for part in parts]
     if all(of is None for of in keys):
         return list(parts), None
     if any(of is None for of in keys):
