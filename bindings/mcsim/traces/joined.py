@@ -335,9 +335,7 @@ def _one_after_another(parts: Sequence[Part]) -> list[Part]:
     return shifted
 
 
-def _metadata(
-    parts: Sequence[Part], vms: tuple[str, ...], keys: pa.Array | None
-) -> TraceMetadata:
+def _metadata(parts: Sequence[Part], vms: tuple[str, ...], keys: pa.Array | None) -> TraceMetadata:
     of_all = [part.trace.metadata for part in parts]
     first = of_all[0]
     more = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
