@@ -15,14 +15,6 @@ from commands import python
 import mcsim as mc
 from mcsim.base.errors import ConfigError
 
-HEAD = "time_s,vm,op,offset,length\n"
-HOURS = {
-    "2016022219-LUN4.csv": HEAD + "0,lun4,R,0,8192\n1,lun4,R,8192,4096\n",
-    "2016022220-LUN4.csv": HEAD + "3600,lun4,R,0,8192\n3601,lun4,R,8192,4096\n",
-}
-SPLIT = (
-    "VM 'lun4' is in 2 files (2016022219-LUN4.csv, 2016022220-LUN4.csv): each is a VM of its own"
-)
 OBJECTS = "time_s,key,size\n1,5,110\n2,4,110\n3,6,110\n4,4,111\n"
 IDS = "5\n7\n5\n9\n7\n18446744073709551000\n"
 
@@ -45,17 +37,6 @@ def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
     said = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
     caplog.clear()
     return said
-
-
-def test_a_vm_in_several_files_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    traces = [mc.Trace.open(written(*item)) for item in HOURS.items()]
-    mc.hit_ratio_curve(traces)
-    (warning,) = warnings_in(caplog)
-    assert warning.startswith(SPLIT)
-    mc.hit_ratio_curve(traces[0])
-    assert not warnings_in(caplog)
-    said = python("-m", "mcsim", "mrc", *HOURS, cwd=Path.cwd(), timeout=120)
-    assert SPLIT in said.stderr
 
 
 def test_a_column_of_keys_needs_a_unit() -> None:
