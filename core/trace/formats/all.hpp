@@ -5,9 +5,14 @@
 #include "core/trace/formats/arc.hpp"
 #include "core/trace/formats/csv.hpp"
 #include "core/trace/formats/jsonl.hpp"
+#include "core/trace/formats/key_integers.hpp"
 #include "core/trace/formats/keys.hpp"
+#include "core/trace/formats/lcs.hpp"
 #include "core/trace/formats/msr.hpp"
 #include "core/trace/formats/oracle_general.hpp"
+#include "core/trace/formats/twr.hpp"
+#include "core/trace/formats/valpin.hpp"
+#include "core/trace/formats/vscsi.hpp"
 
 namespace mcsim {
 
@@ -16,6 +21,8 @@ namespace mcsim {
 //
 //   static Guess guess(const Head&);   // whether a file is of this format
 using AllFormats = TypeList<MsrReader, CsvReader, JsonlReader, ArcReader, KeysReader, OracleGeneralReader,
+                            VscsiReader, LcsReader, TwrReader, ValpinReader, KeysU64LeReader,
+                            KeysU64BeReader, KeysU32LeReader, KeysU32BeReader,
                             AlibabaReader>;
 
 }  // namespace mcsim
