@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/base/guarded.hpp"
 #include "core/base/shown.hpp"
@@ -100,26 +101,52 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
   Requests chunk;
   const absl::Status status = reader.next(chunk);
   if (chunk.size() >= kEnough || status.ok()) return {std::move(format), fit, ""};
-  if (absl::IsResourceExhausted(status)) return {std::move(format), Fit::kNo, "", status};
+  if (absl::IsResourceExhausted(status)) {
+    return {.format = std::move(format), .exhausted = status};
+  }
   if (reader.is_empty() && more) return {std::move(format), Fit::kUnopposed, ""};
-  return {std::move(format), Fit::kNo, message_of(status)};
+  return {std::move(format), Fit::kNo, message_of(status), chunk.size()};
 }
 
-absl::StatusOr<std::string> decide(const std::string& name, std::span<const Guess> guesses) {
+namespace {
+
+// How far a format came with a file: requests, then the column that its objection names.
+std::pair<std::size_t, int> reached(const Guess& guess) {
+  constexpr std::string_view kColumn = "in column ";
+  const std::size_t at = guess.objection.find(kColumn);
+  const int column =
+      at == std::string::npos ? 0 : std::atoi(guess.objection.c_str() + at + kColumn.size());
+  return {guess.requests, column};
+}
+
+absl::Status unknown_format(const std::string& name, const Head& head,
+                            std::span<const Guess> guesses) {
+  constexpr int kLines = 3;
+  std::string begin;
+  std::string_view rest = head.bytes;
+  for (int i = 0; i < kLines && !rest.empty(); ++i) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    begin += "\n    " + shown(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  const Guess& nearest = *std::ranges::max_element(guesses, {}, reached);
+  return data_loss(
+      "{}: no known trace format, by its content. It begins:{}\nThe nearest format is {}: {}.\n"
+      "mcsim trace map {} proposes which column is what",
+      name, begin, nearest.format, nearest.objection, name);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> decide(const std::string& name, const Head& head,
+                                   std::span<const Guess> guesses) {
   const Fit best = std::ranges::max(guesses, {}, &Guess::fit).fit;
   std::vector<std::string> candidates;
-  std::vector<std::string> known;
   for (const Guess& guess : guesses) {
     MCSIM_RETURN_IF_ERROR(guess.exhausted);
     if (guess.fit == best) candidates.push_back(guess.format);
-    known.push_back(guess.format);
   }
-  if (best == Fit::kNo) {
-    return data_loss(
-        "{}: no known trace format, by its content; state one of {}; of csv, parameters say which "
-        "column is what",
-        name, fmt::join(known, ", "));
-  }
+  if (best == Fit::kNo) return unknown_format(name, head, guesses);
   if (candidates.size() > 1) {
     return data_loss("{}: could be {}; state the format", name, fmt::join(candidates, " or "));
   }
@@ -130,7 +157,7 @@ namespace {
 
 absl::StatusOr<std::string> format_of(const std::string& path) {
   MCSIM_ASSIGN_OR_RETURN(const Head head, head_of(path));
-  auto format = decide(path, guess_all(head, AllFormats{}));
+  auto format = decide(path, head, guess_all(head, AllFormats{}));
   if (format.ok() || absl::IsResourceExhausted(format.status())) return format;
   if (is_utf16(head)) {
     return data_loss(
@@ -139,7 +166,7 @@ absl::StatusOr<std::string> format_of(const std::string& path) {
   const std::size_t line = head.bytes.find('\n');
   if (line == std::string::npos) return format;
   const Head rest{.bytes = head.bytes.substr(line + 1), .whole = head.whole};
-  const auto behind = decide(path, guess_all(rest, AllFormats{}));
+  const auto behind = decide(path, rest, guess_all(rest, AllFormats{}));
   if (absl::IsResourceExhausted(behind.status())) return behind;
   if (!behind.ok()) return format;
   return data_loss(

@@ -166,14 +166,17 @@ struct Guess {
   std::string format;
   Fit fit = Fit::kNo;
   std::string objection;     // if kNo: what contradicts the format
+  std::size_t requests = 0;  // read before that
   absl::Status exhausted{};  // if memory ran out over it
 };
 
 // Fit by trial: `fit` if `reader`, which reads the head, takes it. `more`: the file goes on.
 Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool more);
 
-// The best guess; an error names all candidates, or every format's objection.
-absl::StatusOr<std::string> decide(const std::string& name, std::span<const Guess> guesses);
+// The best guess. An error names all candidates, or the beginning of the file and the format that
+// comes nearest, with its objection.
+absl::StatusOr<std::string> decide(const std::string& name, const Head& head,
+                                   std::span<const Guess> guesses);
 
 // The format of a file by its content.
 absl::StatusOr<std::string> detect_format(const std::string& path);

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 
+#include "core/trace/column_names.hpp"
 #include "core/trace/iso_time.hpp"
 
 namespace mcsim {
 namespace {
 
 constexpr std::uint64_t kSectorBytes = 512;
+constexpr std::string_view kNone = "none";
 constexpr std::uint64_t kMostRepeats = 1'000'000;
 constexpr std::uint64_t kMostDiscarded = std::uint64_t{1} << 44;
 
@@ -35,6 +37,7 @@ std::uint64_t bytes_in(LengthUnit unit, Count block_bytes) {
       return kSectorBytes;
     case LengthUnit::kBlocks:
       return static_cast<std::uint64_t>(block_bytes);
+    case LengthUnit::kByName:
     case LengthUnit::kBytes:
       break;
   }
@@ -66,10 +69,42 @@ absl::Status RowMapper::bind_columns() {
   words_ = OperationWords(mapping_.read, mapping_.write, mapping_.discard, mapping_.flush);
   offset_unit_ = bytes_in(mapping_.offset_unit, mapping_.block_bytes);
   length_unit_ = bytes_in(mapping_.length_unit, mapping_.block_bytes);
+  MCSIM_RETURN_IF_ERROR(bind_times());
+  MCSIM_RETURN_IF_ERROR(bind_references());
+  MCSIM_RETURN_IF_ERROR(assign(Role::kOp, mapping_.op, "op").status());
+  for (const std::string& part : split_words(mapping_.vm, '+')) {
+    MCSIM_ASSIGN_OR_RETURN(const auto vm, assign(Role::kVm, part, "vm"));
+    if (!vm) reader_->name_the_only_vm();
+  }
+  if (!mapping_.classes.empty()) {
+    MCSIM_RETURN_IF_ERROR(assign(Role::kClass, mapping_.classes, "classes").status());
+  }
+  if (!mapping_.repeat.empty()) {
+    MCSIM_RETURN_IF_ERROR(assign(Role::kRepeat, mapping_.repeat, "repeat").status());
+  }
+  MCSIM_RETURN_IF_ERROR(bind_conditions());
+  return named_ ? check_names() : absl::OkStatus();
+}
+
+absl::Status RowMapper::bind_times() {
   MCSIM_ASSIGN_OR_RETURN(const auto time, assign(Role::kTime, mapping_.time, "time"));
   MCSIM_ASSIGN_OR_RETURN(const auto response,
                          assign(Role::kResponse, mapping_.response, "response"));
-  MCSIM_ASSIGN_OR_RETURN(const auto offset, assign(Role::kOffset, mapping_.offset, "offset"));
+  MCSIM_ASSIGN_OR_RETURN(time_unit_, unit_of(time, mapping_.time_unit, "time_unit"));
+  MCSIM_ASSIGN_OR_RETURN(response_unit_,
+                         unit_of(response, mapping_.response_unit, "response_unit"));
+  if (response_unit_ == TimeUnit::kReferences || response_unit_ == TimeUnit::kIso) {
+    return invalid_argument("response_unit: expected a unit of time");
+  }
+  has_clock_ = time && time_unit_ != TimeUnit::kReferences;
+  return absl::OkStatus();
+}
+
+absl::Status RowMapper::bind_references() {
+  std::optional<std::size_t> offset;
+  if (mapping_.key.empty() || !mapping_.offset.empty()) {
+    MCSIM_ASSIGN_OR_RETURN(offset, assign(Role::kOffset, mapping_.offset, "offset"));
+  }
   std::optional<std::size_t> key;
   if (!offset || !mapping_.key.empty()) {
     MCSIM_ASSIGN_OR_RETURN(key, assign(Role::kKey, mapping_.key, "key"));
@@ -83,30 +118,29 @@ absl::Status RowMapper::bind_columns() {
                             named_ ? fmt::format(", one of {}", fmt::join(names_, ", "))
                                    : " by its position from 1");
   }
-  MCSIM_RETURN_IF_ERROR(assign(Role::kOp, mapping_.op, "op").status());
+  if (mapping_.length == kNone) return absl::OkStatus();
   MCSIM_ASSIGN_OR_RETURN(auto length, assign(Role::kLength, mapping_.length, "length"));
-  if (!length && has_keys_ && mapping_.length.empty()) {
+  if (!length && has_keys_) {
     MCSIM_ASSIGN_OR_RETURN(length, assign(Role::kLength, "", "size"));
   }
   has_lengths_ = length.has_value();
-  for (const std::string& part : split_words(mapping_.vm, '+')) {
-    MCSIM_ASSIGN_OR_RETURN(const auto vm, assign(Role::kVm, part, "vm"));
-    if (!vm) reader_->name_the_only_vm();
+  return absl::OkStatus();
+}
+
+absl::Status RowMapper::check_names() const {
+  std::vector<std::string> unused;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const Role role = columns_[i].role;
+    if (role == Role::kIgnored) unused.push_back(names_[i]);
+    if (role == Role::kOffset && mapping_.offset_unit == LengthUnit::kByName) {
+      MCSIM_RETURN_IF_ERROR(check_bytes("offset", names_[i]));
+    }
+    if (role == Role::kLength && mapping_.length_unit == LengthUnit::kByName) {
+      MCSIM_RETURN_IF_ERROR(check_bytes("length", names_[i]));
+    }
   }
-  if (!mapping_.classes.empty()) {
-    MCSIM_RETURN_IF_ERROR(assign(Role::kClass, mapping_.classes, "classes").status());
-  }
-  if (!mapping_.repeat.empty()) {
-    MCSIM_RETURN_IF_ERROR(assign(Role::kRepeat, mapping_.repeat, "repeat").status());
-  }
-  MCSIM_ASSIGN_OR_RETURN(time_unit_, unit_of(time, mapping_.time_unit, "time_unit"));
-  MCSIM_ASSIGN_OR_RETURN(response_unit_,
-                         unit_of(response, mapping_.response_unit, "response_unit"));
-  if (response_unit_ == TimeUnit::kReferences || response_unit_ == TimeUnit::kIso) {
-    return invalid_argument("response_unit: expected a unit of time");
-  }
-  has_clock_ = time && time_unit_ != TimeUnit::kReferences;
-  return bind_conditions();
+  if (has_keys_ || has_lengths_ || mapping_.length == kNone) return absl::OkStatus();
+  return check_no_length(unused);
 }
 
 absl::Status RowMapper::bind_conditions() {

@@ -35,11 +35,17 @@ struct Choices<TimeUnit> {
       std::pair{"references", TimeUnit::kReferences}, std::pair{"iso", TimeUnit::kIso}};
 };
 
-enum class LengthUnit : std::uint8_t { kBytes, kSectors, kBlocks };
+enum class LengthUnit : std::uint8_t {
+  kByName,  // bytes, unless the column's name suggests something else: then it must be stated
+  kBytes,
+  kSectors,
+  kBlocks
+};
 
 template <>
 struct Choices<LengthUnit> {
-  static constexpr std::array names{std::pair{"bytes", LengthUnit::kBytes},
+  static constexpr std::array names{std::pair{"by-name", LengthUnit::kByName},
+                                    std::pair{"bytes", LengthUnit::kBytes},
                                     std::pair{"sectors", LengthUnit::kSectors},
                                     std::pair{"blocks", LengthUnit::kBlocks}};
 };
@@ -57,9 +63,9 @@ struct Mapping {
   std::string discard = "discard,trim,delete,unmap,d,t";
   std::string flush = "flush,sync,fsync,f";
   std::string offset = {};
-  LengthUnit offset_unit = LengthUnit::kBytes;
+  LengthUnit offset_unit = LengthUnit::kByName;
   std::string length = {};
-  LengthUnit length_unit = LengthUnit::kBytes;
+  LengthUnit length_unit = LengthUnit::kByName;
   std::string key = {};
   std::string response = {};
   TimeUnit response_unit = TimeUnit::kByName;
@@ -81,7 +87,7 @@ struct Mapping {
         Field{"flush", &Mapping::flush, "values of op that are flushes, which are only counted"},
         Field{"offset", &Mapping::offset, "column of the offset"},
         Field{"offset_unit", &Mapping::offset_unit, "what the offset counts; a sector is 512 B"},
-        Field{"length", &Mapping::length, "column of the length, or of the object's size"},
+        Field{"length", &Mapping::length, "column of the length, or of the object's size; none if there is none"},
         Field{"length_unit", &Mapping::length_unit, "what the length counts"},
         Field{"key", &Mapping::key, "column of the object's key: text or numbers; for object traces"},
         Field{"response", &Mapping::response, "column of the response time"},
@@ -178,6 +184,9 @@ class RowMapper {
   absl::StatusOr<std::optional<std::size_t>> position_of(const std::string& column,
                                                          std::string_view own_name) const;
   absl::Status bind_columns();
+  absl::Status bind_references();
+  absl::Status bind_times();
+  absl::Status check_names() const;
   absl::Status bind_conditions();
   absl::StatusOr<TimeUnit> unit_of(std::optional<std::size_t> position, TimeUnit stated,
                                    const char* parameter) const;

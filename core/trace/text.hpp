@@ -281,7 +281,7 @@ Guess guess_by_lines(Fit fit, const Head& head) {
   const auto lines = first_lines(head);
   if (!lines.ok()) return {Format::kInfo.name, Fit::kNo, message_of(lines.status())};
   auto context = reading(*lines);
-  if (!context.ok()) return {Format::kInfo.name, Fit::kNo, "", context.status()};
+  if (!context.ok()) return {.format = Format::kInfo.name, .exhausted = context.status()};
   Format reader(typename Format::Params{}, *std::move(context));
   const bool more = !head.whole || lines->size() < head.bytes.size();
   return guess_by_trial(Format::kInfo.name, fit, reader, more);

@@ -1,10 +1,9 @@
-"""Warnings about VMs and blocks whose identity is probably wrong."""
+"""Warnings about blocks whose identity is probably wrong."""
 
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,27 +15,6 @@ _log = logging.getLogger(__name__)
 
 _MOST_REQUESTS = 1 << 17
 """Number of requests, from the first, that are checked."""
-
-
-def warn_of_split_vms(traces: Iterable[Trace], vms: Set[str]) -> None:
-    """Log a warning if one of some VMs is in several traces, where it shares no block."""
-    sources: dict[str, list[str]] = defaultdict(list)
-    for trace in traces:
-        for name in filter(vms.__contains__, trace.vms):
-            sources[name].append(trace.metadata.source)
-    several = {name: files for name, files in sources.items() if len(files) > 1}
-    if several:
-        name, files = next(iter(several.items()))
-        more = f", and {len(several) - 1} more VMs in several files" if len(several) > 1 else ""
-        _log.warning(
-            "VM %r is in %d files (%s%s)%s: each is a VM of its own and has its own blocks; if "
-            "they are parts of one trace, join them into one file",
-            name,
-            len(files),
-            ", ".join(files[:3]),
-            ", ..." if len(files) > 3 else "",
-            more,
-        )
 
 
 def warn_of_shared_blocks(traces: Iterable[Trace], block_bytes: int) -> None:

@@ -21,7 +21,7 @@ from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
 from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WindowSpec, WorkloadSpec
 from mcsim.config.values import Interval
-from mcsim.traces.find import TraceFinder
+from mcsim.traces.find import TraceFinder, not_found_in
 from mcsim.traces.workload import Workload, WorkloadVm
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _open_all(
 ) -> Workload:
     """Open traces or what stands in for them, and align their clocks."""
     finder = TraceFinder(trace_dirs)
-    found = [_find(vm, source.folder, finder) for vm in given.vms]
+    found = [finder.find(_sought(vm), source.folder) for vm in given.vms]
     missing = tuple(_sought(vm) for vm, path in zip(given.vms, found, strict=True) if path is None)
     if given.vms and not missing:
         opened: dict[str, Trace] = {}
@@ -134,7 +134,7 @@ def _open_all(
         index = found.index(None)
         raise source.complain(
             (*place, "vms", index),
-            f"no trace {missing[0]!r} {_where_sought(trace_dirs)}, and no profile to stand in",
+            f"no trace {missing[0]!r}{not_found_in(trace_dirs)}, and no profile to stand in",
         )
     _check_names(workload, place, source)
     if spec.ops == "writes":
@@ -162,20 +162,6 @@ def _check_names(workload: Workload, place: Location, source: Source) -> None:
 
 def _sought(vm: VmTraceSpec) -> str:
     return vm.trace or vm.name
-
-
-def _where_sought(trace_dirs: Sequence[Path]) -> str:
-    if not trace_dirs:
-        return "(give --trace-dir, or set MCSIM_TRACE_DIR)"
-    return "in " + ", ".join(map(str, trace_dirs))
-
-
-def _find(vm: VmTraceSpec, folder: Path, finder: TraceFinder) -> Path | None:
-    name = _sought(vm)
-    for base in (folder, *finder.folders):
-        if (base / name).is_file():
-            return base / name
-    return finder.find(name)
 
 
 def _open(vm: VmTraceSpec, path: Path, folder: Path, reporter: Reporter) -> Trace:

@@ -20,6 +20,9 @@ from mcsim.traces.store import BLOCK_BYTES
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
 
+DISCARD = 2
+"""The operation of discards, which are no requests."""
+
 ON_DEMAND = ("responses", "classes", "bytes")
 """What a view says of the columns of requests that are kept only if a system asks."""
 
@@ -92,8 +95,7 @@ class WorkloadVm:
         chosen = np.ones(len(batch.op), dtype=bool)
         if self.only is not None:
             chosen &= batch.vm == self.only
-        if ops == "reads":
-            chosen &= batch.op == 0
+        chosen &= batch.op == 0 if ops == "reads" else batch.op < DISCARD
         return chosen
 
     def times(self, ops: str) -> Iterator[NDArray[np.int64]]:

@@ -130,7 +130,7 @@ def test_text_that_is_no_class_is_named(wrong: str) -> None:
         mc.Trace.open(write(rows), options={"classes": "class"})
     skipping = mc.Trace.open(write(rows), options={"classes": "class"}, on_bad_line="skip")
     assert classes_of(skipping) == [c for _, c in ROWS]
-    assert skipping.metadata.skipped_lines == 1
+    assert skipping.metadata.rows.skipped == 1
 
 
 def test_rows_that_have_no_class_are_named() -> None:
