@@ -136,7 +136,7 @@ std::unique_ptr<TableRows> make_table_rows(const std::string& name,
                     .on_unsorted = keep_unsorted ? OnUnsorted::kKeep : OnUnsorted::kError});
   const absl::Status bound = table->bind(names);
   if (!bound.ok()) {
-    throw Error{absl::Status(bound.code(), fmt::format("{}: {}", name, message_of(bound)))};
+    throw Error{absl::Status(bound.code(), name + ": " + message_of(bound))};
   }
   return table;
 }

@@ -105,7 +105,7 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
     return {.format = std::move(format), .exhausted = status};
   }
   if (reader.is_empty() && more) return {std::move(format), Fit::kUnopposed, ""};
-  return {std::move(format), Fit::kNo, message_of(status), chunk.size()};
+  return {std::move(format), Fit::kNo, message_of(status), absl::OkStatus(), chunk.size()};
 }
 
 namespace {
