@@ -191,7 +191,7 @@ absl::StatusOr<std::unique_ptr<RequestReader>> open_trace(const std::string& pat
     return formats().make(format, options.params,
                           ReaderContext{.source = std::move(source),
                                         .name = path,
-                                        .vm_name = options.vm_name.value_or(vm_name_of(path)),
+                                        .vm_name = vm_name_of(path),
                                         .on_bad_line = options.on_bad_line,
                                         .on_unsorted = options.on_unsorted});
   });
