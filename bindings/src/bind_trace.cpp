@@ -7,6 +7,7 @@
 #include "bindings/src/pybind.hpp"
 #include "core/trace/reader.hpp"
 #include "core/trace/summary.hpp"
+#include "core/trace/table_rows.hpp"
 
 namespace mcsim::python {
 namespace {
@@ -28,11 +29,26 @@ std::optional<py::tuple> next_chunk(RequestReader& reader) {
   return to_columns(std::move(chunk));
 }
 
+// All keys of a dictionary as Arrow keeps strings: offsets, and the bytes behind each other.
+py::tuple to_texts(const KeyDictionary& keys) {
+  std::vector<std::int64_t> offsets{0};
+  offsets.reserve(keys.size() + 1);
+  for (const std::string& key : keys.keys()) {
+    offsets.push_back(offsets.back() + static_cast<std::int64_t>(key.size()));
+  }
+  std::vector<std::uint8_t> bytes;
+  bytes.reserve(static_cast<std::size_t>(offsets.back()));
+  for (const std::string& key : keys.keys()) bytes.insert(bytes.end(), key.begin(), key.end());
+  return py::make_tuple(to_array(std::move(offsets)), to_array(std::move(bytes)));
+}
+
 std::unique_ptr<RequestReader> open_reader(const std::string& path, const std::string& format,
                                            const ParamMap& params, bool skip_bad_lines,
-                                           bool keep_unsorted) {
+                                           bool keep_unsorted,
+                                           const std::optional<std::string>& vm_name) {
   ReadOptions options{.format = format,
                       .params = params,
+                      .vm_name = vm_name,
                       .on_bad_line = skip_bad_lines ? OnBadLine::kSkip : OnBadLine::kError,
                       .on_unsorted = keep_unsorted ? OnUnsorted::kKeep : OnUnsorted::kError};
   return value_or_raise(open_trace(path, options));
@@ -49,15 +65,88 @@ void bind_reader(py::module_& m) {
       "vm_name_of", [](const std::string& path) { return vm_name_of(path); }, py::arg("path"),
       "The VM a file of one nameless VM is said to hold: its name up to the first dot.");
 
+  using C = RowCounts;
+  def_fields(py::class_<C>(m, "RowCounts"),
+             std::tuple{MCSIM_FIELDS(C, filtered, skipped, flushes, repeated, complaints)});
+
   using R = RequestReader;
   def_fields(py::class_<R>(m, "Reader", "Requests of a trace file, chunk by chunk."),
-             std::tuple{MCSIM_FIELDS(R, has_lengths, vms, unsorted, consumed)})
+             std::tuple{MCSIM_FIELDS(R, has_lengths, unsorted, consumed, rows)})
       .def(py::init(&open_reader), py::arg("path"), py::arg("format"), py::arg("params"),
-           py::arg("skip_bad_lines"), py::arg("keep_unsorted"))
+           py::arg("skip_bad_lines"), py::arg("keep_unsorted"), py::arg("vm_name") = py::none())
       .def("next", &next_chunk, "The next columns, each owning its memory; None at the end.")
+      .def_property_readonly("vms",
+                             [](const R& r) {
+                               return std::vector<std::string>(r.vms().begin(), r.vms().end());
+                             })
       .def_property_readonly("time_base", [](const R& r) { return name_of(r.time_base()); })
-      .def_property_readonly("skipped", [](const R& r) { return r.skipped().count; })
-      .def_property_readonly("complaints", [](const R& r) { return r.skipped().complaints; });
+      .def_property_readonly("kind", [](const R& r) { return name_of(r.kind()); })
+      .def_property_readonly(
+          "keys",
+          [](const R& r) -> std::optional<py::tuple> {
+            if (!r.has_text_keys()) return std::nullopt;
+            return to_texts(r.keys());
+          },
+          "Offsets and bytes of the keys by their ids; None if keys are numbers.");
+}
+
+// A column of a table: values, and for texts their bytes; and which values are there.
+TableColumn table_column_of(const py::handle& given) {
+  const auto [values, bytes, valid] =
+      given.cast<std::tuple<py::array, std::optional<Column<std::uint8_t>>,
+                            std::optional<Column<std::uint8_t>>>>();
+  TableColumn column;
+  if (valid) column.is_valid = span_of(*valid);
+  if (bytes) {
+    column.values =
+        TextColumn{span_of(values.cast<Column<std::int64_t>>()),
+                   reinterpret_cast<const char*>(span_of(*bytes).data())};
+  } else if (py::isinstance<Column<std::int64_t>>(values)) {
+    column.values = span_of(values.cast<Column<std::int64_t>>());
+  } else if (py::isinstance<Column<std::uint64_t>>(values)) {
+    column.values = span_of(values.cast<Column<std::uint64_t>>());
+  } else {
+    column.values = span_of(values.cast<Column<double>>());
+  }
+  return column;
+}
+
+// Columns that are not used are None.
+py::tuple add_rows(TableRows& table, const py::list& given, std::size_t rows) {
+  std::vector<TableColumn> columns;
+  for (const py::handle& column : given) {
+    columns.push_back(column.is_none() ? TableColumn{} : table_column_of(column));
+  }
+  Requests chunk;
+  raise_if_error(without_gil([&] { return table.add(columns, rows, chunk); }));
+  return to_columns(std::move(chunk));
+}
+
+std::unique_ptr<TableRows> make_table_rows(const std::string& name,
+                                           const std::vector<std::string>& names,
+                                           const ParamMap& params, const std::string& vm_name,
+                                           bool skip_bad_rows, bool keep_unsorted) {
+  Mapping mapping = value_or_raise(parse_params<Mapping>(params));
+  auto table = std::make_unique<TableRows>(
+      std::move(mapping),
+      ReaderContext{.source = nullptr,
+                    .name = name,
+                    .vm_name = vm_name,
+                    .on_bad_line = skip_bad_rows ? OnBadLine::kSkip : OnBadLine::kError,
+                    .on_unsorted = keep_unsorted ? OnUnsorted::kKeep : OnUnsorted::kError});
+  const absl::Status bound = table->bind(names);
+  if (!bound.ok()) {
+    throw Error{absl::Status(bound.code(), name + ": " + message_of(bound))};
+  }
+  return table;
+}
+
+void bind_tables(py::module_& m) {
+  py::class_<TableRows, RequestReader>(m, "TableRows", "Requests of rows of tables.")
+      .def(py::init(&make_table_rows), py::arg("name"), py::arg("columns"), py::arg("params"),
+           py::arg("vm_name"), py::arg("skip_bad_rows"), py::arg("keep_unsorted"))
+      .def("uses", &TableRows::uses, py::arg("column"))
+      .def("add", &add_rows, py::arg("columns"), py::arg("rows"));
 }
 
 void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, const Column<VmId>& vm,
@@ -92,12 +181,13 @@ std::optional<std::string> wrong_in(const Column<Nanoseconds>& time, const Colum
                                     const Column<std::uint64_t>& offset,
                                     const Column<std::uint32_t>& length,
                                     const Column<Nanoseconds>& response, const Classes& of_class,
-                                    std::size_t vms, std::size_t first_row,
+                                    std::size_t vms, const std::string& kind, std::size_t first_row,
                                     std::optional<Nanoseconds> after) {
+  const auto of_kind = choice_or_raise<TraceKind>("kind", kind);
   const RequestsView rows = rows_of(time, vm, op, offset, length, response, of_class);
   py::gil_scoped_release unlocked;
   const absl::Status status =
-      check_requests(rows, vms, first_row, after.value_or(std::numeric_limits<Nanoseconds>::min()));
+      check_requests(rows, of_kind, vms, first_row, after.value_or(std::numeric_limits<Nanoseconds>::min()));
   if (status.ok()) return std::nullopt;
   return message_of(status);
 }
@@ -118,7 +208,8 @@ void bind_checks(py::module_& m) {
         py::arg("time").noconvert(), py::arg("vm").noconvert(), py::arg("op").noconvert(),
         py::arg("offset").noconvert(), py::arg("length").noconvert(),
         py::arg("response").noconvert(), py::arg("classes").noconvert() = py::none(), py::kw_only(),
-        py::arg("vms"), py::arg("first_row") = 0, py::arg("after") = py::none());
+        py::arg("vms"), py::arg("kind") = "blocks", py::arg("first_row") = 0,
+        py::arg("after") = py::none());
   m.def("checksum", &checksum_of_columns, "A number that tells damaged columns from whole ones.",
         py::arg("time").noconvert(), py::arg("vm").noconvert(), py::arg("op").noconvert(),
         py::arg("offset").noconvert(), py::arg("length").noconvert(),
@@ -132,19 +223,20 @@ void bind_checks(py::module_& m) {
 void bind_summary(py::module_& m) {
   using Vm = VmSummary;
   def_fields(py::class_<Vm>(m, "VmSummary"),
-             std::tuple{MCSIM_FIELDS(Vm, requests, read_requests, blocks, read_blocks,
+             std::tuple{MCSIM_FIELDS(Vm, requests, discards, read_requests, blocks, read_blocks,
                                      unique_blocks, unique_read_blocks, bytes, first_time,
                                      last_time, largest_request, median_request)})
       .def(py::init());
   py::class_<TraceSummary>(m, "Summary", "Counts of a trace per VM, in one pass.")
-      .def(py::init([](Count block_bytes) {
+      .def(py::init([](Count block_bytes, const std::string& kind) {
              constexpr Count kMost = std::numeric_limits<std::uint32_t>::max();
              if (block_bytes < 1 || block_bytes > kMost) {
                throw Error{out_of_range("block_bytes: {} is outside [1, {}]", block_bytes, kMost)};
              }
-             return TraceSummary(static_cast<std::uint32_t>(block_bytes));
+             return TraceSummary(static_cast<std::uint32_t>(block_bytes),
+                                 choice_or_raise<TraceKind>("kind", kind));
            }),
-           py::arg("block_bytes"))
+           py::arg("block_bytes"), py::arg("kind") = "blocks")
       .def("add", &add_to_summary, py::arg("time").noconvert(), py::arg("vm").noconvert(),
            py::arg("op").noconvert(), py::arg("offset").noconvert(), py::arg("length").noconvert())
       .def("vms", &TraceSummary::vms)
@@ -156,6 +248,7 @@ void bind_summary(py::module_& m) {
 void bind_trace(py::module_& m) {
   py::module_ trace = m.def_submodule("trace");
   bind_reader(trace);
+  bind_tables(trace);
   bind_checks(trace);
   bind_summary(trace);
 }

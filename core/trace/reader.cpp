@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/base/guarded.hpp"
 #include "core/base/shown.hpp"
@@ -50,35 +51,33 @@ absl::Status RequestReader::read(Requests& chunk) {
   MCSIM_RETURN_IF_ERROR(fill(chunk));
   requests_ += static_cast<Count>(chunk.size());
   if (requests_ > 0) return absl::OkStatus();
-  is_empty_ = skipped_.count == 0;
-  const std::string why =
-      skipped_.count > 0 ? fmt::format(" ({} bad ones left out)", skipped_.count) : "";
+  is_empty_ = rows_.skipped == 0;
+  std::string why;
+  if (rows_.skipped > 0) why += fmt::format(" ({} unreadable rows skipped)", rows_.skipped);
+  if (rows_.filtered > 0) why += fmt::format(" ({} rows filtered)", rows_.filtered);
   const std::string prefix = context_.name.empty() ? "" : context_.name + ": ";
   return data_loss("{}there are no requests in it{}", prefix, why);
 }
 
 absl::StatusOr<VmId> RequestReader::vm_of(std::string_view name) {
-  const auto known = vm_numbers_.find(name);
-  if (known != vm_numbers_.end()) return known->second;
-  if (vms_.size() == kMostVms) return data_loss("more than {} VMs", kMostVms);
-  const auto number = static_cast<VmId>(vms_.size());
-  vms_.emplace_back(name);
-  vm_numbers_.emplace(name, number);
-  return number;
+  const std::uint64_t number = vms_.id_of(name);
+  if (number >= kMostVms) return data_loss("more than {} VMs", kMostVms);
+  return static_cast<VmId>(number);
 }
 
 std::string RequestReader::place(Count number) const {
   if (context_.name.empty()) return fmt::format("line {}", number);
   if (unit_ == RecordUnit::kLine) return fmt::format("{}:{}", context_.name, number);
-  return fmt::format("{}: record {}", context_.name, number);
+  return fmt::format("{}: {} {}", context_.name, unit_ == RecordUnit::kRow ? "row" : "record",
+                     number);
 }
 
 absl::Status RequestReader::reject(Count number, const std::string& complaint) {
   const std::string text = fmt::format("{}: {}", place(number), complaint);
   if (context_.on_bad_line == OnBadLine::kError) return absl::DataLossError(text);
   constexpr std::size_t kShown = 5;
-  ++skipped_.count;
-  if (skipped_.complaints.size() < kShown) skipped_.complaints.push_back(text);
+  ++rows_.skipped;
+  if (rows_.complaints.size() < kShown) rows_.complaints.push_back(text);
   return absl::OkStatus();
 }
 
@@ -102,26 +101,52 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
   Requests chunk;
   const absl::Status status = reader.next(chunk);
   if (chunk.size() >= kEnough || status.ok()) return {std::move(format), fit, ""};
-  if (absl::IsResourceExhausted(status)) return {std::move(format), Fit::kNo, "", status};
+  if (absl::IsResourceExhausted(status)) {
+    return {.format = std::move(format), .exhausted = status};
+  }
   if (reader.is_empty() && more) return {std::move(format), Fit::kUnopposed, ""};
-  return {std::move(format), Fit::kNo, message_of(status)};
+  return {std::move(format), Fit::kNo, message_of(status), absl::OkStatus(), chunk.size()};
 }
 
-absl::StatusOr<std::string> decide(const std::string& name, std::span<const Guess> guesses) {
+namespace {
+
+// How far a format came with a file: requests, then the column that its objection names.
+std::pair<std::size_t, int> reached(const Guess& guess) {
+  constexpr std::string_view kColumn = "in column ";
+  const std::size_t at = guess.objection.find(kColumn);
+  const int column =
+      at == std::string::npos ? 0 : std::atoi(guess.objection.c_str() + at + kColumn.size());
+  return {guess.requests, column};
+}
+
+absl::Status unknown_format(const std::string& name, const Head& head,
+                            std::span<const Guess> guesses) {
+  constexpr int kLines = 3;
+  std::string begin;
+  std::string_view rest = head.bytes;
+  for (int i = 0; i < kLines && !rest.empty(); ++i) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    begin += "\n    " + shown(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  const Guess& nearest = *std::ranges::max_element(guesses, {}, reached);
+  return data_loss(
+      "{}: no known trace format, by its content. It begins:{}\nThe nearest format is {}: {}.\n"
+      "mcsim trace map {} proposes which column is what",
+      name, begin, nearest.format, nearest.objection, name);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> decide(const std::string& name, const Head& head,
+                                   std::span<const Guess> guesses) {
   const Fit best = std::ranges::max(guesses, {}, &Guess::fit).fit;
   std::vector<std::string> candidates;
-  std::vector<std::string> known;
   for (const Guess& guess : guesses) {
     MCSIM_RETURN_IF_ERROR(guess.exhausted);
     if (guess.fit == best) candidates.push_back(guess.format);
-    known.push_back(guess.format);
   }
-  if (best == Fit::kNo) {
-    return data_loss(
-        "{}: no known trace format, by its content; state one of {}; of csv, parameters say which "
-        "column is what",
-        name, fmt::join(known, ", "));
-  }
+  if (best == Fit::kNo) return unknown_format(name, head, guesses);
   if (candidates.size() > 1) {
     return data_loss("{}: could be {}; state the format", name, fmt::join(candidates, " or "));
   }
@@ -132,7 +157,7 @@ namespace {
 
 absl::StatusOr<std::string> format_of(const std::string& path) {
   MCSIM_ASSIGN_OR_RETURN(const Head head, head_of(path));
-  auto format = decide(path, guess_all(head, AllFormats{}));
+  auto format = decide(path, head, guess_all(head, AllFormats{}));
   if (format.ok() || absl::IsResourceExhausted(format.status())) return format;
   if (is_utf16(head)) {
     return data_loss(
@@ -141,7 +166,7 @@ absl::StatusOr<std::string> format_of(const std::string& path) {
   const std::size_t line = head.bytes.find('\n');
   if (line == std::string::npos) return format;
   const Head rest{.bytes = head.bytes.substr(line + 1), .whole = head.whole};
-  const auto behind = decide(path, guess_all(rest, AllFormats{}));
+  const auto behind = decide(path, rest, guess_all(rest, AllFormats{}));
   if (absl::IsResourceExhausted(behind.status())) return behind;
   if (!behind.ok()) return format;
   return data_loss(
@@ -166,7 +191,7 @@ absl::StatusOr<std::unique_ptr<RequestReader>> open_trace(const std::string& pat
     return formats().make(format, options.params,
                           ReaderContext{.source = std::move(source),
                                         .name = path,
-                                        .vm_name = vm_name_of(path),
+                                        .vm_name = options.vm_name.value_or(vm_name_of(path)),
                                         .on_bad_line = options.on_bad_line,
                                         .on_unsorted = options.on_unsorted});
   });

@@ -4,18 +4,19 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "core/base/registry.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/trace/decompress.hpp"
+#include "core/trace/key_dictionary.hpp"
 #include "core/trace/requests.hpp"
 
 // From trace files to requests, in chunks, in bounded memory. A format is one
@@ -44,13 +45,16 @@ struct ReaderContext {
   OnUnsorted on_unsorted = OnUnsorted::kError;
 };
 
-// What a file consists of, for messages: "x.csv:17:" or "x.bin: record 17:".
-enum class RecordUnit : std::uint8_t { kLine, kRecord };
+// What a file consists of, for messages: "x.csv:17:", "x.bin: record 17:" or "t: row 17:".
+enum class RecordUnit : std::uint8_t { kLine, kRecord, kRow };
 
-// How many lines were left out, and what was wrong with the first few.
-struct SkippedLines {
-  Count count = 0;
-  std::vector<std::string> complaints;
+// Rows that are not requests, and requests that rows stand for beyond the first.
+struct RowCounts {
+  Count filtered = 0;  // by definition of the format no request: waits, other events
+  Count skipped = 0;   // unreadable
+  Count flushes = 0;
+  Count repeated = 0;  // requests of rows with a repeat count, without the first of each
+  std::vector<std::string> complaints;  // about the first skipped ones
 };
 
 inline constexpr std::uint64_t kMaxOffset = std::numeric_limits<std::uint64_t>::max();
@@ -76,9 +80,13 @@ class RequestReader {
   virtual TimeBase time_base() const = 0;
   // Whether the file tells how long requests were; else each is a block.
   virtual bool has_lengths() const { return true; }
-  const std::vector<std::string>& vms() const { return vms_; }
+  virtual TraceKind kind() const { return TraceKind::kBlocks; }
+  // Whether keys are positions in keys(); else they are numbers.
+  virtual bool has_text_keys() const { return false; }
+  const std::deque<std::string>& vms() const { return vms_.keys(); }
+  const KeyDictionary& keys() const { return keys_; }
 
-  const SkippedLines& skipped() const { return skipped_; }
+  const RowCounts& rows() const { return rows_; }
 
   // Whether next() came to the end of it and met neither a request nor a bad line.
   bool is_empty() const { return is_empty_; }
@@ -86,18 +94,26 @@ class RequestReader {
   // Whether some request was earlier than the one before it (kKeep only).
   bool unsorted() const { return unsorted_; }
 
+  // The number of a VM, which is new if its name is.
+  absl::StatusOr<VmId> vm_of(std::string_view name);
+  std::optional<VmId> known_vm(std::string_view name) const {
+    const auto number = vms_.find(name);
+    return number ? std::optional(static_cast<VmId>(*number)) : std::nullopt;
+  }
+  // The id of an object's key.
+  std::uint64_t id_of(std::string_view key) { return keys_.id_of(key); }
+
+  // The file names no VM: all is the context's, number 0.
+  void name_the_only_vm() { vms_.id_of(context_.vm_name); }
+
   // Bytes of the file read so far, for progress.
-  std::uint64_t consumed() const { return context_.source->consumed(); }
+  std::uint64_t consumed() const {
+    return context_.source == nullptr ? 0 : context_.source->consumed();
+  }
 
  protected:
   // Appends requests until the chunk is full or the file at its end.
   virtual absl::Status fill(Requests& chunk) = 0;
-
-  // The number of a VM, which is new if its name is.
-  absl::StatusOr<VmId> vm_of(std::string_view name);
-
-  // The file names no VM: all is the context's, number 0.
-  void name_the_only_vm() { vms_ = {context_.vm_name}; }
 
   // Line or record `number` contradicts the format: OK if it is to be left out.
   absl::Status reject(Count number, const std::string& complaint);
@@ -114,6 +130,12 @@ class RequestReader {
   // "x.csv:17", the beginning of a message.
   std::string place(Count number) const;
 
+  // Requests that did not come through next().
+  void note_requests(Count count) { requests_ += count; }
+  void count_filtered() { ++rows_.filtered; }
+  void count_flush() { ++rows_.flushes; }
+  void count_repeated(Count times) { rows_.repeated += times; }
+
   ReaderContext context_;
 
  private:
@@ -121,13 +143,9 @@ class RequestReader {
   absl::Status out_of_order(Count number, Nanoseconds at);
 
   RecordUnit unit_;
-  struct TextHash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
-
-  std::vector<std::string> vms_;
-  boost::unordered_flat_map<std::string, VmId, TextHash, std::equal_to<>> vm_numbers_;
-  SkippedLines skipped_;
+  KeyDictionary vms_;
+  KeyDictionary keys_;
+  RowCounts rows_;
   Count requests_ = 0;
   Nanoseconds last_time_ = std::numeric_limits<Nanoseconds>::min();
   bool unsorted_ = false;
@@ -153,13 +171,16 @@ struct Guess {
   Fit fit = Fit::kNo;
   std::string objection;     // if kNo: what contradicts the format
   absl::Status exhausted{};  // if memory ran out over it
+  std::size_t requests = 0;  // if kNo: read before the objection
 };
 
 // Fit by trial: `fit` if `reader`, which reads the head, takes it. `more`: the file goes on.
 Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool more);
 
-// The best guess; an error names all candidates, or every format's objection.
-absl::StatusOr<std::string> decide(const std::string& name, std::span<const Guess> guesses);
+// The best guess. An error names all candidates, or the beginning of the file and the format that
+// comes nearest, with its objection.
+absl::StatusOr<std::string> decide(const std::string& name, const Head& head,
+                                   std::span<const Guess> guesses);
 
 // The format of a file by its content.
 absl::StatusOr<std::string> detect_format(const std::string& path);
@@ -167,6 +188,7 @@ absl::StatusOr<std::string> detect_format(const std::string& path);
 struct ReadOptions {
   std::string format;  // empty: by content
   ParamMap params;
+  std::optional<std::string> vm_name = {};  // of a file that names none; else the file's name
   OnBadLine on_bad_line = OnBadLine::kError;
   OnUnsorted on_unsorted = OnUnsorted::kError;
 };

@@ -26,7 +26,7 @@ std::size_t code_point_bytes(std::string_view text) {
 }
 
 // What is wrong with one row, "" if nothing is.
-std::string complaint_of(const RequestsView& rows, std::size_t i, std::size_t vms,
+std::string complaint_of(const RequestsView& rows, TraceKind kind, std::size_t i, std::size_t vms,
                          Nanoseconds before) {
   if (rows.time[i] < before) {
     return fmt::format("time goes back from {} to {}", before, rows.time[i]);
@@ -34,8 +34,10 @@ std::string complaint_of(const RequestsView& rows, std::size_t i, std::size_t vm
   if (rows.vm[i] >= vms) {
     return fmt::format("vm {} is not a position among {} names", rows.vm[i], vms);
   }
-  if (rows.op[i] > 1) return fmt::format("op: expected 0 (read) or 1 (write), got {}", rows.op[i]);
-  if (rows.offset[i] + rows.length[i] < rows.offset[i]) {
+  if (rows.op[i] > 2) {
+    return fmt::format("op: expected 0 (read), 1 (write) or 2 (discard), got {}", rows.op[i]);
+  }
+  if (kind == TraceKind::kBlocks && rows.offset[i] + rows.length[i] < rows.offset[i]) {
     return fmt::format("offset {} + length {} exceeds 64 bits", rows.offset[i], rows.length[i]);
   }
   if (rows.response[i] < -1) {
@@ -50,14 +52,15 @@ std::string complaint_of(const RequestsView& rows, std::size_t i, std::size_t vm
 }
 
 // Whether some of the rows is wrong, without a branch for each.
-bool any_wrong(const RequestsView& rows, std::size_t begin, std::size_t end, std::size_t vms,
-               Nanoseconds before) {
+bool any_wrong(const RequestsView& rows, TraceKind kind, std::size_t begin, std::size_t end,
+               std::size_t vms, Nanoseconds before) {
+  const bool has_offsets = kind == TraceKind::kBlocks;
   bool wrong = rows.time[begin] < before;
   for (std::size_t i = begin + 1; i < end; ++i) wrong |= rows.time[i] < rows.time[i - 1];
   for (std::size_t i = begin; i < end; ++i) {
     wrong |= rows.vm[i] >= vms;
-    wrong |= rows.op[i] > 1;
-    wrong |= rows.offset[i] + rows.length[i] < rows.offset[i];
+    wrong |= rows.op[i] > 2;
+    wrong |= has_offsets && rows.offset[i] + rows.length[i] < rows.offset[i];
     wrong |= rows.response[i] < -1;
   }
   for (std::size_t i = begin; i < end && !rows.of_class.empty(); ++i) {
@@ -75,6 +78,8 @@ std::uint64_t checksum_of(std::span<const T> column, std::uint64_t seed) {
 
 bool is_vm_name(std::string_view name) {
   if (name.empty()) return false;
+  const auto is_plain = [](char c) { return c >= ' ' && c < '\x7f'; };
+  if (std::ranges::all_of(name, is_plain)) return true;
   while (!name.empty()) {
     const std::size_t size = code_point_bytes(name);
     if (size == 0 || (size == 1 && (name[0] < ' ' || name[0] == '\x7f'))) return false;
@@ -89,8 +94,8 @@ absl::Status check_vm_name(std::string_view name) {
       "the name of a VM must be text in UTF-8, without control characters, got '{}'", shown(name));
 }
 
-absl::Status check_requests(const RequestsView& rows, std::size_t vms, std::size_t first_row,
-                            Nanoseconds after) {
+absl::Status check_requests(const RequestsView& rows, TraceKind kind, std::size_t vms,
+                            std::size_t first_row, Nanoseconds after) {
   const std::size_t count = rows.size();
   for (const std::size_t size :
        {rows.vm.size(), rows.op.size(), rows.offset.size(), rows.length.size(),
@@ -100,9 +105,9 @@ absl::Status check_requests(const RequestsView& rows, std::size_t vms, std::size
   constexpr std::size_t kStretch = 4096;
   for (std::size_t begin = 0; begin < count; begin += kStretch) {
     const std::size_t end = std::min(begin + kStretch, count);
-    if (any_wrong(rows, begin, end, vms, after)) {
+    if (any_wrong(rows, kind, begin, end, vms, after)) {
       for (std::size_t i = begin; i < end; after = rows.time[i++]) {
-        const std::string complaint = complaint_of(rows, i, vms, after);
+        const std::string complaint = complaint_of(rows, kind, i, vms, after);
         if (!complaint.empty()) return data_loss("row {}: {}", first_row + i, complaint);
       }
     }

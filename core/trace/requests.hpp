@@ -27,6 +27,12 @@ struct Choices<TimeBase> {
                                     std::pair{"index", TimeBase::kIndex}};
 };
 
+template <>
+struct Choices<TraceKind> {
+  static constexpr std::array names{std::pair{"blocks", TraceKind::kBlocks},
+                                    std::pair{"objects", TraceKind::kObjects}};
+};
+
 // As many classes of requests as there can be; class 0 is worth most.
 inline constexpr std::size_t kMostClasses = 8;
 
@@ -35,8 +41,8 @@ struct RequestsView {
   std::span<const Nanoseconds> time;
   std::span<const VmId> vm;                     // into the list of VM names kept beside the columns
   std::span<const std::uint8_t> op;             // Op
-  std::span<const std::uint64_t> offset;        // bytes
-  std::span<const std::uint32_t> length;        // bytes; 0 touches no block
+  std::span<const std::uint64_t> offset;        // bytes; of an object, its key
+  std::span<const std::uint32_t> length;        // bytes; 0 touches no block; of an object, its size
   std::span<const Nanoseconds> response;        // duration, or -1 where the trace has none
   std::span<const std::uint8_t> of_class = {};  // below kMostClasses; empty: the trace has none
 
@@ -91,11 +97,11 @@ bool is_vm_name(std::string_view name);
 absl::Status check_vm_name(std::string_view name);
 
 // Whether columns from a file are what a trace may hold: equally long, each VM one of
-// `vms`, known operations, no request beyond 64 bits, in the order of time. They begin
+// `vms`, known operations, no blocks beyond 64 bits, in the order of time. They begin
 // with row `first_row`, and `after` is the time of the row before. Everything behind
 // this relies on it. Says which row is wrong.
-absl::Status check_requests(const RequestsView& rows, std::size_t vms, std::size_t first_row,
-                            Nanoseconds after);
+absl::Status check_requests(const RequestsView& rows, TraceKind kind, std::size_t vms,
+                            std::size_t first_row, Nanoseconds after);
 
 // The checksum of columns that begin with row `first_row`: not that of the same rows
 // elsewhere. Where there are no classes they are not in it.

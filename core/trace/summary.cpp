@@ -29,6 +29,10 @@ void TraceSummary::add(const RequestsView& chunk) {
     if (chunk.vm[i] >= vms_.size()) vms_.resize(chunk.vm[i] + std::size_t{1});
     Vm& vm = vms_[chunk.vm[i]];
     VmSummary& sum = vm.summary;
+    if (chunk.op[i] == static_cast<std::uint8_t>(Op::kDiscard)) {
+      ++sum.discards;
+      continue;
+    }
     const bool is_read = chunk.op[i] == static_cast<std::uint8_t>(Op::kRead);
     const Nanoseconds at = chunk.time[i];
     const std::uint32_t length = chunk.length[i];
@@ -39,6 +43,10 @@ void TraceSummary::add(const RequestsView& chunk) {
     sum.bytes += length;
     sum.largest_request = std::max(sum.largest_request, length);
     ++vm.sizes[length];
+    if (kind_ == TraceKind::kObjects) {
+      touch(vm, chunk.offset[i], chunk.offset[i], is_read);
+      continue;
+    }
     if (length == 0) continue;
     const std::uint64_t first = chunk.offset[i] / block_bytes_;
     const std::uint64_t last = (chunk.offset[i] + (length - 1)) / block_bytes_;
@@ -79,6 +87,7 @@ VmSummary TraceSummary::total() const {
   boost::unordered_flat_map<std::uint32_t, Count> sizes;
   for (const Vm& vm : vms_) {
     const VmSummary& part = vm.summary;
+    total.discards += part.discards;
     if (part.requests == 0) continue;
     const bool is_first = total.requests == 0;
     total.first_time = is_first ? part.first_time : std::min(total.first_time, part.first_time);

@@ -12,7 +12,8 @@ namespace mcsim {
 
 // What can be said of one VM's requests without simulating anything.
 struct VmSummary {
-  Count requests = 0;
+  Count requests = 0;  // reads and writes
+  Count discards = 0;
   Count read_requests = 0;
   Count blocks = 0;  // accesses: every request counts each block it touches
   Count read_blocks = 0;
@@ -32,7 +33,9 @@ struct VmSummary {
 // distinct request sizes, not with the length of the trace.
 class TraceSummary {
  public:
-  explicit TraceSummary(std::uint32_t block_bytes) : block_bytes_(block_bytes) {}
+  // An object is one block, whatever its size.
+  explicit TraceSummary(std::uint32_t block_bytes, TraceKind kind = TraceKind::kBlocks)
+      : block_bytes_(block_bytes), kind_(kind) {}
 
   // VMs are numbered as in the trace; times may come in any order.
   void add(const RequestsView& chunk);
@@ -57,6 +60,7 @@ class TraceSummary {
   void touch(Vm& vm, std::uint64_t first, std::uint64_t last, bool is_read);
 
   std::uint32_t block_bytes_;
+  TraceKind kind_;
   std::vector<Vm> vms_;
 };
 

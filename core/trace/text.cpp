@@ -1,11 +1,28 @@
 #include "core/trace/text.hpp"
 
 #include <algorithm>
+#include <charconv>
+
+#include "core/trace/iso_time.hpp"
 
 namespace mcsim {
 namespace {
 
 constexpr std::uint64_t kMaxNumber = std::numeric_limits<std::uint64_t>::max();
+
+// "4096", "4096.0" or "0x1000".
+bool read_whole(std::string_view field, std::uint64_t& value) {
+  const char* at = field.data();
+  const char* const end = at + field.size();
+  if (field.empty()) return false;
+  if (field.starts_with("0x") || field.starts_with("0X")) {
+    const auto [after, error] = std::from_chars(at + 2, end, value, 16);
+    return error == std::errc() && after == end;
+  }
+  if (!read_digits(at, value)) return false;
+  if (at < end && *at == '.') at = std::find_if(at + 1, end, [](char c) { return c != '0'; });
+  return at == end;
+}
 
 }  // namespace
 
@@ -54,11 +71,7 @@ bool LineReader::refill() {
 std::uint64_t FieldScanner::number_slowly(const char* what, std::uint64_t min, std::uint64_t max) {
   const std::string_view field = text(what);
   std::uint64_t value = 0;
-  const char* after = field.data();
-  if (!failed() && !field.empty() && read_digits(after, value) &&
-      after == field.data() + field.size() && value >= min && value <= max) {
-    return value;
-  }
+  if (!failed() && read_whole(field, value) && value >= min && value <= max) return value;
   const std::string bounds = max == kMaxNumber && min == 0
                                  ? std::string("a whole number")
                                  : fmt::format("a whole number from {} to {}", min, max);
@@ -68,13 +81,16 @@ std::uint64_t FieldScanner::number_slowly(const char* what, std::uint64_t min, s
 
 std::string_view FieldScanner::text_slowly(const char* what) {
   if (at_end()) {
-    complain(fmt::format("expected {} in column {}, but the line has {} column{}", what,
-                         column_ + 1, column_, column_ == 1 ? "" : "s"));
+    complain(fmt::format("expected {} in {}, but the line has {} column{}", what,
+                         column_text(column_ + 1), column_, column_ == 1 ? "" : "s"));
     return {};
   }
+  while (at_ < end_ && *at_ == ' ' && delimiter_ != ' ') ++at_;
   if (at_ == end_ || *at_ != '"') {
     const char* after = std::find_if(at_, end_, [this](char c) { return is_delimiter(c); });
-    const std::string_view field(at_, static_cast<std::size_t>(after - at_));
+    const char* last = after;
+    while (last > at_ && last[-1] == ' ') --last;
+    const std::string_view field(at_, static_cast<std::size_t>(last - at_));
     advance(after);
     return field;
   }
@@ -90,7 +106,7 @@ std::string_view FieldScanner::text_slowly(const char* what) {
   return field;
 }
 
-Nanoseconds FieldScanner::time(const char* what, Nanoseconds unit) {
+Nanoseconds FieldScanner::time_slowly(const char* what, Nanoseconds unit) {
   const std::string_view field = text(what);
   const char* at = field.data();
   const char* const end = at + field.size();
@@ -118,12 +134,30 @@ Nanoseconds FieldScanner::time(const char* what, Nanoseconds unit) {
   return negative ? -sum : sum;
 }
 
+Nanoseconds FieldScanner::iso_time(const char* what) {
+  const std::string_view field = text(what);
+  const std::optional<Nanoseconds> time = parse_iso_time(field);
+  if (!time) complain_of(std::string(what) + " (such as 2016-02-22 19:00:00.5)", field);
+  return time.value_or(0);
+}
+
 std::string_view vm_name(FieldScanner& scan, const char* what) {
   const std::string_view name = scan.text(what);
-  if (!scan.failed() && !is_vm_name(name)) {
-    scan.complain_of(fmt::format("{} (UTF-8 without control characters)", what), name);
-  }
+  check_vm_name(scan, what, name);
   return name;
+}
+
+void check_vm_name(FieldScanner& scan, const char* what, std::string_view name) {
+  if (scan.failed() || is_vm_name(name)) return;
+  scan.complain_of(fmt::format("{} (UTF-8 without control characters)", what), name);
+}
+
+std::uint64_t take_key(FieldScanner& scan, RequestReader& reader) {
+  const std::string_view key = scan.text("a key");
+  if (scan.failed()) return 0;
+  if (is_vm_name(key)) return reader.id_of(key);
+  scan.complain_of("a key (UTF-8 without control characters)", key);
+  return 0;
 }
 
 Nanoseconds filetime(FieldScanner& scan) {
@@ -156,7 +190,20 @@ absl::StatusOr<ReaderContext> reading(std::string lines) {
 }
 
 void FieldScanner::complain_of(std::string_view what, std::string_view got) {
-  complain(fmt::format("expected {} in column {}, got '{}'", what, column_, shown(got)));
+  complain(fmt::format("expected {} in {}, got '{}'", what, column_text(column_), shown(got)));
+}
+
+std::string FieldScanner::column_text(int column) const {
+  const auto at = static_cast<std::size_t>(column - 1);
+  if (names_ == nullptr || column < 1 || at >= names_->size()) {
+    return fmt::format("column {}", column);
+  }
+  return fmt::format("column {} ({})", column, shown((*names_)[at]));
+}
+
+std::string_view FieldScanner::peek() {
+  FieldScanner ahead = *this;
+  return ahead.text("a column");
 }
 
 void FieldScanner::complain_of_rest() {

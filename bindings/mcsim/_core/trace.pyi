@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ def wrong_in(
     classes: npt.NDArray[np.uint8] | None = None,
     *,
     vms: int,
+    kind: Literal["blocks", "objects"] = "blocks",
     first_row: int = 0,
     after: int | None = None,
 ) -> str | None: ...
@@ -33,6 +34,18 @@ def checksum(
     first_row: int,
 ) -> int: ...
 
+class RowCounts:
+    @property
+    def filtered(self) -> int: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def flushes(self) -> int: ...
+    @property
+    def repeated(self) -> int: ...
+    @property
+    def complaints(self) -> list[str]: ...
+
 class Reader:
     def __init__(
         self,
@@ -41,6 +54,7 @@ class Reader:
         params: Mapping[str, bool | int | float | str],
         skip_bad_lines: bool,
         keep_unsorted: bool,
+        vm_name: str | None = None,
     ) -> None: ...
     def next(
         self,
@@ -56,14 +70,38 @@ class Reader:
     @property
     def consumed(self) -> int: ...
     @property
-    def skipped(self) -> int: ...
+    def kind(self) -> Literal["blocks", "objects"]: ...
     @property
-    def complaints(self) -> list[str]: ...
+    def rows(self) -> RowCounts: ...
+    @property
+    def keys(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]] | None: ...
+
+class TableRows(Reader):
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[str],
+        params: Mapping[str, bool | int | float | str],
+        vm_name: str,
+        skip_bad_rows: bool,
+        keep_unsorted: bool,
+    ) -> None: ...
+    def uses(self, column: int) -> bool: ...
+    def add(
+        self,
+        columns: Sequence[
+            tuple[npt.NDArray[Any], npt.NDArray[np.uint8] | None, npt.NDArray[np.uint8] | None]
+            | None
+        ],
+        rows: int,
+    ) -> tuple[npt.NDArray[Any], ...]: ...
 
 class VmSummary:
     def __init__(self) -> None: ...
     @property
     def requests(self) -> int: ...
+    @property
+    def discards(self) -> int: ...
     @property
     def read_requests(self) -> int: ...
     @property
@@ -86,7 +124,7 @@ class VmSummary:
     def median_request(self) -> float: ...
 
 class Summary:
-    def __init__(self, block_bytes: int) -> None: ...
+    def __init__(self, block_bytes: int, kind: Literal["blocks", "objects"] = "blocks") -> None: ...
     def add(
         self,
         time: npt.NDArray[np.int64],

@@ -85,14 +85,20 @@ class Source:
         return replace(blocks, label=self.name)
 
     def open(self, reporter: Reporter) -> list[Trace]:
-        """Read the traces."""
+        """Read the traces, and join those that have VMs with the same name."""
+        from mcsim.traces.joined import joined_by_vm, note_on
+
         traces: list[Trace] = []
         for file in self.files:
             traces.append(open_trace(file, reporter, **self.reading))
             for complaint in traces[-1].metadata.complaints:
                 reporter.note(f"skipped: {complaint}")
         self.synthetic = any(trace.metadata.synthetic for trace in traces)
-        return traces
+        joined = joined_by_vm(traces)
+        for trace in joined:
+            if trace not in traces and (note := note_on(trace)) is not None:
+                reporter.note(note)
+        return joined
 
     def chosen(self, traces: Sequence[Trace]) -> list[Trace]:
         """Return those VMs of traces that `--vms` names; an error if one names none at all."""

@@ -16,6 +16,7 @@ from mcsim.base.threads import Once
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.environment import describe_environment
 from mcsim.experiment.recorded import curve_points, curve_steps, intensity_table, unique_blocks
+from mcsim.traces.info import described_rows
 from mcsim.traces.interned import interned, is_kept, is_many, is_profile_kept, profiled
 from mcsim.traces.workload import Workload
 
@@ -142,8 +143,12 @@ class Prepared:
             entry["requests"] = vm.requests
             entry["accesses"] = vm.accesses
             entry["unique_blocks"] = unique
+        for entry, one in zip(described, self.workload.vms, strict=True):
+            if rows := described_rows(one.trace.metadata):
+                entry["rows"] = rows
         return describe_environment() | {
             "synthetic": self.workload.synthetic,
+            "kind": self.workload.kind,
             "first_access_ns": int(accesses.request_time[accesses.warm_up]),
             "missing": list(self.workload.missing),
             "traces": described,

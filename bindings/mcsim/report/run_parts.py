@@ -16,6 +16,7 @@ from mcsim.results.foresight import FORESEEN
 from mcsim.results.results import Results
 from mcsim.results.tables import comparison
 from mcsim.results.views import overview, result_tables
+from mcsim.traces.info import rows_text
 
 
 def question(results: Results) -> str:
@@ -141,6 +142,10 @@ _PRIVATE = ("host", "started", "traces", "code", "foresight", "data_paths")
 _TIMED = ("environment.json", "timings.json")
 
 
+def _rows_of(trace: Mapping[str, Any]) -> str:
+    return rows_text(trace.get("rows", {}))
+
+
 def origins(results: Results) -> list[Block]:
     """List the provenance of the numbers: versions, digests of traces, code and tables."""
     facts: list[tuple[str, str]] = [("run", results.run_id)]
@@ -150,13 +155,14 @@ def origins(results: Results) -> list[Block]:
             shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
             facts.append((name.replace("_", " "), shown))
     traces = [
-        [Cell(str(trace.get("vm"))), Cell(str(trace.get("digest")))]
+        [Cell(str(trace.get("vm"))), Cell(str(trace.get("digest"))), Cell(_rows_of(trace))]
         for trace in environment.get("traces", [])[:1000]
     ]
     code = [[Cell(str(name)), Cell(str(d))] for name, d in environment.get("code", {}).items()]
     sums = {name: digest for name, digest in results.sums.items() if name not in _TIMED}
     files = [[Cell(name), Cell(digest)] for name, digest in sums.items()]
-    found: list[Block] = [Facts(facts), Table(["VM", "digest of its trace"], traces)]
+    headings = ["VM", "digest of its trace", "rows that are not requests"]
+    found: list[Block] = [Facts(facts), Table(headings, traces)]
     if code:
         found.append(Table(["code", "digest"], code))
     return [*found, Table(["file", "SHA-256"], files)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from mcsim.base.arguments import list_of
 from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
 from mcsim.traces.values import view_of
+
+Kind = Literal["blocks", "objects"]
+"""What the references of a trace are: blocks of a device, or whole objects with keys."""
 
 SCHEMA = pa.schema(
     [
@@ -31,6 +34,34 @@ SCHEMA = pa.schema(
 CLASSED_SCHEMA = SCHEMA.append(pa.field("class", pa.uint8(), nullable=False))
 """Of traces whose requests have classes."""
 
+_KEY = 3
+_TEXT = pa.dictionary(pa.uint32(), pa.large_string())
+DISCARD = 2
+"""Value of `op`."""
+INDEX_TIME = "time_references"
+"""Name of the column `time` outside of stores, if it counts references."""
+
+
+def schema_with_keys(schema: pa.Schema, *, text: bool) -> pa.Schema:
+    """Return the schema of an object trace; `text`: its keys are strings, not numbers."""
+    key = pa.field("key", _TEXT if text else pa.uint64(), nullable=False)
+    size = pa.field("size", pa.uint32(), nullable=False)
+    return schema.set(_KEY, key).set(_KEY + 1, size)
+
+
+def kind_of(schema: pa.Schema) -> Kind:
+    """Return what the references of columns are."""
+    return "objects" if "key" in schema.names else "blocks"
+
+
+def is_trace_schema(schema: pa.Schema) -> bool:
+    """Tell whether these are the columns of a stored trace."""
+    return any(
+        schema.equals(of)
+        for plain in (SCHEMA, CLASSED_SCHEMA)
+        for of in (plain, *(schema_with_keys(plain, text=text) for text in (False, True)))
+    )
+
 
 class Batch(NamedTuple):
     """Columns of consecutive requests, all of one length, read-only."""
@@ -40,11 +71,11 @@ class Batch(NamedTuple):
     vm: npt.NDArray[np.uint16]
     """Positions in `TraceMetadata.vms`."""
     op: npt.NDArray[np.uint8]
-    """0 read, 1 write."""
+    """0 read, 1 write, 2 discard."""
     offset: npt.NDArray[np.uint64]
-    """Bytes."""
+    """Bytes; of an object trace, the key or its position among the text keys."""
     length: npt.NDArray[np.uint32]
-    """Bytes; 0 touches no block."""
+    """Bytes; 0 touches no block. Of an object trace, the size of the object."""
     response: npt.NDArray[np.int64]
     """Nanoseconds, -1 where unknown."""
 
@@ -101,8 +132,37 @@ def schema_of(batches: Iterable[pa.RecordBatch]) -> tuple[pa.Schema, Iterator[pa
 
 
 def batch_of(record_batch: pa.RecordBatch) -> Batch:
-    """View the columns of a record batch as arrays, without a copy."""
-    return batch_with(map(view_of, record_batch.columns))
+    """View the columns of a record batch as arrays; positions of text keys are copied."""
+    return batch_with(map(_values_of, record_batch.columns))
+
+
+def _values_of(column: pa.Array) -> npt.NDArray[Any]:
+    if isinstance(column, pa.DictionaryArray):
+        return view_of(column.indices).astype(np.uint64)
+    return view_of(column)
+
+
+def keyed(record_batch: pa.RecordBatch, schema: pa.Schema, keys: pa.Array | None) -> pa.RecordBatch:
+    """Return the columns of a batch under the schema of an object trace."""
+    columns = record_batch.columns
+    if keys is not None:
+        positions = view_of(columns[_KEY]).astype(np.uint32)
+        columns[_KEY] = pa.DictionaryArray.from_arrays(pa.array(positions), keys, safe=False)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def keys_in(record_batch: pa.RecordBatch) -> pa.Array | None:
+    """Return the text keys of an object trace; None if there are none."""
+    column = record_batch.column(_KEY)
+    return column.dictionary if isinstance(column, pa.DictionaryArray) else None
+
+
+def record_batch_like(batch: Batch, like: pa.RecordBatch) -> pa.RecordBatch:
+    """View arrays as a record batch with the schema and the keys of another."""
+    plain = record_batch_of(batch)
+    if kind_of(like.schema) == "blocks":
+        return plain
+    return keyed(plain, like.schema.remove_metadata(), keys_in(like))
 
 
 def record_batch_of(batch: Batch) -> pa.RecordBatch:
@@ -126,6 +186,7 @@ class Selection:
     vm_numbers: tuple[int, ...]
     """The new number of each VM, -1 for those left out."""
     op: int | None
+    """Of the requests that are kept; discards always are."""
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         keeps_all = self.op is None and self.vm_numbers == tuple(range(len(self.vm_numbers)))
@@ -136,17 +197,18 @@ class Selection:
             high = len(time) if self.end is None else int(np.searchsorted(time, self.end))
             if low < high:
                 span = record_batch.slice(low, high - low)
-                yield span if keeps_all else self._filtered(batch_of(span), numbers)
+                yield span if keeps_all else self._filtered(span, numbers)
             if high < len(time):
                 return
 
-    def _filtered(self, batch: Batch, numbers: npt.NDArray[np.int32]) -> pa.RecordBatch:
+    def _filtered(self, span: pa.RecordBatch, numbers: npt.NDArray[np.int32]) -> pa.RecordBatch:
+        batch = batch_of(span)
         vm = numbers[batch.vm]
         kept = vm >= 0
         if self.op is not None:
-            kept &= batch.op == self.op
+            kept &= (batch.op == self.op) | (batch.op == DISCARD)
         renumbered = batch._replace(vm=vm.astype(np.uint16))
-        return record_batch_of(renumbered.where(kept))
+        return record_batch_like(renumbered.where(kept), span)
 
 
 def clamped(time: int) -> int:
@@ -250,9 +312,15 @@ def check_vm_names(vms: Sequence[str]) -> None:
         seen.add(name)
 
 
-def check_batch(batch: Batch, vms: Sequence[str]) -> None:
-    """Complain of columns that are no requests of these VMs, in the order of time."""
+def check_batch(batch: Batch, vms: Sequence[str], kind: Kind = "blocks") -> None:
+    """Check that columns are requests of these VMs, in the order of time.
+
+    Raises
+    ------
+    ConfigError
+        If a row is wrong; the message names it.
+    """
     check_vm_names(vms)
-    wrong = _core_trace.wrong_in(*batch, vms=len(vms))
+    wrong = _core_trace.wrong_in(*batch, vms=len(vms), kind=kind)
     if wrong is not None:
         raise ConfigError(wrong)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 from mcsim._core import engine
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.units import parse_interval
-
-if TYPE_CHECKING:
-    from mcsim.traces.trace import Trace
 
 Discarded = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 """Positions among references, and the blocks that are discarded before them."""
@@ -163,17 +160,3 @@ def cuts_of(
         expected = number + 1
     if (int(times[-1]) - int(times[0])) // length >= expected:
         yield expected, len(since), len(since)
-
-
-def kind_of(traces: Iterable[Trace]) -> str:
-    """Return what traces reference, ``'blocks'`` or ``'objects'``.
-
-    Raises
-    ------
-    ConfigError
-        If some reference blocks and others objects.
-    """
-    kinds = {getattr(trace.metadata, "kind", "blocks") for trace in traces}
-    if len(kinds) > 1:
-        raise ConfigError("some of the traces are of objects and some of blocks: they do not merge")
-    return kinds.pop() if kinds else "blocks"

@@ -7,7 +7,6 @@ which stands for `Trace.blocks` of it, several traces, `Blocks`, or an array of 
 from __future__ import annotations
 
 import copyreg
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,9 +23,10 @@ from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.base.units import parse_bytes
 from mcsim.traces import block_pieces
-from mcsim.traces.block_pieces import Discards, Piece, kind_of
-from mcsim.traces.identity import warn_of_split_vms
+from mcsim.traces.batches import Kind
+from mcsim.traces.block_pieces import Discards, Piece
 from mcsim.traces.interned import interned, many_accesses, reduced_accesses
+from mcsim.traces.joined import check_alike, joined_by_vm
 from mcsim.traces.workload import Workload, WorkloadVm
 
 if TYPE_CHECKING:
@@ -82,15 +82,14 @@ class Blocks:
         Parameters
         ----------
         traces : Trace or sequence of Trace
-            Where VMs of several have the same name, they are called ``trace:vm``.
+            VMs with the same name in several are one VM, as after `Trace.join`.
         ops, block_bytes, vms, line, progress
             As of `Trace.blocks`.
 
         Raises
         ------
         ConfigError
-            As of `Trace.blocks`, or if some of the traces have a clock and some do not, or some
-            are of objects and some of blocks.
+            As of `Trace.blocks` and of `Trace.join`.
         """
         from mcsim.traces.trace import Trace
 
@@ -106,8 +105,6 @@ class Blocks:
             "line_blocks": line,
             "bytes": True,
         }
-        if kind_of(several) == "objects":
-            view["key"] = "object"
         accesses = interned(workload, view, progress, at_least=many_accesses())
         if accesses.access_count == 0:
             what = {"reads": "reads (try ops all)", "all": "requests"}
@@ -173,9 +170,9 @@ class Blocks:
         return self.accesses.block_bytes
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """What is referenced: ``'blocks'``, or ``'objects'``, which have keys and no addresses."""
-        return kind_of([vm.trace for vm in self.workload.vms])
+        return self.workload.kind
 
     @property
     def capacity_unit(self) -> int | None:
@@ -368,7 +365,7 @@ def bytes_of_block(what: str, value: int | str) -> int:
 def vms_of(
     traces: Sequence[Trace], ops: Ops = "all", vms: str | Sequence[str] | None = None
 ) -> tuple[WorkloadVm, ...]:
-    """Return the VMs of all traces, under names that tell them apart.
+    """Return the VMs of all traces; those with the same name are one VM.
 
     Parameters
     ----------
@@ -380,20 +377,17 @@ def vms_of(
     Raises
     ------
     ConfigError
-        If some have a clock and others do not, or no VM has such a name.
+        As of `Trace.join`, or if no VM has such a name.
     """
-    if len({trace.time_base for trace in traces}) > 1:
-        raise ConfigError("some of the traces have a clock and some do not: they do not merge")
-    count = Counter(name for trace in traces for name in trace.vms)
-    names = list(count)
+    check_alike(traces)
+    names = list(dict.fromkeys(name for trace in traces for name in trace.vms))
     kept = set(names if vms is None else names_matching(vms, names))
     if not kept and names:
         raise ConfigError("vms: expected at least one name")
-    warn_of_split_vms(traces, kept)
-    given = [(t, t.slice(ops="writes") if ops == "writes" else t) for t in traces]
+    given = [trace.slice(ops="writes") for trace in traces] if ops == "writes" else traces
     return tuple(
-        WorkloadVm(name if count[name] == 1 else f"{of.metadata.source}:{name}", trace, only=number)
-        for of, trace in given
+        WorkloadVm(name, trace, only=number)
+        for trace in joined_by_vm(given)
         for number, name in enumerate(trace.vms)
         if name in kept
     )

@@ -15,7 +15,17 @@ import pyarrow as pa
 
 from mcsim.base.errors import ConfigError, McsimError, TraceError
 from mcsim.base.files import replacing, temporary_beside
-from mcsim.traces.batches import Batch, batch_of, record_batch_of, schema_of
+from mcsim.traces.batches import (
+    INDEX_TIME,
+    Batch,
+    Kind,
+    batch_of,
+    keyed,
+    keys_in,
+    record_batch_of,
+    schema_of,
+    schema_with_keys,
+)
 from mcsim.traces.cache import cache_limit, make_room, mark_used
 from mcsim.traces.store import (
     BATCH_REQUESTS,
@@ -82,6 +92,8 @@ def write_store(
     describe: Callable[[Counts], TraceMetadata],
     *,
     sort: Callable[[], bool] = lambda: False,
+    kind: Callable[[], Kind] = lambda: "blocks",
+    keys: Callable[[], pa.Array | None] = lambda: None,
 ) -> Store:
     """Write batches to a store file, which appears whole or not at all.
 
@@ -99,19 +111,29 @@ def write_store(
     sort : callable
         Called at the same moment; whether to put the requests in the order of
         time, equal times staying as they were. Needs 16 bytes a request of memory.
+    kind : callable
+        Called after the first batch; what the references are.
+    keys : callable
+        Called once all batches were taken; the text keys of objects by their ids, if there are any.
     """
     counts = Counts()
     with replacing(path) as final, temporary_beside(path) as as_read:
         schema, read = schema_of(map(record_batch_of, batches))
         with _written(as_read, schema) as writer:
             for record_batch in read:
-                counts = counts.plus(batch_of(record_batch))
+                counts = counts.plus(batch_of(record_batch), kind())
                 writer.write_batch(record_batch)
         metadata = describe(counts)
+        texts = keys()
+        if metadata.kind == "objects":
+            schema = schema_with_keys(schema, text=texts is not None)
         stored = pa.ipc.open_file(pa.memory_map(os.fsencode(as_read)))
         first_row = 0
         with _written(final, schema_with(metadata, schema)) as writer:
-            for record_batch in (_sorted_by_time if sort() else _in_order)(stored):
+            for plain in (_sorted_by_time if sort() else _in_order)(stored):
+                record_batch = plain
+                if metadata.kind == "objects":
+                    record_batch = keyed(plain, schema, texts)
                 checksum = checksum_of(batch_of(record_batch), first_row)
                 writer.write_batch(record_batch, custom_metadata={CHECKSUM_KEY: checksum})
                 first_row += record_batch.num_rows
@@ -165,64 +187,79 @@ def save_trace(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMet
     """Write a trace to a file of the kind its name ends in (see `Trace.save`)."""
     kind = check_ending(path)
     if kind == "arrow":
-        write_store(path, (batch_of(rb) for rb in batches), lambda counts: metadata)
+        given = list(batches) if metadata.keys_digest else batches
+        write_store(
+            path,
+            (batch_of(record_batch) for record_batch in given),
+            lambda counts: metadata,
+            kind=lambda: metadata.kind,
+            keys=lambda: keys_in(next(iter(given))) if metadata.keys_digest else None,
+        )
     elif kind == "parquet":
         _save_parquet(path, batches, metadata)
     else:
         _save_text(path, batches, metadata)
 
 
+def named(
+    batches: Iterable[pa.RecordBatch], metadata: TraceMetadata
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Return columns in which VMs are names, not positions, and their schema."""
+    stored, batches = schema_of(batches)
+    time = "time" if metadata.time_base == "clock" else INDEX_TIME
+    vm = pa.field("vm", pa.dictionary(pa.uint16(), pa.string()), nullable=False)
+    schema = stored.set(0, stored.field(0).with_name(time)).set(1, vm)
+    schema = schema_with(metadata, schema)
+    vms = pa.array(metadata.vms, pa.string())
+
+    def renamed() -> Iterator[pa.RecordBatch]:
+        for record_batch in batches:
+            columns = record_batch.columns
+            columns[1] = pa.DictionaryArray.from_arrays(columns[1], vms)
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return schema, renamed()
+
+
 def _save_parquet(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
     import pyarrow.parquet as pq
 
-    schema, batches = schema_of(batches)
-    schema = schema_with(metadata, schema)
+    schema, named_batches = named(batches, metadata)
     with (
         replacing(path) as file,
         pa.OSFile(os.fsencode(file), "wb") as sink,
         pq.ParquetWriter(sink, schema, compression="zstd") as writer,
     ):
-        for record_batch in batches:
-            writer.write_batch(record_batch.replace_schema_metadata(schema.metadata))
+        for record_batch in named_batches:
+            writer.write_batch(record_batch)
+
+
+_OPS = pa.array(["read", "write", "discard"])
 
 
 def _save_text(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
     import pyarrow.csv as text
 
-    schema, batches = schema_of(batches)
+    schema, named_batches = named(batches, metadata)
     header = _csv_header(metadata, schema)
-    rows_of = _rows_of(metadata, header)
     options = text.WriteOptions(include_header=False, quoting_style="none")
     with replacing(path) as file, ExitStack() as stack:
         stream = stack.enter_context(pa.OSFile(os.fsencode(file), "wb"))
         if path.suffix in _CODECS:
             stream = stack.enter_context(pa.CompressedOutputStream(stream, _CODECS[path.suffix]))
         stream.write((",".join(header) + "\n").encode())
-        for record_batch in batches:
+        for record_batch in named_batches:
+            columns = record_batch.columns
+            columns[1] = columns[1].dictionary_decode()
+            columns[2] = _OPS.take(columns[2])
+            if isinstance(columns[3], pa.DictionaryArray):
+                columns[3] = columns[3].dictionary_decode()
             try:
-                text.write_csv(rows_of(batch_of(record_batch)), stream, options)
+                text.write_csv(pa.RecordBatch.from_arrays(columns, header), stream, options)
             except pa.ArrowInvalid as error:
-                raise ConfigError(f"{path}: a VM's name cannot stand in CSV: {error}") from error
+                raise ConfigError(f"{path}: a name or key cannot stand in CSV: {error}") from error
 
 
 def _csv_header(metadata: TraceMetadata, schema: pa.Schema) -> list[str]:
-    time = "time_ns" if metadata.time_base == "clock" else "time_references"
-    return [time, "vm", "op", "offset", "length", "response_ns", *schema.names[6:]]
-
-
-def _rows_of(metadata: TraceMetadata, header: list[str]) -> Callable[[Batch], pa.RecordBatch]:
-    vms = pa.array(metadata.vms, pa.string())
-    ops = pa.array(["read", "write"])
-
-    def rows_of(batch: Batch) -> pa.RecordBatch:
-        columns = [
-            batch.time,
-            vms.take(pa.array(batch.vm)),
-            ops.take(pa.array(batch.op)),
-            batch.offset,
-            batch.length,
-            *batch[5:],
-        ]
-        return pa.RecordBatch.from_arrays([pa.array(c) for c in columns], header)
-
-    return rows_of
+    time = "time_ns" if metadata.time_base == "clock" else INDEX_TIME
+    return [time, "vm", "op", *schema.names[3:5], "response_ns", *schema.names[6:]]

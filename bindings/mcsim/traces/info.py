@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mcsim._core import trace as _core_trace
-from mcsim.traces.store import TimeBase
+from mcsim.traces.batches import Kind
+from mcsim.traces.store import TimeBase, TraceMetadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,8 @@ class VmInfo:
 
     name: str
     requests: int
+    """Reads and writes."""
+    discards: int
     read_requests: int
     blocks: int
     read_blocks: int
@@ -54,6 +59,8 @@ class VmInfo:
 class TraceInfo:
     """A trace's VMs and their total."""
 
+    kind: Kind
+
     time_base: TimeBase
     vms: tuple[VmInfo, ...]
     total: VmInfo
@@ -64,6 +71,7 @@ def vm_info(name: str, vm: _core_trace.VmSummary, block_bytes: int) -> VmInfo:
     return VmInfo(
         name=name,
         requests=vm.requests,
+        discards=vm.discards,
         read_requests=vm.read_requests,
         blocks=vm.blocks,
         read_blocks=vm.read_blocks,
@@ -77,3 +85,29 @@ def vm_info(name: str, vm: _core_trace.VmSummary, block_bytes: int) -> VmInfo:
         median_request=vm.median_request,
         largest_request=vm.largest_request,
     )
+
+
+def described_rows(metadata: TraceMetadata) -> dict[str, Any]:
+    """Return the numbers of rows that are not requests and of repeated requests, and their shares.
+
+    Numbers of 0 are left out; the dictionary is empty if all are.
+    """
+    rows, counts = metadata.rows, metadata.counts
+    read = counts.rows - rows.repeated + rows.filtered + rows.flushes + rows.skipped
+    described: dict[str, Any] = {}
+    for name in ("filtered", "skipped", "flushes", "discards", "repeated"):
+        number = counts.discards if name == "discards" else getattr(rows, name)
+        if number:
+            of = counts.requests if name == "repeated" else read
+            described[name] = {"count": number, "share": number / of}
+    return described
+
+
+def rows_text(described: Mapping[str, Any]) -> str:
+    """Write what `described_rows` returned in a line."""
+    parts = []
+    for name, of in described.items():
+        what = {"repeated": "requests repeated by a count"}.get(name, name)
+        what = f"rows {name}" if name in ("filtered", "skipped") else what
+        parts.append(f"{of['count']:,} {what} ({100 * of['share']:.2g} %)")
+    return ", ".join(parts)

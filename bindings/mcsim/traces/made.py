@@ -19,13 +19,18 @@ from mcsim.traces.batches import (
     CLASSED_SCHEMA,
     SCHEMA,
     Batch,
+    Kind,
     batch_with,
     check_batch,
     column_of,
+    keyed,
     record_batch_of,
+    schema_with_keys,
 )
-from mcsim.traces.store import Counts, OptionValue, TimeBase, TraceMetadata
-from mcsim.traces.table_files import requests_in, table_of
+from mcsim.traces.parsed import as_declared
+from mcsim.traces.store import Counts, OptionValue, TimeBase, TraceMetadata, keys_digest
+from mcsim.traces.table_files import requests_in, rows_of, table_of
+from mcsim.traces.tables import keys_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +60,7 @@ class MadeOfColumns:
         classes: npt.ArrayLike | None = None,
         vms: Sequence[str] = ("vm",),
         time_base: TimeBase = "clock",
+        kind: Kind = "blocks",
         source: str = "arrays",
     ) -> Self:
         """Make a trace of arrays; a single number stands for a column of it.
@@ -65,11 +71,11 @@ class MadeOfColumns:
             Nanoseconds, or references before each request if `time_base` is
             ``'index'``; non-decreasing.
         offset, length : array_like of int, shape (n,)
-            Bytes.
+            Bytes. Of object traces, the keys and the sizes of the objects, 0 where unknown.
         vm : array_like of int, shape (n,)
             Positions in `vms`.
         op : array_like of int, shape (n,)
-            0 read, 1 write.
+            0 read, 1 write, 2 discard.
         response : array_like of int, shape (n,)
             Nanoseconds, -1 where unknown.
         classes : array_like of int, shape (n,), optional
@@ -77,6 +83,8 @@ class MadeOfColumns:
         vms : sequence of str
             Names of the VMs.
         time_base : {'clock', 'index'}
+        kind : {'blocks', 'objects'}
+            What the references are. An object is one reference, whatever its size.
         source : str
             What made the arrays, for `metadata`.
 
@@ -89,14 +97,15 @@ class MadeOfColumns:
         given = (time, vm, op, offset, length, response)
         n = np.size(array_given(time, "time"))
         check_choice("time_base", time_base, get_args(TimeBase))
+        check_choice("kind", kind, get_args(Kind))
         text("source", source)
         vms = tuple(list_of("vms", vms, "names"))
         columns = [column_of(values, field, n) for values, field in zip(given, SCHEMA, strict=True)]
         if classes is not None:
             columns.append(column_of(classes, CLASSED_SCHEMA.field("class"), n))
         batch = batch_with(columns)
-        check_batch(batch, vms)
-        return cls._of(batch, vms, time_base, source)
+        check_batch(batch, vms, kind)
+        return cls._of(batch, vms, time_base, source, kind)
 
     @classmethod
     @renamed_parameters(on_bad_row="on_bad_line")
@@ -152,18 +161,20 @@ class MadeOfColumns:
         batch, reader = requests_in(
             table_of(table, source),
             source,
-            mapping,
+            as_declared("parquet", mapping),
             skip_bad_rows=on_bad_line == "skip",
             sort=on_unsorted == "sort",
         )
-        trace = cls._of(batch, reader.vms, reader.time_base, source)
+        keys = keys_of(reader.keys)
+        trace = cls._of(batch, reader.vms, reader.time_base, source, reader.kind, keys)
+        rows, complaints = rows_of(reader)
         told = replace(
             trace._metadata,
             options={name: v if isinstance(v, int) else str(v) for name, v in mapping.items()},
             synthetic=reader.synthetic,
             has_lengths=reader.has_lengths,
-            skipped_lines=reader.skipped,
-            complaints=tuple(reader.complaints),
+            rows=rows,
+            complaints=complaints,
         )
         return cls(trace._batches, told)
 
@@ -200,9 +211,20 @@ class MadeOfColumns:
         return cls.from_arrow(frame.to_arrow(), **mapping)
 
     @classmethod
-    def _of(cls, batch: Batch, vms: Sequence[str], time_base: TimeBase, source: str) -> Self:
+    def _of(
+        cls,
+        batch: Batch,
+        vms: Sequence[str],
+        time_base: TimeBase,
+        source: str,
+        kind: Kind = "blocks",
+        keys: pa.Array | None = None,
+    ) -> Self:
         """Make a trace of columns that were checked."""
-        digest = hashlib.sha256(repr((tuple(vms), time_base)).encode())
+        identity: tuple[object, ...] = (tuple(vms), time_base)
+        if kind == "objects":
+            identity = (*identity, kind, keys_digest(keys))
+        digest = hashlib.sha256(repr(identity).encode())
         for column in batch:
             digest.update(column.data)
         metadata = TraceMetadata(
@@ -213,6 +235,12 @@ class MadeOfColumns:
             options={},
             time_base=time_base,
             vms=tuple(vms),
-            counts=Counts().plus(batch),
+            counts=Counts().plus(batch, kind),
+            kind=kind,
+            keys_digest=keys_digest(keys),
         )
-        return cls([record_batch_of(batch)], metadata)
+        columns = record_batch_of(batch)
+        if kind == "objects":
+            schema = schema_with_keys(columns.schema, text=keys is not None)
+            columns = keyed(columns, schema, keys)
+        return cls([columns], metadata)

@@ -7,12 +7,16 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError, TraceError
 from mcsim.base.inputs import printable
+from mcsim.base.sizes import share_given
 from mcsim.base.units import parse_bytes
 from mcsim.traces.batches import Batch, batch_with
 from mcsim.traces.cache import mark_used
@@ -25,16 +29,28 @@ from mcsim.traces.digests import (
     write_note,
 )
 from mcsim.traces.files import kept_store, write_store
-from mcsim.traces.store import STORE_VERSION, Counts, OptionValue, Store, TraceMetadata
-from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, describe_table_formats, open_table
-from mcsim.traces.tables import TableReader
-from mcsim.traces.unmapped import check_csv_header
+from mcsim.traces.store import (
+    STORE_VERSION,
+    Counts,
+    OptionValue,
+    Store,
+    TraceMetadata,
+    keys_digest,
+)
+from mcsim.traces.table_files import (
+    TABLE_FORMATS,
+    OwnTable,
+    describe_table_formats,
+    open_table,
+    rows_of,
+)
+from mcsim.traces.tables import TableReader, keys_of
 
 Progress = Callable[[int, int], None]
 """Called with the bytes of the file dealt with and their total, as work goes on."""
 
 
-_PARSER_VERSIONS = {"csv": 2, "arrow": 2, "parquet": 2}
+_PARSER_VERSIONS = {"csv": 3, "arrow": 3, "parquet": 3, "keys": 2, "oracle-general": 2, "msr": 2}
 """Versions of parsers, where what they return has changed since the first."""
 
 
@@ -48,6 +64,8 @@ class Parse:
     skip_bad_lines: bool
     sort: bool
     progress: Progress
+    vm_name: str | None = None
+    """VM of a file that names none; the file's name if not given."""
 
     def cached_store(self, cache_dir: Path) -> Store:
         """Return the store of this file parsed this way; parse the file if there is none.
@@ -71,12 +89,16 @@ class Parse:
         self.progress(2 * opened[0], 2 * opened[0])
         return store
 
+    @property
+    def _vm_name(self) -> str:
+        return self.vm_name or _core_trace.vm_name_of(os.fsencode(self.source))
+
     def _digest(self, source_digest: str) -> str:
         # The file's name counts because it may become that of the VM.
         how: tuple[object, ...] = (
             STORE_VERSION,
             source_digest,
-            _core_trace.vm_name_of(os.fsencode(self.source)),
+            self._vm_name,
             self.format,
             sorted(self.options.items()),
             self.skip_bad_lines,
@@ -111,9 +133,8 @@ class Parse:
         if not is_settled(opened) and file_digest(self.source, lambda done: None) != source_digest:
             raise TraceError(f"{self.source}: it has changed since it was opened")
 
-    def _reader(self) -> _core_trace.Reader | TableReader | OwnTable:
-        if self.format == "csv":
-            check_csv_header(self.source, self.options)
+    def reader(self) -> _core_trace.Reader | TableReader | OwnTable:
+        """Open the file for one pass."""
         if self.format not in TABLE_FORMATS:
             return _core_trace.Reader(
                 os.fsencode(self.source),
@@ -121,18 +142,19 @@ class Parse:
                 self.options,
                 self.skip_bad_lines,
                 self.sort,
+                self._vm_name,
             )
         return open_table(
             self.source,
             self.format,
-            _core_trace.vm_name_of(os.fsencode(self.source)),
+            self._vm_name,
             self.options,
             skip_bad_rows=self.skip_bad_lines,
             keep_unsorted=self.sort,
         )
 
     def _parse(self, path: Path, opened: list[int], source_digest: str, digest: str) -> Store:
-        reader = self._reader()
+        reader = self.reader()
 
         def batches() -> Iterator[Batch]:
             while (columns := reader.next()) is not None:
@@ -141,6 +163,7 @@ class Parse:
 
         def describe(counts: Counts) -> TraceMetadata:
             self._check_parsed(opened, source_digest)
+            rows, complaints = rows_of(reader)
             return TraceMetadata(
                 source=printable(self.source.name),
                 source_digest=source_digest,
@@ -150,13 +173,61 @@ class Parse:
                 time_base=reader.time_base,
                 vms=tuple(reader.vms),
                 counts=counts,
-                skipped_lines=reader.skipped,
-                complaints=tuple(reader.complaints),
+                rows=rows,
+                complaints=complaints,
+                kind=reader.kind,
+                keys_digest=keys_digest(keys()),
                 synthetic=isinstance(reader, OwnTable) and reader.synthetic,
                 has_lengths=reader.has_lengths,
             )
 
-        return write_store(path, batches(), describe, sort=lambda: reader.unsorted)
+        @cache
+        def keys() -> pa.Array | None:
+            return keys_of(reader.keys)
+
+        return write_store(
+            path,
+            batches(),
+            describe,
+            sort=lambda: reader.unsorted,
+            kind=lambda: reader.kind,
+            keys=keys,
+        )
+
+
+_FEW_SKIPPED = 10
+_SHARE_SKIPPED = 0.01
+
+
+def check_skipped(
+    metadata: TraceMetadata, source: Path, max_skipped: int | float | str | None
+) -> None:
+    """Check that not too many rows of a trace were skipped.
+
+    Raises
+    ------
+    TraceError
+        If more than `max_skipped` were; by default 10, or 1 % if that is more.
+    ConfigError
+        If `max_skipped` is neither a number of rows nor a share.
+    """
+    rows, counts = metadata.rows, metadata.counts
+    read = counts.rows - rows.repeated + rows.filtered + rows.flushes + rows.skipped
+    limit = max(_FEW_SKIPPED, int(_SHARE_SKIPPED * read))
+    if max_skipped is not None:
+        limit = _limit_of(max_skipped, read)
+    if rows.skipped > limit:
+        first = f" (first: {metadata.complaints[0]})" if metadata.complaints else ""
+        raise TraceError(
+            f"{source}: {rows.skipped:,} of {read:,} rows are unreadable, and at most {limit:,} "
+            f"may be skipped{first}: state another format or mapping, or max_skipped: 100%"
+        )
+
+
+def _limit_of(max_skipped: int | float | str, rows: int) -> int:
+    if isinstance(max_skipped, int | str) and str(max_skipped).isdigit():
+        return int(max_skipped)
+    return int(share_given("max_skipped", max_skipped, zero=True) * rows)
 
 
 def trace_formats() -> list[dict[str, Any]]:
@@ -181,6 +252,8 @@ def as_declared(format: str, options: Mapping[str, OptionValue]) -> dict[str, Op
 
     def as_declared(name: str, value: OptionValue) -> OptionValue:
         kind = kinds.get(name)
+        if name == "length" and value == "":
+            return "none"
         if kind == "text" and isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         if kind == "bool" and value in ("true", "false"):

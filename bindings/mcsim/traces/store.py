@@ -27,7 +27,15 @@ from mcsim._core import __version__
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import TraceError
 from mcsim.base.inputs import open_regular, parse_object
-from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of, check_vm_names
+from mcsim.traces.batches import (
+    DISCARD,
+    Batch,
+    Kind,
+    batch_of,
+    check_vm_names,
+    is_trace_schema,
+    keys_in,
+)
 
 STORE_VERSION = 1
 BATCH_REQUESTS = 1 << 20
@@ -48,29 +56,69 @@ class Counts:
     """
 
     requests: int = 0
+    """Reads and writes."""
     reads: int = 0
     blocks: int = 0
     read_blocks: int = 0
     first_time: int = 0
     last_time: int = 0
+    discards: int = 0
 
-    def plus(self, batch: Batch) -> Counts:
-        """Return the counts with those of a later batch added."""
+    def plus(self, batch: Batch, kind: Kind = "blocks") -> Counts:
+        """Return the counts with those of a later batch added; an object is one block."""
         if len(batch.time) == 0:
             return self
-        block = np.uint64(BLOCK_BYTES)
-        last_byte = batch.offset + np.maximum(batch.length, 1) - np.uint64(1)
-        blocks = (last_byte // block - batch.offset // block + np.uint64(1)) * (batch.length > 0)
+        is_discard = batch.op == DISCARD
+        if kind == "objects":
+            blocks = np.ones(len(batch.time), np.uint64)
+        else:
+            block = np.uint64(BLOCK_BYTES)
+            last_byte = batch.offset + np.maximum(batch.length, 1) - np.uint64(1)
+            blocks = last_byte // block - batch.offset // block + np.uint64(1)
+            blocks *= batch.length > 0
+        blocks[is_discard] = 0
         is_read = batch.op == 0
+        discards = int(is_discard.sum())
         low, high = int(batch.time.min()), int(batch.time.max())
+        is_first = not self.requests and not self.discards
         return Counts(
-            requests=self.requests + len(batch.time),
+            requests=self.requests + len(batch.time) - discards,
             reads=self.reads + int(is_read.sum()),
             blocks=self.blocks + int(blocks.sum()),
             read_blocks=self.read_blocks + int(blocks[is_read].sum()),
-            first_time=min(self.first_time, low) if self.requests else low,
-            last_time=max(self.last_time, high) if self.requests else high,
+            first_time=low if is_first else min(self.first_time, low),
+            last_time=high if is_first else max(self.last_time, high),
+            discards=self.discards + discards,
         )
+
+    @property
+    def rows(self) -> int:
+        """Requests and discards."""
+        return self.requests + self.discards
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Rows of a source that are not requests, and requests that rows stand for.
+
+    Attributes
+    ----------
+    filtered : int
+        Rows that the format, or `where`, defines as no request.
+    skipped : int
+        Unreadable rows, which were left out.
+    flushes : int
+    repeated : int
+        Requests of rows with a repeat count, without the first of each.
+    """
+
+    filtered: int = 0
+    skipped: int = 0
+    flushes: int = 0
+    repeated: int = 0
+
+    def __bool__(self) -> bool:
+        return any((self.filtered, self.skipped, self.flushes, self.repeated))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +136,12 @@ class TraceMetadata:
     time_base: TimeBase
     vms: tuple[str, ...]
     counts: Counts
-    skipped_lines: int = 0
+    rows: RowCounts = RowCounts()
     complaints: tuple[str, ...] = ()
-    """What was wrong with the first skipped lines."""
+    """What was wrong with the first skipped rows."""
+    kind: Kind = "blocks"
+    keys_digest: str = ""
+    """SHA-256 of the text keys of objects; empty if there are none."""
     synthetic: bool = False
     has_lengths: bool = True
     """Whether the source tells how long requests were; else each is a block."""
@@ -100,8 +151,10 @@ class TraceMetadata:
     def to_json(self) -> bytes:
         """Return the form kept in the store."""
         values = asdict(self)
-        if self.has_lengths:  # as most have: stores of before said nothing of it
-            del values["has_lengths"]
+        # Most traces have the default, which earlier versions did not write.
+        for name, default in _DEFAULTS.items():
+            if values[name] == default:
+                del values[name]
         return json.dumps(values, sort_keys=True).encode()
 
     @classmethod
@@ -110,21 +163,36 @@ class TraceMetadata:
         values: dict[str, Any] = parse_object(text)
         if values.get("store_version") != STORE_VERSION:
             raise ValueError("another store version")
-        if set(values) | {"has_lengths"} != {f.name for f in fields(cls)}:
+        if "skipped_lines" in values:  # as earlier versions wrote it
+            values["rows"] = {"skipped": values.pop("skipped_lines")}
+        if set(values) | set(_DEFAULTS) != {f.name for f in fields(cls)}:
             raise ValueError("other metadata")
-        if not isinstance(values.get("has_lengths", True), bool):
-            raise ValueError(f"has_lengths {values['has_lengths']!r}")
+        for name in ("has_lengths", "synthetic"):
+            if not isinstance(values.get(name, True), bool):
+                raise ValueError(f"{name} {values[name]!r}")
         if "has_lengths" not in values:
             values["has_lengths"] = _may_tell_lengths(values["format"], values["options"])
         values["counts"] = Counts(**values["counts"])
+        values["rows"] = RowCounts(**values.get("rows", {}))
         values["vms"] = tuple(values["vms"])
         values["complaints"] = tuple(values["complaints"])
         check_vm_names(values["vms"])
         if values["time_base"] not in get_args(TimeBase):
             raise ValueError(f"time_base {values['time_base']!r}")
-        if not all(isinstance(count, int) for count in asdict(values["counts"]).values()):
+        if values.get("kind", "blocks") not in get_args(Kind):
+            raise ValueError(f"kind {values['kind']!r}")
+        counts = asdict(values["counts"]) | asdict(values["rows"])
+        if not all(isinstance(count, int) for count in counts.values()):
             raise ValueError("counts that are no whole numbers")
         return cls(**values)
+
+
+_DEFAULTS: dict[str, Any] = {
+    "has_lengths": True,
+    "kind": "blocks",
+    "keys_digest": "",
+    "rows": asdict(RowCounts()),
+}
 
 
 def _may_tell_lengths(format: str, options: Mapping[str, OptionValue]) -> bool:
@@ -208,8 +276,15 @@ class Store:
         if stored is not None and stored != checksum_of(batch, begin.rows):
             raise ValueError("it is damaged, for its checksum does not match")
         wrong = _core_trace.wrong_in(
-            *batch, vms=len(self.metadata.vms), first_row=begin.rows, after=begin.last_time
+            *batch,
+            vms=len(self.metadata.vms),
+            kind=self.metadata.kind,
+            first_row=begin.rows,
+            after=begin.last_time,
         )
+        keys = keys_in(record_batch)
+        if wrong is None and keys is not None and int(batch.offset.max(initial=0)) >= len(keys):
+            wrong = f"a key beyond {len(keys)}"
         if wrong is not None:
             raise ValueError(wrong)
         last_time = int(batch.time[-1]) if len(batch.time) else begin.last_time
@@ -217,6 +292,16 @@ class Store:
 
     def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
         return Store, (self.path,)
+
+    @cached_property
+    def keys(self) -> pa.Array | None:
+        """Text keys of the objects by their ids; None if there are none."""
+        if not len(self):
+            return None
+        keys = keys_in(self._reader.get_batch(0))
+        if keys is not None:
+            keys.validate(full=True)
+        return keys
 
     @property
     def row_count(self) -> int:
@@ -228,8 +313,7 @@ class Store:
     def metadata(self) -> TraceMetadata:
         """What the file says of itself; ValueError if it is not a store of this version."""
         schema = self._reader.schema
-        known = any(schema.equals(of) for of in (SCHEMA, CLASSED_SCHEMA))
-        if not known or _METADATA_KEY not in (schema.metadata or {}):
+        if not is_trace_schema(schema) or _METADATA_KEY not in (schema.metadata or {}):
             raise ValueError("other columns")
         said = schema.metadata[_METADATA_KEY]
         if schema.metadata.get(CHECKSUM_KEY, _digest(said)) != _digest(said):
@@ -262,20 +346,22 @@ def is_store(path: Path) -> bool:
 
 
 def metadata_in(schema: pa.Schema) -> TraceMetadata | None:
-    """Return what a table of mcsim's says of itself; None for one of anybody else.
-
-    Raises
-    ------
-    TraceError
-        If it is of another version.
-    """
+    """Return the description in a table of mcsim's; None if there is none that can be read."""
     said = (schema.metadata or {}).get(_METADATA_KEY)
-    if said is None or schema.names not in (SCHEMA.names, CLASSED_SCHEMA.names):
-        return None
     try:
-        return TraceMetadata.from_json(said)
-    except (ValueError, TypeError, AttributeError) as error:
-        raise TraceError(f"a table of another version of mcsim: {error}") from None
+        return None if said is None else TraceMetadata.from_json(said)
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
+def keys_digest(keys: pa.Array | None) -> str:
+    """Return the SHA-256 of text keys, in hexadecimal; empty if there are none."""
+    if keys is None:
+        return ""
+    digest = hashlib.sha256(str(len(keys)).encode())
+    for buffer in keys.buffers()[1:]:
+        digest.update(b"" if buffer is None else buffer)
+    return digest.hexdigest()
 
 
 def open_store(path: Path, make_anew: Callable[[TraceError], None] | None = None) -> Store:
@@ -291,8 +377,10 @@ def open_store(path: Path, make_anew: Callable[[TraceError], None] | None = None
     try:
         store = Store(path, make_anew)
         rows = store.row_count
-        if rows != store.metadata.counts.requests:
-            raise ValueError(f"{rows} requests instead of {store.metadata.counts.requests}")
+        if rows != store.metadata.counts.rows:
+            raise ValueError(f"{rows} rows instead of {store.metadata.counts.rows}")
+        if store.metadata.keys_digest != keys_digest(store.keys):
+            raise ValueError("its keys are damaged")
     except (pa.ArrowException, OSError, ValueError, TypeError, AttributeError) as error:
         raise TraceError(f"{path}: not a trace store of this version: {error}") from error
     return store

@@ -8,12 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mcsim.base.errors import ConfigError, TraceError
-from mcsim.traces.batches import CLASSED_SCHEMA, SCHEMA, Batch, batch_of, batch_with, check_batch
-from mcsim.traces.store import OptionValue, TraceMetadata, metadata_in
-from mcsim.traces.tables import TABLE_OPTIONS, TableMapping, TableReader
+from mcsim.traces.batches import (
+    INDEX_TIME,
+    SCHEMA,
+    Batch,
+    batch_with,
+    check_batch,
+    schema_with_keys,
+)
+from mcsim.traces.store import OptionValue, RowCounts, TraceMetadata, metadata_in
+from mcsim.traces.tables import TableReader, row_counts
+from mcsim.traces.values import view_of
 
 _MAGIC = {b"ARROW1": "arrow", b"PAR1": "parquet"}
 TABLE_FORMATS = ("arrow", "parquet")
@@ -31,21 +41,30 @@ def table_format(path: Path) -> str | None:
 
 
 def describe_table_formats(csv: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Describe both formats as the core does its own, given the one of text that they resemble."""
-    defaults = TableMapping()
-    params = [
-        param | {"default": getattr(defaults, param["name"])}
-        for param in csv["params"]
-        if param["name"] in TABLE_OPTIONS
-    ]
+    """Describe both formats as the core does its own; their mapping is the one of text."""
+    params = [param for param in csv["params"] if param["name"] not in ("delimiter", "header")]
     return [
         {"name": name, "summary": summary, "reference": "Apache Arrow", "params": params}
         for name, summary in _SUMMARY.items()
     ]
 
 
+_TYPES = {
+    "time": pa.int64(),
+    INDEX_TIME: pa.int64(),
+    "vm": pa.uint16(),
+    "op": pa.uint8(),
+    "offset": pa.uint64(),
+    "key": pa.uint64(),
+    "length": pa.uint32(),
+    "size": pa.uint32(),
+    "response": pa.int64(),
+    "class": pa.uint8(),
+}
+
+
 class OwnTable:
-    """Requests of a file in mcsim's columns, with its description, as a reader of text has them."""
+    """Requests of a table with mcsim's columns and description, of which all rows are there."""
 
     def __init__(
         self,
@@ -57,34 +76,77 @@ class OwnTable:
         self.metadata = metadata
         self.synthetic = metadata.synthetic
         self.time_base = metadata.time_base
+        self.kind = metadata.kind
         self.has_lengths = metadata.has_lengths
         self.vms = list(metadata.vms)
         self.unsorted = False
-        self.skipped = metadata.skipped_lines
-        self.complaints = list(metadata.complaints)
+        self.rows = metadata.rows
+        self.complaints = metadata.complaints
         self.consumed = 0
+        self.keys: tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]] | None = None
         self._source = source
-        self._schema = CLASSED_SCHEMA if schema.names == CLASSED_SCHEMA.names else SCHEMA
         self._batches = batches
-        self._rows = 0
+        self._key_ids: dict[str, int] | None = {} if _has_text_keys(schema) else None
+        self._rows_read = 0
 
     def next(self) -> Batch | None:
         """Return the next requests; None at the end."""
         record_batch = next(self._batches, None)
         if record_batch is None:
-            if self._rows != self.metadata.counts.requests:
-                raise TraceError(
-                    f"{self._source}: {self._rows} requests instead of "
-                    f"{self.metadata.counts.requests}"
-                )
+            self._finish()
             return None
-        batch = batch_of(record_batch.cast(self._schema))
-        self._rows += len(batch.time)
+        names = record_batch.schema.names
+        columns = [self._values(name, record_batch.column(name)) for name in names]
+        batch = batch_with(columns)
+        self._rows_read += len(batch.time)
         try:
-            check_batch(batch, self.vms)
+            check_batch(batch, self.vms, self.kind)
         except ConfigError as error:
             raise TraceError(f"{self._source}: {error}") from None
         return batch
+
+    def _finish(self) -> None:
+        if self._rows_read != self.metadata.counts.rows:
+            raise TraceError(
+                f"{self._source}: {self._rows_read} rows instead of {self.metadata.counts.rows}"
+            )
+        if self._key_ids is not None:
+            texts = pa.array(self._key_ids, pa.large_string())
+            offsets, data = texts.buffers()[1:]
+            self.keys = np.frombuffer(offsets, np.int64), np.frombuffer(data or b"", np.uint8)
+
+    def _values(self, name: str, column: pa.Array) -> npt.NDArray[Any]:
+        if name == "vm" and not pa.types.is_integer(column.type):
+            positions = {vm: number for number, vm in enumerate(self.vms)}
+            return _numbered(column, positions.__getitem__).astype(np.uint16)
+        if name == "key" and self._key_ids is not None:
+            ids = self._key_ids
+            return _numbered(column, lambda key: ids.setdefault(key, len(ids)))
+        return view_of(column.cast(_TYPES[name]))
+
+
+def _numbered(column: pa.Array, number_of: Callable[[str], int]) -> npt.NDArray[np.uint64]:
+    """Return the number of each text."""
+    if not isinstance(column, pa.DictionaryArray):
+        column = pc.dictionary_encode(column)
+    numbers = np.array([number_of(text) for text in column.dictionary.to_pylist()], np.uint64)
+    positions = view_of(column.indices)
+    return numbers[positions] if len(positions) else np.empty(0, np.uint64)
+
+
+def _has_text_keys(schema: pa.Schema) -> bool:
+    return "key" in schema.names and not pa.types.is_integer(schema.field("key").type)
+
+
+def _own_metadata(schema: pa.Schema, rows: int) -> TraceMetadata | None:
+    """Return the description of a table that has all rows and columns of the trace it is from."""
+    metadata = metadata_in(schema)
+    if metadata is None or metadata.counts.rows != rows:
+        return None
+    plain = schema_with_keys(SCHEMA, text=True) if metadata.kind == "objects" else SCHEMA
+    names = ["time" if name == INDEX_TIME else name for name in schema.names]
+    is_whole = names in (plain.names, [*plain.names, "class"])
+    return metadata if is_whole else None
 
 
 def table_of(given: Any, source: str) -> pa.Table:
@@ -110,6 +172,33 @@ def table_of(given: Any, source: str) -> pa.Table:
     return table
 
 
+def rows_of(reader: Any) -> tuple[RowCounts, tuple[str, ...]]:
+    """Return a reader's rows that are not requests, and what is wrong with the first of them."""
+    if isinstance(reader, OwnTable):
+        return reader.rows, reader.complaints
+    return row_counts(reader.rows), tuple(reader.rows.complaints)
+
+
+def hints_of(schema: pa.Schema) -> dict[str, OptionValue]:
+    """Return the mapping that the description in a part of one of mcsim's tables implies."""
+    metadata = metadata_in(schema)
+    if metadata is None:
+        return {}
+    hints: dict[str, OptionValue] = {}
+    if metadata.time_base == "index":
+        hints["time_unit"] = "references"
+    if not metadata.has_lengths:
+        hints["length"] = "none"
+    return hints
+
+
+def _has_vms(table: pa.Table, metadata: TraceMetadata) -> bool:
+    """Tell whether all VMs in a table are those of its description."""
+    if pa.types.is_integer(table.schema.field("vm").type):
+        return True
+    return set(pc.unique(table["vm"]).to_pylist()) <= set(metadata.vms)
+
+
 def requests_in(
     table: pa.Table,
     source: str,
@@ -119,9 +208,9 @@ def requests_in(
     sort: bool,
 ) -> tuple[Batch, TableReader | OwnTable]:
     """Read all requests of a table, and return them with what was learnt of them."""
-    own = metadata_in(table.schema)
+    own = None if mapping else _own_metadata(table.schema, table.num_rows)
     reader: TableReader | OwnTable
-    if own is not None and not mapping:
+    if own is not None and _has_vms(table, own):
         reader = OwnTable(source, own, table.schema, iter(table.to_batches()))
     else:
         reader = TableReader(
@@ -129,7 +218,7 @@ def requests_in(
             table.schema,
             lambda columns: table.select(columns).to_batches(),
             "vm",
-            mapping,
+            hints_of(table.schema) | dict(mapping),
             skip_bad_rows=skip_bad_rows,
             keep_unsorted=sort,
         )
@@ -165,15 +254,15 @@ def open_table(
         schema, rows, batches = _opened(path, format)
     except (pa.ArrowException, OSError) as error:
         raise TraceError(f"{path}: not a whole {format} file: {error}") from None
-    own = metadata_in(schema)
-    if own is not None and not options:
+    own = None if options else _own_metadata(schema, rows)
+    if own is not None:
         return OwnTable(str(path), own, schema, _guarded(path, batches(schema.names)))
     reader = TableReader(
         str(path),
         schema,
         lambda columns: _guarded(path, batches(columns)),
         vm_name,
-        options,
+        hints_of(schema) | dict(options),
         skip_bad_rows=skip_bad_rows,
         keep_unsorted=keep_unsorted,
     )

@@ -13,30 +13,27 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
-from mcsim.base.arguments import check_param, file_given, shortened, text, whole_number
-from mcsim.base.errors import ConfigError
-from mcsim.base.inputs import note_input
+from mcsim.base.arguments import file_given, whole_number
+from mcsim.base.errors import mistakes_in
 from mcsim.base.result_table import Tabular, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
-from mcsim.traces.batches import Batch, ByVm, Selection, batch_of, clamped, schema_of
-from mcsim.traces.cache import cache_directory
-from mcsim.traces.files import save_trace
+from mcsim.base.units import parse_duration, parse_references
+from mcsim.traces.batches import Batch, ByVm, Kind, Selection, batch_of, clamped, keys_in
+from mcsim.traces.files import named, save_trace
+from mcsim.traces.find import default_trace_dirs, files_of, paths_given
 from mcsim.traces.identity import warn_of_shared_blocks
 from mcsim.traces.info import TraceInfo, vm_info
+from mcsim.traces.joined import Joined, join
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
-from mcsim.traces.mapping import read_mapping
-from mcsim.traces.parsed import Parse, Progress, as_declared
+from mcsim.traces.opening import Reading, open_files
+from mcsim.traces.parsed import Progress
 from mcsim.traces.store import (
     Counts,
     OptionValue,
     Store,
     TimeBase,
     TraceMetadata,
-    is_store,
-    open_store,
-    schema_with,
 )
-from mcsim.traces.table_files import table_format
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +61,7 @@ class Trace(MadeOfColumns, Tabular):
     @classmethod
     def open(
         cls,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         *,
         format: str | None = None,
         options: Mapping[str, OptionValue] | None = None,
@@ -72,15 +69,21 @@ class Trace(MadeOfColumns, Tabular):
         cache_dir: str | os.PathLike[str] | None = None,
         on_bad_line: OnBadLine = "error",
         on_unsorted: OnUnsorted = "sort",
+        max_skipped: int | float | str | None = None,
+        vm_name: str | None = None,
         progress: Progress | None = None,
     ) -> Trace:
-        """Open a trace file, parsing it unless that was done before.
+        """Open trace files, parsing those that were not parsed before, and join them.
 
         Parameters
         ----------
-        path : path-like
+        path : path-like or sequence of path-like
             A trace in any of `trace_formats`; text plain or compressed (gzip, zstd, xz,
-            bzip2). What `save` wrote opens without options.
+            bzip2). What `save` wrote opens without options. Extensions may be left out, and
+            ``$MCSIM_TRACE_DIR`` names folders that are searched as well: ``"web_3"`` opens
+            ``msr/web_3.csv.zst`` in one of them. A folder, a pattern such as
+            ``"2016*-LUN4.csv.gz"`` or a sequence opens several files and joins them, as `join`
+            does.
         format : str, optional
             Name of the format; by default found out from the content.
         options : mapping, optional
@@ -97,6 +100,12 @@ class Trace(MadeOfColumns, Tabular):
         on_unsorted : {'error', 'sort'}
             Whether a request earlier than the one before it stops the reading, or all
             are put in order, equal times as they stand in the file.
+        max_skipped : int, float or str, optional
+            With ``on_bad_line='skip'``: how many lines may be left out, as a number (``500``) or a
+            share of all (``0.05`` or ``'5%'``). By default 10, or 1 % if that is more.
+        vm_name : str, optional
+            Name of the VM of files whose content names none, which are then one VM; by default
+            each has its file's name.
         progress : callable, optional
             ``progress(done_bytes, total_bytes)``. Hashing and parsing each count
             the size of the file.
@@ -107,47 +116,37 @@ class Trace(MadeOfColumns, Tabular):
             If the file contradicts its format (the message names file and line), is
             damaged, or has no known format.
         ConfigError
-            If there is no such file, format or parameter, or it is a pipe or the like, which
-            cannot be read twice.
+            If there is no such file, format or parameter, or several files match a name, or it is
+            a pipe or the like, which cannot be read twice; if `vm_name` is given and a file names
+            its VMs; as of `join`.
         HostError
             If the file cannot be read or the store not written.
         """
-        source = file_given("path", path)
-        check_choice("on_bad_line", on_bad_line, ("error", "skip"))
-        check_choice("on_unsorted", on_unsorted, ("error", "sort"))
-        if mapping is not None:
-            of_file, kept = read_mapping(mapping)
-            format, options = format or of_file, kept | dict(options or {})
-        if format is not None:
-            text("format", format)
-        if not isinstance(options, Mapping | None):
-            raise ConfigError(f"options: expected a mapping, got {shortened(options)}")
-        for name, value in (options or {}).items():
-            check_param(f"options: {name}", value)
-        folder = cache_directory() if cache_dir is None else file_given("cache_dir", cache_dir)
-        note_input(source)
-        if source.exists() and not (source.is_file() or source.is_dir()):
-            raise ConfigError(
-                f"{source}: not a regular file: a trace is read more than once, so write what "
-                "comes out of it to a file, and give that"
-            )
-        is_table = table_format(source) if source.is_file() else None
-        if is_table == "arrow" and is_store(source):
-            if format is not None or options:
-                raise ConfigError(f"{source}: a store of mcsim's takes neither format nor options")
-            store = open_store(source)
-            return cls(store, store.metadata)
-        format = format or is_table or _core_trace.detect_format(os.fsencode(source))
-        plan = Parse(
-            source=source,
-            format=format,
-            options=as_declared(format, options or {}),
-            skip_bad_lines=on_bad_line == "skip",
-            sort=on_unsorted == "sort",
-            progress=progress or (lambda done, total: None),
+        reading = Reading(
+            format, options, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped
         )
-        store = plan.cached_store(folder)
-        return cls(store, store.metadata)
+        files = files_of(paths_given("path", path), default_trace_dirs())
+        return open_files(files, reading, vm_name, progress)
+
+    @classmethod
+    def join(cls, traces: Sequence[Trace]) -> Trace:
+        """Join traces: VMs with the same name become one VM, and requests are merged by time.
+
+        Functions that take several traces do the same. Without a clock, a trace continues after
+        the earlier ones that have one of its VMs.
+
+        Raises
+        ------
+        ConfigError
+            If some traces have a clock and others do not, or one is given twice.
+
+        Examples
+        --------
+        >>> hours = [mc.Trace.from_arrays([hour], [0], 4096, vms=["db"]) for hour in (0, 3600)]
+        >>> mc.Trace.join(hours).vms, mc.Trace.join(hours).blocks().unique
+        (('db',), 1)
+        """
+        return join(traces)
 
     def __repr__(self) -> str:
         meta = self._metadata
@@ -177,8 +176,23 @@ class Trace(MadeOfColumns, Tabular):
         return self._metadata.time_base
 
     @property
+    def keys(self) -> pa.Array | None:
+        """Text keys of the objects, by their ids in `Batch.offset`; None if keys are numbers."""
+        if not self._metadata.keys_digest:
+            return None
+        if isinstance(self._batches, (Store, Joined)):
+            return self._batches.keys
+        first = next(iter(self._batches), None)
+        return None if first is None else keys_in(first)
+
+    @property
+    def kind(self) -> Kind:
+        """``'blocks'`` of devices, or whole ``'objects'`` with keys."""
+        return self._metadata.kind
+
+    @property
     def request_count(self) -> int:
-        """Number of requests."""
+        """Number of reads and writes."""
         return self._metadata.counts.requests
 
     @property
@@ -194,9 +208,11 @@ class Trace(MadeOfColumns, Tabular):
     def batches_with(self, vm: int) -> Iterator[Batch]:
         """Yield columns that have all requests of one VM, a position in `vms`, in their order.
 
-        Of a trace of few VMs others are among them; of one of many there are its own alone.
+        Others are among them unless `has_many_vms`.
         """
-        if self.has_many_vms:
+        if isinstance(self._batches, Joined):
+            yield from self._batches.batches_with(vm)
+        elif self.has_many_vms:
             yield from self._by_vm.batches_of(vm)
         else:
             yield from self.batches()
@@ -204,7 +220,7 @@ class Trace(MadeOfColumns, Tabular):
     @property
     def has_many_vms(self) -> bool:
         """Whether `batches_with` has the requests of one VM alone."""
-        return len(self.vms) > _FEW_VMS
+        return len(self.vms) > _FEW_VMS or isinstance(self._batches, Joined)
 
     @cached_property
     def _by_vm(self) -> ByVm:
@@ -223,7 +239,9 @@ class Trace(MadeOfColumns, Tabular):
             ``progress(done_requests, total_requests)``.
         """
         warn_of_shared_blocks([self], block_bytes)
-        summary = _core_trace.Summary(whole_number("block_bytes", block_bytes, -(2**63)))
+        summary = _core_trace.Summary(
+            whole_number("block_bytes", block_bytes, -(2**63)), self._metadata.kind
+        )
         done = 0
         for batch in self.batches():
             summary.add(batch.time, batch.vm, batch.op, batch.offset, batch.length)
@@ -234,6 +252,7 @@ class Trace(MadeOfColumns, Tabular):
         summaries += [_core_trace.VmSummary()] * (len(self.vms) - len(summaries))
         vms = zip(self.vms, summaries, strict=True)
         return TraceInfo(
+            self.kind,
             self.time_base,
             tuple(vm_info(name, vm, block_bytes) for name, vm in vms),
             vm_info("total", summary.total(), block_bytes),
@@ -241,8 +260,8 @@ class Trace(MadeOfColumns, Tabular):
 
     def slice(
         self,
-        start: int | None = None,
-        end: int | None = None,
+        start: int | str | None = None,
+        end: int | str | None = None,
         vms: str | Sequence[str] | None = None,
         ops: Ops = "all",
     ) -> Trace:
@@ -250,9 +269,10 @@ class Trace(MadeOfColumns, Tabular):
 
         Parameters
         ----------
-        start, end : int, optional
+        start, end : int or str, optional
             Requests from `start` on and before `end`, counted from the trace's first
-            request, in nanoseconds (references, if `time_base` is ``'index'``).
+            request: ``'2h'``, or a number of nanoseconds. If `time_base` is ``'index'``,
+            ``'5000 references'`` or their number.
         vms : str or sequence of str, optional
             Names of the VMs to keep and patterns such as ``'web_*'``; they are numbered anew
             in their old order.
@@ -261,13 +281,11 @@ class Trace(MadeOfColumns, Tabular):
         Raises
         ------
         ConfigError
-            If the trace has no such VM, or there is no such choice of operations.
+            If the trace has no such VM, there is no such choice of operations, or a time has no
+            unit or another one than the trace.
         """
         check_choice("ops", ops, ("all", "reads", "writes"))
-        start, end = (
-            None if at is None else whole_number(name, at, -_MOST_TIME, _MOST_TIME)
-            for name, at in (("start", start), ("end", end))
-        )
+        start, end = self._time("start", start), self._time("end", end)
         origin = self._metadata.counts.first_time
         chosen = dict.fromkeys(self.vms if vms is None else names_matching(vms, self.vms))
         kept = tuple(name for name in self.vms if name in chosen)
@@ -281,10 +299,18 @@ class Trace(MadeOfColumns, Tabular):
         )
         counts = Counts()
         for record_batch in selection:
-            counts = counts.plus(batch_of(record_batch))
+            counts = counts.plus(batch_of(record_batch), self._metadata.kind)
         how = repr((self.digest, start, end, kept, ops))
         digest = hashlib.sha256(how.encode()).hexdigest()
         return Trace(selection, replace(self._metadata, digest=digest, vms=kept, counts=counts))
+
+    def _time(self, name: str, value: int | str | None) -> int | None:
+        """Parse a time since the first request, in the unit of `time_base`."""
+        if isinstance(value, str):
+            with mistakes_in(name):
+                is_clock = self.time_base == "clock"
+                return parse_duration(value) if is_clock else parse_references(value)
+        return None if value is None else whole_number(name, value, -_MOST_TIME, _MOST_TIME)
 
     def blocks(
         self,
@@ -353,26 +379,19 @@ class Trace(MadeOfColumns, Tabular):
         return target
 
     def to_arrow(self) -> pa.Table:
-        """Return the columns as a table that shares the trace's memory."""
-        schema, batches = schema_of(self._batches)
-        return pa.Table.from_batches(list(batches), schema).replace_schema_metadata(
-            schema_with(self._metadata, schema).metadata
-        )
+        """Return the columns as a table that shares the trace's memory; VMs are names.
+
+        The column `time` is called ``time_references`` if it counts references. Object traces have
+        ``key`` and ``size`` in place of ``offset`` and ``length``. `from_arrow` reads the table,
+        and any part of it, without a mapping.
+        """
+        schema, batches = named(self._batches, self._metadata)
+        return pa.Table.from_batches(list(batches), schema)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the columns as a pandas frame; VMs are categories, by their names."""
-        return self._named_table().to_pandas()
+        return self.to_arrow().replace_schema_metadata(None).to_pandas()
 
     def to_polars(self) -> pl.DataFrame:
         """Return the columns as a Polars frame; VMs are categories, by their names."""
-        return polars_frame(self._named_table())
-
-    def _named_table(self) -> pa.Table:
-        """Return the columns as a table in which VMs are names, not positions."""
-        table = self.to_arrow().replace_schema_metadata(None)
-        names = pa.array(self.vms, pa.string())
-        chunks = [
-            pa.DictionaryArray.from_arrays(positions, names) for positions in table["vm"].chunks
-        ]
-        named = pa.chunked_array(chunks, pa.dictionary(pa.uint16(), pa.string()))
-        return table.set_column(table.schema.get_field_index("vm"), "vm", named)
+        return polars_frame(self.to_arrow().replace_schema_metadata(None))

@@ -120,10 +120,18 @@ absl::Status ClassedHost::resize(const Allocation&) {
 
 void ClassedHost::release(VmId vm) {
   for (BlockId block = owners_.first_of(vm); block < owners_.end_of(vm); ++block) {
-    if (where_[block] == backend()) continue;
-    ++counters_[vm].tiers[where_[block]].invalidations;
-    remove(block);
+    invalidate(block);
   }
+}
+
+void ClassedHost::discard(std::span<const BlockId> blocks) {
+  for (const BlockId block : blocks) invalidate(block);
+}
+
+void ClassedHost::invalidate(BlockId block) {
+  if (where_[block] == backend()) return;
+  ++counters_[owners_.vm_of(block)].tiers[where_[block]].invalidations;
+  remove(block);
 }
 
 absl::Status ClassedHost::check_invariants() const {

@@ -108,6 +108,14 @@ class ExclusiveLru final : public Host {
     }
   }
 
+  void discard(std::span<const BlockId> blocks) override {
+    for (const BlockId id : blocks) {
+      const VmId vm = owners_.vm_of(id);
+      dirty_.discard(vm, id);
+      drop(vms_[vm], id);
+    }
+  }
+
   std::vector<VmCounters> counters() const override {
     std::vector<VmCounters> all(vms_.size());
     for (const Vm& vm : vms_) count(vm, all[vm.index]);

@@ -226,6 +226,14 @@ void PlacedHost::release(VmId vm) {
   }
 }
 
+void PlacedHost::discard(std::span<const BlockId> blocks) {
+  for (const BlockId block : blocks) {
+    if (area_.blocks == 0 || !written_.contains(block)) continue;
+    dirty_.discard(owners_.vm_of(block), block);
+    leave_area(block, &TierCounters::invalidations);
+  }
+}
+
 std::vector<VmCounters> PlacedHost::counters() const {
   std::vector<VmCounters> all = counters_;
   for (std::size_t vm = 0; vm < all.size(); ++vm) dirty_.add_counts(vm, all[vm]);

@@ -45,7 +45,7 @@ std::vector<VmId> vms_of_extents(const Accesses& trace);
 // But for a write area, if it has one. That takes the blocks that are written to extents of the
 // backend, and serves them until others that were written later need the space. Dirty ones beyond
 // the limit are written back, the one first that became so first; all of an extent, before it
-// moves.
+// moves. A discarded block leaves the area; extents stay where they are.
 class PlacedHost final : public Host {
  public:
   // Is shown every request, extent by extent.
@@ -58,6 +58,7 @@ class PlacedHost final : public Host {
   absl::Status resize(const Allocation& targets) override;
   absl::Status place(std::span<const Placement> moves) override;
   void release(VmId vm) override;
+  void discard(std::span<const BlockId> blocks) override;
   std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;
 

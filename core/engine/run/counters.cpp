@@ -89,9 +89,10 @@ absl::Status check_conservation(const VmCounters& before, const VmCounters& now)
                             expected);
     }
   }
-  if (before.dirty + span.dirtied - span.write_backs != span.dirty) {
-    return internal_error("{} blocks are dirty, but {} were, {} became so and {} were written back",
-                          span.dirty, before.dirty, span.dirtied, span.write_backs);
+  if (before.dirty + span.dirtied - span.write_backs - span.discarded_dirty != span.dirty) {
+    return internal_error(
+        "{} blocks are dirty, but {} were, {} became so, {} were written back and {} discarded",
+        span.dirty, before.dirty, span.dirtied, span.write_backs, span.discarded_dirty);
   }
   return check_sent(before, span);
 }

@@ -95,16 +95,10 @@ class LegacyGlobalLru final : public Host {
 
   // Of which the authors' code knows nothing.
   void release(VmId vm) override {
-    const auto drop = [&](Order& list, BlockId id, TierCounters& of) {
-      if (!list.contains(id)) return;
-      list.erase(id);
-      ++of.invalidations;
-      --of.occupancy;
-    };
-    for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
-      drop(first_, id, counters_[vm].tiers[0]);
-      drop(second_, id, counters_[vm].tiers[1]);
-    }
+    for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) drop(vm, id);
+  }
+  void discard(std::span<const BlockId> blocks) override {
+    for (const BlockId id : blocks) drop(owners_.vm_of(id), id);
   }
 
   std::vector<VmCounters> counters() const override { return counters_; }
@@ -126,6 +120,16 @@ class LegacyGlobalLru final : public Host {
 
  private:
   static constexpr std::size_t kBackend = 2;
+
+  void drop(VmId vm, BlockId id) {
+    for (std::size_t k = 0; k < kBackend; ++k) {
+      Order& list = k == 0 ? first_ : second_;
+      if (!list.contains(id)) continue;
+      list.erase(id);
+      ++counters_[vm].tiers[k].invalidations;
+      --counters_[vm].tiers[k].occupancy;
+    }
+  }
 
   // The tier that had the block.
   std::size_t serve(VmCounters& vm, BlockId id) {

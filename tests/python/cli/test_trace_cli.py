@@ -103,7 +103,7 @@ def test_slice_by_references(file: Path, tmp_path: Path) -> None:
             ("slice", "web.csv", "o.arrow", "--start", "2h", "--end", "1h"),
             "web.csv: no request is left (--start 2h, --end 1h, --ops all)",
         ),
-        (("info", "web_9"), "web_9: no such file; --trace-dir says where"),
+        (("info", "web_9"), "web_9: no such file (give --trace-dir, or set MCSIM_TRACE_DIR)"),
         (("convert", "web.csv", "o.txt"), "o.txt: expected a name that ends in .arrow"),
     ],
 )
@@ -123,7 +123,7 @@ def test_traces_are_found_by_name(
     below.mkdir(parents=True)
     file.rename(below / "fleet.csv")
     assert run("info", "fleet") == 2
-    assert "fleet: no such file; --trace-dir says where to look" in capsys.readouterr().err
+    assert "fleet: no such file (give --trace-dir, or set MCSIM_TRACE_DIR)" in capsys.readouterr().err
     assert run("info", "fleet", "--trace-dir", tmp_path / "traces") == 0
     monkeypatch.setenv("MCSIM_TRACE_DIR", str(tmp_path / "traces"))
     assert run("info", "fleet") == 0

@@ -176,3 +176,11 @@ def test_logs_and_yaml_are_no_traces(folder: Path) -> None:
     (below / "w10.csv.gz").touch()
     with pytest.raises(mc.ConfigError, match=r"'w10' could be any of .*w10.csv, .*w10.csv.gz$"):
         TraceFinder([folder / "traces"]).find("w10")
+
+
+@pytest.mark.parametrize("name", ["fleet", "deep/w10.csv"])
+def test_extensions_may_be_left_out_beside_the_experiment(folder: Path, name: str) -> None:
+    (folder / "deep").mkdir()
+    fleet(["web_0", "web_1"]).save(folder / "deep" / "w10.csv.zst")
+    names = [vm.name for vm in opened(f"{{trace: {name}, vms: 'web_*'}}").vms]
+    assert names == ["web_0", "web_1"]

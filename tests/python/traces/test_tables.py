@@ -193,7 +193,7 @@ def test_names_and_types_say_what_columns_are() -> None:
         mc.Trace.from_arrow(by_name, on_bad_row="skip")
     kept = mc.Trace.from_arrow(by_name, on_bad_line="skip")
     assert (columns(kept)[0], columns(kept)[5]) == ([1000], [1_500_000])
-    assert (kept.metadata.skipped_lines, len(kept.metadata.complaints)) == (1, 1)
+    assert (kept.metadata.rows.skipped, len(kept.metadata.complaints)) == (1, 1)
     # Without times they are positions; without lengths each is a block.
     plain = mc.Trace.from_arrow(pa.table({"block": [5, 6]}), offset="block", offset_unit="blocks")
     assert columns(plain)[:1] + columns(plain)[3:5] == [[0, 1], [5 * 4096, 6 * 4096], [4096, 4096]]

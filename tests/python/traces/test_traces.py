@@ -30,7 +30,7 @@ from mcsim.traces import digests, parsed
 from mcsim.traces.batches import Batch
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.digests import file_digest
-from mcsim.traces.find import TraceFinder
+from mcsim.traces.find import TraceFinder, file_of
 from mcsim.traces.parsed import trace_formats
 from mcsim.traces.store import BATCH_REQUESTS
 from mcsim.traces.table_files import TABLE_FORMATS
@@ -182,7 +182,7 @@ class TestOpen:
         assert said == f"{path}:51: expected Read or Write in column 4, got 'R'"
         skipping = Trace.open(path, cache_dir=cache, on_bad_line="skip")
         assert skipping.request_count == 50
-        assert skipping.metadata.skipped_lines == 1
+        assert skipping.metadata.rows.skipped == 1
         assert skipping.metadata.complaints == (said,)
 
     def test_unsorted_times(self, tmp_path: Path, cache: Path) -> None:
@@ -544,6 +544,16 @@ class TestSlice:
         assert_same(trace.slice(start=-(2**80), end=2**80), trace)
         assert trace.slice(start=2**80).request_count == 0
 
+    def test_times_may_have_units(self) -> None:
+        hours = Trace.from_arrays(np.arange(4) * 3600 * 10**9, np.arange(4) * 4096, 4096)
+        assert columns_of(hours.slice("1h", "10800 s")).offset.tolist() == [4096, 8192]
+        assert hours.slice("1h", "3h").digest == hours.slice(3600 * 10**9, 10800 * 10**9).digest
+        assert complaint(hours.slice, "2").startswith("start: expected a length of time such as")
+        assert "unknown unit 'references'" in complaint(hours.slice, end="2 references")
+        lines = Trace.from_arrays(range(4), np.arange(4) * 4096, 4096, time_base="index")
+        assert columns_of(lines.slice(end="3 references")).offset.tolist() == [0, 4096, 8192]
+        assert complaint(lines.slice, end="2h").startswith("end: expected a length such as '50000 ")
+
     def test_mistakes_are_named(self) -> None:
         with pytest.raises(ConfigError, match=r"no VM 'web_9' \(did you mean 'web_"):
             random_trace().slice(vms=["web_9"])
@@ -615,7 +625,13 @@ class TestInfo:
 class TestFind:
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
-        for name in ("msr/web_3.csv.zst", "msr/web_1.csv", "web_1.csv.gz", "hp/ajw_1week.csv"):
+        for name in (
+            "msr/web_3.csv.zst",
+            "msr/web_1.csv",
+            "web_1.csv.gz",
+            "hp/ajw_1week.csv",
+            "hp/io.log",
+        ):
             path = tmp_path / name
             path.parent.mkdir(exist_ok=True)
             path.touch()
@@ -627,6 +643,52 @@ class TestFind:
 
     def test_by_path(self, folder: Path) -> None:
         assert TraceFinder([folder]).find("hp/ajw_1week.csv") == folder / "hp/ajw_1week.csv"
+
+    @pytest.mark.parametrize(
+        ("name", "file"),
+        [
+            ("web_3.csv", "msr/web_3.csv.zst"),
+            ("web_3.csv.zst", "msr/web_3.csv.zst"),
+            ("msr/web_3", "msr/web_3.csv.zst"),
+            ("msr/web_1", "msr/web_1.csv"),
+            ("web_1.csv.gz", "web_1.csv.gz"),
+            ("io.log", "hp/io.log"),
+            ("web_3.tsv", None),
+            ("web_3.", None),
+            ("hp/web_3", None),
+            ("io", None),
+        ],
+    )
+    def test_with_any_extension(self, folder: Path, name: str, file: str | None) -> None:
+        assert TraceFinder([folder]).find(name) == (file and folder / file)
+
+    @pytest.mark.parametrize("name", ["web_3", "web_3.csv", "msr/web_3", "msr/web_3.csv"])
+    def test_in_the_working_directory(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        monkeypatch.chdir(folder if "/" in name else folder / "msr")
+        file = Path(name).parent / "web_3.csv.zst"
+        assert file_of(name, []) == file_of(Path(name), [folder]) == file
+        assert file_of(folder / "msr" / "web_3", []) == folder / "msr" / "web_3.csv.zst"
+
+    def test_files_in_the_working_directory_are_not_preferred(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (folder / "mine").mkdir()
+        (folder / "mine" / "web_3.first.csv").touch()
+        monkeypatch.chdir(folder / "mine")
+        assert f"any of {folder}/msr/web_3.csv.zst, web_3.first.csv" in complaint(
+            file_of, "web_3", [folder / "msr"]
+        )
+
+    def test_open_searches_where_the_shell_does(
+        self, folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (folder / "hp" / "ajw_1week.csv").write_text("offset,length\n0,4096\n")
+        monkeypatch.setenv("MCSIM_TRACE_DIR", f"{folder / 'msr'}{os.pathsep}{folder / 'hp'}")
+        assert Trace.open("ajw_1week", cache_dir=cache).request_count == 1
+        said = complaint(Trace.open, "ajw_2weeks")
+        assert said == f"ajw_2weeks: no such file, and none below {folder}/msr, {folder}/hp"
 
     def test_none(self, folder: Path) -> None:
         assert TraceFinder([folder]).find("web_4") is None

@@ -1,0 +1,192 @@
+#include "core/trace/formats/jsonl.hpp"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace mcsim {
+namespace {
+
+namespace json = simdjson::ondemand;
+
+std::string complaint_of(simdjson::error_code error) {
+  return fmt::format("not a JSON object: {}", simdjson::error_message(error));
+}
+
+}  // namespace
+
+// Reads a line of JSON field by field.
+class JsonlReader::Parser {
+ public:
+  explicit Parser(JsonlReader& reader) : reader_(reader) {}
+
+  // The names of the fields of a line.
+  std::optional<std::vector<std::string>> names(std::string_view line) {
+    std::vector<std::string> names;
+    error_ = each_field(line, [&](std::string_view name, json::value) {
+      names.emplace_back(name);
+      return simdjson::SUCCESS;
+    });
+    if (error_ != simdjson::SUCCESS) return std::nullopt;
+    return names;
+  }
+
+  // Takes all fields that the mapping uses.
+  void take_fields(std::string_view line, FieldScanner& scan) {
+    std::size_t next = 0;  // of the fields in the order of the first line
+    error_ = each_field(line, [&](std::string_view name, json::value value) {
+      const std::optional<std::size_t> column = column_of(name, next);
+      if (!column) return simdjson::SUCCESS;
+      next = *column + 1;
+      if (!reader_.mapper_.uses(*column)) return simdjson::SUCCESS;
+      return take(*column, value, scan);
+    });
+    if (error_ != simdjson::SUCCESS) scan.complain(complaint_of(error_));
+  }
+
+  simdjson::error_code error() const { return error_; }
+
+ private:
+  // Calls `body` with the name and value of each field; stops at an error.
+  template <class Body>
+  simdjson::error_code each_field(std::string_view line, Body&& body) {
+    json::document document;
+    simdjson::error_code error =
+        parser_.iterate(line.data(), line.size(), line.size() + LineReader::kPadding)
+            .get(document);
+    json::object object;
+    if (error == simdjson::SUCCESS) error = document.get_object().get(object);
+    if (error != simdjson::SUCCESS) return error;
+    for (auto field : object) {
+      std::string_view name;
+      json::value value;
+      error = field.unescaped_key().get(name);
+      if (error == simdjson::SUCCESS) error = field.value().get(value);
+      if (error == simdjson::SUCCESS) error = body(name, value);
+      if (error != simdjson::SUCCESS) return error;
+    }
+    const bool is_over = document.current_location().error() == simdjson::OUT_OF_BOUNDS;
+    return is_over ? simdjson::SUCCESS : simdjson::TAPE_ERROR;
+  }
+
+  std::optional<std::size_t> column_of(std::string_view name, std::size_t next) const {
+    const std::vector<std::string>& names = reader_.mapper_.names();
+    if (next < names.size() && names[next] == name) return next;
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - names.begin());
+  }
+
+  simdjson::error_code take(std::size_t column, json::value value, FieldScanner& scan) {
+    json::json_type type{};
+    if (const auto error = value.type().get(type)) return error;
+    if (type == json::json_type::array && reader_.mapper_.is_key(column)) {
+      reader_.taken_[column] = true;
+      return take_array(column, value, scan);
+    }
+    return take_scalar(column, value, type, scan, [&](std::string_view text) {
+      reader_.take(column, text, scan);
+    });
+  }
+
+  simdjson::error_code take_array(std::size_t column, json::value value, FieldScanner& scan) {
+    json::array array;
+    if (const auto error = value.get_array().get(array)) return error;
+    for (auto each : array) {
+      json::value element;
+      json::json_type type{};
+      if (const auto error = each.get(element)) return error;
+      if (const auto error = element.type().get(type)) return error;
+      const auto error = take_scalar(column, element, type, scan, [&](std::string_view text) {
+        scan.next_field(text, column);
+        reader_.keys_.push_back(take_key(scan, reader_));
+      });
+      if (error != simdjson::SUCCESS) return error;
+    }
+    return simdjson::SUCCESS;
+  }
+
+  template <class Take>
+  simdjson::error_code take_scalar(std::size_t column, json::value value, json::json_type type,
+                                   FieldScanner& scan, Take&& take_text) {
+    switch (type) {
+      case json::json_type::null:
+        return value.is_null() ? simdjson::SUCCESS : simdjson::N_ATOM_ERROR;
+      case json::json_type::string: {
+        std::string_view text;
+        if (const auto error = value.get_string().get(text)) return error;
+        reader_.padded_.assign(text).append(LineReader::kPadding, '\0');
+        take_text(std::string_view(reader_.padded_).substr(0, text.size()));
+        return simdjson::SUCCESS;
+      }
+      case json::json_type::number:
+      case json::json_type::boolean: {
+        std::string_view text = value.raw_json_token();
+        while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+        take_text(text);
+        // Checks that it is a value.
+        double number = 0;
+        bool flag = false;
+        return type == json::json_type::number ? value.get_double().get(number)
+                                               : value.get_bool().get(flag);
+      }
+      default:
+        scan.next_field("", column);
+        scan.text("a value");
+        scan.complain_of("a number or text", "an array or object");
+        return simdjson::SUCCESS;
+    }
+  }
+
+  JsonlReader& reader_;
+  json::parser parser_;
+  simdjson::error_code error_ = simdjson::SUCCESS;
+};
+
+JsonlReader::JsonlReader(Params params, ReaderContext context)
+    : MappedReader(std::move(params), std::move(context)),
+      parser_(std::make_unique<Parser>(*this)) {}
+JsonlReader::~JsonlReader() = default;
+
+void JsonlReader::take(std::size_t column, std::string_view value, FieldScanner& scan) {
+  taken_[column] = true;
+  scan.next_field(value, column);
+  mapper_.take(column, scan);
+}
+
+void JsonlReader::check_missing(FieldScanner& scan) {
+  for (std::size_t column = 0; column < taken_.size(); ++column) {
+    if (taken_[column] || !mapper_.uses(column)) continue;
+    mapper_.take_missing(column);
+    if (mapper_.is_optional(column)) continue;
+    scan.complain(fmt::format("the field '{}' has no value", shown(mapper_.names()[column])));
+  }
+}
+
+LineKind JsonlReader::parse(std::string_view line, Requests& out) {
+  FieldScanner scan;
+  if (!mapper_.is_bound()) {
+    std::optional<std::vector<std::string>> names = parser_->names(line);
+    if (!names) return refuse(absl::DataLossError(complaint_of(parser_->error())));
+    if (const absl::Status bound = mapper_.bind(*std::move(names), true); !bound.ok()) {
+      return refuse(bound);
+    }
+  }
+  taken_.assign(mapper_.column_count(), false);
+  keys_.clear();
+  scan.set_names(&mapper_.names());
+  mapper_.begin_row();
+  parser_->take_fields(line, scan);
+  check_missing(scan);
+  if (keys_.empty()) return finish_row(scan, out);
+  LineKind kind = LineKind::kNothing;
+  for (const std::uint64_t key : keys_) {
+    mapper_.set_key(key);
+    kind = finish_row(scan, out);
+    if (kind != LineKind::kRequest) break;
+  }
+  return kind;
+}
+
+}  // namespace mcsim

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mcsim {
+
+// What a row of a trace does. Only the first three are requests.
+enum class Operation : std::uint8_t {
+  kRead = 0,
+  kWrite = 1,
+  kDiscard = 2,
+  kFlush = 3,   // counted
+  kIgnored = 4  // filtered
+};
+
+// The parts of a text between separators, without blanks around them; empty ones too.
+std::vector<std::string> split_words(std::string_view text, char separator);
+
+// Whether both are the same, letters in any case.
+bool is_same_word(std::string_view one, std::string_view other);
+
+// Whether a pattern, in which * stands for any text and ? for any character, matches all of
+// `text`, letters in any case.
+bool matches_pattern(std::string_view pattern, std::string_view text);
+
+// The words of a column of operations.
+class OperationWords {
+ public:
+  OperationWords() = default;
+  // Words or patterns separated by commas.
+  OperationWords(std::string_view read, std::string_view write, std::string_view discard,
+                 std::string_view flush, std::string_view ignored = "");
+
+  std::optional<Operation> find(std::string_view word) {
+    for (const auto& [known, operation] : recent_) {
+      if (known == word) return operation;
+    }
+    return search(word);
+  }
+  // "read, r (read), write, w (write)" for messages.
+  std::string expected() const;
+
+ private:
+  std::optional<Operation> search(std::string_view word);
+
+  std::array<std::vector<std::string>, 5> patterns_;
+  std::vector<std::pair<std::string, Operation>> recent_;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,234 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/base/choices.hpp"
+#include "core/base/params.hpp"
+#include "core/trace/operation_words.hpp"
+#include "core/trace/text.hpp"
+
+namespace mcsim {
+
+enum class TimeUnit : std::uint8_t {
+  kByName,  // the column's name ends in the unit: time_ms; or its values are ISO dates
+  kSeconds,
+  kMilliseconds,
+  kMicroseconds,
+  kNanoseconds,
+  kFiletime,    // 100 ns, since 1601
+  kIso,         // 2016-02-22 19:00:00.5, with a zone or in UTC
+  kReferences,  // no clock: references before the request
+};
+
+template <>
+struct Choices<TimeUnit> {
+  static constexpr std::array names{
+      std::pair{"by-name", TimeUnit::kByName},       std::pair{"s", TimeUnit::kSeconds},
+      std::pair{"ms", TimeUnit::kMilliseconds},      std::pair{"us", TimeUnit::kMicroseconds},
+      std::pair{"ns", TimeUnit::kNanoseconds},       std::pair{"filetime", TimeUnit::kFiletime},
+      std::pair{"references", TimeUnit::kReferences}, std::pair{"iso", TimeUnit::kIso}};
+};
+
+enum class LengthUnit : std::uint8_t {
+  kByName,  // bytes, unless the column's name suggests something else: then it must be stated
+  kBytes,
+  kSectors,
+  kBlocks
+};
+
+template <>
+struct Choices<LengthUnit> {
+  static constexpr std::array names{std::pair{"by-name", LengthUnit::kByName},
+                                    std::pair{"bytes", LengthUnit::kBytes},
+                                    std::pair{"sectors", LengthUnit::kSectors},
+                                    std::pair{"blocks", LengthUnit::kBlocks}};
+};
+
+// Which column is what. A column is given by its name in any case, or by its position from 1. If
+// it is not given, it is the one with the field's own name (time_ns, vm, op, offset, length,
+// response_ns, key, size). Classes, repeat and where must be given.
+struct Mapping {
+  std::string time = {};
+  TimeUnit time_unit = TimeUnit::kByName;
+  std::string vm = {};
+  std::string op = {};
+  std::string read = "read,r";
+  std::string write = "write,w";
+  std::string discard = "discard,trim,delete,unmap,d,t";
+  std::string flush = "flush,sync,fsync,f";
+  std::string ignored = {};  // operations that are no requests: their rows are filtered
+  std::string offset = {};
+  LengthUnit offset_unit = LengthUnit::kByName;
+  std::string length = {};
+  LengthUnit length_unit = LengthUnit::kByName;
+  std::string key = {};
+  std::string response = {};
+  TimeUnit response_unit = TimeUnit::kByName;
+  std::string classes = {};
+  std::string repeat = {};
+  std::string where = {};
+  Count block_bytes = 4096;
+
+  static constexpr auto fields() {
+    return std::tuple{
+        Field{"time", &Mapping::time, "column of the time"},
+        Field{"time_unit", &Mapping::time_unit, "what the time counts"},
+        Field{"vm", &Mapping::vm, "column of the VM; 2+3 joins two by an underscore"},
+        Field{"op", &Mapping::op, "column of the operation"},
+        Field{"read", &Mapping::read,
+              "values of op that read, separated by commas, in any case; R* is a pattern"},
+        Field{"write", &Mapping::write, "values of op that write"},
+        Field{"discard", &Mapping::discard, "values of op that discard blocks or delete objects"},
+        Field{"flush", &Mapping::flush, "values of op that are flushes, which are only counted"},
+        Field{"offset", &Mapping::offset, "column of the offset"},
+        Field{"offset_unit", &Mapping::offset_unit, "what the offset counts; a sector is 512 B"},
+        Field{"length", &Mapping::length,
+              "column of the length, or of the object's size; 3+4 adds two; none if there is none"},
+        Field{"length_unit", &Mapping::length_unit, "what the length counts"},
+        Field{"key", &Mapping::key, "column of the object's key: text or numbers; for object traces"},
+        Field{"response", &Mapping::response, "column of the response time"},
+        Field{"response_unit", &Mapping::response_unit, "what the response time counts"},
+        Field{"classes", &Mapping::classes,
+              "column of the request's class, from 0, which matters most, to 7"},
+        Field{"repeat", &Mapping::repeat, "column with the number of requests that a row stands for"},
+        Field{"where", &Mapping::where,
+              "rows to keep: COLUMN=VALUE|PATTERN*, separated by commas; others are filtered"},
+        Field{"block_bytes", &Mapping::block_bytes, "bytes of a block", 1, 1 << 30},
+    };
+  }
+};
+
+// Makes requests of rows whose columns are mapped: of text, JSON and tables alike. A row is
+// begin_row(), take() for each column that is used, and finish_row(). What is wrong with a row is
+// the complaint of the scanner that was given last.
+class RowMapper {
+ public:
+  // What a row turned out to be.
+  enum class Row : std::uint8_t { kRequest, kFiltered, kFlush };
+
+  RowMapper(Mapping mapping, RequestReader* reader)
+      : mapping_(std::move(mapping)), reader_(reader) {}
+
+  // Assigns the columns. `named`: the names are those of a header, and can be used in the mapping.
+  absl::Status bind(std::vector<std::string> names, bool named);
+  bool is_bound() const { return !columns_.empty(); }
+  std::size_t column_count() const { return columns_.size(); }
+  const std::vector<std::string>& names() const { return names_; }
+  bool uses(std::size_t column) const {
+    return columns_[column].role != Role::kIgnored || columns_[column].condition >= 0;
+  }
+  bool is_key(std::size_t column) const { return columns_[column].role == Role::kKey; }
+  // Whether the row, whose operation was taken, must have a value there to be a request.
+  bool needs(std::size_t column) const {
+    if (row_.op == Operation::kFlush || row_.op == Operation::kIgnored) return false;
+    const Role role = columns_[column].role;
+    return role != Role::kLength ? !is_optional(column) : !has_keys_;
+  }
+  // Whether rows may have no value there.
+  bool is_optional(std::size_t column) const {
+    const Role role = columns_[column].role;
+    return role == Role::kIgnored || role == Role::kResponse || role == Role::kRepeat;
+  }
+
+  void begin_row() {
+    row_ = {.time = references_};
+    vm_ = last_vm_;
+    vm_name_.clear();
+    is_filtered_ = false;
+  }
+  // Takes the next field of the scanner, which is of that column.
+  void take(std::size_t column, FieldScanner& scan);
+  // The row has no value there: a condition on it fails.
+  void take_missing(std::size_t column) { is_filtered_ |= columns_[column].condition >= 0; }
+  // Sets the id of the key, in place of taking it.
+  void set_key(std::uint64_t id) { row_.offset = id; }
+  // Whether a condition of `where` has failed: errors of the row do not matter.
+  bool is_filtered() const { return is_filtered_; }
+  Operation operation() const { return row_.op; }  // of the row
+  // Appends what the row stands for, which has no complaint so far.
+  absl::StatusOr<Row> finish_row(FieldScanner& scan, Requests& out);
+
+  TimeBase time_base() const { return has_clock_ ? TimeBase::kClock : TimeBase::kIndex; }
+  TraceKind kind() const { return has_keys_ ? TraceKind::kObjects : TraceKind::kBlocks; }
+  bool has_lengths() const { return has_lengths_; }
+  // Requests beyond the first of rows with a repeat count.
+  Count repeated() const { return repeated_; }
+
+ private:
+  enum class Role : std::uint8_t {
+    kIgnored,
+    kTime,
+    kVm,
+    kOp,
+    kOffset,
+    kLength,
+    kKey,
+    kResponse,
+    kClass,
+    kRepeat
+  };
+  struct Column {
+    Role role = Role::kIgnored;
+    int condition = -1;  // position in conditions_
+  };
+  struct Fields {
+    Nanoseconds time = 0;
+    Operation op = Operation::kRead;
+    std::uint64_t offset = 0;  // or the id of a key
+    std::uint64_t length = 0;
+    Nanoseconds response = -1;
+    std::uint64_t repeat = 1;
+    std::optional<std::uint8_t> of_class = {};
+  };
+
+  // Gives the stated column, or else the one with the field's own name, its role; nullopt if there
+  // is none.
+  absl::StatusOr<std::optional<std::size_t>> assign(Role role, const std::string& column,
+                                                    std::string_view own_name);
+  absl::StatusOr<std::optional<std::size_t>> position_of(const std::string& column,
+                                                         std::string_view own_name) const;
+  absl::Status bind_columns();
+  absl::Status bind_references();
+  absl::Status bind_times();
+  absl::Status check_names() const;
+  absl::Status bind_conditions();
+  absl::StatusOr<TimeUnit> unit_of(std::optional<std::size_t> position, TimeUnit stated,
+                                   const char* parameter) const;
+  Nanoseconds take_time(FieldScanner& scan);
+  void take_vm(FieldScanner& scan);
+  Operation take_operation(FieldScanner& scan);
+  void push(const Fields& row, VmId vm, Requests& out);
+  Count references_of(const Fields& row) const;
+
+  Mapping mapping_;
+  RequestReader* reader_;
+  std::vector<std::string> names_;
+  bool named_ = false;
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> conditions_;  // patterns, one of which must match
+  OperationWords words_;
+  std::uint64_t offset_unit_ = 1;
+  std::uint64_t length_unit_ = 1;
+  TimeUnit time_unit_ = TimeUnit::kNanoseconds;
+  TimeUnit response_unit_ = TimeUnit::kNanoseconds;
+  bool has_clock_ = false;
+  bool has_keys_ = false;
+  bool has_lengths_ = false;
+  Count references_ = 0;
+  Count repeated_ = 0;
+  Fields row_;
+  bool is_filtered_ = false;
+  bool joins_vm_ = false;  // the name of the VM has several columns
+  std::optional<VmId> vm_ = 0;
+  std::string vm_name_;  // of a VM that may be new
+  std::string last_vm_name_;
+  VmId last_vm_ = 0;
+};
+
+}  // namespace mcsim

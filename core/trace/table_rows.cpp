@@ -1,0 +1,83 @@
+#include "core/trace/table_rows.hpp"
+
+#include <charconv>
+
+#include "core/base/guarded.hpp"
+
+namespace mcsim {
+namespace {
+
+constexpr std::size_t kLongestNumber = 352;  // a double without exponent
+
+struct ValueText {
+  std::size_t row;
+  std::string& padded;
+
+  template <class T>
+  std::string_view operator()(std::span<const T> values) const {
+    padded.resize(kLongestNumber + LineReader::kPadding);
+    char* const end = padded.data() + kLongestNumber;
+    std::to_chars_result written{};
+    if constexpr (std::is_floating_point_v<T>) {
+      written = std::to_chars(padded.data(), end, values[row], std::chars_format::fixed);
+    } else {
+      written = std::to_chars(padded.data(), end, values[row]);
+    }
+    *written.ptr = '\0';
+    return {padded.data(), written.ptr};
+  }
+  std::string_view operator()(const TextColumn& texts) const {
+    const std::int64_t begin = texts.offsets[row];
+    const auto size = static_cast<std::size_t>(texts.offsets[row + 1] - begin);
+    padded.assign(texts.data + begin, size);
+    padded.append(LineReader::kPadding, '\0');
+    return std::string_view(padded).substr(0, size);
+  }
+};
+
+}  // namespace
+
+std::string_view TableRows::text_of(const TableColumn& column, std::size_t row) {
+  return std::visit(ValueText{row, padded_}, column.values);
+}
+
+absl::Status TableRows::add(std::span<const TableColumn> columns, std::size_t rows, Requests& out) {
+  return guarded(context_.name, [&] {
+    for (std::size_t row = 0; row < rows; ++row) {
+      MCSIM_RETURN_IF_ERROR(add_row(columns, row, out));
+    }
+    note_requests(static_cast<Count>(out.size()));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status TableRows::add_row(std::span<const TableColumn> columns, std::size_t row,
+                                Requests& out) {
+  ++number_;
+  FieldScanner scan;
+  scan.set_names(&mapper_.names());
+  mapper_.begin_row();
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    if (!mapper_.uses(column)) continue;
+    if (!columns[column].is_valid.empty() && columns[column].is_valid[row] == 0) {
+      mapper_.take_missing(column);
+      if (mapper_.is_optional(column)) continue;
+      scan.next_field("", column);
+      scan.text("a value");
+      scan.complain_of("a value", "null");
+      continue;
+    }
+    scan.next_field(text_of(columns[column], row), column);
+    mapper_.take(column, scan);
+  }
+  const Count repeated_before = mapper_.repeated();
+  const auto kind = mapper_.finish_row(scan, out);
+  if (!kind.ok()) return kind.status();
+  if (*kind == RowMapper::Row::kFiltered) return count_filtered(), absl::OkStatus();
+  if (scan.failed()) return reject(number_, scan.take_complaint());
+  if (*kind == RowMapper::Row::kFlush) return count_flush(), absl::OkStatus();
+  count_repeated(mapper_.repeated() - repeated_before);
+  return check_order(number_, out.time.back());
+}
+
+}  // namespace mcsim

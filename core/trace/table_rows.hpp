@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/trace/row_mapper.hpp"
+
+namespace mcsim {
+
+// Strings as Arrow has them: string i is data[offsets[i] .. offsets[i + 1]).
+struct TextColumn {
+  std::span<const std::int64_t> offsets;
+  const char* data = nullptr;
+};
+
+// A column of a table, borrowed.
+struct TableColumn {
+  std::variant<std::span<const std::int64_t>, std::span<const std::uint64_t>,
+               std::span<const double>, TextColumn>
+      values;
+  std::span<const std::uint8_t> is_valid = {};  // empty: all are
+};
+
+// Makes requests of the rows of tables, by the same mapping as for text.
+class TableRows final : public RequestReader {
+ public:
+  TableRows(Mapping mapping, ReaderContext context)
+      : RequestReader(std::move(context), RecordUnit::kRow), mapper_(std::move(mapping), this) {}
+
+  absl::Status bind(std::vector<std::string> names) { return mapper_.bind(std::move(names), true); }
+  // Whether add() needs the column.
+  bool uses(std::size_t column) const { return mapper_.uses(column); }
+
+  // Appends the requests of the next rows. There is a column for each name; those that are not
+  // used may have no values.
+  absl::Status add(std::span<const TableColumn> columns, std::size_t rows, Requests& out);
+
+  TimeBase time_base() const override { return mapper_.time_base(); }
+  TraceKind kind() const override { return mapper_.kind(); }
+  bool has_lengths() const override { return mapper_.has_lengths(); }
+  bool has_text_keys() const override { return kind() == TraceKind::kObjects; }
+
+ private:
+  // Rows come from add(); next() only checks that there were requests.
+  absl::Status fill(Requests&) override { return absl::OkStatus(); }
+  absl::Status add_row(std::span<const TableColumn> columns, std::size_t row, Requests& out);
+  // The value as text, in front of LineReader::kPadding other bytes.
+  std::string_view text_of(const TableColumn& column, std::size_t row);
+
+  RowMapper mapper_;
+  Count number_ = 0;  // of the row, from 1
+  std::string padded_;
+};
+
+}  // namespace mcsim
