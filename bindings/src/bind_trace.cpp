@@ -134,7 +134,10 @@ std::unique_ptr<TableRows> make_table_rows(const std::string& name,
                     .vm_name = vm_name,
                     .on_bad_line = skip_bad_rows ? OnBadLine::kSkip : OnBadLine::kError,
                     .on_unsorted = keep_unsorted ? OnUnsorted::kKeep : OnUnsorted::kError});
-  raise_if_error(table->bind(names));
+  const absl::Status bound = table->bind(names);
+  if (!bound.ok()) {
+    throw Error{absl::Status(bound.code(), fmt::format("{}: {}", name, message_of(bound)))};
+  }
   return table;
 }
 

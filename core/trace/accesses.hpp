@@ -110,6 +110,20 @@ struct Discard {
   friend bool operator==(const Discard&, const Discard&) = default;
 };
 
+// The bytes of a request, from the offset `head` in its first block on.
+struct RequestBytes {
+  std::uint64_t head = 0;
+  std::uint64_t bytes = 0;
+};
+
+// Those in the i-th of its blocks. The last has all the rest, as objects have.
+inline Count bytes_in_block(RequestBytes request, std::size_t blocks, std::size_t i,
+                            std::uint64_t block_bytes) {
+  const std::uint64_t begin = std::max(request.head, i * block_bytes);
+  const std::uint64_t end = i + 1 == blocks ? request.head + request.bytes : (i + 1) * block_bytes;
+  return static_cast<Count>(end - begin);
+}
+
 // All accesses, in time order. The blocks of request r are
 // ids[request_begin[r] .. request_begin[r + 1]), all at request_time[r].
 // Immutable once built, and shared by all threads. The columns are in memory, or in a
@@ -161,12 +175,9 @@ struct Accesses {
   }
   // The bytes of a request in its i-th block, if they are kept.
   Count bytes_in_block(std::size_t request, std::size_t i) const {
-    const std::size_t blocks = request_begin[request + 1] - request_begin[request];
-    const std::uint64_t head = request_head[request];
-    const std::uint64_t end = head + request_bytes[request];
-    const std::uint64_t begin = std::max(head, i * std::uint64_t{block_bytes});
-    return static_cast<Count>((i + 1 == blocks ? end : (i + 1) * std::uint64_t{block_bytes}) -
-                              begin);
+    return mcsim::bytes_in_block({request_head[request], request_bytes[request]},
+                                 request_begin[request + 1] - request_begin[request], i,
+                                 block_bytes);
   }
   RequestRange all() const { return {0, request_count()}; }
   // These are not looked at soon: of a file that is mapped, memory need not hold them.

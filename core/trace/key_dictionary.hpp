@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,12 @@ class KeyDictionary {
     const std::uint64_t id = keys_.size();
     ids_.emplace(keys_.emplace_back(key), id);  // a deque does not move its elements
     return id;
+  }
+
+  std::optional<std::uint64_t> find(std::string_view key) const {
+    const auto known = ids_.find(key);
+    if (known == ids_.end()) return std::nullopt;
+    return known->second;
   }
 
   std::size_t size() const { return keys_.size(); }

@@ -50,8 +50,9 @@ bool matches_pattern(std::string_view pattern, std::string_view text) {
 }
 
 OperationWords::OperationWords(std::string_view read, std::string_view write,
-                               std::string_view discard, std::string_view flush) {
-  const std::array given{read, write, discard, flush};
+                               std::string_view discard, std::string_view flush,
+                               std::string_view ignored) {
+  const std::array given{read, write, discard, flush, ignored};
   for (std::size_t i = 0; i < given.size(); ++i) {
     patterns_[i] = split_words(given[i], ',');
     std::erase(patterns_[i], "");
@@ -73,7 +74,7 @@ std::optional<Operation> OperationWords::search(std::string_view word) {
 
 std::string OperationWords::expected() const {
   std::string text;
-  constexpr std::array kNames{"read", "write", "discard", "flush"};
+  constexpr std::array kNames{"read", "write", "discard", "flush", "filtered"};
   for (std::size_t i = 0; i < patterns_.size(); ++i) {
     if (patterns_[i].empty()) continue;
     if (!text.empty()) text += "; ";

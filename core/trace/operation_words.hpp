@@ -10,8 +10,14 @@
 
 namespace mcsim {
 
-// What a row of a trace does. Flushes are counted, and never requests.
-enum class Operation : std::uint8_t { kRead = 0, kWrite = 1, kDiscard = 2, kFlush = 3 };
+// What a row of a trace does. Only the first three are requests.
+enum class Operation : std::uint8_t {
+  kRead = 0,
+  kWrite = 1,
+  kDiscard = 2,
+  kFlush = 3,   // counted
+  kIgnored = 4  // filtered
+};
 
 // The parts of a text between separators, without blanks around them; empty ones too.
 std::vector<std::string> split_words(std::string_view text, char separator);
@@ -29,7 +35,7 @@ class OperationWords {
   OperationWords() = default;
   // Words or patterns separated by commas.
   OperationWords(std::string_view read, std::string_view write, std::string_view discard,
-                 std::string_view flush);
+                 std::string_view flush, std::string_view ignored = "");
 
   std::optional<Operation> find(std::string_view word) {
     for (const auto& [known, operation] : recent_) {
@@ -43,7 +49,7 @@ class OperationWords {
  private:
   std::optional<Operation> search(std::string_view word);
 
-  std::array<std::vector<std::string>, 4> patterns_;
+  std::array<std::vector<std::string>, 5> patterns_;
   std::vector<std::pair<std::string, Operation>> recent_;
 };
 

@@ -96,6 +96,10 @@ class RequestReader {
 
   // The number of a VM, which is new if its name is.
   absl::StatusOr<VmId> vm_of(std::string_view name);
+  std::optional<VmId> known_vm(std::string_view name) const {
+    const auto number = vms_.find(name);
+    return number ? std::optional(static_cast<VmId>(*number)) : std::nullopt;
+  }
   // The id of an object's key.
   std::uint64_t id_of(std::string_view key) { return keys_.id_of(key); }
 

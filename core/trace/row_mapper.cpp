@@ -66,12 +66,14 @@ absl::Status RowMapper::bind(std::vector<std::string> names, bool named) {
 }
 
 absl::Status RowMapper::bind_columns() {
-  words_ = OperationWords(mapping_.read, mapping_.write, mapping_.discard, mapping_.flush);
+  words_ = OperationWords(mapping_.read, mapping_.write, mapping_.discard, mapping_.flush,
+                          mapping_.ignored);
   offset_unit_ = bytes_in(mapping_.offset_unit, mapping_.block_bytes);
   length_unit_ = bytes_in(mapping_.length_unit, mapping_.block_bytes);
   MCSIM_RETURN_IF_ERROR(bind_times());
   MCSIM_RETURN_IF_ERROR(bind_references());
   MCSIM_RETURN_IF_ERROR(assign(Role::kOp, mapping_.op, "op").status());
+  joins_vm_ = mapping_.vm.find('+') != std::string::npos;
   for (const std::string& part : split_words(mapping_.vm, '+')) {
     MCSIM_ASSIGN_OR_RETURN(const auto vm, assign(Role::kVm, part, "vm"));
     if (!vm) reader_->name_the_only_vm();
@@ -119,11 +121,13 @@ absl::Status RowMapper::bind_references() {
                                    : " by its position from 1");
   }
   if (mapping_.length == kNone) return absl::OkStatus();
-  MCSIM_ASSIGN_OR_RETURN(auto length, assign(Role::kLength, mapping_.length, "length"));
-  if (!length && has_keys_) {
-    MCSIM_ASSIGN_OR_RETURN(length, assign(Role::kLength, "", "size"));
+  for (const std::string& part : split_words(mapping_.length, '+')) {
+    MCSIM_ASSIGN_OR_RETURN(auto length, assign(Role::kLength, part, "length"));
+    if (!length && has_keys_) {
+      MCSIM_ASSIGN_OR_RETURN(length, assign(Role::kLength, "", "size"));
+    }
+    has_lengths_ = length.has_value();
   }
-  has_lengths_ = length.has_value();
   return absl::OkStatus();
 }
 
@@ -227,8 +231,7 @@ void RowMapper::take(std::size_t column, FieldScanner& scan) {
       row_.time = take_time(scan);
       break;
     case Role::kVm:
-      if (!vm_name_.empty()) vm_name_ += '_';
-      vm_name_ += mcsim::vm_name(scan, "the name of a VM");
+      take_vm(scan);
       break;
     case Role::kOp:
       row_.op = take_operation(scan);
@@ -237,13 +240,16 @@ void RowMapper::take(std::size_t column, FieldScanner& scan) {
       row_.offset = scan.number("an offset", 0, kMaxOffset / offset_unit_) * offset_unit_;
       break;
     case Role::kLength:
-      row_.length = scan.number("a length", 0, kMaxOffset / length_unit_) * length_unit_;
+      row_.length +=
+          scan.number("a length", 0, (kMaxOffset - row_.length) / length_unit_) * length_unit_;
       break;
     case Role::kKey:
       row_.offset = take_key(scan, *reader_);
       break;
     case Role::kResponse:
-      row_.response = response_time(scan, nanoseconds_in(response_unit_));
+      if (!scan.take_empty()) {
+        row_.response = response_time(scan, nanoseconds_in(response_unit_));
+      }
       break;
     case Role::kClass:
       row_.of_class = static_cast<std::uint8_t>(scan.number("a class", 0, kMostClasses - 1));
@@ -276,6 +282,26 @@ Nanoseconds RowMapper::take_time(FieldScanner& scan) {
   }
 }
 
+void RowMapper::take_vm(FieldScanner& scan) {
+  constexpr const char* kWhat = "the name of a VM";
+  if (joins_vm_) {
+    vm_.reset();
+    if (!vm_name_.empty()) vm_name_ += '_';
+    vm_name_ += mcsim::vm_name(scan, kWhat);
+    return;
+  }
+  const std::string_view name = scan.text(kWhat);
+  if (name == last_vm_name_ && !name.empty()) return;
+  vm_ = reader_->known_vm(name);
+  if (vm_) {
+    last_vm_ = *vm_;
+    last_vm_name_ = name;
+    return;
+  }
+  vm_name_ = name;
+  check_vm_name(scan, kWhat, name);
+}
+
 Operation RowMapper::take_operation(FieldScanner& scan) {
   const std::string_view field = scan.text("an operation");
   if (const auto operation = words_.find(field)) return *operation;
@@ -287,6 +313,7 @@ absl::StatusOr<RowMapper::Row> RowMapper::finish_row(FieldScanner& scan, Request
   if (is_filtered_) return Row::kFiltered;
   if (scan.failed()) return Row::kRequest;
   if (row_.op == Operation::kFlush) return Row::kFlush;
+  if (row_.op == Operation::kIgnored) return Row::kFiltered;
   if (row_.repeat == 0) return Row::kFiltered;
   // Without a length a request touches one block, whatever the block size.
   if (!has_lengths_) row_.length = has_keys_ ? 0 : 1;
@@ -300,11 +327,14 @@ absl::StatusOr<RowMapper::Row> RowMapper::finish_row(FieldScanner& scan, Request
     scan.complain("offset + length exceeds 64 bits");
   }
   if (scan.failed()) return Row::kRequest;
-  if (!vm_name_.empty() && vm_name_ != last_vm_name_) {
-    MCSIM_ASSIGN_OR_RETURN(last_vm_, reader_->vm_of(vm_name_));
-    last_vm_name_ = vm_name_;
+  if (!vm_) {
+    if (vm_name_ != last_vm_name_) {
+      MCSIM_ASSIGN_OR_RETURN(last_vm_, reader_->vm_of(vm_name_));
+      last_vm_name_ = vm_name_;
+    }
+    vm_ = last_vm_;
   }
-  push(row_, last_vm_, out);
+  push(row_, *vm_, out);
   return Row::kRequest;
 }
 

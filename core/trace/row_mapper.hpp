@@ -62,6 +62,7 @@ struct Mapping {
   std::string write = "write,w";
   std::string discard = "discard,trim,delete,unmap,d,t";
   std::string flush = "flush,sync,fsync,f";
+  std::string ignored = {};  // operations that are no requests: their rows are filtered
   std::string offset = {};
   LengthUnit offset_unit = LengthUnit::kByName;
   std::string length = {};
@@ -87,7 +88,8 @@ struct Mapping {
         Field{"flush", &Mapping::flush, "values of op that are flushes, which are only counted"},
         Field{"offset", &Mapping::offset, "column of the offset"},
         Field{"offset_unit", &Mapping::offset_unit, "what the offset counts; a sector is 512 B"},
-        Field{"length", &Mapping::length, "column of the length, or of the object's size; none if there is none"},
+        Field{"length", &Mapping::length,
+              "column of the length, or of the object's size; 3+4 adds two; none if there is none"},
         Field{"length_unit", &Mapping::length_unit, "what the length counts"},
         Field{"key", &Mapping::key, "column of the object's key: text or numbers; for object traces"},
         Field{"response", &Mapping::response, "column of the response time"},
@@ -122,6 +124,12 @@ class RowMapper {
     return columns_[column].role != Role::kIgnored || columns_[column].condition >= 0;
   }
   bool is_key(std::size_t column) const { return columns_[column].role == Role::kKey; }
+  // Whether the row, whose operation was taken, must have a value there to be a request.
+  bool needs(std::size_t column) const {
+    if (row_.op == Operation::kFlush || row_.op == Operation::kIgnored) return false;
+    const Role role = columns_[column].role;
+    return role != Role::kLength ? !is_optional(column) : !has_keys_;
+  }
   // Whether rows may have no value there.
   bool is_optional(std::size_t column) const {
     const Role role = columns_[column].role;
@@ -130,6 +138,7 @@ class RowMapper {
 
   void begin_row() {
     row_ = {.time = references_};
+    vm_ = last_vm_;
     vm_name_.clear();
     is_filtered_ = false;
   }
@@ -141,6 +150,7 @@ class RowMapper {
   void set_key(std::uint64_t id) { row_.offset = id; }
   // Whether a condition of `where` has failed: errors of the row do not matter.
   bool is_filtered() const { return is_filtered_; }
+  Operation operation() const { return row_.op; }  // of the row
   // Appends what the row stands for, which has no complaint so far.
   absl::StatusOr<Row> finish_row(FieldScanner& scan, Requests& out);
 
@@ -191,6 +201,7 @@ class RowMapper {
   absl::StatusOr<TimeUnit> unit_of(std::optional<std::size_t> position, TimeUnit stated,
                                    const char* parameter) const;
   Nanoseconds take_time(FieldScanner& scan);
+  void take_vm(FieldScanner& scan);
   Operation take_operation(FieldScanner& scan);
   void push(const Fields& row, VmId vm, Requests& out);
   Count references_of(const Fields& row) const;
@@ -213,7 +224,9 @@ class RowMapper {
   Count repeated_ = 0;
   Fields row_;
   bool is_filtered_ = false;
-  std::string vm_name_;
+  bool joins_vm_ = false;  // the name of the VM has several columns
+  std::optional<VmId> vm_ = 0;
+  std::string vm_name_;  // of a VM that may be new
   std::string last_vm_name_;
   VmId last_vm_ = 0;
 };

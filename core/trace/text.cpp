@@ -106,7 +106,7 @@ std::string_view FieldScanner::text_slowly(const char* what) {
   return field;
 }
 
-Nanoseconds FieldScanner::time(const char* what, Nanoseconds unit) {
+Nanoseconds FieldScanner::time_slowly(const char* what, Nanoseconds unit) {
   const std::string_view field = text(what);
   const char* at = field.data();
   const char* const end = at + field.size();
@@ -143,10 +143,13 @@ Nanoseconds FieldScanner::iso_time(const char* what) {
 
 std::string_view vm_name(FieldScanner& scan, const char* what) {
   const std::string_view name = scan.text(what);
-  if (!scan.failed() && !is_vm_name(name)) {
-    scan.complain_of(fmt::format("{} (UTF-8 without control characters)", what), name);
-  }
+  check_vm_name(scan, what, name);
   return name;
+}
+
+void check_vm_name(FieldScanner& scan, const char* what, std::string_view name) {
+  if (scan.failed() || is_vm_name(name)) return;
+  scan.complain_of(fmt::format("{} (UTF-8 without control characters)", what), name);
 }
 
 std::uint64_t take_key(FieldScanner& scan, RequestReader& reader) {

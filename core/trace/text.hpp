@@ -105,9 +105,28 @@ class FieldScanner {
     return text_slowly(what);
   }
 
-  // A decimal number of `unit` nanoseconds, read exactly; what is below one
+  // A decimal number of `unit` nanoseconds, a power of ten, read exactly; what is below one
   // nanosecond is cut off.
-  Nanoseconds time(const char* what, Nanoseconds unit);
+  Nanoseconds time(const char* what, Nanoseconds unit) {
+    std::uint64_t whole = 0;
+    std::uint64_t below_one = 0;
+    Nanoseconds sum = 0;
+    const char* after = at_;
+    if (at_ < end_ && read_digits(after, whole)) [[likely]] {
+      if (after < end_ && *after == '.') {
+        const char* const digits = ++after;
+        if (!read_digits(after, below_one)) return time_slowly(what, unit);
+        below_one = scaled(below_one, after - digits, unit);
+      }
+      if (at_boundary(after) && below_one < kMaxTime &&
+          !__builtin_mul_overflow(whole, unit, &sum) &&
+          !__builtin_add_overflow(sum, below_one, &sum)) [[likely]] {
+        advance(after);
+        return sum;
+      }
+    }
+    return time_slowly(what, unit);
+  }
 
   // A date and time as in ISO 8601, in nanoseconds since 1970: 2016-02-22 19:00:00.25+01:00. Parts
   // from the right may be missing; a T may replace the blank. Without a zone it is UTC.
@@ -134,6 +153,13 @@ class FieldScanner {
     }
     at_ += expected.size();
     column_ += fields;
+    return true;
+  }
+
+  // Takes the next field if there is nothing in it.
+  bool take_empty() {
+    if (at_ > end_ || !at_boundary(at_)) return false;
+    advance(at_);
     return true;
   }
 
@@ -172,6 +198,19 @@ class FieldScanner {
     if (delimiter_ == ' ' && at_ <= end_) skip_blanks();
   }
 
+  static constexpr std::uint64_t kMaxTime = std::numeric_limits<Nanoseconds>::max();
+
+  // `decimals` digits behind the point, as a part of `unit`; kMaxTime if there are too many.
+  static std::uint64_t scaled(std::uint64_t digits, std::ptrdiff_t decimals, Nanoseconds unit) {
+    using digits_internal::kPowersOfTen;
+    constexpr std::ptrdiff_t kDecimals = 9;
+    if (decimals > kDecimals) return kMaxTime;
+    if (unit == kSecond) return digits * kPowersOfTen[static_cast<std::size_t>(kDecimals - decimals)];
+    return digits * static_cast<std::uint64_t>(unit) /
+           kPowersOfTen[static_cast<std::size_t>(decimals)];
+  }
+
+  Nanoseconds time_slowly(const char* what, Nanoseconds unit);
   std::uint64_t number_slowly(const char* what, std::uint64_t min, std::uint64_t max);
   std::string_view text_slowly(const char* what);
   void complain_of_rest();
@@ -187,6 +226,8 @@ class FieldScanner {
 
 // Takes the name of a VM, or part of one.
 std::string_view vm_name(FieldScanner& scan, const char* what);
+// Complains if the field last taken is no such name.
+void check_vm_name(FieldScanner& scan, const char* what, std::string_view name);
 
 // Takes the key of an object and returns its id.
 std::uint64_t take_key(FieldScanner& scan, RequestReader& reader);
@@ -274,15 +315,15 @@ absl::StatusOr<std::string> first_lines(const Head& head);
 // How to read them like a file of their own.
 absl::StatusOr<ReaderContext> reading(std::string lines);
 
-// The fit of a line-oriented format: `fit` if a reader with default parameters
-// takes the first lines.
+// The fit of a line-oriented format: `fit` if a reader with these parameters takes the first lines.
 template <class Format>
-Guess guess_by_lines(Fit fit, const Head& head) {
+Guess guess_by_lines(Fit fit, const Head& head,
+                     const typename Format::Params& params = typename Format::Params{}) {
   const auto lines = first_lines(head);
   if (!lines.ok()) return {Format::kInfo.name, Fit::kNo, message_of(lines.status())};
   auto context = reading(*lines);
   if (!context.ok()) return {.format = Format::kInfo.name, .exhausted = context.status()};
-  Format reader(typename Format::Params{}, *std::move(context));
+  Format reader(params, *std::move(context));
   const bool more = !head.whole || lines->size() < head.bytes.size();
   return guess_by_trial(Format::kInfo.name, fit, reader, more);
 }

@@ -148,6 +148,7 @@ class Prepared:
                 entry["rows"] = rows
         return describe_environment() | {
             "synthetic": self.workload.synthetic,
+            "kind": self.workload.kind,
             "first_access_ns": int(accesses.request_time[accesses.warm_up]),
             "missing": list(self.workload.missing),
             "traces": described,

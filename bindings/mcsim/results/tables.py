@@ -17,7 +17,7 @@ follow from the same counts, are in `mcsim.results.models`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -63,6 +63,8 @@ class Totals:
     staged_hits, staged_requests, staged_ns : array of int64, shape (vms,)
         Reads of blocks that are staged in memory, which `reads_served` does not include; requests
         of staged blocks only; and the total time of these reads.
+    has_device_times : bool
+        Whether devices are modelled: not for objects, whose sizes differ.
     """
 
     system: SystemSpec
@@ -80,10 +82,16 @@ class Totals:
     staged_hits: NDArray[np.int64]
     staged_requests: NDArray[np.int64]
     staged_ns: NDArray[np.int64]
+    has_device_times: bool = True
 
     @classmethod
     def of(cls, system: SystemSpec, vms: Iterable[str], by_vm: _Counts, by_tier: _Counts) -> Self:
         """Collect every count by its column, from tables by VM and by VM and tier."""
+        counts: dict[str, Any] = {
+            **{name: np.column_stack([by_tier(name), by_vm(name)]) for name in _SERVED},
+            **{name: by_tier(name) for name in _REMOTE},
+            **{name: by_vm(name) for name in STAGED},
+        }
         return cls(
             system=system,
             vms=tuple(vms),
@@ -91,16 +99,18 @@ class Totals:
             misses=by_vm("misses"),
             hits=by_tier("hits"),
             device_writes=np.sum([by_tier(name) for name in DEVICE_WRITES], axis=0),
-            **{name: np.column_stack([by_tier(name), by_vm(name)]) for name in _SERVED},
-            **{name: by_tier(name) for name in _REMOTE},
-            **{name: by_vm(name) for name in STAGED},
+            **counts,
         )
 
 
 def totals(results: Results) -> list[Totals]:
     """Sum the counts of every system, the warm-up left out, in the order of the spec."""
     metrics, vms = results.measured("metrics"), results.measured("vms")
-    return [_totals_of(system, metrics, vms) for system in results.spec.systems]
+    has_times = results.kind == "blocks"
+    return [
+        replace(_totals_of(system, metrics, vms), has_device_times=has_times)
+        for system in results.spec.systems
+    ]
 
 
 def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
@@ -156,7 +166,7 @@ class _Row:
     accesses: int
     tier_hits: tuple[int, ...]
     staged_hits: int
-    waited_ns: int  # of all accesses together
+    waited_ns: int | None  # of all accesses together; None of objects, which devices do not model
 
     @property
     def hits(self) -> int:
@@ -168,7 +178,9 @@ class _Row:
 
     @property
     def mean_latency_ns(self) -> float | None:
-        return self.waited_ns / self.accesses if self.accesses else None
+        if self.waited_ns is None or not self.accesses:
+            return None
+        return self.waited_ns / self.accesses
 
 
 def devices_of(spec: ExperimentSpec, tier_count: int) -> list[PlacedSpec]:
@@ -195,7 +207,7 @@ def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
         waited = times.waited_ns(reads, writes) + np.sum(longer[which])
         hits = tuple(int(h) for h in counted(of.hits))
         accesses, staged = int(of.accesses[which].sum()), int(of.staged_hits[which].sum())
-        return _Row(vm, accesses, hits, staged, int(waited))
+        return _Row(vm, accesses, hits, staged, int(waited) if of.has_device_times else None)
 
     for v, vm in enumerate(of.vms if by_vm else ()):
         yield row(vm, v)
@@ -311,7 +323,7 @@ def systems(results: Results) -> pa.Table:
             {key: row[key] for key in row if key in SYSTEMS.names}
             | {
                 "device_writes": of.device_writes.sum(axis=0).tolist(),
-                "cost_dollars": None if np.isnan(cost) else cost,
+                "cost_dollars": None if np.isnan(cost) or not of.has_device_times else cost,
                 "performance_per_cost": 1e9 / latency / cost if latency and cost > 0 else None,
                 "replay_seconds": replay,
                 "decide_seconds": timing.get("decide_seconds"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -113,9 +114,15 @@ class TraceFinder:
         ]
 
     def nearest(self, name: str, base: Path) -> str:
-        """Return `` (did you mean 'x'?)`` with the nearest name of a file, or an empty text."""
-        beside = _by_name((base / name).parent.glob("*"))
-        return did_you_mean(Path(name).name, [*beside, *self._by_name])
+        """Return the end of a message with the nearest names of files, in `base` or all folders."""
+        wanted = Path(name).name
+        if not set("*?[") & set(name):
+            return did_you_mean(wanted, [*_by_name((base / name).parent.glob("*")), *self._by_name])
+        for folder in ((base / name).parent, *self.folders):
+            names = {path.name for path in _traces_among(folder.rglob("*"), folder)}
+            if near := get_close_matches(wanted, sorted(names), n=3, cutoff=0):
+                return f" (nearest names: {', '.join(near)})"
+        return ""
 
     @cached_property
     def _by_name(self) -> dict[str, dict[Path, Path]]:

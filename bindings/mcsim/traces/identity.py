@@ -25,7 +25,7 @@ def warn_of_shared_blocks(traces: Iterable[Trace], block_bytes: int) -> None:
     for trace in {trace.digest: trace for trace in traces}.values():
         meta = trace.metadata
         is_stated = "offset_unit" in meta.options or meta.options.get("unit_bytes", 1) != 1
-        if meta.has_lengths or is_stated:
+        if meta.has_lengths or is_stated or meta.kind == "objects":
             continue
         batch = next(trace.batches(), None)
         if batch is None:
@@ -35,13 +35,12 @@ def warn_of_shared_blocks(traces: Iterable[Trace], block_bytes: int) -> None:
         if len(offsets) > blocks:
             _log.warning(
                 "%s: requests have no length, and %s distinct offsets among the first %s are in "
-                "%s block%s of %s bytes: if offsets are ids, use blocks of 1 byte or state their "
-                "unit (%s)",
+                "%s block%s of %s bytes: if offsets are ids, map them as key, not as "
+                "offset",
                 meta.source,
                 f"{len(offsets):,}",
                 f"{min(len(batch.offset), _MOST_REQUESTS):,}",
                 f"{blocks:,}",
                 "" if blocks == 1 else "s",
                 f"{block_bytes:,}",
-                "unit_bytes: 4096" if "unit_bytes" in meta.options else "offset_unit: blocks",
             )

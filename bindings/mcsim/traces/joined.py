@@ -21,7 +21,6 @@ import pyarrow as pa
 
 from mcsim.base.arguments import list_of, shortened
 from mcsim.base.errors import ConfigError
-from mcsim.base.units import format_duration
 from mcsim.traces.batches import Batch, batch_with, keyed, record_batch_of, schema_with_keys
 from mcsim.traces.store import BATCH_REQUESTS, Counts, RowCounts, TraceMetadata, keys_digest
 from mcsim.traces.values import view_of
@@ -225,7 +224,7 @@ def join(traces: Sequence[Trace], names: Sequence[Sequence[str]] | None = None) 
     vms = tuple(dict.fromkeys(chain.from_iterable(part.names for part in parts)))
     if len(vms) > _MOST_VMS:
         raise ConfigError(f"traces: {len(vms):,} VMs: at most {_MOST_VMS:,}")
-    parts = sorted(parts, key=lambda part: (part.first, part.last))
+    parts = sorted(parts, key=lambda part: part.first)
     parts, keys = _with_joined_keys(parts)
     joined = Trace(Joined(tuple(parts), vms, keys), _metadata(parts, vms, keys))
     if (note := note_on(joined)) is not None:
@@ -335,9 +334,7 @@ def _one_after_another(parts: Sequence[Part]) -> list[Part]:
     return shifted
 
 
-def _metadata(
-    parts: Sequence[Part], vms: tuple[str, ...], keys: pa.Array | None
-) -> TraceMetadata:
+def _metadata(parts: Sequence[Part], vms: tuple[str, ...], keys: pa.Array | None) -> TraceMetadata:
     of_all = [part.trace.metadata for part in parts]
     first = of_all[0]
     more = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
@@ -427,6 +424,6 @@ def _warn_of_overlaps(parts: Sequence[Part]) -> None:
 def _when(time: int, first: int, precision: str = "min") -> str:
     """Write a time as a date if the trace begins at one, else as a length of time."""
     if first < _DATES_SINCE:
-        return format_duration(time) if time >= 0 else f"{time} ns"
+        return f"{time / 1e9:,g} s"
     date = datetime.fromtimestamp(time // 10**9, UTC)
     return f"{date:%Y-%m-%d %H:%M:%S}" if precision == "s" else f"{date:%Y-%m-%d %H:%M}"

@@ -252,6 +252,8 @@ def as_declared(format: str, options: Mapping[str, OptionValue]) -> dict[str, Op
 
     def as_declared(name: str, value: OptionValue) -> OptionValue:
         kind = kinds.get(name)
+        if name == "length" and value == "":
+            return "none"
         if kind == "text" and isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         if kind == "bool" and value in ("true", "false"):

@@ -163,7 +163,9 @@ void TieredHost::drop_copies(VmId vm, BlockId block) {
   const Request owner = request_of(vm);
   drop_staged(block);
   const bool held = holds_any(vm, block);
-  for (std::size_t k = 0; k < tiers_.size(); ++k) invalidate(k, owner, block);
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    if (tiers_[k].discard(owner.part, block)) count_invalidation(k, owner);
+  }
   if (probe_ != nullptr && held) probe_->removed(vm, block);
 }
 

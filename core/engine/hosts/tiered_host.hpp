@@ -191,6 +191,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   void put_below(std::size_t to, const Request& owner, const Access<>& a);
   std::size_t drop_above(std::size_t below, const Request& owner, BlockId block);
   bool invalidate(std::size_t k, const Request& owner, BlockId block);
+  static void count_invalidation(std::size_t k, const Request& owner);
 
   // In tiered_host_writes.cpp.
   Outcome write(const Request& request, const Access<>& a);

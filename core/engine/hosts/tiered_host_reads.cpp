@@ -77,10 +77,13 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
 // Drops the tier's copy, which is not a victim; false if it has none.
 bool TieredHost::invalidate(std::size_t k, const Request& owner, BlockId block) {
   if (!tiers_[k].take(owner.part, block)) return false;
-  TierCounters& left = owner.tiers[k];
-  ++left.invalidations;
-  --left.occupancy;
+  count_invalidation(k, owner);
   return true;
+}
+
+void TieredHost::count_invalidation(std::size_t k, const Request& owner) {
+  ++owner.tiers[k].invalidations;
+  --owner.tiers[k].occupancy;
 }
 
 // Serves a read: finds the block, from the fastest tier on, and brings it into the tiers above.

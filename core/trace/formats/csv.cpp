@@ -17,6 +17,7 @@ absl::Status CsvReader::begin(std::string_view first_line) {
   FieldScanner scan(first_line, delimiter_);
   std::vector<std::string> names;
   while (!scan.at_end()) names.emplace_back(scan.text("a column"));
+  prepare(names);
   return mapper_.bind(std::move(names), header_);
 }
 

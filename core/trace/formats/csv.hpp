@@ -67,6 +67,8 @@ class CsvReader : public MappedReader<CsvReader> {
   LineKind parse(std::string_view line, Requests& out);
 
  private:
+  // Called with the names of the columns, before they are mapped.
+  virtual void prepare(const std::vector<std::string>& /*names*/) {}
   absl::Status begin(std::string_view first_line);
 
   std::string delimiter_name_;

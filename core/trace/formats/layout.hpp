@@ -12,6 +12,7 @@ namespace mcsim {
 struct TextLayout {
   char delimiter = ',';
   std::size_t columns = 0;
+  std::size_t optional = 0;  // the last of them, which only requests need
   bool allows_more = false;  // further columns are ignored
   const char* header = "";   // how the line with the names of the columns begins, if there is one
   Mapping mapping = {};      // with positions of columns
@@ -21,45 +22,54 @@ struct TextLayout {
 //
 //   static constexpr ComponentInfo kInfo;
 //   static TextLayout layout();
+//
+// or a parse() of its own, which calls use() and parse_row().
 template <class Format>
 class LayoutReader : public MappedReader<Format> {
  public:
   using Params = NoParams;
 
-  LayoutReader(Params, ReaderContext context) : LayoutReader(Format::layout(), std::move(context)) {}
+  explicit LayoutReader(Params, ReaderContext context)
+      : MappedReader<Format>(Mapping(), std::move(context)) {}
 
   static Guess guess(const Head& head) { return guess_by_lines<Format>(Fit::kCertain, head); }
 
   LineKind parse(std::string_view line, Requests& out) {
-    if (is_first_) {
-      is_first_ = false;
-      const std::vector<std::string> names(layout_.columns);
-      if (const absl::Status bound = this->mapper_.bind(names, false); !bound.ok()) {
-        return this->refuse(bound);
+    if (!this->mapper_.is_bound()) {
+      if (const absl::Status status = use(Format::layout()); !status.ok()) {
+        return this->refuse(status);
       }
-      if (layout_.header[0] != '\0' && begins_with_header(line)) return LineKind::kNothing;
+      const std::string_view header = layout_.header;
+      if (!header.empty() && is_same_word(line.substr(0, header.size()), header)) {
+        return LineKind::kNothing;
+      }
     }
-    FieldScanner scan(line, layout_.delimiter);
-    this->mapper_.begin_row();
-    for (std::size_t column = 0; column < layout_.columns; ++column) {
-      this->mapper_.take(column, scan);
-    }
-    if (!layout_.allows_more) scan.finish();
-    return this->finish_row(scan, out);
+    return parse_row(line, out);
   }
 
  protected:
-  LayoutReader(TextLayout layout, ReaderContext context)
-      : MappedReader<Format>(layout.mapping, std::move(context)), layout_(std::move(layout)) {}
-
- private:
-  bool begins_with_header(std::string_view line) const {
-    const std::string_view header = layout_.header;
-    return is_same_word(line.substr(0, header.size()), header);
+  absl::Status use(TextLayout layout) {
+    layout_ = std::move(layout);
+    this->mapper_ = RowMapper(layout_.mapping, this);
+    return this->mapper_.bind(std::vector<std::string>(layout_.columns), false);
   }
 
+  LineKind parse_row(std::string_view line, Requests& out) {
+    FieldScanner scan(line, layout_.delimiter);
+    this->mapper_.begin_row();
+    const std::size_t required = layout_.columns - layout_.optional;
+    for (std::size_t column = 0; column < layout_.columns; ++column) {
+      if (column >= required && scan.at_end() && !this->mapper_.needs(column)) continue;
+      this->mapper_.take(column, scan);
+    }
+    if (!layout_.allows_more) scan.finish();
+    const bool has_all = scan.at_end() && scan.column() >= static_cast<int>(required);
+    if (this->mapper_.is_filtered() && !has_all) return this->bad(scan);
+    return this->finish_row(scan, out);
+  }
+
+ private:
   TextLayout layout_;
-  bool is_first_ = true;
 };
 
 }  // namespace mcsim

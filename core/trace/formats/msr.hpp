@@ -5,7 +5,7 @@
 namespace mcsim {
 
 // The block traces of MSR Cambridge (Narayanan et al., FAST'08), SNIA IOTTA
-// trace set 388. Seven columns, no header:
+// trace set 388. Seven columns; a header may name them:
 //
 //   filetime (100 ns since 1601), host, disk, Read|Write, offset (bytes),
 //   size (bytes), response time (100 ns)
@@ -25,6 +25,10 @@ class MsrReader final : public TextReader<MsrReader> {
   TimeBase time_base() const override { return TimeBase::kClock; }
 
   LineKind parse(std::string_view line, Requests& out) {
+    if (is_first_) [[unlikely]] {
+      is_first_ = false;
+      if (line.starts_with("Timestamp,Hostname,DiskNumber,")) return LineKind::kNothing;
+    }
     FieldScanner scan(line, ',');
     const Nanoseconds time = filetime(scan);
     if (!scan.take_if(volume_, 2) && !new_volume(scan)) return bad(scan);
@@ -58,6 +62,7 @@ class MsrReader final : public TextReader<MsrReader> {
     return true;
   }
 
+  bool is_first_ = true;
   std::string volume_;
   std::string name_;
   VmId vm_ = 0;

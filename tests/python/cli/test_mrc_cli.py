@@ -258,7 +258,7 @@ def test_a_backend_fast_enough_needs_no_cache(printed: Any) -> None:
         (["mrc", "loops.csv", "--interval", "5 references"], "has a clock: give a length such as"),
         (["mrc", "loops.csv", "--interval", "1h", "--per-vm"], "--per-vm and --interval: one at"),
         (["mrc", "empty.csv"], "empty.csv: there are no reads (try ops all)"),
-        (["mrc", "loops.csv", "keys.csv"], "some of the traces have a clock and some do not"),
+        (["mrc", "loops.csv", "keys.csv"], "loops.csv has a clock and keys.csv has none: they do not merge"),
         (["mrc", "keys.csv", "--interval", "1h"], "has no clock: give a length in references"),
         (["size", "loops.csv"], "give one of --target-hit-ratio and --target-latency"),
         (

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <algorithm>
+
+#include "core/trace/formats/layout.hpp"
+#include "core/trace/rwbs.hpp"
+
+namespace mcsim {
+
+// The event that stands for a request in the output of blkparse.
+enum class BlockEvent : char { kQueue = 'Q', kIssue = 'D', kComplete = 'C' };
+
+template <>
+struct Choices<BlockEvent> {
+  static constexpr std::array names{std::pair{"Q", BlockEvent::kQueue},
+                                    std::pair{"D", BlockEvent::kIssue},
+                                    std::pair{"C", BlockEvent::kComplete}};
+};
+
+// The text that blkparse prints of a blktrace in its default format. Columns between blanks:
+//
+//   major,minor  cpu  sequence  time (s)  pid  event  RWBS  sector + sectors  [process]
+//
+// One event a request is read. Other events and the summary at the end are filtered, as are
+// requests without data (N). One without a sector that flushes (F) is a flush. The VM is the
+// device, as 8,0.
+class BlkparseReader final : public LayoutReader<BlkparseReader> {
+ public:
+  struct Params {
+    BlockEvent event = BlockEvent::kQueue;
+    static constexpr auto fields() {
+      return std::tuple{Field{"event", &Params::event,
+                              "what a request is: its queueing (Q), issue (D) or completion (C)"}};
+    }
+  };
+  static constexpr ComponentInfo kInfo{
+      "blkparse", "text of blkparse: device, cpu, sequence, time in s, pid, event, RWBS, sectors",
+      "blkparse(1), the default format"};
+
+  BlkparseReader(Params params, ReaderContext context)
+      : LayoutReader(NoParams(), std::move(context)), event_(static_cast<char>(params.event)) {}
+
+  static Guess guess(const Head& head) {
+    return guess_by_lines<BlkparseReader>(Fit::kCertain, head);
+  }
+
+  LineKind parse(std::string_view line, Requests& out) {
+    if (!mapper_.is_bound()) {
+      if (const absl::Status status = use(layout()); !status.ok()) return refuse(status);
+    }
+    if (is_summary(line)) return LineKind::kFiltered;
+    FieldScanner scan(line, ' ');
+    mapper_.begin_row();
+    take_head(scan);
+    const std::string_view event = scan.text("an event");
+    const bool is_event = event.size() <= 2 && std::ranges::all_of(event, absl::ascii_isalpha);
+    if (!is_event) scan.complain_of("an event (such as Q)", event);
+    if (scan.failed()) return bad(scan);
+    if (event.size() != 1 || event[0] != event_) return LineKind::kFiltered;
+    return parse_request(scan, out);
+  }
+
+ private:
+  enum Column : std::size_t { kDevice, kTime, kRwbs, kSector, kSectors, kColumns };
+
+  static TextLayout layout() {
+    return {.columns = kColumns,
+            .mapping = {.time = "2",
+                        .time_unit = TimeUnit::kSeconds,
+                        .vm = "1",
+                        .op = "3",
+                        .read = kRwbsRead,
+                        .write = kRwbsWrite,
+                        .discard = kRwbsDiscard,
+                        .flush = kRwbsFlush,
+                        .ignored = kRwbsIgnored,
+                        .offset = "4",
+                        .offset_unit = LengthUnit::kSectors,
+                        .length = "5",
+                        .length_unit = LengthUnit::kSectors}};
+  }
+
+  // Lines before the events, and the summary of each device after them.
+  bool is_summary(std::string_view line) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string_view::npos || absl::ascii_isdigit(line[begin])) return false;
+    is_summary_ |= line.starts_with("CPU") || line.starts_with("Total (");
+    return is_summary_ || line.starts_with("Input file ");
+  }
+
+  void take_head(FieldScanner& scan) {
+    const std::string_view device = scan.peek();
+    const std::size_t comma = device.find(',');
+    const auto is_number = [](std::string_view text) {
+      return !text.empty() && std::ranges::all_of(text, absl::ascii_isdigit);
+    };
+    const bool is_device = comma != std::string_view::npos && is_number(device.substr(0, comma)) &&
+                           is_number(device.substr(comma + 1));
+    mapper_.take(kDevice, scan);
+    if (!is_device) scan.complain_of("a device (such as 8,0)", device);
+    scan.number("a processor");
+    scan.number("a sequence number");
+    mapper_.take(kTime, scan);
+    scan.number("a process id");
+  }
+
+  LineKind parse_request(FieldScanner& scan, Requests& out) {
+    const std::string_view rwbs = scan.peek();
+    mapper_.take(kRwbs, scan);
+    check_rwbs(scan, rwbs);
+    if (mapper_.operation() == Operation::kIgnored || scan.failed()) return finish_row(scan, out);
+    // "[process]", or of a completion "0 [error]".
+    FieldScanner ahead = scan;
+    const bool has_sector = !scan.peek().starts_with('[');
+    if (has_sector) ahead.text("a sector");
+    if (rwbs.starts_with('F') && (!has_sector || ahead.peek().starts_with('['))) {
+      count_flush();
+      return LineKind::kNothing;
+    }
+    mapper_.take(kSector, scan);
+    const std::string_view plus = scan.text("+");
+    if (plus != "+") scan.complain_of("+", plus);
+    mapper_.take(kSectors, scan);
+    if (scan.peek().starts_with('(')) skip_elapsed(scan);
+    const std::string_view process = scan.text("a process in brackets");
+    if (!process.starts_with('[')) scan.complain_of("a process in brackets", process);
+    return finish_row(scan, out);
+  }
+
+  // "(     123)", the time since an earlier event.
+  static void skip_elapsed(FieldScanner& scan) {
+    while (!scan.at_end() && !scan.text("a time").ends_with(')')) {}
+  }
+
+  char event_;
+  bool is_summary_ = false;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "core/trace/formats/jsonl.hpp"
+
+namespace mcsim {
+
+// Traces of Mooncake (Qin et al., FAST'25), a serving system of language models. A JSON object a
+// line, among whose fields are
+//
+//   timestamp (ms), hash_ids: an array of the blocks of 512 tokens of the prompt
+//
+// Each block is a reference to an object.
+class MooncakeReader final : public JsonlReader {
+ public:
+  using Params = NoParams;
+  static constexpr ComponentInfo kInfo{
+      "mooncake", "Mooncake JSONL: timestamp in ms, hash_ids as objects",
+      "Qin et al.: Mooncake (FAST 2025); github.com/kvcache-ai/Mooncake"};
+
+  MooncakeReader(NoParams, ReaderContext context) : JsonlReader(fields(), std::move(context)) {}
+
+  static Guess guess(const Head& head) {
+    return guess_by_lines<MooncakeReader>(Fit::kCertain, head);
+  }
+
+ private:
+  static JsonlReader::Params fields() {
+    return {{.time = "timestamp", .time_unit = TimeUnit::kMilliseconds, .key = "hash_ids"}};
+  }
+};
+
+}  // namespace mcsim

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "core/trace/formats/csv.hpp"
+
+namespace mcsim {
+
+// Synthesized traces of Google's storage servers (Phothilimthana et al., ASPLOS'24). The first line
+// names the columns. The VM is the filename. Of the times in seconds, start_time is when a request
+// arrives, and simulated_latency its response time.
+class ThesiosReader final : public CsvReader {
+ public:
+  using Params = NoParams;
+  static constexpr ComponentInfo kInfo{
+      "thesios", "Google Thesios: filename, file_offset, op_type, request_io_size_bytes, start_time",
+      "Phothilimthana et al.: Thesios (ASPLOS 2024); github.com/google-research-datasets/thesios"};
+
+  ThesiosReader(NoParams, ReaderContext context) : CsvReader(columns(), std::move(context)) {}
+
+  static Guess guess(const Head& head) {
+    return guess_by_lines<ThesiosReader>(Fit::kCertain, head);
+  }
+
+ private:
+  static CsvReader::Params columns() {
+    return {{.time = "start_time",
+             .time_unit = TimeUnit::kSeconds,
+             .vm = "filename",
+             .op = "op_type",
+             .read = "READ",
+             .write = "WRITE",
+             .discard = "",
+             .flush = "",
+             .offset = "file_offset",
+             .offset_unit = LengthUnit::kBytes,
+             .length = "request_io_size_bytes",
+             .length_unit = LengthUnit::kBytes,
+             .response = "simulated_latency",
+             .response_unit = TimeUnit::kSeconds}};
+  }
+};
+
+}  // namespace mcsim
