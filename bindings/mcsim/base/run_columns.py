@@ -10,6 +10,20 @@ _SYSTEM = Column("system", "system", "text", "title of the system")
 _VM = Column("vm", "VM", "text", "name of the VM; null: all VMs together")
 _TIER = Column("tier", "tier", "count", "0 is the fastest tier", stored="int32")
 _INTERVAL = Column("interval", "interval", "count", "number of the interval", stored="int32")
+_INTERVALS = Column(
+    "intervals",
+    "intervals",
+    "count",
+    "length of a sequence of empty intervals in which nothing changes",
+    rare=True,
+)
+_TIMES = Column(
+    "times",
+    "times",
+    "count",
+    "number of equal decisions in a row, in empty intervals",
+    rare=True,
+)
 _WARM_UP = Column(
     "warm_up",
     "warm-up",
@@ -251,6 +265,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             "throughputs", "throughputs", "number", "blocks a second of each VM", by="vm", rare=True
         ),
         Column("moved", "moved", "blocks", "blocks of extents that move", rare=True),
+        _TIMES,
         _WARM_UP,
     ],
     "metrics": [
@@ -285,6 +300,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("remote_requests", "read requests that waited for it"),
             rare=True,
         ),
+        _INTERVALS,
         _WARM_UP,
     ],
     "vms": [
@@ -318,6 +334,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("staged_ns", "their time"),
             rare=True,
         ),
+        _INTERVALS,
         _WARM_UP,
     ],
     "summary": [_OPT_HITS, Column("synthetic", "synthetic", "flag", "a generated workload")],

@@ -82,9 +82,9 @@ class Trace(MadeOfColumns, Tabular):
         ----------
         path : path-like
             A trace in any of `trace_formats`; text plain or compressed (gzip, zstd, xz,
-            bzip2). What `save` wrote opens without options. Extensions may be left out, and
-            ``$MCSIM_TRACE_DIR`` names folders that are searched as well: ``"web_3"`` opens
-            ``msr/web_3.csv.zst`` in one of them.
+            bzip2). What `save` wrote opens without options. The name may lack extensions, and
+            the folders of ``$MCSIM_TRACE_DIR`` are searched, too: ``"web_3"`` opens
+            ``msr/web_3.csv.zst`` below them.
         format : str, optional
             Name of the format; by default found out from the content.
         options : mapping, optional
