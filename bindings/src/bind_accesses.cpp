@@ -20,6 +20,15 @@ std::vector<std::pair<std::size_t, VmId>> departures_of(const Accesses& accesses
   return departures;
 }
 
+// Return a column of the discards, a view of their list, which `accesses` keeps.
+template <class T>
+py::array_t<T> discard_column(const py::object& accesses, T Discard::* member) {
+  const auto& discards = accesses.cast<const Accesses&>().discards;
+  const T* first = discards.empty() ? nullptr : &(discards.front().*member);
+  py::array_t<T> column({discards.size()}, {sizeof(Discard)}, first, accesses);
+  return read_only(std::move(column));
+}
+
 void pass(const Accesses& accesses, std::size_t begin, std::size_t end) {
   if (begin > end || end > accesses.request_count()) {
     throw Error{out_of_range("requests {} to {} of {}", begin, end, accesses.request_count())};
@@ -32,13 +41,19 @@ void bind_interned(py::module_& m) {
              std::tuple{MCSIM_FIELDS(VmInfo, name, first_id, unique_blocks, requests, accesses)});
 
   using A = Accesses;
-  auto bound = def_fields(py::class_<A>(m, "Accesses"),
-                          std::tuple{MCSIM_FIELDS(A, vms, block_bytes, line_blocks, warm_up,
-                                                  access_count, request_count, id_count)});
+  auto bound =
+      def_fields(py::class_<A>(m, "Accesses"),
+                 std::tuple{MCSIM_FIELDS(A, vms, block_bytes, line_blocks, warm_up,
+                                         discard_requests, access_count, request_count, id_count)});
   def_views(bound,
             std::tuple{MCSIM_FIELDS(A, ids, request_begin, request_time, request_vm, request_op,
-                                    request_response, request_class, request_bytes)})
+                                    request_response, request_class, request_bytes, request_head)})
       .def_property_readonly("departures", &departures_of)
+      .def_property_readonly(
+          "discard_request",
+          [](const py::object& a) { return discard_column(a, &Discard::request); })
+      .def_property_readonly("discard_block",
+                             [](const py::object& a) { return discard_column(a, &Discard::block); })
       .def_property_readonly("given",
                              [](const A& a) {
                                return py::dict("requests"_a = a.given.requests,

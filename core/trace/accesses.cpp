@@ -14,7 +14,7 @@ void Accesses::passed(RequestRange range) const {
     (release(column, range.begin, range.end), ...);
   };
   release_requests(request_begin, request_time, request_vm, request_op, request_response,
-                   request_class, request_bytes);
+                   request_class, request_bytes, request_head);
 }
 
 }  // namespace mcsim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstdint>
@@ -29,6 +30,7 @@ enum class OpFilter : std::uint8_t { kReads, kAll };
 enum class BlockKey : std::uint8_t {
   kAligned,     // floor(offset / block size)
   kByteOffset,  // the request's byte offset + 0, 1, 2, …: the Multi-Cache authors' code
+  kObject,      // the request's offset: one reference, whatever its length
 };
 
 template <>
@@ -39,7 +41,8 @@ struct Choices<OpFilter> {
 template <>
 struct Choices<BlockKey> {
   static constexpr std::array names{std::pair{"aligned", BlockKey::kAligned},
-                                    std::pair{"byte-offset", BlockKey::kByteOffset}};
+                                    std::pair{"byte-offset", BlockKey::kByteOffset},
+                                    std::pair{"object", BlockKey::kObject}};
 };
 
 struct ExpandOptions {
@@ -51,6 +54,7 @@ struct ExpandOptions {
   // Blocks of a line: aligned, so many blocks long, with ids side by side.
   std::uint32_t line_blocks = 1;
   // Requests are cut where a multiple of this begins, a request a piece; 0: they are not.
+  // Objects are not cut.
   std::uint32_t cut_bytes = 0;
   // Share of the pieces that is kept: all or none of those at one place, picked by its
   // hash. Blocks and lines are in one place each.
@@ -60,7 +64,8 @@ struct ExpandOptions {
   bool responses = false;
   // Whether classes are kept: a byte a request. A piece has its request's.
   bool classes = false;
-  // Whether the bytes of requests are kept: 4 bytes a request. A piece has its own.
+  // Whether the bytes of requests and of each of their blocks are kept: 8 bytes a request. A
+  // piece has its own.
   bool bytes = false;
 
   friend bool operator==(const ExpandOptions&, const ExpandOptions&) = default;
@@ -97,6 +102,28 @@ struct Departure {
   friend bool operator==(const Departure&, const Departure&) = default;
 };
 
+// A block that is discarded before a request is served: it leaves all tiers, its dirty data is
+// dropped.
+struct Discard {
+  std::size_t request = 0;  // at most the number of requests
+  BlockId block = 0;
+  friend bool operator==(const Discard&, const Discard&) = default;
+};
+
+// The bytes of a request, from the offset `head` in its first block on.
+struct RequestBytes {
+  std::uint64_t head = 0;
+  std::uint64_t bytes = 0;
+};
+
+// Those in the i-th of its blocks. The last has all the rest, as objects have.
+inline Count bytes_in_block(RequestBytes request, std::size_t blocks, std::size_t i,
+                            std::uint64_t block_bytes) {
+  const std::uint64_t begin = std::max(request.head, i * block_bytes);
+  const std::uint64_t end = i + 1 == blocks ? request.head + request.bytes : (i + 1) * block_bytes;
+  return static_cast<Count>(end - begin);
+}
+
 // All accesses, in time order. The blocks of request r are
 // ids[request_begin[r] .. request_begin[r + 1]), all at request_time[r].
 // Immutable once built, and shared by all threads. The columns are in memory, or in a
@@ -112,9 +139,13 @@ struct Accesses {
   // So many requests come first that fill caches and are not counted.
   std::size_t warm_up = 0;
   std::vector<Departure> departures;  // in the order in which they are
+  // In the order of (time, VM, position in the VM's stream). Blocks that their VM has not
+  // referenced before have no discard.
+  std::vector<Discard> discards;
+  Count discard_requests = 0;  // that were given
   bool keeps_responses = false;
   bool keeps_classes = false;
-  bool keeps_bytes = false;
+  bool keeps_bytes = false;  // request_bytes and request_head
 
   SharedArray<BlockId> ids;
   SharedArray<std::uint64_t> request_begin{{0}};  // one more than there are requests
@@ -125,6 +156,7 @@ struct Accesses {
   SharedArray<Nanoseconds> request_response;  // -1: not known
   SharedArray<std::uint8_t> request_class;    // below kMostClasses
   SharedArray<std::uint32_t> request_bytes;   // as recorded, whatever blocks
+  SharedArray<std::uint32_t> request_head;    // bytes of its first block before it
 
   std::size_t request_count() const { return request_time.size(); }
   Count access_count() const { return static_cast<Count>(ids.size()); }
@@ -140,6 +172,12 @@ struct Accesses {
   Count accesses_in(RequestRange range) const {
     assert(range.begin <= range.end && range.end <= request_count());
     return static_cast<Count>(request_begin[range.end] - request_begin[range.begin]);
+  }
+  // The bytes of a request in its i-th block, if they are kept.
+  Count bytes_in_block(std::size_t request, std::size_t i) const {
+    return mcsim::bytes_in_block({request_head[request], request_bytes[request]},
+                                 request_begin[request + 1] - request_begin[request], i,
+                                 block_bytes);
   }
   RequestRange all() const { return {0, request_count()}; }
   // These are not looked at soon: of a file that is mapped, memory need not hold them.

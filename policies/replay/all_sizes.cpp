@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <utility>
 
 #include "core/base/cpu_clock.hpp"
 #include "core/base/pages.hpp"
@@ -131,6 +132,57 @@ class Tally {
   std::array<Count, 2> accesses_{};
 };
 
+// The same of requests, each of which hits where the last of its blocks does, and of bytes.
+class RequestTally {
+ public:
+  RequestTally(const RequestColumns& requests, std::span<const Count> capacities)
+      : requests_(requests), sizes_(capacities.begin(), capacities.end()) {
+    std::ranges::sort(sizes_);
+    hits_.resize(sizes_.size() + 1);
+  }
+
+  // The distances of the next accesses.
+  void add(std::span<const Count> distances) {
+    if (requests_.size() == 0) return;
+    for (const Count distance : distances) {
+      const std::size_t access = access_++;
+      while (requests_.begin[request_ + 1] <= access) ++request_;
+      const std::size_t from = distance == kCold ? sizes_.size() : first_above(distance);
+      last_ = std::max(last_, from);
+      if (!requests_.bytes.empty()) {
+        const Count bytes = requests_.bytes_of(request_, access - requests_.begin[request_]);
+        all_.bytes += bytes;
+        hits_[from].byte_hits += bytes;
+      }
+      if (access + 1 < requests_.begin[request_ + 1]) continue;
+      ++all_.requests;
+      ++hits_[std::exchange(last_, 0)].hits;
+    }
+  }
+
+  RequestHits at(Count capacity) const {
+    RequestHits sum = all_;
+    for (std::size_t i = 0; i < sizes_.size() && sizes_[i] <= capacity; ++i) {
+      sum.hits += hits_[i].hits;
+      sum.byte_hits += hits_[i].byte_hits;
+    }
+    return sum;
+  }
+
+ private:
+  std::size_t first_above(Count distance) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(sizes_, distance) - sizes_.begin());
+  }
+
+  RequestColumns requests_;
+  std::vector<Count> sizes_;       // never decreasing
+  std::vector<RequestHits> hits_;  // of those that smaller sizes miss; the last: of all sizes
+  RequestHits all_;
+  std::size_t access_ = 0;
+  std::size_t request_ = 0;
+  std::size_t last_ = 0;  // size in which all accesses of this request so far hit
+};
+
 }  // namespace
 
 std::optional<std::size_t> one_pass_pays_from(std::string_view policy) {
@@ -145,9 +197,11 @@ std::size_t bytes_of_all_sizes(std::string_view policy, std::size_t unique) {
 
 absl::StatusOr<SizesPass> count_all_sizes(std::string_view policy, const AccessBatch<>& trace,
                                           std::size_t unique, std::span<const Count> capacities,
+                                          const RequestColumns& requests,
                                           const std::function<absl::Status(std::size_t)>& tick) {
   const auto distances = find(policy)->make(unique);
   Tally tally(capacities);
+  RequestTally by_request(requests, capacities);
   std::vector<Count> of_piece(std::min(kPiece, trace.blocks.size()));
   SizesPass pass;
   for (std::size_t begin = 0; begin < trace.blocks.size(); begin += kPiece) {
@@ -156,11 +210,13 @@ absl::StatusOr<SizesPass> count_all_sizes(std::string_view policy, const AccessB
     const double start = cpu_seconds();
     distances->process(piece.blocks, found);
     tally.add(found, piece.ops);
+    by_request.add(found);
     pass.seconds += cpu_seconds() - start;
     MCSIM_RETURN_IF_ERROR(tick(piece.blocks.size()));
   }
   for (const Count capacity : capacities) {
     pass.counts.push_back(tally.at(capacity, distances->distinct()));
+    pass.requests.push_back(by_request.at(capacity));
   }
   pass.bytes = distances->bytes() + of_piece.size() * sizeof(Count);
   return pass;

@@ -9,6 +9,7 @@
 
 #include "core/base/status.hpp"
 #include "core/engine/policy/policy_cache.hpp"
+#include "policies/replay/request_hits.hpp"
 
 // Caches of many sizes from one pass over a trace, counted exactly as replays count.
 //
@@ -27,14 +28,17 @@ namespace mcsim {
 std::optional<std::size_t> one_pass_pays_from(std::string_view policy);
 
 struct SizesPass {
-  std::vector<CacheCounts> counts;  // one a capacity
-  std::size_t bytes = 0;            // held in the pass
-  double seconds = 0;               // CPU time
+  std::vector<CacheCounts> counts;    // one a capacity
+  std::vector<RequestHits> requests;  // likewise
+  std::size_t bytes = 0;              // held in the pass
+  double seconds = 0;                 // CPU time
 };
 
-// Counts the caches of all `capacities`. `tick` is told of the accesses of each piece.
+// Counts the caches of all `capacities`, and the hits of `requests` if there are any. `tick` is
+// told of the accesses of each piece.
 absl::StatusOr<SizesPass> count_all_sizes(std::string_view policy, const AccessBatch<>& trace,
                                           std::size_t unique, std::span<const Count> capacities,
+                                          const RequestColumns& requests,
                                           const std::function<absl::Status(std::size_t)>& tick);
 
 // What the pass will hold at most.

@@ -19,14 +19,17 @@ struct Sample {
   Pages<BlockId> blocks;
   Pages<std::uint8_t> ops;  // none if all are reads
   Pages<NextUse> next_uses;
+  std::vector<DiscardedBlock> discards;
   SharedTrace trace;
 };
 
 // By the rate that is wanted, the highest first.
 using Samples = std::map<double, Sample, std::greater<>>;
 
-// Numbers blocks below `unique` in the order in which they come; returns how many.
-std::size_t number_anew(std::span<BlockId> blocks, std::size_t unique) {
+// Numbers blocks below `unique` in the order in which they come; returns how many. Discards of
+// other blocks are left out.
+std::size_t number_anew(std::span<BlockId> blocks, std::vector<DiscardedBlock>& discards,
+                        std::size_t unique) {
   Pages<std::uint32_t> number_after(unique);
   std::uint32_t count = 0;
   for (BlockId& block : blocks) {
@@ -34,12 +37,15 @@ std::size_t number_anew(std::span<BlockId> blocks, std::size_t unique) {
     if (after == 0) after = ++count;
     block = BlockId(after - 1);
   }
+  std::erase_if(discards, [&](const auto& discard) { return number_after[discard.block] == 0; });
+  for (DiscardedBlock& discard : discards) discard.block = BlockId(number_after[discard.block] - 1);
   return count;
 }
 
 absl::Status add_next_uses(Sample& sample) {
   AccessBatch<>& accesses = sample.trace.accesses;
-  MCSIM_ASSIGN_OR_RETURN(sample.next_uses, next_uses(accesses.blocks, sample.trace.unique));
+  MCSIM_ASSIGN_OR_RETURN(sample.next_uses,
+                         next_uses(accesses.blocks, sample.trace.unique, 1, sample.trace.discards));
   accesses.next_uses = {sample.next_uses.data(), accesses.blocks.size()};
   return absl::OkStatus();
 }
@@ -54,10 +60,24 @@ Pages<std::uint8_t> select_ops(const SpatialFilter& filter, AccessBatch<> all, s
   return ops;
 }
 
+// The discards of blocks that the filter picks, by the number of picked accesses before them.
+std::vector<DiscardedBlock> select_discards(const SpatialFilter& filter,
+                                            std::span<const BlockId> blocks,
+                                            std::span<const DiscardedBlock> discards) {
+  std::vector<DiscardedBlock> picked;
+  std::size_t access = 0;
+  std::size_t before = 0;
+  for (const auto& [position, block] : discards) {
+    for (; access < position; ++access) before += filter.samples(blocks[access]) ? 1 : 0;
+    if (filter.samples(block)) picked.push_back({before, block});
+  }
+  return picked;
+}
+
 // Draws each sample from the one before, of which it is a part. The room for all that
 // could be picked costs nothing where nothing is.
-Samples draw(const AccessBatch<>& all, std::size_t unique, std::span<const double> rates,
-             std::uint64_t seed) {
+Samples draw(const AccessBatch<>& all, std::span<const DiscardedBlock> discards, std::size_t unique,
+             std::span<const double> rates, std::uint64_t seed) {
   Samples samples;
   for (const double rate : rates) {
     if (rate < 1) samples[rate];
@@ -78,19 +98,23 @@ Samples draw(const AccessBatch<>& all, std::size_t unique, std::span<const doubl
       sample.ops = select_ops(filter, from, count);
       picked.ops = {sample.ops.data(), count};
     }
+    sample.discards = select_discards(filter, from.blocks, discards);
+    discards = sample.discards;
     from = picked;
   }
   for (auto& [rate, sample] : samples) {
     const std::size_t count = sample.trace.accesses.blocks.size();
-    sample.trace.unique = number_anew({sample.blocks.data(), count}, unique);
+    sample.trace.unique = number_anew({sample.blocks.data(), count}, sample.discards, unique);
+    sample.trace.discards = sample.discards;
   }
   return samples;
 }
 
 // All of the trace, at rate 1.
-Sample everything(const AccessBatch<>& all, std::size_t unique) {
+Sample everything(const AccessBatch<>& all, std::size_t unique,
+                  std::span<const DiscardedBlock> discards) {
   Sample sample;
-  sample.trace = {.accesses = all, .unique = unique};
+  sample.trace = {.accesses = all, .unique = unique, .discards = discards};
   return sample;
 }
 
@@ -103,7 +127,7 @@ class Miniatures {
         configs_(configs),
         options_(options),
         with_next_uses_(with_next_uses),
-        whole_(everything(all, unique)),
+        whole_(everything(all, unique, options.simulate.discards)),
         results_(options.seeds.size() * configs.size()) {
     for (const CacheConfig& config : configs) {
       rates_.push_back(miniature_rate(config.capacity, options));
@@ -121,7 +145,7 @@ class Miniatures {
 
  private:
   absl::Status run_seed(std::size_t s) {
-    Samples samples = draw(all_, unique_, rates_, options_.seeds[s]);
+    Samples samples = draw(all_, options_.simulate.discards, unique_, rates_, options_.seeds[s]);
     for (auto& [rate, sample] : samples) {
       if (with_next_uses_) MCSIM_RETURN_IF_ERROR(add_next_uses(sample));
     }
@@ -144,6 +168,7 @@ class Miniatures {
       wanted.push_back(&result);
     }
     SimulateOptions options = options_.simulate;
+    options.requests = {};
     if (options.tick) {
       options.tick = [&](Count done) { return options_.simulate.tick(done_ + done); };
     }
@@ -194,6 +219,7 @@ absl::StatusOr<std::vector<Miniature>> miniatures(std::span<const BlockId> block
   return guarded("miniatures", [&]() -> absl::StatusOr<std::vector<Miniature>> {
     MCSIM_ASSIGN_OR_RETURN(const bool with_next_uses, check_configs(configs));
     MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
+    MCSIM_RETURN_IF_ERROR(check_discards(options.simulate.discards, blocks.size(), unique));
     return Miniatures({.blocks = blocks, .ops = ops}, unique, configs, options, with_next_uses)
         .run();
   });

@@ -17,7 +17,6 @@
 #include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
 #include "core/engine/caches/sub_blocks.hpp"
-#include "core/engine/policy/next_use.hpp"
 #include "policies/registry/eviction.hpp"
 #include "policies/replay/all_sizes.hpp"
 #include "policies/replay/speed_estimate.hpp"
@@ -65,7 +64,7 @@ struct Task {
 std::vector<Task> tasks_of(std::span<const SharedTrace* const> traces,
                            std::span<const CacheConfig> configs, const SimulateOptions& options) {
   std::map<std::pair<const SharedTrace*, std::string>, std::vector<std::size_t>> passes;
-  const bool one_pass = options.one_pass && options.warm_up == 0;
+  const bool one_pass = options.one_pass && options.warm_up == 0 && options.discards.empty();
   for (std::size_t i = 0; i < configs.size() && one_pass; ++i) {
     const bool by_default =
         configs[i].params.empty() && !configs[i].make && traces[i]->line_blocks == 1;
@@ -96,6 +95,22 @@ absl::Status measure(Task& task, std::span<const CacheConfig> configs) {
   }
   MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, *task.trace));
   task.bytes = cache->bytes();
+  return absl::OkStatus();
+}
+
+// Replays accesses from the number `begin` on, and removes discarded blocks before theirs.
+absl::Status replay_piece(TierCache& cache, const AccessBatch<>& piece, std::size_t begin,
+                          std::span<const DiscardedBlock>& discards) {
+  for (std::size_t at = 0; at < piece.blocks.size();) {
+    for (; !discards.empty() && discards.front().access <= begin + at;
+         discards = discards.subspan(1)) {
+      cache.discard(discards.front().block);
+    }
+    std::size_t end = piece.blocks.size();
+    if (!discards.empty()) end = std::min(end, discards.front().access - begin);
+    MCSIM_RETURN_IF_ERROR(cache.replay(piece.part(at, end - at)));
+    at = end;
+  }
   return absl::OkStatus();
 }
 
@@ -161,20 +176,28 @@ class Simulation {
     MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, trace));
     const std::size_t accesses = trace.accesses.blocks.size();
     const std::size_t warm_up = std::min(options_.warm_up, accesses);
+    std::span<const DiscardedBlock> discards = trace.discards;
+    RequestCounter requests(options_.requests, warm_up);
+    std::vector<std::uint8_t> hits(requests.counts() ? std::min(kPiece, accesses) : 0);
     CacheCounts before;
     double seconds = 0;
     for (std::size_t begin = 0; begin < accesses && !stopped_;) {
       const std::size_t end = std::min(begin + kPiece, begin < warm_up ? warm_up : accesses);
       const double start = cpu_seconds();
-      MCSIM_RETURN_IF_ERROR(cache->replay(trace.accesses.part(begin, end - begin)));
-      let_go(trace.accesses.blocks.subspan(begin, end - begin));
+      AccessBatch<> piece = trace.accesses.part(begin, end - begin);
+      if (requests.counts() && begin >= warm_up) piece.hits = std::span(hits).first(end - begin);
+      MCSIM_RETURN_IF_ERROR(replay_piece(*cache, piece, begin, discards));
+      requests.add(piece.hits);
+      let_go(piece.blocks);
       seconds += begin < warm_up ? 0 : cpu_seconds() - start;
       MCSIM_RETURN_IF_ERROR(tell(end - begin));
       if (end == warm_up) before = cache->counts();
       begin = end;
     }
-    results_[i] = {
-        .counts = cache->counts().since(before), .bytes = cache->bytes(), .seconds = seconds};
+    results_[i] = {.counts = cache->counts().since(before),
+                   .requests = requests.hits(),
+                   .bytes = cache->bytes(),
+                   .seconds = seconds};
     const absl::Status checked = cache->check();
     if (checked.ok()) return checked;
     return internal_error("{}: {}", config.policy, message_of(checked));
@@ -187,12 +210,13 @@ class Simulation {
       if (stopped_) return absl::CancelledError("another task failed");
       return tell(count * capacities.size());
     };
-    MCSIM_ASSIGN_OR_RETURN(const SizesPass pass,
-                           count_all_sizes(configs_[task.configs[0]].policy, task.trace->accesses,
-                                           task.trace->unique, capacities, tick));
+    MCSIM_ASSIGN_OR_RETURN(
+        const SizesPass pass,
+        count_all_sizes(configs_[task.configs[0]].policy, task.trace->accesses, task.trace->unique,
+                        capacities, options_.requests, tick));
     const double seconds = pass.seconds / static_cast<double>(capacities.size());
     for (std::size_t k = 0; k < capacities.size(); ++k) {
-      results_[task.configs[k]] = {pass.counts[k], pass.bytes, seconds};
+      results_[task.configs[k]] = {pass.counts[k], pass.requests[k], pass.bytes, seconds};
     }
     return absl::OkStatus();
   }
@@ -279,6 +303,20 @@ absl::Status check_blocks(std::span<const BlockId> blocks, std::size_t unique) {
   return invalid_argument("block {} of a trace of {}", greatest, unique);
 }
 
+absl::Status check_discards(std::span<const DiscardedBlock> discards, std::size_t accesses,
+                            std::size_t unique) {
+  if (!std::ranges::is_sorted(discards, {}, &DiscardedBlock::access)) {
+    return invalid_argument("discards: they must be in the order of accesses");
+  }
+  for (const auto& [access, block] : discards) {
+    if (access <= accesses && block < unique) continue;
+    return invalid_argument(
+        "discards: block {} before access {} of a trace of {} blocks, {} accesses", block, access,
+        unique, accesses);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> blocks,
                                                        std::size_t unique,
                                                        std::span<const CacheConfig> configs,
@@ -317,14 +355,18 @@ absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> bl
   return guarded("simulate", [&]() -> absl::StatusOr<std::vector<SimulatedCache>> {
     MCSIM_ASSIGN_OR_RETURN(const bool needs_next_use, check_configs(configs));
     MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
+    MCSIM_RETURN_IF_ERROR(check_discards(options.discards, blocks.size(), unique));
+    MCSIM_RETURN_IF_ERROR(check_requests(options.requests, blocks.size()));
     Pages<NextUse> uses;
     if (needs_next_use) {
-      MCSIM_ASSIGN_OR_RETURN(uses, next_uses(blocks, unique, options.line_blocks));
+      MCSIM_ASSIGN_OR_RETURN(uses,
+                             next_uses(blocks, unique, options.line_blocks, options.discards));
     }
     const SharedTrace trace{
         .accesses = {.blocks = blocks, .ops = ops, .next_uses = {uses.data(), uses.size()}},
         .unique = unique,
-        .line_blocks = options.line_blocks};
+        .line_blocks = options.line_blocks,
+        .discards = options.discards};
     const std::vector<const SharedTrace*> traces(configs.size(), &trace);
     return simulate_each(traces, configs, options);
   });

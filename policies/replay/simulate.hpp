@@ -11,8 +11,10 @@
 #include "core/base/params.hpp"
 #include "core/base/status.hpp"
 #include "core/base/tick.hpp"
+#include "core/engine/policy/next_use.hpp"
 #include "core/engine/policy/policy_cache.hpp"
 #include "policies/replay/job_queue.hpp"
+#include "policies/replay/request_hits.hpp"
 
 // Many caches, each alone, from one trace that they share.
 namespace mcsim {
@@ -28,6 +30,7 @@ struct CacheConfig {
 
 struct SimulatedCache {
   CacheCounts counts;
+  RequestHits requests = {};
   std::size_t bytes = 0;  // of the cache's state, or of the pass that it came from
   double seconds = 0;     // CPU time of the replay, or its share of the pass
 };
@@ -46,6 +49,11 @@ struct SimulateOptions {
   // So many accesses come first that fill the caches and are neither counted nor timed.
   // There is no one pass then.
   std::size_t warm_up = 0;
+  // Blocks that leave all caches, in the order of accesses. There is no one pass then.
+  std::span<const DiscardedBlock> discards = {};
+  // None: every access is a request, without bytes. Requests that begin in the warm-up are not
+  // counted.
+  RequestColumns requests = {};
 };
 
 // A trace that caches share. All blocks are below `unique`; `next_uses` are there if
@@ -54,6 +62,7 @@ struct SharedTrace {
   AccessBatch<> accesses;
   std::size_t unique = 0;
   std::uint32_t line_blocks = 1;
+  std::span<const DiscardedBlock> discards = {};
 };
 
 // Replays the trace through one cache after the other, so many at a time as there are
@@ -80,6 +89,9 @@ absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs);
 
 // Fails unless all blocks are below `unique`.
 absl::Status check_blocks(std::span<const BlockId> blocks, std::size_t unique);
+// Fails unless discards are in order, of blocks below `unique`, among so many accesses.
+absl::Status check_discards(std::span<const DiscardedBlock> discards, std::size_t accesses,
+                            std::size_t unique);
 
 // As above: a cache for each of `configs`, which were checked, over the trace at the
 // same place.

@@ -84,7 +84,7 @@ absl::Status BentCache::replay(const AccessBatch<>& batch) {
 void BentCache::follow(TierStep step, Access<> a) {
   a.block = BlockId(a.block - first_block_);
   monitor_->follow(step, a);
-  if (step != TierStep::kInsert && until_plan_ > 0) --until_plan_;
+  if (is_reference(step) && until_plan_ > 0) --until_plan_;
 }
 
 bool BentCache::touch(const Access<>& a) {
@@ -97,6 +97,12 @@ bool BentCache::take(BlockId block) {
   if (capacity_ == 0) return false;
   follow(TierStep::kTake, {.block = block});
   return shards_[0]->take(block) || shards_[1]->take(block);
+}
+
+bool BentCache::discard(BlockId block) {
+  if (capacity_ == 0) return false;
+  follow(TierStep::kDiscard, {.block = block});
+  return shards_[0]->discard(block) || shards_[1]->discard(block);
 }
 
 // The monitor goes on as if it had come in.

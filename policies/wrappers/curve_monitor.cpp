@@ -24,6 +24,8 @@ void MiniatureCache::follow(TierStep step, const Access<>& a) {
     found_ += cache_->touch(a) ? 1 : 0;
   } else if (step == TierStep::kTake) {
     found_ += cache_->take(a.block) ? 1 : 0;
+  } else if (step == TierStep::kDiscard) {
+    cache_->discard(a.block);
   } else if (cache_->capacity() > 0 && !cache_->contains(a.block) && cache_->admits(a)) {
     cache_->insert(a, victims_);
     victims_.clear();
@@ -102,7 +104,7 @@ class MiniatureMonitor final : public CurveMonitor {
     picked.block = sample_.pick(a.block);
     if (picked.block == kNoBlock) return;
     for (MiniatureCache& mini : caches_) mini.follow(step, picked);
-    references_ += step == TierStep::kInsert ? 0 : 1;
+    references_ += is_reference(step) ? 1 : 0;
   }
   absl::Status failure() const override {
     for (const MiniatureCache& mini : caches_) MCSIM_RETURN_IF_ERROR(mini.cache().failure());

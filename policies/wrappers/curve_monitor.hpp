@@ -58,7 +58,13 @@ absl::Status replay_in_pieces(const AccessBatch<>& batch, Left left, Replay repl
 
 // What a cache is asked in a host, one block at a time. It is looked for, by a touch or to
 // be taken away, and that is a reference to it; and it comes in, for whatever reason.
-enum class TierStep : std::uint8_t { kTouch, kTake, kInsert };
+// A discard removes it without a reference.
+enum class TierStep : std::uint8_t { kTouch, kTake, kInsert, kDiscard };
+
+// Whether a step is a reference to the block.
+constexpr bool is_reference(TierStep step) {
+  return step == TierStep::kTouch || step == TierStep::kTake;
+}
 
 // A cache in miniature, and what it had of what it was asked for.
 class MiniatureCache {

@@ -65,7 +65,7 @@ void Switching::follow(TierStep step, Access<> a) {
   a.block = sample_.pick(BlockId(a.block - setup_.first_block));
   if (a.block == kNoBlock) return;
   for (Candidate& candidate : candidates_) candidate.miniature.follow(step, a);
-  asked_ += step == TierStep::kInsert ? 0 : 1;
+  asked_ += is_reference(step) ? 1 : 0;
 }
 
 void Switching::remember(BlockId block) {
@@ -84,6 +84,12 @@ bool Switching::take(BlockId block) {
   if (capacity() == 0) return false;
   follow(TierStep::kTake, {.block = block});
   return main_->take(block);
+}
+
+bool Switching::discard(BlockId block) {
+  if (capacity() == 0) return false;
+  follow(TierStep::kDiscard, {.block = block});
+  return main_->discard(block);
 }
 
 void Switching::insert(const Access<>& a, std::vector<BlockId>& victims) {

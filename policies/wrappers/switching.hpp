@@ -56,6 +56,7 @@ class Switching final : public TierCache {
   bool touch(const Access<>& a) override;
   void insert(const Access<>& a, std::vector<BlockId>& victims) override;
   bool take(BlockId block) override;
+  bool discard(BlockId block) override;
   void resize(Count capacity, std::vector<BlockId>& victims) override;
   bool admits(const Access<>& a) override;
   bool selective() const override;

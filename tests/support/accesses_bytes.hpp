@@ -14,14 +14,15 @@
 // could make them: it is restated here.
 namespace mcsim::testing {
 
-// Which columns are there of those that somebody has to ask for: response times, classes, bytes.
-using Asked = std::array<bool, 3>;
+// Which columns are there of those that somebody has to ask for: response times, classes, bytes
+// and, with them, their offsets in blocks.
+using Asked = std::array<bool, 4>;
 inline constexpr std::size_t kNotAsked = 5;  // columns come before them
 
-inline std::array<std::uint64_t, 8> accesses_sizes(std::span<const std::uint64_t> head) {
+inline std::array<std::uint64_t, 9> accesses_sizes(std::span<const std::uint64_t> head) {
   const std::uint64_t requests = head[4];
-  return {head[5] * 4, (requests + 1) * 8, requests * 8, requests * 2,
-          requests,    requests * 8,       requests,     requests * 4};
+  return {head[5] * 4,  (requests + 1) * 8, requests * 8, requests * 2, requests,
+          requests * 8, requests,           requests * 4, requests * 4};
 }
 
 inline bool is_there(std::size_t column, const Asked& asked) {
@@ -73,7 +74,9 @@ inline std::string with_checksums(std::string file) {
   if (words[4] > most || words[5] > most) return file;
   // Those of more columns first: what others have may look as if it were nothing.
   unsigned guess = 8;
-  const auto guessed = [&] { return Asked{(guess & 1) != 0, (guess & 2) != 0, (guess & 4) != 0}; };
+  const auto guessed = [&] {
+    return Asked{(guess & 1) != 0, (guess & 2) != 0, (guess & 4) != 0, (guess & 4) != 0};
+  };
   while (guess-- > 0 && !may_have(words, guessed(), file.size())) continue;
   if (guess >= 8) return file;
   const Asked asked = guessed();

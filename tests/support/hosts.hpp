@@ -54,10 +54,18 @@ inline std::vector<bool> random_gate(std::size_t vms, Random& random) {
   return admits;
 }
 
-// Targets, if they may change, modes, who is shut out and who departs; the same of one seed.
-inline void decide_at_random(Host& host, const Machine& machine, std::size_t vms, bool changeable,
-                             std::uint64_t seed) {
+// Blocks of any VMs, a few at a time.
+inline std::vector<BlockId> random_blocks(const Accesses& trace, Random& random) {
+  std::vector<BlockId> blocks(1 + random.below(8));
+  for (BlockId& block : blocks) block = BlockId(random.below(trace.id_count()));
+  return blocks;
+}
+
+// Targets, if they may change, modes, blocked VMs, departures and discards; the same of one seed.
+inline void decide_at_random(Host& host, const Machine& machine, const Accesses& trace,
+                             bool changeable, std::uint64_t seed) {
   Random random(seed);
+  const std::size_t vms = trace.vms.size();
   if (changeable && random.below(4) == 0) {
     ASSERT_TRUE(host.resize(random_targets(machine, vms, random)).ok());
   }
@@ -72,6 +80,7 @@ inline void decide_at_random(Host& host, const Machine& machine, std::size_t vms
     ASSERT_TRUE(host.set_admission(random_gate(vms, random)).ok());
   }
   if (random.below(9) == 0) host.release(VmId(random.below(vms)));
+  if (random.below(3) == 0) host.discard(random_blocks(trace, random));
 }
 
 // All that is counted of a VM, with names.
@@ -141,6 +150,7 @@ class HostAround : public Host {
     return host_->set_admission(admits);
   }
   void release(VmId vm) override { host_->release(vm); }
+  void discard(std::span<const BlockId> blocks) override { host_->discard(blocks); }
   std::vector<VmCounters> counters() const override { return host_->counters(); }
   absl::Status check_invariants() const override { return host_->check_invariants(); }
 

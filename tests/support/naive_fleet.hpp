@@ -88,6 +88,11 @@ class Fleet {
     tiers_.release(vm);
   }
 
+  void discard(std::size_t vm, BlockId block) {
+    tiers_.discard(vm, block);
+    forget_evicted();
+  }
+
   void forget_evicted() {
     for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
       vms_[vm].counts.left_behind += static_cast<Count>(vms_[vm].to_come.remove_if(

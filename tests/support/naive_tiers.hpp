@@ -220,6 +220,12 @@ class Tiers {
     for (std::size_t k = 0; k < lists_.size(); ++k) erase(k, part, block);
   }
 
+  // A block is held no more, and what is newer than on the backend is lost.
+  void discard(std::size_t part, BlockId block) {
+    newest_[block] = on_backend_[block];
+    drop(part, block);
+  }
+
   // The fastest tier that has the block, or the number of tiers.
   std::size_t find(std::size_t part, BlockId block) {
     std::size_t k = 0;

@@ -318,7 +318,7 @@ def _load(_context: click.Context, _param: click.Parameter, libraries: tuple[str
 _SECTIONS = {
     "Input": (
         *("block_size", "ops", "vms", "order", "trace_dirs", "format", "options", "mapping"),
-        *("save_mapping", "on_bad_line", "on_unsorted", "overrides"),
+        *("save_mapping", "vm_name", "on_bad_line", "on_unsorted", "overrides"),
     ),
     "Output": (
         *("out", "folder", "file", "file_out", "per_vm", "as_json", "as_csv", "as_markdown"),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mcsim.base.formatted_table import RowStyle
     from mcsim.base.progress import Reporter
     from mcsim.traces.info import TraceInfo, VmInfo
+    from mcsim.traces.store import TraceMetadata
     from mcsim.traces.trace import Trace
 
 
@@ -137,6 +138,13 @@ def reading_options(command: Command) -> Command:
             type=click.Path(path_type=Path),
             callback=file_to_write,
             help="Keep format and parameters in this file.",
+        ),
+        click.option(
+            "--vm",
+            "vm_name",
+            metavar="NAME",
+            help="The VM of files whose format names none, which are then one VM; each file is one "
+            "if not given.",
         ),
         click.option("--on-bad-line", type=click.Choice(["error", "skip"]), default="error"),
         click.option(
@@ -253,8 +261,9 @@ def open_trace(
     on_unsorted: Any,
     max_skipped: str | None,
     cache_dir: Path | None,
+    vm_name: str | None,
 ) -> Trace:
-    """Open a trace by path or name, with the options of `reading_options`.
+    """Open a trace by path, name, pattern or folder, with the options of `reading_options`.
 
     Raises
     ------
@@ -262,9 +271,10 @@ def open_trace(
         If an option is wrong, or the file is an output of the command.
     """
     from mcsim.base.errors import ConfigError
-    from mcsim.traces.find import file_of
+    from mcsim.traces.find import files_of
+    from mcsim.traces.joined import note_on
     from mcsim.traces.mapping import write_mapping
-    from mcsim.traces.trace import Trace
+    from mcsim.traces.opening import Reading, open_files
 
     given: dict[str, bool | int | float | str] = {}
     for option in options:
@@ -272,28 +282,26 @@ def open_trace(
         if not equals:
             raise ConfigError(f"--option: expected NAME=VALUE, got {option!r}")
         given[key] = value
-    file = file_of(name, trace_dirs)
+    reading = Reading(format, given, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped)
+    files = files_of([name], trace_dirs)
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     with (
         _in_words_of_the_shell(_READING_ERRORS),
-        reporter.stage("read", unit="B", about=file.name) as stage,
+        reporter.stage("read", unit="B", about=files[0].name + more) as stage,
     ):
-        trace = Trace.open(
-            file,
-            format=format,
-            options=given,
-            mapping=mapping,
-            cache_dir=cache_dir,
-            on_bad_line=on_bad_line,
-            on_unsorted=on_unsorted,
-            max_skipped=max_skipped,
-            progress=stage.update_of,
-        )
+        trace = open_files(files, reading, vm_name, stage.update_of)
+    if (note := note_on(trace)) is not None:
+        reporter.note(note)
     if save_mapping is not None:
         write_mapping(save_mapping, trace.metadata.format, trace.metadata.options)
     return trace
 
 
-_READING_ERRORS = {"on_bad_line: ": "--on-bad-line ", "on_unsorted: ": "--on-unsorted "}
+_READING_ERRORS = {
+    "on_bad_line: ": "--on-bad-line ",
+    "on_unsorted: ": "--on-unsorted ",
+    "vm_name: ": "--vm: ",
+}
 
 
 @contextmanager
@@ -320,53 +328,50 @@ def _lines(opened: Trace, found: TraceInfo) -> list[str | TextTable]:
     lines: list[str | TextTable] = [
         f"{meta.source}: {kind}{meta.kind}, format {meta.format}, {base}, digest {meta.digest[:16]}"
     ]
-    if rows := rows_text(described_rows(meta)):
-        lines.append(rows)
+    if text := rows_text(described_rows(meta)):
+        lines.append(text)
     if meta.complaints:
         lines.append("skipped first:")
         lines += [f"  {complaint}" for complaint in meta.complaints]
-    table = TextTable(_HEADINGS, left=1)
-    for vm in [*found.vms, found.total] if len(found.vms) > 1 else found.vms:
+    rows = [*found.vms, found.total] if len(found.vms) > 1 else list(found.vms)
+    cells = [_cells(vm, found, meta) for vm in rows]
+    table = TextTable(list(cells[0]), left=1)
+    for vm, row in zip(rows, cells, strict=True):
         style: RowStyle = "total" if vm is found.total else ""
-        table.add_row(*_row(vm, found.time_base == "clock"), style=style)
+        table.add_row(*row.values(), style=style)
     return [*lines, table]
 
 
-_HEADINGS = (
-    "VM",
-    "requests",
-    "reads",
-    "accesses",
-    "of reads",
-    "unique blocks",
-    "read blocks",
-    "footprint",
-    "span",
-    "rate",
-    "mean size",
-    "median",
-    "largest",
-)
-
-
-def _row(vm: VmInfo, has_clock: bool) -> list[str]:
+def _cells(vm: VmInfo, found: TraceInfo, meta: TraceMetadata) -> dict[str, str]:
+    """Return a row by its headings."""
     from mcsim.base.units import format_size
 
-    return [
-        vm.name,
-        f"{vm.requests:,}",
-        f"{vm.read_requests:,}",
-        f"{vm.blocks:,}",
-        f"{vm.read_blocks:,}",
-        f"{vm.unique_blocks:,}",
-        f"{vm.unique_read_blocks:,}",
-        format_size(vm.footprint_bytes),
-        _span(vm.span) if has_clock else f"{vm.span:,} refs",
-        f"{vm.rate:.3g}/s" if has_clock else "-",
-        format_size(vm.mean_request),
-        format_size(vm.median_request),
-        format_size(vm.largest_request),
-    ]
+    cells = {"VM": vm.name, "requests": f"{vm.requests:,}", "reads": f"{vm.read_requests:,}"}
+    if found.kind == "objects":
+        cells |= {
+            "objects": f"{vm.unique_blocks:,}",
+            "read objects": f"{vm.unique_read_blocks:,}",
+        }
+    else:
+        cells |= {
+            "accesses": f"{vm.blocks:,}",
+            "of reads": f"{vm.read_blocks:,}",
+            "unique blocks": f"{vm.unique_blocks:,}",
+            "read blocks": f"{vm.unique_read_blocks:,}",
+            "footprint": format_size(vm.footprint_bytes),
+        }
+    has_clock = found.time_base == "clock"
+    cells |= {
+        "span": _span(vm.span) if has_clock else f"{vm.span:,} refs",
+        "rate": f"{vm.rate:.3g}/s" if has_clock else "-",
+    }
+    if meta.has_lengths:
+        cells |= {
+            "mean size": format_size(vm.mean_request),
+            "median": format_size(vm.median_request),
+            "largest": format_size(vm.largest_request),
+        }
+    return cells
 
 
 def _span(ns: int) -> str:

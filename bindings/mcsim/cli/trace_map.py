@@ -42,12 +42,12 @@ def map_(file: str, trace_dirs: Sequence[Path], save: Path | None) -> None:
     mcsim mrc requests.csv --mapping requests.map.yaml
     """  # noqa: D301
     from mcsim.base.errors import McsimError
-    from mcsim.traces.find import file_of
+    from mcsim.traces.find import files_of
     from mcsim.traces.mapping import write_mapping
     from mcsim.traces.parsed import as_declared
     from mcsim.traces.proposal import first_rows, propose
 
-    path = file_of(file, trace_dirs)
+    path = files_of([file], trace_dirs)[0]
     proposal = propose(path)
     options = as_declared(proposal.format, proposal.options)
     click.echo(f"{path.name}: format {proposal.format}, {len(proposal.columns)} columns")

@@ -86,10 +86,12 @@ class VmTraceSpec(_Map):
 
     name: StrictStr = ""
     """as results show it; of several `vms` a pattern such as host1-{vm}"""
-    trace: StrictStr | None = None
-    """a file, or a name to look up in the trace folders; the VM's own name if not given"""
+    trace: StrictStr | list[StrictStr] | None = None
+    """a file, a folder, a pattern such as 2016*-LUN4.csv.gz, or a name to look up in the trace
+    folders; several files, or those of a list, are joined; the VM's own name if not given"""
     vm: StrictStr | None = None
-    """which VM of the file, if it holds several"""
+    """which VM of the files, if they hold several; if their format names none, they are all of this
+    VM, of which several files are parts"""
     vms: VmChoice | None = None
     """several VMs of the file, in place of `vm`: all, a name, a pattern such as web_*, !backup* to
     exclude some, or a list of such texts; or a map from names in the file to names in results"""
@@ -101,6 +103,9 @@ class VmTraceSpec(_Map):
     """options of the format"""
     on_bad_line: Literal["error", "skip"] = "error"
     """what to do with a line that contradicts the format"""
+    max_skipped: int | float | str | None = None
+    """with on_bad_line: skip, how many lines may be left out: a number or a share such as 5%; \
+10 or 1% if not given"""
     on_unsorted: Literal["error", "sort"] = "sort"
     """what to do with requests that are not in time order"""
 
@@ -111,7 +116,7 @@ class VmTraceSpec(_Map):
                 raise ValueError("missing key 'name'")
         elif self.vm is not None:
             raise ValueError("vm is one and vms are several: give one of them")
-        elif self.trace is None:
+        elif not self.trace:
             raise ValueError("missing key 'trace': the vms of which file?")
         elif self.name and (isinstance(self.vms, dict) or "{vm}" not in self.name):
             raise ValueError("name: of several vms expected a pattern such as 'host1-{vm}'")

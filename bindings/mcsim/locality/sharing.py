@@ -24,9 +24,12 @@ from mcsim.base.sizes import parse_capacities, parse_capacity
 from mcsim.base.suggest import check_choice, did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.estimators import COLD, estimate, hit_ratio_curve, reuse_distances
+from mcsim.locality.estimators import estimate, hit_ratio_curve, reuse_distances
+from mcsim.locality.hit_units import COLD
 from mcsim.locality.measure import HitRatioCurves
+from mcsim.traces.batches import Kind
 from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
+from mcsim.traces.joined import joined_by_vm
 
 Order = Literal["time", "rates"]
 """How references of several VMs follow each other; see `sharing`."""
@@ -89,7 +92,7 @@ def _one_by_one(references: References | Sequence[Blocks]) -> list[Blocks]:
     traces = traces_in(cast(References, references))
     if traces is None:
         raise ConfigError("references: an array knows no VMs; give traces or a mapping")
-    return [Blocks.of(trace) for trace in traces]
+    return [Blocks.of(trace) for trace in joined_by_vm(traces)]
 
 
 def _numbered(keys: ArrayLike) -> tuple[NDArray[np.uint32], int]:
@@ -103,16 +106,12 @@ def _by_time(blocks: Blocks) -> Sharing:
 
 
 def _spread_blocks(several: Sequence[Blocks]) -> Sharing:
-    parts = [(of, part) for of in several for part in of.by_vm()]
-    labels = Counter(part.label for _, part in parts)
-    names = [
-        part.label if labels[part.label] == 1 else f"{of.label}:{part.label}" for of, part in parts
-    ]
+    parts = [part for of in several for part in of.by_vm()]
     if len(sizes := {of.block_bytes for of in several}) > 1:
         raise ConfigError(
             f"blocks of different sizes share no cache: {', '.join(map(str, sorted(sizes)))} bytes"
         )
-    named = [(name, *part.numbered) for name, (_, part) in zip(names, parts, strict=True)]
+    named = [(part.label, *part.numbered) for part in parts]
     return spread(named, several[0].block_bytes)
 
 
@@ -159,7 +158,7 @@ class Sharing:
     vm : ndarray of uint16, shape (n,)
         Whose reference it is, a position in `vms`.
     block_bytes : int, optional
-        Size of a block, for sizes in bytes.
+        Size of a block, for sizes in bytes; None for objects and arrays.
     """
 
     vms: tuple[str, ...]
@@ -170,6 +169,11 @@ class Sharing:
     def __post_init__(self) -> None:
         if twice := [name for name, count in Counter(self.vms).items() if count > 1]:
             raise ConfigError(f"two VMs are called {twice[0]!r}")
+
+    @property
+    def kind(self) -> Kind:
+        """What the references are."""
+        return "objects" if self.block_bytes is None else "blocks"
 
     def __len__(self) -> int:
         return len(self.ids)

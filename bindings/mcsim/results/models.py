@@ -40,10 +40,12 @@ _DAY_NS = 86_400 * 10**9
 def requests(results: Results, *, by_vm: bool = True) -> pa.Table:
     """Compute the latency of requests by system and VM: a table of schema `REQUESTS`.
 
-    With `by_vm=False`, the only rows are those over all VMs.
+    With `by_vm=False`, the only rows are those over all VMs. Requests for objects have no latency.
     """
     spec = results.spec
     rows = [row for of in totals(results) for row in _request_rows(spec, of, by_vm)]
+    if results.kind == "objects":
+        rows = [{name: row[name] for name in row if not name.endswith("_ns")} for row in rows]
     return pa.Table.from_pylist(rows, schema=REQUESTS)
 
 
@@ -189,9 +191,12 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
 def devices(results: Results) -> pa.Table:
     """Compute load and wear of each device by system: a table of schema `DEVICES`.
 
-    Columns of demand follow if a device has a limit, and energy if a device has a power.
+    Columns of demand follow if a device has a limit, and energy if a device has a power. Of a trace
+    of objects there are no rows.
     """
     spec = results.spec
+    if results.kind == "objects":
+        return pa.Table.from_pylist([], schema=DEVICES)
     rows = [
         {"system": system.title} | _device_row(spec, load)
         for system in spec.systems
@@ -253,11 +258,12 @@ def _waits(spec: ExperimentSpec, load: Load) -> NDArray[np.float64]:
     """Compute the queueing time of operations by interval; NaN if the device is saturated."""
     seconds = spec.interval.length / 1e9
     read_ns, write_ns = known(load.device.read), known(load.device.write)
+    loads, which = np.unique([load.reads, load.writes], axis=1, return_inverse=True)
     waits = [
         queueing_ns(reads / seconds, writes / seconds, read_ns, write_ns)
-        for reads, writes in zip(load.reads.tolist(), load.writes.tolist(), strict=True)
+        for reads, writes in loads.T.tolist()
     ]
-    return np.array([np.nan if wait is None else wait for wait in waits], float)
+    return np.array([np.nan if wait is None else wait for wait in waits], float)[which.ravel()]
 
 
 def energy_joules(

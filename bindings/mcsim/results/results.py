@@ -283,6 +283,11 @@ class Results:
 
         return overview(self)
 
+    @property
+    def kind(self) -> str:
+        """``'blocks'``, or ``'objects'``, for which no device is modelled."""
+        return str(self.environment.get("kind", "blocks"))
+
     def comparison(self) -> ResultTable:
         """Return hits, latency and gains by system and VM; `vm` is null for all VMs together."""
         return self._shown("comparison")

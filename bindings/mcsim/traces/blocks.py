@@ -7,7 +7,6 @@ which stands for `Trace.blocks` of it, several traces, `Blocks`, or an array of 
 from __future__ import annotations
 
 import copyreg
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,9 +21,12 @@ from mcsim._core import policies as _policies
 from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice, names_matching
-from mcsim.base.units import parse_bytes, parse_interval
-from mcsim.traces.identity import warn_of_split_vms
+from mcsim.base.units import parse_bytes
+from mcsim.traces import block_pieces
+from mcsim.traces.batches import Kind
+from mcsim.traces.block_pieces import Discards, Piece
 from mcsim.traces.interned import interned, many_accesses, reduced_accesses
+from mcsim.traces.joined import check_alike, joined_by_vm
 from mcsim.traces.workload import Workload, WorkloadVm
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ class Blocks:
     """All of the workload, as the core holds them."""
     requests: slice | NDArray[np.int64]
     """Positions of the requests, among those of `accesses`."""
+    discards: Discards
+    """Blocks that are discarded, each before one of these requests."""
 
     @classmethod
     def of(
@@ -78,14 +82,14 @@ class Blocks:
         Parameters
         ----------
         traces : Trace or sequence of Trace
-            Where VMs of several have the same name, they are called ``trace:vm``.
+            VMs with the same name in several are one VM, as after `Trace.join`.
         ops, block_bytes, vms, line, progress
             As of `Trace.blocks`.
 
         Raises
         ------
         ConfigError
-            As of `Trace.blocks`, or if some of the traces have a clock and some do not.
+            As of `Trace.blocks` and of `Trace.join`.
         """
         from mcsim.traces.trace import Trace
 
@@ -100,25 +104,29 @@ class Blocks:
             "ops": "reads" if ops == "reads" else "all",
             "line_blocks": line,
         }
+        if not workload.without_lengths():
+            view["bytes"] = True
         accesses = interned(workload, view, progress, at_least=many_accesses())
         if accesses.access_count == 0:
             what = {"reads": "reads (try ops all)", "all": "requests"}
             sources = ", ".join(trace.metadata.source for trace in several)
             raise ConfigError(f"{sources}: there are no {what.get(ops, ops)}")
         label = ", ".join(trace.metadata.source.partition(".")[0] for trace in several)
-        return cls(label, workload, ops, accesses, slice(0, accesses.request_count))
+        requests = slice(0, accesses.request_count)
+        return cls(label, workload, ops, accesses, requests, Discards.of(accesses))
 
     def __len__(self) -> int:
         if self.is_whole:
             return self.accesses.access_count
-        return int(self._lengths.sum()) if len(self._positions) else 0
+        return int(self.lengths.sum()) if len(self.positions) else 0
 
     def __repr__(self) -> str:
         what = {"all": "reads and writes"}.get(self.ops_kept, self.ops_kept)
         vms = f"{len(self.vms)} VM{'s' if len(self.vms) > 1 else ''}"
+        size = "" if self.kind == "objects" else f" of {self.block_bytes:,} bytes"
         return (
             f"<Blocks of {self.label}: {vms}, {what}, {len(self):,} references to "
-            f"{self.unique:,} blocks of {self.block_bytes:,} bytes>"
+            f"{self.unique:,} {self.kind}{size}>"
         )
 
     def __array__(
@@ -163,6 +171,16 @@ class Blocks:
         return self.accesses.block_bytes
 
     @property
+    def kind(self) -> Kind:
+        """What is referenced: ``'blocks'``, or ``'objects'``, which have keys and no addresses."""
+        return self.workload.kind
+
+    @property
+    def capacity_unit(self) -> int | None:
+        """Bytes of a block, for capacities in bytes; None for objects."""
+        return None if self.kind == "objects" else self.block_bytes
+
+    @property
     def line(self) -> int:
         """Blocks of a line (see `simulate_lines`)."""
         return self.accesses.line_blocks
@@ -182,29 +200,42 @@ class Blocks:
         """Return the blocks, numbered from 0 on, and how many numbers there are."""
         if self.is_whole:
             return self.accesses.ids, self.accesses.id_count
-        return _policies.number(self._blocks(self._positions, self._lengths).astype(np.uint64))
+        return _policies.number(self.whole_ids.astype(np.uint64))
+
+    @property
+    def whole_ids(self) -> NDArray[np.uint32]:
+        """The block of each reference, by its number in the whole workload."""
+        return block_pieces.ids_of(self.accesses, self.positions, self.lengths)
+
+    @cached_property
+    def bytes_per_reference(self) -> int | None:
+        """Bytes of each reference, if each is a request and all have as many; None otherwise."""
+        if len(self) != len(self.positions):
+            return None
+        return block_pieces.equal_bytes(self.accesses.request_bytes, self._some_positions())
 
     def by_vm(self) -> list[Blocks]:
         """Return those of every VM that has any, labelled by its name."""
         vm = self.accesses.request_vm[self.requests]
         order = np.argsort(vm, kind="stable")
-        by_vm = self._positions[order]
+        by_vm = self.positions[order]
         ends = np.searchsorted(vm[order], np.arange(len(self.vms) + 1)).tolist()
+        discards = self.discards.by_vm(self.accesses)
         parts = [
-            self._part(name, by_vm[begin:end])
-            for name, (begin, end) in zip(self.vms, pairwise(ends), strict=True)
+            self._part(name, by_vm[begin:end], of_vm)
+            for name, of_vm, (begin, end) in zip(self.vms, discards, pairwise(ends), strict=True)
         ]
         return [part for part in parts if len(part)]
 
     def of_reads(self) -> Blocks:
         """Return those that requests read, as if there were no writes."""
-        positions = self._positions
+        positions = self.positions
         return self._part(self.label, positions[self.accesses.request_op[positions] == 0])
 
     def by_interval(
         self, interval: str, label_of: Callable[[int], str] | None = None
     ) -> list[Blocks]:
-        """Return those of every interval, empty ones included.
+        """Return those of every interval; of adjacent empty ones the first alone.
 
         Parameters
         ----------
@@ -219,28 +250,19 @@ class Blocks:
         ConfigError
             If the interval is none, or of another kind than the times.
         """
-        with mistakes_in("interval"):
-            length, by_reference = parse_interval(interval)
-        if length == 0:
-            raise ConfigError("interval: must be positive")
-        if by_reference == self.has_clock:
-            wanted = "such as 1h" if by_reference else "in references, such as '50000 references'"
-            clock = "a" if by_reference else "no"
-            raise ConfigError(f"interval: the trace has {clock} clock: give a length {wanted}")
-        positions = self._positions
-        cuts = np.searchsorted(positions, engine.aligned_cuts(self.accesses, length)).tolist()
+        length = block_pieces.interval_length(interval, has_clock=self.has_clock)
+        positions = self.positions
         return [
             self._part((label_of or str)(k * length), positions[begin:end])
-            for k, (begin, end) in enumerate(pairwise(cuts))
+            for k, begin, end in block_pieces.cuts_of(positions, self.accesses.request_time, length)
         ]
 
-    def pieces(
-        self,
-    ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.int64] | None, NDArray[np.uint8]]]:
-        """Yield block, time (None without a clock) and operation of about 10^6 references.
+    def pieces(self) -> Iterator[Piece]:
+        """Yield about 10^6 references at a time.
 
         Blocks have the numbers that they have in the whole workload.
         """
+        discards = self.discards
         for positions in self._some_positions():
             ends = np.cumsum(self._lengths_of(positions))
             first = 0
@@ -250,20 +272,27 @@ class Blocks:
                 chosen = positions[first:last]
                 lengths = np.diff(ends[first:last], prepend=done)
                 times = self.accesses.request_time
-                yield (
-                    self._blocks(chosen, lengths),
+                discarded, discards = discards.split(chosen, ends[first:last] - done)
+                yield Piece(
+                    block_pieces.ids_of(self.accesses, chosen, lengths),
                     np.repeat(times[chosen], lengths) if self.has_clock else None,
                     np.repeat(self.accesses.request_op[chosen], lengths),
+                    discarded,
+                    block_pieces.shapes_of(self.accesses, chosen, lengths),
                 )
                 # Of a trace larger than memory, for one.
                 self.accesses.passed(int(chosen[0]), int(chosen[-1]))
                 first = last
 
-    def _part(self, label: str, requests: slice | NDArray[np.int64]) -> Blocks:
-        return Blocks(label, self.workload, self.ops_kept, self.accesses, requests)
+    def _part(
+        self, label: str, requests: NDArray[np.int64], discards: Discards | None = None
+    ) -> Blocks:
+        kept = (self.discards if discards is None else discards).among(requests)
+        return Blocks(label, self.workload, self.ops_kept, self.accesses, requests, kept)
 
     @property
-    def _positions(self) -> NDArray[np.int64]:
+    def positions(self) -> NDArray[np.int64]:
+        """Positions of the requests, among those of `accesses`."""
         if isinstance(self.requests, slice):
             return np.arange(self.requests.start, self.requests.stop)
         return self.requests
@@ -277,25 +306,16 @@ class Blocks:
             yield np.arange(first, min(first + _PIECE, self.requests.stop))
 
     @property
-    def _lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> NDArray[np.int64]:
         """How many blocks each request has."""
-        return self._lengths_of(self._positions)
+        return self._lengths_of(self.positions)
 
     def _lengths_of(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         begin = self.accesses.request_begin.view(np.int64)
         return begin[positions + 1] - begin[positions]
 
-    def _blocks(self, chosen: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint32]:
-        if not len(chosen):
-            return np.empty(0, np.uint32)
-        begin = self.accesses.request_begin.view(np.int64)
-        if chosen[-1] - chosen[0] == len(chosen) - 1:  # a range: no copy
-            return self.accesses.ids[begin[chosen[0]] : begin[chosen[-1] + 1]]
-        skipped = begin[chosen] - np.concatenate(([0], np.cumsum(lengths)[:-1]))
-        return self.accesses.ids[np.repeat(skipped, lengths) + np.arange(lengths.sum())]
-
     def _per_reference(self, column: NDArray[Number]) -> NDArray[Number]:
-        values = np.repeat(column[self.requests], self._lengths)
+        values = np.repeat(column[self.requests], self.lengths)
         values.flags.writeable = False
         return values
 
@@ -350,7 +370,7 @@ def bytes_of_block(what: str, value: int | str) -> int:
 def vms_of(
     traces: Sequence[Trace], ops: Ops = "all", vms: str | Sequence[str] | None = None
 ) -> tuple[WorkloadVm, ...]:
-    """Return the VMs of all traces, under names that tell them apart.
+    """Return the VMs of all traces; those with the same name are one VM.
 
     Parameters
     ----------
@@ -362,20 +382,17 @@ def vms_of(
     Raises
     ------
     ConfigError
-        If some have a clock and others do not, or no VM has such a name.
+        As of `Trace.join`, or if no VM has such a name.
     """
-    if len({trace.time_base for trace in traces}) > 1:
-        raise ConfigError("some of the traces have a clock and some do not: they do not merge")
-    count = Counter(name for trace in traces for name in trace.vms)
-    names = list(count)
+    check_alike(traces)
+    names = list(dict.fromkeys(name for trace in traces for name in trace.vms))
     kept = set(names if vms is None else names_matching(vms, names))
     if not kept and names:
         raise ConfigError("vms: expected at least one name")
-    warn_of_split_vms(traces, kept)
-    given = [(t, t.slice(ops="writes") if ops == "writes" else t) for t in traces]
+    given = [trace.slice(ops="writes") for trace in traces] if ops == "writes" else traces
     return tuple(
-        WorkloadVm(name if count[name] == 1 else f"{of.metadata.source}:{name}", trace, only=number)
-        for of, trace in given
+        WorkloadVm(name, trace, only=number)
+        for trace in joined_by_vm(given)
         for number, name in enumerate(trace.vms)
         if name in kept
     )

@@ -1,16 +1,20 @@
-"""The trace file that a name stands for."""
+"""Trace files by name, pattern or folder."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.arguments import file_given, list_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import resolved
+from mcsim.base.suggest import did_you_mean
 
 # What lies beside traces under their names and is none.
 _NO_TRACES = frozenset(
@@ -70,9 +74,83 @@ class TraceFinder:
             raise ConfigError(f"trace {name!r} could be any of {several}")
         return next(iter(found.values()), None)
 
+    def files(self, name: str, base: Path | None = None) -> list[Path]:
+        """Find the trace files of a name, a pattern such as ``'2016*-LUN4.csv.gz'``, or a folder.
+
+        Files of patterns and folders are sorted by name, numbers in names by value. Logs, YAML and
+        the like are left out, unless a pattern has their extension. A pattern is matched in `base`
+        first, and if no file matches, in all folders with their subfolders.
+
+        Parameters
+        ----------
+        name, base
+            As of `find`.
+
+        Raises
+        ------
+        ConfigError
+            As of `find`.
+        """
+        folders = self.folders if base is None else [base, *self.folders]
+        if not any((folder / name).is_file() for folder in folders):
+            if set("*?[") & set(name):
+                return self._matching(name, base)
+            if whole := next((of / name for of in folders if (of / name).is_dir()), None):
+                return _traces_among(whole.rglob("*"), whole)
+        found = self.find(name, base)
+        return [] if found is None else [found]
+
+    def _matching(self, pattern: str, base: Path | None) -> list[Path]:
+        path = Path(pattern)
+        start = Path(path.anchor) if path.is_absolute() else base
+        if start is not None:
+            matching = start.glob(os.fspath(path.relative_to(path.anchor)))
+            if found := _traces_among(matching, None, path.suffix):
+                return found
+        return [
+            file
+            for folder in ([] if path.is_absolute() else self.folders)
+            for file in _traces_among(folder.rglob(pattern), folder, path.suffix)
+        ]
+
+    def nearest(self, name: str, base: Path) -> str:
+        """Return the end of a message with the nearest names of files, in `base` or all folders."""
+        wanted = Path(name).name
+        if not set("*?[") & set(name):
+            return did_you_mean(wanted, [*_by_name((base / name).parent.glob("*")), *self._by_name])
+        for folder in ((base / name).parent, *self.folders):
+            names = {path.name for path in _traces_among(folder.rglob("*"), folder)}
+            if near := get_close_matches(wanted, sorted(names), n=3, cutoff=0):
+                return f" (nearest names: {', '.join(near)})"
+        return ""
+
     @cached_property
     def _by_name(self) -> dict[str, dict[Path, Path]]:
         return _by_name(path for folder in self.folders for path in sorted(folder.rglob("*")))
+
+
+def _traces_among(paths: Iterable[Path], folder: Path | None, extension: str = "") -> list[Path]:
+    """Return the traces among paths, each file once, in the order of their names.
+
+    Hidden files are left out, and so are those in hidden folders of `folder`.
+    """
+    excluded = _NO_TRACES - {extension.lower()}
+    traces: dict[Path, Path] = {}
+    for path in sorted(paths, key=lambda path: _natural_order(os.fspath(path))):
+        parts = (path.name,) if folder is None else path.relative_to(folder).parts
+        is_hidden = any(part.startswith(".") for part in parts)
+        if not is_hidden and path.suffix.lower() not in excluded and path.is_file():
+            traces.setdefault(resolved(path), path)
+    return list(traces.values())
+
+
+def _natural_order(text: str) -> list[tuple[int, int, str]]:
+    """Return a key that sorts numbers in texts by their values."""
+    return [
+        (0, int(piece), piece) if piece.isdecimal() else (1, 0, piece)
+        for piece in re.split(r"(\d+)", text)
+        if piece
+    ]
 
 
 def _by_name(paths: Iterable[Path]) -> dict[str, dict[Path, Path]]:
@@ -113,21 +191,39 @@ def trace_dirs_given(given: Sequence[str | os.PathLike[str]] | None) -> list[Pat
     return [file_given("trace_dirs", each) for each in list_of("trace_dirs", given, "folders")]
 
 
-def file_of(name: str | os.PathLike[str], dirs: Iterable[str | os.PathLike[str]]) -> Path:
-    """Return the file or folder of that path, or the file that `TraceFinder` finds.
+def files_of(
+    names: Sequence[str | os.PathLike[str]], dirs: Iterable[str | os.PathLike[str]]
+) -> list[Path]:
+    """Return the files that `TraceFinder` finds by names, patterns and folders.
 
     Raises
     ------
     ConfigError
-        If there is none, or several match.
+        If there is none of a name, or several match one that is no pattern.
     """
-    if Path(name).exists():
-        return Path(name)
     finder = TraceFinder(dirs)
-    found = finder.find(os.fspath(name), Path())
-    if found is None:
-        raise ConfigError(f"{name}: no such file{not_found_in(finder.folders)}")
-    return found
+    return [file for name in names for file in _files_of(os.fspath(name), finder)]
+
+
+def _files_of(name: str, finder: TraceFinder) -> list[Path]:
+    if found := finder.files(name, Path()):
+        return found
+    if Path(name).is_dir():
+        raise ConfigError(f"{name}: no trace in this folder")
+    if Path(name).exists():
+        return [Path(name)]
+    near = finder.nearest(name, Path())
+    raise ConfigError(f"{name}: no such file{not_found_in(finder.folders)}{near}")
+
+
+def paths_given(name: str, given: Any) -> list[Path]:
+    """Return one path or several that a caller gave; ConfigError if a value is none."""
+    if isinstance(given, (str, os.PathLike)):
+        return [file_given(name, given)]
+    paths = [file_given(name, path) for path in list_of(name, given, "paths")]
+    if not paths:
+        raise ConfigError(f"{name}: expected one path or more")
+    return paths
 
 
 def not_found_in(dirs: Sequence[Path]) -> str:

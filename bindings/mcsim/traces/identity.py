@@ -1,10 +1,9 @@
-"""Warnings about VMs and blocks whose identity is probably wrong."""
+"""Warnings about blocks whose identity is probably wrong."""
 
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,27 +17,6 @@ _MOST_REQUESTS = 1 << 17
 """Number of requests, from the first, that are checked."""
 
 
-def warn_of_split_vms(traces: Iterable[Trace], vms: Set[str]) -> None:
-    """Log a warning if one of some VMs is in several traces, where it shares no block."""
-    sources: dict[str, list[str]] = defaultdict(list)
-    for trace in traces:
-        for name in filter(vms.__contains__, trace.vms):
-            sources[name].append(trace.metadata.source)
-    several = {name: files for name, files in sources.items() if len(files) > 1}
-    if several:
-        name, files = next(iter(several.items()))
-        more = f", and {len(several) - 1} more VMs in several files" if len(several) > 1 else ""
-        _log.warning(
-            "VM %r is in %d files (%s%s)%s: each is a VM of its own and has its own blocks; if "
-            "they are parts of one trace, join them into one file",
-            name,
-            len(files),
-            ", ".join(files[:3]),
-            ", ..." if len(files) > 3 else "",
-            more,
-        )
-
-
 def warn_of_shared_blocks(traces: Iterable[Trace], block_bytes: int) -> None:
     """Log a warning for traces in which several offsets, probably ids, are in one block.
 
@@ -47,7 +25,7 @@ def warn_of_shared_blocks(traces: Iterable[Trace], block_bytes: int) -> None:
     for trace in {trace.digest: trace for trace in traces}.values():
         meta = trace.metadata
         is_stated = "offset_unit" in meta.options or meta.options.get("unit_bytes", 1) != 1
-        if meta.has_lengths or is_stated:
+        if meta.has_lengths or is_stated or meta.kind == "objects":
             continue
         batch = next(trace.batches(), None)
         if batch is None:
@@ -57,13 +35,12 @@ def warn_of_shared_blocks(traces: Iterable[Trace], block_bytes: int) -> None:
         if len(offsets) > blocks:
             _log.warning(
                 "%s: requests have no length, and %s distinct offsets among the first %s are in "
-                "%s block%s of %s bytes: if offsets are ids, use blocks of 1 byte or state their "
-                "unit (%s)",
+                "%s block%s of %s bytes: if offsets are ids, map them as key, not as "
+                "offset",
                 meta.source,
                 f"{len(offsets):,}",
                 f"{min(len(batch.offset), _MOST_REQUESTS):,}",
                 f"{blocks:,}",
                 "" if blocks == 1 else "s",
                 f"{block_bytes:,}",
-                "unit_bytes: 4096" if "unit_bytes" in meta.options else "offset_unit: blocks",
             )

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcsim.base.errors import ConfigError, McsimError
+from mcsim.base.sizes import is_in_bytes
 from mcsim.base.suggest import did_you_mean, names_matching, some_of
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
 from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WindowSpec, WorkloadSpec
 from mcsim.config.values import Interval
+from mcsim.traces.entries import EntryOpener, join_entries
 from mcsim.traces.find import TraceFinder, not_found_in
 from mcsim.traces.workload import Workload, WorkloadVm
 
@@ -50,6 +52,7 @@ def open_workload(
     """
     workload = _open_all(spec, spec.workload, ("workload",), source, trace_dirs, reporter)
     _check_time_base(workload, ("workload",), spec, source)
+    _check_kind(workload, source)
     given = spec.workload.vms
     stays = [
         (None, None) if vm.entry is None else (given[vm.entry].arrives, given[vm.entry].departs)
@@ -109,29 +112,27 @@ def _open_all(
 ) -> Workload:
     """Open traces or what stands in for them, and align their clocks."""
     finder = TraceFinder(trace_dirs)
-    found = [finder.find(_sought(vm), source.folder) for vm in given.vms]
-    missing = tuple(_sought(vm) for vm, path in zip(given.vms, found, strict=True) if path is None)
+    found = [_find(vm, source.folder, finder) for vm in given.vms]
+    missing = tuple(_sought(vm) for vm, files in zip(given.vms, found, strict=True) if not files)
     if given.vms and not missing:
-        opened: dict[str, Trace] = {}
+        opener = EntryOpener(source.folder, reporter)
         vms = []
-        for index, (vm, path) in enumerate(zip(given.vms, found, strict=True)):
-            assert path is not None
+        for index, (vm, files) in enumerate(zip(given.vms, found, strict=True)):
             where: Location = (*place, "vms", index)
-            key = repr((path, vm.format, vm.mapping, vm.options, vm.on_bad_line, vm.on_unsorted))
-            if key not in opened:
-                try:
-                    opened[key] = _open(vm, path, source.folder, reporter)
-                except ConfigError as error:
-                    raise source.complain(where, str(error)) from None
-            vms += [replace(one, entry=index) for one in _pick(vm, opened[key], source, where)]
+            try:
+                trace = opener.open(vm, files)
+            except ConfigError as error:
+                raise source.complain(where, str(error)) from None
+            vms += [replace(one, entry=index) for one in _pick(vm, trace, source, where)]
         if given.seed is not None:
             reporter.note(f"{place[0]}.seed is of what stands in for traces, which were all found")
+        vms = join_entries(given, vms, place, source, reporter)
         workload = Workload(tuple(vms), synthetic=False)
     elif given.profiles:
         seed = spec.profile_seed(given)
         workload = _synthesise(given, seed, place, source, missing, reporter)
     else:
-        index = found.index(None)
+        index = found.index([])
         raise source.complain(
             (*place, "vms", index),
             f"no trace {missing[0]!r}{not_found_in(trace_dirs)}, and no profile to stand in",
@@ -161,25 +162,17 @@ def _check_names(workload: Workload, place: Location, source: Source) -> None:
 
 
 def _sought(vm: VmTraceSpec) -> str:
-    return vm.trace or vm.name
+    return vm.trace if isinstance(vm.trace, str) else ", ".join(vm.trace or [vm.name])
 
 
-def _open(vm: VmTraceSpec, path: Path, folder: Path, reporter: Reporter) -> Trace:
-    from mcsim.traces.trace import Trace
-
-    with reporter.stage("parse", unit="bytes", about=vm.name) as stage:
-        trace = Trace.open(
-            path,
-            format=vm.format,
-            options=vm.options,
-            mapping=None if vm.mapping is None else folder / vm.mapping,
-            on_bad_line=vm.on_bad_line,
-            on_unsorted=vm.on_unsorted,
-            progress=stage.update_of,
-        )
-    for complaint in trace.metadata.complaints:
-        reporter.note(f"skipped: {complaint}")
-    return trace
+def _find(vm: VmTraceSpec, folder: Path, finder: TraceFinder) -> list[Path]:
+    """Return the files of an entry; none if one of its names has none."""
+    if vm.trace is None:
+        file = finder.find(vm.name, folder)
+        return [] if file is None else [file]
+    names = [vm.trace] if isinstance(vm.trace, str) else vm.trace
+    files = [finder.files(name, folder) for name in names]
+    return [file for of_name in files for file in of_name] if all(files) else []
 
 
 def _pick(vm: VmTraceSpec, trace: Trace, source: Source, where: Location) -> list[WorkloadVm]:
@@ -209,7 +202,7 @@ def _chosen(
         chosen = names_matching(list(vm.vms) if isinstance(vm.vms, dict) else vm.vms, names)
     except ConfigError as error:
         raise source.complain(
-            (*where, "vms"), f"{error} in {vm.trace!r}; it holds {some_of(names)}"
+            (*where, "vms"), f"{error} in {_sought(vm)!r}; it holds {some_of(names)}"
         ) from None
     if isinstance(vm.vms, dict):
         return [(name, vm.vms.get(name, name)) for name in chosen]
@@ -269,6 +262,26 @@ def _check_time_base(
             "it has no clock: give the experiment's interval as a number of references, "
             "such as '50000 references'",
         )
+
+
+def _check_kind(workload: Workload, source: Source) -> None:
+    """Check that all traces are of one kind, and that objects have no capacity in bytes."""
+    odd = next((vm for vm in workload.vms if vm.trace.kind != workload.kind), None)
+    if odd is not None:
+        where = ("workload",) if odd.entry is None else ("workload", "vms", odd.entry)
+        raise source.complain(
+            where, f"it has {odd.trace.kind}, and {workload.vms[0].name!r} has {workload.kind}"
+        )
+    if workload.kind == "blocks":
+        return
+    for index, tier in enumerate(source.root.get("tiers") or []):
+        given = tier.get("capacity")
+        if isinstance(given, str) and is_in_bytes(given):
+            raise source.complain(
+                ("tiers", index, "capacity"),
+                f"{given!r}: the workload has objects, which a capacity in bytes does not count: "
+                "expected a number of objects or a share (10%)",
+            )
 
 
 def _align(workload: Workload) -> Workload:

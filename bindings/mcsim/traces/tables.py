@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mcsim._core import trace as _core_trace
-from mcsim.base.errors import TraceError
+from mcsim.base.errors import ConfigError, TraceError
 from mcsim.traces.batches import INDEX_TIME, Batch, Kind, batch_with
 from mcsim.traces.store import OptionValue, RowCounts, TimeBase
 from mcsim.traces.values import view_of
@@ -65,7 +65,7 @@ class TableReader:
         self._core = _core_trace.TableRows(
             source,
             schema.names,
-            _by_types(schema, options),
+            _by_types(source, schema, options),
             vm_name,
             skip_bad_rows,
             keep_unsorted,
@@ -95,6 +95,11 @@ class TableReader:
     def has_lengths(self) -> bool:
         """Whether a column has the lengths of requests; else each is a block."""
         return self._core.has_lengths
+
+    @property
+    def names_vms(self) -> bool:
+        """Whether a column names the VMs."""
+        return self._core.names_vms
 
     @property
     def consumed(self) -> int:
@@ -175,10 +180,17 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     raise _UnreadableError(f"expected numbers, text or times, it has {kind}")
 
 
-def _by_types(schema: pa.Schema, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+def _by_types(
+    source: str, schema: pa.Schema, options: Mapping[str, OptionValue]
+) -> dict[str, OptionValue]:
     """Return the mapping, with what the types of the columns tell in addition."""
     given = dict(options)
     own = _is_own(schema)
+    if own and "vm" not in given and pa.types.is_integer(schema.field("vm").type):
+        raise ConfigError(
+            f"{source}: vm: column 'vm' has positions among the names of VMs, which the table has "
+            "lost (to_arrow and to_pandas write names; vm: vm makes names of the numbers)"
+        )
 
     def type_of(field: str) -> pa.DataType | None:
         stated = str(given.get(field, "")).lower()

@@ -13,31 +13,27 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
-from mcsim.base.arguments import check_param, file_given, shortened, text, whole_number
-from mcsim.base.errors import ConfigError, mistakes_in
-from mcsim.base.inputs import note_input
+from mcsim.base.arguments import file_given, whole_number
+from mcsim.base.errors import mistakes_in
 from mcsim.base.result_table import Tabular, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.base.units import parse_duration, parse_references
-from mcsim.traces.batches import Batch, ByVm, Kind, Selection, batch_of, clamped
-from mcsim.traces.cache import cache_directory
+from mcsim.traces.batches import Batch, ByVm, Kind, Selection, batch_of, clamped, keys_in
 from mcsim.traces.files import named, save_trace
-from mcsim.traces.find import default_trace_dirs, file_of
+from mcsim.traces.find import default_trace_dirs, files_of, paths_given
 from mcsim.traces.identity import warn_of_shared_blocks
 from mcsim.traces.info import TraceInfo, vm_info
+from mcsim.traces.joined import Joined, join
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
-from mcsim.traces.mapping import read_mapping
-from mcsim.traces.parsed import Parse, Progress, as_declared, check_skipped
+from mcsim.traces.opening import Reading, open_files
+from mcsim.traces.parsed import Progress
 from mcsim.traces.store import (
     Counts,
     OptionValue,
     Store,
     TimeBase,
     TraceMetadata,
-    is_store,
-    open_store,
 )
-from mcsim.traces.table_files import table_format
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +61,7 @@ class Trace(MadeOfColumns, Tabular):
     @classmethod
     def open(
         cls,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         *,
         format: str | None = None,
         options: Mapping[str, OptionValue] | None = None,
@@ -74,17 +70,20 @@ class Trace(MadeOfColumns, Tabular):
         on_bad_line: OnBadLine = "error",
         on_unsorted: OnUnsorted = "sort",
         max_skipped: int | float | str | None = None,
+        vm_name: str | None = None,
         progress: Progress | None = None,
     ) -> Trace:
-        """Open a trace file, parsing it unless that was done before.
+        """Open trace files, parsing those that were not parsed before, and join them.
 
         Parameters
         ----------
-        path : path-like
+        path : path-like or sequence of path-like
             A trace in any of `trace_formats`; text plain or compressed (gzip, zstd, xz,
             bzip2). What `save` wrote opens without options. Extensions may be left out, and
             ``$MCSIM_TRACE_DIR`` names folders that are searched as well: ``"web_3"`` opens
-            ``msr/web_3.csv.zst`` in one of them.
+            ``msr/web_3.csv.zst`` in one of them. A folder, a pattern such as
+            ``"2016*-LUN4.csv.gz"`` or a sequence opens several files and joins them, as `join`
+            does.
         format : str, optional
             Name of the format; by default found out from the content.
         options : mapping, optional
@@ -104,6 +103,9 @@ class Trace(MadeOfColumns, Tabular):
         max_skipped : int, float or str, optional
             With ``on_bad_line='skip'``: how many lines may be left out, as a number (``500``) or a
             share of all (``0.05`` or ``'5%'``). By default 10, or 1 % if that is more.
+        vm_name : str, optional
+            Name of the VM of files whose content names none, which are then one VM; by default
+            each has its file's name.
         progress : callable, optional
             ``progress(done_bytes, total_bytes)``. Hashing and parsing each count
             the size of the file.
@@ -114,48 +116,37 @@ class Trace(MadeOfColumns, Tabular):
             If the file contradicts its format (the message names file and line), is
             damaged, or has no known format.
         ConfigError
-            If there is no such file, format or parameter, or several files match, or it is a pipe
-            or the like, which cannot be read twice.
+            If there is no such file, format or parameter, or several files match a name, or it is
+            a pipe or the like, which cannot be read twice; if `vm_name` is given and a file names
+            its VMs; as of `join`.
         HostError
             If the file cannot be read or the store not written.
         """
-        source = file_of(file_given("path", path), default_trace_dirs())
-        check_choice("on_bad_line", on_bad_line, ("error", "skip"))
-        check_choice("on_unsorted", on_unsorted, ("error", "sort"))
-        if mapping is not None:
-            of_file, kept = read_mapping(mapping)
-            format, options = format or of_file, kept | dict(options or {})
-        if format is not None:
-            text("format", format)
-        if not isinstance(options, Mapping | None):
-            raise ConfigError(f"options: expected a mapping, got {shortened(options)}")
-        for name, value in (options or {}).items():
-            check_param(f"options: {name}", value)
-        folder = cache_directory() if cache_dir is None else file_given("cache_dir", cache_dir)
-        note_input(source)
-        if source.exists() and not (source.is_file() or source.is_dir()):
-            raise ConfigError(
-                f"{source}: not a regular file: a trace is read more than once, so write what "
-                "comes out of it to a file, and give that"
-            )
-        is_table = table_format(source) if source.is_file() else None
-        if is_table == "arrow" and is_store(source):
-            if format is not None or options:
-                raise ConfigError(f"{source}: a store of mcsim's takes neither format nor options")
-            store = open_store(source)
-            return cls(store, store.metadata)
-        format = format or is_table or _core_trace.detect_format(os.fsencode(source))
-        plan = Parse(
-            source=source,
-            format=format,
-            options=as_declared(format, options or {}),
-            skip_bad_lines=on_bad_line == "skip",
-            sort=on_unsorted == "sort",
-            progress=progress or (lambda done, total: None),
+        reading = Reading(
+            format, options, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped
         )
-        store = plan.cached_store(folder)
-        check_skipped(store.metadata, source, max_skipped)
-        return cls(store, store.metadata)
+        files = files_of(paths_given("path", path), default_trace_dirs())
+        return open_files(files, reading, vm_name, progress)
+
+    @classmethod
+    def join(cls, traces: Sequence[Trace]) -> Trace:
+        """Join traces: VMs with the same name become one VM, and requests are merged by time.
+
+        Functions that take several traces do the same. Without a clock, a trace continues after
+        the earlier ones that have one of its VMs.
+
+        Raises
+        ------
+        ConfigError
+            If some traces have a clock and others do not, or one is given twice.
+
+        Examples
+        --------
+        >>> hours = [mc.Trace.from_arrays([hour], [0], 4096, vms=["db"]) for hour in (0, 3600)]
+        >>> mc.Trace.join(hours).vms, mc.Trace.join(hours).blocks().unique
+        (('db',), 1)
+        """
+        return join(traces)
 
     def __repr__(self) -> str:
         meta = self._metadata
@@ -185,6 +176,16 @@ class Trace(MadeOfColumns, Tabular):
         return self._metadata.time_base
 
     @property
+    def keys(self) -> pa.Array | None:
+        """Text keys of the objects, by their ids in `Batch.offset`; None if keys are numbers."""
+        if not self._metadata.keys_digest:
+            return None
+        if isinstance(self._batches, (Store, Joined)):
+            return self._batches.keys
+        first = next(iter(self._batches), None)
+        return None if first is None else keys_in(first)
+
+    @property
     def kind(self) -> Kind:
         """``'blocks'`` of devices, or whole ``'objects'`` with keys."""
         return self._metadata.kind
@@ -207,9 +208,11 @@ class Trace(MadeOfColumns, Tabular):
     def batches_with(self, vm: int) -> Iterator[Batch]:
         """Yield columns that have all requests of one VM, a position in `vms`, in their order.
 
-        Of a trace of few VMs others are among them; of one of many there are its own alone.
+        Others are among them unless `has_many_vms`.
         """
-        if self.has_many_vms:
+        if isinstance(self._batches, Joined):
+            yield from self._batches.batches_with(vm)
+        elif self.has_many_vms:
             yield from self._by_vm.batches_of(vm)
         else:
             yield from self.batches()
@@ -217,7 +220,7 @@ class Trace(MadeOfColumns, Tabular):
     @property
     def has_many_vms(self) -> bool:
         """Whether `batches_with` has the requests of one VM alone."""
-        return len(self.vms) > _FEW_VMS
+        return len(self.vms) > _FEW_VMS or isinstance(self._batches, Joined)
 
     @cached_property
     def _by_vm(self) -> ByVm:

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import engine
-from mcsim.traces.batches import Batch, batch_with
+from mcsim.traces.batches import Batch, Kind, batch_with
 from mcsim.traces.identity import warn_of_shared_blocks
 from mcsim.traces.store import BLOCK_BYTES
 
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
+
+DISCARD = 2
+"""The operation of discards, which are no requests."""
 
 ON_DEMAND = ("responses", "classes", "bytes")
 """What a view says of the columns of requests that are kept only if a system asks."""
@@ -92,8 +95,7 @@ class WorkloadVm:
         chosen = np.ones(len(batch.op), dtype=bool)
         if self.only is not None:
             chosen &= batch.vm == self.only
-        if ops == "reads":
-            chosen &= batch.op == 0
+        chosen &= batch.op == 0 if ops == "reads" else batch.op < DISCARD
         return chosen
 
     def times(self, ops: str) -> Iterator[NDArray[np.int64]]:
@@ -168,6 +170,11 @@ class Workload:
         """`clock`, or `index` for traces that count references."""
         return self.vms[0].trace.time_base
 
+    @property
+    def kind(self) -> Kind:
+        """What the references are."""
+        return self.vms[0].trace.kind
+
     def without_classes(self) -> list[WorkloadVm]:
         """Return the VMs, those of the warm-up too, whose requests have no classes."""
         return [vm for vm in (*self.vms, *self.warm_up.values()) if not vm.has_classes()]
@@ -178,7 +185,7 @@ class Workload:
 
     def warn_of_shared_blocks(self, view: Mapping[str, Any]) -> None:
         """Log a warning for traces in which ids probably share blocks of a view (see `intern`)."""
-        if view.get("key", "aligned") == "aligned":
+        if self.kind == "blocks" and view.get("key", "aligned") == "aligned":
             vms = (*self.vms, *self.warm_up.values())
             warn_of_shared_blocks((vm.trace for vm in vms), view.get("block_bytes", BLOCK_BYTES))
 
@@ -218,6 +225,8 @@ class Workload:
                 "sample_rate": self.sample,
                 "sample_seed": self.sample_seed,
             }
+        if self.kind == "objects":
+            view = view | {"key": "object"}
         self.warn_of_shared_blocks(view)
         file = None if path is None else os.fsencode(path)
         builder = engine.AccessBuilder(**view, time_base=self.time_base, path=file)

@@ -25,6 +25,7 @@ absl::Status replay_one_by_one(Cache& cache, const AccessBatch<>& batch, CacheCo
       victims.clear();
     }
     const Count op = batch.ops.empty() ? 0 : batch.ops[i];
+    if (!batch.hits.empty()) batch.hits[i] = hit ? 1 : 0;
     ++counts.accesses;
     counts.hits += hit ? 1 : 0;
     counts.writes += op;

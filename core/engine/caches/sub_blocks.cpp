@@ -1,5 +1,6 @@
 #include "core/engine/caches/sub_blocks.hpp"
 
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -38,7 +39,8 @@ class SubBlockCache final : public TierCache {
       Access<> a{.block = batch.blocks[i]};
       if (!batch.ops.empty()) a.op = static_cast<Op>(batch.ops[i]);
       if (!batch.next_uses.empty()) a.next_use = batch.next_uses[i];
-      replay_one(a, victims);
+      const bool hit = replay_one(a, victims);
+      if (!batch.hits.empty()) batch.hits[i] = hit ? 1 : 0;
     }
     return failure();
   }
@@ -58,13 +60,8 @@ class SubBlockCache final : public TierCache {
     // Among them, under some policies, the line that just came in.
     drop_lines(victims);
   }
-  bool take(BlockId block) override {
-    if (!contains(block)) return false;
-    held_.erase(block);
-    --size_;
-    if (blocks_in(line(block)) == 0) lines_->take(line(block));
-    return true;
-  }
+  bool take(BlockId block) override { return remove(block, &TierCache::take); }
+  bool discard(BlockId block) override { return remove(block, &TierCache::discard); }
   void prefetch_slot(BlockId block) const override { lines_->prefetch_slot(line(block)); }
   bool admits(const Access<>& a) override {
     return lines_->contains(line(a.block)) || lines_->admits(of_line(a));
@@ -124,20 +121,31 @@ class SubBlockCache final : public TierCache {
     line_victims_.clear();
   }
 
-  void replay_one(const Access<>& a, std::vector<BlockId>& victims) {
+  // The last block of a line leaves with the line.
+  bool remove(BlockId block, bool (TierCache::*remove_line)(BlockId)) {
+    if (!contains(block)) return false;
+    held_.erase(block);
+    --size_;
+    if (blocks_in(line(block)) == 0) std::invoke(remove_line, *lines_, line(block));
+    return true;
+  }
+
+  // Whether it hits.
+  bool replay_one(const Access<>& a, std::vector<BlockId>& victims) {
     const Count write = a.op == Op::kWrite ? 1 : 0;
     ++counts_.accesses;
     counts_.writes += write;
     if (touch(a)) {
       ++counts_.hits;
       counts_.write_hits += write;
-      return;
+      return true;
     }
-    if (capacity() == 0 || !admits(a)) return;
+    if (capacity() == 0 || !admits(a)) return false;
     counts_.partial_misses += lines_->contains(line(a.block)) ? 1 : 0;
     insert(a, victims);
     counts_.evictions += static_cast<Count>(victims.size());
     victims.clear();
+    return false;
   }
 
   Pages<BlockId> trace_;  // which the policy of lines looks at

@@ -30,6 +30,7 @@ class ClassedHost final : public Host {
   void replay(const Accesses& trace, RequestRange range) override;
   absl::Status resize(const Allocation& targets) override;
   void release(VmId vm) override;
+  void discard(std::span<const BlockId> blocks) override;
   std::vector<VmCounters> counters() const override { return counters_; }
   absl::Status check_invariants() const override;
 
@@ -47,6 +48,7 @@ class ClassedHost final : public Host {
   std::size_t taker(std::size_t tier, std::size_t of_class) const;
   void insert(std::size_t tier, BlockId block, std::size_t of_class);
   void make_room(std::size_t tier);
+  void invalidate(BlockId block);
   // To the first slower tier that takes it, or out.
   void push_down(std::size_t tier, BlockId block, std::size_t of_class);
   void remove(BlockId block);

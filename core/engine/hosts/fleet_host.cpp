@@ -230,6 +230,15 @@ void FleetHost::release(VmId vm) {
   tiers_->release(vm);
 }
 
+// Discarded blocks on the way stay behind.
+void FleetHost::discard(std::span<const BlockId> blocks) {
+  for (const BlockId block : blocks) {
+    const VmId vm = owners_.vm_of(block);
+    if (is_on_the_way(block) && !was_evicted(vm, block)) leave_behind(vm, block);
+  }
+  tiers_->discard(blocks);
+}
+
 absl::Status FleetHost::check_moves(std::span<const Migration> migrations,
                                     HostIndices& host_of) const {
   for (const Migration& migration : migrations) {

@@ -63,6 +63,7 @@ class FleetHost final : public Host {
   }
   absl::Status attach(CacheProbe& probe) override { return tiers_->attach(probe); }
   void release(VmId vm) override;
+  void discard(std::span<const BlockId> blocks) override;
   absl::Status failure() const override { return tiers_->failure(); }
   std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;

@@ -106,6 +106,9 @@ class Host {
   // give to others.
   virtual void release(VmId vm) = 0;
 
+  // The VMs discard blocks: these leave all tiers, as invalidations. Their dirty data is dropped.
+  virtual void discard(std::span<const BlockId> blocks) = 0;
+
   // What went wrong since construction, in a policy that can fail: what was counted means
   // nothing.
   virtual absl::Status failure() const { return absl::OkStatus(); }

@@ -10,6 +10,7 @@
 #include "core/containers/block_queue.hpp"
 #include "core/engine/hosts/host.hpp"
 #include "core/engine/hosts/machine.hpp"
+#include "core/engine/hosts/request_counts.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 #include "core/engine/tiers/dirty_tracker.hpp"
 
@@ -45,7 +46,7 @@ std::vector<VmId> vms_of_extents(const Accesses& trace);
 // But for a write area, if it has one. That takes the blocks that are written to extents of the
 // backend, and serves them until others that were written later need the space. Dirty ones beyond
 // the limit are written back, the one first that became so first; all of an extent, before it
-// moves.
+// moves. A discarded block leaves the area; extents stay where they are.
 class PlacedHost final : public Host {
  public:
   // Is shown every request, extent by extent.
@@ -58,6 +59,7 @@ class PlacedHost final : public Host {
   absl::Status resize(const Allocation& targets) override;
   absl::Status place(std::span<const Placement> moves) override;
   void release(VmId vm) override;
+  void discard(std::span<const BlockId> blocks) override;
   std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;
 
@@ -68,7 +70,9 @@ class PlacedHost final : public Host {
   }
   void serve(VmCounters& vm, Op op, std::size_t tier, Count blocks);
   // The tier, or the backend, that served the slowest of these blocks of the backend.
-  std::size_t serve_beside(VmId vm, Op op, std::span<const BlockId> blocks);
+  // `is_first`: whether they are the first of their request.
+  std::size_t serve_beside(VmId vm, Op op, std::span<const BlockId> blocks, bool is_first,
+                           MissedBlocks& missed);
   void write_to_area(VmId vm, BlockId block);
   // The block leaves the area, and is counted as that.
   void leave_area(BlockId block, Count TierCounters::* as);

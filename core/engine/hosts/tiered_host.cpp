@@ -16,6 +16,15 @@ std::vector<Count> by_part(std::span<const Count> targets, std::span<const std::
   return sums;
 }
 
+std::vector<DiscardedBlock> discards_by_access(const Accesses& trace) {
+  std::vector<DiscardedBlock> discards;
+  discards.reserve(trace.discards.size());
+  for (const auto& [request, block] : trace.discards) {
+    discards.push_back({trace.request_begin[request], block});
+  }
+  return discards;
+}
+
 }  // namespace
 
 TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
@@ -45,8 +54,9 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
                                            setup.tiers.back().staged_ns().has_value()));
   std::unique_ptr<TieredHost> host(new TieredHost(std::move(setup), trace));
   if (std::ranges::any_of(host->tiers_, &Tier::needs_next_use)) {
-    MCSIM_ASSIGN_OR_RETURN(host->next_uses_,
-                           next_uses(trace.ids, trace.id_count(), trace.line_blocks));
+    MCSIM_ASSIGN_OR_RETURN(
+        host->next_uses_,
+        next_uses(trace.ids, trace.id_count(), trace.line_blocks, discards_by_access(trace)));
     host->next_use_of_ = Pages<NextUse>(host->tiers_.size() * trace.id_count());
   }
   if (host->batchable()) {
@@ -85,10 +95,10 @@ void TieredHost::replay(const Accesses& trace, RequestRange range) {
 void TieredHost::serve(const Accesses& trace, RequestRange range) {
   // Batches cannot update a copy in place, find the oldest dirty block of all parts, or find out
   // whether a slower tier holds a block of a blocked VM.
-  const bool singly = admission_.any_blocked() ||
-                      (dirty_.limited() && dirty_.any(WriteMode::kBack)) ||
-                      (dirty_.rules().update_around && dirty_.any(WriteMode::kAround)) ||
-                      (dirty_.flushes() && range.end - range.begin < kWorthABatch);
+  const bool singly =
+      admission_.any_blocked() || (dirty_.limited() && dirty_.any(WriteMode::kBack)) ||
+      (dirty_.rules().update_around && dirty_.any(WriteMode::kAround)) ||
+      ((dirty_.flushes() || !trace.discards.empty()) && range.end - range.begin < kWorthABatch);
   if (batches_ && !singly) {
     batches_->replay(trace, range, counters_, found_);
   } else if (copies_) {
@@ -133,15 +143,29 @@ void TieredHost::release(VmId vm) {
 }
 
 void TieredHost::drop(VmId vm, BlockId block) {
+  if (dirty_.contains(block)) {
+    // Copies below are dropped, not updated.
+    ++counters_[vm].tiers[newest_copy(vm, block)].copied_out;
+    dirty_.write_back(vm, block);
+  }
+  drop_copies(vm, block);
+}
+
+void TieredHost::discard(std::span<const BlockId> blocks) {
+  for (const BlockId block : blocks) {
+    const VmId vm = owners_.vm_of(block);
+    dirty_.discard(vm, block);
+    drop_copies(vm, block);
+  }
+}
+
+void TieredHost::drop_copies(VmId vm, BlockId block) {
   const Request owner = request_of(vm);
   drop_staged(block);
   const bool held = holds_any(vm, block);
-  if (dirty_.contains(block)) {
-    // Copies below are dropped, not updated.
-    ++owner.tiers[newest_copy(vm, block)].copied_out;
-    dirty_.write_back(vm, block);
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    if (tiers_[k].discard(owner.part, block)) count_invalidation(k, owner);
   }
-  for (std::size_t k = 0; k < tiers_.size(); ++k) invalidate(k, owner, block);
   if (probe_ != nullptr && held) probe_->removed(vm, block);
 }
 

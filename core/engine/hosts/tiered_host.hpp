@@ -110,6 +110,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   absl::Status set_admission(const std::vector<bool>& admits) override;
   absl::Status attach(CacheProbe& probe) override;
   void release(VmId vm) override;
+  void discard(std::span<const BlockId> blocks) override;
   absl::Status failure() const override;
   std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;
@@ -134,7 +135,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   }
 
  private:
-  // Requests between two flushes that are worth a batch.
+  // Requests between two flushes or discards that are worth a batch.
   static constexpr std::size_t kWorthABatch = 256;
 
   // A request and the state of its VM.
@@ -168,6 +169,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
 
   TieredHost(TieredSetup setup, const Accesses& trace);
 
+  void drop_copies(VmId vm, BlockId block);
   bool unfiltered() const;
   bool batchable() const;
   void serve(const Accesses& trace, RequestRange range);
@@ -189,6 +191,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   void put_below(std::size_t to, const Request& owner, const Access<>& a);
   std::size_t drop_above(std::size_t below, const Request& owner, BlockId block);
   bool invalidate(std::size_t k, const Request& owner, BlockId block);
+  static void count_invalidation(std::size_t k, const Request& owner);
 
   // In tiered_host_writes.cpp.
   Outcome write(const Request& request, const Access<>& a);

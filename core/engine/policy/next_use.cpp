@@ -5,7 +5,8 @@
 namespace mcsim {
 
 absl::StatusOr<Pages<NextUse>> next_uses(std::span<const BlockId> trace, std::size_t blocks,
-                                         std::uint32_t line_blocks) {
+                                         std::uint32_t line_blocks,
+                                         std::span<const DiscardedBlock> discards) {
   constexpr std::size_t kAhead = 16;
   if (trace.size() >= kNever) {
     return out_of_range("the next use of a block is known for at most {} accesses, not for {}",
@@ -14,7 +15,12 @@ absl::StatusOr<Pages<NextUse>> next_uses(std::span<const BlockId> trace, std::si
   Pages<NextUse> result(trace.size());
   Pages<NextUse> next(blocks);  // by line
   std::fill(next.begin(), next.end(), kNever);
+  if (line_blocks > 1) discards = {};
   for (std::size_t i = trace.size(); i-- > 0;) {
+    for (; !discards.empty() && discards.back().access > i;
+         discards = discards.first(discards.size() - 1)) {
+      next[discards.back().block] = kNever;
+    }
     __builtin_prefetch(&next[trace[i - std::min(i, kAhead)] / line_blocks], 1);
     NextUse& of_line = next[trace[i] / line_blocks];
     result[i] = of_line;

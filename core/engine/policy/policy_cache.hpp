@@ -43,6 +43,7 @@ class Cache {
   void replay(const AccessBatch<Block>& batch, CacheCounts& counts, Sink& sink) {
     if (policy_.capacity() == 0) {
       for (const std::uint8_t op : batch.ops) counts.writes += op;
+      std::ranges::fill(batch.hits, std::uint8_t{0});
       counts.accesses += static_cast<Count>(batch.blocks.size());
     } else if (batch.ops.empty()) {
       replay_all<false>(batch, counts, sink);
@@ -129,6 +130,7 @@ class Cache {
       }
       const bool hit = policy_.access(a, view);
       hits[static_cast<std::size_t>(a.op)] += hit ? 1 : 0;
+      if (!batch.hits.empty()) batch.hits[i] = hit ? 1 : 0;
     }
     counts.accesses += static_cast<Count>(blocks.size());
     counts.hits += hits[0] + hits[1];

@@ -18,12 +18,13 @@ inline constexpr std::size_t kIndexAhead = 24;
 inline constexpr std::size_t kSlotAhead = 8;
 
 // A stretch of a trace. `ops` may be empty: all are reads. `next_uses` may be
-// empty unless the policy needs it.
+// empty unless the policy needs it. `hits`, if given, receives 1 for each access that hits, else 0.
 template <class Block = BlockId>
 struct AccessBatch {
   std::span<const Block> blocks;
   std::span<const std::uint8_t> ops = {};
   std::span<const NextUse> next_uses = {};
+  std::span<std::uint8_t> hits = {};
 
   // At most `count` accesses from `begin` on.
   AccessBatch part(std::size_t begin, std::size_t count) const {
@@ -31,11 +32,14 @@ struct AccessBatch {
     const auto cut = [&](auto column) {
       return column.empty() ? column : column.subspan(begin, length);
     };
-    return {cut(blocks), cut(ops), cut(next_uses)};
+    return {cut(blocks), cut(ops), cut(next_uses), cut(hits)};
   }
 
-  // Whether there is an operation for each access, or for none.
+  // Whether the columns have a value for each access, or none.
   absl::Status check() const {
+    if (!hits.empty() && hits.size() != blocks.size()) {
+      return invalid_argument("room for {} hits of {} accesses", hits.size(), blocks.size());
+    }
     if (ops.empty() || ops.size() == blocks.size()) return absl::OkStatus();
     return invalid_argument("{} operations of {} accesses", ops.size(), blocks.size());
   }
@@ -88,6 +92,8 @@ class TierCache {
   virtual void insert(const Access<>& a, std::vector<BlockId>& victims) = 0;
   // A block leaves without being a victim; false if it was not held.
   virtual bool take(BlockId block) = 0;
+  // The same for a block that is discarded, or whose VM departs: no access asked for it.
+  virtual bool discard(BlockId block) { return take(block); }
   virtual void resize(Count capacity, std::vector<BlockId>& victims) = 0;
   virtual void resize(Count capacity) {
     std::vector<BlockId> victims;

@@ -26,7 +26,7 @@ struct TierCounters {
   Count moved_up = 0;       // to a faster tier
   Count moved_down = 0;     // a victim, which a slower tier holds now
   Count evictions = 0;      // a victim, to no other tier
-  Count invalidations = 0;  // written around, dropped with another copy, or released with the VM
+  Count invalidations = 0;  // written around, discarded, dropped with another copy or with the VM
   // Blocks read from the device to be written elsewhere: demotions, write-backs (victims, flushes,
   // the dirty limit, new write modes, released VMs), extents and migrations. Reads of the VM count
   // in Served. A clean victim whose copy a slower tier has is not copied. If several copies have
@@ -55,6 +55,8 @@ struct TierCounters {
   static constexpr std::array kLevels{std::pair{"occupancy", &TierCounters::occupancy},
                                       std::pair{"target", &TierCounters::target}};
 
+  friend bool operator==(const TierCounters&, const TierCounters&) = default;
+
   // Writes to the tier's device.
   Count device_writes() const { return fills + promotions + demotions + updates + transfers; }
 };
@@ -66,9 +68,15 @@ struct TierCounters {
 struct Served {
   std::array<Count, kMaxTiers + 1> blocks{};
   std::array<Count, kMaxTiers + 1> requests{};
+
+  friend bool operator==(const Served&, const Served&) = default;
 };
 
 struct VmCounters {
+  Count requests = 0;         // with blocks
+  Count request_hits = 0;     // of which all blocks were hits, or staged
+  Count bytes = 0;            // of requests, if the trace keeps them
+  Count byte_hits = 0;        // of them: in blocks that were hits, or staged
   Count accesses = 0;         // blocks of requests
   Count misses = 0;           // accesses whose block no tier and no staging area held
   Count writes = 0;           // accesses that write
@@ -80,6 +88,7 @@ struct VmCounters {
   Count backend_writes = 0;   // writes that the VM waits for the backend with, and write-backs
   Count write_backs = 0;      // of the backend's writes: dirty blocks
   Count dirtied = 0;          // clean blocks that became dirty
+  Count discarded_dirty = 0;  // dirty blocks that were discarded, and not written back
   Count dirty = 0;            // blocks at the end that the backend does not have
   Count sent = 0;             // blocks that were to follow it from the host that it left
   Count transferred = 0;      // of them: came over in the background
@@ -91,7 +100,11 @@ struct VmCounters {
   Served writes_served;
   std::vector<TierCounters> tiers;
 
-  static constexpr std::array kTotals{std::pair{"accesses", &VmCounters::accesses},
+  static constexpr std::array kTotals{std::pair{"requests", &VmCounters::requests},
+                                      std::pair{"request_hits", &VmCounters::request_hits},
+                                      std::pair{"bytes", &VmCounters::bytes},
+                                      std::pair{"byte_hits", &VmCounters::byte_hits},
+                                      std::pair{"accesses", &VmCounters::accesses},
                                       std::pair{"misses", &VmCounters::misses},
                                       std::pair{"writes", &VmCounters::writes},
                                       std::pair{"write_misses", &VmCounters::write_misses},
@@ -102,6 +115,7 @@ struct VmCounters {
                                       std::pair{"backend_writes", &VmCounters::backend_writes},
                                       std::pair{"write_backs", &VmCounters::write_backs},
                                       std::pair{"dirtied", &VmCounters::dirtied},
+                                      std::pair{"discarded_dirty", &VmCounters::discarded_dirty},
                                       std::pair{"sent", &VmCounters::sent},
                                       std::pair{"transferred", &VmCounters::transferred},
                                       std::pair{"on_demand", &VmCounters::on_demand},
@@ -109,6 +123,8 @@ struct VmCounters {
   static constexpr std::array kLevels{std::pair{"dirty", &VmCounters::dirty},
                                       std::pair{"on_the_way", &VmCounters::on_the_way},
                                       std::pair{"host", &VmCounters::host}};
+
+  friend bool operator==(const VmCounters&, const VmCounters&) = default;
 
   const Served& served(Op op) const { return op == Op::kRead ? reads_served : writes_served; }
   Served& served(Op op) { return op == Op::kRead ? reads_served : writes_served; }
@@ -119,8 +135,8 @@ struct VmCounters {
 
 // The laws of the counters of one VM, from `before` to `now`: hits, those of staged data among
 // them, + misses = accesses; all that is served was asked for; every block that came into a tier is
-// still there, moved on or left; every block that became dirty is, or was written back; every
-// block that a host sent after the VM came once, stayed behind or is on the way.
+// still there, moved on or left; every block that became dirty is, was written back or discarded;
+// every block that a host sent after the VM came once, stayed behind or is on the way.
 absl::Status check_conservation(const VmCounters& before, const VmCounters& now);
 
 }  // namespace mcsim

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "core/base/guarded.hpp"
@@ -58,6 +61,19 @@ class Meters {
   std::vector<MeterReader> readers_;  // by meter
 };
 
+// Whether a decision is the one before it once more, before the same request.
+bool is_repeated(const DecisionRecord& before, const DecisionRecord& record) {
+  const auto compared = [](const Decision& decision) {
+    return std::tie(decision.write_modes, decision.write_modes_by_tier, decision.admits,
+                    decision.objective, decision.upper_bound, decision.evaluations,
+                    decision.infeasible, decision.note, decision.throughputs);
+  };
+  const bool moves = !record.decision.placements.empty() || !record.decision.migrations.empty() ||
+                     !before.decision.placements.empty() || !before.decision.migrations.empty();
+  return !moves && before.request == record.request && before.timer == record.timer &&
+         before.targets == record.targets && compared(before.decision) == compared(record.decision);
+}
+
 // One run, as it goes.
 class Runner {
  public:
@@ -88,7 +104,7 @@ class Runner {
       const std::size_t until = metric_cuts[interval];
       if (interval > 0) {
         MCSIM_RETURN_IF_ERROR(advance_to(until));
-        if (interval + 1 == metric_cuts.size()) release_departed();
+        if (interval + 1 == metric_cuts.size()) discard_and_release();
         MCSIM_RETURN_IF_ERROR(close_interval(interval - 1));
       }
       // Empty intervals share their cut: each takes the decisions of one time, the last of
@@ -135,8 +151,15 @@ class Runner {
     return replay_to(request);
   }
 
-  // Frees the blocks of the VMs that are gone before the next request.
-  void release_departed() {
+  // Discards blocks, and frees those of the VMs that are gone, before the next request.
+  void discard_and_release() {
+    const auto first = trace_.discards.begin() + static_cast<std::ptrdiff_t>(discarded_);
+    const auto end = std::find_if(first, trace_.discards.end(),
+                                  [&](const Discard& discard) { return discard.request > at_; });
+    std::vector<BlockId> blocks;
+    std::transform(first, end, std::back_inserter(blocks), std::mem_fn(&Discard::block));
+    discarded_ += blocks.size();
+    if (!blocks.empty()) host_->discard(blocks);
     for (; gone_ < trace_.departures.size() && trace_.departures[gone_].request <= at_; ++gone_) {
       const VmId vm = trace_.departures[gone_].vm;
       host_->release(vm);
@@ -151,17 +174,25 @@ class Runner {
     }
   }
 
+  // The request before which a VM departs, or a block is discarded.
+  std::size_t next_event() const {
+    std::size_t next = trace_.request_count();
+    if (gone_ < trace_.departures.size()) next = trace_.departures[gone_].request;
+    if (discarded_ < trace_.discards.size()) {
+      next = std::min(next, trace_.discards[discarded_].request);
+    }
+    return next;
+  }
+
   absl::Status replay_to(std::size_t request) {
     while (at_ < request) {
-      release_departed();
-      const std::size_t next_departure =
-          gone_ < trace_.departures.size() ? trace_.departures[gone_].request : request;
+      discard_and_release();
       // A stretch of requests that holds about kTickEvery accesses.
       const auto wanted = trace_.request_begin[at_] + static_cast<std::uint64_t>(kTickEvery);
       const auto first = trace_.request_begin.begin();
       const auto stop = static_cast<std::size_t>(
           std::upper_bound(first + static_cast<std::ptrdiff_t>(at_) + 1,
-                           first + static_cast<std::ptrdiff_t>(std::min(request, next_departure)),
+                           first + static_cast<std::ptrdiff_t>(std::min(request, next_event())),
                            wanted) -
           first);
       const auto start = Stopwatch::now();
@@ -177,6 +208,11 @@ class Runner {
 
   absl::Status close_interval(std::size_t interval) {
     std::vector<VmCounters> now = host_->counters();
+    const bool was_empty = std::exchange(is_empty_, now == before_);
+    if (was_empty && is_empty_) {
+      ++result_.lengths.back();
+      return absl::OkStatus();
+    }
     std::vector<VmCounters> spans;
     for (std::size_t vm = 0; vm < now.size(); ++vm) {
       spans.push_back(now[vm].since(before_[vm]));
@@ -187,6 +223,7 @@ class Runner {
       }
     }
     result_.intervals.push_back(std::move(spans));
+    result_.lengths.push_back(1);
     before_ = std::move(now);
     return absl::OkStatus();
   }
@@ -195,7 +232,7 @@ class Runner {
   absl::Status decide_at_once() {
     const Nanoseconds now = timer_queue_.time();
     const std::size_t request = timer_queue_.request();
-    release_departed();
+    discard_and_release();
     note_arrivals(now);
     while (timer_queue_.request() == request && timer_queue_.time() == now) {
       MCSIM_RETURN_IF_ERROR(decide(timer_queue_.pop(), now));
@@ -234,12 +271,20 @@ class Runner {
     if (!decision) return absl::OkStatus();
     MCSIM_RETURN_IF_ERROR(apply(*decision, actions_, current, now, *host_));
     const Allocation& targets = decision->targets ? *decision->targets : current;
-    result_.decisions.push_back({.request = at_,
-                                 .timer = timer,
-                                 .targets = targets,
-                                 .moved = moved_by(*decision),
-                                 .decision = *std::move(decision)});
+    store({.request = at_,
+           .timer = timer,
+           .targets = targets,
+           .moved = moved_by(*decision),
+           .decision = *std::move(decision)});
     return absl::OkStatus();
+  }
+
+  void store(DecisionRecord record) {
+    if (!result_.decisions.empty() && is_repeated(result_.decisions.back(), record)) {
+      ++result_.decisions.back().times;
+    } else {
+      result_.decisions.push_back(std::move(record));
+    }
   }
 
   Count moved_by(const Decision& decision) const {
@@ -271,9 +316,11 @@ class Runner {
   std::size_t probe_timer_ = 0;
   std::size_t at_ = 0;
   std::size_t gone_ = 0;        // departures that were
+  std::size_t discarded_ = 0;   // discards that were
   std::vector<bool> departed_;  // by VM
   std::vector<bool> arrived_;   // by VM
   std::vector<VmCounters> before_;
+  bool is_empty_ = false;  // whether no counter changed in the last interval
   RunResult result_;
 };
 

@@ -76,6 +76,7 @@ void DirtyTracker::add_counts(std::size_t vm, VmCounters& of) const {
   of.dirty = tallies_[vm].dirty;
   of.dirtied = tallies_[vm].dirtied;
   of.write_backs = tallies_[vm].write_backs;
+  of.discarded_dirty = tallies_[vm].discarded;
   of.backend_writes += of.write_backs;
 }
 

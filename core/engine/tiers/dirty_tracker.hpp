@@ -127,6 +127,12 @@ class DirtyTracker {
     clean(vm, block);
     ++tallies_[vm].write_backs;
   }
+  // The block was discarded, and its newest copy dropped, if it was dirty.
+  void discard(VmId vm, BlockId block) {
+    if (!contains(block)) return;
+    clean(vm, block);
+    ++tallies_[vm].discarded;
+  }
   // move: the dirty copy is in another tier now. outdate: a faster tier has newer data.
   void move(BlockId block, std::size_t from, std::size_t to) {
     if (!several()) return;
@@ -147,6 +153,7 @@ class DirtyTracker {
     Count dirty = 0;
     Count dirtied = 0;
     Count write_backs = 0;
+    Count discarded = 0;
   };
 
   static constexpr std::uint8_t bit(std::size_t tier) {

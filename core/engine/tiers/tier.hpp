@@ -49,8 +49,13 @@ class Tier {
   // The block leaves without being a victim; false if it was not held.
   [[gnu::always_inline]] bool take(std::size_t part, const auto& block) {
     if (!(lru_ ? lru_->take(part, block) : parts_[part].cache->take(block))) return false;
-    --held_;
-    if (shares_space()) excess_.add(part, -1);
+    count_leaving(part);
+    return true;
+  }
+  // The same without an access.
+  bool discard(std::size_t part, BlockId block) {
+    if (!(lru_ ? lru_->take(part, block) : parts_[part].cache->discard(block))) return false;
+    count_leaving(part);
     return true;
   }
 
@@ -136,6 +141,10 @@ class Tier {
   }
   void resize(std::size_t part, Count room, std::vector<BlockId>& victims) {
     lru_ ? lru_->resize(part, room, victims) : parts_[part].cache->resize(room, victims);
+  }
+  [[gnu::always_inline]] void count_leaving(std::size_t part) {
+    --held_;
+    if (shares_space()) excess_.add(part, -1);
   }
   void give_room();
   bool passes(std::size_t part, BlockId block, Count request_blocks);

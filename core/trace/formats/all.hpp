@@ -14,7 +14,9 @@
 #include "core/trace/formats/ibm_object_store.hpp"
 #include "core/trace/formats/jsonl.hpp"
 #include "core/trace/formats/k5cloud.hpp"
+#include "core/trace/formats/key_integers.hpp"
 #include "core/trace/formats/keys.hpp"
+#include "core/trace/formats/lcs.hpp"
 #include "core/trace/formats/meta_kv.hpp"
 #include "core/trace/formats/mooncake.hpp"
 #include "core/trace/formats/mqsim.hpp"
@@ -25,6 +27,9 @@
 #include "core/trace/formats/tencent.hpp"
 #include "core/trace/formats/thesios.hpp"
 #include "core/trace/formats/twitter.hpp"
+#include "core/trace/formats/twr.hpp"
+#include "core/trace/formats/valpin.hpp"
+#include "core/trace/formats/vscsi.hpp"
 
 namespace mcsim {
 
@@ -32,10 +37,12 @@ namespace mcsim {
 // is made of lines, TextReader) and has beside what registry.hpp asks for
 //
 //   static Guess guess(const Head&);   // whether a file is of this format
-using AllFormats = TypeList<MsrReader, CsvReader, JsonlReader, ArcReader, KeysReader, OracleGeneralReader,
-                            AlibabaReader, TencentReader, CloudPhysicsReader, Systor17Reader,
-                            SpcReader, FiuReader, K5cloudReader, ThesiosReader, DisksimReader,
-                            MqsimReader, CamelabReader, BlkparseReader, BiosnoopReader, FioReader,
-                            TwitterReader, MetaKvReader, IbmObjectStoreReader, MooncakeReader>;
+using AllFormats =
+    TypeList<MsrReader, CsvReader, JsonlReader, ArcReader, KeysReader, OracleGeneralReader,
+             VscsiReader, LcsReader, TwrReader, ValpinReader, KeysU64LeReader, KeysU64BeReader,
+             KeysU32LeReader, KeysU32BeReader, AlibabaReader, TencentReader, CloudPhysicsReader,
+             Systor17Reader, SpcReader, FiuReader, K5cloudReader, ThesiosReader, DisksimReader,
+             MqsimReader, CamelabReader, BlkparseReader, BiosnoopReader, FioReader, TwitterReader,
+             MetaKvReader, IbmObjectStoreReader, MooncakeReader>;
 
 }  // namespace mcsim

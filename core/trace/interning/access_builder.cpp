@@ -14,6 +14,7 @@ namespace {
 
 using interning::RequestStream;
 
+constexpr auto kLastOp = static_cast<std::uint8_t>(Op::kDiscard);
 constexpr std::size_t kKeysAtOnce = std::size_t{1} << 14;
 
 // Accesses between two calls of the tick.
@@ -26,11 +27,30 @@ struct KeyRange {
 };
 
 KeyRange keys_of(std::uint64_t offset, std::uint32_t length, const ExpandOptions& options) {
+  if (options.key == BlockKey::kObject) return {offset, 1};
   if (length == 0) return {};
   const std::uint64_t block = options.block_bytes;
   if (options.key == BlockKey::kByteOffset) return {offset, (length + block - 1) / block};
   const std::uint64_t first = offset / block;
   return {first, (offset + (length - 1)) / block - first + 1};
+}
+
+// The blocks that a discard covers as a whole.
+KeyRange discarded_keys(std::uint64_t offset, std::uint32_t length, const ExpandOptions& options) {
+  if (options.key == BlockKey::kObject) return {offset, 1};
+  const std::uint64_t block = options.block_bytes;
+  if (options.key == BlockKey::kByteOffset) return {offset, length / block};
+  const std::uint64_t first = offset / block + (offset % block > 0 ? 1 : 0);
+  // The block of the first byte behind it; the sum may be 2^64.
+  const std::uint64_t end = length == 0
+                                ? first
+                                : (offset + (length - 1)) / block +
+                                      ((offset + (length - 1)) % block == block - 1 ? 1 : 0);
+  return {first, end > first ? end - first : 0};
+}
+
+bool is_beyond_64_bits(std::uint64_t offset, std::uint32_t length) {
+  return length != 0 && offset > std::numeric_limits<std::uint64_t>::max() - (length - 1);
 }
 
 }  // namespace
@@ -123,18 +143,19 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     if (only && chunk.vm[i] != *only) continue;
     Nanoseconds at = 0;
-    if (chunk.op[i] > 1 || __builtin_add_overflow(chunk.time[i], shift, &at) || at < latest) {
+    if (chunk.op[i] > kLastOp || __builtin_add_overflow(chunk.time[i], shift, &at) || at < latest) {
       return interning::wrong_request(chunk, i, shift, latest, stream);
     }
     latest = at;
-    first_time_ = std::min(first_time_, at);
-    if (options_.ops == OpFilter::kReads && static_cast<Op>(chunk.op[i]) != Op::kRead) continue;
-    if (chunk.length[i] != 0 &&
-        chunk.offset[i] > std::numeric_limits<std::uint64_t>::max() - (chunk.length[i] - 1)) {
+    const Op op{chunk.op[i]};
+    if (op != Op::kDiscard) first_time_ = std::min(first_time_, at);
+    if (options_.ops == OpFilter::kReads && op == Op::kWrite) continue;
+    if (options_.key != BlockKey::kObject && is_beyond_64_bits(chunk.offset[i], chunk.length[i])) {
       return invalid_argument("{}: offset {} + length {} is beyond 2^64", stream.name,
                               chunk.offset[i], chunk.length[i]);
     }
-    MCSIM_RETURN_IF_ERROR(take(chunk, i, at, tick));
+    MCSIM_RETURN_IF_ERROR(op == Op::kDiscard ? discard(chunk.offset[i], chunk.length[i], at, tick)
+                                             : take(chunk, i, at, tick));
   }
   return number_keys(tick);
 }
@@ -147,25 +168,43 @@ absl::Status AccessBuilder::take(const RequestsView& chunk, std::size_t i, Nanos
   const std::uint8_t op = chunk.op[i];
   std::uint64_t offset = chunk.offset[i];
   std::uint32_t length = chunk.length[i];
+  const bool is_object = options_.key == BlockKey::kObject;
+  const bool has_head = options_.key == BlockKey::kAligned;
   const std::uint64_t cut = options_.cut_bytes;
   while (true) {
-    const std::uint64_t room = cut == 0 ? length : cut - offset % cut;
+    const std::uint64_t room = cut == 0 || is_object ? length : cut - offset % cut;
     const auto piece = static_cast<std::uint32_t>(std::min<std::uint64_t>(length, room));
     const KeyRange touched = keys_of(offset, piece, options_);
     ++given_.requests[op];
     given_.accesses[op] += static_cast<Count>(touched.count);
-    if (cut == 0 || stream.filter.samples(offset / cut)) {
+    if (cut == 0 || stream.filter.samples(is_object ? offset : offset / cut)) {
       for (std::uint64_t k = 0; k < touched.count; ++k) {
         stream.keys.push_back(touched.first + k);
         if (stream.keys.size() == kKeysAtOnce) MCSIM_RETURN_IF_ERROR(number_keys(tick));
       }
       stream.push_request(at, op);
-      stream.push_optional(options_, chunk, i, piece);
+      const std::uint64_t head = has_head ? offset % options_.block_bytes : 0;
+      stream.push_optional(options_, chunk, i, piece, static_cast<std::uint32_t>(head));
     }
     if (piece == length) return absl::OkStatus();
     offset += piece;
     length -= piece;
   }
+}
+
+absl::Status AccessBuilder::discard(std::uint64_t offset, std::uint32_t length, Nanoseconds at,
+                                    const Tick& tick) {
+  ++discard_requests_;
+  MCSIM_RETURN_IF_ERROR(number_keys(tick));
+  const KeyRange all = discarded_keys(offset, length, options_);
+  std::vector<std::uint64_t> keys;
+  for (std::uint64_t k = 0; k < all.count; ++k) {
+    keys.push_back(all.first + k);
+    if (keys.size() < kKeysAtOnce && k + 1 < all.count) continue;
+    streams_.back().discard(at, keys);
+    keys.clear();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status AccessBuilder::number_keys(const Tick& tick) {
@@ -206,6 +245,7 @@ absl::StatusOr<Accesses> AccessBuilder::without_columns() const {
   trace.keeps_classes = options_.classes;
   trace.keeps_bytes = options_.bytes;
   trace.given = given_;
+  trace.discard_requests = discard_requests_;
   const interning::MergedTime merged{options_.whole_seconds, first_time_};
   std::uint64_t unique = 0;
   for (const RequestStream& stream : streams_) {
@@ -230,15 +270,18 @@ absl::StatusOr<Accesses> AccessBuilder::merge() {
   MCSIM_ASSIGN_OR_RETURN(Accesses trace, without_columns());
   std::size_t requests = 0;
   std::size_t accesses = 0;
+  std::size_t discards = 0;
   std::vector<interning::Due> departures;
   for (std::size_t v = 0; v < streams_.size(); ++v) {
     requests += streams_[v].requests;
     accesses += streams_[v].accesses;
+    discards += streams_[v].discards.size();
     const auto& departure = streams_[v].departure;
     if (departure) departures.push_back({*departure, static_cast<VmId>(v)});
   }
   std::ranges::stable_sort(departures, {}, &interning::Due::time);
   for (const interning::Due& departure : departures) trace.departures.push_back({0, departure.vm});
+  trace.discards.resize(discards);
   if (spill_ != nullptr) {
     MCSIM_RETURN_IF_ERROR(spill());
     MCSIM_RETURN_IF_ERROR(spill_->map());

@@ -42,8 +42,9 @@ class AccessBuilder {
   // Adds requests of the current VM. `only` selects the requests of that VM from a file that
   // holds several; otherwise `chunk.vm` is not read. `shift` is added to every time (clock
   // alignment). Optional columns of `chunk` are read if the options keep them; fails with
-  // InvalidArgument if one is missing. The tick receives the number of accesses; if it fails,
-  // the builder is of no further use.
+  // InvalidArgument if one is missing. Discards are no requests: they take effect for every
+  // OpFilter, on the whole blocks that they cover. The tick receives the number of accesses; if it
+  // fails, the builder is of no further use.
   absl::Status add(const RequestsView& chunk, std::optional<VmId> only = std::nullopt,
                    Nanoseconds shift = 0, const Tick& tick = nullptr);
 
@@ -68,6 +69,8 @@ class AccessBuilder {
   absl::Status add_requests(const RequestsView& chunk, std::optional<VmId> only, Nanoseconds shift,
                             const Tick& tick);
   absl::Status take(const RequestsView& chunk, std::size_t i, Nanoseconds at, const Tick& tick);
+  absl::Status discard(std::uint64_t offset, std::uint32_t length, Nanoseconds at,
+                       const Tick& tick);
   absl::Status number_keys(const Tick& tick);
   absl::Status spill();
   absl::StatusOr<Accesses> without_columns() const;
@@ -77,6 +80,7 @@ class AccessBuilder {
   TimeBase time_base_;
   Nanoseconds first_time_;  // of all requests, those filtered out included
   GivenCounts given_;
+  Count discard_requests_ = 0;
   std::optional<ToFile> to_file_;
   std::unique_ptr<interning::Spill> spill_;  // once a stream was spilled
   std::size_t held_before_ = 0;              // bytes of streams in memory, without the last

@@ -81,6 +81,9 @@ std::string_view wrong_in_request(const Accesses& trace, std::size_t r, std::vec
 std::string wrong_in_columns(const Accesses& trace) {
   std::vector<Found> found(trace.vms.size(), {.departs = trace.request_count()});
   if (const std::string wrong = wrong_in_departures(trace, found); !wrong.empty()) return wrong;
+  if (!std::ranges::is_sorted(trace.discards, {}, &Discard::request)) {
+    return "discards that are not in order";
+  }
   if (trace.request_begin[0] != 0) return "blocks of no request";
   std::size_t passed = 0;
   for (std::size_t r = 0; r < trace.request_count(); ++r) {
@@ -121,7 +124,7 @@ absl::Status write_accesses(const Accesses& trace, const std::string& path) {
       for (const BlockId id : trace.blocks_of(r)) sink.push_block(id);
       if (trace.keeps_responses) sink.push_response(trace.request_response[r]);
       if (trace.keeps_classes) sink.push_class(trace.request_class[r]);
-      if (trace.keeps_bytes) sink.push_bytes(trace.request_bytes[r]);
+      if (trace.keeps_bytes) sink.push_bytes(trace.request_bytes[r], trace.request_head[r]);
       sink.push_request(trace.request_time[r], trace.request_vm[r], trace.request_op[r]);
       if (!is_piece(trace, {passed, r})) continue;
       trace.passed({std::exchange(passed, r), r});

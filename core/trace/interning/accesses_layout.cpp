@@ -17,7 +17,7 @@ constexpr std::size_t kSizeAt = 2;      // the word of the head with its number 
 constexpr std::size_t kChecksumAt = 3;  // and the one with the checksum of all others
 
 std::array<bool, kOptional> kept(const Accesses& trace) {
-  return {trace.keeps_responses, trace.keeps_classes, trace.keeps_bytes};
+  return {trace.keeps_responses, trace.keeps_classes, trace.keeps_bytes, trace.keeps_bytes};
 }
 
 std::uint64_t sum_of(std::span<const std::uint64_t> head) {
@@ -41,23 +41,38 @@ struct Sizes {
 
 // Reads which optional columns there are, at the end of a head; false if that is not valid.
 bool read_optional(Words& words, Sums& sums, Accesses& trace) {
-  const std::array keeps{&trace.keeps_responses, &trace.keeps_classes, &trace.keeps_bytes};
+  std::array<bool, kOptional> keeps{};
   std::uint64_t next = 0;
   if (words.left() % 2 == 1) {
-    *keeps[next] = true;
+    keeps[next] = true;
     sums[kRequired + next] = words.take();
   }
   while (words.left() > 0) {
     const std::uint64_t number = words.take();
     if (number <= next || number >= kOptional) return false;
     next = number;
-    *keeps[next] = true;
+    keeps[next] = true;
     sums[kRequired + next] = words.take();
   }
-  return words.over();
+  trace.keeps_responses = keeps[0];
+  trace.keeps_classes = keeps[1];
+  trace.keeps_bytes = keeps[2];
+  return words.over() && keeps == kept(trace);
 }
 
-// Reads the VMs and their departures; returns what is wrong with the VMs.
+// Reads the discards of blocks below `blocks`.
+void read_discards(Words& words, std::size_t requests, std::uint64_t blocks, Accesses& trace) {
+  trace.discard_requests = words.take_as<Count>();
+  const auto discards = words.take_up_to<std::size_t>(words.left() / 2);
+  if (!words.whole()) return;
+  trace.discards.reserve(discards);
+  for (std::size_t d = 0; d < discards && words.whole(); ++d) {
+    const auto request = words.take_up_to<std::size_t>(requests);
+    trace.discards.push_back({request, words.take_up_to<BlockId>(blocks - 1)});
+  }
+}
+
+// Reads the VMs, their departures and their discards; returns what is wrong with the VMs.
 std::string read_vms(Words& words, std::size_t requests, Accesses& trace) {
   const auto vms = words.take_up_to<std::size_t>(kMostVms);
   const auto departures = words.take_up_to<std::size_t>(vms);
@@ -81,6 +96,7 @@ std::string read_vms(Words& words, std::size_t requests, Accesses& trace) {
     const auto request = words.take_up_to<std::size_t>(requests);
     trace.departures.push_back({request, words.take_up_to<VmId>(vms - 1)});
   }
+  read_discards(words, requests, unique, trace);
   return "";
 }
 
@@ -109,7 +125,8 @@ Layout layout_of(const Accesses& trace, std::size_t requests, std::size_t access
       accesses * sizeof(BlockId),      (requests + 1) * sizeof(std::uint64_t),
       requests * sizeof(Nanoseconds),  requests * sizeof(VmId),
       requests * sizeof(std::uint8_t), requests * sizeof(Nanoseconds),
-      requests * sizeof(std::uint8_t), requests * sizeof(std::uint32_t)};
+      requests * sizeof(std::uint8_t), requests * sizeof(std::uint32_t),
+      requests * sizeof(std::uint32_t)};
   Layout layout{.end = head_of(trace, 0, 0, {}).size() * kWord};
   for (std::size_t i = 0; i < kColumns; ++i) {
     if (i >= kRequired && !kept(trace)[i - kRequired]) continue;
@@ -134,6 +151,8 @@ std::vector<std::uint64_t> head_of(const Accesses& trace, std::size_t requests,
     put_text(vm.name, head);
   }
   for (const Departure& departure : trace.departures) put(departure.request), put(departure.vm);
+  put(trace.discard_requests), put(trace.discards.size());
+  for (const Discard& discard : trace.discards) put(discard.request), put(discard.block);
   for (std::size_t i = 0; i < kOptional; ++i) {
     if (!kept(trace)[i]) continue;
     if (i > 0) put(i);

@@ -15,19 +15,19 @@
 // The bytes of an interned trace. A file is a head, a row of 64-bit words, and the columns of
 // Accesses in their order, each from a multiple of kColumnAlignment on. Optional columns are
 // present if they are kept. Then the head ends with the checksum of response times, if they are
-// kept, and with two words for every other one: its number among them, 1 for classes and 2 for
-// bytes, and its checksum. Words are those of the machine: a file is for the machine that made
-// it, or one like it.
+// kept, and with two words for every other one: its number among them, 1 for classes, 2 for
+// bytes and 3 for their offsets in blocks, and its checksum. Words are those of the machine: a file
+// is for the machine that made it, or one like it.
 namespace mcsim {
 
 // Increases whenever other bytes are written for the same accesses, or the same requests make
 // other accesses.
-inline constexpr std::uint64_t kAccessesVersion = 2;
+inline constexpr std::uint64_t kAccessesVersion = 3;
 
 namespace interning {
 
 inline constexpr std::size_t kRequired = 5;  // columns that are always present
-inline constexpr std::size_t kOptional = 3;
+inline constexpr std::size_t kOptional = 4;
 inline constexpr std::size_t kColumns = kRequired + kOptional;
 inline constexpr std::uint64_t kColumnAlignment = 64;
 
@@ -45,7 +45,7 @@ template <class Trace>
 auto columns_of(Trace& trace) {
   return std::tie(trace.ids, trace.request_begin, trace.request_time, trace.request_vm,
                   trace.request_op, trace.request_response, trace.request_class,
-                  trace.request_bytes);
+                  trace.request_bytes, trace.request_head);
 }
 
 Layout layout_of(const Accesses& trace, std::size_t requests, std::size_t accesses);

@@ -16,7 +16,8 @@ AccessesSink::AccessesSink(Accesses trace, std::size_t requests, std::size_t acc
       op_(requests, file_.get(), offsets[4]),
       response_(trace_.keeps_responses ? requests : 0, file_.get(), offsets[5]),
       class_(trace_.keeps_classes ? requests : 0, file_.get(), offsets[6]),
-      bytes_(trace_.keeps_bytes ? requests : 0, file_.get(), offsets[7]) {
+      bytes_(trace_.keeps_bytes ? requests : 0, file_.get(), offsets[7]),
+      head_(trace_.keeps_bytes ? requests : 0, file_.get(), offsets[8]) {
   begin_.push(0);
 }
 

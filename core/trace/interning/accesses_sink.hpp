@@ -78,7 +78,9 @@ class AccessesSink {
   // The optional columns of the request that is pushed next, if the trace keeps them.
   void push_response(Nanoseconds took) { response_.push(took); }
   void push_class(std::uint8_t of_class) { class_.push(of_class); }
-  void push_bytes(std::uint32_t bytes) { bytes_.push(bytes); }
+  void push_bytes(std::uint32_t bytes, std::uint32_t head = 0) {
+    bytes_.push(bytes), head_.push(head);
+  }
   // Ends a request after its blocks.
   void push_request(Nanoseconds time, VmId vm, std::uint8_t op) {
     begin_.push(accesses_);
@@ -93,6 +95,12 @@ class AccessesSink {
     trace_.departures[departure].request = std::max(request, trace_.warm_up);
   }
 
+  // Sets a discard, for which the trace has room.
+  void discard(std::size_t which, Discard discard) {
+    assert(which < trace_.discards.size());
+    trace_.discards[which] = discard;
+  }
+
   // The first error of a write.
   absl::Status status() const;
   absl::StatusOr<Accesses> finish() &&;
@@ -102,9 +110,11 @@ class AccessesSink {
                std::unique_ptr<const File> file, std::span<const std::uint64_t> offsets);
 
   // In the order of the file.
-  auto columns() { return std::tie(ids_, begin_, time_, vm_, op_, response_, class_, bytes_); }
+  auto columns() {
+    return std::tie(ids_, begin_, time_, vm_, op_, response_, class_, bytes_, head_);
+  }
   auto columns() const {
-    return std::tie(ids_, begin_, time_, vm_, op_, response_, class_, bytes_);
+    return std::tie(ids_, begin_, time_, vm_, op_, response_, class_, bytes_, head_);
   }
 
   Accesses trace_;
@@ -118,6 +128,7 @@ class AccessesSink {
   interning::ColumnSink<Nanoseconds> response_;
   interning::ColumnSink<std::uint8_t> class_;
   interning::ColumnSink<std::uint32_t> bytes_;
+  interning::ColumnSink<std::uint32_t> head_;
   std::uint64_t accesses_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "core/base/files.hpp"
 
@@ -30,6 +31,7 @@ struct StreamReader {
   std::span<const Nanoseconds> response = {};
   std::span<const std::uint8_t> of_class = {};
   std::span<const std::uint32_t> bytes = {};
+  std::span<const std::uint32_t> head = {};
   BlockId first_id = 0;
   std::size_t next = 0;      // request
   std::size_t released = 0;  // requests
@@ -42,7 +44,7 @@ struct StreamReader {
     for (std::uint64_t i = begin_of(next); i < end[next]; ++i) sink.push_block(first_id + ids[i]);
     if (!response.empty()) sink.push_response(response[next]);
     if (!of_class.empty()) sink.push_class(of_class[next]);
-    if (!bytes.empty()) sink.push_bytes(bytes[next]);
+    if (!bytes.empty()) sink.push_bytes(bytes[next], head[next]);
     sink.push_request(at, vm, op[next++]);
   }
 
@@ -53,6 +55,7 @@ struct StreamReader {
     };
     release_part(time), release_part(op), release_part(end);
     release_part(response), release_part(of_class), release_part(bytes);
+    release_part(head);
     let_go(ids.subspan(begin_of(released), begin_of(next) - begin_of(released)));
     released = next;
   }
@@ -66,7 +69,7 @@ std::vector<StreamReader> readers_of(std::span<const RequestStream> streams, con
   for (const RequestStream& stream : streams) {
     if (spill == nullptr) {
       readers.push_back({stream.time, stream.op, stream.end, stream.ids, stream.response,
-                         stream.of_class, stream.bytes, first_id});
+                         stream.of_class, stream.bytes, stream.head, first_id});
     } else {
       const std::size_t count = stream.requests;
       readers.push_back(
@@ -74,7 +77,8 @@ std::vector<StreamReader> readers_of(std::span<const RequestStream> streams, con
            part(spill->end.values, begin, count),
            part(spill->ids.values, accesses, stream.accesses),
            part(spill->response.values, begin, count), part(spill->of_class.values, begin, count),
-           part(spill->bytes.values, begin, count), first_id});
+           part(spill->bytes.values, begin, count), part(spill->head.values, begin, count),
+           first_id});
     }
     begin += stream.requests;
     accesses += stream.accesses;
@@ -185,18 +189,48 @@ class MergeOrder {
   std::vector<std::uint32_t> ends_;
 };
 
+// A discard of all streams, in whose order it comes before a request.
+struct DueDiscard {
+  Due due;
+  std::size_t position;  // requests of its VM before it
+  BlockId block;
+
+  bool is_before(Due request, std::size_t at) const {
+    return std::tie(due, position) <= std::tie(request, at);
+  }
+};
+
+std::vector<DueDiscard> discards_of(std::span<RequestStream> streams,
+                                    std::span<const StreamReader> readers) {
+  std::vector<DueDiscard> all;
+  for (std::size_t v = 0; v < streams.size(); ++v) {
+    for (const auto& [time, position, id] : streams[v].discards) {
+      all.push_back({{time, static_cast<VmId>(v)}, position, readers[v].first_id + id});
+    }
+    streams[v].discards = {};
+  }
+  std::ranges::stable_sort(all, {}, &DueDiscard::due);
+  return all;
+}
+
 }  // namespace
 
 absl::Status merge(std::vector<RequestStream>& streams, const Spill* spill, MergedTime merged_time,
                    std::span<const Due> departures, AccessesSink& sink) {
   assert(std::ranges::is_sorted(departures, {}, &Due::time));
   std::vector<StreamReader> readers = readers_of(streams, spill);
+  const std::vector<DueDiscard> discards = discards_of(streams, readers);
   std::size_t merged = 0;
   std::size_t departed = 0;
+  std::size_t discarded = 0;
   const auto push_next = [&](Due due) -> absl::Status {
     StreamReader& reader = readers[due.vm];
     while (departed < departures.size() && departures[departed].time <= due.time) {
       sink.depart(departed++, merged);
+    }
+    for (; discarded < discards.size() && discards[discarded].is_before(due, reader.next);
+         ++discarded) {
+      sink.discard(discarded, {merged, discards[discarded].block});
     }
     reader.push_next(due.vm, merged_time.of(due.time), sink);
     if (reader.is_over()) {
@@ -212,6 +246,9 @@ absl::Status merge(std::vector<RequestStream>& streams, const Spill* spill, Merg
   MergeOrder order(readers);
   while (!order.empty()) MCSIM_RETURN_IF_ERROR(order.push(push_next));
   while (departed < departures.size()) sink.depart(departed++, merged);
+  for (; discarded < discards.size(); ++discarded) {
+    sink.discard(discarded, {merged, discards[discarded].block});
+  }
   return absl::OkStatus();
 }
 

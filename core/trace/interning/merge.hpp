@@ -29,7 +29,7 @@ struct MergedTime {
 
 // Appends the requests of all streams to the sink by (time, VM, position), and frees each stream
 // after its last request. The columns are in `spill` if there is one, which is mapped, else in
-// the streams. `departures` are in the order of time.
+// the streams. `departures` are in the order of time. Discards are numbered in their order.
 absl::Status merge(std::vector<RequestStream>& streams, const Spill* spill, MergedTime merged_time,
                    std::span<const Due> departures, AccessesSink& sink);
 

@@ -36,8 +36,8 @@ absl::Status check_response_times(const RequestsView& chunk, std::string_view vm
 absl::Status check_options(const ExpandOptions& options, TimeBase time_base) {
   if (options.block_bytes == 0) return invalid_argument("block size: must be positive");
   if (options.line_blocks == 0) return invalid_argument("line: must have at least one block");
-  if (options.line_blocks > 1 && options.key == BlockKey::kByteOffset) {
-    return invalid_argument("line: byte offsets do not lie in lines");
+  if (options.line_blocks > 1 && options.key != BlockKey::kAligned) {
+    return invalid_argument("line: {} keys have no lines of blocks", name_of(options.key));
   }
   const std::uint64_t line_bytes = std::uint64_t{options.block_bytes} * options.line_blocks;
   if (options.cut_bytes % line_bytes != 0) {
@@ -61,7 +61,7 @@ absl::Status check_optional_columns(const RequestsView& chunk, const ExpandOptio
 
 absl::Status wrong_request(const RequestsView& chunk, std::size_t i, Nanoseconds shift,
                            Nanoseconds latest, const RequestStream& stream) {
-  if (chunk.op[i] > 1) {
+  if (chunk.op[i] > static_cast<std::uint8_t>(Op::kDiscard)) {
     return invalid_argument("{}: request {}: unknown operation {}", stream.name, stream.requests,
                             chunk.op[i]);
   }

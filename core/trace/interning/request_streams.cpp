@@ -1,6 +1,7 @@
 #include "core/trace/interning/request_streams.hpp"
 
 #include <cassert>
+#include <utility>
 
 namespace mcsim::interning {
 
@@ -11,7 +12,7 @@ absl::Status too_many_blocks(std::string_view vm) {
 
 std::size_t RequestStream::bytes_in_memory() const {
   const auto size = [](const auto&... column) { return (std::span(column).size_bytes() + ...); };
-  return size(time, op, end, ids, response, of_class, bytes);
+  return size(time, op, end, ids, response, of_class, bytes, head);
 }
 
 void RequestStream::end_warm_up() {
@@ -31,13 +32,24 @@ void RequestStream::push_request(Nanoseconds at, std::uint8_t what) {
 }
 
 void RequestStream::push_optional(const ExpandOptions& options, const RequestsView& chunk,
-                                  std::size_t i, std::uint32_t piece) {
+                                  std::size_t i, std::uint32_t piece, std::uint32_t at) {
   if (options.responses) {
     response.push_back(chunk.response[i]);
     responded += chunk.response[i] >= 0 ? 1 : 0;
   }
   if (options.classes) of_class.push_back(chunk.of_class[i]);
-  if (options.bytes) bytes.push_back(piece);
+  if (options.bytes) bytes.push_back(piece), head.push_back(at);
+}
+
+void RequestStream::discard(Nanoseconds at, std::span<const std::uint64_t> discarded) {
+  assert(line_of && keys.empty());
+  std::vector<std::uint32_t> found(discarded.size());
+  std::as_const(*line_of).find(lines_of(discarded), found);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == 0) continue;
+    const auto place = static_cast<std::uint32_t>(discarded[i] % line_blocks);
+    discards.push_back({at, requests, (found[i] - 1) * line_blocks + place});
+  }
 }
 
 absl::Status RequestStream::number_keys() {
@@ -57,10 +69,14 @@ absl::Status RequestStream::number_keys() {
   return absl::OkStatus();
 }
 
-void RequestStream::number_lines(std::span<std::uint32_t> found) {
-  std::vector<std::uint64_t> line(keys);
+std::vector<std::uint64_t> RequestStream::lines_of(std::span<const std::uint64_t> of_keys) const {
+  std::vector<std::uint64_t> line(of_keys.begin(), of_keys.end());
   for (std::uint64_t& of_key : line) of_key /= line_blocks;
-  line_of->number(line, found);
+  return line;
+}
+
+void RequestStream::number_lines(std::span<std::uint32_t> found) {
+  line_of->number(lines_of(keys), found);
   for (std::size_t i = 0; i < found.size(); ++i) {
     found[i] = found[i] * line_blocks + static_cast<std::uint32_t>(keys[i] % line_blocks);
   }
@@ -95,7 +111,8 @@ absl::Status Spill::take(RequestStream& stream, const std::string& path) {
   MCSIM_RETURN_IF_ERROR(ids.take(stream.ids, path));
   MCSIM_RETURN_IF_ERROR(response.take(stream.response, path));
   MCSIM_RETURN_IF_ERROR(of_class.take(stream.of_class, path));
-  return bytes.take(stream.bytes, path);
+  MCSIM_RETURN_IF_ERROR(bytes.take(stream.bytes, path));
+  return head.take(stream.head, path);
 }
 
 absl::Status Spill::map() {
@@ -105,7 +122,8 @@ absl::Status Spill::map() {
   MCSIM_RETURN_IF_ERROR(ids.map());
   MCSIM_RETURN_IF_ERROR(response.map());
   MCSIM_RETURN_IF_ERROR(of_class.map());
-  return bytes.map();
+  MCSIM_RETURN_IF_ERROR(bytes.map());
+  return head.map();
 }
 
 }  // namespace mcsim::interning

@@ -21,6 +21,13 @@ namespace mcsim::interning {
 
 absl::Status too_many_blocks(std::string_view vm);
 
+// A discarded block in the stream of its VM.
+struct StreamDiscard {
+  Nanoseconds time;
+  std::size_t position;  // requests of the VM before it
+  std::uint32_t id;      // local
+};
+
 // One VM. Its requests arrive as block keys, which get local ids in portions.
 struct RequestStream {
   std::string name = {};
@@ -38,7 +45,9 @@ struct RequestStream {
   std::optional<Nanoseconds> warm_up_followed = {};  // time of the first request after it
   std::size_t responded = 0;                         // requests with a known response time
 
-  // Columns of the requests and accesses that were not spilled. The last three are optional.
+  std::vector<StreamDiscard> discards = {};
+
+  // Columns of the requests and accesses that were not spilled. The last four are optional.
   std::vector<Nanoseconds> time = {};
   std::vector<std::uint8_t> op = {};
   std::vector<std::uint64_t> end = {};  // one past the request's last entry in ids
@@ -46,6 +55,7 @@ struct RequestStream {
   std::vector<Nanoseconds> response = {};
   std::vector<std::uint8_t> of_class = {};
   std::vector<std::uint32_t> bytes = {};
+  std::vector<std::uint32_t> head = {};  // offset in the first block
 
   std::vector<std::uint64_t> keys = {};  // without ids yet
   std::size_t lines = 0;
@@ -56,13 +66,18 @@ struct RequestStream {
   void end_warm_up();
   // A request whose keys were pushed.
   void push_request(Nanoseconds at, std::uint8_t what);
-  // The optional columns of request `i`, or of a piece of it that has `piece` bytes.
+  // The optional columns of request `i`, or of a piece of it with `piece` bytes, of which the
+  // first has the offset `at` in its block.
   void push_optional(const ExpandOptions& options, const RequestsView& chunk, std::size_t i,
-                     std::uint32_t piece);
+                     std::uint32_t piece, std::uint32_t at);
+  // Discards the blocks of these keys that have ids. All keys before them have been numbered.
+  void discard(Nanoseconds at, std::span<const std::uint64_t> discarded);
   // Replaces keys by ids. Many at once keep many cache misses in flight.
   absl::Status number_keys();
 
  private:
+  // The lines of keys, which are the keys if a line has one block.
+  std::vector<std::uint64_t> lines_of(std::span<const std::uint64_t> of_keys) const;
   void number_lines(std::span<std::uint32_t> found);
 };
 
@@ -85,6 +100,7 @@ struct Spill {
   Column<Nanoseconds> response = {};
   Column<std::uint8_t> of_class = {};
   Column<std::uint32_t> bytes = {};
+  Column<std::uint32_t> head = {};
 
   // Appends the columns of a stream and clears them; new files lie in the folder of `path`.
   absl::Status take(RequestStream& stream, const std::string& path);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/containers/recency_log.hpp"
+#include "core/engine/hosts/request_counts.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 
 namespace mcsim {
@@ -76,6 +77,7 @@ class LegacyGlobalLru final : public Host {
       VmCounters& vm = counters_[trace.request_vm[r]];
       const bool write = trace.request_op[r] != 0;
       std::size_t slowest = 0;
+      MissedBlocks missed;
       for (std::size_t i = trace.request_begin[r]; i < trace.request_begin[r + 1]; ++i) {
         const BlockId ahead = ids[std::min(i + kAhead, ids.size() - 1)];
         first_.prefetch(ahead);
@@ -83,8 +85,10 @@ class LegacyGlobalLru final : public Host {
         const std::size_t tier = serve(vm, ids[i]);
         count(vm, tier, write);
         slowest = std::max(slowest, write ? kBackend : tier);
+        missed.note(i == trace.request_begin[r], tier == kBackend);
       }
       if (trace.blocks_of(r).empty()) continue;
+      count_request(trace, r, missed, vm);
       ++vm.served(write ? Op::kWrite : Op::kRead).requests[slowest];
     }
   }
@@ -95,16 +99,10 @@ class LegacyGlobalLru final : public Host {
 
   // Of which the authors' code knows nothing.
   void release(VmId vm) override {
-    const auto drop = [&](Order& list, BlockId id, TierCounters& of) {
-      if (!list.contains(id)) return;
-      list.erase(id);
-      ++of.invalidations;
-      --of.occupancy;
-    };
-    for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
-      drop(first_, id, counters_[vm].tiers[0]);
-      drop(second_, id, counters_[vm].tiers[1]);
-    }
+    for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) drop(vm, id);
+  }
+  void discard(std::span<const BlockId> blocks) override {
+    for (const BlockId id : blocks) drop(owners_.vm_of(id), id);
   }
 
   std::vector<VmCounters> counters() const override { return counters_; }
@@ -126,6 +124,16 @@ class LegacyGlobalLru final : public Host {
 
  private:
   static constexpr std::size_t kBackend = 2;
+
+  void drop(VmId vm, BlockId id) {
+    for (std::size_t k = 0; k < kBackend; ++k) {
+      Order& list = k == 0 ? first_ : second_;
+      if (!list.contains(id)) continue;
+      list.erase(id);
+      ++counters_[vm].tiers[k].invalidations;
+      --counters_[vm].tiers[k].occupancy;
+    }
+  }
 
   // The tier that had the block.
   std::size_t serve(VmCounters& vm, BlockId id) {

@@ -15,8 +15,8 @@ namespace {
 
 using testing::machine_of;
 
-// Requests of one to 32 blocks, a third of them writes, of three VMs, with classes by chance. The
-// first VM departs after half of the time.
+// Requests of one to 32 blocks, a third of them writes, of three VMs, with classes by chance, and
+// discards. The first VM departs after half of the time.
 Accesses classed_trace(std::uint64_t seed) {
   Random random(seed);
   Random chance(seed + 1000);
@@ -30,6 +30,8 @@ Accesses classed_trace(std::uint64_t seed) {
       const std::uint64_t first = random.below(random.below(2) == 0 ? 20 : 200);
       requests.push(at, 0, op, 4096 * first, 4096 * blocks, -1,
                     static_cast<std::uint8_t>(chance.below(kMostClasses)));
+      if (random.below(9) > 0) continue;
+      requests.push(at, 0, Op::kDiscard, 4096 * random.below(20), 4096 * 4, -1, 0);
     }
     EXPECT_TRUE(builder.begin_vm(name).ok());
     EXPECT_TRUE(builder.add(requests.view()).ok());

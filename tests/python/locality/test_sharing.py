@@ -266,8 +266,8 @@ def test_an_order_by_time_is_that_of_the_trace() -> None:
 
 
 def test_rates_take_traces_with_and_without_a_clock() -> None:
-    clock = Trace.from_arrays([5, 9], [0, 4096], 4096, source="clock")
-    none = Trace.from_arrays([0, 1, 2], [0, 0, 0], 4096, time_base="index", source="none")
+    clock = Trace.from_arrays([5, 9], [0, 4096], 4096, vms=["clock"])
+    none = Trace.from_arrays([0, 1, 2], [0, 0, 0], 4096, vms=["none"], time_base="index")
     with pytest.raises(ConfigError, match="do not merge"):
         sharing([clock, none])
     found = sharing([clock, none], "rates")
@@ -313,11 +313,12 @@ def of_two(size: int | str, **change: Any) -> Any:
     return mcsim.what_if(TWO, size, order="rates", **change)
 
 
-def test_two_vms_of_a_name_are_told_apart_or_refused() -> None:
-    trace = [Trace.from_arrays([0], [0], 4096, vm=[0], vms=["v"], source=s) for s in ("x", "y")]
-    assert sharing(trace, "rates").vms == ("x:v", "y:v")
-    with pytest.raises(ConfigError, match="two VMs are called 'x:v'"):
-        sharing([trace[0], trace[0]], "rates")
+def test_vms_with_the_same_name_are_one_or_refused() -> None:
+    parts = [Trace.from_arrays([t], [0], 4096, vm=[0], vms=["v"]) for t in (0, 1)]
+    shared = sharing(parts, "rates")
+    assert (shared.vms, shared.ids.tolist()) == (("v",), [0, 0])
+    with pytest.raises(ConfigError, match="two VMs are called 'v'"):
+        sharing([part.blocks() for part in parts], "rates")
 
 
 CLIFF = HitRatioCurve(np.array([10, 100]), np.array([70, 80]), accesses=100)

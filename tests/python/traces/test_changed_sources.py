@@ -51,7 +51,7 @@ def test_an_edit_whose_time_is_restored_is_parsed(source: Path) -> None:
 def test_a_file_that_changes_while_it_is_parsed_is_not_cached(
     source: Path, monkeypatch: pytest.MonkeyPatch, shows: bool
 ) -> None:
-    reader_of = parsed.Parse._reader
+    reader_of = parsed.Parse.reader
 
     def changed_before(parse: parsed.Parse) -> object:
         edit_in_place(source, CHANGED)
@@ -60,7 +60,7 @@ def test_a_file_that_changes_while_it_is_parsed_is_not_cached(
     if not shows:
         state = file_state(source)
         monkeypatch.setattr(parsed, "file_state", lambda path: state)
-    monkeypatch.setattr(parsed.Parse, "_reader", changed_before)
+    monkeypatch.setattr(parsed.Parse, "reader", changed_before)
     with pytest.raises(mc.TraceError, match=r"web\.csv: it has changed since it was opened"):
         mc.Trace.open(source)
     monkeypatch.undo()

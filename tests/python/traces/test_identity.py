@@ -15,14 +15,6 @@ from commands import python
 import mcsim as mc
 from mcsim.base.errors import ConfigError
 
-HEAD = "time_s,vm,op,offset,length\n"
-HOURS = {
-    "2016022219-LUN4.csv": HEAD + "0,lun4,R,0,8192\n1,lun4,R,8192,4096\n",
-    "2016022220-LUN4.csv": HEAD + "3600,lun4,R,0,8192\n3601,lun4,R,8192,4096\n",
-}
-SPLIT = (
-    "VM 'lun4' is in 2 files (2016022219-LUN4.csv, 2016022220-LUN4.csv): each is a VM of its own"
-)
 OBJECTS = "time_s,key,size\n1,5,110\n2,4,110\n3,6,110\n4,4,111\n"
 IDS = "5\n7\n5\n9\n7\n18446744073709551000\n"
 
@@ -47,22 +39,12 @@ def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
     return said
 
 
-def test_a_vm_in_several_files_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    traces = [mc.Trace.open(written(*item)) for item in HOURS.items()]
-    mc.hit_ratio_curve(traces)
-    (warning,) = warnings_in(caplog)
-    assert warning.startswith(SPLIT)
-    mc.hit_ratio_curve(traces[0])
-    assert not warnings_in(caplog)
-    said = python("-m", "mcsim", "mrc", *HOURS, cwd=Path.cwd(), timeout=120)
-    assert SPLIT in said.stderr
-
-
-def test_a_column_of_keys_needs_a_unit() -> None:
+def test_a_column_of_keys_is_not_an_offset() -> None:
     path = written("objs.csv", OBJECTS)
     with pytest.raises(ConfigError, match=r"objs\.csv:1: offset_unit: state it: column 'key' may"):
-        counts(path, offset="key", length="")
-    assert counts(path, offset="key", length="", offset_unit="blocks") == (4, 3, 1)
+        counts(path, offset="key", length="none")
+    assert counts(path) == (4, 3, 1)
+    assert counts(path, offset="key", length="none", offset_unit="blocks") == (4, 3, 1)
     assert counts(path, offset="key", length="size", offset_unit="blocks") == (4, 3, 1)
 
 
@@ -103,7 +85,7 @@ def test_a_request_without_length_touches_one_block(caplog: pytest.LogCaptureFix
     for trace in (mc.Trace.from_pandas(frame), mc.Trace.from_pandas(frame.astype(float))):
         assert trace.blocks().ids.tolist() == [0, 0, 1]
         (batch,) = trace.batches()
-        assert batch.length.tolist() == [3996, 3996, 3192]
+        assert batch.length.tolist() == [1, 1, 1]
     assert not warnings_in(caplog)
 
 
@@ -125,11 +107,46 @@ def test_frames_keep_the_names_of_vms() -> None:
 
 
 def test_a_table_that_lost_the_names_of_vms_is_refused() -> None:
-    batches = [batch for trace in two() for batch in trace.to_arrow().to_batches()]
-    lost = pa.Table.from_batches([batch.replace_schema_metadata(None) for batch in batches])
+    table = pa.concat_tables(trace.to_arrow() for trace in two()).replace_schema_metadata(None)
+    positions = pa.chunked_array([pa.array([0, 1, 0, 1], pa.uint16())])
+    lost = table.set_column(1, pa.field("vm", pa.uint16()), positions)
     with pytest.raises(ConfigError, match="table: vm: column 'vm' has positions among the names"):
         mc.Trace.from_arrow(lost)
-    table = two()[0].to_arrow()
-    with pytest.raises(ConfigError, match="positions among the names of VMs, which the table has"):
-        mc.Trace.from_arrow(duckdb.from_arrow(table).filter("op = 0"))
-    assert mc.Trace.from_arrow(lost, vm="vm").vms == ("0",)
+    assert mc.Trace.from_arrow(lost, vm="vm").vms == ("0", "1")
+
+
+def test_parts_of_tables_are_traces_without_a_mapping() -> None:
+    trace = mc.Trace.from_arrays(
+        [0, 1, 2], [0, 4096, 0], 4096, vm=[0, 1, 1], op=[0, 1, 2], vms=["web", "mail"]
+    )
+    table = trace.to_arrow()
+    of_mail = mc.Trace.from_arrow(duckdb.from_arrow(table).filter("vm = 'mail'"))
+    assert of_mail.vms == ("mail",)
+    assert (of_mail.metadata.counts.requests, of_mail.metadata.counts.discards) == (1, 1)
+    frame = trace.to_pandas()
+    assert mc.Trace.from_pandas(frame[frame["op"] == 0]).vms == ("web",)
+    kept = table.filter(pa.compute.equal(table["op"], 0))
+    assert mc.Trace.from_arrow(kept).blocks().ids.tolist() == [0]
+    assert mc.Trace.from_arrow(table).vms == trace.vms
+
+
+def test_tables_of_objects_keep_their_keys() -> None:
+    trace = mc.Trace.open(written("objs.csv", OBJECTS.replace("4,", "x,")))
+    for again in (
+        mc.Trace.from_arrow(trace.to_arrow()),
+        mc.Trace.from_pandas(trace.to_pandas()),
+        mc.Trace.from_polars(trace.to_polars()),
+        mc.Trace.from_arrow(duckdb.from_arrow(trace.to_arrow())),
+        *(mc.Trace.open(trace.save(f"objs.{end}")) for end in ("arrow", "parquet", "csv.gz")),
+    ):
+        assert again.kind == "objects"
+        assert again.keys is not None
+        assert again.keys.to_pylist() == ["5", "x", "6"]
+        assert [batch.offset.tolist() for batch in again.batches()] == [[0, 1, 2, 1]]
+        assert [batch.length.tolist() for batch in again.batches()] == [[110, 110, 110, 111]]
+
+
+def test_an_index_stays_one_in_frames() -> None:
+    trace = mc.Trace.from_arrays([0, 3], [0, 4096], 4096, time_base="index")
+    assert mc.Trace.from_pandas(trace.to_pandas()).time_base == "index"
+    assert mc.Trace.from_arrow(trace.to_arrow().slice(1)).time_base == "index"

@@ -16,7 +16,7 @@ import pytest
 from commands import code_of
 
 import mcsim
-from mcsim.base.errors import ConfigError, TraceError
+from mcsim.base.errors import ConfigError
 
 SIZED = "time_s,offset,size\n1,0,8192\n2,4096,4096\n"
 
@@ -41,13 +41,13 @@ def test_no_two_vms_have_one_name(vms: Any) -> None:
         mcsim.Trace.from_arrays([1, 2], [0, 4096], 4096, vm=[0, 1], vms=vms)
 
 
-def test_a_file_with_two_vms_of_one_name_is_none() -> None:
+def test_a_description_with_two_vms_of_one_name_is_not_used() -> None:
     trace = mcsim.Trace.from_arrays([1, 2], [0, 4096], 4096, vm=[0, 1], vms=["a", "b"])
     table = trace.to_arrow()
     said = table.schema.metadata[b"mcsim"].replace(b'"vms": ["a", "b"]', b'"vms": ["a", "a"]')
     pq.write_table(table.replace_schema_metadata({b"mcsim": said}), "t.parquet")
-    with pytest.raises(TraceError, match="a second VM 'a'"):
-        mcsim.Trace.open("t.parquet")
+    # Without a description it is a table like any other, with the names of its column.
+    assert mcsim.Trace.open("t.parquet").vms == ("a", "b")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_column_of_sizes_is_not_left_out_of_text(pack: Callable[[bytes], bytes
         mcsim.Trace.open(path)
     assert mcsim.Trace.open(path, options={"length": "size"}).info().total.blocks == 3
     assert mcsim.Trace.open(path, options={"length": "3"}).info().total.blocks == 3
-    assert mcsim.Trace.open(path, options={"length": ""}).info().total.blocks == 2
+    assert mcsim.Trace.open(path, options={"length": "none"}).info().total.blocks == 2
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_column_of_sizes_is_not_left_out_of_text(pack: Callable[[bytes], bytes
 )
 def test_a_column_of_sizes_is_not_left_out_of_a_table(name: str) -> None:
     frame = pd.DataFrame({"time_s": [1], "offset": [0], name: [8192]})
-    with pytest.raises(ConfigError, match=rf"table: length: .*\(length: {name}; length: '' if"):
+    with pytest.raises(ConfigError, match=rf"table: length: .*\(length: {name}; length: none"):
         mcsim.Trace.from_pandas(frame)
     assert mcsim.Trace.from_pandas(frame, length=name).info().total.blocks == 2
     frame.to_parquet("t.parquet")
@@ -105,14 +105,13 @@ def test_what_has_another_meaning_is_no_length() -> None:
 
 SECTORS = ["Start Sector", "sector", "LBA", "lba", "StartLBA", "start_lba", "lbn", "nlb"]
 BLOCKS = ["block", "blkno", "BlockNumber", "page"]
-IDS = ["key", "obj_id", "object"]
 
 
 @pytest.mark.parametrize(
     ("field", "name", "unit"),
     [
         *(("offset", name, "sectors") for name in SECTORS),
-        *(("offset", name, "blocks") for name in BLOCKS + IDS),
+        *(("offset", name, "blocks") for name in BLOCKS),
         *(("length", name, "sectors") for name in ("Sectors", "nsectors", "size_sectors", "NLB")),
         *(("length", name, "blocks") for name in ("blocks", "nblks", "length_blocks")),
     ],
@@ -140,6 +139,15 @@ def test_what_looks_like_another_unit_is_not_read_as_bytes(
             assert getattr(batch, field).tolist() == [8 * bytes_of]
     with pytest.raises(ConfigError, match=f"table{said}"):
         mcsim.Trace.from_pandas(frame, **{field: name})
+
+
+@pytest.mark.parametrize("name", ["key", "obj_id", "object", "UrlHash"])
+def test_what_looks_like_an_id_is_no_offset(name: str) -> None:
+    path = written("t.csv", f"time_s,{name},length\n1,8,512\n")
+    with pytest.raises(
+        ConfigError, match=rf"t\.csv:1: offset_unit: .*'{name}' may hold ids .*key in p"
+    ):
+        mcsim.Trace.open(path, format="csv", options={"offset": name})
 
 
 def test_what_ends_in_bytes_counts_bytes() -> None:

@@ -26,7 +26,7 @@ Accesses trace_of(std::uint64_t seed, Nanoseconds requests_each) {
       const std::uint64_t block = random.below(random.below(2) == 0 ? 12 : 70);
       const auto blocks = static_cast<std::uint32_t>(1 + random.below(6));
       const Op op = random.below(2) == 0 ? Op::kWrite : Op::kRead;
-      requests.push(time, 0, op, block * 4096, 4096 * blocks);
+      requests.push(time, 0, op, block * 4096 + random.below(4096), 4096 * blocks - 4000);
     }
   }
   return testing::interned(of_vms);
@@ -54,8 +54,8 @@ void expect_same_at_random(const std::string& policy, const Machine& machine, bo
     SCOPED_TRACE(fmt::format("seed {}, request {}", seed, range.begin));
     range.end = std::min<std::size_t>(trace.request_count(), range.begin + 1 + random.below(most));
     const std::uint64_t decision = random.below(1 << 20);
-    decide_at_random(*batches, machine, kVms, !shared, decision);
-    decide_at_random(*singly, machine, kVms, !shared, decision);
+    decide_at_random(*batches, machine, trace, !shared, decision);
+    decide_at_random(*singly, machine, trace, !shared, decision);
     batches->replay(trace, range);
     for (std::size_t r = range.begin; r < range.end; ++r) singly->replay(trace, {r, r + 1});
     testing::expect_same(batches->counters(), singly->counters());

@@ -17,6 +17,7 @@ namespace mcsim {
 namespace {
 
 using testing::machine_of;
+using testing::random_blocks;
 using testing::random_modes;
 using testing::random_targets;
 using testing::random_trace;
@@ -53,6 +54,8 @@ TEST_P(Probe, ReadsWhatListsHold) {
     const Machine machine = machine_of(capacity);
     const Accesses trace = with_writes(random_trace(2'000, kVms, 60, seed), seed + 1, 0.3);
     Random random(seed + 2);
+    Random discards(seed + 3);
+    const BlockOwners owners(trace);
     Allocation targets = random_targets(machine, kVms, random);
     const auto division = [&] { return one_part_each(targets, {.mode = ResizeMode::kEager}); };
     DataPathParams params;
@@ -89,6 +92,11 @@ TEST_P(Probe, ReadsWhatListsHold) {
         const VmId gone(random.below(kVms));
         host->release(gone);
         twin.release(gone);
+      }
+      if (discards.below(4) == 0) {
+        const std::vector<BlockId> blocks = random_blocks(trace, discards);
+        host->discard(blocks);
+        for (const BlockId block : blocks) twin.discard(owners.vm_of(block), block);
       }
       forget_dropped();
       const VmId vm = trace.request_vm[r];

@@ -16,6 +16,7 @@ namespace mcsim {
 namespace {
 
 using testing::machine_of;
+using testing::random_blocks;
 using testing::random_targets;
 using testing::random_trace;
 using testing::single_vm;
@@ -48,6 +49,7 @@ TEST_P(Divided, IsTheNaiveHostAccessByAccessThroughResizes) {
   const Accesses trace = random_trace(4'000, c.vms, 60, 7);
   const Machine machine = machine_of(c.capacity);
   Random random(11);
+  const BlockOwners owners(trace);
   Allocation targets = random_targets(machine, c.vms, random);
   // Of more than three tiers, and with strict-own resizing, a TieredHost.
   auto host =
@@ -71,6 +73,9 @@ TEST_P(Divided, IsTheNaiveHostAccessByAccessThroughResizes) {
     const auto first = trace.vms[gone].first_id;
     host->release(gone);
     twin.release(gone, first, first + trace.vms[gone].unique_blocks);
+    const std::vector<BlockId> blocks = random_blocks(trace, random);
+    host->discard(blocks);
+    for (const BlockId block : blocks) twin.release(owners.vm_of(block), block, block + 1);
     EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     const std::vector<VmCounters> after = host->counters();
     for (const TierCounters& tier : after[gone].tiers) EXPECT_EQ(tier.occupancy, 0);
@@ -99,6 +104,7 @@ TEST(SharedLru, IsTheNaiveHostAccessByAccess) {
   const std::vector<Count> capacity{15, 40};
   auto host = make_shared_lru(machine_of(capacity), trace).value();
   naive::ExclusiveLru twin(capacity, Allocation(2, 1), {});
+  Random random(4);
   for (std::size_t begin = 0; begin < trace.request_count(); begin += 500) {
     const RequestRange range{begin, std::min(begin + 500, trace.request_count())};
     std::vector<std::size_t> expected;
@@ -112,6 +118,9 @@ TEST(SharedLru, IsTheNaiveHostAccessByAccess) {
     const auto first = trace.vms[gone].first_id;
     host->release(gone);
     twin.release(0, first, first + trace.vms[gone].unique_blocks);
+    const std::vector<BlockId> blocks = random_blocks(trace, random);
+    host->discard(blocks);
+    for (const BlockId block : blocks) twin.release(0, block, block + 1);
     EXPECT_TRUE(host->check_invariants().ok());
     EXPECT_TRUE(check_conservation(before[gone], host->counters()[gone]).ok());
   }

@@ -133,6 +133,8 @@ TEST_P(Fleets, CountWhatListsSayRequestByRequest) {
   Random random(11);
   const std::vector<Row> rows = random_rows(3'000, kVms, 40, random);
   const Accesses trace = trace_of(rows, kVms);
+  Random discards(12);
+  const BlockOwners owners(trace);
   const Machine machine = fleet_of(c.capacity, c.hosts, {{"vm1", 1}, {"vm3", c.hosts - 1}});
   std::vector<std::size_t> host_of{0, 1, 0, c.hosts - 1};
   // Some VMs get nothing of some tiers, where chains may differ only in what they do about it.
@@ -183,6 +185,11 @@ TEST_P(Fleets, CountWhatListsSayRequestByRequest) {
     if (r % 500 == 499) {
       host->release(trace.request_vm[r]);
       twin.release(trace.request_vm[r]);
+    }
+    if (discards.below(4) == 0) {
+      const std::vector<BlockId> blocks = testing::random_blocks(trace, discards);
+      host->discard(blocks);
+      for (const BlockId block : blocks) twin.discard(owners.vm_of(block), block);
     }
     const VmId vm = trace.request_vm[r];
     ASSERT_TRUE(twin.request(now, vm, trace.blocks_of(r), trace.request_op[r] != 0, modes[vm]))

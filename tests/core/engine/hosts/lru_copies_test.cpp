@@ -38,8 +38,8 @@ void expect_same_at_random(const DataPathParams& params, const Machine& machine,
   }
   for (std::size_t r = 0; r < trace.request_count(); r += 20) {
     SCOPED_TRACE(fmt::format("request {}", r));
-    decide_at_random(*ours, machine, kVms, division.changeable, seed + r);
-    decide_at_random(*theirs, machine, kVms, division.changeable, seed + r);
+    decide_at_random(*ours, machine, trace, division.changeable, seed + r);
+    decide_at_random(*theirs, machine, trace, division.changeable, seed + r);
     const RequestRange next{r, std::min(r + 20, trace.request_count())};
     ours->replay(trace, next);
     theirs->replay(trace, next);

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "tests/support/hosts.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace mcsim {
@@ -95,6 +96,14 @@ class NaivePlaces {
       on_backend_[block] = newest_[block];
     }
     tier_of_.erase(extent);
+  }
+
+  // A block leaves the area, and what is newer than on the backend is lost.
+  void discard(BlockId block) {
+    if (std::ranges::find(area_, block) == area_.end()) return;
+    dirty_.remove(block);
+    newest_[block] = on_backend_[block];
+    area_.remove(block);
   }
 
   Counts counts() const {
@@ -203,6 +212,7 @@ void expect_counts_of_versions(WriteArea area, std::uint64_t seed) {
   NaivePlaces twin(area.blocks, area.most_dirty);
   std::vector<std::size_t> at(extents, kTiers);
   Random random(seed + 1);
+  Random discards(seed + 2);
   std::vector<VmCounters> before = host.counters();
   for (std::size_t r = 0; r < trace.request_count(); ++r) {
     if (random.below(60) == 0) {
@@ -218,6 +228,11 @@ void expect_counts_of_versions(WriteArea area, std::uint64_t seed) {
         twin.release(e);
         at[e] = kTiers;
       }
+    }
+    if (discards.below(4) == 0) {
+      const std::vector<BlockId> blocks = testing::random_blocks(trace, discards);
+      host.discard(blocks);
+      for (const BlockId block : blocks) twin.discard(block);
     }
     for (const BlockId block : trace.blocks_of(r)) {
       ASSERT_TRUE(twin.access(static_cast<Op>(trace.request_op[r]), block)) << "request " << r;

@@ -28,6 +28,7 @@ using testing::decide_at_random;
 using testing::expect_same;
 using testing::interned;
 using testing::machine_of;
+using testing::random_blocks;
 using testing::random_gate;
 using testing::random_modes;
 using testing::random_modes_by_tier;
@@ -133,6 +134,8 @@ void expect_counts_of_versions(const Case& c, bool made_for_lru, const char* sta
   const Machine machine = machine_of(c.capacity);
   const Accesses trace = with_writes(random_trace(4'000, c.vms, 60, 3), 5);
   Random random(7);
+  Random discards(8);
+  const BlockOwners owners(trace);
   Allocation targets = random_targets(machine, c.vms, random);
   const auto division = [&] { return one_part_each(targets, {.mode = ResizeMode::kEager}); };
   DataPathParams params = params_of(kLru, c.chain, "back");
@@ -178,6 +181,11 @@ void expect_counts_of_versions(const Case& c, bool made_for_lru, const char* sta
       for (VmId vm = 0; vm < c.vms; ++vm) twin.admit(vm, admits[vm]);
       ASSERT_TRUE(host->set_admission(admits).ok());
     }
+    if (discards.below(4) == 0) {
+      const std::vector<BlockId> blocks = random_blocks(trace, discards);
+      host->discard(blocks);
+      for (const BlockId block : blocks) twin.discard(owners.vm_of(block), block);
+    }
     const VmId vm = trace.request_vm[r];
     for (const BlockId block : trace.blocks_of(r)) {
       if (trace.request_op[r] != 0) {
@@ -218,6 +226,8 @@ void expect_counts_by_tier(const Case& c, std::uint64_t seed, bool made_for_lru)
   const Machine machine = machine_of(c.capacity);
   const Accesses trace = with_writes(random_trace(3'000, c.vms, 60, seed), seed + 1, 0.6);
   Random random(seed + 2);
+  Random discards(seed + 3);
+  const BlockOwners owners(trace);
   Allocation targets = random_targets(machine, c.vms, random);
   const auto division = [&] { return one_part_each(targets, {.mode = ResizeMode::kEager}); };
   const DataPathParams params = params_of(kLru, c.chain);
@@ -251,6 +261,11 @@ void expect_counts_by_tier(const Case& c, std::uint64_t seed, bool made_for_lru)
       const std::vector<bool> admits = random_gate(c.vms, random);
       for (VmId vm = 0; vm < c.vms; ++vm) twin.admit(vm, admits[vm]);
       ASSERT_TRUE(host->set_admission(admits).ok());
+    }
+    if (discards.below(4) == 0) {
+      const std::vector<BlockId> blocks = random_blocks(trace, discards);
+      host->discard(blocks);
+      for (const BlockId block : blocks) twin.discard(owners.vm_of(block), block);
     }
     const VmId vm = trace.request_vm[r];
     for (const BlockId block : trace.blocks_of(r)) {
@@ -358,7 +373,7 @@ void serve_both_ways(const DataPathParams& params, const Machine& machine, bool 
     range.end = std::min(trace.request_count(), range.begin + 1 + random.below(most));
     const std::uint64_t decision = random.below(1 << 20);
     for (Host* const host : {batches.get(), singly.get()}) {
-      decide_at_random(*host, machine, 3, !shared, decision);
+      decide_at_random(*host, machine, trace, !shared, decision);
     }
     batches->replay(trace, range);
     for (std::size_t r = range.begin; r < range.end; ++r) singly->replay(trace, {r, r + 1});
@@ -444,7 +459,7 @@ void expect_same_made_for_lru(const DataPathParams& params, const Division& firs
   for (std::size_t r = 0; r < trace.request_count(); r += 20) {
     const std::uint64_t decision = random.below(1 << 20);
     for (Host* const host : {general.get(), special.get()}) {
-      decide_at_random(*host, machine, 3, first.changeable, decision);
+      decide_at_random(*host, machine, trace, first.changeable, decision);
       host->replay(trace, {r, r + 20});
       ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     }
@@ -538,7 +553,7 @@ void run_at_random(const DataPathParams& params, DivisionRules rules, std::uint6
       make(params, machine, trace, one_part_each(random_targets(machine, 3, random, 0), rules));
   std::vector<VmCounters> before = host->counters();
   for (std::size_t r = 0; r < trace.request_count(); r += 25) {
-    decide_at_random(*host, machine, 3, true, seed + r);
+    decide_at_random(*host, machine, trace, true, seed + r);
     ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
     host->replay(trace, {r, r + 25});
     ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();

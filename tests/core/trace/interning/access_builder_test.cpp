@@ -287,6 +287,112 @@ TEST(AccessBuilder, SamplesBytesPieceByPiece) {
   }
 }
 
+// Bytes in blocks are those between the block's begin and end.
+TEST(AccessBuilder, KnowsTheBytesOfARequestInEachBlock) {
+  Requests r;
+  r.push(5, 0, Op::kRead, 4000, 9000);
+  r.push(6, 0, Op::kRead, 8192, 4096);
+  r.push(7, 0, Op::kRead, 100, 20);
+  for (const auto key : {BlockKey::kAligned, BlockKey::kByteOffset, BlockKey::kObject}) {
+    const Accesses a = interned({r}, {.key = key, .bytes = true});
+    std::vector<Count> bytes;
+    for (std::size_t i = 0; i < a.request_count(); ++i) {
+      for (std::size_t block = 0; block < a.blocks_of(i).size(); ++block) {
+        bytes.push_back(a.bytes_in_block(i, block));
+      }
+    }
+    if (key == BlockKey::kAligned) {
+      EXPECT_THAT(bytes, ElementsAre(96, 4096, 4096, 712, 4096, 20));
+    }
+    if (key == BlockKey::kByteOffset) {
+      EXPECT_THAT(bytes, ElementsAre(4096, 4096, 808, 4096, 20));
+    }
+    if (key == BlockKey::kObject) {
+      EXPECT_THAT(bytes, ElementsAre(9000, 4096, 20));
+    }
+  }
+}
+
+TEST(AccessBuilder, ReferencesObjectsOnceWhateverTheirLength) {
+  Requests r;
+  const std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+  r.push(0, 0, Op::kRead, 7, 0);
+  r.push(1, 0, Op::kRead, last, 100'000);
+  r.push(2, 0, Op::kDiscard, 7, 0);
+  r.push(2, 0, Op::kDiscard, 8, 9'000);
+  r.push(3, 0, Op::kRead, 7, 5'000);
+  const Accesses a = interned({r}, {.key = BlockKey::kObject, .cut_bytes = 4096});
+  EXPECT_THAT(numbers_of(a.ids), ElementsAre(0, 1, 0));
+  EXPECT_THAT(a.discards, ElementsAre(Discard{2, 0}));
+  EXPECT_EQ(a.discard_requests, 2);
+  EXPECT_EQ(a.given.accesses[0], 3);
+}
+
+TEST(AccessBuilder, DiscardsWholeBlocksThatWereReferenced) {
+  constexpr std::uint64_t kLast = std::numeric_limits<std::uint64_t>::max();
+  const auto discarded = [](std::uint64_t offset, std::uint32_t length) {
+    Requests r;
+    for (const std::uint64_t block : {0U, 1U, 2U, 4U}) r.push(0, 0, Op::kRead, block * 4096, 1);
+    r.push(0, 0, Op::kRead, kLast, 1);
+    r.push(1, 0, Op::kDiscard, offset, length);
+    r.push(2, 0, Op::kRead, 3 * 4096, 1);
+    const Accesses a = interned({r});
+    EXPECT_EQ(a.discard_requests, 1);
+    EXPECT_EQ(a.vms[0].requests, 6);
+    std::vector<std::uint32_t> blocks;
+    for (const Discard& discard : a.discards) {
+      EXPECT_EQ(discard.request, 5U);
+      blocks.push_back(discard.block);
+    }
+    return blocks;
+  };
+  EXPECT_THAT(discarded(0, 5 * 4096), ElementsAre(0, 1, 2, 3)) << "3 has no reference yet";
+  EXPECT_THAT(discarded(1, 2 * 4096), ElementsAre(1));
+  EXPECT_THAT(discarded(0, 2 * 4096 + 4095), ElementsAre(0, 1));
+  EXPECT_THAT(discarded(1, 4096), ElementsAre());
+  EXPECT_THAT(discarded(4096, 4095), ElementsAre());
+  EXPECT_THAT(discarded(4096, 4096), ElementsAre(1));
+  EXPECT_THAT(discarded(4096, 0), ElementsAre());
+  EXPECT_THAT(discarded(kLast - 4095, 4096), ElementsAre(4));
+  EXPECT_THAT(discarded(kLast - 4094, 4095), ElementsAre());
+}
+
+// Discards by time, VM and position, which std::map's order restates.
+TEST(AccessBuilder, MergesDiscardsInTheOrderOfRequests) {
+  using Place = std::tuple<Nanoseconds, VmId, std::size_t>;
+  Random random(5);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<Requests> vms(1 + random.below(4));
+    std::map<Place, std::pair<Op, std::uint64_t>> rows;
+    for (std::size_t vm = 0; vm < vms.size(); ++vm) {
+      Nanoseconds at = 0;
+      for (std::size_t i = 0; i < 40; ++i) {
+        at += static_cast<Nanoseconds>(random.below(3));
+        const Op op{static_cast<std::uint8_t>(random.below(3))};
+        const std::uint64_t block = random.below(6);
+        vms[vm].push(at, 0, op, block * 4096, 4096);
+        rows[{at, static_cast<VmId>(vm), i}] = {op, block};
+      }
+    }
+    for (const OpFilter ops : {OpFilter::kReads, OpFilter::kAll}) {
+      const Accesses a = interned(vms, {.ops = ops});
+      std::map<std::pair<VmId, std::uint64_t>, BlockId> ids;
+      std::vector<Discard> expected;
+      std::size_t request = 0;
+      for (const auto& [place, row] : rows) {
+        const std::pair key{std::get<VmId>(place), row.second};
+        if (row.first == Op::kDiscard) {
+          if (ids.contains(key)) expected.push_back({request, ids[key]});
+        } else if (ops == OpFilter::kAll || row.first == Op::kRead) {
+          ids[key] = a.blocks_of(request++)[0];
+        }
+      }
+      EXPECT_EQ(a.request_count(), request);
+      EXPECT_EQ(a.discards, expected);
+    }
+  }
+}
+
 TEST(AccessBuilder, TakesAsManyVmsAsThereAreNumbersFor) {
   AccessBuilder builder({}, TimeBase::kClock);
   Requests r;

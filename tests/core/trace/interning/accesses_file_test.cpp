@@ -98,6 +98,9 @@ void expect_same(const Accesses& a, const Accesses& b) {
   EXPECT_EQ(all(a.request_class), all(b.request_class));
   EXPECT_EQ(a.keeps_bytes, b.keeps_bytes);
   EXPECT_EQ(all(a.request_bytes), all(b.request_bytes));
+  EXPECT_EQ(all(a.request_head), all(b.request_head));
+  EXPECT_EQ(a.discards, b.discards);
+  EXPECT_EQ(a.discard_requests, b.discard_requests);
   EXPECT_EQ(a.time_base, b.time_base);
   EXPECT_EQ(a.block_bytes, b.block_bytes);
   EXPECT_EQ(a.line_blocks, b.line_blocks);
@@ -188,11 +191,31 @@ TEST_F(AccessesFile, IsThereAfterMemoryWasLetGo) {
   expect_same(read, trace);
 }
 
+// The discards of a builder that spills, of a file and of memory are the same.
+TEST_F(AccessesFile, KeepsDiscards) {
+  for (const std::size_t most_in_memory : {std::size_t{1} << 28, std::size_t{0}}) {
+    const auto made = [&](std::optional<AccessBuilder::ToFile> to_file) {
+      AccessBuilder builder(kAll, TimeBase::kClock, std::move(to_file));
+      for (const std::uint64_t vm : {1U, 2U}) {
+        EXPECT_TRUE(builder.begin_vm("vm" + std::to_string(vm)).ok());
+        Requests rows = random_requests(vm, 2'000);
+        for (std::size_t i = 0; i < rows.size(); i += 3) rows.op[i] = 2;
+        EXPECT_TRUE(builder.add(rows.view()).ok());
+      }
+      return std::move(builder).finish().value();
+    };
+    const Accesses trace = made(std::nullopt);
+    EXPECT_GT(trace.discards.size(), 500U);
+    expect_same(made(AccessBuilder::ToFile{path(), most_in_memory}), trace);
+    expect_same(open_accesses(path()).value(), trace);
+  }
+}
+
 // Files of a version are found again by their name, whatever program made them.
 TEST_F(AccessesFile, HasTheBytesOfItsVersion) {
   ASSERT_TRUE(write_accesses(build({kAll, TimeBase::kClock}, 3'000).value(), path()).ok());
   const std::string whole = bytes();
-  EXPECT_EQ(checksum(std::as_bytes(std::span(whole)), 0), 0x981e40eb6de948caU)
+  EXPECT_EQ(checksum(std::as_bytes(std::span(whole)), 0), 0xd1b28d8f2abe65b6U)
       << "the same requests have become other bytes: raise kAccessesVersion, and put this here";
 }
 
@@ -355,8 +378,8 @@ TEST_F(AccessesFile, HasBytesOfRequestsOnlyIfTheyAreKept) {
   ExpandOptions kept = kAll;
   kept.bytes = true;
   ASSERT_TRUE(write_accesses(build({kept, TimeBase::kClock}, 40).value(), path()).ok());
-  EXPECT_GE(bytes().size(), without + 4 * (40 + 42 + 20) + 2 * 8);
-  EXPECT_LT(bytes().size(), without + 4 * (40 + 42 + 20) + 2 * 8 + 2 * 64);
+  EXPECT_GE(bytes().size(), without + 8 * (40 + 42 + 20) + 4 * 8);
+  EXPECT_LT(bytes().size(), without + 8 * (40 + 42 + 20) + 4 * 8 + 3 * 64);
 }
 
 // Files of response times and classes are found again as those without are.
@@ -365,7 +388,7 @@ TEST_F(AccessesFile, HasTheBytesOfItsVersionWithWhatIsAskedFor) {
   kept.responses = kept.classes = true;
   ASSERT_TRUE(write_accesses(build({kept, TimeBase::kClock}, 3'000).value(), path()).ok());
   const std::string whole = bytes();
-  EXPECT_EQ(checksum(std::as_bytes(std::span(whole)), 0), 0x2f0c760d9a11a4eU);
+  EXPECT_EQ(checksum(std::as_bytes(std::span(whole)), 0), 0xb8d794d43141ecf6U);
 }
 
 // What follows the VMs of a head: only what somebody may have written.
@@ -379,7 +402,7 @@ TEST_F(AccessesFile, WithAnotherMarkOfAColumnIsRefused) {
   ASSERT_EQ(words[words[2] - 2], 1U);
   for (const auto& [mark, why] :
        {std::pair{char{0}, "its head does not say all, or what cannot be"},
-        {char{2}, "bytes instead of"},
+        {char{2}, "its head does not say all, or what cannot be"},
         {char{3}, "its head does not say all, or what cannot be"}}) {
     other[(words[2] - 2) * 8] = mark;
     std::memcpy(words.data(), other.data(), words.size() * 8);
@@ -433,6 +456,10 @@ TEST_F(AccessesFile, WithAHeadThatContradictsIsRefused) {
   refuses([](Accesses& t) { t.departures = {{5, 1}, {4, 0}}; }, "not in order");
   refuses([](Accesses& t) { t.departures = {{4, 1}, {4, 1}}; }, "departs twice");
   refuses([](Accesses& t) { t.departures.assign(3, {5, 1}); }, "what cannot be");
+  refuses([](Accesses& t) { t.discards = {{6, 0}}; }, "what cannot be");
+  refuses([](Accesses& t) { t.discards = {{5, 3}}; }, "what cannot be");
+  refuses([](Accesses& t) { t.discards = {{2, 0}, {1, 0}}; }, "discards that are not in order");
+  refuses([](Accesses& t) { t.discard_requests = -1; }, "what cannot be");
   refuses([](Accesses& t) { t.warm_up = 6; }, "what cannot be");
   refuses([](Accesses& t) { t.warm_up = 1; }, "first has other counts than its head says");
   refuses([](Accesses& t) { ++t.vms[1].accesses; }, "second has other counts than its head says");

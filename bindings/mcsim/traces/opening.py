@@ -1,0 +1,142 @@
+"""Trace files opened: parsed unless that was done before, and joined if there are several."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcsim._core import trace as _core_trace
+from mcsim.base.arguments import check_param, file_given, shortened, text
+from mcsim.base.errors import ConfigError
+from mcsim.base.inputs import note_input
+from mcsim.base.suggest import check_choice
+from mcsim.traces.cache import cache_directory
+from mcsim.traces.joined import join
+from mcsim.traces.made import OnBadLine, OnUnsorted
+from mcsim.traces.mapping import read_mapping
+from mcsim.traces.parsed import Parse, Progress, as_declared, check_skipped
+from mcsim.traces.store import OptionValue, is_store, open_store
+from mcsim.traces.table_files import table_format
+
+if TYPE_CHECKING:
+    from mcsim.traces.trace import Trace
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read trace files; the attributes are the arguments of `Trace.open`."""
+
+    format: str | None = None
+    options: Mapping[str, OptionValue] | None = None
+    mapping: str | os.PathLike[str] | None = None
+    cache_dir: str | os.PathLike[str] | None = None
+    on_bad_line: OnBadLine = "error"
+    on_unsorted: OnUnsorted = "sort"
+    max_skipped: int | float | str | None = None
+
+    def checked(self) -> Reading:
+        """Return the same with the content of the mapping; ConfigError if a value is wrong."""
+        check_choice("on_bad_line", self.on_bad_line, ("error", "skip"))
+        check_choice("on_unsorted", self.on_unsorted, ("error", "sort"))
+        format, options = self.format, self.options
+        if self.mapping is not None:
+            of_file, kept = read_mapping(self.mapping)
+            format, options = format or of_file, kept | dict(options or {})
+        if format is not None:
+            text("format", format)
+        if not isinstance(options, Mapping | None):
+            raise ConfigError(f"options: expected a mapping, got {shortened(options)}")
+        for name, value in (options or {}).items():
+            check_param(f"options: {name}", value)
+        folder = self.cache_dir
+        folder = cache_directory() if folder is None else file_given("cache_dir", folder)
+        return replace(self, format=format, options=options, mapping=None, cache_dir=folder)
+
+
+def open_files(
+    files: Sequence[Path],
+    reading: Reading,
+    vm_name: str | None = None,
+    progress: Progress | None = None,
+) -> Trace:
+    """Open files and join their traces.
+
+    Parameters
+    ----------
+    files : sequence of Path
+    reading : Reading
+    vm_name : str, optional
+        Name of the VM of files whose content names none; by default each has its file's name.
+    progress : callable, optional
+        As of `Trace.open`, with the bytes of all files.
+
+    Raises
+    ------
+    ConfigError, HostError, TraceError
+        As of `Trace.open`.
+    """
+    reading = reading.checked()
+    if vm_name is not None:
+        _core_trace.check_vm_name(text("vm_name", vm_name))
+    sizes = [file.stat().st_size if file.is_file() else 0 for file in files]
+    traces = []
+    for index, file in enumerate(files):
+        before, whole = 2 * sum(sizes[:index]), 2 * sum(sizes)
+
+        def count(done: int, total: int, before: int = before, whole: int = whole) -> None:
+            if progress is not None:
+                progress(before + done, max(whole, before + total))
+
+        trace = open_file(file, reading, count)
+        traces.append(trace if vm_name is None else with_vm_name(trace, file, vm_name))
+    return join(traces)
+
+
+def with_vm_name(trace: Trace, file: Path, name: str) -> Trace:
+    """Rename the VM of a file whose content names none.
+
+    Raises
+    ------
+    ConfigError
+        If the content of the file names its VMs.
+    """
+    if not trace.metadata.vm_from_file:
+        vms = repr(trace.vms[0]) if len(trace.vms) == 1 else f"{len(trace.vms)} VMs"
+        raise ConfigError(
+            f"vm_name: {file}: its format names VMs ({vms}); {name!r} is for files that name none"
+        )
+    return join([trace], [[name]])
+
+
+def open_file(file: Path, reading: Reading, progress: Progress) -> Trace:
+    """Open one file, with a `Reading` that was checked."""
+    from mcsim.traces.trace import Trace
+
+    note_input(file)
+    if file.exists() and not file.is_file():
+        raise ConfigError(
+            f"{file}: not a regular file: a trace is read more than once, so write what "
+            "comes out of it to a file, and give that"
+        )
+    is_table = table_format(file) if file.is_file() else None
+    if is_table == "arrow" and is_store(file):
+        if reading.format is not None or reading.options:
+            raise ConfigError(f"{file}: a store of mcsim's takes neither format nor options")
+        store = open_store(file)
+        return Trace(store, store.metadata)
+    format = reading.format or is_table or _core_trace.detect_format(os.fsencode(file))
+    plan = Parse(
+        source=file,
+        format=format,
+        options=as_declared(format, reading.options or {}),
+        skip_bad_lines=reading.on_bad_line == "skip",
+        sort=reading.on_unsorted == "sort",
+        progress=progress,
+    )
+    assert isinstance(reading.cache_dir, Path)
+    store = plan.cached_store(reading.cache_dir)
+    check_skipped(store.metadata, file, reading.max_skipped)
+    return Trace(store, store.metadata)

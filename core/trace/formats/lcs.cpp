@@ -1,0 +1,169 @@
+#include "core/trace/formats/lcs.hpp"
+
+#include <array>
+
+namespace mcsim {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x123456789abcdef0;
+
+// Bytes of a type of Python's struct module; 0: not one of a field.
+std::size_t bytes_of(char type) {
+  switch (type) {
+    case 'c':
+    case 'b':
+    case 'B':
+      return 1;
+    case 'h':
+    case 'H':
+      return 2;
+    case 'i':
+    case 'I':
+    case 'f':
+      return 4;
+    case 'q':
+    case 'Q':
+    case 'd':
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+std::uint64_t LcsReader::RecordField::value(const char* record) const {
+  const char* const from = record + at;
+  switch (type) {
+    case 'I':
+      return number_at<std::uint32_t>(from);
+    case 'Q':
+    case 'q':
+      return number_at<std::uint64_t>(from);
+    case 'B':
+      return number_at<std::uint8_t>(from);
+    case 'H':
+      return number_at<std::uint16_t>(from);
+    case 'b':
+    case 'c':
+      return static_cast<std::uint64_t>(number_at<std::int8_t>(from));
+    case 'h':
+      return static_cast<std::uint64_t>(number_at<std::int16_t>(from));
+    default:
+      return static_cast<std::uint64_t>(number_at<std::int32_t>(from));
+  }
+}
+
+absl::StatusOr<RecordLayout> LcsReader::begin(std::string_view head) {
+  if (head.size() < 16 || number_at<std::uint64_t>(head.data()) != kMagic) {
+    return refuse("header: expected the number 0x123456789abcdef0 in bytes 1 to 8");
+  }
+  auto layout = head[8] == '<' ? begin_described(head) : begin_version(head);
+  if (!layout.ok()) return layout;
+  if (head.size() < layout->header_bytes) {
+    return refuse(fmt::format("header: {} of {} bytes: the file is cut short", head.size(),
+                              layout->header_bytes));
+  }
+  if (number_at<std::uint64_t>(head.data() + layout->header_bytes - 8) != kMagic) {
+    return refuse(fmt::format("header: expected the number 0x123456789abcdef0 in bytes {} to {}",
+                              layout->header_bytes - 7, layout->header_bytes));
+  }
+  stated_records_ = number_at<std::int64_t>(head.data() + (head[8] == '<' ? 488 : 24));
+  if (stated_records_ < 0) {
+    return refuse(fmt::format("header: {} requests are impossible", stated_records_));
+  }
+  return layout;
+}
+
+absl::StatusOr<RecordLayout> LcsReader::begin_version(std::string_view head) {
+  static constexpr std::array<std::size_t, 9> kRecordBytes{0, 24, 28, 36, 40, 44, 52, 68, 100};
+  const auto version = number_at<std::uint64_t>(head.data() + 8);
+  if (version == 0 || version >= kRecordBytes.size()) {
+    return refuse(fmt::format("header: expected a version from 1 to 8, got {}", version));
+  }
+  time_ = {0, 'I'};
+  id_ = {4, 'Q'};
+  size_ = {12, version < 3 ? 'I' : 'q'};
+  if (version == 1) next_ = {16, 'q'};
+  if (version == 2) op_ = {16, 'B'}, next_ = {20, 'q'};
+  if (version > 2) op_ = {20, 'B'}, next_ = {28, 'q'};
+  return RecordLayout{.record_bytes = kRecordBytes[version], .header_bytes = 8192};
+}
+
+absl::StatusOr<RecordLayout> LcsReader::begin_described(std::string_view head) {
+  constexpr std::size_t kHeader = 1024, kTypes = 8, kMostTypes = 240, kPositions = 248;
+  RecordLayout layout{.header_bytes = kHeader};
+  if (head.size() < kHeader) return layout;  // the caller reports that
+  const std::string_view types = head.substr(kTypes, kMostTypes);
+  std::vector<RecordField> fields(1);  // none, at position 0
+  for (std::size_t i = 1; i < types.size() && types[i] != '\0'; ++i) {
+    fields.push_back({layout.record_bytes, types[i]});
+    layout.record_bytes += bytes_of(types[i]);
+    if (bytes_of(types[i]) > 0) continue;
+    return refuse(fmt::format("header: unknown type '{}' of field {}", shown(types.substr(i, 1)), i));
+  }
+  const auto position = [&](std::size_t which) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(head[kPositions + which]));
+  };
+  const auto stated_fields = number_at<std::uint32_t>(head.data() + 1000);
+  const auto stated_bytes = number_at<std::uint32_t>(head.data() + 1004);
+  if (stated_fields != fields.size() - 1 || stated_bytes != layout.record_bytes) {
+    return refuse(fmt::format("header: {} fields of {} bytes, expected {} of {} from their types",
+                              stated_fields, stated_bytes, fields.size() - 1, layout.record_bytes));
+  }
+  const std::array<std::pair<RecordField*, std::size_t>, 5> wanted{
+      {{&id_, 0}, {&size_, 1}, {&time_, 2}, {&next_, 4}, {&op_, 5}}};
+  for (const auto& [field, which] : wanted) {
+    if (position(which) >= fields.size()) {
+      return refuse(fmt::format("header: there is no field {} among {}", position(which),
+                                fields.size() - 1));
+    }
+    *field = fields[position(which)];
+    if (field->type == 'f' || field->type == 'd') {
+      return refuse(fmt::format("header: field {} is a fraction, expected an integer",
+                                position(which)));
+    }
+  }
+  if (!id_.is_given()) return refuse("header: no field is the object id");
+  return layout;
+}
+
+LineKind LcsReader::parse(const char* record, RecordRequest& request) {
+  request.offset = id_.value(record);
+  request.time = number() - 1;
+  if (time_.is_given()) {
+    const auto seconds = static_cast<std::int64_t>(time_.value(record));
+    constexpr std::int64_t kLatest = std::numeric_limits<Nanoseconds>::max() / kSecond;
+    if (seconds < 0 || seconds > kLatest) [[unlikely]] {
+      return bad(fmt::format("time: expected 0 to {} s, got {}", kLatest, seconds));
+    }
+    request.time = seconds * kSecond;
+  }
+  if (size_.is_given()) {
+    const auto size = static_cast<std::int64_t>(size_.value(record));
+    if (size < 0 || size > static_cast<std::int64_t>(kMaxLength)) [[unlikely]] {
+      return bad(fmt::format("size: expected 0 to {} bytes, got {}", kMaxLength, size));
+    }
+    request.length = static_cast<std::uint32_t>(size);
+  }
+  if (op_.is_given()) {
+    const std::uint64_t number = op_.value(record);
+    const bool is_stated = number != kLibCacheSimNop && number != kLibCacheSimInvalid;
+    const auto op = is_stated ? libcachesim_operation(number) : Op::kRead;
+    if (!op) [[unlikely]] return bad(fmt::format("operation: there is no number {}", number));
+    request.op = *op;
+  }
+  if (next_.is_given()) {
+    const auto next = static_cast<std::int64_t>(next_.value(record));
+    std::string wrong = objection_to_next_access(next, number());
+    if (!wrong.empty()) [[unlikely]] return bad(std::move(wrong));
+  }
+  return size_.is_given() && request.length == 0 ? LineKind::kFiltered : LineKind::kRequest;
+}
+
+std::string LcsReader::objection_to_end() const {
+  if (stated_records_ == 0 || stated_records_ == number()) return "";
+  return fmt::format("the file ends here, but its header counts {} requests", stated_records_);
+}
+
+}  // namespace mcsim

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "core/trace/formats/libcachesim_operations.hpp"
+#include "core/trace/record_reader.hpp"
+
+namespace mcsim {
+
+// Twitter's cache traces as libCacheSim packs them. Records of 20 bytes, little-endian:
+//
+//   uint32 time (s), uint64 object id, uint32 sizes (10 bits of key, 22 bits of value),
+//   uint32 operation (8 bits) and time to live (24 bits)
+//
+// The size of an object is that of its key and value. Reads without a value are filtered, as in
+// libCacheSim.
+class TwrReader final : public RecordReader<TwrReader> {
+ public:
+  using Params = NoParams;
+  static constexpr ComponentInfo kInfo{
+      "twr", "libCacheSim binary of Twitter: time (s), object id, sizes, operation",
+      "Yang, Yue, Rashmi: A Large Scale Analysis of Hundreds of In-memory Cache Clusters at "
+      "Twitter (OSDI 2020)"};
+
+  TwrReader(Params, ReaderContext context) : RecordReader(std::move(context)) {}
+
+  static Guess guess(const Head& head) { return guess_by_records<TwrReader>(Fit::kCertain, head); }
+
+  TimeBase time_base() const override { return TimeBase::kClock; }
+  TraceKind kind() const override { return TraceKind::kObjects; }
+
+  absl::StatusOr<RecordLayout> begin(std::string_view) const {
+    return RecordLayout{.record_bytes = 20};
+  }
+
+  LineKind parse(const char* record, RecordRequest& request) {
+    const auto sizes = number_at<std::uint32_t>(record + 12);
+    const auto operation = number_at<std::uint32_t>(record + 16) >> 24;
+    const auto op = libcachesim_operation(operation);
+    if (!op || operation > kLastOperation) [[unlikely]] {
+      return bad(fmt::format("operation: expected 1 to {}, got {}", kLastOperation, operation));
+    }
+    const std::uint32_t value_bytes = sizes & 0x3fffff;
+    request = {.time = number_at<std::uint32_t>(record) * kSecond,
+               .op = *op,
+               .offset = number_at<std::uint64_t>(record + 4),
+               .length = (sizes >> 22) + value_bytes};
+    return value_bytes == 0 && *op == Op::kRead ? LineKind::kFiltered : LineKind::kRequest;
+  }
+
+ private:
+  static constexpr std::uint32_t kLastOperation = 11;  // decrement
+};
+
+}  // namespace mcsim

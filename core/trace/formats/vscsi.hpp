@@ -1,0 +1,104 @@
+#pragma once
+
+#include "core/trace/formats/scsi_commands.hpp"
+#include "core/trace/record_reader.hpp"
+
+namespace mcsim {
+
+// Traces of VMware's vscsiStats, versions 1 and 2. Records of 32 or 40 bytes, little-endian:
+//
+//   1: uint32 serial number, uint32 bytes, uint32 segments, uint16 command, uint16 version,
+//      uint64 first sector (512 B), uint64 time (us)
+//   2: uint16 command, uint16 version, uint32 serial number, uint32 bytes, uint32 segments,
+//      uint64 first sector, uint64 time (us), uint64 response time (us)
+//
+// The version is in the high byte. Commands that neither read nor write blocks are filtered.
+class VscsiReader final : public RecordReader<VscsiReader> {
+ public:
+  using Params = NoParams;
+  static constexpr ComponentInfo kInfo{
+      "vscsi", "VMware vscsiStats binary, versions 1 and 2: command, sector, bytes, time",
+      "Waldspurger et al.: Efficient MRC Construction with SHARDS (FAST 2015); libCacheSim"};
+
+  VscsiReader(Params, ReaderContext context) : RecordReader(std::move(context)) {}
+
+  static Guess guess(const Head& head) {
+    return guess_by_records<VscsiReader>(Fit::kCertain, head, OnUnsorted::kKeep);
+  }
+
+  TimeBase time_base() const override { return TimeBase::kClock; }
+
+  absl::StatusOr<RecordLayout> begin(std::string_view head) {
+    // In version 2 these bytes are of the number of segments, which is small.
+    for (const Layout& layout : {kFirst, kSecond}) {
+      if (head.size() < layout.record_bytes) break;
+      layout_ = layout;
+      if (version_of(head.data()) == layout.version) {
+        return RecordLayout{.record_bytes = layout.record_bytes};
+      }
+    }
+    return refuse("record 1: expected version 1 in bytes 15 and 16, or version 2 in 3 and 4");
+  }
+
+  LineKind parse(const char* record, RecordRequest& request) {
+    const auto command = number_at<std::uint16_t>(record + layout_.command);
+    const auto bytes = number_at<std::uint32_t>(record + layout_.bytes);
+    const auto sector = number_at<std::uint64_t>(record + 16);
+    const auto time = number_at<std::uint64_t>(record + 24);
+    const bool is_second = layout_.version == kSecond.version;
+    const auto response = is_second ? number_at<std::uint64_t>(record + 32) : 0;
+    const ScsiCommand meaning =
+        command < kScsiCommands.size() ? kScsiCommands[command] : ScsiCommand::kUnknown;
+    if (version_of(record) != layout_.version) [[unlikely]] {
+      return bad(fmt::format("version: expected {}, got {}", layout_.version, version_of(record)));
+    }
+    if (meaning == ScsiCommand::kUnknown) [[unlikely]] {
+      return bad(fmt::format("command: there is no SCSI command {:#x}", command));
+    }
+    if (time > kLatest) [[unlikely]] return bad(fmt::format("time: {} us exceeds 64 bits", time));
+    if (response > kLatest) [[unlikely]] {
+      return bad(fmt::format("response time: {} us exceeds 64 bits", response));
+    }
+    if (meaning == ScsiCommand::kFlush) return count_flush(), LineKind::kNothing;
+    if (meaning == ScsiCommand::kOther) return LineKind::kFiltered;
+    if (bytes % kSector != 0 && meaning != ScsiCommand::kDiscard) [[unlikely]] {
+      return bad(fmt::format("bytes: expected whole sectors of 512 B, got {}", bytes));
+    }
+    if (sector > (kMaxOffset - bytes) / kSector) [[unlikely]] {
+      return bad(fmt::format("sector: {} exceeds 64 bits", sector));
+    }
+    request = {.time = static_cast<Nanoseconds>(time) * kMicrosecond,
+               .op = op_of(meaning),
+               .offset = sector * kSector,
+               .length = bytes,
+               .response = is_second ? static_cast<Nanoseconds>(response) * kMicrosecond : -1};
+    return LineKind::kRequest;
+  }
+
+ private:
+  // Where the fields are that differ between versions.
+  struct Layout {
+    unsigned version;
+    std::size_t record_bytes;
+    std::size_t command;  // followed by the version
+    std::size_t bytes;
+  };
+  static constexpr Layout kFirst{1, 32, 12, 4};
+  static constexpr Layout kSecond{2, 40, 0, 8};
+  static constexpr std::uint64_t kSector = 512;
+  static constexpr Nanoseconds kMicrosecond = 1'000;
+  static constexpr std::uint64_t kLatest = std::numeric_limits<Nanoseconds>::max() / kMicrosecond;
+
+  static Op op_of(ScsiCommand command) {
+    if (command == ScsiCommand::kRead) return Op::kRead;
+    return command == ScsiCommand::kWrite ? Op::kWrite : Op::kDiscard;
+  }
+
+  unsigned version_of(const char* record) const {
+    return number_at<std::uint16_t>(record + layout_.command + 2) >> 8;
+  }
+
+  Layout layout_ = kFirst;
+};
+
+}  // namespace mcsim

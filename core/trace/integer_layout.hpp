@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "core/trace/record_reader.hpp"
+
+namespace mcsim {
+
+// How integers of a file without any structure are stored.
+struct IntegerLayout {
+  std::size_t bytes = 0;  // 4 or 8
+  ByteOrder order = ByteOrder::little;
+
+  friend bool operator==(const IntegerLayout&, const IntegerLayout&) = default;
+};
+
+// Returns the layout of a file of integers by its beginning, if one is certain: the high bytes of
+// ids and block numbers are mostly 0 or have few values, the low bytes have many.
+std::optional<IntegerLayout> integer_layout(std::string_view head);
+
+// Whether these bytes are text.
+bool is_text(std::string_view bytes);
+
+// Share of integers of `bytes` bytes that occur before.
+double repeated_share(std::string_view head, std::size_t bytes);
+
+}  // namespace mcsim
