@@ -132,7 +132,8 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
 
   // "(     123)", the time since an earlier event.
   static void skip_elapsed(FieldScanner& scan) {
-    while (!scan.at_end() && !scan.text("a time").ends_with(')')) {}
+    while (!scan.at_end() && !scan.text("a time").ends_with(')')) {
+    }
   }
 
   char event_;

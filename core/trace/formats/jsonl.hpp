@@ -12,7 +12,7 @@ namespace mcsim {
 // fields. If the key is an array, each of its elements is a reference.
 class JsonlReader : public MappedReader<JsonlReader> {
  public:
-  struct Params : Mapping {};
+  struct Params : ColumnMapping {};
   static constexpr ComponentInfo kInfo{
       "jsonl", "a JSON object a line, its fields mapped by parameters", "jsonlines.org"};
 

@@ -97,8 +97,7 @@ Answers simulate(const Read& trace, bool reads_only, std::uint64_t block_bytes =
 }
 
 int count_of(const Read& trace, Op op) {
-  return static_cast<int>(
-      std::ranges::count(trace.requests.op, static_cast<std::uint8_t>(op)));
+  return static_cast<int>(std::ranges::count(trace.requests.op, static_cast<std::uint8_t>(op)));
 }
 
 std::string contents(const std::string& path) {
@@ -128,42 +127,102 @@ struct Case {
 const std::vector<Case>& cases() {
   static const ParamMap us{{"time_unit", "us"}};
   static const std::vector<Case> all{
-      {.file = "umass.spc", .format = "spc", .reads = {{4, 4, 3, 1}}, .all = {{7, 12, 9, 3}},
+      {.file = "umass.spc",
+       .format = "spc",
+       .reads = {{4, 4, 3, 1}},
+       .all = {{7, 12, 9, 3}},
        .vms = {"0", "1", "2"}},
-      {.file = "systor17.csv", .format = "systor17", .reads = {{3, 5, 4, 1}},
-       .all = {{5, 8, 4, 4}}, .filtered = 1, .vms = {"0", "4"}},
-      {.file = "alibaba_io_traces.csv", .format = "alibaba", .reads = {{5, 207, 204, 3}},
-       .all = {{6, 211, 208, 3}}, .vms = {"3", "8", "5"}},
-      {.file = "tencent_raw.csv", .format = "tencent", .reads = {{4, 66, 65, 1}},
-       .all = {{5, 67, 65, 2}}, .vms = {"21", "22", "23"}},
-      {.file = "k5cloud.csv", .format = "k5cloud", .reads = {{3, 4, 3, 1}}, .all = {{4, 5, 3, 2}},
+      {.file = "systor17.csv",
+       .format = "systor17",
+       .reads = {{3, 5, 4, 1}},
+       .all = {{5, 8, 4, 4}},
+       .filtered = 1,
+       .vms = {"0", "4"}},
+      {.file = "alibaba_io_traces.csv",
+       .format = "alibaba",
+       .reads = {{5, 207, 204, 3}},
+       .all = {{6, 211, 208, 3}},
+       .vms = {"3", "8", "5"}},
+      {.file = "tencent_raw.csv",
+       .format = "tencent",
+       .reads = {{4, 66, 65, 1}},
+       .all = {{5, 67, 65, 2}},
+       .vms = {"21", "22", "23"}},
+      {.file = "k5cloud.csv",
+       .format = "k5cloud",
+       .reads = {{3, 4, 3, 1}},
+       .all = {{4, 5, 3, 2}},
        .vms = {"12", "13"}},
-      {.file = "disksim.txt", .format = "disksim", .reads = {{2, 3, 2, 1}}, .all = {{3, 4, 2, 2}},
+      {.file = "disksim.txt",
+       .format = "disksim",
+       .reads = {{2, 3, 2, 1}},
+       .all = {{3, 4, 2, 2}},
        .vms = {"0"}},
-      {.file = "camelab.txt", .format = "camelab", .reads = {{2, 3, 2, 1}}, .all = {{3, 4, 2, 2}},
+      {.file = "camelab.txt",
+       .format = "camelab",
+       .reads = {{2, 3, 2, 1}},
+       .all = {{3, 4, 2, 2}},
        .vms = {"web"}},
-      {.file = "thesios.csv", .format = "thesios", .reads = {{3, 3, 2, 1}}, .all = {{4, 5, 4, 1}},
+      {.file = "thesios.csv",
+       .format = "thesios",
+       .reads = {{3, 3, 2, 1}},
+       .all = {{4, 5, 4, 1}},
        .vms = {"a1b2", "c3d4"}},
-      {.file = "biosnoop.txt", .format = "biosnoop", .reads = {{2, 2, 1, 1}},
-       .all = {{3, 4, 3, 1}}, .vms = {"nvme0n1"}},
-      {.file = "fio_v2.log", .format = "fio", .reads = {{2, 2, 2, 0}}, .all = {{3, 6, 4, 1}},
-       .discards = 1, .flushes = 1, .filtered = 4, .vms = {"/dev/sdx"}},
-      {.file = "fio_v3.log", .format = "fio", .params = us, .reads = {{3, 9, 8, 1}},
-       .all = {{4, 13, 8, 5}}, .discards = 1, .flushes = 1, .filtered = 6,
+      {.file = "biosnoop.txt",
+       .format = "biosnoop",
+       .reads = {{2, 2, 1, 1}},
+       .all = {{3, 4, 3, 1}},
+       .vms = {"nvme0n1"}},
+      {.file = "fio_v2.log",
+       .format = "fio",
+       .reads = {{2, 2, 2, 0}},
+       .all = {{3, 6, 4, 1}},
+       .discards = 1,
+       .flushes = 1,
+       .filtered = 4,
+       .vms = {"/dev/sdx"}},
+      {.file = "fio_v3.log",
+       .format = "fio",
+       .params = us,
+       .reads = {{3, 9, 8, 1}},
+       .all = {{4, 13, 8, 5}},
+       .discards = 1,
+       .flushes = 1,
+       .filtered = 6,
        .vms = {"nvme1n1", "nvme2n1"}},
-      {.file = "blkparse.txt", .format = "blkparse", .reads = {{2, 2, 1, 1}},
-       .all = {{3, 4, 3, 1}}, .discards = 1, .flushes = 1, .filtered = 18, .vms = {"8,0"}},
+      {.file = "blkparse.txt",
+       .format = "blkparse",
+       .reads = {{2, 2, 1, 1}},
+       .all = {{3, 4, 3, 1}},
+       .discards = 1,
+       .flushes = 1,
+       .filtered = 18,
+       .vms = {"8,0"}},
       {.file = "msr_overlap.csv", .format = "msr", .reads = {{2, 3, 2, 1}}, .vms = {"usr_0"}},
-      {.file = "msr_header.csv", .format = "msr", .reads = {{2, 3, 2, 1}},
-       .all = {{3, 4, 2, 2}}, .vms = {"web_0"}},
-      {.file = "meta_kvcache.csv", .format = "meta-kv", .reads = {{24, 24, 2, 21}},
-       .all = {{26, 26, 3, 22}}, .discards = 1, .repeated = 20, .vms = {"web"}},
-      {.file = "twitter.csv", .format = "twitter", .all = {{5, 5, 2, 2}}, .discards = 1,
+      {.file = "msr_header.csv",
+       .format = "msr",
+       .reads = {{2, 3, 2, 1}},
+       .all = {{3, 4, 2, 2}},
+       .vms = {"web_0"}},
+      {.file = "meta_kvcache.csv",
+       .format = "meta-kv",
+       .reads = {{24, 24, 2, 21}},
+       .all = {{26, 26, 3, 22}},
+       .discards = 1,
+       .repeated = 20,
        .vms = {"web"}},
-      {.file = "ibm_object_store", .format = "ibm-object-store", .all = {{5, 5, 2, 2}},
-       .discards = 1, .filtered = 1, .vms = {"web"}},
-      {.file = "mooncake.jsonl", .format = "mooncake", .reads = {{12, 12, 7, 5}},
+      {.file = "twitter.csv",
+       .format = "twitter",
+       .all = {{5, 5, 2, 2}},
+       .discards = 1,
        .vms = {"web"}},
+      {.file = "ibm_object_store",
+       .format = "ibm-object-store",
+       .all = {{5, 5, 2, 2}},
+       .discards = 1,
+       .filtered = 1,
+       .vms = {"web"}},
+      {.file = "mooncake.jsonl", .format = "mooncake", .reads = {{12, 12, 7, 5}}, .vms = {"web"}},
   };
   return all;
 }
@@ -217,7 +276,7 @@ TEST_P(TextFormats, AreRefusedUnderAnotherName) {
 
 // The name of a parametrised test.
 template <class Param>
-std::string test_name(const ::testing::TestParamInfo<Param>& test, std::string Param::*member) {
+std::string test_name(const ::testing::TestParamInfo<Param>& test, std::string Param::* member) {
   std::string name = test.param.*member;
   std::ranges::replace_if(name, [](char c) { return !absl::ascii_isalnum(c); }, '_');
   return name;
@@ -271,8 +330,8 @@ const std::vector<Sample>& samples() {
       {"twitter", "0,k,1,213,4,get,0\n", "1,user:17:profile,15,213,4,set,86400", ',', "tknn-o-",
        "GOT"},
       {"meta-kv", "key,op,size,op_count,key_size\n", "1668757755,SET,82,1,40", ',', "konnn", "GOT"},
-      {"ibm-object-store", "0 REST.PUT.OBJECT a1 1056\n",
-       "103 REST.GET.OBJECT a1b2 1056 0 1055", ' ', "tokn--", "REST.LIST.BUCKET"},
+      {"ibm-object-store", "0 REST.PUT.OBJECT a1 1056\n", "103 REST.GET.OBJECT a1b2 1056 0 1055",
+       ' ', "tokn--", "REST.LIST.BUCKET"},
   };
   return all;
 }
@@ -292,7 +351,8 @@ std::vector<std::string> damaged(const Sample& sample) {
   for (std::size_t i = 0; i < good.size(); ++i) {
     const char kind = sample.columns[i];
     if (kind == 't' || kind == 'n') {
-      for (const char* value : {"99999999999999999999999", "0xZZ", "12a", "1.5.2", "NaN", "1e400"}) {
+      for (const char* value :
+           {"99999999999999999999999", "0xZZ", "12a", "1.5.2", "NaN", "1e400"}) {
         set(i, value);
       }
       set(i, std::string("1\0", 2));
@@ -316,7 +376,10 @@ std::vector<std::string> damaged(const Sample& sample) {
   add(good, ';');
   add(good, '|');
   lines.push_back(sample.line.substr(0, sample.line.find(sample.delimiter)));
-  lines.push_back(std::string("\x7f" "ELF\0\1\2", 7));
+  lines.push_back(
+      std::string("\x7f"
+                  "ELF\0\1\2",
+                  7));
   lines.push_back("<html>");
   lines.push_back("{\"a\": 1}");
   return lines;
@@ -330,8 +393,7 @@ TEST_P(DamagedFiles, AreRefusedWithLineAndColumn) {
   ASSERT_TRUE(good.status.ok()) << good.status;
   const std::vector<std::string> lines = damaged(sample);
   EXPECT_GE(lines.size(), 20u);
-  const auto place =
-      "^web:" + std::to_string(std::ranges::count(sample.before, '\n') + 1) + ": ";
+  const auto place = "^web:" + std::to_string(std::ranges::count(sample.before, '\n') + 1) + ": ";
   for (const std::string& line : lines) {
     const Read got = read(sample.format, sample.before + line + "\n", sample.params);
     EXPECT_THAT(message_of(got.status), AllOf(ContainsRegex(place), HasSubstr("column"))) << line;
