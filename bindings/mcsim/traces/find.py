@@ -126,12 +126,12 @@ def file_of(name: str | os.PathLike[str], dirs: Iterable[str | os.PathLike[str]]
     finder = TraceFinder(dirs)
     found = finder.find(os.fspath(name), Path())
     if found is None:
-        raise ConfigError(f"{name}: no such file{not_found_in(finder.folders)}")
+        raise ConfigError(f"{name}: no such file {searched(finder.folders)}")
     return found
 
 
-def not_found_in(dirs: Sequence[Path]) -> str:
-    """Return the end of a message about a missing trace: where it was searched for."""
+def searched(dirs: Sequence[Path]) -> str:
+    """Return the end of a message about a missing trace: the folders, or how to give them."""
     if not dirs:
-        return " (give --trace-dir, or set MCSIM_TRACE_DIR)"
-    return ", and none below " + ", ".join(map(str, dirs))
+        return "(give --trace-dir, or set MCSIM_TRACE_DIR)"
+    return "in " + ", ".join(map(str, dirs))
