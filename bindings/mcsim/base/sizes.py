@@ -121,7 +121,10 @@ def parse_blocks(value: object, block_bytes: int | None) -> int:
     if size is None:
         return blocks
     if block_bytes is None:
-        raise ValueError(f"{shortened(value)}: these blocks have no size in bytes; give blocks")
+        raise ValueError(
+            f"{shortened(value)}: these blocks have no size in bytes; capacities are numbers of "
+            "blocks, or of objects in an object trace, or shares (10%)"
+        )
     blocks, rest = divmod(size, block_bytes)
     if blocks == 0 and size:
         raise ValueError(f"{shortened(value)} is less than a block of {block_bytes} bytes")
@@ -173,6 +176,18 @@ def parse_capacity(value: object, unique: int | None, block_bytes: int | None) -
         raise ValueError(f"at least 1 block, got {shortened(value)}")
     check_capacity(blocks, value)
     return blocks
+
+
+def is_in_bytes(value: str) -> bool:
+    """Tell whether a size is in bytes, not in blocks or a share.
+
+    Examples
+    --------
+    >>> from mcsim.base.sizes import is_in_bytes
+    >>> [is_in_bytes(size) for size in ("1GiB", "5000", "5000 blocks", "10%")]
+    [True, False, False, False]
+    """
+    return not is_share(value) and parse_quantity(value, _WANTED)[1] is not None
 
 
 def check_capacity(blocks: int, value: object) -> None:

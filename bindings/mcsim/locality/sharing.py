@@ -24,8 +24,10 @@ from mcsim.base.sizes import parse_capacities, parse_capacity
 from mcsim.base.suggest import check_choice, did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.estimators import COLD, estimate, hit_ratio_curve, reuse_distances
+from mcsim.locality.estimators import estimate, hit_ratio_curve, reuse_distances
+from mcsim.locality.hit_units import COLD
 from mcsim.locality.measure import HitRatioCurves
+from mcsim.traces.batches import Kind
 from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
 from mcsim.traces.joined import joined_by_vm
 
@@ -156,7 +158,7 @@ class Sharing:
     vm : ndarray of uint16, shape (n,)
         Whose reference it is, a position in `vms`.
     block_bytes : int, optional
-        Size of a block, for sizes in bytes.
+        Size of a block, for sizes in bytes; None for objects and arrays.
     """
 
     vms: tuple[str, ...]
@@ -167,6 +169,11 @@ class Sharing:
     def __post_init__(self) -> None:
         if twice := [name for name, count in Counter(self.vms).items() if count > 1]:
             raise ConfigError(f"two VMs are called {twice[0]!r}")
+
+    @property
+    def kind(self) -> Kind:
+        """What the references are."""
+        return "objects" if self.block_bytes is None else "blocks"
 
     def __len__(self) -> int:
         return len(self.ids)
