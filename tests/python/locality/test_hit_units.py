@@ -1,7 +1,6 @@
 """Hits of requests, blocks and bytes, and discards, on LRU caches of every size as lists.
 
-Each access, request, byte and discard goes through a list by recency; nothing is shared with the
-package but the requests.
+A list by recency serves each access and each discard.
 """
 
 from __future__ import annotations
