@@ -8,7 +8,7 @@
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
-#include "core/locality/distances/request_distances.hpp"
+#include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/estimators/registry.hpp"
 #include "optimizers/hull.hpp"
 

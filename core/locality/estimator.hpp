@@ -31,7 +31,7 @@ struct References {
   // most the number of keys.
   std::span<const std::uint64_t> discard_at = {};
   std::span<const std::uint64_t> discard_keys = {};
-  RequestShapes requests = {};  // empty if they are unknown
+  RequestShapes requests = {};  // empty if requests are not told apart
 
   // Without discards and requests.
   References subspan(std::size_t begin, std::size_t count) const {
@@ -66,7 +66,7 @@ struct CurveEstimate {
   std::vector<double> hits;      // never decreasing, in [0, accesses]
   double accesses = 0;           // of the whole stream, whatever share was sampled
 
-  // Hits of `requests` requests, whose blocks all hit, and of `bytes` bytes. Empty unless the
+  // Requests whose blocks all hit, and bytes that hit, of as many as there were; empty unless the
   // references had requests and the estimator counts them.
   std::vector<double> request_hits;
   std::vector<double> byte_hits;

@@ -10,6 +10,20 @@ _SYSTEM = Column("system", "system", "text", "title of the system")
 _VM = Column("vm", "VM", "text", "name of the VM; null: all VMs together")
 _TIER = Column("tier", "tier", "count", "0 is the fastest tier", stored="int32")
 _INTERVAL = Column("interval", "interval", "count", "number of the interval", stored="int32")
+_INTERVALS = Column(
+    "intervals",
+    "intervals",
+    "count",
+    "length of a sequence of empty intervals in which nothing changes",
+    rare=True,
+)
+_TIMES = Column(
+    "times",
+    "times",
+    "count",
+    "number of equal decisions in a row, in empty intervals",
+    rare=True,
+)
 _WARM_UP = Column(
     "warm_up",
     "warm-up",
@@ -21,6 +35,10 @@ _WARM_UP = Column(
 _ACCESSES = Column("accesses", "accesses", "count", "accesses: one for each block of a request")
 _HITS = Column("hits", "hits", "count", "accesses that are not misses", "more")
 _HIT_RATIO = Column("hit_ratio", "hit %", "share", "hits divided by accesses", "more")
+REQUEST_RATIOS = (
+    Column("request_hit_ratio", "requests %", "share", "requests of which all blocks hit", "more"),
+    Column("byte_hit_ratio", "bytes %", "share", "bytes of requests in blocks that hit", "more"),
+)
 _FORESIGHT = Column(
     "foresight", "knows", "text", "what a yardstick knows beforehand, next or whole; null: nothing"
 )
@@ -55,6 +73,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         _HITS,
         Column("tier_hits", "hits", "count", "hits by tier", "more", by="tier"),
         _HIT_RATIO,
+        *REQUEST_RATIOS,
         Column("tier_hit_ratio", "%", "share", "hits of each tier by accesses", by="tier"),
         Column("mean_latency_ns", "latency", "ns", "mean latency of an access", "less"),
         Column("gain", "gain %", "relative", "hit ratio against Global LRU, relative", "more"),
@@ -251,6 +270,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             "throughputs", "throughputs", "number", "blocks a second of each VM", by="vm", rare=True
         ),
         Column("moved", "moved", "blocks", "blocks of extents that move", rare=True),
+        _TIMES,
         _WARM_UP,
     ],
     "metrics": [
@@ -269,7 +289,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("moved_up", "blocks that left for a faster tier"),
             ("moved_down", "victims that a slower tier holds afterwards"),
             ("evictions", "victims that went to no slower tier"),
-            ("invalidations", "blocks written around, or released with another copy or their VM"),
+            ("invalidations", "blocks written around, discarded, or released with a copy or VM"),
             ("copied_out", "blocks read from the device to be written elsewhere"),
             ("occupancy", "blocks held at the end of the interval"),
             ("target", "blocks granted; the capacity if nothing is divided"),
@@ -285,6 +305,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("remote_requests", "read requests that waited for it"),
             rare=True,
         ),
+        _INTERVALS,
         _WARM_UP,
     ],
     "vms": [
@@ -316,8 +337,14 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("staged_hits", "reads served from a staging area in memory"),
             ("staged_requests", "requests of nothing else"),
             ("staged_ns", "their time"),
+            ("request_hits", "requests of which all blocks hit"),
+            ("byte_hits", "bytes of requests in blocks that hit"),
+            ("discarded_dirty", "dirty blocks that were discarded, not written back"),
             rare=True,
         ),
+        Column("requests", "requests", "count", "requests with blocks", rare=True),
+        Column("bytes", "bytes", "bytes", "bytes of requests", rare=True),
+        _INTERVALS,
         _WARM_UP,
     ],
     "summary": [_OPT_HITS, Column("synthetic", "synthetic", "flag", "a generated workload")],

@@ -103,8 +103,9 @@ class Blocks:
             "block_bytes": bytes_of_block("block_bytes", block_bytes),
             "ops": "reads" if ops == "reads" else "all",
             "line_blocks": line,
-            "bytes": True,
         }
+        if not workload.without_lengths():
+            view["bytes"] = True
         accesses = interned(workload, view, progress, at_least=many_accesses())
         if accesses.access_count == 0:
             what = {"reads": "reads (try ops all)", "all": "requests"}
@@ -117,7 +118,7 @@ class Blocks:
     def __len__(self) -> int:
         if self.is_whole:
             return self.accesses.access_count
-        return int(self._lengths.sum()) if len(self._positions) else 0
+        return int(self.lengths.sum()) if len(self.positions) else 0
 
     def __repr__(self) -> str:
         what = {"all": "reads and writes"}.get(self.ops_kept, self.ops_kept)
@@ -199,14 +200,17 @@ class Blocks:
         """Return the blocks, numbered from 0 on, and how many numbers there are."""
         if self.is_whole:
             return self.accesses.ids, self.accesses.id_count
-        return _policies.number(
-            block_pieces.ids_of(self.accesses, self._positions, self._lengths).astype(np.uint64)
-        )
+        return _policies.number(self.whole_ids.astype(np.uint64))
+
+    @property
+    def whole_ids(self) -> NDArray[np.uint32]:
+        """The block of each reference, by its number in the whole workload."""
+        return block_pieces.ids_of(self.accesses, self.positions, self.lengths)
 
     @cached_property
     def bytes_per_reference(self) -> int | None:
         """Bytes of each reference, if each is a request and all are equal; None otherwise."""
-        if len(self) != len(self._positions):
+        if len(self) != len(self.positions):
             return None
         return block_pieces.equal_bytes(self.accesses.request_bytes, self._some_positions())
 
@@ -214,7 +218,7 @@ class Blocks:
         """Return those of every VM that has any, labelled by its name."""
         vm = self.accesses.request_vm[self.requests]
         order = np.argsort(vm, kind="stable")
-        by_vm = self._positions[order]
+        by_vm = self.positions[order]
         ends = np.searchsorted(vm[order], np.arange(len(self.vms) + 1)).tolist()
         discards = self.discards.by_vm(self.accesses)
         parts = [
@@ -225,7 +229,7 @@ class Blocks:
 
     def of_reads(self) -> Blocks:
         """Return those that requests read, as if there were no writes."""
-        positions = self._positions
+        positions = self.positions
         return self._part(self.label, positions[self.accesses.request_op[positions] == 0])
 
     def by_interval(
@@ -247,7 +251,7 @@ class Blocks:
             If the interval is none, or of another kind than the times.
         """
         length = block_pieces.interval_length(interval, has_clock=self.has_clock)
-        positions = self._positions
+        positions = self.positions
         return [
             self._part((label_of or str)(k * length), positions[begin:end])
             for k, begin, end in block_pieces.cuts_of(positions, self.accesses.request_time, length)
@@ -287,7 +291,8 @@ class Blocks:
         return Blocks(label, self.workload, self.ops_kept, self.accesses, requests, kept)
 
     @property
-    def _positions(self) -> NDArray[np.int64]:
+    def positions(self) -> NDArray[np.int64]:
+        """Positions of the requests, among those of `accesses`."""
         if isinstance(self.requests, slice):
             return np.arange(self.requests.start, self.requests.stop)
         return self.requests
@@ -301,16 +306,16 @@ class Blocks:
             yield np.arange(first, min(first + _PIECE, self.requests.stop))
 
     @property
-    def _lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> NDArray[np.int64]:
         """How many blocks each request has."""
-        return self._lengths_of(self._positions)
+        return self._lengths_of(self.positions)
 
     def _lengths_of(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         begin = self.accesses.request_begin.view(np.int64)
         return begin[positions + 1] - begin[positions]
 
     def _per_reference(self, column: NDArray[Number]) -> NDArray[Number]:
-        values = np.repeat(column[self.requests], self._lengths)
+        values = np.repeat(column[self.requests], self.lengths)
         values.flags.writeable = False
         return values
 

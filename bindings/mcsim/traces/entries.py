@@ -10,7 +10,7 @@ from mcsim.config import Source
 from mcsim.config.load import Location
 from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WorkloadSpec
 from mcsim.traces.joined import join, joined_by_vm, note_on
-from mcsim.traces.opening import Reading, is_named_after_file, open_file
+from mcsim.traces.opening import Reading, open_file
 from mcsim.traces.workload import WorkloadVm
 
 if TYPE_CHECKING:
@@ -49,16 +49,15 @@ class EntryOpener:
         traces = [self._open_file(entry, file) for file in files]
         name = entry.vm or (entry.name if len(files) > 1 else None)
         if entry.vms is not None or not any(
-            trace.vms != (name,) and is_named_after_file(trace, file)
-            for trace, file in zip(traces, files, strict=True)
+            trace.vms != (name,) and trace.metadata.vm_from_file for trace in traces
         ):
             name = None
         key = repr([trace.digest for trace in traces]), name
         if key not in self._joined:
             if name is not None:
                 traces = [
-                    join([trace], [[name]]) if is_named_after_file(trace, file) else trace
-                    for trace, file in zip(traces, files, strict=True)
+                    join([trace], [[name]]) if trace.metadata.vm_from_file else trace
+                    for trace in traces
                 ]
             self._joined[key] = noted(join(traces), self._reporter)
         return self._joined[key]
@@ -66,7 +65,13 @@ class EntryOpener:
     def _open_file(self, entry: VmTraceSpec, file: Path) -> Trace:
         mapping = None if entry.mapping is None else self._folder / entry.mapping
         reading = Reading(
-            entry.format, entry.options, mapping, None, entry.on_bad_line, entry.on_unsorted
+            entry.format,
+            entry.options,
+            mapping,
+            None,
+            entry.on_bad_line,
+            entry.on_unsorted,
+            entry.max_skipped,
         )
         key = repr((file, reading))
         if key not in self._opened:

@@ -367,7 +367,7 @@ def _digest(text: str) -> str:
 
 
 def _sum(parts: Sequence[Part]) -> Counts:
-    filled = [part for part in parts if part.trace.metadata.counts.requests]
+    filled = [part for part in parts if part.trace.metadata.counts.rows]
     total = {
         of.name: sum(getattr(part.trace.metadata.counts, of.name) for part in filled)
         for of in fields(Counts)

@@ -55,6 +55,8 @@ struct TierCounters {
   static constexpr std::array kLevels{std::pair{"occupancy", &TierCounters::occupancy},
                                       std::pair{"target", &TierCounters::target}};
 
+  friend bool operator==(const TierCounters&, const TierCounters&) = default;
+
   // Writes to the tier's device.
   Count device_writes() const { return fills + promotions + demotions + updates + transfers; }
 };
@@ -66,9 +68,15 @@ struct TierCounters {
 struct Served {
   std::array<Count, kMaxTiers + 1> blocks{};
   std::array<Count, kMaxTiers + 1> requests{};
+
+  friend bool operator==(const Served&, const Served&) = default;
 };
 
 struct VmCounters {
+  Count requests = 0;         // with blocks
+  Count request_hits = 0;     // of which all blocks were hits, or staged
+  Count bytes = 0;            // of requests, if the trace keeps them
+  Count byte_hits = 0;        // of them: in blocks that were hits, or staged
   Count accesses = 0;         // blocks of requests
   Count misses = 0;           // accesses whose block no tier and no staging area held
   Count writes = 0;           // accesses that write
@@ -92,7 +100,11 @@ struct VmCounters {
   Served writes_served;
   std::vector<TierCounters> tiers;
 
-  static constexpr std::array kTotals{std::pair{"accesses", &VmCounters::accesses},
+  static constexpr std::array kTotals{std::pair{"requests", &VmCounters::requests},
+                                      std::pair{"request_hits", &VmCounters::request_hits},
+                                      std::pair{"bytes", &VmCounters::bytes},
+                                      std::pair{"byte_hits", &VmCounters::byte_hits},
+                                      std::pair{"accesses", &VmCounters::accesses},
                                       std::pair{"misses", &VmCounters::misses},
                                       std::pair{"writes", &VmCounters::writes},
                                       std::pair{"write_misses", &VmCounters::write_misses},
@@ -111,6 +123,8 @@ struct VmCounters {
   static constexpr std::array kLevels{std::pair{"dirty", &VmCounters::dirty},
                                       std::pair{"on_the_way", &VmCounters::on_the_way},
                                       std::pair{"host", &VmCounters::host}};
+
+  friend bool operator==(const VmCounters&, const VmCounters&) = default;
 
   const Served& served(Op op) const { return op == Op::kRead ? reads_served : writes_served; }
   Served& served(Op op) { return op == Op::kRead ? reads_served : writes_served; }

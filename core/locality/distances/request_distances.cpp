@@ -3,28 +3,10 @@
 #include <algorithm>
 #include <cassert>
 
-#include "core/base/guarded.hpp"
-#include "core/locality/distances/exact_distances.hpp"
+#include "core/locality/distances/distance_state.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 
 namespace mcsim {
-
-absl::StatusOr<std::vector<Count>> distances_of(const References& references) {
-  return guarded("reuse distances", [&]() -> absl::StatusOr<std::vector<Count>> {
-    ExactDistances exact;
-    std::vector<Count> distances(references.keys.size());
-    std::span<Count> rest = distances;
-    MCSIM_RETURN_IF_ERROR(for_each_run(
-        references,
-        [&](const References& run) {
-          const auto found = rest.first(run.keys.size());
-          rest = rest.subspan(run.keys.size());
-          return exact.process(run.keys, found);
-        },
-        [&](std::uint64_t key) { exact.discard(key); }));
-    return distances;
-  });
-}
 
 void RequestDistances::count(const RequestShapes& requests, std::span<const Count> distances) {
   std::size_t next = 0;
@@ -39,7 +21,7 @@ void RequestDistances::count(const RequestShapes& requests, std::span<const Coun
         largest = kCold;
       } else {
         const std::uint64_t first = std::max<std::uint64_t>(begin, i * requests.block_bytes);
-        // The last block has the bytes beyond its end: an object is one block of any size.
+        // What lies beyond the last block counts for it: an object, or a request without blocks.
         const std::uint64_t last =
             i + 1 == blocks.size() ? end
                                    : std::min(end, (i + 1) * std::uint64_t{requests.block_bytes});

@@ -4,14 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/locality/estimator.hpp"
 
 namespace mcsim {
-
-// The distances of all references, after their discards (reuse_distance.hpp).
-absl::StatusOr<std::vector<Count>> distances_of(const References& references);
 
 // The distances of requests and of bytes. A request hits if all its blocks do: its distance is
 // the largest of theirs. A byte has the distance of its block. Memory: 16 bytes a distance.
