@@ -102,6 +102,13 @@ py::dict columns_of(const std::vector<SimulatedCache>& caches) {
     columns[name] = read_only(
         column_of(caches, [member = member](const SimulatedCache& c) { return c.counts.*member; }));
   }
+  for (const auto& [name, member] : std::array{std::pair{"requests", &RequestHits::requests},
+                                               std::pair{"request_hits", &RequestHits::hits},
+                                               std::pair{"request_bytes", &RequestHits::bytes},
+                                               std::pair{"byte_hits", &RequestHits::byte_hits}}) {
+    columns[name] = read_only(column_of(
+        caches, [member = member](const SimulatedCache& c) { return c.requests.*member; }));
+  }
   columns["bytes"] = read_only(
       column_of(caches, [](const SimulatedCache& c) { return static_cast<Count>(c.bytes); }));
   columns["seconds"] = read_only(column_of(caches, &SimulatedCache::seconds));
@@ -125,21 +132,51 @@ std::span<const std::uint8_t> operations_of(const std::optional<Column<std::uint
   return operations;
 }
 
+// The access before which each block is discarded, and these blocks.
+using Discards = std::pair<Column<std::uint64_t>, Column<BlockId>>;
+// First accesses of requests, their bytes, the offsets in their first blocks, bytes of a block.
+using GivenRequests =
+    std::tuple<Column<std::uint64_t>, Column<std::uint32_t>, Column<std::uint32_t>, std::uint32_t>;
+
+std::vector<DiscardedBlock> discards_from(const std::optional<Discards>& given) {
+  std::vector<DiscardedBlock> discards;
+  if (!given) return discards;
+  const auto accesses = span_of(given->first);
+  const auto blocks = span_of(given->second);
+  if (accesses.size() != blocks.size()) {
+    raise_if_error(
+        invalid_argument("discards: {} accesses and {} blocks", accesses.size(), blocks.size()));
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) discards.push_back({accesses[i], blocks[i]});
+  return discards;
+}
+
+RequestColumns requests_from(const std::optional<GivenRequests>& given) {
+  if (!given) return {};
+  const auto& [begin, bytes, head, block_bytes] = *given;
+  return {span_of(begin), span_of(bytes), span_of(head), block_bytes};
+}
+
 py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
                          const std::vector<Config>& configs,
                          const std::optional<Column<std::uint8_t>>& ops, std::uint64_t seed,
                          int threads, std::size_t memory, bool one_pass, py::object progress,
-                         std::uint32_t line_blocks, std::size_t warm_up) {
+                         std::uint32_t line_blocks, std::size_t warm_up,
+                         const std::optional<Discards>& discards,
+                         const std::optional<GivenRequests>& requests) {
   const auto failure = std::make_shared<PythonFailure>();
   const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
   const std::span<const BlockId> all = span_of(blocks);
   const std::span<const std::uint8_t> operations = operations_of(ops, all.size());
+  const std::vector<DiscardedBlock> discarded = discards_from(discards);
   const SimulateOptions options{.threads = threads,
                                 .tick = make_tick(std::move(progress), failure),
                                 .memory = memory,
                                 .one_pass = one_pass,
                                 .line_blocks = line_blocks,
-                                .warm_up = warm_up};
+                                .warm_up = warm_up,
+                                .discards = discarded,
+                                .requests = requests_from(requests)};
   absl::StatusOr<std::vector<SimulatedCache>> caches =
       without_gil([&] { return simulate(all, operations, unique, wanted, options); });
   failure->rethrow_if_any();
@@ -162,17 +199,20 @@ py::dict simulate_miniatures(const Column<BlockId>& blocks, std::size_t unique,
                              const std::vector<Config>& configs, double rate, Count min_blocks,
                              const std::vector<std::uint64_t>& sample_seeds,
                              const std::optional<Column<std::uint8_t>>& ops, std::uint64_t seed,
-                             int threads, std::size_t memory, py::object progress) {
+                             int threads, std::size_t memory, py::object progress,
+                             const std::optional<Discards>& discards) {
   const auto failure = std::make_shared<PythonFailure>();
   const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
   const std::span<const BlockId> all = span_of(blocks);
   const std::span<const std::uint8_t> operations = operations_of(ops, all.size());
-  const MiniatureOptions options{
-      .rate = rate,
-      .min_blocks = min_blocks,
-      .seeds = sample_seeds,
-      .simulate = {
-          .threads = threads, .tick = make_tick(std::move(progress), failure), .memory = memory}};
+  const std::vector<DiscardedBlock> discarded = discards_from(discards);
+  const MiniatureOptions options{.rate = rate,
+                                 .min_blocks = min_blocks,
+                                 .seeds = sample_seeds,
+                                 .simulate = {.threads = threads,
+                                              .tick = make_tick(std::move(progress), failure),
+                                              .memory = memory,
+                                              .discards = discarded}};
   absl::StatusOr<std::vector<Miniature>> simulated =
       without_gil([&] { return miniatures(all, operations, unique, wanted, options); });
   failure->rethrow_if_any();
@@ -209,7 +249,8 @@ void bind_policies(py::module_& parent) {
         py::arg("memory") = SimulateOptions{}.memory,
         py::arg("one_pass") = SimulateOptions{}.one_pass, py::arg("progress") = py::none(),
         py::arg("line_blocks") = SimulateOptions{}.line_blocks,
-        py::arg("warm_up") = SimulateOptions{}.warm_up);
+        py::arg("warm_up") = SimulateOptions{}.warm_up, py::arg("discards") = py::none(),
+        py::arg("requests") = py::none());
   m.def("memory_needed", &bytes_needed, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("memory") = SimulateOptions{}.memory,
         py::arg("one_pass") = SimulateOptions{}.one_pass,
@@ -225,7 +266,8 @@ void bind_policies(py::module_& parent) {
         py::arg("configs"), py::arg("rate"), py::arg("min_blocks"), py::arg("sample_seeds"),
         py::arg("ops") = py::none(), py::arg("seed") = CacheConfig{}.seed,
         py::arg("threads") = SimulateOptions{}.threads,
-        py::arg("memory") = SimulateOptions{}.memory, py::arg("progress") = py::none());
+        py::arg("memory") = SimulateOptions{}.memory, py::arg("progress") = py::none(),
+        py::arg("discards") = py::none());
 }
 
 }  // namespace mcsim::python

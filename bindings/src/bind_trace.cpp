@@ -44,11 +44,9 @@ py::tuple to_texts(const KeyDictionary& keys) {
 
 std::unique_ptr<RequestReader> open_reader(const std::string& path, const std::string& format,
                                            const ParamMap& params, bool skip_bad_lines,
-                                           bool keep_unsorted,
-                                           const std::optional<std::string>& vm_name) {
+                                           bool keep_unsorted) {
   ReadOptions options{.format = format,
                       .params = params,
-                      .vm_name = vm_name,
                       .on_bad_line = skip_bad_lines ? OnBadLine::kSkip : OnBadLine::kError,
                       .on_unsorted = keep_unsorted ? OnUnsorted::kKeep : OnUnsorted::kError};
   return value_or_raise(open_trace(path, options));
@@ -71,9 +69,9 @@ void bind_reader(py::module_& m) {
 
   using R = RequestReader;
   def_fields(py::class_<R>(m, "Reader", "Requests of a trace file, chunk by chunk."),
-             std::tuple{MCSIM_FIELDS(R, has_lengths, unsorted, consumed, rows)})
+             std::tuple{MCSIM_FIELDS(R, has_lengths, names_vms, unsorted, consumed, rows)})
       .def(py::init(&open_reader), py::arg("path"), py::arg("format"), py::arg("params"),
-           py::arg("skip_bad_lines"), py::arg("keep_unsorted"), py::arg("vm_name") = py::none())
+           py::arg("skip_bad_lines"), py::arg("keep_unsorted"))
       .def("next", &next_chunk, "The next columns, each owning its memory; None at the end.")
       .def_property_readonly("vms",
                              [](const R& r) {
@@ -136,7 +134,7 @@ std::unique_ptr<TableRows> make_table_rows(const std::string& name,
                     .on_unsorted = keep_unsorted ? OnUnsorted::kKeep : OnUnsorted::kError});
   const absl::Status bound = table->bind(names);
   if (!bound.ok()) {
-    throw Error{absl::Status(bound.code(), fmt::format("{}: {}", name, message_of(bound)))};
+    throw Error{absl::Status(bound.code(), name + ": " + message_of(bound))};
   }
   return table;
 }

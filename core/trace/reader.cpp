@@ -105,7 +105,7 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
     return {.format = std::move(format), .exhausted = status};
   }
   if (reader.is_empty() && more) return {std::move(format), Fit::kUnopposed, ""};
-  return {std::move(format), Fit::kNo, message_of(status), chunk.size()};
+  return {std::move(format), Fit::kNo, message_of(status), absl::OkStatus(), chunk.size()};
 }
 
 namespace {
@@ -191,7 +191,7 @@ absl::StatusOr<std::unique_ptr<RequestReader>> open_trace(const std::string& pat
     return formats().make(format, options.params,
                           ReaderContext{.source = std::move(source),
                                         .name = path,
-                                        .vm_name = options.vm_name.value_or(vm_name_of(path)),
+                                        .vm_name = vm_name_of(path),
                                         .on_bad_line = options.on_bad_line,
                                         .on_unsorted = options.on_unsorted});
   });

@@ -104,7 +104,12 @@ class RequestReader {
   std::uint64_t id_of(std::string_view key) { return keys_.id_of(key); }
 
   // The file names no VM: all is the context's, number 0.
-  void name_the_only_vm() { vms_.id_of(context_.vm_name); }
+  void name_the_only_vm() {
+    vms_.id_of(context_.vm_name);
+    names_vms_ = false;
+  }
+  // Whether the content names the VMs; else the file's name does.
+  bool names_vms() const { return names_vms_; }
 
   // Bytes of the file read so far, for progress.
   std::uint64_t consumed() const {
@@ -150,6 +155,7 @@ class RequestReader {
   Nanoseconds last_time_ = std::numeric_limits<Nanoseconds>::min();
   bool unsorted_ = false;
   bool is_empty_ = false;
+  bool names_vms_ = true;
   absl::Status exhausted_;  // memory ran out
 };
 
@@ -170,8 +176,8 @@ struct Guess {
   std::string format;
   Fit fit = Fit::kNo;
   std::string objection;     // if kNo: what contradicts the format
-  std::size_t requests = 0;  // read before that
   absl::Status exhausted{};  // if memory ran out over it
+  std::size_t requests = 0;  // if kNo: read before the objection
 };
 
 // Fit by trial: `fit` if `reader`, which reads the head, takes it. `more`: the file goes on.
@@ -188,7 +194,6 @@ absl::StatusOr<std::string> detect_format(const std::string& path);
 struct ReadOptions {
   std::string format;  // empty: by content
   ParamMap params;
-  std::optional<std::string> vm_name = {};  // of a file that names none; else the file's name
   OnBadLine on_bad_line = OnBadLine::kError;
   OnUnsorted on_unsorted = OnUnsorted::kError;
 };

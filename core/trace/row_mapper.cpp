@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/suggest.hpp"
 #include "core/trace/column_names.hpp"
 #include "core/trace/iso_time.hpp"
 
@@ -191,12 +192,16 @@ absl::StatusOr<std::optional<std::size_t>> RowMapper::position_of(const std::str
   if (is_position(column)) {
     const std::size_t position = column.size() < 6 ? std::stoul(column) : 0;
     if (position >= 1 && position <= names_.size()) return position - 1;
-    return invalid_argument("{}: there is no column {} among {}", own_name, column, names_.size());
+    return invalid_argument("{}: no column {} among {}", own_name, column, names_.size());
   }
   if (column.empty()) return std::nullopt;
-  return invalid_argument("{}: there is no column '{}'{}", own_name, column,
-                          named_ ? fmt::format(" among {}", fmt::join(names_, ", "))
-                                 : ": without a header give its position from 1");
+  if (!named_) {
+    return invalid_argument("{}: no column '{}': without a header give its position from 1",
+                            own_name, column);
+  }
+  const std::vector<std::string_view> known(names_.begin(), names_.end());
+  return invalid_argument("{}: no column '{}'{}; there are {}", own_name, column,
+                          did_you_mean(column, known), fmt::join(names_, ", "));
 }
 
 absl::StatusOr<TimeUnit> RowMapper::unit_of(std::optional<std::size_t> position, TimeUnit stated,

@@ -12,7 +12,7 @@ namespace mcsim::testing {
 
 // The requests of vm0, vm1 and so on, interned; of none if they cannot be.
 inline Accesses interned(const std::vector<Requests>& of_vms,
-                         const ExpandOptions& options = {.ops = OpFilter::kAll}) {
+                         const ExpandOptions& options = {.ops = OpFilter::kAll, .bytes = true}) {
   AccessBuilder builder(options, TimeBase::kClock);
   for (std::size_t vm = 0; vm < of_vms.size(); ++vm) {
     if (!builder.begin_vm("vm" + std::to_string(vm)).ok()) return {};

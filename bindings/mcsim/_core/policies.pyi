@@ -18,6 +18,10 @@ def wrappers() -> list[str]: ...
 def load(path: str | bytes) -> list[str]: ...
 def number(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint32], int]: ...
 def spread(blocks: NDArray[np.uint32], unique: int) -> tuple[float, int]: ...
+
+_Discards = tuple[NDArray[np.uint64], NDArray[np.uint32]]
+_Requests = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32], int]
+
 def simulate(
     blocks: NDArray[np.uint32],
     unique: int,
@@ -30,6 +34,8 @@ def simulate(
     progress: Callable[[int], object] | None = None,
     line_blocks: int = 1,
     warm_up: int = 0,
+    discards: _Discards | None = None,
+    requests: _Requests | None = None,
 ) -> dict[str, NDArray[Any]]: ...
 def memory_needed(
     blocks: NDArray[np.uint32],
@@ -52,4 +58,5 @@ def miniatures(
     threads: int = 1,
     memory: int = ...,
     progress: Callable[[int], object] | None = None,
+    discards: _Discards | None = None,
 ) -> dict[str, NDArray[Any]]: ...

@@ -54,7 +54,6 @@ class Reader:
         params: Mapping[str, bool | int | float | str],
         skip_bad_lines: bool,
         keep_unsorted: bool,
-        vm_name: str | None = None,
     ) -> None: ...
     def next(
         self,
@@ -63,6 +62,8 @@ class Reader:
     def time_base(self) -> Literal["clock", "index"]: ...
     @property
     def has_lengths(self) -> bool: ...
+    @property
+    def names_vms(self) -> bool: ...
     @property
     def vms(self) -> list[str]: ...
     @property

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mcsim.base.column import Column, counts
-from mcsim.base.run_columns import RUN_TABLES
+from mcsim.base.run_columns import REQUEST_RATIOS, RUN_TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +36,7 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         _HITS,
         Column("misses", "misses", "count", "accesses that are not hits", "less"),
         _HIT_RATIO,
+        *REQUEST_RATIOS,
         *counts(
             "count",
             ("writes", "accesses that write"),

@@ -21,6 +21,10 @@ _WARM_UP = Column(
 _ACCESSES = Column("accesses", "accesses", "count", "accesses: one for each block of a request")
 _HITS = Column("hits", "hits", "count", "accesses that are not misses", "more")
 _HIT_RATIO = Column("hit_ratio", "hit %", "share", "hits divided by accesses", "more")
+REQUEST_RATIOS = (
+    Column("request_hit_ratio", "requests %", "share", "requests of which all blocks hit", "more"),
+    Column("byte_hit_ratio", "bytes %", "share", "bytes of requests in blocks that hit", "more"),
+)
 _FORESIGHT = Column(
     "foresight", "knows", "text", "what a yardstick knows beforehand, next or whole; null: nothing"
 )
@@ -55,6 +59,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         _HITS,
         Column("tier_hits", "hits", "count", "hits by tier", "more", by="tier"),
         _HIT_RATIO,
+        *REQUEST_RATIOS,
         Column("tier_hit_ratio", "%", "share", "hits of each tier by accesses", by="tier"),
         Column("mean_latency_ns", "latency", "ns", "mean latency of an access", "less"),
         Column("gain", "gain %", "relative", "hit ratio against Global LRU, relative", "more"),
@@ -269,7 +274,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("moved_up", "blocks that left for a faster tier"),
             ("moved_down", "victims that a slower tier holds afterwards"),
             ("evictions", "victims that went to no slower tier"),
-            ("invalidations", "blocks written around, or released with another copy or their VM"),
+            ("invalidations", "blocks written around, discarded, or released with a copy or VM"),
             ("copied_out", "blocks read from the device to be written elsewhere"),
             ("occupancy", "blocks held at the end of the interval"),
             ("target", "blocks granted; the capacity if nothing is divided"),
@@ -316,8 +321,13 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("staged_hits", "reads served from a staging area in memory"),
             ("staged_requests", "requests of nothing else"),
             ("staged_ns", "their time"),
+            ("request_hits", "requests of which all blocks hit"),
+            ("byte_hits", "bytes of requests in blocks that hit"),
+            ("discarded_dirty", "dirty blocks that were discarded, not written back"),
             rare=True,
         ),
+        Column("requests", "requests", "count", "requests with blocks", rare=True),
+        Column("bytes", "bytes", "bytes", "bytes of requests", rare=True),
         _WARM_UP,
     ],
     "summary": [_OPT_HITS, Column("synthetic", "synthetic", "flag", "a generated workload")],

@@ -103,6 +103,9 @@ class VmTraceSpec(_Map):
     """options of the format"""
     on_bad_line: Literal["error", "skip"] = "error"
     """what to do with a line that contradicts the format"""
+    max_skipped: int | float | str | None = None
+    """with on_bad_line: skip, how many lines may be left out: a number or a share such as 5%; \
+10 or 1% if not given"""
     on_unsorted: Literal["error", "sort"] = "sort"
     """what to do with requests that are not in time order"""
 

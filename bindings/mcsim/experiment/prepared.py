@@ -203,14 +203,19 @@ def opt_hits(
     """
     begin = int(accesses.request_begin[first])
     counted = accesses.ids[begin:]
+    discards = accesses.discard_request >= first
+    positions = accesses.request_begin[accesses.discard_request[discards]] - np.uint64(begin)
     if begin:
         # Blocks that are accessed once each hit nothing, and any of them may be kept.
-        counted = np.concatenate([np.unique(accesses.ids[:begin]), counted])
+        warm = np.unique(accesses.ids[:begin])
+        counted = np.concatenate([warm, counted])
+        positions += np.uint64(len(warm))
     found = policies.simulate(
         np.ascontiguousarray(counted),
         accesses.id_count,
         # Space for more than all that is accessed changes nothing, and may be past all numbers.
         [("opt", {}, min(blocks + 1, max(1, accesses.id_count)))],
         progress=progress,
+        discards=(positions, accesses.discard_block[discards]),
     )
     return int(found["hits"][0])

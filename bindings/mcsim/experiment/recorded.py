@@ -102,10 +102,9 @@ def system_tables(
     counts["begin_ns"] = counts["interval"] * length
     if hosts:
         counts["host"] = pa.array(hosts, pa.string()).take(pa.array(counts["host"].ravel()))
-    some = {"hosts": bool(hosts), "staged": bool(counts["staged_hits"].any())}
     metrics, counts = (
-        without_optional_columns("metrics", metrics, **some),
-        without_optional_columns("vms", counts, **some),
+        without_optional_columns("metrics", metrics, hosts=bool(hosts)),
+        without_optional_columns("vms", counts, hosts=bool(hosts)),
     )
     return SystemTables(
         metrics=_table("metrics", title, metrics),

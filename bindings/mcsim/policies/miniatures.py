@@ -172,6 +172,7 @@ def replay_miniatures(
         threads_given(threads),
         memory_given(memory),
         progress,
+        caches.discards,
     )
     return {name: column.reshape(len(seeds), -1) for name, column in flat.items()}
 

@@ -21,6 +21,12 @@ from mcsim.base.threads import threads_given
 from mcsim.base.units import parse_bytes
 from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
+from mcsim.traces.block_requests import (
+    Discards,
+    RequestColumns,
+    discards_of,
+    request_columns_of,
+)
 from mcsim.traces.blocks import Blocks, References, blocks_in
 
 
@@ -34,6 +40,8 @@ class Caches:
         The trace, its blocks numbered below `unique`.
     operations : ndarray of uint8 or None
         All are reads if there are none.
+    discards, requests : optional
+        As of `mcsim.traces.block_requests`; None for an array.
     """
 
     blocks: NDArray[np.uint32]
@@ -41,6 +49,8 @@ class Caches:
     operations: NDArray[np.uint8] | None
     specs: list[PolicySpec | PythonSpec]
     capacities: list[int]
+    discards: Discards | None = None
+    requests: RequestColumns | None = None
 
     @classmethod
     def asked(
@@ -77,7 +87,12 @@ class Caches:
                 )
                 for capacity in parse_capacities(size, unique, block_bytes)
             ]
-        return cls(blocks, unique, operations, specs, capacities)
+        caches = cls(blocks, unique, operations, specs, capacities)
+        if of_trace is None:
+            return caches
+        return replace(
+            caches, discards=discards_of(of_trace), requests=request_columns_of(of_trace)
+        )
 
     @property
     def configs(self) -> list[tuple[str | _policies.PythonPolicy, dict[str, ParamValue], int]]:
@@ -142,7 +157,11 @@ def memory_needed(
     """
     caches = Caches.asked(references, policies, sizes)
     needed = _policies.memory_needed(
-        caches.blocks, caches.unique, caches.configs, memory_given(memory), bool(one_pass)
+        caches.blocks,
+        caches.unique,
+        caches.configs,
+        memory_given(memory),
+        bool(one_pass) and caches.discards is None,
     )
     return caches.table({"bytes": needed})
 
@@ -161,6 +180,8 @@ def simulate(
     progress: Callable[[int], object] | None = None,
 ) -> ResultTable:
     """Replay a trace through a cache of every policy and size, each by itself.
+
+    A discard (trim, delete) removes its blocks from every cache. It is not a reference.
 
     The caches share the trace and nothing else; they start empty and are made one at a time
     by each thread. What comes out does not depend on the number of threads.
@@ -203,9 +224,11 @@ def simulate(
     -------
     ResultTable, shape (policies x sizes,)
         A row a cache, in the order asked for: ``policy``, ``capacity`` (blocks),
-        ``accesses``, ``hits``, ``misses``, ``hit_ratio``, ``writes``, ``write_hits``,
-        ``evictions``, ``bytes`` (of its state) and ``seconds`` (of CPU time). Caches that one
-        pass counted each have all of its bytes, and an equal share of its seconds. Columns
+        ``accesses``, ``hits``, ``misses``, ``hit_ratio``, ``request_hit_ratio`` (requests of
+        which all blocks hit), ``byte_hit_ratio`` (bytes in blocks that hit; of blocks, if the
+        trace has no lengths), ``writes``, ``write_hits``, ``evictions``, ``bytes`` (of its
+        state) and ``seconds`` (of CPU time). Caches that one pass counted each have all of its
+        bytes, and an equal share of its seconds. Columns
         are arrays of NumPy, and the table goes to Arrow, pandas and Polars.
 
     Raises
@@ -239,6 +262,8 @@ def simulate(
         bool(one_pass),
         progress,
         warm_up=warm_up,
+        discards=caches.discards,
+        requests=caches.requests,
     )
     return caches.table(_counts(found, {}))
 
@@ -315,6 +340,8 @@ def simulate_lines(
         False,
         progress,
         length,
+        discards=caches.discards,
+        requests=caches.requests,
     )
     misses = found["accesses"] - found["hits"]
     of_lines = {
@@ -336,9 +363,22 @@ def _counts(
         "hits": hits,
         "misses": accesses - hits,
         "hit_ratio": hits / np.maximum(accesses, 1),
+        **_request_ratios(found),
         **of_lines,
         **{name: found[name] for name in others},
     }
+
+
+def _request_ratios(found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return hit ratios of requests and bytes; references without either count for one each."""
+    ratios = {}
+    for name, hits, all_of in (
+        ("request_hit_ratio", "request_hits", "requests"),
+        ("byte_hit_ratio", "byte_hits", "request_bytes"),
+    ):
+        of = (hits, all_of) if found[all_of].any() else ("hits", "accesses")
+        ratios[name] = found[of[0]] / np.maximum(found[of[1]], 1)
+    return ratios
 
 
 def _in_lines(references: References, line: int | None) -> tuple[NDArray[np.uint32] | Blocks, int]:

@@ -21,6 +21,11 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 # Columns of systems that read staged data from memory; null in others.
 STAGED = ("staged_hits", "staged_requests", "staged_ns")
 
+# Counts of requests, of their bytes if the trace has lengths, and of discards if there were any.
+REQUESTS = ("requests", "request_hits")
+BYTES = ("bytes", "byte_hits")
+DISCARDS = ("discarded_dirty",)
+
 OPTIONAL_COLUMNS: Mapping[str, pa.Schema] = {
     name: schema_of_table(name, rare=True) for name in SCHEMAS
 }
@@ -28,14 +33,15 @@ OPTIONAL_COLUMNS: Mapping[str, pa.Schema] = {
 
 
 def without_optional_columns(
-    name: str, columns: Mapping[str, Any], *, hosts: bool, staged: bool
+    name: str, columns: Mapping[str, Any], *, hosts: bool
 ) -> dict[str, Any]:
-    """Drop optional columns, except those of several hosts or staging if requested."""
-    some = set(OPTIONAL_COLUMNS[name].names)
-    if hosts:
-        some &= set(STAGED)
-    if staged:
-        some -= set(STAGED)
+    """Drop the optional columns of several hosts unless requested, and groups without a count."""
+    groups = (STAGED, REQUESTS, BYTES, DISCARDS)
+    counted = {column for group in groups for column in group}
+    some = set() if hosts else set(OPTIONAL_COLUMNS[name].names) - counted
+    for group in groups:
+        if not any(np.any(columns.get(column, 0)) for column in group):
+            some |= set(group)
     return {column: values for column, values in columns.items() if column not in some}
 
 

@@ -32,7 +32,7 @@ from mcsim.config.placed import PlacedSpec, TierSpec
 from mcsim.config.spec import ExperimentSpec, SystemSpec
 from mcsim.results.data_paths import data_paths
 from mcsim.results.results import Results
-from mcsim.results.schemas import STAGED, all_counts_of, of_system
+from mcsim.results.schemas import BYTES, REQUESTS, STAGED, all_counts_of, of_system
 from mcsim.results.series import is_legacy
 
 _Quantity = TypeVar("_Quantity", int, float)
@@ -63,6 +63,9 @@ class Totals:
     staged_hits, staged_requests, staged_ns : array of int64, shape (vms,)
         Reads of blocks that are staged in memory, which `reads_served` does not include; requests
         of staged blocks only; and the total time of these reads.
+    requests, request_hits, bytes, byte_hits : array of int64, shape (vms,)
+        Requests, those of which all blocks hit, their bytes and those in blocks that hit; zeros
+        where they were not counted.
     has_device_times : bool
         Whether devices are modelled: not for objects, whose sizes differ.
     """
@@ -82,6 +85,10 @@ class Totals:
     staged_hits: NDArray[np.int64]
     staged_requests: NDArray[np.int64]
     staged_ns: NDArray[np.int64]
+    requests: NDArray[np.int64]
+    request_hits: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    byte_hits: NDArray[np.int64]
     has_device_times: bool = True
 
     @classmethod
@@ -90,7 +97,7 @@ class Totals:
         counts: dict[str, Any] = {
             **{name: np.column_stack([by_tier(name), by_vm(name)]) for name in _SERVED},
             **{name: by_tier(name) for name in _REMOTE},
-            **{name: by_vm(name) for name in STAGED},
+            **{name: by_vm(name) for name in (*STAGED, *REQUESTS, *BYTES)},
         }
         return cls(
             system=system,
@@ -116,7 +123,9 @@ def totals(results: Results) -> list[Totals]:
 def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
     of_vm, of_tier = (of_system(table, system.title) for table in (vms, metrics))
     try:
-        vm_counts = all_counts_of(of_vm, ("accesses", "misses", *STAGED, *_SERVED))
+        vm_counts = all_counts_of(
+            of_vm, ("accesses", "misses", *STAGED, *REQUESTS, *BYTES, *_SERVED)
+        )
         tier_counts = all_counts_of(of_tier, ("hits", *DEVICE_WRITES, *_REMOTE, *_SERVED))
     except ValueError:
         raise _lacks_rows(system) from None
@@ -167,6 +176,8 @@ class _Row:
     tier_hits: tuple[int, ...]
     staged_hits: int
     waited_ns: int | None  # of all accesses together; None of objects, which devices do not model
+    request_hit_ratio: float | None
+    byte_hit_ratio: float | None
 
     @property
     def hits(self) -> int:
@@ -206,8 +217,20 @@ def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
         reads, writes = counted(of.reads_served), counted(of.writes_served)
         waited = times.waited_ns(reads, writes) + np.sum(longer[which])
         hits = tuple(int(h) for h in counted(of.hits))
+
+        def ratio(part: NDArray[np.int64], whole: NDArray[np.int64]) -> float | None:
+            return int(part[which].sum()) / total if (total := int(whole[which].sum())) else None
+
         accesses, staged = int(of.accesses[which].sum()), int(of.staged_hits[which].sum())
-        return _Row(vm, accesses, hits, staged, int(waited) if of.has_device_times else None)
+        return _Row(
+            vm,
+            accesses,
+            hits,
+            staged,
+            int(waited) if of.has_device_times else None,
+            ratio(of.request_hits, of.requests),
+            ratio(of.byte_hits, of.bytes),
+        )
 
     for v, vm in enumerate(of.vms if by_vm else ()):
         yield row(vm, v)
@@ -273,6 +296,8 @@ def compared(results: Results, *, by_vm: bool = True) -> list[dict[str, Any]]:
                     "hits": row.hits,
                     "tier_hits": row.tier_hits,
                     "hit_ratio": row.hit_ratio,
+                    "request_hit_ratio": row.request_hit_ratio,
+                    "byte_hit_ratio": row.byte_hit_ratio,
                     "tier_hit_ratio": shares,
                     "mean_latency_ns": row.mean_latency_ns,
                 }

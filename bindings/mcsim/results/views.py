@@ -15,6 +15,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.formatted_table import RowStyle
 from mcsim.base.result_columns import TABLES
 from mcsim.base.result_table import ResultTable
+from mcsim.base.run_columns import REQUEST_RATIOS
 from mcsim.base.suggest import did_you_mean
 from mcsim.results.answer import answer, rank
 from mcsim.results.data_paths import FIELDS, differing_fields
@@ -31,6 +32,7 @@ MOST_VMS = 24
 """With more VMs, people are shown only all together."""
 
 _AGAINST = "gain, points and saved: hit ratio and mean latency against Global LRU"
+_REQUEST_RATIOS = {column.name for column in REQUEST_RATIOS}
 _OVERVIEW = ("mean_latency_ns", "latency_gain", "share_of_opt", "over_hindsight", "worst_slowdown")
 
 
@@ -42,7 +44,8 @@ def overview(results: Results) -> RunTable:
     for name in ("share_of_opt", "over_hindsight", "worst_slowdown"):
         values = pa.array([rows[title][name] for title in whole["system"].to_pylist()])
         table = table.append_column(name, values)
-    shown = ["system", *differing_fields(whole.to_pylist()), "hit_ratio", "tier_hit_ratio"]
+    shown = ["system", *differing_fields(whole.to_pylist()), "hit_ratio"]
+    shown += [*_differing_ratios(table), "tier_hit_ratio"]
     notes = [
         "saved: mean latency against Global LRU",
         "OPT: hits of one cache of all VMs that knows the future",
@@ -98,6 +101,7 @@ def _comparison(results: Results) -> RunTable:
         table.to_pylist()
     ).keys()
     hidden |= {name for name in table.column_names if name.endswith("over_legacy")}
+    hidden |= _REQUEST_RATIOS - set(_differing_ratios(table))
     shown = [column.name for column in TABLES["comparison"] if column.name not in hidden]
     shown[:2] = ["vm", "system"]
     notes = [
@@ -214,6 +218,20 @@ def _of_systems(
         order=order,
         styles=styles,
     )
+
+
+def _differing_ratios(table: pa.Table) -> list[str]:
+    """Return the hit ratios of requests and of bytes that are not those of blocks."""
+    blocks = table["hit_ratio"].to_pylist()
+    return [
+        name
+        for name in table.column_names
+        if name in _REQUEST_RATIOS
+        and any(
+            of not in (None, ratio)
+            for of, ratio in zip(table[name].to_pylist(), blocks, strict=True)
+        )
+    ]
 
 
 def _style(title: str, best: str | None, vm: str | None, foresight: Mapping[str, str]) -> RowStyle:

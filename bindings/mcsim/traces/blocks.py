@@ -99,6 +99,8 @@ class Blocks:
             "ops": "reads" if ops == "reads" else "all",
             "line_blocks": line,
         }
+        if not workload.without_lengths():
+            view["bytes"] = True
         accesses = interned(workload, view, progress, at_least=many_accesses())
         if accesses.access_count == 0:
             what = {"reads": "reads (try ops all)", "all": "requests"}
@@ -110,7 +112,7 @@ class Blocks:
     def __len__(self) -> int:
         if self.is_whole:
             return self.accesses.access_count
-        return int(self._lengths.sum()) if len(self._positions) else 0
+        return int(self.lengths.sum()) if len(self.positions) else 0
 
     def __repr__(self) -> str:
         what = {"all": "reads and writes"}.get(self.ops_kept, self.ops_kept)
@@ -181,13 +183,18 @@ class Blocks:
         """Return the blocks, numbered from 0 on, and how many numbers there are."""
         if self.is_whole:
             return self.accesses.ids, self.accesses.id_count
-        return _policies.number(self._blocks(self._positions, self._lengths).astype(np.uint64))
+        return _policies.number(self.whole_ids.astype(np.uint64))
+
+    @property
+    def whole_ids(self) -> NDArray[np.uint32]:
+        """The block of each reference, by its number in the whole workload."""
+        return self._blocks(self.positions, self.lengths)
 
     def by_vm(self) -> list[Blocks]:
         """Return those of every VM that has any, labelled by its name."""
         vm = self.accesses.request_vm[self.requests]
         order = np.argsort(vm, kind="stable")
-        by_vm = self._positions[order]
+        by_vm = self.positions[order]
         ends = np.searchsorted(vm[order], np.arange(len(self.vms) + 1)).tolist()
         parts = [
             self._part(name, by_vm[begin:end])
@@ -197,7 +204,7 @@ class Blocks:
 
     def of_reads(self) -> Blocks:
         """Return those that requests read, as if there were no writes."""
-        positions = self._positions
+        positions = self.positions
         return self._part(self.label, positions[self.accesses.request_op[positions] == 0])
 
     def by_interval(
@@ -226,7 +233,7 @@ class Blocks:
             wanted = "such as 1h" if by_reference else "in references, such as '50000 references'"
             clock = "a" if by_reference else "no"
             raise ConfigError(f"interval: the trace has {clock} clock: give a length {wanted}")
-        positions = self._positions
+        positions = self.positions
         cuts = np.searchsorted(positions, engine.aligned_cuts(self.accesses, length)).tolist()
         return [
             self._part((label_of or str)(k * length), positions[begin:end])
@@ -262,7 +269,8 @@ class Blocks:
         return Blocks(label, self.workload, self.ops_kept, self.accesses, requests)
 
     @property
-    def _positions(self) -> NDArray[np.int64]:
+    def positions(self) -> NDArray[np.int64]:
+        """Positions of the requests, among those of `accesses`."""
         if isinstance(self.requests, slice):
             return np.arange(self.requests.start, self.requests.stop)
         return self.requests
@@ -276,9 +284,9 @@ class Blocks:
             yield np.arange(first, min(first + _PIECE, self.requests.stop))
 
     @property
-    def _lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> NDArray[np.int64]:
         """How many blocks each request has."""
-        return self._lengths_of(self._positions)
+        return self._lengths_of(self.positions)
 
     def _lengths_of(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         begin = self.accesses.request_begin.view(np.int64)
@@ -294,7 +302,7 @@ class Blocks:
         return self.accesses.ids[np.repeat(skipped, lengths) + np.arange(lengths.sum())]
 
     def _per_reference(self, column: NDArray[Number]) -> NDArray[Number]:
-        values = np.repeat(column[self.requests], self._lengths)
+        values = np.repeat(column[self.requests], self.lengths)
         values.flags.writeable = False
         return values
 

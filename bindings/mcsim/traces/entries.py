@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcsim._core import trace as _core_trace
 from mcsim.config import Source
 from mcsim.config.load import Location
 from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WorkloadSpec
@@ -35,7 +33,7 @@ class EntryOpener:
         self._folder = folder
         self._reporter = reporter
         self._opened: dict[str, Trace] = {}
-        self._joined: dict[str, Trace] = {}
+        self._joined: dict[tuple[str, str | None], Trace] = {}
 
     def open(self, entry: VmTraceSpec, files: Sequence[Path]) -> Trace:
         """Open the files of an entry, and join them.
@@ -48,32 +46,38 @@ class EntryOpener:
         ConfigError, HostError, TraceError
             As of `Trace.open`.
         """
+        traces = [self._open_file(entry, file) for file in files]
         name = entry.vm or (entry.name if len(files) > 1 else None)
-        traces = [self._open_file(entry, file, name) for file in files]
-        key = repr([trace.digest for trace in traces])
+        if entry.vms is not None or not any(
+            trace.vms != (name,) and trace.metadata.vm_from_file for trace in traces
+        ):
+            name = None
+        key = repr([trace.digest for trace in traces]), name
         if key not in self._joined:
+            if name is not None:
+                traces = [
+                    join([trace], [[name]]) if trace.metadata.vm_from_file else trace
+                    for trace in traces
+                ]
             self._joined[key] = noted(join(traces), self._reporter)
         return self._joined[key]
 
-    def _open_file(self, entry: VmTraceSpec, file: Path, name: str | None) -> Trace:
-        """Open a file; if its format names no VM, with this name of its VM."""
-        trace = self._opened_once(entry, file, None)
-        own = _core_trace.vm_name_of(os.fsencode(file))
-        if entry.vms is not None or name in (None, own) or trace.vms != (own,):
-            return trace
-        named = self._opened_once(entry, file, name)
-        return named if named.vms == (name,) else trace
-
-    def _opened_once(self, entry: VmTraceSpec, file: Path, vm_name: str | None) -> Trace:
+    def _open_file(self, entry: VmTraceSpec, file: Path) -> Trace:
         mapping = None if entry.mapping is None else self._folder / entry.mapping
         reading = Reading(
-            entry.format, entry.options, mapping, None, entry.on_bad_line, entry.on_unsorted
+            entry.format,
+            entry.options,
+            mapping,
+            None,
+            entry.on_bad_line,
+            entry.on_unsorted,
+            entry.max_skipped,
         )
-        key = repr((file, reading, vm_name))
+        key = repr((file, reading))
         if key not in self._opened:
             about = entry.name or file.name
             with self._reporter.stage("parse", unit="bytes", about=about) as stage:
-                trace = open_file(file, reading.checked(), vm_name, stage.update_of)
+                trace = open_file(file, reading.checked(), stage.update_of)
             for complaint in trace.metadata.complaints:
                 self._reporter.note(f"skipped: {complaint}")
             self._opened[key] = trace

@@ -90,18 +90,28 @@ def open_files(
             if progress is not None:
                 progress(before + done, max(whole, before + total))
 
-        trace = open_file(file, reading, vm_name, count)
-        if vm_name is not None and trace.vms != (vm_name,):
-            vms = repr(trace.vms[0]) if len(trace.vms) == 1 else f"{len(trace.vms)} VMs"
-            raise ConfigError(
-                f"vm_name: {file}: its format names VMs ({vms}); {vm_name!r} is for files that "
-                "name none"
-            )
-        traces.append(trace)
+        trace = open_file(file, reading, count)
+        traces.append(trace if vm_name is None else with_vm_name(trace, file, vm_name))
     return join(traces)
 
 
-def open_file(file: Path, reading: Reading, vm_name: str | None, progress: Progress) -> Trace:
+def with_vm_name(trace: Trace, file: Path, name: str) -> Trace:
+    """Rename the VM of a file whose content names none.
+
+    Raises
+    ------
+    ConfigError
+        If the content of the file names its VMs.
+    """
+    if not trace.metadata.vm_from_file:
+        vms = repr(trace.vms[0]) if len(trace.vms) == 1 else f"{len(trace.vms)} VMs"
+        raise ConfigError(
+            f"vm_name: {file}: its format names VMs ({vms}); {name!r} is for files that name none"
+        )
+    return join([trace], [[name]])
+
+
+def open_file(file: Path, reading: Reading, progress: Progress) -> Trace:
     """Open one file, with a `Reading` that was checked."""
     from mcsim.traces.trace import Trace
 
@@ -125,7 +135,6 @@ def open_file(file: Path, reading: Reading, vm_name: str | None, progress: Progr
         skip_bad_lines=reading.on_bad_line == "skip",
         sort=reading.on_unsorted == "sort",
         progress=progress,
-        vm_name=vm_name,
     )
     assert isinstance(reading.cache_dir, Path)
     store = plan.cached_store(reading.cache_dir)

@@ -64,8 +64,6 @@ class Parse:
     skip_bad_lines: bool
     sort: bool
     progress: Progress
-    vm_name: str | None = None
-    """VM of a file that names none; the file's name if not given."""
 
     def cached_store(self, cache_dir: Path) -> Store:
         """Return the store of this file parsed this way; parse the file if there is none.
@@ -91,7 +89,7 @@ class Parse:
 
     @property
     def _vm_name(self) -> str:
-        return self.vm_name or _core_trace.vm_name_of(os.fsencode(self.source))
+        return _core_trace.vm_name_of(os.fsencode(self.source))
 
     def _digest(self, source_digest: str) -> str:
         # The file's name counts because it may become that of the VM.
@@ -142,7 +140,6 @@ class Parse:
                 self.options,
                 self.skip_bad_lines,
                 self.sort,
-                self._vm_name,
             )
         return open_table(
             self.source,
@@ -176,6 +173,7 @@ class Parse:
                 rows=rows,
                 complaints=complaints,
                 kind=reader.kind,
+                vm_from_file=not reader.names_vms,
                 keys_digest=keys_digest(keys()),
                 synthetic=isinstance(reader, OwnTable) and reader.synthetic,
                 has_lengths=reader.has_lengths,

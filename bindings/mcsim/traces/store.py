@@ -140,6 +140,8 @@ class TraceMetadata:
     complaints: tuple[str, ...] = ()
     """What was wrong with the first skipped rows."""
     kind: Kind = "blocks"
+    vm_from_file: bool = False
+    """Whether the VM has the name of the file, for the content names none."""
     keys_digest: str = ""
     """SHA-256 of the text keys of objects; empty if there are none."""
     synthetic: bool = False
@@ -167,7 +169,7 @@ class TraceMetadata:
             values["rows"] = {"skipped": values.pop("skipped_lines")}
         if set(values) | set(_DEFAULTS) != {f.name for f in fields(cls)}:
             raise ValueError("other metadata")
-        for name in ("has_lengths", "synthetic"):
+        for name in ("has_lengths", "synthetic", "vm_from_file"):
             if not isinstance(values.get(name, True), bool):
                 raise ValueError(f"{name} {values[name]!r}")
         if "has_lengths" not in values:
@@ -190,6 +192,7 @@ class TraceMetadata:
 _DEFAULTS: dict[str, Any] = {
     "has_lengths": True,
     "kind": "blocks",
+    "vm_from_file": False,
     "keys_digest": "",
     "rows": asdict(RowCounts()),
 }

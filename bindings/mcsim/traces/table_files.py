@@ -78,6 +78,7 @@ class OwnTable:
         self.time_base = metadata.time_base
         self.kind = metadata.kind
         self.has_lengths = metadata.has_lengths
+        self.names_vms = True
         self.vms = list(metadata.vms)
         self.unsorted = False
         self.rows = metadata.rows

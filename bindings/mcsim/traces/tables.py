@@ -97,6 +97,11 @@ class TableReader:
         return self._core.has_lengths
 
     @property
+    def names_vms(self) -> bool:
+        """Whether a column names the VMs."""
+        return self._core.names_vms
+
+    @property
     def consumed(self) -> int:
         """About how many bytes of the file were read."""
         return int(self._rows_read * self.bytes_a_row)

@@ -72,7 +72,7 @@ void BatchedChain::serve(const Batch& batch) {
   for (std::size_t part = 0; part < dealt_end_.size(); ++part) {
     while (begin < dealt_end_[part]) {
       const std::size_t count = std::min(kStretch, dealt_end_[part] - begin);
-      serve_stretch({part, {dealt_.arrivals.data() + begin, count}},
+      serve_stretch({batch, part, {dealt_.arrivals.data() + begin, count}},
                     knows_future() ? dealt_.uses.data() + begin : nullptr);
       begin += count;
     }
@@ -90,6 +90,9 @@ void BatchedChain::deal(const Batch& batch) {
     Arrived& arrived = arrived_[vm][0];
     arrived.accesses[trace.request_op[r]] += static_cast<Count>(blocks);
     arrived.requests[trace.request_op[r]] += blocks > 0 ? 1 : 0;
+    if (trace.keeps_bytes && blocks > 0) {
+      arrived.bytes[trace.request_op[r]] += trace.request_bytes[r];
+    }
   }
   std::exclusive_scan(dealt_end_.begin(), dealt_end_.end(), dealt_end_.begin(), std::size_t{0});
 
@@ -171,7 +174,20 @@ void BatchedChain::count_arrival(const Stretch& stretch, Arrival arrival, std::s
     ++arrived.accesses[op];
     arrived.requests[op] += slowest < tier ? 1 : 0;
     slowest = std::max(slowest, static_cast<std::uint8_t>(tier));
+    if (tier == backend() && stretch.batch.trace.keeps_bytes) {
+      arrived.bytes[op] += bytes_of(stretch, arrival);
+    }
   }
+}
+
+// The bytes of its request in the block of an access.
+Count BatchedChain::bytes_of(const Stretch& stretch, Arrival arrival) {
+  const auto& [trace, range] = stretch.batch;
+  const std::size_t request = range.begin + stretch.dealt[arrival.number()].number();
+  const std::span<const BlockId> blocks = trace.blocks_of(request);
+  if (arrival.block() == blocks.front()) return trace.bytes_in_block(request, 0);
+  if (arrival.block() != blocks.back()) return trace.block_bytes;
+  return trace.bytes_in_block(request, blocks.size() - 1);
 }
 
 // What became dirty, and what left the chain: in that order if one access did both.
@@ -252,7 +268,20 @@ void BatchedChain::add(std::size_t vm, VmCounters& of, Found& found) const {
     }
     add_victims(below.victims, k == open.back(), own);
   }
+  add_requests(arrived, backend(), around, of);
   add_writes(vm, of);
+}
+
+// Requests hit of which nothing arrives at the backend. Writes around are misses.
+void BatchedChain::add_requests(const ArrivedByTier& arrived, std::size_t backend, bool around,
+                                VmCounters& of) {
+  for (const std::size_t op : {0, 1}) {
+    of.requests += arrived[0].requests[op];
+    of.bytes += arrived[0].bytes[op];
+    if (around && op == 1) continue;
+    of.request_hits += arrived[0].requests[op] - arrived[backend].requests[op];
+    of.byte_hits += arrived[0].bytes[op] - arrived[backend].bytes[op];
+  }
 }
 
 // Victims of a tier, which leave the chain or come into the next tier.

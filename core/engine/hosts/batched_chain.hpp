@@ -70,6 +70,7 @@ class BatchedChain {
   struct Arrived {
     std::array<Count, 2> accesses{};  // by operation, that no faster tier had the block of
     std::array<Count, 2> requests{};  // with such accesses
+    std::array<Count, 2> bytes{};     // of such accesses; for the fastest tier and the backend
     Count victims = 0;
   };
   // The same by tier; then at the backend, and what is behind that: nothing.
@@ -95,6 +96,7 @@ class BatchedChain {
   // Accesses of a part, as they were dealt: with the numbers of their requests. On their way
   // down they have their own, so that it is known of which one of a request a victim is.
   struct Stretch {
+    const Batch& batch;
     std::size_t part;
     std::span<const Arrival> dealt;
   };
@@ -111,6 +113,9 @@ class BatchedChain {
   void report(const Stretch& stretch, std::span<const Arrival> accesses, const Arrival* left) const;
   void find_open_tiers();
   void add(std::size_t vm, VmCounters& of, Found& found) const;
+  static void add_requests(const ArrivedByTier& arrived, std::size_t backend, bool around,
+                           VmCounters& of);
+  static Count bytes_of(const Stretch& stretch, Arrival arrival);
   static void add_victims(Count victims, bool leave, TierCounters& of);
   void add_writes(std::size_t vm, VmCounters& of) const;
   bool knows_future() const { return next_uses_.size() > 0; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/engine/hosts/request_counts.hpp"
+
 namespace mcsim {
 
 ClassedHost::ClassedHost(const Machine& machine, const Accesses& trace, std::size_t always,
@@ -29,12 +31,15 @@ void ClassedHost::replay(const Accesses& trace, RequestRange range) {
     const std::size_t of_class = classifier_(trace, r);
     Served& served = counters_[vm].served(op);
     std::size_t slowest = 0;
-    for (const BlockId block : blocks) {
+    MissedBlocks missed;
+    for (const BlockId& block : blocks) {
       const std::size_t found = access(vm, op, block, of_class);
       const std::size_t waited_for = op == Op::kRead ? found : backend();
       ++served.blocks[waited_for];
       slowest = std::max(slowest, waited_for);
+      missed.note(&block == &blocks.front(), found == backend());
     }
+    count_request(trace, r, missed, counters_[vm]);
     ++served.requests[slowest];
   }
 }

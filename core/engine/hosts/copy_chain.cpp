@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "core/engine/hosts/request_counts.hpp"
+
 namespace mcsim {
 namespace {
 
@@ -55,23 +57,21 @@ class CopyChain::Loop {
   }
 
   [[gnu::noinline]] void replay_range(const Accesses& trace, RequestRange range) {
-    const std::span<const BlockId> ids(trace.ids);
     for (std::size_t r = range.begin; r < range.end; ++r) {
-      const RequestRange blocks{trace.request_begin[r], trace.request_begin[r + 1]};
-      if (blocks.begin == blocks.end) continue;
+      if (trace.request_begin[r] == trace.request_begin[r + 1]) continue;
       const Vm vm = vm_of(trace.request_vm[r]);
       switch (admission_.is_blocked(vm.id) ? Use::kSlowPath : use(vm.id, trace.request_op[r])) {
         case Use::kRead:
-          serve<Use::kRead>(vm, ids, blocks);
+          serve<Use::kRead>(vm, trace, r);
           break;
         case Use::kThrough:
-          serve<Use::kThrough>(vm, ids, blocks);
+          serve<Use::kThrough>(vm, trace, r);
           break;
         case Use::kBack:
-          serve<Use::kBack>(vm, ids, blocks);
+          serve<Use::kBack>(vm, trace, r);
           break;
         case Use::kAround:
-          serve<Use::kAround>(vm, ids, blocks);
+          serve<Use::kAround>(vm, trace, r);
           break;
         case Use::kSlowPath:
           slow_path_.serve_singly(trace, r);
@@ -122,19 +122,24 @@ class CopyChain::Loop {
   }
 
   template <Use kUse>
-  void serve(const Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
+  void serve(const Vm& vm, const Accesses& trace, std::size_t request) {
     constexpr Op kOp = kUse == Use::kRead ? Op::kRead : Op::kWrite;
     std::array<Count, kMaxTiers + 1>& found = found_[vm.id][static_cast<std::size_t>(kOp)];
     Served& served = vm.counts.served(kOp);
+    const std::span<const BlockId> ids(trace.ids);
+    const RequestRange blocks{trace.request_begin[request], trace.request_begin[request + 1]};
     std::size_t slowest = 0;
+    MissedBlocks missed;
     for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
       look_ahead(ids[std::min(i + kAhead, ids.size() - 1)]);
       const auto [had_it, served_by] = access<kUse>(vm, table_.row(ids[i]));
       ++found[had_it];
       ++served.blocks[served_by];
       slowest = std::max(slowest, served_by);
+      missed.note(i == blocks.begin, had_it == kTiers);
     }
     ++served.requests[slowest];
+    count_request(trace, request, missed, vm.counts);
   }
 
   void look_ahead(BlockId block) const {

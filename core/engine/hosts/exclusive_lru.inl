@@ -16,6 +16,7 @@
 #include "core/containers/recency_log.hpp"
 #include "core/engine/hosts/cache_probe.hpp"
 #include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/hosts/request_counts.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 #include "core/engine/tiers/dirty_tracker.hpp"
 #include "core/engine/tiers/vm_admission.hpp"
@@ -160,6 +161,14 @@ class ExclusiveLru final : public Host {
     std::array<std::array<Count, kTiers>, 2> in_place{};  // hits that moved no block, by operation
   };
 
+  // Of all requests.
+  struct RequestCounts {
+    Count requests = 0;
+    Count request_hits = 0;
+    Count bytes = 0;
+    Count byte_hits = 0;
+  };
+
   // All that an access needs of its VM, side by side. By tier; the last entry of `held` balances
   // the others: minus all blocks held.
   struct alignas(64) Vm {
@@ -174,6 +183,7 @@ class ExclusiveLru final : public Host {
     std::array<Count, kTiers> invalidations{};
     std::array<Count, kTiers> copied_out{};  // for write-backs
     Count bypassed = 0;                      // misses after which the block did not come in
+    RequestCounts counts{};
     BelowTop below_top{};
     VmId index;
   };
@@ -212,36 +222,44 @@ class ExclusiveLru final : public Host {
       const Op op = static_cast<Op>(trace.request_op[r]);
       const WriteMode mode = op == Op::kRead ? WriteMode::kThrough : dirty_.mode(vm.index);
       if (mode == WriteMode::kBack) {
-        write_to_cache<kSharing, kProbe>(vm, ids, blocks);
+        const MissedBlocks missed = write_to_cache<kSharing, kProbe>(vm, ids, blocks);
+        if (blocks.end > blocks.begin) count_request(trace, r, missed, vm.counts);
         continue;
       }
       if (mode == WriteMode::kAround) {
-        write_around(vm, ids, blocks);
+        const MissedBlocks missed = write_around(vm, ids, blocks);
+        if (blocks.end > blocks.begin) count_request(trace, r, missed, vm.counts);
         continue;
       }
       Tally& tally = vm.tallies[static_cast<std::size_t>(op)];
       const bool blocked = admission_.is_blocked(vm.index);
       std::size_t slowest = 0;
+      MissedBlocks missed;
       for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
         prefetch<kProbe>(ids, i);
         const std::size_t tier = serve<kSharing, kProbe>(vm, ids[i], op, blocked).found;
         ++tally.found[tier];
         slowest = std::max(slowest, tier);
+        missed.note(i == blocks.begin, tier == kTiers);
       }
-      tally.requests[slowest] += blocks.end > blocks.begin ? 1 : 0;
+      if (blocks.end == blocks.begin) continue;
+      ++tally.requests[slowest];
+      count_request(trace, r, missed, vm.counts);
     }
   }
 
   // Writes that no tier takes go to the backend.
   template <Sharing kSharing, bool kProbe>
-  void write_to_cache(Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
+  MissedBlocks write_to_cache(Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
     Tally& tally = vm.tallies[use_of(WriteMode::kBack)];
     const bool blocked = admission_.is_blocked(vm.index);
     std::size_t slowest = 0;
+    MissedBlocks missed;
     for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
       prefetch<kProbe>(ids, i);
       const auto [found, now] = serve<kSharing, kProbe>(vm, ids[i], Op::kWrite, blocked);
       slowest = std::max(slowest, now);
+      missed.note(i == blocks.begin, found == kTiers);
       if (now == kTiers) {
         ++vm.tallies[use_of(WriteMode::kThrough)].found[kTiers];
         continue;
@@ -252,10 +270,11 @@ class ExclusiveLru final : public Host {
       while (dirty_.too_many()) write_back(dirty_.oldest());
     }
     tally.requests[slowest] += blocks.end > blocks.begin ? 1 : 0;
+    return missed;
   }
 
-  // Copies are dropped.
-  void write_around(Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
+  // Copies are dropped, and every block is a miss.
+  MissedBlocks write_around(Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
     Tally& tally = vm.tallies[use_of(WriteMode::kAround)];
     for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
       prefetch<false>(ids, i);
@@ -263,6 +282,7 @@ class ExclusiveLru final : public Host {
       ++tally.found[kTiers];
     }
     tally.requests[kTiers] += blocks.end > blocks.begin ? 1 : 0;
+    return {static_cast<Count>(blocks.end - blocks.begin), true, true};
   }
 
   template <bool kProbe>
@@ -462,6 +482,10 @@ class ExclusiveLru final : public Host {
 
   void count(const Vm& vm, VmCounters& of) const {
     const auto& [reads, through, back, around] = vm.tallies;
+    of.requests = vm.counts.requests;
+    of.request_hits = vm.counts.request_hits;
+    of.bytes = vm.counts.bytes;
+    of.byte_hits = vm.counts.byte_hits;
     of.tiers.resize(kTiers);
     for (std::size_t k = 0; k <= kTiers; ++k) {
       const Count written = through.found[k] + back.found[k];

@@ -60,6 +60,7 @@ void PlacedHost::replay(const Accesses& trace, RequestRange range) {
     const Count request_bytes =
         trace.keeps_bytes ? Count{trace.request_bytes[r]} : request_blocks * trace.block_bytes;
     std::size_t slowest = 0;
+    MissedBlocks missed;
     for (std::size_t i = 0; i < blocks.size();) {
       const std::size_t extent = blocks[i] / extent_blocks_;
       std::size_t end = i + 1;
@@ -67,9 +68,10 @@ void PlacedHost::replay(const Accesses& trace, RequestRange range) {
       const auto count = static_cast<Count>(end - i);
       std::size_t by = where_[extent];
       if (by == backend() && area_.blocks > 0) {
-        by = serve_beside(trace.request_vm[r], op, blocks.subspan(i, end - i));
+        by = serve_beside(trace.request_vm[r], op, blocks.subspan(i, end - i), i == 0, missed);
       } else {
         serve(vm, op, by, count);
+        for (std::size_t k = i; k < end; ++k) missed.note(k == 0, by == backend());
       }
       slowest = std::max(slowest, by);
       watch_({.extent = extent,
@@ -80,6 +82,7 @@ void PlacedHost::replay(const Accesses& trace, RequestRange range) {
       i = end;
     }
     ++vm.served(op).requests[slowest];
+    count_request(trace, r, missed, vm);
   }
 }
 
@@ -99,9 +102,11 @@ void PlacedHost::serve(VmCounters& vm, Op op, std::size_t tier, Count blocks) {
   vm.tiers[tier].updates += writes ? blocks : 0;
 }
 
-std::size_t PlacedHost::serve_beside(VmId vm, Op op, std::span<const BlockId> blocks) {
+std::size_t PlacedHost::serve_beside(VmId vm, Op op, std::span<const BlockId> blocks, bool is_first,
+                                     MissedBlocks& missed) {
   std::size_t slowest = 0;
   for (const BlockId block : blocks) {
+    missed.note(std::exchange(is_first, false), !written_.contains(block));
     if (op == Op::kWrite) {
       write_to_area(vm, block);
       continue;

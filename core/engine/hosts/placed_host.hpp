@@ -10,6 +10,7 @@
 #include "core/containers/block_queue.hpp"
 #include "core/engine/hosts/host.hpp"
 #include "core/engine/hosts/machine.hpp"
+#include "core/engine/hosts/request_counts.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 #include "core/engine/tiers/dirty_tracker.hpp"
 
@@ -69,7 +70,9 @@ class PlacedHost final : public Host {
   }
   void serve(VmCounters& vm, Op op, std::size_t tier, Count blocks);
   // The tier, or the backend, that served the slowest of these blocks of the backend.
-  std::size_t serve_beside(VmId vm, Op op, std::span<const BlockId> blocks);
+  // `is_first`: whether they are the first of their request.
+  std::size_t serve_beside(VmId vm, Op op, std::span<const BlockId> blocks, bool is_first,
+                           MissedBlocks& missed);
   void write_to_area(VmId vm, BlockId block);
   // The block leaves the area, and is counted as that.
   void leave_area(BlockId block, Count TierCounters::* as);

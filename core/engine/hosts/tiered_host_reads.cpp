@@ -1,3 +1,4 @@
+#include "core/engine/hosts/request_counts.hpp"
 #include "core/engine/hosts/tiered_host.hpp"
 
 #include <algorithm>
@@ -48,6 +49,7 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
     Served& served = counters_[request.vm].served(op);
     std::size_t slowest = 0;
     Count staged = 0;
+    MissedBlocks missed;
     for (std::size_t i = begin; i < end; ++i) {
       look_ahead(ids, i, near);
       Access<> a{.block = ids[i], .op = op};
@@ -56,6 +58,7 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
         for (std::size_t k = 0; k < backend(); ++k) next_use(k, a.block) = a.next_use;
       }
       const Outcome outcome = op == Op::kRead ? fetch(request, a) : write(request, a);
+      missed.note(i == begin, !outcome.staged && outcome.found == backend());
       if (outcome.staged) {
         ++staged;
         continue;
@@ -64,6 +67,7 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
       ++served.blocks[outcome.served_by];
       slowest = std::max(slowest, outcome.served_by);
     }
+    count_request(trace, r, missed, counters_[request.vm]);
     if (staged == 0) {
       ++served.requests[slowest];
       continue;

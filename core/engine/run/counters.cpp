@@ -38,6 +38,19 @@ absl::Status check_accesses(const VmCounters& span) {
   return absl::OkStatus();
 }
 
+absl::Status check_requests(const VmCounters& span) {
+  const Count served =
+      sum(span.reads_served.requests) + sum(span.writes_served.requests) + span.staged_requests;
+  if (served != span.requests) {
+    return internal_error("{} requests were served of {}", served, span.requests);
+  }
+  if (span.request_hits > span.requests || span.byte_hits > span.bytes) {
+    return internal_error("{} of {} requests hit, {} of {} bytes", span.request_hits, span.requests,
+                          span.byte_hits, span.bytes);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status check_sent(const VmCounters& before, const VmCounters& span) {
   const Count ended = span.transferred + span.on_demand + span.left_behind;
   if (before.on_the_way + span.sent - ended != span.on_the_way) {
@@ -79,6 +92,7 @@ VmCounters VmCounters::since(const VmCounters& before) const {
 absl::Status check_conservation(const VmCounters& before, const VmCounters& now) {
   const VmCounters span = now.since(before);
   MCSIM_RETURN_IF_ERROR(check_accesses(span));
+  MCSIM_RETURN_IF_ERROR(check_requests(span));
   for (std::size_t k = 0; k < span.tiers.size(); ++k) {
     const TierCounters& tier = span.tiers[k];
     const Count came = tier.fills + tier.promotions + tier.demotions;

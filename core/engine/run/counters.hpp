@@ -69,6 +69,10 @@ struct Served {
 };
 
 struct VmCounters {
+  Count requests = 0;         // with blocks
+  Count request_hits = 0;     // of which all blocks were hits, or staged
+  Count bytes = 0;            // of requests, if the trace keeps them
+  Count byte_hits = 0;        // of them: in blocks that were hits, or staged
   Count accesses = 0;         // blocks of requests
   Count misses = 0;           // accesses whose block no tier and no staging area held
   Count writes = 0;           // accesses that write
@@ -92,7 +96,11 @@ struct VmCounters {
   Served writes_served;
   std::vector<TierCounters> tiers;
 
-  static constexpr std::array kTotals{std::pair{"accesses", &VmCounters::accesses},
+  static constexpr std::array kTotals{std::pair{"requests", &VmCounters::requests},
+                                      std::pair{"request_hits", &VmCounters::request_hits},
+                                      std::pair{"bytes", &VmCounters::bytes},
+                                      std::pair{"byte_hits", &VmCounters::byte_hits},
+                                      std::pair{"accesses", &VmCounters::accesses},
                                       std::pair{"misses", &VmCounters::misses},
                                       std::pair{"writes", &VmCounters::writes},
                                       std::pair{"write_misses", &VmCounters::write_misses},

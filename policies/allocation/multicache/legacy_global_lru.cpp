@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/containers/recency_log.hpp"
+#include "core/engine/hosts/request_counts.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 
 namespace mcsim {
@@ -76,6 +77,7 @@ class LegacyGlobalLru final : public Host {
       VmCounters& vm = counters_[trace.request_vm[r]];
       const bool write = trace.request_op[r] != 0;
       std::size_t slowest = 0;
+      MissedBlocks missed;
       for (std::size_t i = trace.request_begin[r]; i < trace.request_begin[r + 1]; ++i) {
         const BlockId ahead = ids[std::min(i + kAhead, ids.size() - 1)];
         first_.prefetch(ahead);
@@ -83,8 +85,10 @@ class LegacyGlobalLru final : public Host {
         const std::size_t tier = serve(vm, ids[i]);
         count(vm, tier, write);
         slowest = std::max(slowest, write ? kBackend : tier);
+        missed.note(i == trace.request_begin[r], tier == kBackend);
       }
       if (trace.blocks_of(r).empty()) continue;
+      count_request(trace, r, missed, vm);
       ++vm.served(write ? Op::kWrite : Op::kRead).requests[slowest];
     }
   }

@@ -5,6 +5,7 @@
 
 #include "policies/replay/simulate.hpp"
 #include "tests/support/policy_traces.hpp"
+#include "tests/support/request_columns.hpp"
 
 namespace mcsim {
 namespace {
@@ -19,6 +20,8 @@ TEST(AllSizes, OnePassCountsWhatReplaysCount) {
   for (const auto& trace : testing::policy_traces(5000)) {
     const auto ops = some_writes(trace.blocks.size());
     const auto unique = static_cast<Count>(trace.unique);
+    Random random(trace.unique);
+    const testing::Columns requests = testing::random_requests(trace.blocks.size(), random);
     std::vector<CacheConfig> configs;
     for (const char* policy : {"lru", "mru"}) {
       for (const Count size : {Count{7}, Count{1}, Count{2}, unique / 3, unique / 3, unique - 1,
@@ -27,10 +30,12 @@ TEST(AllSizes, OnePassCountsWhatReplaysCount) {
       }
     }
     for (const std::span<const std::uint8_t> given : {std::span(ops), std::span(ops).first(0)}) {
-      const auto pass = simulate(trace.blocks, given, trace.unique, configs).value();
-      const auto alone =
-          simulate(trace.blocks, given, trace.unique, configs, {.one_pass = false}).value();
+      SimulateOptions options{.requests = requests.view()};
+      const auto pass = simulate(trace.blocks, given, trace.unique, configs, options).value();
+      options.one_pass = false;
+      const auto alone = simulate(trace.blocks, given, trace.unique, configs, options).value();
       for (std::size_t i = 0; i < configs.size(); ++i) {
+        EXPECT_EQ(pass[i].requests, alone[i].requests) << trace.name << ", " << configs[i].capacity;
         EXPECT_EQ(pass[i].counts, alone[i].counts)
             << trace.name << ", " << configs[i].policy << ", " << configs[i].capacity;
       }

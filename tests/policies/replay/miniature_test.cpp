@@ -7,6 +7,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "core/base/random.hpp"
 #include "core/containers/sample_filter.hpp"
 #include "policies/registry/eviction.hpp"
 #include "tests/support/policy_traces.hpp"
@@ -20,17 +21,31 @@ using testing::PolicyTrace;
 
 using Ops = std::vector<std::uint8_t>;
 
-CacheCounts counts_by_hand(const PolicyTrace& trace, const Ops& ops, const CacheConfig& config,
+CacheCounts counts_by_hand(const PolicyTrace& trace, const Ops& ops,
+                           std::span<const DiscardedBlock> discards, const CacheConfig& config,
                            double rate, std::uint64_t seed) {
   const SpatialFilter filter(rate, seed);
   std::vector<std::uint64_t> kept;
   Ops kept_ops;
+  std::vector<std::pair<std::size_t, std::uint64_t>> kept_discards;
   for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+    for (; !discards.empty() && discards.front().access <= i; discards = discards.subspan(1)) {
+      if (!filter.samples(discards.front().block)) continue;
+      kept_discards.emplace_back(kept.size(), discards.front().block);
+    }
     if (!filter.samples(trace.blocks[i])) continue;
     kept.push_back(trace.blocks[i]);
     kept_ops.push_back(ops[i]);
   }
   const PolicyTrace sample = policy_trace("sample", kept);
+  std::vector<DiscardedBlock> sample_discards;
+  for (const auto& [access, key] : kept_discards) {
+    const auto found = std::ranges::find(kept, key);
+    if (found == kept.end()) continue;
+    const auto first = static_cast<std::size_t>(found - kept.begin());
+    sample_discards.push_back({access, sample.blocks[first]});
+  }
+  const auto uses = next_uses(sample.blocks, sample.unique, 1, sample_discards).value();
   const auto cache =
       eviction_registry()
           .make(config.policy, config.params,
@@ -39,9 +54,15 @@ CacheCounts counts_by_hand(const PolicyTrace& trace, const Ops& ops, const Cache
                  .seed = config.seed,
                  .trace = sample.blocks})
           .value();
-  EXPECT_TRUE(
-      cache->replay({.blocks = sample.blocks, .ops = kept_ops, .next_uses = sample.next_uses})
-          .ok());
+  const AccessBatch<> all{
+      .blocks = sample.blocks, .ops = kept_ops, .next_uses = {uses.data(), uses.size()}};
+  std::size_t begin = 0;
+  for (const auto& [access, block] : sample_discards) {
+    EXPECT_TRUE(cache->replay(all.part(begin, access - begin)).ok());
+    cache->discard(block);
+    begin = access;
+  }
+  EXPECT_TRUE(cache->replay(all.part(begin, sample.blocks.size())).ok());
   return cache->counts();
 }
 
@@ -62,8 +83,15 @@ TEST(Miniature, IsTheCacheOfASampleDrawnByHand) {
       configs.push_back({entry.info.name, {}, capacity});
   }
   const std::vector<std::uint64_t> seeds{7, 8};
-  const MiniatureOptions options{
-      .rate = 0.1, .min_blocks = 50, .seeds = seeds, .simulate = {.threads = 2}};
+  std::vector<DiscardedBlock> discards;
+  Random random(4);
+  for (std::size_t i = 0; i < trace.blocks.size(); i += 1 + random.below(40)) {
+    discards.push_back({i, BlockId(random.below(trace.unique))});
+  }
+  const MiniatureOptions options{.rate = 0.1,
+                                 .min_blocks = 50,
+                                 .seeds = seeds,
+                                 .simulate = {.threads = 2, .discards = discards}};
   const Ops ops = ops_of(trace);
   const auto found = miniatures(trace.blocks, ops, trace.unique, configs, options).value();
   ASSERT_EQ(found.size(), seeds.size() * configs.size());
@@ -73,7 +101,7 @@ TEST(Miniature, IsTheCacheOfASampleDrawnByHand) {
     EXPECT_NEAR(found[i].rate, rate, 1e-9);
     EXPECT_EQ(found[i].capacity, std::llround(rate * static_cast<double>(config.capacity)));
     EXPECT_EQ(found[i].cache.counts,
-              counts_by_hand(trace, ops, config, rate, seeds[i / configs.size()]))
+              counts_by_hand(trace, ops, discards, config, rate, seeds[i / configs.size()]))
         << config.policy << ", " << config.capacity << " blocks";
   }
 }

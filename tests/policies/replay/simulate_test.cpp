@@ -6,9 +6,11 @@
 
 #include <algorithm>
 
+#include "core/base/random.hpp"
 #include "policies/registry/eviction.hpp"
 #include "policies/replay/speed_estimate.hpp"
 #include "tests/support/policy_traces.hpp"
+#include "tests/support/request_columns.hpp"
 
 namespace mcsim {
 namespace {
@@ -40,6 +42,120 @@ TEST(Simulate, ManyTogetherAreEachAlone) {
     EXPECT_EQ(two[i].counts, alone->counts()) << configs[i].policy;
     EXPECT_EQ(one[i].bytes, alone->bytes());
   }
+}
+
+std::vector<DiscardedBlock> random_discards(const ::mcsim::testing::PolicyTrace& trace,
+                                            Random& random) {
+  std::vector<DiscardedBlock> discards;
+  for (std::size_t i = 0; i <= trace.blocks.size(); ++i) {
+    while (random.below(6) == 0) discards.push_back({i, BlockId(random.below(trace.unique))});
+  }
+  return discards;
+}
+
+// Hits of requests and bytes, byte by byte.
+RequestHits hits_by_byte(const ::mcsim::testing::Columns& requests, const std::vector<bool>& hit,
+                         std::size_t warm_up) {
+  RequestHits sum;
+  for (std::size_t r = 0; r + 1 < requests.begin.size(); ++r) {
+    const std::uint64_t first = requests.begin[r];
+    if (first == requests.begin[r + 1] || first < warm_up) continue;
+    bool all = true;
+    for (std::uint32_t byte = 0; byte < requests.bytes[r]; ++byte) {
+      const bool byte_hit = hit[first + (requests.head[r] + byte) / 100];
+      ++sum.bytes;
+      sum.byte_hits += byte_hit ? 1 : 0;
+      all = all && byte_hit;
+    }
+    ++sum.requests;
+    sum.hits += all ? 1 : 0;
+  }
+  return sum;
+}
+
+// Every policy, wrappers included: one access at a time, blocks removed in between.
+TEST(Simulate, DiscardsAndCountsRequestsUnderEveryPolicy) {
+  Random random(3);
+  const auto trace = ::mcsim::testing::policy_trace("mix", streams::mix(3'000, 60, 1));
+  const ::mcsim::testing::Columns requests =
+      ::mcsim::testing::random_requests(trace.blocks.size(), random);
+  const std::vector<DiscardedBlock> discards = random_discards(trace, random);
+  const auto uses = next_uses(trace.blocks, trace.unique, 1, discards).value();
+  std::vector<CacheConfig> configs;
+  for (const CacheConfig& config : every_policy()) {
+    if (config.capacity < 500) configs.push_back(config);
+  }
+  const SimulateOptions options{.warm_up = 100, .discards = discards, .requests = requests.view()};
+  const auto found = simulate(trace.blocks, {}, trace.unique, configs, options).value();
+  for (std::size_t c = 0; c < configs.size(); ++c) {
+    const PolicySetup setup{
+        .capacity = configs[c].capacity, .blocks = trace.unique, .trace = trace.blocks};
+    const auto alone = eviction_registry().make(configs[c].policy, {}, setup).value();
+    std::vector<bool> hit;
+    std::size_t discarded = 0;
+    for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+      for (; discards[discarded].access <= i; ++discarded) {
+        alone->discard(discards[discarded].block);
+        ASSERT_FALSE(alone->contains(discards[discarded].block));
+      }
+      const Count before = alone->counts().hits;
+      ASSERT_TRUE(alone
+                      ->replay({.blocks = std::span(trace.blocks).subspan(i, 1),
+                                .next_uses = std::span(&uses[i], 1)})
+                      .ok());
+      hit.push_back(alone->counts().hits > before);
+    }
+    EXPECT_EQ(found[c].counts.hits, std::count(hit.begin() + 100, hit.end(), true))
+        << configs[c].policy;
+    EXPECT_EQ(found[c].requests, hits_by_byte(requests, hit, 100)) << configs[c].policy;
+  }
+}
+
+// Law: what is discarded is not used again, so that nothing hits more often than OPT.
+TEST(Simulate, OptIsABoundWithDiscards) {
+  Random random(5);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto trace = ::mcsim::testing::policy_trace("mix", streams::mix(2'000, 60, seed));
+    const std::vector<DiscardedBlock> discards = random_discards(trace, random);
+    std::vector<CacheConfig> configs{{"opt", {}, 8}};
+    for (const CacheConfig& config : every_policy()) configs.push_back({config.policy, {}, 8});
+    const auto found =
+        simulate(trace.blocks, {}, trace.unique, configs, {.discards = discards}).value();
+    for (std::size_t c = 0; c < configs.size(); ++c) {
+      EXPECT_LE(found[c].counts.hits, found[0].counts.hits) << configs[c].policy;
+    }
+  }
+}
+
+// A block that is discarded before its next use is the one to evict.
+TEST(Simulate, OptEvictsWhatIsDiscarded) {
+  const std::vector<BlockId> blocks{0, 1, 2, 0, 1};
+  const std::vector<DiscardedBlock> discards{{3, 0}};
+  const auto found = simulate(blocks, {}, 3, {{CacheConfig{"opt", {}, 2}}}, {.discards = discards});
+  EXPECT_EQ(found.value()[0].counts.hits, 1) << "block 1 stays for its second access";
+}
+
+TEST(Simulate, RefusesDiscardsAndRequestsThatCannotBe) {
+  const std::vector<BlockId> blocks{0, 1, 0};
+  const auto refusal = [&](const SimulateOptions& options) {
+    const std::vector<CacheConfig> configs{{"lru", {}, 1}};
+    return message_of(simulate(blocks, {}, 2, configs, options).status());
+  };
+  const std::vector<DiscardedBlock> late{{4, 0}};
+  const std::vector<DiscardedBlock> unknown{{1, 2}};
+  const std::vector<DiscardedBlock> mixed{{2, 0}, {1, 0}};
+  EXPECT_EQ(refusal({.discards = late}),
+            "discards: block 0 before access 4 of a trace of 2 blocks, 3 accesses");
+  EXPECT_EQ(refusal({.discards = unknown}),
+            "discards: block 2 before access 1 of a trace of 2 blocks, 3 accesses");
+  EXPECT_EQ(refusal({.discards = mixed}), "discards: they must be in the order of accesses");
+  const std::vector<std::uint64_t> short_of{0, 2};
+  const std::vector<std::uint64_t> begin{0, 1, 3};
+  const std::vector<std::uint32_t> one{7};
+  EXPECT_EQ(refusal({.requests = {.begin = short_of}}),
+            "requests: they must divide 3 accesses, in their order");
+  EXPECT_EQ(refusal({.requests = {.begin = begin, .bytes = one, .head = one}}),
+            "requests: 1 bytes and 1 offsets of 2 requests");
 }
 
 TEST(Simulate, TellsHowFarItIsAndStopsWhenToldTo) {

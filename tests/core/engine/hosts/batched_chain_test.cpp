@@ -26,7 +26,7 @@ Accesses trace_of(std::uint64_t seed, Nanoseconds requests_each) {
       const std::uint64_t block = random.below(random.below(2) == 0 ? 12 : 70);
       const auto blocks = static_cast<std::uint32_t>(1 + random.below(6));
       const Op op = random.below(2) == 0 ? Op::kWrite : Op::kRead;
-      requests.push(time, 0, op, block * 4096, 4096 * blocks);
+      requests.push(time, 0, op, block * 4096 + random.below(4096), 4096 * blocks - 4000);
     }
   }
   return testing::interned(of_vms);
