@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
+#include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/estimators/registry.hpp"
 #include "optimizers/hull.hpp"
 
@@ -23,36 +26,50 @@ class StreamedEstimator {
       : estimator_(value_or_raise(
             estimator_registry().make(name, params, {.seed = seed, .threads = threads}))) {}
 
-  // Runs without the GIL.
+  // Runs without the GIL. Pieces with discards or requests are not cut.
   void process(const References& all, const Tick& tick) {
-    for_each_piece(all.keys.size(), tick, [&](std::size_t begin, std::size_t count) {
-      return estimator_->process(all.subspan(begin, count));
-    });
+    discards_ += all.discard_at.size();
+    const bool is_whole = !all.discard_at.empty() || !all.requests.blocks.empty();
+    for_each_piece(all.keys.size(), is_whole ? all.keys.size() : kPiece, tick,
+                   [&](std::size_t begin, std::size_t count) {
+                     return estimator_->process(is_whole ? all : all.subspan(begin, count));
+                   });
   }
 
   // Keys of 32 bits are widened piece by piece, so that no copy of all is made.
   void process(std::span<const std::uint32_t> narrow, const References& rest, const Tick& tick) {
-    for_each_piece(narrow.size(), tick, [&](std::size_t begin, std::size_t count) {
-      const auto piece = narrow.subspan(begin, count);
-      widened_.assign(piece.begin(), piece.end());
-      References next = rest;
-      if (!next.times.empty()) next.times = next.times.subspan(begin, count);
-      if (!next.ops.empty()) next.ops = next.ops.subspan(begin, count);
-      next.keys = widened_;
-      return estimator_->process(next);
-    });
+    discards_ += rest.discard_at.size();
+    const bool is_whole = !rest.discard_at.empty() || !rest.requests.blocks.empty();
+    for_each_piece(narrow.size(), is_whole ? narrow.size() : kPiece, tick,
+                   [&](std::size_t begin, std::size_t count) {
+                     const auto piece = narrow.subspan(begin, count);
+                     widened_.assign(piece.begin(), piece.end());
+                     References next = rest;
+                     if (!next.times.empty()) next.times = next.times.subspan(begin, count);
+                     if (!next.ops.empty()) next.ops = next.ops.subspan(begin, count);
+                     next.keys = widened_;
+                     return estimator_->process(next);
+                   });
   }
 
-  CurveEstimate curve() { return value_or_raise(estimator_->curve()); }
+  CurveEstimate curve() {
+    CurveEstimate curve = value_or_raise(estimator_->curve());
+    if (discards_ > 0 && !estimator_->removes_discards()) {
+      curve.note +=
+          fmt::format("{}{} discarded blocks ignored", curve.note.empty() ? "" : "; ", discards_);
+    }
+    return curve;
+  }
   Count references() const { return references_; }
   double distinct() const { return estimator_->distinct(); }
   std::size_t bytes() const { return estimator_->bytes(); }
 
  private:
   template <class Process>
-  void for_each_piece(std::size_t size, const Tick& tick, Process&& process_piece) {
-    for (std::size_t begin = 0; begin < size; begin += kPiece) {
-      const std::size_t count = std::min(kPiece, size - begin);
+  void for_each_piece(std::size_t size, std::size_t most, const Tick& tick,
+                      Process&& process_piece) {
+    for (std::size_t begin = 0; begin < size; begin += most) {
+      const std::size_t count = std::min(most, size - begin);
       raise_if_error(process_piece(begin, count));
       references_ += static_cast<Count>(count);
       raise_if_error(tick(static_cast<Count>(begin + count)));
@@ -62,6 +79,7 @@ class StreamedEstimator {
   std::unique_ptr<Estimator> estimator_;
   std::vector<std::uint64_t> widened_;
   Count references_ = 0;
+  std::size_t discards_ = 0;
 };
 
 template <class T>
@@ -75,14 +93,46 @@ std::span<const T> beside_keys(const char* name, const std::optional<Column<T>>&
   return values;
 }
 
+// Positions among the keys, and what is discarded there.
+using Discards = std::pair<Column<std::uint64_t>, Column<std::uint64_t>>;
+// The size of a block; by request, blocks, offsets in the first block, and bytes.
+using Requests =
+    std::tuple<std::uint32_t, Column<std::uint32_t>, Column<std::uint32_t>, Column<std::uint32_t>>;
+
+void add_discards(References& references, const Discards& discards, std::size_t keys) {
+  references.discard_at = span_of(discards.first);
+  references.discard_keys =
+      beside_keys<std::uint64_t>("discards", discards.second, references.discard_at.size());
+  if (!std::ranges::is_sorted(references.discard_at) ||
+      (!references.discard_at.empty() && references.discard_at.back() > keys)) {
+    raise_if_error(invalid_argument("discards: expected increasing positions up to {}", keys));
+  }
+}
+
+void add_requests(References& references, const Requests& requests, std::size_t keys) {
+  const std::span<const std::uint32_t> blocks = span_of(std::get<1>(requests));
+  if (std::reduce(blocks.begin(), blocks.end(), std::size_t{0}) != keys) {
+    raise_if_error(invalid_argument("requests: their blocks do not sum to {} keys", keys));
+  }
+  references.requests = {
+      .block_bytes = std::get<0>(requests),
+      .blocks = blocks,
+      .head = beside_keys<std::uint32_t>("head", std::get<2>(requests), blocks.size()),
+      .bytes = beside_keys<std::uint32_t>("bytes", std::get<3>(requests), blocks.size())};
+}
+
 template <class Key>
 void process(StreamedEstimator& estimator, const Column<Key>& keys,
              const std::optional<Column<Nanoseconds>>& times,
-             const std::optional<Column<std::uint8_t>>& ops, py::object progress) {
+             const std::optional<Column<std::uint8_t>>& ops,
+             const std::optional<Discards>& discards, const std::optional<Requests>& requests,
+             py::object progress) {
   const std::span<const Key> all = span_of(keys);
   References references{.keys = {},
                         .times = beside_keys("times", times, all.size()),
                         .ops = beside_keys("ops", ops, all.size())};
+  if (discards) add_discards(references, *discards, all.size());
+  if (requests) add_requests(references, *requests, all.size());
   const Tick tick = make_tick(std::move(progress));
   py::gil_scoped_release release;
   if constexpr (std::is_same_v<Key, std::uint64_t>) {
@@ -96,7 +146,8 @@ void process(StreamedEstimator& estimator, const Column<Key>& keys,
 template <class Key>
 void bind_process(py::class_<StreamedEstimator>& estimator) {
   estimator.def("process", &process<Key>, py::arg("keys").noconvert(),
-                py::arg("times") = py::none(), py::arg("ops") = py::none(),
+                py::arg("times") = py::none(), py::arg("ops") = py::none(), py::kw_only(),
+                py::arg("discards") = py::none(), py::arg("requests") = py::none(),
                 py::arg("progress") = py::none());
 }
 
@@ -104,8 +155,8 @@ void bind_curve_estimate(py::module_& m) {
   using C = CurveEstimate;
   const auto bound = def_fields(
       py::class_<C>(m, "CurveEstimate", "Hits of LRU over its capacity, a step function."),
-      std::tuple{MCSIM_FIELDS(C, accesses, resolved_from, note)});
-  def_views(bound, std::tuple{MCSIM_FIELDS(C, capacity, hits, low, high)});
+      std::tuple{MCSIM_FIELDS(C, accesses, requests, bytes, resolved_from, note)});
+  def_views(bound, std::tuple{MCSIM_FIELDS(C, capacity, hits, request_hits, byte_hits, low, high)});
 }
 
 void bind_estimator(py::module_& m) {
@@ -142,6 +193,14 @@ void bind_estimators(py::module_& parent) {
   py::module_ m = parent.attr("locality");
   bind_curve_estimate(m);
   bind_estimator(m);
+  m.def(
+      "reuse_distances_with_discards",
+      [](const Column<std::uint64_t>& ids, const Discards& discards) {
+        References references{.keys = span_of(ids)};
+        add_discards(references, discards, references.keys.size());
+        return to_array(value_or_raise(without_gil([&] { return distances_of(references); })));
+      },
+      py::arg("ids").noconvert(), py::arg("discards"));
   m.def("describe_estimators", [] { return describe_registry(estimator_registry()); });
   m.def("upper_hull", &hull_of, py::arg("capacities"), py::arg("hits"));
 }

@@ -91,9 +91,9 @@ py::dict to_dict(const DecisionRecord& record) {
                                        }),
                   "objective"_a = decision.objective, "upper_bound"_a = decision.upper_bound,
                   "evaluations"_a = decision.evaluations, "timer"_a = record.timer,
-                  "infeasible"_a = decision.infeasible, "note"_a = decision.note,
-                  "throughputs"_a = decision.throughputs, "moved"_a = record.moved,
-                  "write_modes"_a = modes_in_words(decision),
+                  "times"_a = record.times, "infeasible"_a = decision.infeasible,
+                  "note"_a = decision.note, "throughputs"_a = decision.throughputs,
+                  "moved"_a = record.moved, "write_modes"_a = modes_in_words(decision),
                   "migrations"_a = migrations_of(decision), "admits"_a = decision.admits,
                   // A row for each extent that moves: its number, and its tier from then on.
                   "placements"_a = filled({placements.size(), 2}, [&](std::size_t i) {
@@ -116,6 +116,11 @@ void bind_run(py::module_& parent) {
              std::tuple{MCSIM_FIELDS(RunResult, replay_seconds, decide_seconds)})
       .def_property_readonly("tiers", [](const RunResult& r) { return counters_of(r, true); })
       .def_property_readonly("vms", [](const RunResult& r) { return counters_of(r, false); })
+      .def_property_readonly("lengths",
+                             [](const RunResult& r) {
+                               return filled({r.lengths.size()},
+                                             [&](std::size_t i) { return r.lengths[i]; });
+                             })
       .def_property_readonly("decisions", &decisions_of);
   m.def(
       "run",

@@ -69,6 +69,17 @@ void count_block_distances<kThisIsa>(std::span<std::uint32_t> last, DistanceStat
 }
 
 template <>
+void count_among_holes<kThisIsa>(DistanceState& state, std::span<const std::uint32_t> before,
+                                 Count* distances) {
+  MCSIM_ISA::count_previous(state, before, distances);
+}
+
+template <>
+void move_codes<kThisIsa>(std::span<std::uint32_t> codes, const TimeAxis& axis) {
+  MCSIM_ISA::move_values(axis, [&](auto&& move) { MCSIM_ISA::DenseSource(codes).for_each_last(move); });
+}
+
+template <>
 std::size_t select_keys<kThisIsa>(std::span<const std::uint64_t> keys, HashRange range,
                                   std::uint32_t slot, std::uint64_t* to_keys,
                                   std::uint32_t* to_codes) {

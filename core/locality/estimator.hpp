@@ -13,18 +13,46 @@
 // capacity hits, exactly or nearly, from one look at the references.
 namespace mcsim {
 
+// The requests of a piece, in order; their blocks are the keys, request by request.
+struct RequestShapes {
+  std::uint32_t block_bytes = 0;
+  std::span<const std::uint32_t> blocks = {};  // > 0, one a request; they sum to the keys
+  std::span<const std::uint32_t> head = {};    // offset in the first block, in bytes
+  std::span<const std::uint32_t> bytes = {};
+};
+
 // A piece of a reference stream, in order. `times` never decreases; it and `ops`
 // have one entry a key or none at all.
 struct References {
   std::span<const std::uint64_t> keys;
   std::span<const Nanoseconds> times = {};
   std::span<const std::uint8_t> ops = {};  // values of Op
+  // Keys that are discarded, each before the key at a position, which never decreases and is at
+  // most the number of keys.
+  std::span<const std::uint64_t> discard_at = {};
+  std::span<const std::uint64_t> discard_keys = {};
+  RequestShapes requests = {};  // empty if requests are not told apart
 
+  // Without discards and requests.
   References subspan(std::size_t begin, std::size_t count) const {
     return {keys.subspan(begin, count), times.empty() ? times : times.subspan(begin, count),
             ops.empty() ? ops : ops.subspan(begin, count)};
   }
 };
+
+// Calls process(references) between discards and discard(key) for each, in the order of the piece.
+template <class Process, class Discard>
+absl::Status for_each_run(const References& piece, Process&& process, Discard&& discard) {
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < piece.discard_at.size(); ++i) {
+    const auto at = static_cast<std::size_t>(piece.discard_at[i]);
+    if (at > done) MCSIM_RETURN_IF_ERROR(process(piece.subspan(done, at - done)));
+    done = at;
+    discard(piece.discard_keys[i]);
+  }
+  if (done == piece.keys.size()) return absl::OkStatus();
+  return process(piece.subspan(done, piece.keys.size() - done));
+}
 
 // Values from each of some increasing capacities on; 0 before.
 double value_at(std::span<const double> capacities, std::span<const double> values,
@@ -37,6 +65,13 @@ struct CurveEstimate {
   std::vector<double> capacity;  // strictly increasing, > 0
   std::vector<double> hits;      // never decreasing, in [0, accesses]
   double accesses = 0;           // of the whole stream, whatever share was sampled
+
+  // Requests whose blocks all hit, and bytes that hit, of as many as there were; empty unless the
+  // references had requests and the estimator counts them.
+  std::vector<double> request_hits;
+  std::vector<double> byte_hits;
+  double requests = 0;
+  double bytes = 0;
 
   // 95 % confidence band on the hits, of capacities up to the next; empty if the
   // estimator has none, or not of this stream.
@@ -63,6 +98,8 @@ class Estimator {
   virtual absl::StatusOr<CurveEstimate> curve() = 0;
   // Distinct blocks so far, perhaps estimated.
   virtual double distinct() const = 0;
+  // Whether discards remove blocks; otherwise the estimator ignores them.
+  virtual bool removes_discards() const { return false; }
   // Memory held, the object itself and its histogram included.
   virtual std::size_t bytes() const = 0;
 };

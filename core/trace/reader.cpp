@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "core/base/guarded.hpp"
@@ -66,10 +67,11 @@ absl::StatusOr<VmId> RequestReader::vm_of(std::string_view name) {
 }
 
 std::string RequestReader::place(Count number) const {
-  if (context_.name.empty()) return fmt::format("line {}", number);
+  static constexpr std::array kUnits{"line", "record", "row"};
+  const char* const unit = kUnits[static_cast<std::size_t>(unit_)];
+  if (context_.name.empty()) return fmt::format("{} {}", unit, number);
   if (unit_ == RecordUnit::kLine) return fmt::format("{}:{}", context_.name, number);
-  return fmt::format("{}: {} {}", context_.name, unit_ == RecordUnit::kRow ? "row" : "record",
-                     number);
+  return fmt::format("{}: {} {}", context_.name, unit, number);
 }
 
 absl::Status RequestReader::reject(Count number, const std::string& complaint) {

@@ -94,7 +94,7 @@ class RecordReader : public RequestReader {
 
   absl::Status begin_file() {
     MCSIM_RETURN_IF_ERROR(refill());
-    if (size() == 0) return refuse("the file is empty");
+    if (size() == 0) return refuse("there are no requests in it");
     const std::string_view head(at_, std::min(size(), kHead));
     MCSIM_ASSIGN_OR_RETURN(layout_, static_cast<Format*>(this)->begin(head));
     at_ += layout_.header_bytes;
@@ -168,15 +168,15 @@ class RecordReader : public RequestReader {
 template <class Format>
 Guess guess_by_records(Fit fit, const Head& head, OnUnsorted on_unsorted = OnUnsorted::kError) {
   auto context = reading(head.bytes);
-  if (!context.ok()) return {Format::kInfo.name, Fit::kNo, "", context.status()};
+  if (!context.ok()) return {Format::kInfo.name, Fit::kNo, "", 0, context.status()};
   context->on_unsorted = on_unsorted;
   Format reader(typename Format::Params{}, *std::move(context));
   if (!head.whole) reader.expect_more();
   Requests chunk;
   const absl::Status status = reader.next(chunk);
   if (status.ok()) return {Format::kInfo.name, fit, ""};
-  if (absl::IsResourceExhausted(status)) return {Format::kInfo.name, Fit::kNo, "", status};
-  return {Format::kInfo.name, Fit::kNo, message_of(status)};
+  if (absl::IsResourceExhausted(status)) return {Format::kInfo.name, Fit::kNo, "", 0, status};
+  return {Format::kInfo.name, Fit::kNo, message_of(status), chunk.size()};
 }
 
 }  // namespace mcsim

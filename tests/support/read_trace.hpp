@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -91,11 +89,6 @@ inline std::string detected_format(const std::string& content) {
   std::string text = format.ok() ? *format : message_of(format.status());
   if (const auto at = text.find(path); at != std::string::npos) text.replace(at, path.size(), "F");
   return text;
-}
-
-inline std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace mcsim::testing

@@ -10,6 +10,20 @@ _SYSTEM = Column("system", "system", "text", "title of the system")
 _VM = Column("vm", "VM", "text", "name of the VM; null: all VMs together")
 _TIER = Column("tier", "tier", "count", "0 is the fastest tier", stored="int32")
 _INTERVAL = Column("interval", "interval", "count", "number of the interval", stored="int32")
+_INTERVALS = Column(
+    "intervals",
+    "intervals",
+    "count",
+    "length of a sequence of empty intervals in which nothing changes",
+    rare=True,
+)
+_TIMES = Column(
+    "times",
+    "times",
+    "count",
+    "number of equal decisions in a row, in empty intervals",
+    rare=True,
+)
 _WARM_UP = Column(
     "warm_up",
     "warm-up",
@@ -256,6 +270,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             "throughputs", "throughputs", "number", "blocks a second of each VM", by="vm", rare=True
         ),
         Column("moved", "moved", "blocks", "blocks of extents that move", rare=True),
+        _TIMES,
         _WARM_UP,
     ],
     "metrics": [
@@ -290,6 +305,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             ("remote_requests", "read requests that waited for it"),
             rare=True,
         ),
+        _INTERVALS,
         _WARM_UP,
     ],
     "vms": [
@@ -328,6 +344,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         ),
         Column("requests", "requests", "count", "requests with blocks", rare=True),
         Column("bytes", "bytes", "bytes", "bytes of requests", rare=True),
+        _INTERVALS,
         _WARM_UP,
     ],
     "summary": [_OPT_HITS, Column("synthetic", "synthetic", "flag", "a generated workload")],

@@ -121,7 +121,10 @@ def parse_blocks(value: object, block_bytes: int | None) -> int:
     if size is None:
         return blocks
     if block_bytes is None:
-        raise ValueError(f"{shortened(value)}: these blocks have no size in bytes; give blocks")
+        raise ValueError(
+            f"{shortened(value)}: these blocks have no size in bytes; capacities are numbers of "
+            "blocks, or of objects in an object trace, or shares (10%)"
+        )
     blocks, rest = divmod(size, block_bytes)
     if blocks == 0 and size:
         raise ValueError(f"{shortened(value)} is less than a block of {block_bytes} bytes")

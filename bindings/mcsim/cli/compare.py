@@ -15,6 +15,7 @@ from mcsim.cli.terminal import Form, TextTable
 
 if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
+    from mcsim.locality.hit_units import HitUnit
 
 
 @click.command(cls=Sectioned)
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
     help="Of the caches: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or "
     "log(FROM, TO, COUNT).",
 )
+@click.option(
+    "--by",
+    type=click.Choice(["blocks", "requests", "bytes"]),
+    default="blocks",
+    show_default=True,
+    help="Hit ratio in the table and the picture. A request hits if all its blocks do.",
+)
 @memory_option
 @code_options
 @plugin_option
@@ -39,6 +47,7 @@ def compare(
     files: tuple[str, ...],
     policies: str,
     sizes: str,
+    by: HitUnit,
     memory: str | None,
     code: Permission,
     block_size: str,
@@ -60,6 +69,8 @@ def compare(
     The memory of every cache is printed before the replay. Several sizes of lru or mru are
     replayed in one pass over the trace.
 
+    The data of --json, --csv and -o have the hit ratios of blocks, of requests and of bytes.
+
     \b
     mcsim compare web_0.csv.gz
     mcsim compare web_*.csv.gz --policies lru,arc,s3-fifo,opt --sizes 1GiB,4GiB,16GiB
@@ -68,6 +79,8 @@ def compare(
     """  # noqa: D301
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
     report = _Comparison.simulated(source, policies, sizes, memory, code=code)
+    report.unit = by
+    report.ratios(report.rows)  # refused before anything is printed
     report.show(form, output)
 
 
@@ -80,21 +93,20 @@ class _Comparison(PolicyReport):
         """Return the summary, the heading and the table."""
         return [self.answer(), self.heading(), self.table()]
 
-    def best(self) -> dict[int, int | None]:
-        """Return the most hits at each size; of `opt`, which no policy can beat, none count."""
+    def best(self) -> dict[int, float | None]:
+        """Return the best ratio at each size; of `opt`, which no policy can beat, none counts."""
+        ratios = self.ratios(self.rows)
         return {
-            capacity: max(
-                (row.hits for row in self.rows if row.capacity == capacity and row.policy != BOUND),
-                default=None,
-            )
+            capacity: max(ratios[chosen].tolist(), default=None)
             for capacity in self.capacities
+            for chosen in [(self.rows.capacity == capacity) & (self.rows.policy != BOUND)]
         }
 
     def answer(self) -> str:
         best = self.best()
         wins: dict[str, int] = {}
-        for row in self.rows:
-            if row.policy != BOUND and row.hits == best[row.capacity]:
+        for row, ratio in zip(self.rows, self.ratios(self.rows).tolist(), strict=True):
+            if row.policy != BOUND and ratio == best[row.capacity]:
                 wins[row.policy] = wins.get(row.policy, 0) + 1
         if len(wins) < 2 and len(self.policies) < 2:
             return f"One policy, `{self.policies[0]}`, at {len(self.capacities)} sizes."
@@ -111,18 +123,19 @@ class _Comparison(PolicyReport):
         from mcsim.base.formatted_table import Strong
         from mcsim.base.units import format_size
 
-        block_bytes = self.blocks.block_bytes
-        sizes = [f"{format_size(c * block_bytes)}\n{c:,} blocks" for c in self.capacities]
+        kind = self.blocks.kind
+        sizes = ["\n".join(self.size_cells(c)) + f" {kind}" for c in self.capacities]
         table = TextTable(["policy", *sizes, "M accesses/s", "state"], left=1)
         best = self.best()
         for policy in self.policies:
             rows = self.of(policy)
             rate = rows.accesses.sum() / max(rows.seconds.sum(), 1e-9) / 1e6
             ratios = []
-            for row in rows:
-                text = f"{100 * row.hit_ratio:.2f}"
-                wins = policy != BOUND and row.hits == best[row.capacity]
+            for capacity, ratio in zip(rows.capacity, self.ratios(rows).tolist(), strict=True):
+                text = f"{100 * ratio:.2f}"
+                wins = policy != BOUND and ratio == best[capacity]
                 ratios.append(Strong(text) if wins else text)
             table.add_row(policy, *ratios, f"{rate:.1f}", format_size(int(rows.bytes.max())))
-        table.caption = "hit ratio, %; state: memory of the largest cache, or of the one pass"
+        of = "" if self.unit == "blocks" else f" of {self.unit}"
+        table.caption = f"hit ratio{of}, %; state: memory of the largest cache, or of the one pass"
         return table

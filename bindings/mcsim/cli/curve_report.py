@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from mcsim.figures.chart import Sheet
     from mcsim.locality.curve import HitRatioCurve
+    from mcsim.locality.hit_units import HitUnit
     from mcsim.locality.measure import Measured
 
 SHARED = "all, sharing one cache"
@@ -33,16 +34,13 @@ class ByPolicy(PolicyReport):
 
     def table(self) -> TextTable:
         """Return the table that is printed."""
-        from mcsim.base.units import format_size
-
         table = TextTable(
-            ["size", "blocks", *(["rate"] if self.is_estimate else []), *self.policies]
+            [*self.size_heads, *(["rate"] if self.is_estimate else []), *self.policies]
         )
         for i, blocks in enumerate(self.capacities):
             rows = [self.of(policy)[i] for policy in self.policies]
             rate = [f"{rows[0].rate:.3g}"] if self.is_estimate else []
-            size = format_size(blocks * self.blocks.block_bytes)
-            table.add_row(size, f"{blocks:,}", *rate, *(self._cell(row) for row in rows))
+            table.add_row(*self.size_cells(blocks), *rate, *(self._cell(row) for row in rows))
         return table
 
     def _cell(self, row: Any) -> str:
@@ -102,7 +100,7 @@ class Curves(StreamReport):
             step, count = self.default_sizes
             powers = [step**k for k in range(64) if step**k < footprint]
             return [*powers[-count:], footprint]
-        return sizes_given(given, footprint, self.blocks.block_bytes)
+        return sizes_given(given, footprint, self.blocks.capacity_unit)
 
     def table(self, sizes: Sequence[int]) -> TextTable:
         """Return the table that is printed."""
@@ -110,20 +108,30 @@ class Curves(StreamReport):
 
         ((_, curve),) = self.named()
         band = curve.band_at(sizes)
-        headings = ["size", "blocks", "hit %", *(["95 % band"] if band else [])]
-        table = TextTable(headings)
+        units = self._units(sizes)
+        heads = ["hit %"] if len(units) == 1 else [f"hit %\n{unit}" for unit in units]
+        table = TextTable([*self.size_heads, *heads, *(["95 % band"] if band else [])])
         for i, blocks in enumerate(sizes):
-            row = [*self._size(blocks), ratio_text(curve, blocks)]
+            ratios = (ratio_text(curve.of(unit), blocks) for unit in units)
+            row = [*self.size_cells(blocks), *ratios]
             if band:
                 low, high = (float(np.clip(side[i], 0, 1)) for side in band)
                 row.append(f"{100 * low:.2f}–{100 * high:.2f}")
             table.add_row(*row)
+        if curve.requests is not None and len(units) == 1:
+            table.caption = "requests and bytes: the same" if curve.bytes else "requests: the same"
         return table
 
-    def _size(self, blocks: int) -> tuple[str, str]:
-        from mcsim.base.units import format_size
-
-        return format_size(blocks * self.blocks.block_bytes), f"{blocks:,}"
+    def _units(self, sizes: Sequence[int]) -> list[HitUnit]:
+        """Return blocks, and requests or bytes if their ratios differ from those of blocks."""
+        ((_, curve),) = self.named()
+        counted: list[HitUnit] = ["blocks"]
+        if curve.requests is not None:
+            counted.append("requests")
+        if curve.bytes is not None:
+            counted.append("bytes")
+        texts = {tuple(ratio_text(curve.of(unit), at) for at in sizes) for unit in counted}
+        return counted if len(texts) > 1 else ["blocks"]
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the curves."""
@@ -174,7 +182,8 @@ class PerVm(Curves):
 
     def _wide(self, what: str, sizes: Sequence[int]) -> TextTable:
         table = TextTable(
-            [what, "accesses", "blocks", *(self._size(blocks)[0] for blocks in sizes)], left=1
+            [what, "accesses", self.blocks.kind, *(self.size_cells(size)[0] for size in sizes)],
+            left=1,
         )
         for name, curve in self.named():
             ratios = [ratio_text(curve, blocks) if curve.accesses else "-" for blocks in sizes]
@@ -247,8 +256,8 @@ class Compared(Curves):
 
         from mcsim.base.units import format_size
 
-        headings = ["estimator", "MAE", "worst", "time", "M refs/s", "memory", "blocks"]
-        table = TextTable([*headings, *(self._size(blocks)[0] for blocks in sizes)], left=1)
+        headings = ["estimator", "MAE", "worst", "time", "M refs/s", "memory", self.blocks.kind]
+        table = TextTable([*headings, *(self.size_cells(blocks)[0] for blocks in sizes)], left=1)
         exact = self.measured[0].curve
         at = exact.hundredths()
         for one in self.measured:

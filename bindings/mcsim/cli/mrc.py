@@ -163,22 +163,20 @@ def _per_interval(source: Source, estimator: str, interval: str) -> Curves:
         raise ConfigError("--interval: must be positive")
 
     count, unit = _in_one_unit(length)
-    places: list[int] = []
+    begins: list[int] = []
 
     def label_of(begin: int) -> str:
+        begins.append(begin // length)
         return f"{begin:,}" if by_reference else f"{begin // length * count}{unit}"
 
     def intervals_of(of: Blocks) -> list[Blocks]:
-        """Return all intervals, but of adjacent empty ones the first alone."""
         intervals = of.by_interval(interval, label_of)
-        is_empty = [not len(one) for one in intervals]
-        before = [False, *is_empty]
-        kept = [k for k, empty in enumerate(is_empty) if not (empty and before[k])]
-        places[:] = [*kept, len(intervals)]
-        return [intervals[k] for k in kept]
+        times = of.accesses.request_time
+        begins.append((int(times[-1]) - int(times[0])) // length + 1)
+        return intervals
 
     blocks, measured = make_curves(source, [spec], intervals_of)
-    return PerInterval(source, blocks, str(spec), measured, None, length, by_reference, places)
+    return PerInterval(source, blocks, str(spec), measured, None, length, by_reference, begins)
 
 
 def _compare(source: Source, compare: str) -> Curves:

@@ -13,12 +13,15 @@ from mcsim.cli.options import Command, reporter_asked, with_options
 from mcsim.cli.stream import Source, StreamReport, sizes_given
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from mcsim.base.progress import Reporter
     from mcsim.base.result_table import ResultTable
     from mcsim.experiment.code import Permission
     from mcsim.figures.chart import Sheet
+    from mcsim.locality.hit_units import HitUnit
     from mcsim.policies.python_policies import AnyPolicy, PythonSpec
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
@@ -164,6 +167,9 @@ class PolicyReport(StreamReport):
     capacities: list[int]
     rows: ResultTable
 
+    unit: HitUnit = "blocks"
+    """Whose hit ratio is printed and drawn."""
+
     subject = "Hit ratio of eviction policies over cache size"
 
     @classmethod
@@ -191,7 +197,7 @@ class PolicyReport(StreamReport):
         reporter = reporter_asked()
         with reporter.live():
             blocks = source.read(reporter)
-            capacities = sizes_given(sizes, blocks.unique, blocks.block_bytes)
+            capacities = sizes_given(sizes, blocks.unique, blocks.capacity_unit)
             run = _Run(source, blocks, given, specs, capacities, limit, mini)
             run.tell_memory(reporter)
             rows = run.rows(reporter)
@@ -214,6 +220,17 @@ class PolicyReport(StreamReport):
 
         return no_band_notes(self.rows) if self.is_estimate else []
 
+    def ratios(self, rows: ResultTable) -> NDArray[np.float64]:
+        """Return the hit ratios of `unit`; ConfigError if they are not known."""
+        from mcsim.base.errors import ConfigError
+
+        column = {"blocks": "hit_ratio", "requests": "request_hit_ratio", "bytes": "byte_hit_ratio"}
+        name = column[self.unit]
+        if name not in rows.column_names or not (ratios := getattr(rows, name)).size:
+            raise ConfigError(f"--by {self.unit}: the trace has no sizes of requests")
+        found: NDArray[np.float64] = ratios
+        return found
+
     def of(self, policy: str) -> ResultTable:
         """Return the rows of a policy, by size."""
         chosen: ResultTable = self.rows[self.rows.policy == policy]
@@ -223,7 +240,7 @@ class PolicyReport(StreamReport):
         """Draw the hit ratio of every policy."""
         from mcsim.figures.tables import hit_ratios
 
-        ratios = {policy: self.of(policy).hit_ratio.tolist() for policy in self.policies}
+        ratios = {policy: self.ratios(self.of(policy)).tolist() for policy in self.policies}
         bands = {
             policy: (self.of(policy).low.tolist(), self.of(policy).high.tolist())
             for policy in self.policies
@@ -231,7 +248,7 @@ class PolicyReport(StreamReport):
         }
         return hit_ratios(
             self.capacities,
-            self.blocks.block_bytes,
+            self.blocks.capacity_unit,
             ratios,
             log=log,
             bound=BOUND,

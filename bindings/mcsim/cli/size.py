@@ -74,7 +74,8 @@ def size(
     mcsim size web_0.csv.gz --target-latency 2ms --ops all --writes back
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
-    from mcsim.locality.estimators import reuse_distances, with_reads
+    from mcsim.locality.estimators import reuse_distances
+    from mcsim.locality.hit_units import with_reads
     from mcsim.locality.latency import of_reads_alone
 
     latency = _latency(tier, backend, devices, writes or "through")
@@ -91,6 +92,8 @@ def size(
         )
     source = Source((file,), block_size, ops, vms, seed, threads_given(threads), reading)
     blocks, (measured,) = make_curves(source, [spec], lambda of: [of.of_reads() if around else of])
+    if blocks.kind == "objects" and target.latency_ns is not None:
+        raise ConfigError("--target-latency: an object trace: devices read and write blocks")
     curve = measured.curve
     if around:
         curve = of_reads_alone(curve, len(blocks))
@@ -173,7 +176,12 @@ class _Answer:
         return self.target.ratio
 
     def _mean_ns(self, blocks: int) -> float | None:
-        """Return the mean latency at a size in blocks; None if hits of reads are not known."""
+        """Return the mean latency at a size in blocks.
+
+        None if hits of reads are not known, or of objects.
+        """
+        if self.curve.block_bytes is None:
+            return None
         if self.ops != "reads" and self.curve.reads is None:
             return None
         return self.latency.mean_ns(self.curve, blocks)
@@ -198,9 +206,11 @@ class _Answer:
         if wanted is not None:
             mean = self.latency.mean_ns(self.curve, self.curve.saturation)
             reached = f"{format_latency(mean)} ({reached})"
+        most = self.curve.saturation
+        at = sized(self.curve, most) if self.curve.block_bytes is None else format_blocks(most)
         return (
-            f"no cache reaches {self.target.text}: the best is {reached}, at "
-            f"{format_blocks(self.curve.saturation)}; the other accesses are first ones"
+            f"no cache reaches {self.target.text}: the best is {reached}, at {at}; the other "
+            "accesses are first ones"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -275,14 +285,14 @@ class _Answer:
     def _table(self) -> TextTable:
         from mcsim.base.units import format_latency, format_size
 
-        assert self.curve.block_bytes is not None
+        unit = self.curve.block_bytes
         marked = self._marked()
-        headings = ["size", "blocks", "hit %", "latency", ""]
-        table = TextTable(headings, last=True)
+        heads = ["objects"] if unit is None else ["size", "blocks"]
+        table = TextTable([*heads, "hit %", "latency", ""], last=True)
         for blocks in sorted(marked):
             mean = self._mean_ns(blocks)
             table.add_row(
-                format_size(blocks * self.curve.block_bytes),
+                *([] if unit is None else [format_size(blocks * unit)]),
                 f"{blocks:,}",
                 ratio_text(self.curve, blocks),
                 "-" if mean is None else format_latency(mean),

@@ -162,10 +162,11 @@ class Source:
 
         vms = f"{len(blocks.vms)} VMs, " if len(blocks.vms) > 1 else ""
         what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[self.ops]
+        size = self.block_bytes
+        to = f"blocks of {format_bytes(size)} ({format_size(blocks.unique * size)})"
         return (
-            f"{self.name}: {vms}{what}, {len(blocks):,} accesses to {blocks.unique:,} blocks "
-            f"of {format_bytes(self.block_bytes)} "
-            f"({format_size(blocks.unique * self.block_bytes)}){f'; {by}' if by else ''}"
+            f"{self.name}: {vms}{what}, {len(blocks):,} accesses to {blocks.unique:,} "
+            f"{'objects' if blocks.kind == 'objects' else to}{f'; {by}' if by else ''}"
         )
 
 
@@ -239,8 +240,20 @@ class StreamReport(Report):
         """Return a line that names the source and its references."""
         return self.source.heading(self.blocks, self.by)
 
+    @property
+    def size_heads(self) -> list[str]:
+        """Headings of the columns of a size; objects have no size in bytes."""
+        return ["objects"] if self.blocks.kind == "objects" else ["size", "blocks"]
 
-def sizes_given(text: str, unique: int, block_bytes: int) -> list[int]:
+    def size_cells(self, blocks: int) -> list[str]:
+        """Return a size, a cell for each heading."""
+        from mcsim.base.units import format_size
+
+        unit = self.blocks.capacity_unit
+        return [*([] if unit is None else [format_size(blocks * unit)]), f"{blocks:,}"]
+
+
+def sizes_given(text: str, unique: int, block_bytes: int | None) -> list[int]:
     """Read `--sizes`: capacities in blocks, in their order and each once."""
     from mcsim.base.errors import mistakes_in
     from mcsim.base.sizes import parse_capacities, sizes_in
@@ -335,7 +348,10 @@ def sharing_read(source: Source, order: Order) -> Sharing:
         if order == "time":
             traces = source.open(reporter)
             _note_spans(traces, reporter)
-            return sharing(source.split(traces, reporter), order)
+            blocks = source.split(traces, reporter)
+            if len(blocks.discards):
+                reporter.note(f"{len(blocks.discards):,} discarded blocks ignored")
+            return sharing(blocks, order)
         chosen = source.chosen(source.open(reporter))
         return sharing([Blocks.of(one, source.ops, source.block_bytes) for one in chosen], order)
 
@@ -351,8 +367,9 @@ def _note_spans(traces: list[Trace], reporter: Reporter) -> None:
 
 
 def sized(of: Sharing | HitRatioCurve, blocks: int) -> str:
-    """Write a size for people: `1 GiB (262,144 blocks)`."""
+    """Write a size for people: `1 GiB (262,144 blocks)`, or a number of objects."""
     from mcsim.base.units import format_blocks, format_size
 
-    assert of.block_bytes is not None
+    if of.block_bytes is None:
+        return f"{blocks:,} objects"
     return f"{format_size(blocks * of.block_bytes)} ({format_blocks(blocks)})"

@@ -87,18 +87,24 @@ def system_tables(
     length: int,
     hosts: Sequence[str] = (),
     timers: Sequence[str] = (),
+    warm_up: int = 0,
 ) -> SystemTables:
     """Turn arrays [interval, vm, tier] into tidy tables, the last index fastest.
+
+    A sequence of empty intervals that `warm_up` ends within becomes two.
 
     Which of several `timers` rang is told of each decision.
 
     What several hosts alone have is left out where `hosts` does not name them, and what is read
     from where it is staged if nothing is.
     """
+    rows, lengths = _split_at(warm_up, result.lengths)
     by_tier = result.tiers
-    intervals, _, tiers = by_tier["hits"].shape
-    metrics = _places(tuple(vms), intervals, tiers) | by_tier
-    counts = _places(tuple(vms), intervals, 1) | result.vms
+    tiers = by_tier["hits"].shape[2]
+    metrics = _places(tuple(vms), len(lengths), tiers) | _rows_of(by_tier, rows)
+    counts = _places(tuple(vms), len(lengths), 1) | _rows_of(result.vms, rows)
+    for columns in (metrics, counts):
+        columns["interval"] = (np.cumsum(lengths) - lengths)[columns["interval"]]
     counts["begin_ns"] = counts["interval"] * length
     if hosts:
         counts["host"] = pa.array(hosts, pa.string()).take(pa.array(counts["host"].ravel()))
@@ -106,6 +112,9 @@ def system_tables(
         without_optional_columns("metrics", metrics, hosts=bool(hosts)),
         without_optional_columns("vms", counts, hosts=bool(hosts)),
     )
+    if np.any(lengths > 1):
+        for columns, of_row in ((metrics, len(vms) * tiers), (counts, len(vms))):
+            columns["intervals"] = np.repeat(lengths, of_row)
     return SystemTables(
         metrics=_table("metrics", title, metrics),
         vms=_table("vms", title, counts),
@@ -115,6 +124,32 @@ def system_tables(
             "decide_seconds": result.decide_seconds,
         },
     )
+
+
+def _split_at(
+    interval: int, lengths: NDArray[np.int64]
+) -> tuple[NDArray[np.intp] | None, NDArray[np.int64]]:
+    """Split the sequence of intervals that an interval is within.
+
+    Returns
+    -------
+    rows : array or None
+        The row of each sequence; None if all are as before.
+    lengths : array
+    """
+    ends = np.cumsum(lengths)
+    row = int(np.searchsorted(ends, interval, side="right"))
+    if row == len(ends) or interval == ends[row] - lengths[row]:
+        return None, lengths
+    split = np.insert(lengths, row, interval - ends[row] + lengths[row])
+    split[row + 1] -= split[row]
+    return np.insert(np.arange(len(lengths)), row, row), split
+
+
+def _rows_of(
+    counts: dict[str, NDArray[np.int64]], rows: NDArray[np.intp] | None
+) -> dict[str, NDArray[np.int64]]:
+    return counts if rows is None else {name: values[rows] for name, values in counts.items()}
 
 
 # Runs of a sweep are of one shape.
@@ -147,6 +182,8 @@ def _decisions(
     for name in ("admits", "write_modes", "note", "throughputs"):
         if any(d[name] for d in decisions):
             columns[name] = [d[name] or None for d in decisions]
+    if any(d["times"] > 1 for d in decisions):
+        columns["times"] = [d["times"] for d in decisions]
     if any(d["moved"] for d in decisions):
         columns["moved"] = [d["moved"] for d in decisions]
     if len(timers) > 1:

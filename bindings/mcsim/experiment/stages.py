@@ -34,7 +34,7 @@ from mcsim.experiment.components import declared_data_path
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View, is_bound_wanted
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
-from mcsim.results.schemas import concat_tables
+from mcsim.results.schemas import concat_tables, fill_repeats
 from mcsim.traces.workload import ON_DEMAND
 
 if TYPE_CHECKING:
@@ -223,7 +223,9 @@ class Stages:
         names = [vm.name for vm in accesses.vms]
         hosts = spec.hosts.names if spec.hosts is not None else ()
         timers = [name for name, *_ in system.timers]
-        tables = system_tables(title, result, cuts, names, spec.interval.length, hosts, timers)
+        tables = system_tables(
+            title, result, cuts, names, spec.interval.length, hosts, timers, spec.warm_up_intervals
+        )
         if bound is not None:
             tables = replace(tables, bounds=bound_table(title, bound.result()))
         self.sink.save_part(index, tables)
@@ -272,7 +274,7 @@ class Stages:
             )
         with self.reporter.stage("tables"):
             for name in ("metrics", "vms", "decisions", "bounds"):
-                joined = concat_tables(getattr(part, name) for part in complete)
+                joined = fill_repeats(concat_tables(getattr(part, name) for part in complete))
                 self.sink.write_table(name, joined)
             self.sink.write_spec(self.experiment.spec)
         timings = {s.title: part.timing for s, part in zip(systems, complete, strict=True)}

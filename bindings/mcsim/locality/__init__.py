@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import (
-    COLD,
     Estimator,
     estimate,
     estimator_names,
     hit_ratio_curve,
     reuse_distances,
 )
+from mcsim.locality.hit_units import COLD
 from mcsim.locality.measure import HitRatioCurves
 from mcsim.locality.partial import PartialDistances, analyse, merge
 from mcsim.locality.steps import Knee

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,22 +21,23 @@ from mcsim.base.inputs import parse_object
 from mcsim.base.result_table import Tabular
 from mcsim.base.sizes import share_given
 from mcsim.base.suggest import check_choice
-from mcsim.locality.steps import COLUMNS, Knee, Steps, all_of, capacities_given, knees_of, sum_of
+from mcsim.locality.hit_units import HitUnit, HitUnits
+from mcsim.locality.steps import COLUMNS, Knee, all_of, capacities_given, knees_of, sum_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
 
-Denominator = Literal["all", "reads"]
 SizeUnit = Literal["blocks", "B", "KiB", "MiB", "GiB", "TiB"]
 
 _BYTES: dict[str, int] = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _METADATA = b"mcsim.hit_ratio_curve"
+_MORE_HITS: tuple[tuple[HitUnit, str], ...] = (("requests", "request"), ("bytes", "byte"))
 _CELLS = 1000  # more steps than this cannot be told apart in a picture
 
 
 @dataclass(frozen=True, eq=False)
-class HitRatioCurve(Steps, Tabular):
+class HitRatioCurve(HitUnits, Tabular):
     """The hits of LRU over its capacity, a step function.
 
     Between two tabulated capacities the curve is what the smaller one hits, beyond the
@@ -69,6 +70,10 @@ class HitRatioCurve(Steps, Tabular):
         How many of the accesses read, if that was counted.
     read_hits : ndarray of float64, shape (k,), optional
         How many of the hits read; see `of_reads`.
+    requests, bytes : int, optional
+        Requests of the stream and their bytes, if an exact curve of a trace counted them.
+    request_hits, byte_hits : ndarray of float64, shape (k,), optional
+        Requests of which all blocks hit, and bytes that hit; see `of`.
     """
 
     def __repr__(self) -> str:
@@ -217,47 +222,20 @@ class HitRatioCurve(Steps, Tabular):
             accesses=sum(curve.accesses for curve in curves),
             distinct=sum_of(curve.distinct for curve in curves),
             reads=sum_of(curve.reads for curve in curves),
+            requests=sum_of(curve.requests for curve in curves),
+            bytes=sum_of(curve.bytes for curve in curves),
             resolved_from=max(curve.resolved_from for curve in curves),
             estimator=all_of(curve.estimator for curve in curves),
             note="; ".join(dict.fromkeys(curve.note for curve in curves if curve.note)),
             block_bytes=self.block_bytes,
         )
 
-    def of_reads(self, denominator: Denominator = "reads") -> HitRatioCurve:
-        """Return the curve of the hits that read.
-
-        Writes use the cache as before; they are left out of the hits.
-
-        Parameters
-        ----------
-        denominator : {'reads', 'all'}
-            What the hits are a share of: the accesses that read, or all of them.
-
-        Raises
-        ------
-        ConfigError
-            If the curve was made without operations, or by an estimator that does not tell
-            reads from writes.
-        """
-        check_choice("denominator", denominator, ("reads", "all"))
-        if self.reads is None or self.read_hits is None:
-            raise ConfigError(
-                f"the curve by {self.estimator!r} does not tell reads from writes: make it with "
-                "estimate(ids, 'exact', ops=...)"
-            )
-        return replace(
-            self,
-            hits=self.read_hits,
-            accesses=self.reads if denominator == "reads" else self.accesses,
-            low=None,
-            high=None,
-        )
-
     def to_arrow(self) -> pa.Table:
         """Return the curve as an Arrow table, from which `from_arrow` makes the same curve.
 
         Columns ``capacity``, ``hits`` and ``ratio``; ``low`` and ``high`` if there is a
-        band, ``read_hits`` if it was counted. All else is in the schema's metadata.
+        band, ``read_hits`` if it was counted, and ``request_hits``, ``request_hit_ratio``,
+        ``byte_hits`` and ``byte_hit_ratio`` if these were. All else is in the schema's metadata.
         """
         import pyarrow as pa
 
@@ -269,6 +247,8 @@ class HitRatioCurve(Steps, Tabular):
             "note": self.note,
             "block_bytes": self.block_bytes,
             "reads": self.reads,
+            "requests": self.requests,
+            "bytes": self.bytes,
         }
         table = pa.table(self._columns())
         return table.replace_schema_metadata({_METADATA: json.dumps(scalars).encode()})
@@ -382,6 +362,9 @@ class HitRatioCurve(Steps, Tabular):
             "ratio": self.ratios,
         }
         more = {name: getattr(self, name) for name in ("low", "high", "read_hits")}
+        for unit, name in _MORE_HITS:
+            if (hits := getattr(self, f"{name}_hits")) is not None:
+                more |= {f"{name}_hits": hits, f"{name}_hit_ratio": self.of(unit).ratios}
         return columns | {name: column for name, column in more.items() if column is not None}
 
     def _from_zero(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -23,12 +23,11 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
 from mcsim.base.threads import threads_given
 from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.hit_units import threads_for, with_reads, with_requests
+from mcsim.traces.block_pieces import Piece
 from mcsim.traces.blocks import References, blocks_in
 
 _MOST_NS = 2**63 - 1
-
-COLD = -1
-"""The distance of a first access."""
 
 
 def reuse_distances(references: References) -> NDArray[np.int64]:
@@ -65,7 +64,19 @@ def reuse_distances(references: References) -> NDArray[np.int64]:
     >>> mc.reuse_distances([3, 2, 1, 4, 1, 2, 3]).tolist()
     [-1, -1, -1, -1, 1, 2, 3]
     """
-    return _locality.reuse_distances(keys_given(references))
+    blocks = blocks_in(references)
+    if blocks is None or not len(blocks.discards):
+        return _locality.reuse_distances(keys_given(references if blocks is None else blocks))
+    pieces = list(blocks.pieces())
+    begins = np.cumsum([0, *(len(piece.keys) for piece in pieces)]).astype(np.uint64)
+    discards = [
+        (begin + piece.discards[0], piece.discards[1])
+        for begin, piece in zip(begins, pieces, strict=False)
+        if piece.discards is not None
+    ]
+    at, keys = (np.concatenate(parts) for parts in zip(*discards, strict=True))
+    ids = np.concatenate([piece.keys for piece in pieces]).astype(np.uint64)
+    return _locality.reuse_distances_with_discards(ids, (at, keys))
 
 
 def hit_ratio_curve(references: References, capacities: ArrayLike | None = None) -> HitRatioCurve:
@@ -179,18 +190,21 @@ def estimate(
         given = {"times": times, "ops": ops, "block_bytes": block_bytes}
         if twice := [name for name, value in given.items() if value is not None]:
             raise ConfigError(f"{twice[0]}: the blocks of a trace have theirs")
-        block_bytes = blocks.block_bytes
         # Where all is read there is nothing to tell apart.
         ops = blocks.ops if blocks.ops_kept == "all" else None
+    if blocks is not None:
+        block_bytes = blocks.capacity_unit
+        threads = threads_for(blocks, estimator, threads)
     stream = Estimator(estimator, seed=seed, threads=threads, block_bytes=block_bytes, **params)
     if blocks is None:
         stream.process(cast(ArrayLike, references), times, ops, progress=progress)
+        curve = stream.curve()
     else:
-        for keys, at, of in blocks.pieces():
-            stream.process(keys, at, of)
+        for piece in blocks.pieces():
+            stream.process_piece(piece)
             if progress is not None:
                 progress(stream.references)
-    curve = stream.curve()
+        curve = with_requests(stream.curve(), blocks)
     if ops is None or estimator != "exact":
         return curve
     return with_reads(curve, reuse_distances(references), operations_of(ops) == 0)
@@ -244,6 +258,7 @@ class Estimator:
             block_bytes = whole_number("block_bytes", block_bytes, 1, 2**32 - 1)
         self._block_bytes = block_bytes
         cores = threads_given(threads)
+        self._counts_requests = name == "exact" and cores == 1
         declared = as_declared(params, declared_by(_locality.describe_estimators(), name))
         self._core = _locality.Estimator(name, declared, seed_given(seed), cores)
 
@@ -263,7 +278,14 @@ class Estimator:
             keys_of(keys),
             None if times is None else _times(times),
             None if ops is None else operations_of(ops),
-            progress,
+            progress=progress,
+        )
+
+    def process_piece(self, piece: Piece) -> None:
+        """Count the next accesses of a trace, with its discards and requests."""
+        requests = piece.requests if self._counts_requests else None
+        self._core.process(
+            piece.keys, piece.times, piece.ops, discards=piece.discards, requests=requests
         )
 
     def curve(self) -> HitRatioCurve:
@@ -308,22 +330,15 @@ def curve_of(
         distinct=distinct,
         low=column(made.low) if has_band else None,
         high=column(made.high) if has_band else None,
+        requests=round(made.requests) if made.request_hits.size else None,
+        request_hits=column(made.request_hits) if made.request_hits.size else None,
+        bytes=round(made.bytes) if made.byte_hits.size else None,
+        byte_hits=column(made.byte_hits) if made.byte_hits.size else None,
         resolved_from=made.resolved_from,
         estimator=estimator,
         note=made.note,
         block_bytes=block_bytes,
     )
-
-
-def with_reads(
-    curve: HitRatioCurve, distances: NDArray[np.int64], is_read: NDArray[np.bool_]
-) -> HitRatioCurve:
-    """Add the hits that read: the reads of a distance below each capacity."""
-    from dataclasses import replace
-
-    of_reads = np.sort(distances[is_read & (distances != COLD)])
-    hits = np.searchsorted(of_reads, curve.capacities).astype(np.float64)
-    return replace(curve, reads=int(is_read.sum()), read_hits=hits)
 
 
 def _times(times: ArrayLike) -> NDArray[np.int64]:

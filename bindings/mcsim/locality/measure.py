@@ -15,6 +15,7 @@ from mcsim.base.specs import ParamValue, parse_spec, split_specs, title
 from mcsim.base.threads import Pool, threads_given
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimator_names
+from mcsim.locality.hit_units import threads_for, with_requests
 from mcsim.traces.blocks import Blocks, References, blocks_in
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def hit_ratio_curves(
         As of `hit_ratio_curve`.
     per : str
         ``'vm'``, or the length of an interval: ``'1h'``, or ``'50000 references'`` of a trace
-        without a clock.
+        without a clock. Adjacent intervals without references have one curve.
     estimator : str
         One of `estimator_names`.
     seed, threads, **params
@@ -139,7 +140,7 @@ class EstimatorSpec:
     def __str__(self) -> str:
         return title(self.name, self.params)
 
-    def make(self, *, seed: int, threads: int, block_bytes: int) -> Estimator:
+    def make(self, *, seed: int, threads: int, block_bytes: int | None) -> Estimator:
         """Make the estimator; ConfigError if its parameters are wrong."""
         return Estimator(
             self.name, seed=seed, threads=threads, block_bytes=block_bytes, **self.params
@@ -278,14 +279,15 @@ class _Total:
 def _measure_one(
     stream: Blocks, spec: EstimatorSpec, seed: int, threads: int, done: Callable[[int], None]
 ) -> Measured:
-    estimator = spec.make(seed=seed, threads=threads, block_bytes=stream.block_bytes)
+    cores = threads_for(stream, spec.name, threads) or threads
+    estimator = spec.make(seed=seed, threads=cores, block_bytes=stream.capacity_unit)
     seconds = 0.0
-    for keys, times, ops in stream.pieces():
+    for piece in stream.pieces():
         begun = time.perf_counter()
-        estimator.process(keys, times, ops)
+        estimator.process_piece(piece)
         seconds += time.perf_counter() - begun
-        done(len(keys))
+        done(len(piece.keys))
     begun = time.perf_counter()
-    curve = estimator.curve()
+    curve = with_requests(estimator.curve(), stream)
     seconds += time.perf_counter() - begun
     return Measured(stream.label, curve, seconds, estimator.bytes)

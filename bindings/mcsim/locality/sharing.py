@@ -24,7 +24,8 @@ from mcsim.base.sizes import parse_capacities, parse_capacity
 from mcsim.base.suggest import check_choice, did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.estimators import COLD, estimate, hit_ratio_curve, reuse_distances
+from mcsim.locality.estimators import estimate, hit_ratio_curve, reuse_distances
+from mcsim.locality.hit_units import COLD
 from mcsim.locality.measure import HitRatioCurves
 from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
 from mcsim.traces.joined import joined_by_vm
@@ -156,7 +157,7 @@ class Sharing:
     vm : ndarray of uint16, shape (n,)
         Whose reference it is, a position in `vms`.
     block_bytes : int, optional
-        Size of a block, for sizes in bytes.
+        Size of a block, for sizes in bytes; None for objects and arrays.
     """
 
     vms: tuple[str, ...]

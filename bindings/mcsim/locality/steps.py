@@ -17,7 +17,7 @@ from mcsim.base.sizes import parse_capacity, share_given
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLUMNS = ("hits", "low", "high", "read_hits")
+COLUMNS = ("hits", "low", "high", "read_hits", "request_hits", "byte_hits")
 """What there may be of each capacity."""
 
 
@@ -40,6 +40,10 @@ class Steps:
     block_bytes: int | None = None
     reads: int | None = None
     read_hits: NDArray[np.float64] | None = None
+    requests: int | None = None
+    request_hits: NDArray[np.float64] | None = None
+    bytes: int | None = None
+    byte_hits: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         capacities = capacities_given(self.capacities)

@@ -13,7 +13,7 @@ from mcsim.base.result_columns import schema_of_table
 from mcsim.config.placed import PlacedSpec
 from mcsim.config.spec import ExperimentSpec, SystemSpec
 from mcsim.results.results import Results
-from mcsim.results.schemas import all_counts_of, of_system
+from mcsim.results.schemas import all_counts_of, interval_counts, of_system
 from mcsim.results.tables import DEVICE_WRITES, devices_of
 
 
@@ -42,8 +42,9 @@ def loads(results: Results, system: str) -> Iterator[Load]:
 
     def by_interval(table: pa.Table, columns: Sequence[str]) -> NDArray[np.int64]:
         """Sum the columns over VMs: by interval and tier, of which a table of VMs has one."""
-        total = np.sum(list(all_counts_of(table, columns).values()), axis=0)
-        return np.asarray(np.sum(total, axis=1), dtype=np.int64)
+        counts = all_counts_of(table, columns, expanded=False).values()
+        total = np.sum(np.sum(list(counts), axis=0), axis=1, dtype=np.int64)
+        return np.repeat(total, interval_counts(table), axis=0)
 
     metrics, vms = (of_system(results.measured(name), system) for name in ("metrics", "vms"))
     # Runs stored without a results version counted demotions alone.

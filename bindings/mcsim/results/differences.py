@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from mcsim.results.data_paths import FIELDS, differing_fields
 from mcsim.results.results import Results
-from mcsim.results.schemas import SCHEMAS
+from mcsim.results.schemas import SCHEMAS, with_every_interval
 from mcsim.results.tables import comparison
 
 Sameness = Literal["equal bytes", "equal values", "different"]
@@ -144,7 +144,8 @@ def _sameness(name: str, a: Results, b: Results) -> Sameness:
     digest = a.digest(name)
     if digest is not None and digest == b.digest(name):
         return "equal bytes"
-    return "equal values" if a.table(name).equals(b.table(name)) else "different"
+    ours, theirs = (with_every_interval(of.table(name), of.spec.interval.length) for of in (a, b))
+    return "equal values" if ours.equals(theirs) else "different"
 
 
 def _compared(a: Results, b: Results) -> Iterator[dict[str, Any]]:

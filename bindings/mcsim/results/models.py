@@ -258,11 +258,12 @@ def _waits(spec: ExperimentSpec, load: Load) -> NDArray[np.float64]:
     """Compute the queueing time of operations by interval; NaN if the device is saturated."""
     seconds = spec.interval.length / 1e9
     read_ns, write_ns = known(load.device.read), known(load.device.write)
+    loads, which = np.unique([load.reads, load.writes], axis=1, return_inverse=True)
     waits = [
         queueing_ns(reads / seconds, writes / seconds, read_ns, write_ns)
-        for reads, writes in zip(load.reads.tolist(), load.writes.tolist(), strict=True)
+        for reads, writes in loads.T.tolist()
     ]
-    return np.array([np.nan if wait is None else wait for wait in waits], float)
+    return np.array([np.nan if wait is None else wait for wait in waits], float)[which.ravel()]
 
 
 def energy_joules(

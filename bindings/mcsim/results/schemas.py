@@ -25,6 +25,8 @@ STAGED = ("staged_hits", "staged_requests", "staged_ns")
 REQUESTS = ("requests", "request_hits")
 BYTES = ("bytes", "byte_hits")
 DISCARDS = ("discarded_dirty",)
+REPEATS = ("intervals", "times")
+"""Columns with the number of equal intervals or decisions that a row stands for."""
 
 OPTIONAL_COLUMNS: Mapping[str, pa.Schema] = {
     name: schema_of_table(name, rare=True) for name in SCHEMAS
@@ -66,6 +68,15 @@ def concat_tables(tables: Iterable[pa.Table]) -> pa.Table:
     return pa.concat_tables(tables, promote_options="default")
 
 
+def fill_repeats(table: pa.Table) -> pa.Table:
+    """Replace nulls of `intervals` and `times`, from systems without such rows, by 1."""
+    for name in REPEATS:
+        if name in table.column_names:
+            index = table.schema.get_field_index(name)
+            table = table.set_column(index, name, pc.fill_null(table[name], 1))
+    return table
+
+
 def of_system(table: pa.Table, title: str) -> pa.Table:
     """Return the rows of one system, which come one after the other."""
     system = table["system"]
@@ -83,20 +94,80 @@ def counts_of(table: pa.Table, name: str) -> NDArray[np.int64]:
     return all_counts_of(table, [name])[name]
 
 
-def all_counts_of(table: pa.Table, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
-    """Return several columns, each as of `counts_of`; zeros of what a system has none of."""
+def all_counts_of(
+    table: pa.Table, names: Iterable[str], *, expanded: bool = True
+) -> dict[str, NDArray[np.int64]]:
+    """Return several columns, each as of `counts_of`; zeros of what a system has none of.
+
+    Without `expanded`, the first axis has one entry for each of `interval_counts`.
+    """
     if len(table) == 0:
         return {name: np.zeros((0, 0, 1), np.int64) for name in names}
-    intervals = table["interval"][-1].as_py() - table["interval"][0].as_py() + 1
+    lengths = interval_counts(table)
     tiers = table["tier"][-1].as_py() + 1 if "tier" in table.column_names else 1
     there = set(table.column_names)
     none = np.zeros(len(table), np.int64)
-    return {
+    counts = {
         name: (np.asarray(pc.fill_null(table[name], 0)) if name in there else none).reshape(
-            intervals, -1, tiers
+            len(lengths), -1, tiers
         )
         for name in names
     }
+    if expanded and np.any(lengths > 1):
+        return {name: np.repeat(of, lengths, axis=0) for name, of in counts.items()}
+    return counts
+
+
+def interval_counts(table: pa.Table) -> NDArray[np.int64]:
+    """Return how many intervals the rows of each interval stand for, of one system.
+
+    Raises
+    ------
+    ValueError
+        If intervals are missing.
+    """
+    begins = np.asarray(table["interval"], np.int64)
+    is_first = np.diff(begins, prepend=-1) != 0
+    lengths: NDArray[np.int64] = repeats_of(table, "intervals")[is_first]
+    if np.any(begins[is_first][:1] + np.cumsum(lengths)[:-1] != begins[is_first][1:]):
+        raise ValueError("intervals are missing")
+    return lengths
+
+
+def repeats_of(table: pa.Table, column: str) -> NDArray[np.int64]:
+    """Return `intervals` or `times` of each row; 1 where there is none."""
+    if column not in table.column_names:
+        return np.ones(len(table), np.int64)
+    repeats: NDArray[np.int64] = pc.fill_null(table[column], 1).to_numpy()
+    return repeats
+
+
+def with_every_interval(table: pa.Table, length: int) -> pa.Table:
+    """Return `metrics`, `vms` or `decisions` with a row for every interval or decision.
+
+    Parameters
+    ----------
+    table : pa.Table
+        Returned as it is without `intervals` and `times`.
+    length : int
+        Length of an interval.
+    """
+    names = [name for name in REPEATS if name in table.column_names]
+    if not names:
+        return table
+    lengths = repeats_of(table, names[0])
+    rows = np.repeat(np.arange(len(table)), lengths)
+    table = table.take(pa.array(rows)).drop_columns(names)
+    if names == ["times"]:
+        return table
+    after = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    for name, step in {"interval": 1, "begin_ns": length}.items():
+        if name in table.column_names:
+            field = table.schema.get_field_index(name)
+            moved = pa.array(table[name].to_numpy() + step * after, table[name].type)
+            table = table.set_column(field, name, moved)
+    system = pc.index_in(table["system"], pc.unique(table["system"])).to_numpy()
+    return table.take(pa.array(np.lexsort((rows, table["interval"], system))))
 
 
 def joined_curves(steps: pa.Table, points: pa.Table) -> pa.Table:

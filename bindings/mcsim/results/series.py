@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mcsim.base.errors import ConfigError
 from mcsim.config.spec import SystemSpec
 from mcsim.results.results import Results
-from mcsim.results.schemas import all_counts_of, of_system
+from mcsim.results.schemas import all_counts_of, interval_counts, of_system
 
 
 class CannotDrawError(ConfigError):
@@ -111,14 +111,10 @@ def series_of(results: Results, system: SystemSpec) -> Series:
     """Return the counts of a system by measured interval, VM and tier."""
     by_vm = of_system(results.measured("vms"), system.title)
     by_tier = of_system(results.measured("metrics"), system.title)
-    vms = len(vms_of(results))
     counts = all_counts_of(by_vm, ["accesses", "staged_hits"])
     accesses, staged_hits = (of[:, :, 0] for of in counts.values())
-    hits, occupancy, target = (
-        by_tier[name].to_numpy().reshape(len(accesses), vms, -1)
-        for name in ("hits", "occupancy", "target")
-    )
-    return Series(accesses, staged_hits, hits, occupancy, target)
+    levels = all_counts_of(by_tier, ["hits", "occupancy", "target"])
+    return Series(accesses, staged_hits, **levels)
 
 
 def curve_of(results: Results, vm: str) -> HitCurve:
@@ -138,10 +134,10 @@ def clock_of(results: Results) -> Clock:
     trace's time.
     """
     system = min(results.spec.systems, key=is_legacy)
-    begin = np.unique(of_system(results.measured("vms"), system.title)["begin_ns"].to_numpy())
-    if not len(begin):
+    vms, interval = of_system(results.measured("vms"), system.title), results.spec.interval
+    if not len(vms):
         raise CannotDrawError("needs an interval; the run has none")
-    interval = results.spec.interval
+    begin = vms["begin_ns"][0].as_py() + interval.length * np.arange(interval_counts(vms).sum())
     after = " after the warm-up" if results.spec.warm_up_intervals else ""
     edges = np.append(begin, begin[-1] + interval.length) - begin[0]
     if interval.by_reference:

@@ -32,7 +32,14 @@ from mcsim.config.placed import PlacedSpec, TierSpec
 from mcsim.config.spec import ExperimentSpec, SystemSpec
 from mcsim.results.data_paths import data_paths
 from mcsim.results.results import Results
-from mcsim.results.schemas import BYTES, REQUESTS, STAGED, all_counts_of, of_system
+from mcsim.results.schemas import (
+    BYTES,
+    REQUESTS,
+    STAGED,
+    all_counts_of,
+    interval_counts,
+    of_system,
+)
 from mcsim.results.series import is_legacy
 
 _Quantity = TypeVar("_Quantity", int, float)
@@ -124,9 +131,13 @@ def _totals_of(system: SystemSpec, metrics: pa.Table, vms: pa.Table) -> Totals:
     of_vm, of_tier = (of_system(table, system.title) for table in (vms, metrics))
     try:
         vm_counts = all_counts_of(
-            of_vm, ("accesses", "misses", *STAGED, *REQUESTS, *BYTES, *_SERVED)
+            of_vm,
+            ("accesses", "misses", *STAGED, *REQUESTS, *BYTES, *_SERVED),
+            expanded=False,
         )
-        tier_counts = all_counts_of(of_tier, ("hits", *DEVICE_WRITES, *_REMOTE, *_SERVED))
+        tier_counts = all_counts_of(
+            of_tier, ("hits", *DEVICE_WRITES, *_REMOTE, *_SERVED), expanded=False
+        )
     except ValueError:
         raise _lacks_rows(system) from None
     if vm_counts["accesses"].shape[:2] != tier_counts["hits"].shape[:2]:
@@ -323,7 +334,8 @@ def _granted(results: Results, of: Totals, used: Sequence[TierSpec]) -> list[flo
     Each of several VMs that share space is granted all shared blocks, which count once.
     """
     own = of_system(results.measured("metrics"), of.system.title)
-    targets = all_counts_of(own, ("target",))["target"].sum(axis=1)
+    targets = all_counts_of(own, ("target",), expanded=False)["target"].sum(axis=1)
+    targets = np.repeat(targets, interval_counts(own), axis=0)
     space = results.spec.host_count * np.array([tier.capacity for tier in used])
     means: list[float] = np.minimum(targets, space).mean(axis=0).tolist()
     return means

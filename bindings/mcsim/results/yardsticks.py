@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from mcsim.base.result_columns import schema_of_table
 from mcsim.results.results import Results
-from mcsim.results.schemas import of_system
+from mcsim.results.schemas import all_counts_of, interval_counts, of_system, repeats_of
 from mcsim.results.tables import Totals, devices_of, totals
 
 YARDSTICKS = schema_of_table("yardsticks")
@@ -36,7 +36,7 @@ def yardsticks(results: Results) -> pa.Table:
         slower = list((by_vm or {}).values())
         opt = possible.get(title)
         own = of_system(decisions, title)
-        reasons = pc.fill_null(own["infeasible"], "")
+        is_infeasible = np.asarray(pc.not_equal(pc.fill_null(own["infeasible"], ""), ""))
         rows.append(
             {
                 "system": title,
@@ -45,7 +45,7 @@ def yardsticks(results: Results) -> pa.Table:
                 "fairness": jain(slower) if slower and len(slower) > 1 else None,
                 "worst_slowdown": max(slower) if slower else None,
                 "churn": churn(results, title),
-                "infeasible": int(pc.sum(pc.not_equal(reasons, ""), min_count=0).as_py()),
+                "infeasible": int(repeats_of(own, "times")[is_infeasible].sum()),
                 "decide_seconds": timings.get(title, {}).get("decide_seconds"),
                 "foresight": foresight.get(title),
             }
@@ -152,12 +152,12 @@ def churn(results: Results, system: str) -> float | None:
     that places extents, it is the mean number of blocks of extents that moved, on any device.
     """
     own = of_system(results.measured("metrics"), system)
-    intervals = len(pc.unique(own["interval"]))
+    intervals = int(interval_counts(own).sum())
     decisions = of_system(results.to_arrow("decisions"), system)
     if "moved" in decisions.column_names and decisions["moved"].null_count < len(decisions):
         measured = of_system(results.measured("decisions"), system)
         return float(pc.sum(measured["moved"], min_count=0).as_py()) / intervals
     if intervals < 2:
         return None
-    targets = np.asarray(own["target"]).reshape(intervals, -1)
+    targets = all_counts_of(own, ["target"], expanded=False)["target"]
     return float(np.maximum(np.diff(targets, axis=0), 0).sum()) / (intervals - 1)

@@ -21,7 +21,10 @@ from mcsim._core import policies as _policies
 from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import check_choice, names_matching
-from mcsim.base.units import parse_bytes, parse_interval
+from mcsim.base.units import parse_bytes
+from mcsim.traces import block_pieces
+from mcsim.traces.batches import Kind
+from mcsim.traces.block_pieces import Discards, Piece
 from mcsim.traces.interned import interned, many_accesses, reduced_accesses
 from mcsim.traces.joined import check_alike, joined_by_vm
 from mcsim.traces.workload import Workload, WorkloadVm
@@ -60,6 +63,8 @@ class Blocks:
     """All of the workload, as the core holds them."""
     requests: slice | NDArray[np.int64]
     """Positions of the requests, among those of `accesses`."""
+    discards: Discards
+    """Blocks that are discarded, each before one of these requests."""
 
     @classmethod
     def of(
@@ -107,7 +112,8 @@ class Blocks:
             sources = ", ".join(trace.metadata.source for trace in several)
             raise ConfigError(f"{sources}: there are no {what.get(ops, ops)}")
         label = ", ".join(trace.metadata.source.partition(".")[0] for trace in several)
-        return cls(label, workload, ops, accesses, slice(0, accesses.request_count))
+        requests = slice(0, accesses.request_count)
+        return cls(label, workload, ops, accesses, requests, Discards.of(accesses))
 
     def __len__(self) -> int:
         if self.is_whole:
@@ -117,9 +123,10 @@ class Blocks:
     def __repr__(self) -> str:
         what = {"all": "reads and writes"}.get(self.ops_kept, self.ops_kept)
         vms = f"{len(self.vms)} VM{'s' if len(self.vms) > 1 else ''}"
+        size = "" if self.kind == "objects" else f" of {self.block_bytes:,} bytes"
         return (
             f"<Blocks of {self.label}: {vms}, {what}, {len(self):,} references to "
-            f"{self.unique:,} blocks of {self.block_bytes:,} bytes>"
+            f"{self.unique:,} {self.kind}{size}>"
         )
 
     def __array__(
@@ -164,6 +171,16 @@ class Blocks:
         return self.accesses.block_bytes
 
     @property
+    def kind(self) -> Kind:
+        """What is referenced: ``'blocks'``, or ``'objects'``, which have keys and no addresses."""
+        return self.workload.kind
+
+    @property
+    def capacity_unit(self) -> int | None:
+        """Bytes of a block, for capacities in bytes; None for objects."""
+        return None if self.kind == "objects" else self.block_bytes
+
+    @property
     def line(self) -> int:
         """Blocks of a line (see `simulate_lines`)."""
         return self.accesses.line_blocks
@@ -188,7 +205,14 @@ class Blocks:
     @property
     def whole_ids(self) -> NDArray[np.uint32]:
         """The block of each reference, by its number in the whole workload."""
-        return self._blocks(self.positions, self.lengths)
+        return block_pieces.ids_of(self.accesses, self.positions, self.lengths)
+
+    @cached_property
+    def bytes_per_reference(self) -> int | None:
+        """Bytes of each reference, if each is a request and all have as many; None otherwise."""
+        if len(self) != len(self.positions):
+            return None
+        return block_pieces.equal_bytes(self.accesses.request_bytes, self._some_positions())
 
     def by_vm(self) -> list[Blocks]:
         """Return those of every VM that has any, labelled by its name."""
@@ -196,9 +220,10 @@ class Blocks:
         order = np.argsort(vm, kind="stable")
         by_vm = self.positions[order]
         ends = np.searchsorted(vm[order], np.arange(len(self.vms) + 1)).tolist()
+        discards = self.discards.by_vm(self.accesses)
         parts = [
-            self._part(name, by_vm[begin:end])
-            for name, (begin, end) in zip(self.vms, pairwise(ends), strict=True)
+            self._part(name, by_vm[begin:end], of_vm)
+            for name, of_vm, (begin, end) in zip(self.vms, discards, pairwise(ends), strict=True)
         ]
         return [part for part in parts if len(part)]
 
@@ -210,7 +235,7 @@ class Blocks:
     def by_interval(
         self, interval: str, label_of: Callable[[int], str] | None = None
     ) -> list[Blocks]:
-        """Return those of every interval, empty ones included.
+        """Return those of every interval; of adjacent empty ones the first alone.
 
         Parameters
         ----------
@@ -225,28 +250,19 @@ class Blocks:
         ConfigError
             If the interval is none, or of another kind than the times.
         """
-        with mistakes_in("interval"):
-            length, by_reference = parse_interval(interval)
-        if length == 0:
-            raise ConfigError("interval: must be positive")
-        if by_reference == self.has_clock:
-            wanted = "such as 1h" if by_reference else "in references, such as '50000 references'"
-            clock = "a" if by_reference else "no"
-            raise ConfigError(f"interval: the trace has {clock} clock: give a length {wanted}")
+        length = block_pieces.interval_length(interval, has_clock=self.has_clock)
         positions = self.positions
-        cuts = np.searchsorted(positions, engine.aligned_cuts(self.accesses, length)).tolist()
         return [
             self._part((label_of or str)(k * length), positions[begin:end])
-            for k, (begin, end) in enumerate(pairwise(cuts))
+            for k, begin, end in block_pieces.cuts_of(positions, self.accesses.request_time, length)
         ]
 
-    def pieces(
-        self,
-    ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.int64] | None, NDArray[np.uint8]]]:
-        """Yield block, time (None without a clock) and operation of about 10^6 references.
+    def pieces(self) -> Iterator[Piece]:
+        """Yield about 10^6 references at a time.
 
         Blocks have the numbers that they have in the whole workload.
         """
+        discards = self.discards
         for positions in self._some_positions():
             ends = np.cumsum(self._lengths_of(positions))
             first = 0
@@ -256,17 +272,23 @@ class Blocks:
                 chosen = positions[first:last]
                 lengths = np.diff(ends[first:last], prepend=done)
                 times = self.accesses.request_time
-                yield (
-                    self._blocks(chosen, lengths),
+                discarded, discards = discards.split(chosen, ends[first:last] - done)
+                yield Piece(
+                    block_pieces.ids_of(self.accesses, chosen, lengths),
                     np.repeat(times[chosen], lengths) if self.has_clock else None,
                     np.repeat(self.accesses.request_op[chosen], lengths),
+                    discarded,
+                    block_pieces.shapes_of(self.accesses, chosen, lengths),
                 )
                 # Of a trace larger than memory, for one.
                 self.accesses.passed(int(chosen[0]), int(chosen[-1]))
                 first = last
 
-    def _part(self, label: str, requests: slice | NDArray[np.int64]) -> Blocks:
-        return Blocks(label, self.workload, self.ops_kept, self.accesses, requests)
+    def _part(
+        self, label: str, requests: NDArray[np.int64], discards: Discards | None = None
+    ) -> Blocks:
+        kept = (self.discards if discards is None else discards).among(requests)
+        return Blocks(label, self.workload, self.ops_kept, self.accesses, requests, kept)
 
     @property
     def positions(self) -> NDArray[np.int64]:
@@ -291,15 +313,6 @@ class Blocks:
     def _lengths_of(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         begin = self.accesses.request_begin.view(np.int64)
         return begin[positions + 1] - begin[positions]
-
-    def _blocks(self, chosen: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint32]:
-        if not len(chosen):
-            return np.empty(0, np.uint32)
-        begin = self.accesses.request_begin.view(np.int64)
-        if chosen[-1] - chosen[0] == len(chosen) - 1:  # a range: no copy
-            return self.accesses.ids[begin[chosen[0]] : begin[chosen[-1] + 1]]
-        skipped = begin[chosen] - np.concatenate(([0], np.cumsum(lengths)[:-1]))
-        return self.accesses.ids[np.repeat(skipped, lengths) + np.arange(lengths.sum())]
 
     def _per_reference(self, column: NDArray[Number]) -> NDArray[Number]:
         values = np.repeat(column[self.requests], self.lengths)

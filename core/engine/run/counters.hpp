@@ -55,6 +55,8 @@ struct TierCounters {
   static constexpr std::array kLevels{std::pair{"occupancy", &TierCounters::occupancy},
                                       std::pair{"target", &TierCounters::target}};
 
+  friend bool operator==(const TierCounters&, const TierCounters&) = default;
+
   // Writes to the tier's device.
   Count device_writes() const { return fills + promotions + demotions + updates + transfers; }
 };
@@ -66,6 +68,8 @@ struct TierCounters {
 struct Served {
   std::array<Count, kMaxTiers + 1> blocks{};
   std::array<Count, kMaxTiers + 1> requests{};
+
+  friend bool operator==(const Served&, const Served&) = default;
 };
 
 struct VmCounters {
@@ -119,6 +123,8 @@ struct VmCounters {
   static constexpr std::array kLevels{std::pair{"dirty", &VmCounters::dirty},
                                       std::pair{"on_the_way", &VmCounters::on_the_way},
                                       std::pair{"host", &VmCounters::host}};
+
+  friend bool operator==(const VmCounters&, const VmCounters&) = default;
 
   const Served& served(Op op) const { return op == Op::kRead ? reads_served : writes_served; }
   Served& served(Op op) { return op == Op::kRead ? reads_served : writes_served; }

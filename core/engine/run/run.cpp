@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "core/base/guarded.hpp"
@@ -59,6 +60,19 @@ class Meters {
   std::vector<Meter> meters_;
   std::vector<MeterReader> readers_;  // by meter
 };
+
+// Whether a decision is the one before it once more, before the same request.
+bool is_repeated(const DecisionRecord& before, const DecisionRecord& record) {
+  const auto compared = [](const Decision& decision) {
+    return std::tie(decision.write_modes, decision.write_modes_by_tier, decision.admits,
+                    decision.objective, decision.upper_bound, decision.evaluations,
+                    decision.infeasible, decision.note, decision.throughputs);
+  };
+  const bool moves = !record.decision.placements.empty() || !record.decision.migrations.empty() ||
+                     !before.decision.placements.empty() || !before.decision.migrations.empty();
+  return !moves && before.request == record.request && before.timer == record.timer &&
+         before.targets == record.targets && compared(before.decision) == compared(record.decision);
+}
 
 // One run, as it goes.
 class Runner {
@@ -194,6 +208,11 @@ class Runner {
 
   absl::Status close_interval(std::size_t interval) {
     std::vector<VmCounters> now = host_->counters();
+    const bool was_empty = std::exchange(is_empty_, now == before_);
+    if (was_empty && is_empty_) {
+      ++result_.lengths.back();
+      return absl::OkStatus();
+    }
     std::vector<VmCounters> spans;
     for (std::size_t vm = 0; vm < now.size(); ++vm) {
       spans.push_back(now[vm].since(before_[vm]));
@@ -204,6 +223,7 @@ class Runner {
       }
     }
     result_.intervals.push_back(std::move(spans));
+    result_.lengths.push_back(1);
     before_ = std::move(now);
     return absl::OkStatus();
   }
@@ -251,12 +271,20 @@ class Runner {
     if (!decision) return absl::OkStatus();
     MCSIM_RETURN_IF_ERROR(apply(*decision, actions_, current, now, *host_));
     const Allocation& targets = decision->targets ? *decision->targets : current;
-    result_.decisions.push_back({.request = at_,
-                                 .timer = timer,
-                                 .targets = targets,
-                                 .moved = moved_by(*decision),
-                                 .decision = *std::move(decision)});
+    store({.request = at_,
+           .timer = timer,
+           .targets = targets,
+           .moved = moved_by(*decision),
+           .decision = *std::move(decision)});
     return absl::OkStatus();
+  }
+
+  void store(DecisionRecord record) {
+    if (!result_.decisions.empty() && is_repeated(result_.decisions.back(), record)) {
+      ++result_.decisions.back().times;
+    } else {
+      result_.decisions.push_back(std::move(record));
+    }
   }
 
   Count moved_by(const Decision& decision) const {
@@ -292,6 +320,7 @@ class Runner {
   std::vector<bool> departed_;  // by VM
   std::vector<bool> arrived_;   // by VM
   std::vector<VmCounters> before_;
+  bool is_empty_ = false;  // whether no counter changed in the last interval
   RunResult result_;
 };
 

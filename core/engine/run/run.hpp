@@ -19,11 +19,14 @@ struct DecisionRecord {
   Allocation targets;       // in force from then on
   Count moved = 0;          // blocks of extents that were placed elsewhere
   Decision decision;
+  Count times = 1;  // equal decisions in a row, in empty intervals, are one record
 };
 
 struct RunResult {
-  // [interval][vm]: counts of that interval; occupancy and target at its end.
+  // [interval][vm]: counts of that interval; occupancy and target at its end. A sequence of empty
+  // intervals, in which no counter changes, is one entry.
   std::vector<std::vector<VmCounters>> intervals;
+  std::vector<Count> lengths;  // by entry of `intervals`: its number of intervals
   std::vector<DecisionRecord> decisions;
   double replay_seconds = 0;  // in the data path
   double decide_seconds = 0;  // in the controller and its optimiser

@@ -80,8 +80,10 @@ template <class ForEachLast>
 inline void move_values(const TimeAxis& axis, ForEachLast&& for_each_last) {
   const LiveSlots::View slots = axis.slots.view();
   with_levels(axis.slots, [&]<int kLevels>() {
-    for_each_last(
-        [&](std::uint32_t& last) { last = LiveSlots::code_of(rank<kLevels>(slots, last) - 1); });
+    for_each_last([&](std::uint32_t& last) {
+      if (last == StackHoles::kDiscarded) return;
+      last = LiveSlots::code_of(rank<kLevels>(slots, last) - 1);
+    });
   });
 }
 
@@ -156,8 +158,7 @@ class DistanceLoop {
   // The length of the next piece, at most `most`: it lies within a line of slots.
   std::size_t begin_piece(std::size_t most) {
     if (axis_.now >= axis_.slots.end_code()) move_to_front(source_, axis_);
-    const std::size_t room = LiveSlots::kLineSlots - axis_.now % LiveSlots::kLineCodes;
-    const std::size_t piece = std::min(most, room);
+    const std::size_t piece = std::min(most, axis_.room_in_line());
     state_.bins.make_room(axis_.distinct() + piece, piece);
     return piece;
   }
@@ -188,10 +189,7 @@ class DistanceLoop {
     state_.cold += i - reuses;
     source_.add_new(i - reuses);
     axis_.live += i - reuses;
-    axis_.now += i;
-    if (axis_.now % LiveSlots::kLineCodes == LiveSlots::kLineSlots) {
-      axis_.now += LiveSlots::kLineCodes - LiveSlots::kLineSlots;
-    }
+    axis_.advance(i);
     if (distances_ != nullptr) std::fill_n(distances_, i, kCold);
     return i;
   }
@@ -259,4 +257,32 @@ inline void count_dense(std::span<std::uint32_t> last, DistanceState& state,
   assert(std::ranges::all_of(blocks, [&](std::uint32_t block) { return block < last.size(); }));
   DenseSource source(last);
   DistanceLoop(source, state, distances).run(blocks, 0, std::numeric_limits<Count>::max());
+}
+
+inline void count_previous(DistanceState& state, std::span<const std::uint32_t> before,
+                           Count* distances) {
+  TimeAxis& axis = state.axis;
+  const LiveSlots::View slots = axis.slots.view();
+  state.bins.make_room(axis.live + before.size(), before.size());
+  std::uint32_t* const counts = state.bins.counts();
+  with_levels(axis.slots, [&]<int kLevels>() {
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const bool was_discarded = before[i] == StackHoles::kDiscarded;
+      const std::uint32_t last = was_discarded ? 0 : before[i];
+      const Count distance =
+          last == 0 ? kCold : static_cast<Count>(axis.live) - rank<kLevels>(slots, last);
+      if (last == 0) {
+        ++state.cold;
+        state.holes.discarded -= was_discarded ? 1 : 0;
+      } else {
+        ++counts[DistanceBins::bin_of(static_cast<std::uint64_t>(distance), state.bins.bits())];
+      }
+      if (distances != nullptr) distances[i] = distance;
+      const std::uint32_t dead = state.holes.fill(last);
+      std::uint32_t rank_of_dead;
+      take_slots<kLevels>(slots, &dead, dead == 0 ? 0 : 1, &rank_of_dead, [](std::size_t) {});
+      axis.live += dead == 0 ? 1 : 0;
+    }
+  });
+  axis.advance(before.size());
 }

@@ -48,6 +48,14 @@ DistanceHistogram DistanceBins::histogram(Count cold) const {
 
 TimeAxis::TimeAxis() : slots(kFewestSlots) {}
 
+void TimeAxis::advance(std::size_t accesses) {
+  assert(accesses <= room_in_line());
+  now += accesses;
+  if (now % LiveSlots::kLineCodes == LiveSlots::kLineSlots) {
+    now += LiveSlots::kLineCodes - LiveSlots::kLineSlots;
+  }
+}
+
 void TimeAxis::begin_again(std::size_t entries) {
   // An axis as long as the table keeps moving cheap if few of its entries are in use.
   begin_again_with(std::max(kSlotsPerBlock * static_cast<std::size_t>(live), entries));
@@ -61,6 +69,20 @@ void TimeAxis::begin_again_with(std::size_t wanted) {
   } else {
     slots.fill();
   }
+}
+
+void StackHoles::add(std::uint32_t code) {
+  codes.push_back(code);
+  std::ranges::push_heap(codes);
+}
+
+std::uint32_t StackHoles::fill(std::uint32_t code) {
+  if (codes.empty() || codes.front() < code) return code;
+  const std::uint32_t filled = codes.front();
+  std::ranges::pop_heap(codes);
+  codes.pop_back();
+  if (code != 0) add(code);
+  return filled;
 }
 
 }  // namespace mcsim

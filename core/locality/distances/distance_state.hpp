@@ -72,10 +72,36 @@ struct TimeAxis {
   std::uint64_t live = 1;  // live slots before `now`
 
   std::uint64_t distinct() const { return live - 1; }
+  // Slots that are left in the current line.
+  std::size_t room_in_line() const { return LiveSlots::kLineSlots - now % LiveSlots::kLineCodes; }
+  // Accesses take slots of the current line.
+  void advance(std::size_t accesses);
   // After the live slots moved to the front of an axis meant for `entries` blocks.
   void begin_again(std::size_t entries);
   // The same for an axis of at least so many slots, or LiveSlots::kMaxSlots.
   void begin_again_with(std::size_t wanted);
+};
+
+// Discarded blocks in the LRU stack. A discard leaves a hole at the block's depth: in every larger
+// cache that space is free, and no smaller cache had the block. An access to a block below the
+// topmost hole fills this hole, for caches with free space evict nothing, and leaves its own space
+// as a hole. A first access fills the topmost hole alone. (J. G. Thompson and A. J. Smith,
+// Efficient (stack) algorithms for analysis of write-back and sector memories, TOCS 7(1), 1989.)
+//
+// A hole is a slot that stays live without a block. Once a block was discarded, a stream is counted
+// access by access.
+struct StackHoles {
+  // The last access of a discarded block. No slot has this code.
+  static constexpr std::uint32_t kDiscarded = 0xffffffff;
+
+  bool in_use = false;
+  std::vector<std::uint32_t> codes;  // a heap; the topmost hole first
+  Count discarded = 0;               // blocks that were not accessed again
+
+  void add(std::uint32_t code);
+  // Returns the slot that dies by an access to the block of slot `code`, or by a first access
+  // (0); 0 for none.
+  std::uint32_t fill(std::uint32_t code);
 };
 
 struct DistanceState {
@@ -84,9 +110,15 @@ struct DistanceState {
   TimeAxis axis;
   DistanceBins bins;
   Count cold = 0;
+  StackHoles holes;
 
+  Count distinct() const {
+    return static_cast<Count>(axis.distinct() - holes.codes.size()) + holes.discarded;
+  }
   DistanceHistogram histogram() const { return bins.histogram(cold); }
-  std::size_t bytes() const { return axis.slots.bytes() + bins.bytes(); }
+  std::size_t bytes() const {
+    return axis.slots.bytes() + bins.bytes() + holes.codes.capacity() * sizeof(std::uint32_t);
+  }
 };
 
 // --- The loops (distance_loops.inl) ----------------------------------------------
@@ -100,5 +132,13 @@ bool count_key_distances(BlockTable& table, DistanceState& state,
 template <Isa kIsa>
 void count_block_distances(std::span<std::uint32_t> last, DistanceState& state,
                            std::span<const std::uint32_t> blocks, Count* distances);
+// The same among holes, for accesses that take the slots from axis.now on, within a line of slots.
+// `before` has the codes of their previous accesses.
+template <Isa kIsa>
+void count_among_holes(DistanceState& state, std::span<const std::uint32_t> before,
+                       Count* distances);
+// Maps codes to those after the live slots of the axis have moved to its front.
+template <Isa kIsa>
+void move_codes(std::span<std::uint32_t> codes, const TimeAxis& axis);
 
 }  // namespace mcsim

@@ -1,9 +1,51 @@
 #include "core/locality/distances/exact_distances.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <utility>
+
+#include "core/locality/distances/parallel_loops.hpp"
 
 namespace mcsim {
+namespace {
+
+// Counts `accesses` in a stream with discards. exchange(begin, codes, before) stores the codes of
+// accesses from `begin` on as last ones and returns the previous ones; move_last() maps all last
+// accesses to the front of the axis, which has `entries` of them.
+template <class Exchange, class MoveLast>
+void count_with_holes(DistanceState& state, std::size_t accesses, Count* distances,
+                      std::size_t entries, Exchange&& exchange, MoveLast&& move_last) {
+  TimeAxis& axis = state.axis;
+  std::array<std::uint32_t, LiveSlots::kLineSlots> codes;
+  std::array<std::uint32_t, LiveSlots::kLineSlots> before;
+  for (std::size_t done = 0; done < accesses;) {
+    if (axis.now >= axis.slots.end_code()) {
+      move_last();
+      with_isa([&]<Isa kIsa>() { move_codes<kIsa>(state.holes.codes, axis); });
+      axis.begin_again(entries);
+    }
+    const std::size_t piece = std::min(accesses - done, axis.room_in_line());
+    for (std::size_t i = 0; i < piece; ++i) codes[i] = static_cast<std::uint32_t>(axis.now + i);
+    exchange(done, std::span(codes).first(piece), before.data());
+    with_isa([&]<Isa kIsa>() {
+      count_among_holes<kIsa>(state, std::span(before).first(piece),
+                              distances == nullptr ? nullptr : distances + done);
+    });
+    done += piece;
+  }
+}
+
+// Turns the slot of a block's last access into a hole; returns the new last access.
+std::uint32_t hole_of(std::uint32_t last, StackHoles& holes) {
+  if (last == 0 || last == StackHoles::kDiscarded) return last;
+  holes.in_use = true;
+  holes.add(last);
+  ++holes.discarded;
+  return StackHoles::kDiscarded;
+}
+
+}  // namespace
 
 ExactDistances::ExactDistances(DistanceOptions options)
     : options_(options), state_(options.bin_bits) {}
@@ -23,12 +65,31 @@ absl::Status ExactDistances::process(std::span<const std::uint64_t> keys,
 
 absl::Status ExactDistances::count(std::span<const std::uint64_t> keys, Count* distances) {
   bool counted = distinct() <= options_.max_blocks;
-  if (counted) {
+  if (counted && state_.holes.in_use) {
+    count_after_discards(keys, distances);
+    counted = distinct() <= options_.max_blocks;
+  } else if (counted) {
     counted = with_isa([&]<Isa kIsa>() {
       return count_key_distances<kIsa>(table_, state_, keys, distances, options_.max_blocks);
     });
   }
   return counted ? absl::OkStatus() : too_many_blocks(options_.max_blocks);
+}
+
+void ExactDistances::count_after_discards(std::span<const std::uint64_t> keys, Count* distances) {
+  count_with_holes(
+      state_, keys.size(), distances, table_.size(),
+      [&](std::size_t begin, std::span<const std::uint32_t> codes, std::uint32_t* before) {
+        table_.exchange(keys.subspan(begin, codes.size()), codes, codes.front(), before);
+      },
+      [&] { with_isa([&]<Isa kIsa>() { move_key_values<kIsa>(table_, state_.axis); }); });
+}
+
+void ExactDistances::discard(std::uint64_t key) {
+  std::uint32_t last;
+  table_.find({&key, 1}, {&last, 1});
+  const std::uint32_t next = hole_of(last, state_.holes);
+  if (next != last) table_.exchange({&key, 1}, {&next, 1}, next, &last);
 }
 
 absl::Status too_many_blocks(Count most) {
@@ -52,17 +113,32 @@ DenseDistances::DenseDistances(std::size_t blocks, std::span<const std::uint32_t
   state_.axis.begin_again(0);
 }
 
-void DenseDistances::process(std::span<const std::uint32_t> blocks) {
-  with_isa([&]<Isa kIsa>() {
-    count_block_distances<kIsa>({last_.data(), last_.size()}, state_, blocks, nullptr);
-  });
-}
+void DenseDistances::process(std::span<const std::uint32_t> blocks) { count(blocks, nullptr); }
 
 void DenseDistances::process(std::span<const std::uint32_t> blocks, std::span<Count> distances) {
   assert(distances.size() == blocks.size());
-  with_isa([&]<Isa kIsa>() {
-    count_block_distances<kIsa>({last_.data(), last_.size()}, state_, blocks, distances.data());
-  });
+  count(blocks, distances.data());
+}
+
+void DenseDistances::count(std::span<const std::uint32_t> blocks, Count* distances) {
+  const std::span<std::uint32_t> last(last_.data(), last_.size());
+  if (!state_.holes.in_use) {
+    with_isa([&]<Isa kIsa>() { count_block_distances<kIsa>(last, state_, blocks, distances); });
+    return;
+  }
+  count_with_holes(
+      state_, blocks.size(), distances, last.size(),
+      [&](std::size_t begin, std::span<const std::uint32_t> codes, std::uint32_t* before) {
+        for (std::size_t i = 0; i < codes.size(); ++i) {
+          before[i] = std::exchange(last[blocks[begin + i]], codes[i]);
+        }
+      },
+      [&] { with_isa([&]<Isa kIsa>() { move_codes<kIsa>(last, state_.axis); }); });
+}
+
+void DenseDistances::discard(std::uint32_t block) {
+  std::uint32_t& last = last_.data()[block];
+  last = hole_of(last, state_.holes);
 }
 
 std::size_t DenseDistances::most_bytes(std::size_t blocks) {

@@ -41,13 +41,17 @@ class ExactDistances {
   // And writes them out, one a key, kCold for first ones.
   absl::Status process(std::span<const std::uint64_t> keys, std::span<Count> distances);
 
+  // Removes a block from the stack (StackHoles): its next access is cold. Others are ignored.
+  void discard(std::uint64_t key);
+
   DistanceHistogram histogram() const { return state_.histogram(); }
-  Count distinct() const { return static_cast<Count>(state_.axis.distinct()); }
+  Count distinct() const { return state_.distinct(); }
   std::size_t bytes() const { return table_.bytes() + state_.bytes(); }
   std::size_t histogram_bytes() const { return state_.bins.bytes(); }
 
  private:
   absl::Status count(std::span<const std::uint64_t> keys, Count* distances);
+  void count_after_discards(std::span<const std::uint64_t> keys, Count* distances);
 
   DistanceOptions options_;
   BlockTable table_;
@@ -66,17 +70,22 @@ class DenseDistances {
   void process(std::span<const std::uint32_t> blocks);
   void process(std::span<const std::uint32_t> blocks, std::span<Count> distances);
 
+  // Removes a block from the stack, as of ExactDistances.
+  void discard(std::uint32_t block);
+
   // Removes the counts, not the accesses.
   void clear_counts();
 
   DistanceHistogram histogram() const { return state_.histogram(); }
-  Count distinct() const { return static_cast<Count>(state_.axis.distinct()); }
+  Count distinct() const { return state_.distinct(); }
   std::size_t bytes() const { return last_.bytes() + state_.bytes(); }
   std::size_t histogram_bytes() const { return state_.bins.bytes(); }
   // What distances among so many blocks may come to hold, each counted by itself.
   static std::size_t most_bytes(std::size_t blocks);
 
  private:
+  void count(std::span<const std::uint32_t> blocks, Count* distances);
+
   Pages<std::uint32_t> last_;
   DistanceState state_;
 };

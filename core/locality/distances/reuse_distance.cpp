@@ -56,6 +56,23 @@ absl::StatusOr<std::vector<Count>> distances_of(Narrow keys) {
   });
 }
 
+absl::StatusOr<std::vector<Count>> distances_of(const References& references) {
+  return guarded("reuse distances", [&]() -> absl::StatusOr<std::vector<Count>> {
+    ExactDistances exact;
+    std::vector<Count> distances(references.keys.size());
+    std::span<Count> rest = distances;
+    MCSIM_RETURN_IF_ERROR(for_each_run(
+        references,
+        [&](const References& run) {
+          const auto found = rest.first(run.keys.size());
+          rest = rest.subspan(run.keys.size());
+          return exact.process(run.keys, found);
+        },
+        [&](std::uint64_t key) { exact.discard(key); }));
+    return distances;
+  });
+}
+
 absl::StatusOr<DistanceHistogram> histogram_of(Wide keys) {
   return guarded("reuse distances", [&]() -> absl::StatusOr<DistanceHistogram> {
     ExactDistances exact;

@@ -6,6 +6,7 @@
 
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
+#include "core/locality/estimator.hpp"
 #include "core/locality/hit_curve.hpp"
 
 namespace mcsim {
@@ -30,6 +31,8 @@ inline bool is_new(Count distance, Count distinct) {
 // Both fail if there are more than DistanceOptions::kMaxBlocks distinct keys.
 absl::StatusOr<std::vector<Count>> distances_of(std::span<const std::uint64_t> keys);
 absl::StatusOr<std::vector<Count>> distances_of(std::span<const std::uint32_t> keys);
+// In a stream with discards, each before the key at a position (References).
+absl::StatusOr<std::vector<Count>> distances_of(const References& references);
 absl::StatusOr<DistanceHistogram> histogram_of(std::span<const std::uint64_t> keys);
 absl::StatusOr<DistanceHistogram> histogram_of(std::span<const std::uint32_t> keys);
 

@@ -1,17 +1,20 @@
 #pragma once
 
+#include <span>
 #include <tuple>
 #include <variant>
+#include <vector>
 
 #include "core/base/params.hpp"
 #include "core/locality/distances/exact_distances.hpp"
 #include "core/locality/distances/parallel_distances.hpp"
+#include "core/locality/distances/request_distances.hpp"
 #include "core/locality/estimator.hpp"
 
 namespace mcsim {
 
 // Every reuse distance, of any stream; on several threads if the context has them,
-// which changes nothing but the time and the memory.
+// which changes nothing but the time and the memory. Discards and requests need one thread.
 class ExactEstimator final : public Estimator {
  public:
   struct Params {
@@ -29,7 +32,8 @@ class ExactEstimator final : public Estimator {
                                        .summary = "Count every reuse distance.",
                                        .reference = "Olken, LBL-12370, 1981"};
 
-  ExactEstimator(Params params, EstimatorContext context) {
+  ExactEstimator(Params params, EstimatorContext context)
+      : requests_(static_cast<int>(params.bin_bits)) {
     const DistanceOptions options{.bin_bits = static_cast<int>(params.bin_bits)};
     if (context.threads > 1) {
       distances_.emplace<ParallelDistances>(
@@ -40,27 +44,50 @@ class ExactEstimator final : public Estimator {
   }
 
   absl::Status process(const References& next) override {
-    return std::visit([&](auto& distances) { return distances.process(next.keys); }, distances_);
+    if (next.discard_at.empty() && next.requests.blocks.empty()) {
+      return std::visit([&](auto& distances) { return distances.process(next.keys); }, distances_);
+    }
+    auto* const one_thread = std::get_if<ExactDistances>(&distances_);
+    if (one_thread == nullptr) {
+      return invalid_argument("exact: discards and requests need threads=1");
+    }
+    of_piece_.resize(next.keys.size());
+    auto rest = std::span(of_piece_);
+    MCSIM_RETURN_IF_ERROR(for_each_run(
+        next,
+        [&](const References& run) {
+          const auto found = rest.first(run.keys.size());
+          rest = rest.subspan(run.keys.size());
+          return one_thread->process(run.keys, found);
+        },
+        [&](std::uint64_t key) { one_thread->discard(key); }));
+    if (!next.requests.blocks.empty()) requests_.count(next.requests, of_piece_);
+    return absl::OkStatus();
   }
   absl::StatusOr<CurveEstimate> curve() override {
     const auto histogram = std::visit(
         [](auto& distances) { return absl::StatusOr<DistanceHistogram>(distances.histogram()); },
         distances_);
     if (!histogram.ok()) return histogram.status();
-    return exact_estimate(*histogram);
+    CurveEstimate curve = exact_estimate(*histogram);
+    requests_.add_to(curve);
+    return curve;
   }
   double distinct() const override {
     return std::visit(
         [](const auto& distances) { return static_cast<double>(distances.distinct()); },
         distances_);
   }
+  bool removes_discards() const override { return true; }
   std::size_t bytes() const override {
-    return sizeof *this +
+    return sizeof *this + requests_.bytes() + of_piece_.capacity() * sizeof(Count) +
            std::visit([](const auto& distances) { return distances.bytes(); }, distances_);
   }
 
  private:
   std::variant<ExactDistances, ParallelDistances> distances_;
+  RequestDistances requests_;
+  std::vector<Count> of_piece_;  // distances
 };
 
 }  // namespace mcsim

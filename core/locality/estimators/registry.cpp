@@ -24,6 +24,7 @@ class GuardedEstimator final : public Estimator {
     return curve;
   }
   double distinct() const override { return exhausted_.ok() ? estimator_->distinct() : 0; }
+  bool removes_discards() const override { return estimator_->removes_discards(); }
   std::size_t bytes() const override { return sizeof *this + estimator_->bytes(); }
 
  private:

@@ -16,9 +16,17 @@ ShardsRate::ShardsRate(Params params, EstimatorContext context)
       survivor_distances_(kBatch) {}
 
 absl::Status ShardsRate::process(const References& next) {
+  return for_each_run(
+      next, [&](const References& run) { return count(run.keys); },
+      [&](std::uint64_t key) {
+        if (filter_.select({&key, 1}, std::span(survivors_)) == 1) distances_.discard(key);
+      });
+}
+
+absl::Status ShardsRate::count(std::span<const std::uint64_t> keys) {
   const auto weight =
       static_cast<std::uint64_t>(std::ldexp(1 / filter_.rate(), ReferenceSample::kFractionBits));
-  for (auto keys = next.keys; !keys.empty();) {
+  while (!keys.empty()) {
     const auto batch = keys.first(std::min(keys.size(), kBatch));
     keys = keys.subspan(batch.size());
     while (looked_at_.next() - references_ < batch.size()) {

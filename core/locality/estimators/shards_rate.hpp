@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/base/params.hpp"
@@ -40,9 +41,12 @@ class ShardsRate final : public Estimator {
   double distinct() const override {
     return static_cast<double>(distances_.distinct()) / filter_.rate();
   }
+  bool removes_discards() const override { return true; }
   std::size_t bytes() const override;
 
  private:
+  absl::Status count(std::span<const std::uint64_t> keys);
+
   static constexpr std::size_t kBatch = std::size_t{1} << 14;  // keys
 
   Correction correction_;

@@ -12,10 +12,16 @@ absl::Status UrdEstimator::process(const References& next) {
     return invalid_argument(
         "urd needs the operation of every reference: expected a trace with operations");
   }
-  for (std::size_t at = 0; at < next.keys.size(); at += kPiece) {
-    MCSIM_RETURN_IF_ERROR(process_piece(next.subspan(at, std::min(kPiece, next.keys.size() - at))));
-  }
-  return absl::OkStatus();
+  return for_each_run(
+      next,
+      [&](const References& run) -> absl::Status {
+        for (std::size_t at = 0; at < run.keys.size(); at += kPiece) {
+          MCSIM_RETURN_IF_ERROR(
+              process_piece(run.subspan(at, std::min(kPiece, run.keys.size() - at))));
+        }
+        return absl::OkStatus();
+      },
+      [&](std::uint64_t key) { engine_.discard(key); });
 }
 
 absl::Status UrdEstimator::process_piece(const References& piece) {

@@ -36,6 +36,7 @@ class UrdEstimator final : public Estimator {
   absl::Status process(const References& next) override;
   absl::StatusOr<CurveEstimate> curve() override { return exact_estimate(histogram()); }
   double distinct() const override { return static_cast<double>(blocks_.size()); }
+  bool removes_discards() const override { return true; }
   std::size_t bytes() const override;
 
   // Distances of reads; all other accesses are cold.

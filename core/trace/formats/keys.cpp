@@ -18,7 +18,7 @@ Guess KeysReader::guess(const Head& head) {
   const auto lines = first_lines(head);
   if (!lines.ok()) return {kInfo.name, Fit::kNo, message_of(lines.status())};
   auto context = reading(*lines);
-  if (!context.ok()) return {kInfo.name, Fit::kNo, "", context.status()};
+  if (!context.ok()) return {kInfo.name, Fit::kNo, "", 0, context.status()};
   KeysReader reader({}, *std::move(context));
   const bool more = !head.whole || lines->size() < head.bytes.size();
   Guess guess = guess_by_trial(kInfo.name, Fit::kPossible, reader, more);

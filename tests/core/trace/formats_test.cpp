@@ -3,78 +3,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <cstring>
-
 #include "core/trace/reader.hpp"
 #include "core/trace/text.hpp"
-#include "tests/support/own_file.hpp"
+#include "tests/support/read_trace.hpp"
 
 namespace mcsim {
 namespace {
 
 using ::testing::ElementsAre;
 
-struct Read {
-  absl::Status status;
-  Requests requests;
-  std::vector<std::string> vms;
-  TimeBase time_base = TimeBase::kClock;
-  SkippedLines skipped;
-  bool unsorted = false;
-};
-
-Read read(const std::string& format, const std::string& bytes, const ParamMap& params = {},
-          OnBadLine on_bad_line = OnBadLine::kError, OnUnsorted on_unsorted = OnUnsorted::kError) {
-  Read result;
-  auto made = formats().make(format, params,
-                             ReaderContext{.source = *open_bytes(bytes, "web.csv"),
-                                           .name = "web.csv",
-                                           .vm_name = "web",
-                                           .on_bad_line = on_bad_line,
-                                           .on_unsorted = on_unsorted});
-  if (!made.ok()) {
-    result.status = made.status();
-    return result;
-  }
-  RequestReader& reader = **made;
-  Requests chunk;
-  do {
-    result.status = reader.next(chunk);
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      result.requests.push(chunk.time[i], chunk.vm[i], static_cast<Op>(chunk.op[i]),
-                           chunk.offset[i], chunk.length[i], chunk.response[i],
-                           chunk.of_class.empty() ? std::optional<std::uint8_t>()
-                                                  : std::optional(chunk.of_class[i]));
-    }
-  } while (result.status.ok() && chunk.size() > 0);
-  result.vms = reader.vms();
-  result.time_base = reader.time_base();
-  result.skipped = reader.skipped();
-  result.unsorted = reader.unsorted();
-  return result;
-}
-
-// What is nothing wrong with.
-Read read_all(const std::string& format, const std::string& bytes, const ParamMap& params = {},
-              OnBadLine on_bad_line = OnBadLine::kError,
-              OnUnsorted on_unsorted = OnUnsorted::kError) {
-  Read got = read(format, bytes, params, on_bad_line, on_unsorted);
-  EXPECT_TRUE(got.status.ok()) << got.status;
-  return got;
-}
-
-std::string complaint(const std::string& format, const std::string& bytes,
-                      const ParamMap& params = {}) {
-  return message_of(read(format, bytes, params).status);
-}
+using ::mcsim::testing::complaint_about;
+using ::mcsim::testing::detected_format;
+using ::mcsim::testing::read_good_trace;
+using ::mcsim::testing::read_trace;
+using ::mcsim::testing::TraceRead;
 
 // 2007-02-22 16:00:00 UTC, as a filetime and as a Unix time.
 const std::string kFeb22 = "128166336000000000";
 constexpr Nanoseconds kFeb22Unix = 1'172'160'000 * kSecond;
 
 TEST(Msr, SevenColumnsMakeARequest) {
-  const Read got = read_all("msr",
+  const TraceRead got = read_good_trace("msr",
                             "128166336000000001,web,0,Read,8192,4096,100\n"
                             "128166336000000001,web,1,Write,0,512,5\r\n"
                             "128166336000000007,web,0,Write,1024,0,-1");
@@ -92,8 +41,8 @@ TEST(Msr, LinesThatContradictItAreNamed) {
   const std::string good = kFeb22 + ",web,0,Read,0,4096,1\n";
   std::string sixteen;
   for (int i = 0; i < 16; ++i) sixteen += good;
-  const auto bad = [&](const std::string& line) { return complaint("msr", good + line); };
-  EXPECT_EQ(complaint("msr", sixteen + kFeb22 + ",web,0,R,0,4096,1\n"),
+  const auto bad = [&](const std::string& line) { return complaint_about("msr", good + line); };
+  EXPECT_EQ(complaint_about("msr", sixteen + kFeb22 + ",web,0,R,0,4096,1\n"),
             "web.csv:17: expected Read or Write in column 4, got 'R'");
   EXPECT_EQ(bad(kFeb22 + ",web,0,Read,-1,4096,1"),
             "web.csv:2: expected an offset (a whole number) in column 5, got '-1'");
@@ -118,31 +67,31 @@ TEST(Msr, LinesThatContradictItAreNamed) {
 }
 
 TEST(Msr, ABadTimeIsAComplaintAndNoTime) {
-  EXPECT_EQ(complaint("msr", "0,web,0,Read,0,4096,1\n"),
+  EXPECT_EQ(complaint_about("msr", "0,web,0,Read,0,4096,1\n"),
             "web.csv:1: expected a Windows filetime (a whole number from 116444736000000000 to "
             "208678456368547758) in column 1, got '0'");
 }
 
 TEST(Msr, NamesThatCannotBeShownAreRefused) {
-  EXPECT_EQ(complaint("msr", kFeb22 + ",caf\xe9,0,Read,0,4096,1\n"),
+  EXPECT_EQ(complaint_about("msr", kFeb22 + ",caf\xe9,0,Read,0,4096,1\n"),
             "web.csv:1: expected a host name (UTF-8 without control characters) in column 2, got "
             "'caf\\xe9'");
-  EXPECT_EQ(complaint("msr", kFeb22 + ",,0,Read,0,4096,1\n"),
+  EXPECT_EQ(complaint_about("msr", kFeb22 + ",,0,Read,0,4096,1\n"),
             "web.csv:1: expected a host name (UTF-8 without control characters) in column 2, got "
             "''");
-  EXPECT_EQ(read("msr", kFeb22 + ",caf\xc3\xa9,0,Read,0,4096,1\n").vms[0], "caf\xc3\xa9_0");
+  EXPECT_EQ(read_trace("msr", kFeb22 + ",caf\xc3\xa9,0,Read,0,4096,1\n").vms[0], "caf\xc3\xa9_0");
 }
 
 TEST(Msr, TheVolumeOfTheLineBeforeIsNotTakenForALongerOne) {
-  const Read got =
-      read_all("msr", kFeb22 + ",web,1,Read,0,1,1\n" + kFeb22 + ",web,11,Read,0,1,1\n" + kFeb22 +
+  const TraceRead got =
+      read_good_trace("msr", kFeb22 + ",web,1,Read,0,1,1\n" + kFeb22 + ",web,11,Read,0,1,1\n" + kFeb22 +
                           ",web,1,Read,0,1,1\n" + kFeb22 + ",we,1,Read,0,1,1\n");
   EXPECT_THAT(got.vms, ElementsAre("web_1", "web_11", "we_1"));
   EXPECT_THAT(numbers_of(got.requests.vm), ElementsAre(0, 1, 0, 2));
 }
 
 TEST(Arc, FourNumbersMakeARequest) {
-  const Read got = read_all("arc", "3050771 25 0 0\n2461851 8 0 1\n 7  1\t0 2 \n");
+  const TraceRead got = read_good_trace("arc", "3050771 25 0 0\n2461851 8 0 1\n 7  1\t0 2 \n");
   EXPECT_THAT(got.requests.time, ElementsAre(0, 25, 33));
   EXPECT_THAT(got.requests.offset, ElementsAre(3050771ULL * 4096, 2461851ULL * 4096, 7 * 4096));
   EXPECT_THAT(got.requests.length, ElementsAre(25 * 4096, 8 * 4096, 4096));
@@ -153,77 +102,25 @@ TEST(Arc, FourNumbersMakeARequest) {
 }
 
 TEST(Arc, TheUnitIsAParameter) {
-  const Read got = read("arc", "10 2 0 0\n", {{"unit_bytes", std::int64_t{512}}});
+  const TraceRead got = read_trace("arc", "10 2 0 0\n", {{"unit_bytes", std::int64_t{512}}});
   EXPECT_THAT(got.requests.offset, ElementsAre(5120));
   EXPECT_THAT(got.requests.length, ElementsAre(1024));
 }
 
 TEST(Arc, LinesThatContradictItAreNamed) {
-  EXPECT_EQ(complaint("arc", "1 1 0\n"),
+  EXPECT_EQ(complaint_about("arc", "1 1 0\n"),
             "web.csv:1: expected a request number in column 4, but the line has 3 columns");
-  EXPECT_EQ(complaint("arc", "1 1 0 0\n1 2000000 0 0\n"),
+  EXPECT_EQ(complaint_about("arc", "1 1 0 0\n1 2000000 0 0\n"),
             "web.csv:2: expected a number of blocks (a whole number from 0 to 1048575) in column "
             "2, got '2000000'");
-  EXPECT_EQ(complaint("arc", "4503599627370495 2 0 0\n"), "web.csv:1: the range exceeds 64 bits");
-  EXPECT_EQ(complaint("arc", "1,1,0,0\n"),
+  EXPECT_EQ(complaint_about("arc", "4503599627370495 2 0 0\n"), "web.csv:1: the range exceeds 64 bits");
+  EXPECT_EQ(complaint_about("arc", "1,1,0,0\n"),
             "web.csv:1: expected a first block (a whole number from 0 to 4503599627370495) in "
             "column 1, got '1,1,0,0'");
 }
 
-TEST(Keys, OneNumberMakesARequest) {
-  const Read got = read_all("keys", "5\n*\n7\n* phase 2\n5\n");
-  EXPECT_THAT(got.requests.time, ElementsAre(0, 1, 2));
-  EXPECT_THAT(got.requests.offset, ElementsAre(5 * 4096, 7 * 4096, 5 * 4096));
-  EXPECT_THAT(got.requests.length, ElementsAre(4096, 4096, 4096));
-  EXPECT_EQ(got.time_base, TimeBase::kIndex);
-}
-
-TEST(Keys, LinesThatContradictItAreNamed) {
-  EXPECT_EQ(complaint("keys", "1\nabc\n"),
-            "web.csv:2: expected a block number (a whole number from 0 to 4503599627370494) in "
-            "column 1, got 'abc'");
-  EXPECT_EQ(complaint("keys", "1 2\n"), "web.csv:1: expected 1 column, got 2");
-}
-
-std::string oracle_record(std::uint32_t time, std::uint64_t id, std::uint32_t size,
-                          std::int64_t next) {
-  std::string bytes;
-  for (int i = 0; i < 4; ++i) bytes += static_cast<char>(time >> (8 * i));
-  for (int i = 0; i < 8; ++i) bytes += static_cast<char>(id >> (8 * i));
-  for (int i = 0; i < 4; ++i) bytes += static_cast<char>(size >> (8 * i));
-  for (int i = 0; i < 8; ++i) {
-    bytes += static_cast<char>(static_cast<std::uint64_t>(next) >> (8 * i));
-  }
-  return bytes;
-}
-
-TEST(OracleGeneral, TwentyFourBytesMakeARequest) {
-  const std::string bytes = oracle_record(3, 7, 9000, 2) + oracle_record(3, 1ULL << 40, 1, -1);
-  const Read got = read_all("oracle-general", bytes);
-  EXPECT_THAT(got.requests.time, ElementsAre(3 * kSecond, 3 * kSecond));
-  EXPECT_THAT(got.requests.offset, ElementsAre(7 * 4096, 1ULL << 52));
-  EXPECT_THAT(got.requests.length, ElementsAre(4096, 4096));
-  const Read sized =
-      read("oracle-general", bytes, {{"ignore_size", false}, {"unit_bytes", std::int64_t{512}}});
-  EXPECT_THAT(sized.requests.offset, ElementsAre(7 * 512, 1ULL << 49));
-  EXPECT_THAT(sized.requests.length, ElementsAre(9000, 1));
-}
-
-TEST(OracleGeneral, RecordsThatContradictItAreNamed) {
-  const std::string one = oracle_record(3, 7, 9000, 2);
-  EXPECT_EQ(complaint("oracle-general", one + one + one.substr(0, 11)),
-            "web.csv: record 3: 11 of 24 bytes: the file is cut short");
-  EXPECT_EQ(complaint("oracle-general", one + oracle_record(3, 1ULL << 52, 1, -1)),
-            "web.csv: record 2: object 4503599627370496 * unit_bytes exceeds 64 bits "
-            "(unit_bytes: 1 and blocks of 1 byte keep any id but the last)");
-  EXPECT_EQ(complaint("oracle-general", one + oracle_record(1, 1, 1, -1)),
-            "web.csv: record 2: time goes back from 3000000000 to 1000000000 (on_unsorted: sort "
-            "puts requests "
-            "in order)");
-}
-
 TEST(Csv, ItsOwnColumnsNeedNoMapping) {
-  const Read got = read_all("csv",
+  const TraceRead got = read_good_trace("csv",
                             "time_ns,vm,op,offset,length,response_ns\n"
                             "-5,a,read,0,4096,-1\n"
                             "17,b,Write,18446744073709551615,0,30\n");
@@ -238,17 +135,17 @@ TEST(Csv, ItsOwnColumnsNeedNoMapping) {
 
 TEST(Csv, ClassesAreWhatSomebodySaysTheyAre) {
   const std::string text = "time_ns,offset,class\n0,0,7\n5,4096,0\n";
-  EXPECT_TRUE(read("csv", text).requests.of_class.empty());
-  EXPECT_THAT(read("csv", text, {{"classes", std::string("class")}}).requests.of_class,
+  EXPECT_TRUE(read_trace("csv", text).requests.of_class.empty());
+  EXPECT_THAT(read_trace("csv", text, {{"classes", std::string("class")}}).requests.of_class,
               ElementsAre(7, 0));
-  EXPECT_EQ(complaint("csv", "offset,c\n0,8\n", {{"classes", std::string("c")}}),
+  EXPECT_EQ(complaint_about("csv", "offset,c\n0,8\n", {{"classes", std::string("c")}}),
             "web.csv:2: expected a class (a whole number from 0 to 7) in column 2, got '8'");
-  EXPECT_EQ(complaint("csv", "offset,c\n0,1\n", {{"classes", std::string("offset")}}),
+  EXPECT_EQ(complaint_about("csv", "offset,c\n0,1\n", {{"classes", std::string("offset")}}),
             "web.csv:1: classes: column 1 already has another meaning");
 }
 
 TEST(Csv, ColumnsAreMappedByName) {
-  const Read got = read_all(
+  const TraceRead got = read_good_trace(
       "csv", "version,time,op,size,lbn\n1,5633898368802,2a,512,3\n1,5633898368803,28,1024,9\n",
       {{"time", std::string("time")},
        {"time_unit", std::string("us")},
@@ -265,7 +162,7 @@ TEST(Csv, ColumnsAreMappedByName) {
 }
 
 TEST(Csv, ColumnsAreMappedByPosition) {
-  const Read got = read_all("csv", "3\tweb\t1\tx\t5\t2\n4\tweb\t0\tx\t6\t1\n",
+  const TraceRead got = read_good_trace("csv", "3\tweb\t1\tx\t5\t2\n4\tweb\t0\tx\t6\t1\n",
                             {{"header", false},
                              {"delimiter", std::string("tab")},
                              {"time", std::string("1")},
@@ -284,7 +181,7 @@ TEST(Csv, ColumnsAreMappedByPosition) {
 
 TEST(Csv, UnitsOfTimeAreReadFromTheNameOrStated) {
   const auto first_time = [](const std::string& unit_in_name, const std::string& text) {
-    const Read got = read_all("csv", "time" + unit_in_name + ",offset\n" + text + ",0\n");
+    const TraceRead got = read_good_trace("csv", "time" + unit_in_name + ",offset\n" + text + ",0\n");
     return got.requests.time.at(0);
   };
   EXPECT_EQ(first_time("_s", "1.5"), 1'500'000'000);
@@ -293,33 +190,33 @@ TEST(Csv, UnitsOfTimeAreReadFromTheNameOrStated) {
   EXPECT_EQ(first_time("_ns", "1"), 1);
   EXPECT_EQ(first_time("_filetime", kFeb22), kFeb22Unix);
   EXPECT_EQ(first_time("_references", "12"), 12);
-  EXPECT_EQ(complaint("csv", "time,offset\n1,0\n"),
+  EXPECT_EQ(complaint_about("csv", "time,offset\n1,0\n"),
             "web.csv:1: time_unit: state it (such as ms), for the name of column 1 does not tell");
-  EXPECT_EQ(complaint("csv", "offset,response_references\n0,1\n"),
+  EXPECT_EQ(complaint_about("csv", "offset,response_references\n0,1\n"),
             "web.csv:1: response_unit: a response time has a clock, so not references");
-  EXPECT_EQ(read("csv", "offset,response_filetime\n0,7\n").requests.response.at(0), 700);
+  EXPECT_EQ(read_trace("csv", "offset,response_filetime\n0,7\n").requests.response.at(0), 700);
 }
 
 TEST(Csv, WithoutAClockTimeCountsBlocks) {
-  const Read got = read_all("csv", "offset,length\n0,4096\n4095,2\n100,0\n0,1\n");
+  const TraceRead got = read_good_trace("csv", "offset,length\n0,4096\n4095,2\n100,0\n0,1\n");
   EXPECT_EQ(got.time_base, TimeBase::kIndex);
   EXPECT_THAT(got.requests.time, ElementsAre(0, 1, 3, 3));
-  EXPECT_EQ(read("csv", "time_references,offset\n5,0\n").time_base, TimeBase::kIndex);
-  EXPECT_EQ(read("csv", "time_ns,offset\n5,0\n").time_base, TimeBase::kClock);
+  EXPECT_EQ(read_trace("csv", "time_references,offset\n5,0\n").time_base, TimeBase::kIndex);
+  EXPECT_EQ(read_trace("csv", "time_ns,offset\n5,0\n").time_base, TimeBase::kClock);
 }
 
 TEST(Csv, WithoutALengthARequestTouchesOneBlock) {
   const std::string text = "time_s,offset\n1,100\n2,4096\n3,8191\n";
-  const Read got = read("csv", text);
+  const TraceRead got = read_trace("csv", text);
   EXPECT_THAT(got.requests.offset, ElementsAre(100, 4096, 8191));
   EXPECT_THAT(got.requests.length, ElementsAre(3996, 4096, 1));
-  EXPECT_THAT(read("csv", text, {{"block_bytes", std::int64_t{1000}}}).requests.length,
+  EXPECT_THAT(read_trace("csv", text, {{"block_bytes", std::int64_t{1000}}}).requests.length,
               ElementsAre(900, 904, 809));
-  EXPECT_THAT(read("csv", "offset\n100\n5000\n", {}).requests.time, ElementsAre(0, 1));
+  EXPECT_THAT(read_trace("csv", "offset\n100\n5000\n", {}).requests.time, ElementsAre(0, 1));
 }
 
 TEST(Csv, MistakesInTheMappingAreNamed) {
-  const auto with = [](ParamMap params) { return complaint("csv", "a,b\n1,2\n", params); };
+  const auto with = [](ParamMap params) { return complaint_about("csv", "a,b\n1,2\n", params); };
   EXPECT_EQ(with({}), "web.csv:1: offset: state the column, one of a, b");
   EXPECT_EQ(with({{"offset", std::string("lbn")}}),
             "web.csv:1: offset: there is no column 'lbn' among a, b");
@@ -335,12 +232,12 @@ TEST(Csv, MistakesInTheMappingAreNamed) {
             "csv: unknown parameter 'ofset' (did you mean 'offset'?)");
   EXPECT_EQ(with({{"size", std::string("a")}}),
             "csv: unknown parameter 'size' (did you mean 'length'?)");
-  EXPECT_EQ(read("csv", "a\n", {}).status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(read_trace("csv", "a\n", {}).status.code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(Csv, LinesThatContradictItAreNamed) {
   const auto bad = [](const std::string& line) {
-    return complaint("csv", "time_ns,op,offset,length\n1,r,0,1\n" + line);
+    return complaint_about("csv", "time_ns,op,offset,length\n1,r,0,1\n" + line);
   };
   EXPECT_EQ(bad("2,trim,0,1"),
             "web.csv:3: expected read, r (read) or write, w (write) in column 2, got 'trim'");
@@ -353,50 +250,51 @@ TEST(Csv, LinesThatContradictItAreNamed) {
 }
 
 TEST(Csv, AVmWithoutANameIsABadLine) {
-  EXPECT_EQ(complaint("csv", "time_ns,vm,offset\n1,,0\n2,b,0\n"),
+  EXPECT_EQ(complaint_about("csv", "time_ns,vm,offset\n1,,0\n2,b,0\n"),
             "web.csv:2: expected the name of a VM (UTF-8 without control characters) in column 2, "
             "got ''");
-  EXPECT_EQ(complaint("csv", "time_ns,host,disk,offset\n1,,0,0\n", {{"vm", std::string("2+3")}}),
+  EXPECT_EQ(complaint_about("csv", "time_ns,host,disk,offset\n1,,0,0\n", {{"vm", std::string("2+3")}}),
             "web.csv:2: expected the name of a VM (UTF-8 without control characters) in column 2, "
             "got ''");
-  EXPECT_EQ(complaint("csv", "time_ns,vm,offset\n1,\"a\tb\",0\n"),
+  EXPECT_EQ(complaint_about("csv", "time_ns,vm,offset\n1,\"a\tb\",0\n"),
             "web.csv:2: expected the name of a VM (UTF-8 without control characters) in column 2, "
             "got 'a\\x09b'");
-  const Read kept = read("csv", "time_ns,vm,offset\n1,,0\n2,b,0\n", {}, OnBadLine::kSkip);
+  const TraceRead kept = read_trace("csv", "time_ns,vm,offset\n1,,0\n2,b,0\n", {}, {.on_bad_line = OnBadLine::kSkip});
   EXPECT_THAT(kept.vms, ElementsAre("b"));
-  EXPECT_EQ(kept.skipped.count, 1);
+  EXPECT_EQ(kept.rows.skipped, 1);
 }
 
 TEST(Readers, BadLinesMayBeSkippedAndAreReported) {
-  const Read got = read_all("keys", "1\nx\n2\n-3\n\n4\n", {}, OnBadLine::kSkip);
+  const TraceRead got = read_good_trace("arc", "1 1 0 0\nx\n2 1 0 1\n-3 1 0 2\n\n4 1 0 3\n", {},
+                                        {.on_bad_line = OnBadLine::kSkip});
   EXPECT_THAT(got.requests.offset, ElementsAre(4096, 2 * 4096, 4 * 4096));
-  EXPECT_EQ(got.skipped.count, 2);
-  ASSERT_EQ(got.skipped.complaints.size(), 2U);
-  EXPECT_EQ(got.skipped.complaints[1],
-            "web.csv:4: expected a block number (a whole number from 0 to 4503599627370494) in "
+  EXPECT_EQ(got.rows.skipped, 2);
+  ASSERT_EQ(got.rows.complaints.size(), 2U);
+  EXPECT_EQ(got.rows.complaints[1],
+            "web.csv:4: expected a first block (a whole number from 0 to 4503599627370495) in "
             "column 1, got '-3'");
 }
 
 TEST(Readers, WhatMakesAllLinesMeaninglessIsNeverSkipped) {
-  EXPECT_EQ(message_of(read("csv", "a,b\n1,2\n", {}, OnBadLine::kSkip).status),
+  EXPECT_EQ(message_of(read_trace("csv", "a,b\n1,2\n", {}, {.on_bad_line = OnBadLine::kSkip}).status),
             "web.csv:1: offset: state the column, one of a, b");
 }
 
 TEST(Readers, UnsortedTimesMayBeKept) {
   const std::string text = "time_ns,offset\n5,0\n3,1\n9,2\n";
-  EXPECT_FALSE(read("csv", text).status.ok());
-  const Read kept = read_all("csv", text, {}, OnBadLine::kError, OnUnsorted::kKeep);
+  EXPECT_FALSE(read_trace("csv", text).status.ok());
+  const TraceRead kept = read_good_trace("csv", text, {}, {.on_unsorted = OnUnsorted::kKeep});
   EXPECT_THAT(kept.requests.time, ElementsAre(5, 3, 9));
   EXPECT_TRUE(kept.unsorted);
-  EXPECT_FALSE(read("csv", "time_ns,offset\n5,0\n5,1\n").unsorted);
+  EXPECT_FALSE(read_trace("csv", "time_ns,offset\n5,0\n5,1\n").unsorted);
 }
 
 TEST(Readers, AFileWithoutRequestsIsAnError) {
-  EXPECT_EQ(complaint("msr", ""), "web.csv: there are no requests in it");
-  EXPECT_EQ(complaint("keys", "* only marks\n\n"), "web.csv: there are no requests in it");
-  EXPECT_EQ(message_of(read("keys", "x\ny\n", {}, OnBadLine::kSkip).status),
-            "web.csv: there are no requests in it (2 bad ones left out)");
-  EXPECT_EQ(complaint("oracle-general", ""), "web.csv: there are no requests in it");
+  EXPECT_EQ(complaint_about("msr", ""), "web.csv: there are no requests in it");
+  EXPECT_EQ(complaint_about("keys", "* only marks\n\n"), "web.csv: there are no requests in it");
+  EXPECT_EQ(message_of(read_trace("arc", "x\ny\n", {}, {.on_bad_line = OnBadLine::kSkip}).status),
+            "web.csv: there are no requests in it (2 unreadable rows skipped)");
+  EXPECT_EQ(complaint_about("oracle-general", ""), "web.csv: there are no requests in it");
 }
 
 TEST(Readers, LongFilesComeInChunks) {
@@ -427,44 +325,31 @@ TEST(Readers, FilesWhoseNamesCannotBeShownLendThemEscaped) {
   EXPECT_EQ(vm_name_of("a\nb.csv"), "a\\x0ab");
 }
 
-// What detect_format says of a file with that content.
-std::string detected(const std::string& content) {
-  const testing::OwnFile own("detected");
-  const std::string& path = own.path();
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  std::fwrite(content.data(), 1, content.size(), file);
-  std::fclose(file);
-  const auto format = detect_format(path);
-  std::string said = format.ok() ? *format : message_of(format.status());
-  if (const auto at = said.find(path); at != std::string::npos) said.replace(at, path.size(), "F");
-  return said;
-}
-
 const std::string kMsrLine = kFeb22 + ",web,0,Read,0,4096,1\n";
 
 TEST(Detection, TellsFormatsByContent) {
-  EXPECT_EQ(detected(kMsrLine), "msr");
-  EXPECT_EQ(detected("\xef\xbb\xbf" + kMsrLine), "msr");
-  EXPECT_EQ(detected("time_ns,offset\n1,0\n"), "csv");
-  EXPECT_EQ(detected("1 1 0 0\n"), "arc");
-  EXPECT_EQ(detected("1\n"), "keys");
+  EXPECT_EQ(detected_format(kMsrLine), "msr");
+  EXPECT_EQ(detected_format("\xef\xbb\xbf" + kMsrLine), "msr");
+  EXPECT_EQ(detected_format("time_ns,offset\n1,0\n"), "csv");
+  EXPECT_EQ(detected_format("1 1 0 0\n"), "arc");
+  EXPECT_EQ(detected_format("1\n"), "keys");
 }
 
 TEST(Detection, ReadsOnBehindLinesThatMeanNothing) {
   std::string marks;
   for (int i = 0; i < 20'000; ++i) marks += "*\n";
-  EXPECT_EQ(detected(marks + "17\n"), "keys");
-  EXPECT_EQ(detected(marks.substr(0, 400) + "17\n"), "keys");
+  EXPECT_EQ(detected_format(marks + "17\n"), "keys");
+  EXPECT_EQ(detected_format(marks.substr(0, 400) + "17\n"), "keys");
 }
 
 TEST(Detection, AHeaderWhereThereIsNoneIsNamed) {
-  EXPECT_EQ(detected("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n" + kMsrLine),
+  EXPECT_EQ(detected_format("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n" + kMsrLine),
             "F:1: 'Timestamp,Hostname,DiskNumber,Type,Offse...' is a header, which the format msr "
             "of what follows does not have: remove it, or state the format with on_bad_line: skip");
 }
 
 TEST(Detection, TextInUtf16IsNamed) {
-  EXPECT_EQ(detected(std::string("\xff\xfe"
+  EXPECT_EQ(detected_format(std::string("\xff\xfe"
                                  "1\0\n\0",
                                  6)),
             "F: this is text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts)");
@@ -476,15 +361,15 @@ TEST(Detection, TakesTheBestGuessOrNamesAll) {
   const Guess other{"c", Fit::kPossible, ""};
   const Guess certain{"d", Fit::kCertain, ""};
   const auto decided = [](std::vector<Guess> guesses) {
-    const auto format = decide("x", guesses);
+    const auto format = decide("x", {.bytes = "1\n2\n3\n4\n", .whole = true}, guesses);
     return format.ok() ? *format : message_of(format.status());
   };
   EXPECT_EQ(decided({no, possible}), "b");
   EXPECT_EQ(decided({possible, no, certain, other}), "d");
   EXPECT_EQ(decided({no, possible, other}), "x: could be b or c; state the format");
-  EXPECT_EQ(decided({no, {"e", Fit::kNo, "worse"}}),
-            "x: no known trace format, by its content; state one of a, e; of csv, parameters say "
-            "which column is what");
+  EXPECT_EQ(decided({no, {"e", Fit::kNo, "worse", 1}}),
+            "x: no known trace format, by its content. It begins:\n    1\n    2\n    3\n"
+            "The nearest format is e: worse.\nmcsim trace map x proposes which column is what");
 }
 
 }  // namespace

@@ -133,6 +133,23 @@ def test_adjacent_empty_intervals_are_one(printed: Any) -> None:
     assert set(curves) == {"0h", "1h", "10000h"}
 
 
+def test_hits_of_requests_and_bytes(printed: Any) -> None:
+    """The second request hits one of its two blocks, the third a quarter of a block."""
+    Path("two.csv").write_text(
+        "time_s,vm,op,offset,length\n0,a,r,0,4096\n1,a,r,0,8192\n2,a,r,4096,1024\n"
+    )
+    out = printed("mrc", "two.csv", "--sizes", "1,2")
+    assert cells(out, "4 KiB")[-3:] == ["50.00", "33.33", "38.46"]
+    rows = json.loads("".join(printed("mrc", "two.csv", "--json")))["rows"]
+    last = rows[-1]
+    assert (last["ratio"], last["request_hits"], last["byte_hits"]) == (0.5, 1, 5120)
+    assert last["request_hit_ratio"] == pytest.approx(1 / 3)
+    assert last["byte_hit_ratio"] == pytest.approx(5120 / 13312)
+    out = printed("mrc", "loops.csv", "--sizes", "2")
+    assert "requests and bytes: the same" in out
+    assert cells(out, "8 KiB")[-1] == "45.00"
+
+
 def test_files_say_of_which_references_they_are(run: Any) -> None:
     for arguments in ([], ["--ops", "all"], ["--block-bytes", "8KiB"], ["--vms", "a"]):
         assert run("mrc", "loops.csv", *arguments, "-o", "results")[0] == 0

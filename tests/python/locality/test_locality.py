@@ -21,7 +21,8 @@ import mcsim.locality.estimators
 from mcsim._core import engine
 from mcsim._core import locality as core
 from mcsim.base.errors import ConfigError
-from mcsim.locality.estimators import COLD, hit_ratio_curve, reuse_distances
+from mcsim.locality.estimators import hit_ratio_curve, reuse_distances
+from mcsim.locality.hit_units import COLD
 
 streams = st.integers(1, 30).flatmap(
     lambda blocks: st.lists(st.integers(0, blocks), min_size=1, max_size=200)

@@ -87,7 +87,8 @@ def test_blocks_are_those_of_every_request(
 
 
 def joined(blocks: Blocks) -> list[list[int]]:
-    return [np.concatenate(parts).tolist() for parts in zip(*blocks.pieces(), strict=True)]
+    columns = ((piece.keys, piece.times, piece.ops) for piece in blocks.pieces())
+    return [np.concatenate(parts).tolist() for parts in zip(*columns, strict=True)]
 
 
 def test_parts_have_the_references_of_their_requests(
@@ -167,14 +168,34 @@ def test_empty_intervals_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(measuring.EstimatorSpec, "make", counted)
     curves = mc.hit_ratio_curves(trace, per="1s")
     assert len(made) == 3
-    assert [curves[k * 10**9].accesses for k in (0, 1, 999, 1000)] == [1, 0, 0, 2]
-    assert len(curves) == 1001
+    assert {begin: curve.accesses for begin, curve in curves.items()} == {
+        0: 1, 10**9: 0, 10**12: 2
+    }  # fmt: skip
+
+
+def test_intervals_are_found_from_their_requests() -> None:
+    """Of 10^9 intervals, those with requests, and one of each run of empty ones."""
+    times = [-(10**18), -(10**18) + 5 * 10**9, -(10**18) + 6 * 10**9, 10**9, 10**9 + 1]
+    trace = mc.Trace.from_arrays(times, 0, 4096, vm=[0, 0, 0, 0, 1], vms=["a", "b"])
+    blocks = trace.blocks()
+    last = (10**18 + 10**9) // 10**9
+    found = {0: 1, 1: 0, 5: 1, 6: 1, 7: 0, last: 2}
+    assert {int(part.label) // 10**9: len(part) for part in blocks.by_interval("1s")} == found
+    of_a, of_b = blocks.by_vm()
+    assert {int(part.label) // 10**9: len(part) for part in of_a.by_interval("1s")} == found | {
+        last: 1
+    }
+    assert {int(part.label) // 10**9: len(part) for part in of_b.by_interval("1s")} == {
+        0: 0, last: 1
+    }  # fmt: skip
+    assert [len(part) for part in of_a.by_interval("1000000d")] == [4]
 
 
 def test_curves_are_one_table(trace: mc.Trace) -> None:
     by_vm = mc.hit_ratio_curves(trace)
     frame = by_vm.to_polars()
-    assert frame.columns == ["vm", "capacity", "hits", "ratio"]
+    requests = ["request_hits", "request_hit_ratio", "byte_hits", "byte_hit_ratio"]
+    assert frame.columns == ["vm", "capacity", "hits", "ratio", *requests]
     for name, curve in by_vm.items():
         assert frame.filter(vm=name).drop("vm").equals(curve.to_polars())
     by_hour = mc.hit_ratio_curves(trace, per="1h", estimator="aet").to_arrow()

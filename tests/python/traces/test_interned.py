@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -146,13 +147,13 @@ def test_blocks_in_pieces_are_the_same_mapped(tmp_path: Path) -> None:
     plain = Blocks.of(small_workload().vms[0].trace)
     file = tmp_path / "trace.accesses"
     engine.write_accesses(plain.accesses, str(file))
-    mapped = Blocks(
-        plain.label, plain.workload, "reads", engine.open_accesses(str(file)), plain.requests
-    )
+    mapped = replace(plain, accesses=engine.open_accesses(str(file)))
     for _ in range(2):
         pieces = list(mapped.pieces())
-        np.testing.assert_array_equal(np.concatenate([ids for ids, _, _ in pieces]), plain.ids)
-        np.testing.assert_array_equal(np.concatenate([at for _, at, _ in pieces]), plain.times)
+        np.testing.assert_array_equal(np.concatenate([piece.keys for piece in pieces]), plain.ids)
+        np.testing.assert_array_equal(
+            np.concatenate([piece.times for piece in pieces]), plain.times
+        )
 
 
 def test_passed_beyond_the_end_is_refused() -> None:

@@ -353,6 +353,35 @@ std::optional<Decision> by_demand(const Observation& seen) {
   return Decision{.targets = targets, .write_modes = modes, .admits = admits};
 }
 
+// Requests in intervals 0 and 10 of 500 ns; a decision each 500 ns, the fourth of which acts in
+// interval 4.
+TEST(Run, ASequenceOfEmptyIntervalsIsOneEntry) {
+  const Accesses trace = intern({{.time = 0, .vm = 0, .blocks = {1}},
+                                 {.time = 10, .vm = 1, .blocks = {2}},
+                                 {.time = 5'010, .vm = 0, .blocks = {1}}},
+                                kVms);
+  Scripted same({timer(500)}, {}, [](const Observation&) -> Answer { return Decision{}; });
+  const RunResult unchanged = run_all(trace, same);
+  EXPECT_EQ(unchanged.lengths, (std::vector<Count>{1, 9, 1}));
+  ASSERT_EQ(unchanged.intervals.size(), 3U);
+  EXPECT_EQ(unchanged.intervals[1][0].accesses, 0);
+  EXPECT_EQ(unchanged.intervals[1][0].tiers[0].occupancy, 1);
+  EXPECT_EQ(same.rings.size(), 10U);
+  ASSERT_EQ(unchanged.decisions.size(), 1U);
+  EXPECT_EQ(unchanged.decisions[0].times, 10);
+
+  Scripted changing({timer(500)}, {}, [](const Observation& seen) -> Answer {
+    Allocation targets = seen.current;
+    if (seen.interval == 3) targets.at(0, 1) = 2;
+    return Decision{.targets = targets};
+  });
+  const RunResult changed = run_all(trace, changing);
+  EXPECT_EQ(changed.lengths, (std::vector<Count>{1, 3, 1, 5, 1}));
+  ASSERT_EQ(changed.decisions.size(), 2U);
+  EXPECT_EQ(changed.decisions[0].times, 3);
+  EXPECT_EQ(changed.decisions[1].times, 7);
+}
+
 std::vector<Meter> demand_meters(Nanoseconds window) {
   return {{DistinctMeter{.window = {window}, .reuses = 1}},
           {CurveMeter{.ops = OpFilter::kReads, .window = {window}}},

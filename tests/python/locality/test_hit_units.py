@@ -1,0 +1,205 @@
+"""Hits of requests, blocks and bytes, and discards, on LRU caches of every size as lists.
+
+Each access, request, byte and discard goes through a list by recency; nothing is shared with the
+package but the requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import mcsim as mc
+from mcsim._core import engine
+from mcsim.base.errors import ConfigError
+from mcsim.locality.hit_units import HitUnit
+from mcsim.locality.measure import hit_ratio_curves
+from mcsim.traces.block_pieces import Discards
+from mcsim.traces.blocks import Blocks
+
+SIZE = 512
+UNITS: tuple[HitUnit, ...] = ("blocks", "requests", "bytes")
+HOUR = 3600 * 10**9
+
+
+class Row(NamedTuple):
+    """A request, or a discard (operation 2)."""
+
+    time: int
+    vm: int
+    op: int
+    offset: int
+    length: int
+
+    @property
+    def blocks(self) -> list[int]:
+        return list(range(self.offset // SIZE, (self.offset + self.length - 1) // SIZE + 1))
+
+    @property
+    def discarded(self) -> list[int]:
+        """Blocks that lie in the range as a whole."""
+        return list(range(-(-self.offset // SIZE), (self.offset + self.length) // SIZE))
+
+    def bytes_in(self, block: int) -> int:
+        end = self.offset + self.length
+        return min(end, (block + 1) * SIZE) - max(self.offset, block * SIZE)
+
+
+def rows_drawn(seed: int, *, discards: bool = True, whole: bool = False) -> list[Row]:
+    random = np.random.default_rng(seed)
+    rows = []
+    for i in range(250):
+        op = int(random.choice([0, 0, 0, 1, 2 if discards else 0]))
+        if whole:
+            offset, length = SIZE * int(random.integers(0, 30)), SIZE
+        else:
+            offset, length = int(random.integers(0, 30 * SIZE)), int(random.integers(1, 5 * SIZE))
+        rows.append(Row(i * HOUR // 10, int(random.integers(0, 2)), op, offset, length))
+    return rows
+
+
+def blocks_of(rows: Sequence[Row], ops: str = "all") -> Blocks:
+    requests = [row for row in rows if row.op != 2]
+    columns = [np.array(column) for column in zip(*requests, strict=True)]
+    plain = mc.Trace.from_arrays(
+        columns[0], columns[3], columns[4], op=columns[2], vm=columns[1], vms=["a", "b"], source="x"
+    ).blocks(ops, block_bytes=SIZE)
+    builder = engine.AccessBuilder(block_bytes=SIZE, ops=ops, bytes=True)
+    kinds = (np.int64, np.uint16, np.uint8, np.uint64, np.uint32)
+    for vm, name in enumerate(("a", "b")):
+        builder.begin_vm(name)
+        own = [row for row in rows if row.vm == vm]
+        time, _, op, offset, length = (
+            np.array(column, kind)
+            for column, kind in zip(zip(*own, strict=True), kinds, strict=True)
+        )
+        builder.add(time, np.zeros(len(own), np.uint16), op, offset, length)
+    accesses = builder.finish()
+    return replace(
+        plain,
+        accesses=accesses,
+        requests=slice(0, accesses.request_count),
+        discards=Discards.of(accesses),
+    )
+
+
+def naive_hits(rows: Sequence[Row], capacity: int) -> dict[HitUnit, tuple[int, int]]:
+    """Return hits and all, of each unit."""
+    cache: list[tuple[int, int]] = []
+    counts: dict[HitUnit, list[int]] = {unit: [0, 0] for unit in UNITS}
+    for row in rows:
+        if row.op == 2:
+            for block in row.discarded:
+                if (row.vm, block) in cache:
+                    cache.remove((row.vm, block))
+            continue
+        all_hit = True
+        for block in row.blocks:
+            key = (row.vm, block)
+            hit = key in cache
+            all_hit &= hit
+            for unit, more in (("blocks", 1), ("bytes", row.bytes_in(block))):
+                counts[unit][0] += more * hit
+                counts[unit][1] += more
+            if hit:
+                cache.remove(key)
+            cache.insert(0, key)
+            del cache[capacity:]
+        counts["requests"][0] += all_hit
+        counts["requests"][1] += 1
+    return {unit: (hits, total) for unit, (hits, total) in counts.items()}
+
+
+def assert_as_naive(curve: mc.HitRatioCurve, rows: Sequence[Row]) -> None:
+    for capacity in range(1, 70):
+        for unit, (hits, total) in naive_hits(rows, capacity).items():
+            of = curve.of(unit)
+            assert of.accesses == total
+            assert of.at(capacity) == hits / total, (unit, capacity)
+
+
+@pytest.mark.parametrize("ops", ["all", "reads"])
+@pytest.mark.parametrize("discards", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_exact_curves_are_those_of_caches_of_every_size(
+    seed: int, discards: bool, ops: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rows_drawn(seed, discards=discards)
+    kept = [row for row in rows if ops == "all" or row.op != 1]
+    blocks = blocks_of(rows, ops)
+    whole = mc.hit_ratio_curve(blocks)
+    assert_as_naive(whole, kept)
+    monkeypatch.setattr("mcsim.traces.blocks._PIECE", 7)
+    pieces = mc.hit_ratio_curve(blocks)
+    for unit in UNITS:
+        assert pieces.of(unit).hits.tolist() == whole.of(unit).hits.tolist()
+    reused = mc.reuse_distances(blocks)
+    hits = [int(((reused >= 0) & (reused < c)).sum()) for c in whole.capacities]
+    assert hits == whole.hits.tolist()
+
+
+def test_curves_of_vms_and_intervals_have_their_own_discards() -> None:
+    rows = rows_drawn(5)
+    blocks = blocks_of(rows)
+    for vm, curve in enumerate(hit_ratio_curves(blocks, "vm").values()):
+        assert_as_naive(curve, [row for row in rows if row.vm == vm])
+    for begin, curve in hit_ratio_curves(blocks, "5h").items():
+        assert isinstance(begin, int)
+        assert_as_naive(curve, [row for row in rows if begin <= row.time < begin + 5 * HOUR])
+
+
+def test_equal_requests_of_a_block_have_one_curve_on_all_threads() -> None:
+    rows = rows_drawn(1, discards=False, whole=True)
+    blocks = blocks_of(rows)
+    assert blocks.bytes_per_reference == SIZE
+    assert_as_naive(mc.estimate(blocks, threads=2), rows)
+
+
+def test_estimators_that_ignore_discards_count_them() -> None:
+    blocks = blocks_of(rows_drawn(2))
+    count = len(blocks.discards)
+    assert count
+    assert f"{count} discarded blocks ignored" in mc.estimate(blocks, "aet").note
+    assert "ignored" not in mc.estimate(blocks, "shards-rate", rate=1).note
+    curve = mc.estimate(blocks, "shards-rate", rate=1, correction="none")
+    assert curve.hits.tolist() == mc.hit_ratio_curve(blocks).hits.tolist()
+
+
+def test_units_survive_arrow_and_are_added() -> None:
+    curve = mc.hit_ratio_curve(blocks_of(rows_drawn(3)))
+    again = mc.HitRatioCurve.from_arrow(curve.to_arrow())
+    twice = curve.merge(curve)
+    for unit in UNITS:
+        assert again.of(unit).at(9) == curve.of(unit).at(9) == twice.of(unit).at(9)
+        assert twice.of(unit).accesses == 2 * curve.of(unit).accesses
+    table = curve.to_arrow()
+    assert table["request_hit_ratio"].to_pylist() == curve.of("requests").ratios.tolist()
+    assert table["byte_hit_ratio"].to_pylist() == curve.of("bytes").ratios.tolist()
+
+
+def test_curves_without_requests_refuse_their_hits() -> None:
+    with pytest.raises(ConfigError, match="the curve by 'exact' does not count hits of requests"):
+        mc.hit_ratio_curve([1, 2, 1]).of("requests")
+    with pytest.raises(ConfigError, match="the curve by 'aet' does not count hits of bytes"):
+        mc.estimate(blocks_of(rows_drawn(3)), "aet").of("bytes")
+
+
+def test_objects_of_unequal_sizes() -> None:
+    """From the field: 2 of 6 references hit, and 222 of 664 bytes."""
+    keys, sizes = [5, 4, 6, 4, 7, 4], [110, 110, 110, 111, 112, 111]
+    plain = mc.Trace.from_arrays(range(6), keys, sizes, source="objects").blocks(block_bytes=SIZE)
+    builder = engine.AccessBuilder(block_bytes=SIZE, key="object", bytes=True)
+    builder.begin_vm("objects")
+    zeros = np.zeros(6, np.uint16)
+    columns = (np.array(keys, np.uint64), np.array(sizes, np.uint32))
+    builder.add(np.arange(6), zeros, zeros.astype(np.uint8), *columns)
+    curve = mc.hit_ratio_curve(replace(plain, accesses=builder.finish()))
+    assert [(curve.of(unit).hits[-1], curve.of(unit).accesses) for unit in UNITS] == [
+        (2, 6),
+        (2, 6),
+        (222, 664),
+    ]
