@@ -107,18 +107,30 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
     return {.format = std::move(format), .exhausted = status};
   }
   if (reader.is_empty() && more) return {std::move(format), Fit::kUnopposed, ""};
-  return {std::move(format), Fit::kNo, message_of(status), absl::OkStatus(), chunk.size()};
+  return {std::move(format), Fit::kNo, message_of(status), chunk.size()};
 }
 
 namespace {
 
-// How far a format came with a file: requests, then the column that its objection names.
-std::pair<std::size_t, int> reached(const Guess& guess) {
+// The format of text whose columns are mapped that the beginning looks like, "" if it does not.
+std::string_view mapped_format(const Head& head) {
+  const std::string_view line = std::string_view(head.bytes).substr(0, head.bytes.find('\n'));
+  if (line.starts_with('{')) return "jsonl";
+  const bool is_header = line.find(',') != std::string_view::npos &&
+                         std::ranges::all_of(line, [](char c) {
+                           return c >= ' ' && (c < '0' || c > '9');
+                         });
+  return is_header ? "csv" : "";
+}
+
+// How far a format came with a file: requests, then whether its columns may be mapped, then the
+// column that its objection names.
+std::tuple<std::size_t, bool, int> reached(const Guess& guess, std::string_view mapped) {
   constexpr std::string_view kColumn = "in column ";
   const std::size_t at = guess.objection.find(kColumn);
   const int column =
       at == std::string::npos ? 0 : std::atoi(guess.objection.c_str() + at + kColumn.size());
-  return {guess.requests, column};
+  return {guess.requests, guess.format == mapped, column};
 }
 
 absl::Status unknown_format(const std::string& name, const Head& head,
@@ -131,7 +143,8 @@ absl::Status unknown_format(const std::string& name, const Head& head,
     begin += "\n    " + shown(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  const Guess& nearest = *std::ranges::max_element(guesses, {}, reached);
+  const Guess& nearest = *std::ranges::max_element(
+      guesses, {}, [&](const Guess& guess) { return reached(guess, mapped_format(head)); });
   return data_loss(
       "{}: no known trace format, by its content. It begins:{}\nThe nearest format is {}: {}.\n"
       "mcsim trace map {} proposes which column is what",

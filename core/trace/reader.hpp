@@ -176,8 +176,8 @@ struct Guess {
   std::string format;
   Fit fit = Fit::kNo;
   std::string objection;     // if kNo: what contradicts the format
+  std::size_t requests = 0;  // read before that
   absl::Status exhausted{};  // if memory ran out over it
-  std::size_t requests = 0;  // if kNo: read before the objection
 };
 
 // Fit by trial: `fit` if `reader`, which reads the head, takes it. `more`: the file goes on.

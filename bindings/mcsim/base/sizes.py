@@ -178,6 +178,18 @@ def parse_capacity(value: object, unique: int | None, block_bytes: int | None) -
     return blocks
 
 
+def is_in_bytes(value: str) -> bool:
+    """Tell whether a size is in bytes, not in blocks or a share.
+
+    Examples
+    --------
+    >>> from mcsim.base.sizes import is_in_bytes
+    >>> [is_in_bytes(size) for size in ("1GiB", "5000", "5000 blocks", "10%")]
+    [True, False, False, False]
+    """
+    return not is_share(value) and parse_quantity(value, _WANTED)[1] is not None
+
+
 def check_capacity(blocks: int, value: object) -> None:
     """Raise ValueError if a size is above the limit; `value` is its text."""
     if blocks > _MOST_BLOCKS:

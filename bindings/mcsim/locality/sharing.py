@@ -27,6 +27,7 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import estimate, hit_ratio_curve, reuse_distances
 from mcsim.locality.hit_units import COLD
 from mcsim.locality.measure import HitRatioCurves
+from mcsim.traces.batches import Kind
 from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
 from mcsim.traces.joined import joined_by_vm
 
@@ -168,6 +169,11 @@ class Sharing:
     def __post_init__(self) -> None:
         if twice := [name for name, count in Counter(self.vms).items() if count > 1]:
             raise ConfigError(f"two VMs are called {twice[0]!r}")
+
+    @property
+    def kind(self) -> Kind:
+        """What the references are."""
+        return "objects" if self.block_bytes is None else "blocks"
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcsim.base.errors import ConfigError, McsimError
+from mcsim.base.sizes import is_in_bytes
 from mcsim.base.suggest import did_you_mean, names_matching, some_of
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
@@ -51,6 +52,7 @@ def open_workload(
     """
     workload = _open_all(spec, spec.workload, ("workload",), source, trace_dirs, reporter)
     _check_time_base(workload, ("workload",), spec, source)
+    _check_kind(workload, source)
     given = spec.workload.vms
     stays = [
         (None, None) if vm.entry is None else (given[vm.entry].arrives, given[vm.entry].departs)
@@ -150,7 +152,7 @@ def _writes_alone(workload: Workload) -> Workload:
 
 
 def _check_names(workload: Workload, place: Location, source: Source) -> None:
-    """Hold names that came from files or patterns to be there once."""
+    """Check that every name, also from a file or a pattern, occurs once."""
     seen: set[str] = set()
     for vm in workload.vms:
         if vm.name in seen:
@@ -260,6 +262,26 @@ def _check_time_base(
             "it has no clock: give the experiment's interval as a number of references, "
             "such as '50000 references'",
         )
+
+
+def _check_kind(workload: Workload, source: Source) -> None:
+    """Check that all traces are of one kind, and that objects have no capacity in bytes."""
+    odd = next((vm for vm in workload.vms if vm.trace.kind != workload.kind), None)
+    if odd is not None:
+        where = ("workload",) if odd.entry is None else ("workload", "vms", odd.entry)
+        raise source.complain(
+            where, f"it has {odd.trace.kind}, and {workload.vms[0].name!r} has {workload.kind}"
+        )
+    if workload.kind == "blocks":
+        return
+    for index, tier in enumerate(source.root.get("tiers") or []):
+        given = tier.get("capacity")
+        if isinstance(given, str) and is_in_bytes(given):
+            raise source.complain(
+                ("tiers", index, "capacity"),
+                f"{given!r}: the workload has objects, which a capacity in bytes does not count: "
+                "expected a number of objects or a share (10%)",
+            )
 
 
 def _align(workload: Workload) -> Workload:

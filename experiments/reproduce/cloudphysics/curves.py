@@ -10,7 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim.figures.declared import Plot
-from mcsim.locality.estimators import COLD, reuse_distances
+from mcsim.locality.estimators import reuse_distances
+from mcsim.locality.hit_units import COLD
 from mcsim.policies.miniatures import miniature
 from mcsim.policies.simulation import simulate
 from mcsim.reproduce.context import Context
