@@ -16,7 +16,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import resolved
 from mcsim.base.suggest import did_you_mean
 
-# What lies beside traces under their names and is none.
+# Extensions of other files that have the names of traces.
 _NO_TRACES = frozenset(
     (".ini", ".ipynb", ".json", ".log", ".md", ".pdf", ".png", ".py", ".svg", ".yaml", ".yml")
 )

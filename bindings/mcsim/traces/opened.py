@@ -152,7 +152,7 @@ def _writes_alone(workload: Workload) -> Workload:
 
 
 def _check_names(workload: Workload, place: Location, source: Source) -> None:
-    """Hold names that came from files or patterns to be there once."""
+    """Check that every name, also from a file or a pattern, occurs once."""
     seen: set[str] = set()
     for vm in workload.vms:
         if vm.name in seen:
