@@ -63,7 +63,7 @@ TEST(Fuzz, SeedsAreValidAndCoverEverySubject) {
     }
     EXPECT_TRUE(covered[format]) << formats().entries()[format].info.name
                                  << " has no seed: add a valid file of the format, of a few lines, "
-                                    "to fuzzing_seeds() in tests/support/fuzzing.cpp";
+                                    "to tests/support/format_seeds.hpp";
   }
 }
 

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,6 +23,7 @@
 #include "core/trace/summary.hpp"
 #include "tests/support/accesses_bytes.hpp"
 #include "tests/support/compress.hpp"
+#include "tests/support/format_seeds.hpp"
 #include "tests/support/profile_words.hpp"
 
 namespace mcsim {
@@ -33,14 +33,15 @@ using Bytes = std::span<const std::uint8_t>;
 
 constexpr const char* kSilent = "an error without a message";
 
-std::string what_is_wrong(const RequestsView& rows, std::size_t vms, bool may_go_back,
-                          Nanoseconds& last_time) {
+std::string what_is_wrong(const RequestsView& rows, TraceKind kind, std::size_t vms,
+                          bool may_go_back, Nanoseconds& last_time) {
   const bool half = !rows.of_class.empty() && rows.of_class.size() != rows.size();
   if (half) return "classes of some of the requests";
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows.vm[i] >= vms) return "a VM without a name";
-    if (rows.op[i] > 1) return "an unknown operation";
-    if (rows.offset[i] + rows.length[i] < rows.offset[i]) return "a request beyond 64 bits";
+    if (rows.op[i] > static_cast<std::uint8_t>(Op::kDiscard)) return "an unknown operation";
+    const bool wraps = rows.offset[i] + rows.length[i] < rows.offset[i];
+    if (wraps && kind == TraceKind::kBlocks) return "a request beyond 64 bits";
     if (!rows.of_class.empty() && rows.of_class[i] >= kMostClasses) return "an unknown class";
     if (!may_go_back && rows.time[i] < last_time) return "time went back unnoticed";
     last_time = rows.time[i];
@@ -78,7 +79,15 @@ std::string read_file(std::size_t format, bool skip, bool keep, Bytes input) {
     status = (*reader)->next(chunk);
     total += static_cast<Count>(chunk.size());
     const std::size_t vms = (*reader)->vms().size();
-    const std::string wrong = status.ok() ? what_is_wrong(chunk.view(), vms, keep, last_time) : "";
+    const bool has_keys = (*reader)->has_text_keys();
+    if (has_keys && std::ranges::any_of(chunk.offset, [&](std::uint64_t key) {
+          return key >= (*reader)->keys().size();
+        })) {
+      return "a key without text";
+    }
+    const TraceKind kind = (*reader)->kind();
+    const std::string wrong =
+        status.ok() ? what_is_wrong(chunk.view(), kind, vms, keep, last_time) : "";
     if (!wrong.empty()) return wrong;
   } while (status.ok() && chunk.size() > 0);
   if (!std::ranges::all_of((*reader)->vms(), is_vm_name)) return "a name that cannot be shown";
@@ -99,7 +108,8 @@ std::vector<T> take_column(Bytes& input, std::size_t rows) {
   return column;
 }
 
-// Head of a store: VMs, rows, and the block size as a power of two, or 16 more with classes.
+// Head of a store: VMs, rows, and the block size as a power of two; 16 more with classes, 32 more
+// for objects.
 constexpr std::size_t kStoreHead = 3;
 
 Requests take_columns(Bytes input, std::size_t rows, bool classes) {
@@ -114,22 +124,30 @@ Requests take_columns(Bytes input, std::size_t rows, bool classes) {
   return requests;
 }
 
-std::string count_anew(const RequestsView& rows, std::uint32_t block_bytes) {
+std::string count_anew(const RequestsView& rows, TraceKind kind, std::uint32_t block_bytes) {
   constexpr std::uint64_t kMostBlocks = 1U << 16;
   std::uint64_t blocks = 0;
   for (const std::uint64_t length : rows.length) blocks += length / block_bytes + 2;
   if (blocks > kMostBlocks) return "";  // takes long
-  TraceSummary summary(block_bytes);
+  TraceSummary summary(block_bytes, kind);
   summary.add(rows);
-  AccessBuilder builder(
-      {.block_bytes = block_bytes, .ops = OpFilter::kAll, .classes = !rows.of_class.empty()},
-      TimeBase::kClock);
+  const bool are_objects = kind == TraceKind::kObjects;
+  AccessBuilder builder({.block_bytes = block_bytes,
+                         .key = are_objects ? BlockKey::kObject : BlockKey::kAligned,
+                         .ops = OpFilter::kAll,
+                         .classes = !rows.of_class.empty()},
+                        TimeBase::kClock);
   if (!builder.begin_vm("vm").ok() || !builder.add(rows).ok()) return "rows that are not interned";
   const auto accesses = std::move(builder).finish();
   if (!accesses.ok()) return "accesses that are not merged";
   if (accesses->access_count() != summary.total().blocks) return "as many accesses as blocks";
   std::set<std::uint64_t> unique;
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows.op[i] == static_cast<std::uint8_t>(Op::kDiscard)) continue;
+    if (are_objects) {
+      unique.insert(rows.offset[i]);
+      continue;
+    }
     for (std::uint64_t byte = 0; byte < rows.length[i]; byte += block_bytes) {
       unique.insert((rows.offset[i] + byte) / block_bytes);
     }
@@ -146,12 +164,13 @@ std::string read_store(Bytes input) {
       take_columns(input.subspan(kStoreHead), input[1], (input[2] & 16U) != 0);
   const RequestsView rows = requests.view();
   constexpr Nanoseconds kEarliest = std::numeric_limits<Nanoseconds>::min();
-  const absl::Status status = check_requests(rows, vms, 0, kEarliest);
+  const TraceKind kind = (input[2] & 32U) != 0 ? TraceKind::kObjects : TraceKind::kBlocks;
+  const absl::Status status = check_requests(rows, kind, vms, 0, kEarliest);
   checksum_of(rows, 0);
   if (!status.ok()) return status.message().empty() ? kSilent : "";
   Nanoseconds last_time = kEarliest;
-  const std::string wrong = what_is_wrong(rows, vms, false, last_time);
-  return wrong.empty() ? count_anew(rows, block_bytes) : wrong;
+  const std::string wrong = what_is_wrong(rows, kind, vms, false, last_time);
+  return wrong.empty() ? count_anew(rows, kind, block_bytes) : wrong;
 }
 
 // --- Partial distances -------------------------------------------------------------
@@ -303,21 +322,6 @@ std::string profile_file(const std::optional<MeterSpec>& meter) {
 }
 
 std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
-  const std::map<std::string_view, std::string> files{
-      {"msr",
-       "128166372003061629,web,0,Read,7014609920,24576,41286\n"
-       "128166372016382155,web,1,Write,1317441536,8192,1963\r\n"
-       "128166372026382245,web,0,Read,18446744073709500000,4096,1835\n"},
-      {"csv", "time_ms,vm,op,offset,length,response_us\n1.5,a,read,0,4096,7\n2,\"b\",W,512,0,-1\n"},
-      {"arc",
-       "\xef\xbb\xbf"
-       "1 1 0 0\n 3050771\t25 0 1\n4503599627370494 1 0 2\n"},
-      {"keys", "5\n*\n7\n4503599627370494\n"},
-      {"oracle-general",
-       std::string("\x01\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0", 24) +
-           std::string("\x02\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
-                       24)},
-  };
   std::vector<std::vector<std::uint8_t>> seeds;
   const auto add = [&](std::size_t subject, std::string_view bytes) {
     std::vector<std::uint8_t>& seed = seeds.emplace_back();
@@ -326,8 +330,8 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
   };
   const auto& entries = formats().entries();
   for (std::size_t format = 0; format < entries.size(); ++format) {
-    const auto file = files.find(entries[format].info.name);
-    if (file == files.end()) continue;
+    const auto file = testing::format_seeds().find(entries[format].info.name);
+    if (file == testing::format_seeds().end()) continue;
     for (const Codec codec :
          {Codec::kNone, Codec::kGzip, Codec::kZstd, Codec::kXz, Codec::kBzip2}) {
       add(format, compress(codec, file->second));
@@ -349,6 +353,8 @@ std::vector<std::vector<std::uint8_t>> fuzzing_seeds() {
   add(entries.size(), store);
   store[2] = 12 + 16;
   column({7, 0, 3}, 1);
+  add(entries.size(), store);
+  store[2] = 12 + 16 + 32;
   add(entries.size(), store);
 
   // The longest request there is, in blocks of one byte.

@@ -184,16 +184,16 @@ def check_bytes(workload: Workload, source: Source, system: int) -> None:
     if not lack:
         return
     metadata = lack[0].trace.metadata
+    column = "say which column has the length (`mcsim describe {}`: length)"
     right = {
-        "keys": "a line of it is a block, whatever was asked for: give one that tells lengths",
-        "oracle-general": "read it without `ignore_size`",
+        "csv": column.format("csv"),
+        "jsonl": column.format("jsonl"),
         **dict.fromkeys(
             TABLE_FORMATS,
-            "say which column has the length (`mcsim describe arrow`: length); if mcsim made the "
-            "table of a trace that does not tell, make it again of one that does: `mcsim trace "
-            "convert`",
+            column.format("arrow") + "; if mcsim made the table of a trace that does not tell, "
+            "make it again of one that does: `mcsim trace convert`",
         ),
-    }.get(metadata.format, "say which column has the length (`mcsim describe csv`: length)")
+    }.get(metadata.format, "the format has none, so give a trace of another one")
     store = lack[0].trace.store_path
     if store is not None and metadata.digest[:16] not in store.name:  # which parsed ones have
         right += f", and make {store.name} again, which was made without: `mcsim trace convert`"

@@ -235,12 +235,23 @@ def trace_formats() -> list[dict[str, Any]]:
     return formats + describe_table_formats(csv)
 
 
+_REPLACED_OPTIONS = {
+    ("oracle-general", "ignore_size"): "ids are keys of objects; with unit_bytes=4096 they are "
+    "blocks at id * 4096, with their sizes",
+}
+"""What replaces options of formats that are gone."""
+
+
 def as_declared(format: str, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     """Return options as the kinds their format declares, where that is plain.
 
     So YAML may say ``time: 1`` for a column and ``unit_bytes: 4KiB`` for a size. All
-    else is left as it is, for the format to judge.
+    else is left as it is, for the format to judge. Options that are gone are a ConfigError that
+    names the replacement.
     """
+    for option in options:
+        if (replacement := _REPLACED_OPTIONS.get((format, option))) is not None:
+            raise ConfigError(f"{format}: {option} is gone: {replacement}")
     kinds = {
         param["name"]: param["kind"]
         for known in trace_formats()

@@ -411,7 +411,7 @@ def test_who_asks_for_bytes_of_a_trace_without_lengths_is_told_so_with_the_line(
     keys["workload"] = {"vms": [{"name": "b", "trace": "b.txt", "format": "keys"}]}
     own = {"interval": 20, "meters": {"bytes": {"meter": "load", "bytes": True}}}
     keys["systems"] = [{"name": type("ByReference", (bandwidth,), own)}]
-    with pytest.raises(ConfigError, match=r"b\.txt, does not tell .*a line of it is a block"):
+    with pytest.raises(ConfigError, match=r"b\.txt, does not tell .*the format has none"):
         run(folder, keys)
 
 
@@ -430,11 +430,9 @@ def test_a_table_without_lengths_says_so_wherever_it_goes(folder: Path) -> None:
     (folder / "k.txt").write_text("1\n2\n")
     assert not mcsim.Trace.open(folder / "k.txt", format="keys").metadata.has_lengths
     (folder / "o.bin").write_bytes(struct.pack("<IQIq", 0, 7, 4096, -1))
-    for ignored in (False, True):
-        opened = mcsim.Trace.open(
-            folder / "o.bin", format="oracle-general", options={"ignore_size": ignored}
-        )
-        assert opened.metadata.has_lengths != ignored
+    assert mcsim.Trace.open(folder / "o.bin").metadata.has_lengths
+    with pytest.raises(ConfigError, match=r"ignore_size is gone: .* unit_bytes=4096"):
+        mcsim.Trace.open(folder / "o.bin", options={"ignore_size": True})
 
 
 @pytest.mark.parametrize(
