@@ -122,9 +122,9 @@ absl::Status RowMapper::bind_references() {
     return invalid_argument("key and offset: a trace has objects or blocks, so state one of them");
   }
   if (!has_keys_ && !offset) {
-    return invalid_argument("offset: state the column{} (or key, if requests are for objects)",
-                            named_ ? fmt::format(", one of {}", fmt::join(names_, ", "))
-                                   : " by its position from 1");
+    return invalid_argument(
+        "offset: state the column{} (or key, if requests are for objects)",
+        named_ ? fmt::format(", one of {}", fmt::join(names_, ", ")) : " by its position from 1");
   }
   if (mapping_.length == kNone) return absl::OkStatus();
   for (const std::string& part : split_words(mapping_.length, '+')) {
@@ -286,8 +286,9 @@ void RowMapper::take_other(Role role, FieldScanner& scan) {
 Nanoseconds RowMapper::take_time(FieldScanner& scan) {
   if (time_unit_ == TimeUnit::kByName) {
     if (!parse_iso_time(scan.peek())) {
-      scan.complain("time_unit: state it (such as ms), for neither the name nor the values of its "
-                    "column tell");
+      scan.complain(
+          "time_unit: state it (such as ms), for neither the name nor the values of its "
+          "column tell");
       scan.text("a time");
       return 0;
     }
