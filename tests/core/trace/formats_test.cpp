@@ -343,9 +343,15 @@ TEST(Detection, ReadsOnBehindLinesThatMeanNothing) {
 }
 
 TEST(Detection, AHeaderWhereThereIsNoneIsNamed) {
-  EXPECT_EQ(detected_format("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n" + kMsrLine),
-            "F:1: 'Timestamp,Hostname,DiskNumber,Type,Offse...' is a header, which the format msr "
+  EXPECT_EQ(detected_format("device_id,opcode,offset,length,timestamp\n3,W,0,4096,5\n"),
+            "F:1: 'device_id,opcode,offset,length,timestamp' is a header, which the format alibaba "
             "of what follows does not have: remove it, or state the format with on_bad_line: skip");
+}
+
+TEST(Detection, TakesAnMsrTraceWithAHeader) {
+  EXPECT_EQ(
+      detected_format("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n" + kMsrLine),
+      "msr");
 }
 
 TEST(Detection, TextInUtf16IsNamed) {

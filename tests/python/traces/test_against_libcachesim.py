@@ -46,7 +46,9 @@ def _write(path: Path, fields: list[tuple[str, str]], head: bytes = b"") -> None
 
 def _lcs_head(version: int) -> bytes:
     magic = 0x123456789ABCDEF0
-    return struct.pack("<4Q", magic, version, 1, _ROWS).ljust(8184, b"\0") + struct.pack("<Q", magic)
+    return struct.pack("<4Q", magic, version, 1, _ROWS).ljust(8184, b"\0") + struct.pack(
+        "<Q", magic
+    )
 
 
 def _write_lcs(path: Path, version: int) -> None:
