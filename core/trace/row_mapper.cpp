@@ -185,6 +185,7 @@ absl::StatusOr<std::optional<std::size_t>> RowMapper::assign(Role role, const st
 
 absl::StatusOr<std::optional<std::size_t>> RowMapper::position_of(const std::string& column,
                                                                   std::string_view own_name) const {
+  if (column.empty() && !mapping_.has_own_names) return std::nullopt;
   if (named_) {
     auto found = std::ranges::find(names_, column);
     if (found == names_.end()) {

@@ -73,6 +73,7 @@ struct ColumnMapping {
   std::string repeat = {};
   std::string where = {};
   Count block_bytes = 4096;
+  bool has_own_names = true;  // columns that are not given are found by the field's own name
 
   static constexpr auto fields() {
     return std::tuple{

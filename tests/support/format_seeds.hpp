@@ -67,7 +67,7 @@ inline const std::map<std::string_view, std::string>& format_seeds() {
        "529 REST.DELETE.OBJECT a1\n530 REST.HEAD.OBJECT a1 1056\n"},
       {"mooncake",
        "{\"timestamp\": 0, \"hash_ids\": [0, 1, 2]}\n"
-       "{\"timestamp\": 1000, \"hash_ids\": []}\n{\"hash_ids\":[3],\"timestamp\":2e3}\n"},
+       "{\"timestamp\": 1000, \"hash_ids\": []}\n{\"hash_ids\":[3],\"timestamp\":2000}\n"},
   };
   return seeds;
 }

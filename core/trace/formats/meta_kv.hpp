@@ -37,7 +37,8 @@ class MetaKvReader final : public CsvReader {
              .flush = "",
              .length = "size+key_size",
              .key = "key",
-             .repeat = "op_count"}};
+             .repeat = "op_count",
+             .has_own_names = false}};
   }
 };
 

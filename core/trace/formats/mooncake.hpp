@@ -25,7 +25,10 @@ class MooncakeReader final : public JsonlReader {
 
  private:
   static JsonlReader::Params fields() {
-    return {{.time = "timestamp", .time_unit = TimeUnit::kMilliseconds, .key = "hash_ids"}};
+    return {{.time = "timestamp",
+             .time_unit = TimeUnit::kMilliseconds,
+             .key = "hash_ids",
+             .has_own_names = false}};
   }
 };
 

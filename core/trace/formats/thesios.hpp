@@ -36,7 +36,8 @@ class ThesiosReader final : public CsvReader {
              .length = "request_io_size_bytes",
              .length_unit = LengthUnit::kBytes,
              .response = "simulated_latency",
-             .response_unit = TimeUnit::kSeconds}};
+             .response_unit = TimeUnit::kSeconds,
+             .has_own_names = false}};
   }
 };
 

@@ -343,8 +343,8 @@ TEST(Detection, ReadsOnBehindLinesThatMeanNothing) {
 }
 
 TEST(Detection, AHeaderWhereThereIsNoneIsNamed) {
-  EXPECT_EQ(detected_format("device_id,opcode,offset,length,timestamp\n3,W,0,4096,5\n"),
-            "F:1: 'device_id,opcode,offset,length,timestamp' is a header, which the format alibaba "
+  EXPECT_EQ(detected_format("device,type,start,bytes,stamp\n3,W,0,4096,5\n"),
+            "F:1: 'device,type,start,bytes,stamp' is a header, which the format alibaba "
             "of what follows does not have: remove it, or state the format with on_bad_line: skip");
 }
 

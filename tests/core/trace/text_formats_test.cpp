@@ -416,5 +416,76 @@ TEST_P(DamagedFiles, AreRefusedWithLineAndColumn) {
 INSTANTIATE_TEST_SUITE_P(Samples, DamagedFiles, ::testing::ValuesIn(samples()),
                          [](const auto& test) { return test_name(test, &Sample::format); });
 
+TEST(DamagedJson, IsRefusedWithLineAndColumn) {
+  const std::string good = "{\"timestamp\": 0, \"hash_ids\": [0, 1]}\n";
+  for (const char* line : {
+           "{\"timestamp\": 1}",
+           "{\"hash_ids\": [1]}",
+           "{\"timestamp\": 1, \"hash_ids\": [1]",
+           "{\"timestamp\": 1, \"hash_ids\": [1}",
+           "{\"timestamp\": 1, \"hash_ids\": [1,]}",
+           "{\"timestamp\": 1, \"hash_ids\": [1 2]}",
+           "{\"timestamp\": 1, \"hash_ids\": [[1]]}",
+           "{\"timestamp\": 1, \"hash_ids\": [{}]}",
+           "{\"timestamp\": 1, \"hash_ids\": {}}",
+           "{\"timestamp\": 1, \"hash_ids\": [\"a]}",
+           "{\"timestamp\": 1, \"hash_ids\": [\"a\tb\"]}",
+           "{\"timestamp\": 1, \"hash_ids\": [01]}",
+           "{\"timestamp\": 1, \"hash_ids\": [0x1]}",
+           "{\"timestamp\": 1, \"hash_ids\": null}",
+           "{\"timestamp\": \"x\", \"hash_ids\": [1]}",
+           "{\"timestamp\": [1], \"hash_ids\": [1]}",
+           "{\"timestamp\": 99999999999999999999, \"hash_ids\": [1]}",
+           "{\"timestamp\": 1 \"hash_ids\": [1]}",
+           "{\"timestamp\" 1, \"hash_ids\": [1]}",
+           "{timestamp: 1, \"hash_ids\": [1]}",
+           "{\"timestamp\": 1, \"hash_ids\": [1]} 2",
+           "{\"timestamp\": 1; \"hash_ids\": [1]}",
+           "[1, 2]",
+           "1,2",
+           "\x7f"
+           "ELF",
+       }) {
+    EXPECT_THAT(message_of(read("mooncake", good + line + "\n").status),
+                AllOf(ContainsRegex("^web.csv:2: "), ContainsRegex("column|field")))
+        << line;
+  }
+}
+
+TEST(Fio, TimesOfVersion3NeedAUnit) {
+  EXPECT_EQ(
+      complaint_about("fio", case_bytes("fio_v3.log")),
+      "web.csv:1: time_unit: state it (us as fio writes it, ns, ms or s), for version 3 of the "
+      "log does not tell");
+  const auto us = read("fio", case_bytes("fio_v3.log"), {{"time_unit", std::string("us")}});
+  EXPECT_EQ(us.requests.time.front(), 878'000);
+}
+
+TEST(Blkparse, AnotherEventIsARequest) {
+  const auto completed =
+      read("blkparse", case_bytes("blkparse.txt"), {{"event", std::string("C")}});
+  EXPECT_EQ(simulate(completed, false), (Answers{3, 4, 3, 1}));
+  EXPECT_EQ(completed.requests.time.front(), 110'000);
+  EXPECT_EQ(completed.rows.flushes, 0);
+}
+
+TEST(Mooncake, ARequestWithoutBlocksIsFiltered) {
+  const auto got = read("mooncake",
+                        "{\"timestamp\": 0, \"hash_ids\": []}\n"
+                        "{\"hash_ids\": [3], \"timestamp\": 2}\n"
+                        "{\"timestamp\": 3, \"hash_ids\": [3]}\n");
+  EXPECT_EQ(got.rows.filtered, 1);
+  EXPECT_EQ(simulate(got, false), (Answers{2, 2, 1, 1}));
+}
+
+TEST(MetaKv, LaterTracesHaveTimes) {
+  const auto got = read("meta-kv",
+                        "op_time,key,key_size,op,op_count,size,cache_hits,ttl\n"
+                        "5,a,7,GET_LEASE,2,10,1,\n6,a,7,DELETE,1,0,,\n");
+  EXPECT_EQ(got.requests.time, (std::vector<Nanoseconds>{5 * kSecond, 5 * kSecond, 6 * kSecond}));
+  EXPECT_EQ(got.requests.length.front(), 17U);
+  EXPECT_EQ(got.time_base, TimeBase::kClock);
+}
+
 }  // namespace
 }  // namespace mcsim
