@@ -69,7 +69,7 @@ bool halves_differ(std::string_view head) {
 bool is_text(std::string_view bytes) {
   return std::ranges::all_of(bytes, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    return byte >= ' ' || c == '\n' || c == '\r' || c == '\t';
+    return (byte >= ' ' && byte < 0x7f) || c == '\n' || c == '\r' || c == '\t';
   });
 }
 

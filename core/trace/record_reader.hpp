@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/trace/integer_layout.hpp"
 #include "core/trace/text.hpp"
 
 // What the binary formats share: records of one size, behind a header of the format or none.
@@ -96,6 +97,7 @@ class RecordReader : public RequestReader {
     MCSIM_RETURN_IF_ERROR(refill());
     if (size() == 0) return refuse("there are no requests in it");
     const std::string_view head(at_, std::min(size(), kHead));
+    if (is_text(head)) return refuse("record 1: expected binary records, got text");
     MCSIM_ASSIGN_OR_RETURN(layout_, static_cast<Format*>(this)->begin(head));
     at_ += layout_.header_bytes;
     return absl::OkStatus();

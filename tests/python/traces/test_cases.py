@@ -49,7 +49,7 @@ TABLE = [
         filtered=6,
         options={"time_unit": "ms"},
     ),
-    Case("blkparse.txt", Answer(2, 2, 1, 1), Answer(3, 4, 3, 1)),
+    Case("blkparse.txt", Answer(2, 2, 1, 1), Answer(3, 4, 3, 1), filtered=18),
     Case(
         "alpha_ids.csv",
         None,
