@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,9 @@ def _write(path: Path, fields: list[tuple[str, str]], head: bytes = b"") -> None
 
 def _lcs_head(version: int) -> bytes:
     magic = 0x123456789ABCDEF0
-    return struct.pack("<4Q", magic, version, 1, _ROWS).ljust(8184, b"\0") + struct.pack("<Q", magic)
+    return struct.pack("<4Q", magic, version, 1, _ROWS).ljust(8184, b"\0") + struct.pack(
+        "<Q", magic
+    )
 
 
 def _write_lcs(path: Path, version: int) -> None:
@@ -88,16 +91,15 @@ def _write_oracle(path: Path) -> None:
     _write(path, [("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
 
 
-def _write_lcs_version(version: int) -> Callable[[Path], None]:
-    return lambda path: _write_lcs(path, version)
-
-
 @pytest.mark.parametrize(
     ("kind", "write"),
     [
-        ("ORACLE_GENERAL_TRACE", _write_oracle),
-        ("TWR_TRACE", _write_twr),
-        *[("LCS_TRACE", _write_lcs_version(version)) for version in range(1, 9)],
+        pytest.param("ORACLE_GENERAL_TRACE", _write_oracle, id="oracle-general"),
+        pytest.param("TWR_TRACE", _write_twr, id="twr"),
+        *[
+            pytest.param("LCS_TRACE", partial(_write_lcs, version=version), id=f"lcs {version}")
+            for version in range(1, 9)
+        ],
     ],
 )
 def test_objects_are_the_same(
