@@ -352,9 +352,15 @@ TEST(Detection, ReadsOnBehindLinesThatMeanNothing) {
 }
 
 TEST(Detection, AHeaderWhereThereIsNoneIsNamed) {
-  EXPECT_EQ(detected_format("first count ignored number\n1 1 0 0\n2 1 0 1\n"),
-            "F:1: 'first count ignored number' is a header, which the format arc of what follows "
-            "does not have: remove it, or state the format with on_bad_line: skip");
+  EXPECT_EQ(detected_format("device_id,opcode,offset,length,timestamp\n3,W,0,4096,5\n"),
+            "F:1: 'device_id,opcode,offset,length,timestamp' is a header, which the format alibaba "
+            "of what follows does not have: remove it, or state the format with on_bad_line: skip");
+}
+
+TEST(Detection, TakesAnMsrTraceWithAHeader) {
+  EXPECT_EQ(
+      detected_format("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n" + kMsrLine),
+      "msr");
 }
 
 TEST(Detection, TextInUtf16IsNamed) {

@@ -602,7 +602,7 @@ class TestSave:
 
         clock = Trace.from_arrays([100], [0], 1, vms=["a_0"])
         refuses(clock, "t.txt", r"expected a name that ends in \.arrow")
-        refuses(Trace.from_arrays([0], [0], 1, vms=["a,b"]), "t.csv", "VM's name")
+        refuses(Trace.from_arrays([0], [0], 1, vms=["a,b"]), "t.csv", "a name or key cannot")
 
 
 class TestInfo:
