@@ -207,7 +207,7 @@ def check_skipped(
     TraceError
         If more than `max_skipped` were; by default 10, or 1 % if that is more.
     ConfigError
-        If `max_skipped` is neither a number of rows nor a share.
+        If `max_skipped` is not a number of rows or a share.
     """
     rows, counts = metadata.rows, metadata.counts
     read = counts.rows - rows.repeated + rows.filtered + rows.flushes + rows.skipped
@@ -239,7 +239,7 @@ _REPLACED_OPTIONS = {
     ("oracle-general", "ignore_size"): "ids are keys of objects; with unit_bytes=4096 they are "
     "blocks at id * 4096, with their sizes",
 }
-"""What replaces options of formats that are gone."""
+"""Replacements of removed options of formats."""
 
 
 def as_declared(format: str, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:

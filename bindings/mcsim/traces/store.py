@@ -138,7 +138,7 @@ class TraceMetadata:
     counts: Counts
     rows: RowCounts = RowCounts()
     complaints: tuple[str, ...] = ()
-    """What was wrong with the first skipped rows."""
+    """Errors of the first skipped rows."""
     kind: Kind = "blocks"
     vm_from_file: bool = False
     """Whether the VM has the name of the file, for the content names none."""

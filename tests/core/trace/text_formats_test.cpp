@@ -1,5 +1,5 @@
-// Trusts: the answers of an independent simulation to small files in each layout
-// (tests/data/cases), and what each layout says is impossible.
+// Trusts: the results of an independent simulation of small files in each layout
+// (tests/data/cases), and the values that each layout excludes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ struct Answers {
   }
 };
 
-// Of all operations, or of reads alone.
+// Simulates an unlimited cache for all operations, or for reads alone.
 Answers simulate(const Read& trace, bool reads_only, std::uint64_t block_bytes = 4096) {
   Answers answers;
   std::set<std::pair<VmId, std::uint64_t>> cached;
@@ -285,8 +285,8 @@ std::string test_name(const ::testing::TestParamInfo<Param>& test, std::string P
 INSTANTIATE_TEST_SUITE_P(Cases, TextFormats, ::testing::ValuesIn(cases()),
                          [](const auto& test) { return test_name(test, &Case::file); });
 
-// A valid file, and what stands in the columns of its last line: t a time, n a number of blocks or
-// bytes, o an operation, v a VM, k a key, - a column that is not used.
+// A valid file, and the columns of its last line: t a time, n a number of blocks or bytes,
+// o an operation, v a VM, k a key, - an unused column.
 struct Sample {
   std::string format;
   std::string before;
