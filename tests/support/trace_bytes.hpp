@@ -5,7 +5,7 @@
 
 namespace mcsim::testing {
 
-// Little-endian integers, one after the other, of so many bytes.
+// Consecutive little-endian integers of 1 to 8 bytes.
 class TraceBytes {
  public:
   TraceBytes& add(std::uint64_t value, unsigned bytes) {

@@ -1,5 +1,5 @@
-// Trusts: that files of tests/data/cases are of the formats that their names say, and that what is
-// done to a valid file here makes it impossible in its format.
+// Trusts: files of tests/data/cases have the formats of their names, and each change to a valid
+// file makes it impossible in its format.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-"""Small inputs in the layouts of public traces, with answers from an independent simulation."""
+"""Small inputs in the layouts of public traces, with results of an independent simulation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CASES = Path(__file__).parents[2] / "data" / "cases"
 
 
 class Answer(NamedTuple):
-    """Of an unlimited cache with blocks of 4 KiB."""
+    """Counts of an unlimited cache with blocks of 4 KiB."""
 
     requests: int
     accesses: int
