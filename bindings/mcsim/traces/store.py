@@ -45,6 +45,7 @@ BLOCK_BYTES = 4096
 TimeBase = Literal["clock", "index"]
 OptionValue = bool | int | float | str
 
+_NO_SIGNS = Signs()
 _METADATA_KEY = b"mcsim"
 CHECKSUM_KEY = b"mcsim-checksum"
 
@@ -143,7 +144,7 @@ class TraceMetadata:
     kind: Kind = "blocks"
     vm_from_file: bool = False
     """Whether the VM has the name of the file, for the content names none."""
-    signs: Signs = Signs()
+    signs: Signs = _NO_SIGNS
     """Signs of wrong times and lengths."""
     keys_digest: str = ""
     """SHA-256 of the text keys of objects; empty if there are none."""
@@ -198,7 +199,7 @@ _DEFAULTS: dict[str, Any] = {
     "kind": "blocks",
     "vm_from_file": False,
     "keys_digest": "",
-    "signs": asdict(Signs()),
+    "signs": asdict(_NO_SIGNS),
     "rows": asdict(RowCounts()),
 }
 
