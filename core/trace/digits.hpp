@@ -40,7 +40,7 @@ bool read_many_digits(const char*& at, std::uint64_t& value);
 // Reads the digits at `at` and steps behind them. False if there are none or if
 // they exceed 64 bits. Reads up to seven bytes behind the last digit, which the
 // caller must own, and which must not all be digits.
-inline bool read_digits(const char*& at, std::uint64_t& value) {
+[[gnu::always_inline]] inline bool read_digits(const char*& at, std::uint64_t& value) {
   using namespace digits_internal;
   const char* const begin = at;
   const char* p = at;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <absl/hash/hash.h>
 #include <boost/unordered/unordered_flat_map.hpp>
 
 namespace mcsim {
@@ -15,25 +16,42 @@ namespace mcsim {
 class KeyDictionary {
  public:
   std::uint64_t id_of(std::string_view key) {
-    const auto known = ids_.find(key);
-    if (known != ids_.end()) return known->second;
+    if (const auto known = find(key)) return *known;
     const std::uint64_t id = keys_.size();
-    ids_.emplace(keys_.emplace_back(key), id);  // a deque does not move its elements
+    const std::string& kept = keys_.emplace_back(key);  // a deque does not move its elements
+    if (key.size() <= kShort) {
+      short_ids_.emplace(packed(key), id);
+    } else {
+      ids_.emplace(kept, id);
+    }
     return id;
   }
 
   std::optional<std::uint64_t> find(std::string_view key) const {
+    if (key.size() <= kShort) {
+      const auto known = short_ids_.find(packed(key));
+      return known != short_ids_.end() ? std::optional(known->second) : std::nullopt;
+    }
     const auto known = ids_.find(key);
-    if (known == ids_.end()) return std::nullopt;
-    return known->second;
+    return known != ids_.end() ? std::optional(known->second) : std::nullopt;
   }
 
   std::size_t size() const { return keys_.size(); }
   const std::deque<std::string>& keys() const { return keys_; }
 
  private:
+  static constexpr std::size_t kShort = 7;
+
+  // The bytes of a short key and their number, which no other key has.
+  static std::uint64_t packed(std::string_view key) {
+    std::uint64_t word = key.size();
+    for (const char c : key) word = word << 8 | static_cast<unsigned char>(c);
+    return word;
+  }
+
   std::deque<std::string> keys_;
-  boost::unordered_flat_map<std::string_view, std::uint64_t> ids_;
+  boost::unordered_flat_map<std::uint64_t, std::uint64_t> short_ids_;
+  boost::unordered_flat_map<std::string_view, std::uint64_t, absl::Hash<std::string_view>> ids_;
 };
 
 }  // namespace mcsim

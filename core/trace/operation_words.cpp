@@ -65,6 +65,7 @@ std::optional<Operation> OperationWords::search(std::string_view word) {
     for (const std::string& pattern : patterns_[i]) {
       if (!matches_pattern(pattern, word)) continue;
       const auto operation = static_cast<Operation>(i);
+      if (word.size() == 1) of_letter_[static_cast<unsigned char>(word[0])] = operation;
       if (recent_.size() < kMostRecent) recent_.emplace_back(word, operation);
       return operation;
     }

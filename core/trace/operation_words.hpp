@@ -38,6 +38,10 @@ class OperationWords {
                  std::string_view flush, std::string_view ignored = "");
 
   std::optional<Operation> find(std::string_view word) {
+    if (word.size() == 1) {
+      const std::optional<Operation>& known = of_letter_[static_cast<unsigned char>(word[0])];
+      if (known) return known;
+    }
     for (const auto& [known, operation] : recent_) {
       if (known == word) return operation;
     }
@@ -50,6 +54,7 @@ class OperationWords {
   std::optional<Operation> search(std::string_view word);
 
   std::array<std::vector<std::string>, 5> patterns_;
+  std::array<std::optional<Operation>, 256> of_letter_{};
   std::vector<std::pair<std::string, Operation>> recent_;
 };
 

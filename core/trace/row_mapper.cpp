@@ -71,6 +71,8 @@ absl::Status RowMapper::bind_columns() {
                           mapping_.ignored);
   offset_unit_ = bytes_in(mapping_.offset_unit, mapping_.block_bytes);
   length_unit_ = bytes_in(mapping_.length_unit, mapping_.block_bytes);
+  most_offset_ = kMaxOffset / offset_unit_;
+  most_length_ = kMaxOffset / length_unit_;
   MCSIM_RETURN_IF_ERROR(bind_times());
   MCSIM_RETURN_IF_ERROR(bind_references());
   MCSIM_RETURN_IF_ERROR(assign(Role::kOp, mapping_.op, "op").status());
@@ -100,6 +102,9 @@ absl::Status RowMapper::bind_times() {
     return invalid_argument("response_unit: expected a unit of time");
   }
   has_clock_ = time && time_unit_ != TimeUnit::kReferences;
+  constexpr std::array kDecimal{TimeUnit::kSeconds, TimeUnit::kMilliseconds,
+                                TimeUnit::kMicroseconds, TimeUnit::kNanoseconds};
+  time_scale_ = std::ranges::count(kDecimal, time_unit_) > 0 ? nanoseconds_in(time_unit_) : 0;
   return absl::OkStatus();
 }
 
@@ -117,9 +122,9 @@ absl::Status RowMapper::bind_references() {
     return invalid_argument("key and offset: a trace has objects or blocks, so state one of them");
   }
   if (!has_keys_ && !offset) {
-    return invalid_argument("offset: state the column{} (or key, if requests are for objects)",
-                            named_ ? fmt::format(", one of {}", fmt::join(names_, ", "))
-                                   : " by its position from 1");
+    return not_found("offset: state the column{} (or key, if requests are for objects)",
+                     named_ ? fmt::format(", one of {}", fmt::join(names_, ", "))
+                            : " by its position from 1");
   }
   if (mapping_.length == kNone) return absl::OkStatus();
   for (const std::string& part : split_words(mapping_.length, '+')) {
@@ -192,16 +197,16 @@ absl::StatusOr<std::optional<std::size_t>> RowMapper::position_of(const std::str
   if (is_position(column)) {
     const std::size_t position = column.size() < 6 ? std::stoul(column) : 0;
     if (position >= 1 && position <= names_.size()) return position - 1;
-    return invalid_argument("{}: no column {} among {}", own_name, column, names_.size());
+    return not_found("{}: no column {} among {}", own_name, column, names_.size());
   }
   if (column.empty()) return std::nullopt;
   if (!named_) {
-    return invalid_argument("{}: no column '{}': without a header give its position from 1",
-                            own_name, column);
+    return not_found("{}: no column '{}': without a header give its position from 1", own_name,
+                     column);
   }
   const std::vector<std::string_view> known(names_.begin(), names_.end());
-  return invalid_argument("{}: no column '{}'{}; there are {}", own_name, column,
-                          did_you_mean(column, known), fmt::join(names_, ", "));
+  return not_found("{}: no column '{}'{}; there are {}", own_name, column,
+                   did_you_mean(column, known), fmt::join(names_, ", "));
 }
 
 absl::StatusOr<TimeUnit> RowMapper::unit_of(std::optional<std::size_t> position, TimeUnit stated,
@@ -222,12 +227,29 @@ absl::StatusOr<TimeUnit> RowMapper::unit_of(std::optional<std::size_t> position,
 
 void RowMapper::take(std::size_t column, FieldScanner& scan) {
   const auto [role, condition] = columns_[column];
-  if (condition >= 0 && !is_filtered_) {
-    const std::string_view field = scan.peek();
-    is_filtered_ = std::ranges::none_of(
-        conditions_[static_cast<std::size_t>(condition)],
-        [&](const std::string& pattern) { return matches_pattern(pattern, field); });
+  if (condition >= 0) check_condition(condition, scan);
+  if (role == Role::kOffset) {
+    row_.offset = scan.number("an offset", 0, most_offset_) * offset_unit_;
+  } else if (role == Role::kLength) {
+    const std::uint64_t length = scan.number("a length", 0, most_length_) * length_unit_;
+    row_.length += length;
+    if (row_.length < length) scan.complain("a length exceeds 64 bits");
+  } else if (role == Role::kTime && time_scale_ > 0) {
+    row_.time = scan.time("a time", time_scale_);
+  } else {
+    take_other(role, scan);
   }
+}
+
+void RowMapper::check_condition(int condition, FieldScanner& scan) {
+  if (is_filtered_) return;
+  const std::string_view field = scan.peek();
+  is_filtered_ = std::ranges::none_of(
+      conditions_[static_cast<std::size_t>(condition)],
+      [&](const std::string& pattern) { return matches_pattern(pattern, field); });
+}
+
+void RowMapper::take_other(Role role, FieldScanner& scan) {
   switch (role) {
     case Role::kIgnored:
       scan.text("a column");
@@ -242,12 +264,8 @@ void RowMapper::take(std::size_t column, FieldScanner& scan) {
       row_.op = take_operation(scan);
       break;
     case Role::kOffset:
-      row_.offset = scan.number("an offset", 0, kMaxOffset / offset_unit_) * offset_unit_;
-      break;
     case Role::kLength:
-      row_.length +=
-          scan.number("a length", 0, (kMaxOffset - row_.length) / length_unit_) * length_unit_;
-      break;
+      break;  // see take()
     case Role::kKey:
       row_.offset = take_key(scan, *reader_);
       break;
@@ -268,8 +286,7 @@ void RowMapper::take(std::size_t column, FieldScanner& scan) {
 Nanoseconds RowMapper::take_time(FieldScanner& scan) {
   if (time_unit_ == TimeUnit::kByName) {
     if (!parse_iso_time(scan.peek())) {
-      scan.complain("time_unit: state it (such as ms), for neither the name nor the values of its "
-                    "column tell");
+      has_unknown_unit_ = true;
       scan.text("a time");
       return 0;
     }
@@ -283,7 +300,7 @@ Nanoseconds RowMapper::take_time(FieldScanner& scan) {
     case TimeUnit::kReferences:
       return static_cast<Nanoseconds>(scan.number("a number of references", 0, kMaxOffset / 2));
     default:
-      return scan.time("a time", nanoseconds_in(time_unit_));
+      return 0;  // see take()
   }
 }
 
@@ -316,6 +333,10 @@ Operation RowMapper::take_operation(FieldScanner& scan) {
 
 absl::StatusOr<RowMapper::Row> RowMapper::finish_row(FieldScanner& scan, Requests& out) {
   if (is_filtered_) return Row::kFiltered;
+  if (has_unknown_unit_) {
+    return invalid_argument(
+        "time_unit: state it (such as ms), for neither the name nor the values of its column tell");
+  }
   if (scan.failed()) return Row::kRequest;
   if (row_.op == Operation::kFlush) return Row::kFlush;
   if (row_.op == Operation::kIgnored) return Row::kFiltered;

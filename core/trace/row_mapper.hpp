@@ -204,6 +204,8 @@ class RowMapper {
   absl::Status bind_conditions();
   absl::StatusOr<TimeUnit> unit_of(std::optional<std::size_t> position, TimeUnit stated,
                                    const char* parameter) const;
+  void check_condition(int condition, FieldScanner& scan);
+  void take_other(Role role, FieldScanner& scan);
   Nanoseconds take_time(FieldScanner& scan);
   void take_vm(FieldScanner& scan);
   Operation take_operation(FieldScanner& scan);
@@ -219,7 +221,10 @@ class RowMapper {
   OperationWords words_;
   std::uint64_t offset_unit_ = 1;
   std::uint64_t length_unit_ = 1;
+  std::uint64_t most_offset_ = kMaxOffset;  // in its unit
+  std::uint64_t most_length_ = kMaxOffset;
   TimeUnit time_unit_ = TimeUnit::kNanoseconds;
+  Nanoseconds time_scale_ = 0;  // nanoseconds of the unit, if it is a decimal one
   TimeUnit response_unit_ = TimeUnit::kNanoseconds;
   bool has_clock_ = false;
   bool has_keys_ = false;
@@ -228,6 +233,7 @@ class RowMapper {
   Count repeated_ = 0;
   Fields row_;
   bool is_filtered_ = false;
+  bool has_unknown_unit_ = false;  // of the time
   bool joins_vm_ = false;  // the name of the VM has several columns
   std::optional<VmId> vm_ = 0;
   std::string vm_name_;  // of a VM that may be new

@@ -19,7 +19,9 @@ inline const std::map<std::string_view, std::string>& format_seeds() {
        "time_ms,vm,op,offset,length,response_us\n1.5,a,read,0,4096,7\n2,\"b\",W,512,0,-1\n"
        "3,a,trim,0,4096,1\n"},
       {"jsonl", "{\"time_s\": 1.5, \"key\": [\"a\", 7]}\n{\"time_s\": 2, \"key\": \"a\"}\n"},
-      {"arc", "\xef\xbb\xbf" "1 1 0 0\n 3050771\t25 0 1\n4503599627370494 1 0 2\n"},
+      {"arc",
+       "\xef\xbb\xbf"
+       "1 1 0 0\n 3050771\t25 0 1\n4503599627370494 1 0 2\n"},
       {"keys", "5\n*\n7\n-4503599627370494\nab\n"},
       {"oracle-general", oracle_record(1, 2, 3, 5) + oracle_record(2, 1ULL << 63, 3, -1)},
       {"vscsi", vscsi_record({.time = 5}) + vscsi_record({.command = 0x42, .time = 6}) +
@@ -33,6 +35,39 @@ inline const std::map<std::string_view, std::string>& format_seeds() {
       {"keys-u32-le", TraceBytes().add(5, 4).add(70'000, 4).add(5, 4).bytes()},
       {"keys-u32-be", TraceBytes().add_big(5, 4).add_big(70'000, 4).add_big(5, 4).bytes()},
       {"alibaba", "3,R,126703644672,4096,1577808000000046\n3,W,0,16384,1577808000000046\n"},
+      {"tencent", "1538409600,12918952,128,0,21\n1538409600,8,8,1,22\n"},
+      {"cloudphysics",
+       "version,time,op,size,lbn\n1,5633898368802,2a,512,42932745\n2,5633898368803,35,0,0\n"},
+      {"systor17",
+       "Timestamp,Response,IOType,LUN,Offset,Size\n1.5,0.001,W,0,4096,4096\n"
+       "1.6,,,0,4096,4096\n1.7,,R,4,0,512\n"},
+      {"spc", "0,1000,8192,W,0.551,Site/A\n0,1016,4096,r,0.554\n"},
+      {"fiu", "1 4253 nfsd 508455704 8 W 6 0 88b9\n2 4253 nfsd 508455712 8 R 6 0 b5e9\n"},
+      {"k5cloud", "12,1538323200.1,R,4096,8192\n13,1538323200.2,W,4096,4096\n"},
+      {"thesios",
+       "filename,file_offset,op_type,request_io_size_bytes,start_time,simulated_latency\n"
+       "a1b2,0,READ,4096,1700000100.5,0.0045\na1b2,8192,WRITE,8192,1700000101.5,\n"},
+      {"disksim", "0.000000 0 1000 8 1\n0.512000 1 1008 8 0\n"},
+      {"mqsim", "11413000 0 657728 16 1\n11565000 1 31244784 64 0\n"},
+      {"camelab", "0.000100 R 1000 8 0.1\n0.000200 W 1008 8 0.1\n"},
+      {"blkparse",
+       "  8,0    1        1     0.000000000   661  Q   R 1000 + 8 [fio]\n"
+       "  8,0    1        2     1.200000000   661  Q FWFSM [jbd2/sda1-8]\n"
+       "  8,0    1        3     1.300000000   661  Q   D 2000 + 8 [a b]\nCPU0 (8,0):\n"},
+      {"biosnoop",
+       "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n"
+       "0.0 fio 2501 sda R 1000 4096 0.17\n0.1 a b 31 sda FF 0 0 0.60\n"},
+      {"fio", "fio version 2 iolog\na add\na write 0 16384\na trim 0 4096\na sync 0 0\n"},
+      {"twitter",
+       "0,user:17,15,213,4,get,0\n1,user:17,15,213,8,set,86400\n"
+       "1,user:17,15,213,4,delete,0\n"},
+      {"meta-kv", "key,op,size,op_count,key_size\n1668757755,SET,82,1,40\n7,GET,169,18,78\n"},
+      {"ibm-object-store",
+       "0 REST.PUT.OBJECT a1 1056\n103 REST.GET.OBJECT a1 1056 0 1055\n"
+       "529 REST.DELETE.OBJECT a1\n530 REST.HEAD.OBJECT a1 1056\n"},
+      {"mooncake",
+       "{\"timestamp\": 0, \"hash_ids\": [0, 1, 2]}\n"
+       "{\"timestamp\": 1000, \"hash_ids\": []}\n{\"hash_ids\":[3],\"timestamp\":2e3}\n"},
   };
   return seeds;
 }

@@ -1,56 +1,32 @@
-// Trusts: the answers of an independent simulation to small files in each layout
-// (tests/data/cases), and what each layout says is impossible.
+// Trusts: the results of an independent simulation of small files in each layout
+// (tests/data/cases), and the values that each layout excludes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <absl/strings/str_join.h>
 #include <absl/strings/str_split.h>
 
-#include <fstream>
+#include <filesystem>
 #include <map>
 #include <set>
 
 #include "core/trace/formats/all.hpp"
 #include "core/trace/reader.hpp"
+#include "tests/support/case_files.hpp"
+#include "tests/support/format_seeds.hpp"
+#include "tests/support/read_trace.hpp"
 
 namespace mcsim {
 namespace {
+
+using namespace ::mcsim::testing;  // NOLINT(google-build-using-namespace)
 
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-struct Read {
-  absl::Status status;
-  Requests requests;
-  RowCounts rows;
-  std::vector<std::string> vms;
-  TraceKind kind = TraceKind::kBlocks;
-  std::uint64_t keys = 0;
-};
-
-Read read(const std::string& format, const std::string& bytes, const ParamMap& params = {}) {
-  Read result;
-  auto made = formats().make(format, params,
-                             ReaderContext{.source = *open_bytes(bytes, "web"),
-                                           .name = "web",
-                                           .vm_name = "web",
-                                           .on_unsorted = OnUnsorted::kKeep});
-  EXPECT_TRUE(made.ok()) << made.status();
-  RequestReader& reader = **made;
-  Requests chunk;
-  do {
-    result.status = reader.next(chunk);
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      result.requests.push(chunk.time[i], chunk.vm[i], static_cast<Op>(chunk.op[i]),
-                           chunk.offset[i], chunk.length[i], chunk.response[i]);
-    }
-  } while (result.status.ok() && chunk.size() > 0);
-  result.rows = reader.rows();
-  result.vms.assign(reader.vms().begin(), reader.vms().end());
-  result.kind = reader.kind();
-  result.keys = reader.keys().size();
-  return result;
+TraceRead read(const std::string& format, const std::string& bytes, const ParamMap& params = {}) {
+  return read_trace(format, bytes, params, {.on_unsorted = OnUnsorted::kKeep});
 }
 
 // Requests, references, distinct blocks and hits of an unlimited cache.
@@ -65,8 +41,8 @@ struct Answers {
   }
 };
 
-// Of all operations, or of reads alone.
-Answers simulate(const Read& trace, bool reads_only, std::uint64_t block_bytes = 4096) {
+// Simulates an unlimited cache for all operations, or for reads alone.
+Answers simulate(const TraceRead& trace, bool reads_only, std::uint64_t block_bytes = 4096) {
   Answers answers;
   std::set<std::pair<VmId, std::uint64_t>> cached;
   std::set<std::pair<VmId, std::uint64_t>> seen;
@@ -96,18 +72,8 @@ Answers simulate(const Read& trace, bool reads_only, std::uint64_t block_bytes =
   return answers;
 }
 
-int count_of(const Read& trace, Op op) {
+int count_of(const TraceRead& trace, Op op) {
   return static_cast<int>(std::ranges::count(trace.requests.op, static_cast<std::uint8_t>(op)));
-}
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::string case_file(const std::string& name) {
-  return std::string(MCSIM_TEST_DATA "/cases/") + name;
 }
 
 struct Case {
@@ -231,7 +197,7 @@ class TextFormats : public ::testing::TestWithParam<Case> {};
 
 TEST_P(TextFormats, HaveTheAnswersOfAnotherSimulation) {
   const Case& expected = GetParam();
-  const Read got = read(expected.format, contents(case_file(expected.file)), expected.params);
+  const TraceRead got = read(expected.format, case_bytes(expected.file), expected.params);
   ASSERT_TRUE(got.status.ok()) << got.status;
   EXPECT_EQ(simulate(got, true), expected.reads.value_or(simulate(got, true)));
   EXPECT_EQ(simulate(got, false), expected.all.value_or(simulate(got, false)));
@@ -248,11 +214,9 @@ std::vector<Guess> guesses(const Head& head, TypeList<Formats...>) {
 }
 
 TEST_P(TextFormats, AreRecognizedByNoOther) {
-  const std::string path = case_file(GetParam().file);
-  const auto format = detect_format(path);
-  ASSERT_TRUE(format.ok()) << format.status();
-  EXPECT_EQ(*format, GetParam().format);
-  for (const Guess& guess : guesses({.bytes = contents(path), .whole = true}, AllFormats{})) {
+  const std::string bytes = case_bytes(GetParam().file);
+  EXPECT_EQ(detected_format(bytes), GetParam().format);
+  for (const Guess& guess : guesses({.bytes = bytes, .whole = true}, AllFormats{})) {
     EXPECT_EQ(guess.fit == Fit::kCertain, guess.format == GetParam().format) << guess.format;
   }
 }
@@ -268,8 +232,9 @@ TEST_P(TextFormats, AreRefusedUnderAnotherName) {
   for (const std::string& format : text_formats()) {
     if (format == GetParam().format) continue;
     const ParamMap params = format == "fio" ? ParamMap{{"time_unit", "us"}} : ParamMap{};
-    const Read got = read(format, contents(case_file(GetParam().file)), params);
-    EXPECT_THAT(message_of(got.status), AllOf(ContainsRegex("^web:[0-9]+: "), HasSubstr("column")))
+    const TraceRead got = read(format, case_bytes(GetParam().file), params);
+    EXPECT_THAT(message_of(got.status),
+                AllOf(ContainsRegex("^web.csv:[0-9]+: "), HasSubstr("column")))
         << format;
   }
 }
@@ -284,6 +249,53 @@ std::string test_name(const ::testing::TestParamInfo<Param>& test, std::string P
 
 INSTANTIATE_TEST_SUITE_P(Cases, TextFormats, ::testing::ValuesIn(cases()),
                          [](const auto& test) { return test_name(test, &Case::file); });
+
+TEST(TextFormatSeeds, AreRefusedUnderAnotherName) {
+  // Times of DiskSim may be whole numbers.
+  const std::set<std::pair<std::string, std::string>> allowed{{"mqsim", "disksim"}};
+  for (const std::string& own : text_formats()) {
+    for (const std::string& other : text_formats()) {
+      if (own == other || allowed.contains({own, other})) continue;
+      const TraceRead got = read(other, format_seeds().at(own), {});
+      EXPECT_FALSE(got.status.ok()) << own << " as " << other;
+    }
+  }
+}
+
+TEST(RecordedTraces, AreRecognized) {
+  const char* const folder = std::getenv("MCSIM_TRACE_DIR");
+  if (folder == nullptr) GTEST_SKIP() << "MCSIM_TRACE_DIR is not set";
+  const std::map<std::string, std::string> formats{
+      {"arc/OLTP.lis.zst", "arc"},
+      {"arc/P2.lis.zst", "arc"},
+      {"arc/P3.lis.zst", "arc"},
+      {"cloudphysics/cloudPhysicsIO.csv.zst", "cloudphysics"},
+      {"cloudphysics/w106.lbn.txt.zst", "keys"},
+      {"hp/hplajw_1week.csv.zst", "msr"},
+      {"lirs/2_pools.txt.zst", "keys"},
+      {"lirs/cs.txt.zst", "keys"},
+      {"lirs/gli.txt.zst", "keys"},
+      {"lirs/multi1.txt.zst", "keys"},
+      {"lirs/multi2.txt.zst", "keys"},
+      {"lirs/sprite.txt.zst", "keys"},
+      {"misc/disksim.ssd-postmark-aligned2.trace.zst", "disksim"},
+      {"misc/fiu_cheetah.first10000.csv.zst", "fiu"},
+      {"misc/mqsim.tpcc-small.trace.zst", "mqsim"},
+      {"misc/mqsim.wsrch-small.trace.zst", "mqsim"},
+      {"msr/rsrch_1.csv.zst", "msr"},
+      {"msr/wdev_1.csv.zst", "msr"},
+      {"msr/wdev_3.csv.zst", "msr"},
+      {"msr/web_3.csv.zst", "msr"},
+      // Seconds in place of filetimes; tables of three columns without names.
+      {"msr/web_0-3.first1000each.gwu.csv.zst", ""},
+      {"tencent/tencentBlock.ns1326.sample.csv.zst", ""},
+  };
+  for (const auto& [file, format] : formats) {
+    const std::string path = std::string(folder) + "/" + file;
+    if (!std::filesystem::exists(path)) continue;
+    EXPECT_EQ(detect_format(path).value_or(""), format) << file << detect_format(path).status();
+  }
+}
 
 // A valid file, and what stands in the columns of its last line: t a time, n a number of blocks or
 // bytes, o an operation, v a VM, k a key, - a column that is not used.
@@ -301,7 +313,7 @@ struct Sample {
 
 const std::vector<Sample>& samples() {
   static const ParamMap us{{"time_unit", "us"}};
-  static const std::string thesios = contents(case_file("thesios.csv"));
+  static const std::string thesios = case_bytes("thesios.csv");
   static const std::string thesios_header = thesios.substr(0, thesios.find('\n') + 1);
   static const std::vector<Sample> all{
       {"alibaba", "3,W,0,4096,1\n", "3,W,8192,16384,1577894544360767", ',', "vonnt"},
@@ -389,13 +401,14 @@ class DamagedFiles : public ::testing::TestWithParam<Sample> {};
 
 TEST_P(DamagedFiles, AreRefusedWithLineAndColumn) {
   const Sample& sample = GetParam();
-  const Read good = read(sample.format, sample.before + sample.line, sample.params);
+  const TraceRead good = read(sample.format, sample.before + sample.line, sample.params);
   ASSERT_TRUE(good.status.ok()) << good.status;
   const std::vector<std::string> lines = damaged(sample);
   EXPECT_GE(lines.size(), 20u);
-  const auto place = "^web:" + std::to_string(std::ranges::count(sample.before, '\n') + 1) + ": ";
+  const auto place =
+      "^web.csv:" + std::to_string(std::ranges::count(sample.before, '\n') + 1) + ": ";
   for (const std::string& line : lines) {
-    const Read got = read(sample.format, sample.before + line + "\n", sample.params);
+    const TraceRead got = read(sample.format, sample.before + line + "\n", sample.params);
     EXPECT_THAT(message_of(got.status), AllOf(ContainsRegex(place), HasSubstr("column"))) << line;
   }
 }
