@@ -124,7 +124,7 @@ std::unique_ptr<TableRows> make_table_rows(const std::string& name,
                                            const std::vector<std::string>& names,
                                            const ParamMap& params, const std::string& vm_name,
                                            bool skip_bad_rows, bool keep_unsorted) {
-  Mapping mapping = value_or_raise(parse_params<Mapping>(params));
+  ColumnMapping mapping = value_or_raise(parse_params<ColumnMapping>(params));
   auto table = std::make_unique<TableRows>(
       std::move(mapping),
       ReaderContext{.source = nullptr,

@@ -63,6 +63,14 @@ bool halves_differ(std::string_view head) {
   return more >= kSample && fewer * 4 <= more;
 }
 
+// Share of integers of `bytes` bytes that occur before.
+double repeated_share(std::string_view head, std::size_t bytes) {
+  boost::unordered_flat_set<std::string_view> values;
+  const std::size_t count = head.size() / bytes;
+  for (std::size_t i = 0; i < count; ++i) values.insert(head.substr(i * bytes, bytes));
+  return count == 0 ? 0 : 1 - static_cast<double>(values.size()) / static_cast<double>(count);
+}
+
 }  // namespace
 
 bool is_text(std::string_view bytes) {
@@ -70,13 +78,6 @@ bool is_text(std::string_view bytes) {
     const auto byte = static_cast<unsigned char>(c);
     return byte >= ' ' || c == '\n' || c == '\r' || c == '\t';
   });
-}
-
-double repeated_share(std::string_view head, std::size_t bytes) {
-  boost::unordered_flat_set<std::string_view> values;
-  const std::size_t count = head.size() / bytes;
-  for (std::size_t i = 0; i < count; ++i) values.insert(head.substr(i * bytes, bytes));
-  return count == 0 ? 0 : 1 - static_cast<double>(values.size()) / static_cast<double>(count);
 }
 
 std::optional<IntegerLayout> integer_layout(std::string_view head) {

@@ -29,9 +29,9 @@ enum class TimeUnit : std::uint8_t {
 template <>
 struct Choices<TimeUnit> {
   static constexpr std::array names{
-      std::pair{"by-name", TimeUnit::kByName},       std::pair{"s", TimeUnit::kSeconds},
-      std::pair{"ms", TimeUnit::kMilliseconds},      std::pair{"us", TimeUnit::kMicroseconds},
-      std::pair{"ns", TimeUnit::kNanoseconds},       std::pair{"filetime", TimeUnit::kFiletime},
+      std::pair{"by-name", TimeUnit::kByName},        std::pair{"s", TimeUnit::kSeconds},
+      std::pair{"ms", TimeUnit::kMilliseconds},       std::pair{"us", TimeUnit::kMicroseconds},
+      std::pair{"ns", TimeUnit::kNanoseconds},        std::pair{"filetime", TimeUnit::kFiletime},
       std::pair{"references", TimeUnit::kReferences}, std::pair{"iso", TimeUnit::kIso}};
 };
 
@@ -44,16 +44,15 @@ enum class LengthUnit : std::uint8_t {
 
 template <>
 struct Choices<LengthUnit> {
-  static constexpr std::array names{std::pair{"by-name", LengthUnit::kByName},
-                                    std::pair{"bytes", LengthUnit::kBytes},
-                                    std::pair{"sectors", LengthUnit::kSectors},
-                                    std::pair{"blocks", LengthUnit::kBlocks}};
+  static constexpr std::array names{
+      std::pair{"by-name", LengthUnit::kByName}, std::pair{"bytes", LengthUnit::kBytes},
+      std::pair{"sectors", LengthUnit::kSectors}, std::pair{"blocks", LengthUnit::kBlocks}};
 };
 
 // Which column is what. A column is given by its name in any case, or by its position from 1. If
 // it is not given, it is the one with the field's own name (time_ns, vm, op, offset, length,
 // response_ns, key, size). Classes, repeat and where must be given.
-struct Mapping {
+struct ColumnMapping {
   std::string time = {};
   TimeUnit time_unit = TimeUnit::kByName;
   std::string vm = {};
@@ -77,29 +76,34 @@ struct Mapping {
 
   static constexpr auto fields() {
     return std::tuple{
-        Field{"time", &Mapping::time, "column of the time"},
-        Field{"time_unit", &Mapping::time_unit, "what the time counts"},
-        Field{"vm", &Mapping::vm, "column of the VM; 2+3 joins two by an underscore"},
-        Field{"op", &Mapping::op, "column of the operation"},
-        Field{"read", &Mapping::read,
+        Field{"time", &ColumnMapping::time, "column of the time"},
+        Field{"time_unit", &ColumnMapping::time_unit, "what the time counts"},
+        Field{"vm", &ColumnMapping::vm, "column of the VM; 2+3 joins two by an underscore"},
+        Field{"op", &ColumnMapping::op, "column of the operation"},
+        Field{"read", &ColumnMapping::read,
               "values of op that read, separated by commas, in any case; R* is a pattern"},
-        Field{"write", &Mapping::write, "values of op that write"},
-        Field{"discard", &Mapping::discard, "values of op that discard blocks or delete objects"},
-        Field{"flush", &Mapping::flush, "values of op that are flushes, which are only counted"},
-        Field{"offset", &Mapping::offset, "column of the offset"},
-        Field{"offset_unit", &Mapping::offset_unit, "what the offset counts; a sector is 512 B"},
-        Field{"length", &Mapping::length,
+        Field{"write", &ColumnMapping::write, "values of op that write"},
+        Field{"discard", &ColumnMapping::discard,
+              "values of op that discard blocks or delete objects"},
+        Field{"flush", &ColumnMapping::flush,
+              "values of op that are flushes, which are only counted"},
+        Field{"offset", &ColumnMapping::offset, "column of the offset"},
+        Field{"offset_unit", &ColumnMapping::offset_unit,
+              "what the offset counts; a sector is 512 B"},
+        Field{"length", &ColumnMapping::length,
               "column of the length, or of the object's size; 3+4 adds two; none if there is none"},
-        Field{"length_unit", &Mapping::length_unit, "what the length counts"},
-        Field{"key", &Mapping::key, "column of the object's key: text or numbers; for object traces"},
-        Field{"response", &Mapping::response, "column of the response time"},
-        Field{"response_unit", &Mapping::response_unit, "what the response time counts"},
-        Field{"classes", &Mapping::classes,
+        Field{"length_unit", &ColumnMapping::length_unit, "what the length counts"},
+        Field{"key", &ColumnMapping::key,
+              "column of the object's key: text or numbers; for object traces"},
+        Field{"response", &ColumnMapping::response, "column of the response time"},
+        Field{"response_unit", &ColumnMapping::response_unit, "what the response time counts"},
+        Field{"classes", &ColumnMapping::classes,
               "column of the request's class, from 0, which matters most, to 7"},
-        Field{"repeat", &Mapping::repeat, "column with the number of requests that a row stands for"},
-        Field{"where", &Mapping::where,
+        Field{"repeat", &ColumnMapping::repeat,
+              "column with the number of requests that a row stands for"},
+        Field{"where", &ColumnMapping::where,
               "rows to keep: COLUMN=VALUE|PATTERN*, separated by commas; others are filtered"},
-        Field{"block_bytes", &Mapping::block_bytes, "bytes of a block", 1, 1 << 30},
+        Field{"block_bytes", &ColumnMapping::block_bytes, "bytes of a block", 1, 1 << 30},
     };
   }
 };
@@ -112,7 +116,7 @@ class RowMapper {
   // What a row turned out to be.
   enum class Row : std::uint8_t { kRequest, kFiltered, kFlush };
 
-  RowMapper(Mapping mapping, RequestReader* reader)
+  RowMapper(ColumnMapping mapping, RequestReader* reader)
       : mapping_(std::move(mapping)), reader_(reader) {}
 
   // Assigns the columns. `named`: the names are those of a header, and can be used in the mapping.
@@ -206,7 +210,7 @@ class RowMapper {
   void push(const Fields& row, VmId vm, Requests& out);
   Count references_of(const Fields& row) const;
 
-  Mapping mapping_;
+  ColumnMapping mapping_;
   RequestReader* reader_;
   std::vector<std::string> names_;
   bool named_ = false;
@@ -224,6 +228,7 @@ class RowMapper {
   Count repeated_ = 0;
   Fields row_;
   bool is_filtered_ = false;
+  bool has_unknown_unit_ = false;  // of the time
   bool joins_vm_ = false;  // the name of the VM has several columns
   std::optional<VmId> vm_ = 0;
   std::string vm_name_;  // of a VM that may be new

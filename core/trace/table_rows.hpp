@@ -27,7 +27,7 @@ struct TableColumn {
 // Makes requests of the rows of tables, by the same mapping as for text.
 class TableRows final : public RequestReader {
  public:
-  TableRows(Mapping mapping, ReaderContext context)
+  TableRows(ColumnMapping mapping, ReaderContext context)
       : RequestReader(std::move(context), RecordUnit::kRow), mapper_(std::move(mapping), this) {}
 
   absl::Status bind(std::vector<std::string> names) { return mapper_.bind(std::move(names), true); }

@@ -155,6 +155,7 @@ void check_vm_name(FieldScanner& scan, const char* what, std::string_view name) 
 std::uint64_t take_key(FieldScanner& scan, RequestReader& reader) {
   const std::string_view key = scan.text("a key");
   if (scan.failed()) return 0;
+  if (const auto known = reader.keys().find(key)) return *known;
   if (is_vm_name(key)) return reader.id_of(key);
   scan.complain_of("a key (UTF-8 without control characters)", key);
   return 0;

@@ -205,7 +205,8 @@ class FieldScanner {
     using digits_internal::kPowersOfTen;
     constexpr std::ptrdiff_t kDecimals = 9;
     if (decimals > kDecimals) return kMaxTime;
-    if (unit == kSecond) return digits * kPowersOfTen[static_cast<std::size_t>(kDecimals - decimals)];
+    if (unit == kSecond)
+      return digits * kPowersOfTen[static_cast<std::size_t>(kDecimals - decimals)];
     return digits * static_cast<std::uint64_t>(unit) /
            kPowersOfTen[static_cast<std::size_t>(decimals)];
   }
@@ -253,7 +254,7 @@ enum class LineKind : std::uint8_t {
   kNothing,
   kFiltered,  // no request by definition of the format, and counted
   kBad,       // skipped, if the user wants that
-  kRefused,  // no use in reading on
+  kRefused,   // no use in reading on
 };
 
 // A reader of lines. `Format` derives from TextReader<Format> and has
@@ -322,7 +323,7 @@ Guess guess_by_lines(Fit fit, const Head& head,
   const auto lines = first_lines(head);
   if (!lines.ok()) return {Format::kInfo.name, Fit::kNo, message_of(lines.status())};
   auto context = reading(*lines);
-  if (!context.ok()) return {.format = Format::kInfo.name, .exhausted = context.status()};
+  if (!context.ok()) return {Format::kInfo.name, Fit::kNo, "", 0, context.status()};
   Format reader(params, *std::move(context));
   const bool more = !head.whole || lines->size() < head.bytes.size();
   return guess_by_trial(Format::kInfo.name, fit, reader, more);

@@ -80,7 +80,6 @@ def compare(
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
     report = _Comparison.simulated(source, policies, sizes, memory, code=code)
     report.unit = by
-    report.ratios(report.rows)  # refused before anything is printed
     report.show(form, output)
 
 

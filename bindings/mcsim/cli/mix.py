@@ -97,22 +97,26 @@ class _Answer(Report):
         return [answer if alone else self.found.answer, self.heading(), self._sizes(), *parts]
 
     def _sizes(self) -> TextTable:
-        headings = ["size", "blocks", "shared %", "equal parts %", "best parts %", "as good as"]
-        table = TextTable([*headings, "gain %"])
+        heads = ["objects"] if self.found.sharing.capacity_unit is None else ["size", "blocks"]
+        headings = ["shared %", "equal parts %", "best parts %", "as good as"]
+        table = TextTable([*heads, *headings, "gain %"])
         for row in self.found:
             ratios = [1 - row[name] / row.accesses for name in ("shared", "equal", "parts")]
             table.add_row(
-                format_size(row.capacity * self.source.block_bytes),
-                f"{row.capacity:,}",
+                *dict.fromkeys((self._size(row.capacity), f"{row.capacity:,}")),
                 *(f"{100 * ratio:.2f}" for ratio in ratios),
-                format_size(row.effective * self.source.block_bytes),
+                self._size(row.effective),
                 f"{100 * row.size_gain:+.1f}",
             )
         return table
 
+    def _size(self, blocks: int) -> str:
+        unit = self.found.sharing.capacity_unit
+        return f"{blocks:,}" if unit is None else format_size(blocks * unit)
+
     def _parts(self) -> TextTable:
         found = self.found
-        sizes = [format_size(int(size) * self.source.block_bytes) for size in found.capacity]
+        sizes = [self._size(int(size)) for size in found.capacity]
         table = TextTable(["VM", "accesses", *sizes], left=1)
         for i, (name, curve) in enumerate(found.sharing.alone.items()):
             shares = 100 * found.allocation[:, i] / found.capacity

@@ -221,15 +221,10 @@ class PolicyReport(StreamReport):
         return no_band_notes(self.rows) if self.is_estimate else []
 
     def ratios(self, rows: ResultTable) -> NDArray[np.float64]:
-        """Return the hit ratios of `unit`; ConfigError if they are not known."""
-        from mcsim.base.errors import ConfigError
-
+        """Return the hit ratios of `unit`."""
         column = {"blocks": "hit_ratio", "requests": "request_hit_ratio", "bytes": "byte_hit_ratio"}
-        name = column[self.unit]
-        if name not in rows.column_names or not (ratios := getattr(rows, name)).size:
-            raise ConfigError(f"--by {self.unit}: the trace has no sizes of requests")
-        found: NDArray[np.float64] = ratios
-        return found
+        ratios: NDArray[np.float64] = rows[column[self.unit]]
+        return ratios
 
     def of(self, policy: str) -> ResultTable:
         """Return the rows of a policy, by size."""

@@ -166,7 +166,7 @@ class Source:
         to = f"blocks of {format_bytes(size)} ({format_size(blocks.unique * size)})"
         return (
             f"{self.name}: {vms}{what}, {len(blocks):,} accesses to {blocks.unique:,} "
-            f"{'objects' if blocks.kind == 'objects' else to}{f'; {by}' if by else ''}"
+            f"{'objects' if blocks.capacity_unit is None else to}{f'; {by}' if by else ''}"
         )
 
 

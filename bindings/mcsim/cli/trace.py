@@ -115,7 +115,7 @@ def vms_named(option: str, text: str, names: Sequence[str]) -> list[str]:
 def reading_options(command: Command) -> Command:
     """Add the options of finding and reading traces."""
     options = [
-        trace_dirs_option("traces by name"),
+        trace_dirs_option("traces by name or pattern"),
         click.option(
             "--format", help="Format of the file (see mcsim list); by its content if not given."
         ),
@@ -143,8 +143,8 @@ def reading_options(command: Command) -> Command:
             "--vm",
             "vm_name",
             metavar="NAME",
-            help="The VM of files whose format names none, which are then one VM; each file is one "
-            "if not given.",
+            help="Name of the VM of files without names of VMs, which are then one VM; by default "
+            "each has its file's name.",
         ),
         click.option("--on-bad-line", type=click.Choice(["error", "skip"]), default="error"),
         click.option(

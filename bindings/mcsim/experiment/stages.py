@@ -113,9 +113,9 @@ class Stages:
             check_bytes(workload, source, index)
         if workload.without_classes():
             asked["classes"] = []
-        if workload.without_lengths():
-            asked["bytes"] = []
-        kept = {column: True for column, asking in asked.items() if asking}
+        kept = {column: True for column in ("responses", "classes") if asked[column]}
+        if not workload.without_lengths():
+            kept["bytes"] = True  # for hit ratios of bytes
         bare = [{name: of for name, of in view.items() if name not in ON_DEMAND} for view in views]
         return {**own, **kept}, [{**view, **kept} for view in bare]
 

@@ -1,4 +1,4 @@
-"""Hits of reads, of requests and of bytes, beside those of all references."""
+"""Hits of reads, of requests and of bytes."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class HitUnits(Steps):
         Parameters
         ----------
         denominator : {'reads', 'all'}
-            What the hits are a share of: the accesses that read, or all of them.
+            Accesses that the ratio is a share of: those that read, or all.
 
         Raises
         ------
         ConfigError
-            If the curve was made without operations, or by an estimator that does not tell
-            reads from writes.
+            If the curve was made without operations, or by an estimator without
+            hits of reads.
         """
         check_choice("denominator", denominator, ("reads", "all"))
         if self.reads is None or self.read_hits is None:

@@ -95,7 +95,7 @@ def analyse(references: References, *, limit: int = 0) -> PartialDistances:
     ----------
     references
         The piece, as of `reuse_distances`; of several pieces equal blocks must have equal
-        numbers, so cut `Blocks.ids` of a whole trace and not the trace.
+        numbers, so cut `Blocks.ids` of a whole trace and not the trace. Discards are ignored.
     limit : int
         Distances from here on count as cold; 0 for none.
 

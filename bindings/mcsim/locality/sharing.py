@@ -102,7 +102,7 @@ def _numbered(keys: ArrayLike) -> tuple[NDArray[np.uint32], int]:
 def _by_time(blocks: Blocks) -> Sharing:
     seen, vm = np.unique(blocks.vm, return_inverse=True)
     names = tuple(blocks.vms[number] for number in seen.tolist())
-    return Sharing(names, blocks.ids, vm.astype(np.uint16), blocks.block_bytes)
+    return Sharing(names, blocks.ids, vm.astype(np.uint16), blocks.capacity_unit)
 
 
 def _spread_blocks(several: Sequence[Blocks]) -> Sharing:
@@ -112,7 +112,7 @@ def _spread_blocks(several: Sequence[Blocks]) -> Sharing:
             f"blocks of different sizes share no cache: {', '.join(map(str, sorted(sizes)))} bytes"
         )
     named = [(part.label, *part.numbered) for part in parts]
-    return spread(named, several[0].block_bytes)
+    return spread(named, several[0].capacity_unit)
 
 
 def spread(
@@ -177,6 +177,11 @@ class Sharing:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def capacity_unit(self) -> int | None:
+        """As of `Blocks`."""
+        return self.block_bytes
 
     def __repr__(self) -> str:
         return f"<Sharing of {', '.join(self.vms)}: {len(self):,} references>"

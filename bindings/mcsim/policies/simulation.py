@@ -67,7 +67,7 @@ class Caches:
             if ops is not None:
                 raise ConfigError("ops: the blocks of a trace have theirs")
             blocks, unique = of_trace.numbered
-            block_bytes = of_trace.block_bytes
+            block_bytes = of_trace.capacity_unit
             operations: NDArray[np.uint8] | None = (
                 None if of_trace.ops_kept == "reads" else of_trace.ops
             )

@@ -336,6 +336,8 @@ def workload_of(
     if isinstance(references, Blocks):
         if not references.is_whole:
             raise ConfigError("references: these blocks are a part of others; tune a Trace")
+        if references.kind == "objects":
+            raise ConfigError("references: an object trace: there is no size of blocks to tune")
         return references.workload, "reads" if references.ops_kept == "reads" else "all"
     traces = traces_in(references)
     if traces is None:
@@ -347,4 +349,6 @@ def workload_of(
         offset = keys * np.uint64(block_bytes)
         time = np.arange(keys.size)
         traces = [Trace.from_arrays(time, offset, block_bytes, time_base="index")]
+    if any(trace.kind == "objects" for trace in traces):
+        raise ConfigError("references: an object trace: there is no size of blocks to tune")
     return Workload(vms_of(traces), synthetic=False), "all"

@@ -71,8 +71,8 @@ class Totals:
         Reads of blocks that are staged in memory, which `reads_served` does not include; requests
         of staged blocks only; and the total time of these reads.
     requests, request_hits, bytes, byte_hits : array of int64, shape (vms,)
-        Requests, those of which all blocks hit, their bytes and those in blocks that hit; zeros
-        where they were not counted.
+        Requests, and those of which all blocks hit; their bytes, and those in blocks that hit.
+        Zeros where a run did not count them.
     has_device_times : bool
         Whether devices are modelled: not for objects, whose sizes differ.
     """

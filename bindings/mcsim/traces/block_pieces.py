@@ -70,7 +70,7 @@ class Discards(NamedTuple):
     def split(
         self, requests: NDArray[np.int64], ends: NDArray[np.int64]
     ) -> tuple[Discarded | None, Discards]:
-        """Return those before requests whose references end at `ends`, and all later ones."""
+        """Return discards before requests, whose references end at `ends`, and later ones."""
         count = int(np.searchsorted(self.request, requests[-1], side="right"))
         if count == 0:
             return None, self
@@ -83,7 +83,7 @@ class Discards(NamedTuple):
 def ids_of(
     accesses: engine.Accesses, requests: NDArray[np.int64], blocks: NDArray[np.int64]
 ) -> NDArray[np.uint32]:
-    """Return the blocks of requests at positions, which have so many."""
+    """Return the block of each reference of requests, which have numbers of `blocks`."""
     if not len(requests):
         return np.empty(0, np.uint32)
     begin = accesses.request_begin.view(np.int64)
@@ -108,7 +108,7 @@ def shapes_of(
 
 
 def equal_bytes(sizes: NDArray[np.uint32], parts: Iterable[NDArray[np.int64]]) -> int | None:
-    """Return the bytes of requests at positions, if all have as many; None otherwise."""
+    """Return the bytes of requests at positions, if all are equal; None otherwise."""
     found: set[int] = set()
     if not len(sizes):
         return None

@@ -209,7 +209,7 @@ class Blocks:
 
     @cached_property
     def bytes_per_reference(self) -> int | None:
-        """Bytes of each reference, if each is a request and all have as many; None otherwise."""
+        """Bytes of each reference, if each is a request and all are equal; None otherwise."""
         if len(self) != len(self.positions):
             return None
         return block_pieces.equal_bytes(self.accesses.request_bytes, self._some_positions())

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class EntryOpener:
-    """Opens the files of entries, each file once for all entries that read it alike.
+    """Opens files of entries; entries with the same options share an opened file.
 
     Parameters
     ----------
     folder : Path
-        Of the experiment.
+        Folder of the experiment.
     reporter : Reporter
         Every file is a stage `parse`.
     """
@@ -38,8 +38,7 @@ class EntryOpener:
     def open(self, entry: VmTraceSpec, files: Sequence[Path]) -> Trace:
         """Open the files of an entry, and join them.
 
-        An entry of one VM names the VM of files whose format names none, if it has `vm` or several
-        files.
+        If an entry of one VM has `vm` or several files, files without names of VMs have its name.
 
         Raises
         ------

@@ -16,7 +16,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import resolved
 from mcsim.base.suggest import did_you_mean
 
-# What lies beside traces under their names and is none.
+# Extensions of other files that have the names of traces.
 _NO_TRACES = frozenset(
     (".ini", ".ipynb", ".json", ".log", ".md", ".pdf", ".png", ".py", ".svg", ".yaml", ".yml")
 )
@@ -213,7 +213,7 @@ def _files_of(name: str, finder: TraceFinder) -> list[Path]:
     if Path(name).exists():
         return [Path(name)]
     near = finder.nearest(name, Path())
-    raise ConfigError(f"{name}: no such file{not_found_in(finder.folders)}{near}")
+    raise ConfigError(f"{name}: no such file {searched(finder.folders)}{near}")
 
 
 def paths_given(name: str, given: Any) -> list[Path]:
@@ -226,8 +226,8 @@ def paths_given(name: str, given: Any) -> list[Path]:
     return paths
 
 
-def not_found_in(dirs: Sequence[Path]) -> str:
-    """Return the end of a message about a missing trace: where it was searched for."""
+def searched(dirs: Sequence[Path]) -> str:
+    """Return the end of a message about a missing trace: the folders, or how to give them."""
     if not dirs:
-        return " (give --trace-dir, or set MCSIM_TRACE_DIR)"
-    return ", and none below " + ", ".join(map(str, dirs))
+        return "(give --trace-dir, or set MCSIM_TRACE_DIR)"
+    return "in " + ", ".join(map(str, dirs))

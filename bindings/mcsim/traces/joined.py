@@ -355,6 +355,7 @@ def _metadata(parts: Sequence[Part], vms: tuple[str, ...], keys: pa.Array | None
                 for field in fields(RowCounts)
             }
         ),
+        vm_from_file=False,
         keys_digest=keys_digest(keys),
         complaints=tuple(chain.from_iterable(of.complaints for of in of_all))[:_MOST_COMPLAINTS],
         synthetic=any(of.synthetic for of in of_all),

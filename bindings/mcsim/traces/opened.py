@@ -23,7 +23,7 @@ from mcsim.config.load import Location
 from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WindowSpec, WorkloadSpec
 from mcsim.config.values import Interval
 from mcsim.traces.entries import EntryOpener, join_entries
-from mcsim.traces.find import TraceFinder, not_found_in
+from mcsim.traces.find import TraceFinder, searched
 from mcsim.traces.workload import Workload, WorkloadVm
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _open_all(
         index = found.index([])
         raise source.complain(
             (*place, "vms", index),
-            f"no trace {missing[0]!r}{not_found_in(trace_dirs)}, and no profile to stand in",
+            f"no trace {missing[0]!r} {searched(trace_dirs)}, and no profile to stand in",
         )
     _check_names(workload, place, source)
     if spec.ops == "writes":
@@ -152,7 +152,7 @@ def _writes_alone(workload: Workload) -> Workload:
 
 
 def _check_names(workload: Workload, place: Location, source: Source) -> None:
-    """Hold names that came from files or patterns to be there once."""
+    """Check that every name, also from a file or a pattern, occurs once."""
     seen: set[str] = set()
     for vm in workload.vms:
         if vm.name in seen:

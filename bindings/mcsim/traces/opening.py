@@ -69,7 +69,7 @@ def open_files(
     files : sequence of Path
     reading : Reading
     vm_name : str, optional
-        Name of the VM of files whose content names none; by default each has its file's name.
+        Name of the VM of files without names of VMs; by default each has its file's name.
     progress : callable, optional
         As of `Trace.open`, with the bytes of all files.
 
@@ -96,7 +96,7 @@ def open_files(
 
 
 def with_vm_name(trace: Trace, file: Path, name: str) -> Trace:
-    """Rename the VM of a file whose content names none.
+    """Rename the VM of a file without names of VMs.
 
     Raises
     ------

@@ -104,8 +104,8 @@ class Trace(MadeOfColumns, Tabular):
             With ``on_bad_line='skip'``: how many lines may be left out, as a number (``500``) or a
             share of all (``0.05`` or ``'5%'``). By default 10, or 1 % if that is more.
         vm_name : str, optional
-            Name of the VM of files whose content names none, which are then one VM; by default
-            each has its file's name.
+            Name of the VM of files without names of VMs, which are then one VM; by default each
+            has its file's name.
         progress : callable, optional
             ``progress(done_bytes, total_bytes)``. Hashing and parsing each count
             the size of the file.

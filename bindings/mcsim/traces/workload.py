@@ -13,15 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import engine
-from mcsim.traces.batches import Batch, Kind, batch_with
+from mcsim.traces.batches import DISCARD, Batch, Kind, batch_with
 from mcsim.traces.identity import warn_of_shared_blocks
 from mcsim.traces.store import BLOCK_BYTES
 
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
-
-DISCARD = 2
-"""The operation of discards, which are no requests."""
 
 ON_DEMAND = ("responses", "classes", "bytes")
 """What a view says of the columns of requests that are kept only if a system asks."""

@@ -161,7 +161,7 @@ class ExclusiveLru final : public Host {
     std::array<std::array<Count, kTiers>, 2> in_place{};  // hits that moved no block, by operation
   };
 
-  // Of all requests.
+  // Hits of requests and bytes, of all operations together.
   struct RequestCounts {
     Count requests = 0;
     Count request_hits = 0;

@@ -76,7 +76,7 @@ struct VmCounters {
   Count requests = 0;         // with blocks
   Count request_hits = 0;     // of which all blocks were hits, or staged
   Count bytes = 0;            // of requests, if the trace keeps them
-  Count byte_hits = 0;        // of them: in blocks that were hits, or staged
+  Count byte_hits = 0;        // bytes in blocks that were hits, or staged
   Count accesses = 0;         // blocks of requests
   Count misses = 0;           // accesses whose block no tier and no staging area held
   Count writes = 0;           // accesses that write

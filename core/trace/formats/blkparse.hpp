@@ -53,11 +53,14 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
     mapper_.begin_row();
     take_head(scan);
     const std::string_view event = scan.text("an event");
-    const bool is_event = event.size() <= 2 && std::ranges::all_of(event, absl::ascii_isalpha);
+    const bool is_event = event == "UT" || (event.size() == 1 && absl::ascii_isalpha(event[0]));
     if (!is_event) scan.complain_of("an event (such as Q)", event);
+    const std::string_view rwbs = scan.peek();
+    mapper_.take(kRwbs, scan);
+    check_rwbs(scan, rwbs);
     if (scan.failed()) return bad(scan);
-    if (event.size() != 1 || event[0] != event_) return LineKind::kFiltered;
-    return parse_request(scan, out);
+    if (event[0] != event_) return LineKind::kFiltered;
+    return parse_request(line, rwbs, scan, out);
   }
 
  private:
@@ -104,11 +107,9 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
     scan.number("a process id");
   }
 
-  LineKind parse_request(FieldScanner& scan, Requests& out) {
-    const std::string_view rwbs = scan.peek();
-    mapper_.take(kRwbs, scan);
-    check_rwbs(scan, rwbs);
-    if (mapper_.operation() == Operation::kIgnored || scan.failed()) return finish_row(scan, out);
+  LineKind parse_request(std::string_view line, std::string_view rwbs, FieldScanner& scan,
+                         Requests& out) {
+    if (mapper_.operation() == Operation::kIgnored) return LineKind::kFiltered;
     // "[process]", or of a completion "0 [error]".
     FieldScanner ahead = scan;
     const bool has_sector = !scan.peek().starts_with('[');
@@ -123,13 +124,16 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
     mapper_.take(kSectors, scan);
     if (scan.peek().starts_with('(')) skip_elapsed(scan);
     const std::string_view process = scan.text("a process in brackets");
-    if (!process.starts_with('[')) scan.complain_of("a process in brackets", process);
+    if (!process.starts_with('[') || !line.ends_with(']')) {
+      scan.complain_of("a process in brackets at the end", process);
+    }
     return finish_row(scan, out);
   }
 
   // "(     123)", the time since an earlier event.
   static void skip_elapsed(FieldScanner& scan) {
-    while (!scan.at_end() && !scan.text("a time").ends_with(')')) {}
+    while (!scan.at_end() && !scan.text("a time").ends_with(')')) {
+    }
   }
 
   char event_;

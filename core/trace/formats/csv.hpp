@@ -13,7 +13,7 @@ namespace mcsim {
 template <class Format>
 class MappedReader : public TextReader<Format> {
  public:
-  MappedReader(Mapping mapping, ReaderContext context)
+  MappedReader(ColumnMapping mapping, ReaderContext context)
       : TextReader<Format>(std::move(context)), mapper_(std::move(mapping), this) {}
 
   TimeBase time_base() const override { return mapper_.time_base(); }
@@ -42,7 +42,7 @@ class MappedReader : public TextReader<Format> {
 // those that begin with # are passed over.
 class CsvReader : public MappedReader<CsvReader> {
  public:
-  struct Params : Mapping {
+  struct Params : ColumnMapping {
     std::string delimiter = ",";
     bool header = true;
     static constexpr auto fields() {
@@ -51,7 +51,7 @@ class CsvReader : public MappedReader<CsvReader> {
               Field{"delimiter", &Params::delimiter,
                     "between columns: a character, tab, or space for runs of blanks"},
               Field{"header", &Params::header, "the first line has the names of the columns"}},
-          Mapping::fields());
+          ColumnMapping::fields());
     }
   };
   static constexpr ComponentInfo kInfo{"csv", "delimited text, its columns mapped by parameters",

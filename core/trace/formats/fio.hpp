@@ -17,8 +17,9 @@ class FioReader final : public LayoutReader<FioReader> {
   struct Params {
     TimeUnit time_unit = TimeUnit::kByName;
     static constexpr auto fields() {
-      return std::tuple{Field{"time_unit", &Params::time_unit,
-                              "what the time counts in version 3: us as fio writes it, ns, ms or s"}};
+      return std::tuple{
+          Field{"time_unit", &Params::time_unit,
+                "what the time counts in version 3: us as fio writes it, ns, ms or s"}};
     }
   };
   static constexpr ComponentInfo kInfo{
@@ -36,9 +37,10 @@ class FioReader final : public LayoutReader<FioReader> {
     if (mapper_.is_bound()) return parse_row(line, out);
     const bool has_times = line == "fio version 3 iolog";
     if (!has_times && line != "fio version 2 iolog") {
-      return refuse(data_loss("expected 'fio version 2 iolog' or 'fio version 3 iolog' in column 1, "
-                              "got '{}'",
-                              shown(line)));
+      return refuse(
+          data_loss("expected 'fio version 2 iolog' or 'fio version 3 iolog' in column 1, "
+                    "got '{}'",
+                    shown(line)));
     }
     if (has_times && time_unit_ == TimeUnit::kByName) {
       return refuse(

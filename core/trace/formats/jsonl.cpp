@@ -10,9 +10,63 @@ namespace {
 
 namespace json = simdjson::ondemand;
 
-std::string complaint_of(simdjson::error_code error) {
-  return fmt::format("not a JSON object: {}", simdjson::error_message(error));
-}
+// Steps through the JSON of a line. What it does not know fails, and may be right.
+class FlatJson {
+ public:
+  explicit FlatJson(std::string_view line) : at_(line.data()), end_(at_ + line.size()) {}
+
+  bool take(char expected) {
+    skip_blanks();
+    if (at_ == end_ || *at_ != expected) return false;
+    ++at_;
+    return true;
+  }
+  bool take_name(std::string_view name) {
+    if (!take('"') || static_cast<std::size_t>(end_ - at_) <= name.size()) return false;
+    if (std::memcmp(at_, name.data(), name.size()) != 0 || at_[name.size()] != '"') return false;
+    at_ += name.size() + 1;
+    return true;
+  }
+  // A string without escapes, or a number.
+  bool take_scalar(std::string_view& value) {
+    const bool is_string = take('"');
+    const char* const begin = at_;
+    if (is_string) {
+      while (at_ != end_ && *at_ != '"' && *at_ != '\\' && static_cast<unsigned char>(*at_) >= ' ')
+        ++at_;
+    } else if (!skip_number()) {
+      return false;
+    }
+    value = {begin, static_cast<std::size_t>(at_ - begin)};
+    return !is_string || take('"');
+  }
+  bool is_over() {
+    skip_blanks();
+    return at_ == end_;
+  }
+
+ private:
+  void skip_blanks() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t')) ++at_;
+  }
+  bool skip_digits() {
+    const char* const begin = at_;
+    while (at_ != end_ && *at_ >= '0' && *at_ <= '9') ++at_;
+    return at_ != begin;
+  }
+  bool skip_number() {
+    if (at_ != end_ && *at_ == '-') ++at_;
+    const bool is_zero = at_ != end_ && *at_ == '0';
+    const char* const begin = at_;
+    if (!skip_digits() || (is_zero && at_ - begin > 1)) return false;
+    if (at_ == end_ || *at_ != '.') return true;
+    ++at_;
+    return skip_digits();
+  }
+
+  const char* at_;
+  const char* end_;
+};
 
 }  // namespace
 
@@ -42,10 +96,13 @@ class JsonlReader::Parser {
       if (!reader_.mapper_.uses(*column)) return simdjson::SUCCESS;
       return take(*column, value, scan);
     });
-    if (error_ != simdjson::SUCCESS) scan.complain(complaint_of(error_));
+    if (error_ != simdjson::SUCCESS) scan.complain(complaint());
   }
 
-  simdjson::error_code error() const { return error_; }
+  std::string complaint() const {
+    return fmt::format("not a JSON object, in column {} of the text: {}", column_,
+                       simdjson::error_message(error_));
+  }
 
  private:
   // Calls `body` with the name and value of each field; stops at an error.
@@ -57,6 +114,7 @@ class JsonlReader::Parser {
             .get(document);
     json::object object;
     if (error == simdjson::SUCCESS) error = document.get_object().get(object);
+    column_ = 1;
     if (error != simdjson::SUCCESS) return error;
     for (auto field : object) {
       std::string_view name;
@@ -64,7 +122,10 @@ class JsonlReader::Parser {
       error = field.unescaped_key().get(name);
       if (error == simdjson::SUCCESS) error = field.value().get(value);
       if (error == simdjson::SUCCESS) error = body(name, value);
-      if (error != simdjson::SUCCESS) return error;
+      if (error == simdjson::SUCCESS) continue;
+      const char* at = nullptr;
+      if (document.current_location().get(at) == simdjson::SUCCESS) column_ = at - line.data() + 1;
+      return error;
     }
     const bool is_over = document.current_location().error() == simdjson::OUT_OF_BOUNDS;
     return is_over ? simdjson::SUCCESS : simdjson::TAPE_ERROR;
@@ -83,6 +144,7 @@ class JsonlReader::Parser {
     if (const auto error = value.type().get(type)) return error;
     if (type == json::json_type::array && reader_.mapper_.is_key(column)) {
       reader_.taken_[column] = true;
+      reader_.has_array_ = true;
       return take_array(column, value, scan);
     }
     return take_scalar(column, value, type, scan, [&](std::string_view text) {
@@ -142,6 +204,7 @@ class JsonlReader::Parser {
   JsonlReader& reader_;
   json::parser parser_;
   simdjson::error_code error_ = simdjson::SUCCESS;
+  std::ptrdiff_t column_ = 1;  // of the error, in bytes
 };
 
 JsonlReader::JsonlReader(Params params, ReaderContext context)
@@ -164,22 +227,59 @@ void JsonlReader::check_missing(FieldScanner& scan) {
   }
 }
 
+bool JsonlReader::take_flat(std::string_view line, FieldScanner& scan) {
+  FlatJson json(line);
+  std::string_view value;
+  for (std::size_t column = 0; column < mapper_.column_count(); ++column) {
+    if (!json.take(column == 0 ? '{' : ',')) return false;
+    if (!json.take_name(mapper_.names()[column]) || !json.take(':')) return false;
+    const bool is_used = mapper_.uses(column);
+    if (json.take('[')) {
+      if (is_used && !mapper_.is_key(column)) return false;
+      has_array_ |= is_used;
+      if (json.take(']')) continue;
+      do {
+        if (!json.take_scalar(value)) return false;
+        if (!is_used) continue;
+        scan.next_field(value, column);
+        keys_.push_back(take_key(scan, *this));
+      } while (json.take(','));
+      if (!json.take(']')) return false;
+      continue;
+    }
+    if (!json.take_scalar(value)) return false;
+    if (!is_used) continue;
+    scan.next_field(value, column);
+    mapper_.take(column, scan);
+  }
+  return json.take('}') && json.is_over();
+}
+
 LineKind JsonlReader::parse(std::string_view line, Requests& out) {
   FieldScanner scan;
   if (!mapper_.is_bound()) {
     std::optional<std::vector<std::string>> names = parser_->names(line);
-    if (!names) return refuse(absl::DataLossError(complaint_of(parser_->error())));
+    if (!names) return refuse(absl::DataLossError(parser_->complaint()));
     if (const absl::Status bound = mapper_.bind(*std::move(names), true); !bound.ok()) {
       return refuse(bound);
     }
   }
-  taken_.assign(mapper_.column_count(), false);
-  keys_.clear();
-  scan.set_names(&mapper_.names());
-  mapper_.begin_row();
-  parser_->take_fields(line, scan);
-  check_missing(scan);
-  if (keys_.empty()) return finish_row(scan, out);
+  const auto begin = [&] {
+    scan = FieldScanner();
+    scan.set_names(&mapper_.names());
+    mapper_.begin_row();
+    has_array_ = false;
+    keys_.clear();
+  };
+  begin();
+  if (!take_flat(line, scan)) {
+    begin();
+    taken_.assign(mapper_.column_count(), false);
+    parser_->take_fields(line, scan);
+    check_missing(scan);
+  }
+  if (!has_array_) return finish_row(scan, out);
+  if (keys_.empty()) return scan.failed() ? bad(scan) : LineKind::kFiltered;
   LineKind kind = LineKind::kNothing;
   for (const std::uint64_t key : keys_) {
     mapper_.set_key(key);

@@ -12,7 +12,7 @@ namespace mcsim {
 // fields. If the key is an array, each of its elements is a reference.
 class JsonlReader : public MappedReader<JsonlReader> {
  public:
-  struct Params : Mapping {};
+  struct Params : ColumnMapping {};
   static constexpr ComponentInfo kInfo{
       "jsonl", "a JSON object a line, its fields mapped by parameters", "jsonlines.org"};
 
@@ -26,13 +26,17 @@ class JsonlReader : public MappedReader<JsonlReader> {
  private:
   class Parser;
 
+  // Takes all fields of a line as most writers print it: those of the first line in its order,
+  // without escapes or nested objects. False for any other line, which the parser takes.
+  bool take_flat(std::string_view line, FieldScanner& scan);
   // The field goes on to the mapper.
   void take(std::size_t column, std::string_view value, FieldScanner& scan);
   void check_missing(FieldScanner& scan);
 
   std::unique_ptr<Parser> parser_;
   std::vector<bool> taken_;          // by column
-  std::vector<std::uint64_t> keys_;  // of an array
+  bool has_array_ = false;           // the key is one
+  std::vector<std::uint64_t> keys_;  // of it
   std::string padded_;               // a value that is not in the line as it is
 };
 

@@ -48,9 +48,8 @@ Guess KeyIntegers::guess(const char* format, const Head& head, IntegerLayout lay
   }
   if (!wrong.empty()) return {format, Fit::kNo, wrong};
   if (integer_layout(head.bytes)) return {format, Fit::kPossible, ""};
-  // Anything may look like large numbers, but ids and block numbers repeat.
-  if (repeated_share(head.bytes, layout.bytes) > 0) return {format, Fit::kUnopposed, ""};
-  return {format, Fit::kNo, "no integer repeats"};
+  return {format, Fit::kNo,
+          "width and byte order of the integers cannot be recognised: state them"};
 }
 
 }  // namespace mcsim

@@ -12,10 +12,10 @@ namespace mcsim {
 struct TextLayout {
   char delimiter = ',';
   std::size_t columns = 0;
-  std::size_t optional = 0;  // the last of them, which only requests need
-  bool allows_more = false;  // further columns are ignored
-  const char* header = "";   // how the line with the names of the columns begins, if there is one
-  Mapping mapping = {};      // with positions of columns
+  std::size_t optional = 0;    // the last of them, which only requests need
+  bool allows_more = false;    // further columns are ignored
+  const char* header = "";     // how the line with the names of the columns begins, if there is one
+  ColumnMapping mapping = {};  // with positions of columns
 };
 
 // A reader of such text. `Format` derives from LayoutReader<Format> and has
@@ -30,7 +30,7 @@ class LayoutReader : public MappedReader<Format> {
   using Params = NoParams;
 
   explicit LayoutReader(Params, ReaderContext context)
-      : MappedReader<Format>(Mapping(), std::move(context)) {}
+      : MappedReader<Format>(ColumnMapping{}, std::move(context)) {}
 
   static Guess guess(const Head& head) { return guess_by_lines<Format>(Fit::kCertain, head); }
 

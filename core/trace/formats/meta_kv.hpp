@@ -13,9 +13,9 @@ namespace mcsim {
 class MetaKvReader final : public CsvReader {
  public:
   using Params = NoParams;
-  static constexpr ComponentInfo kInfo{
-      "meta-kv", "Meta key-value cache: key, op, size, op_count, key_size",
-      "cachelib.org, Cachebench_FB_HW_eval: kvcache traces"};
+  static constexpr ComponentInfo kInfo{"meta-kv",
+                                       "Meta key-value cache: key, op, size, op_count, key_size",
+                                       "cachelib.org, Cachebench_FB_HW_eval: kvcache traces"};
 
   MetaKvReader(NoParams, ReaderContext context) : CsvReader(columns(""), std::move(context)) {}
 

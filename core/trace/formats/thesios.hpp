@@ -11,7 +11,8 @@ class ThesiosReader final : public CsvReader {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
-      "thesios", "Google Thesios: filename, file_offset, op_type, request_io_size_bytes, start_time",
+      "thesios",
+      "Google Thesios: filename, file_offset, op_type, request_io_size_bytes, start_time",
       "Phothilimthana et al.: Thesios (ASPLOS 2024); github.com/google-research-datasets/thesios"};
 
   ThesiosReader(NoParams, ReaderContext context) : CsvReader(columns(), std::move(context)) {}

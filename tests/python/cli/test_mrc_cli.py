@@ -150,6 +150,35 @@ def test_hits_of_requests_and_bytes(printed: Any) -> None:
     assert cells(out, "8 KiB")[-1] == "45.00"
 
 
+def test_policies_are_compared_by_requests_or_bytes(printed: Any) -> None:
+    Path("two.csv").write_text(
+        "time_s,vm,op,offset,length\n0,a,r,0,4096\n1,a,r,0,8192\n2,a,r,4096,1024\n"
+    )
+    asked = ("compare", "two.csv", "--policies", "lru,fifo", "--sizes", "2")
+    for by, ratio in ((), "50.00"), (("--by", "requests"), "33.33"), (("--by", "bytes"), "38.46"):
+        assert cells(printed(*asked, *by), "lru")[1] == ratio
+    row = json.loads("".join(printed(*asked, "--json")))["rows"][0]
+    ratios = [row[name] for name in ("hit_ratio", "request_hit_ratio", "byte_hit_ratio")]
+    assert ratios == pytest.approx([0.5, 1 / 3, 5120 / 13312])
+
+
+OBJECTS = "time,key,size\n1,5,110\n2,4,110\n3,6,110\n4,4,111\n5,7,112\n6,4,111\n"
+
+
+def test_object_traces_have_no_sizes_in_bytes(run: Any, printed: Any) -> None:
+    Path("objects.csv").write_text(OBJECTS)
+    out = printed("mrc", "objects.csv", "--sizes", "1,50%,4")
+    assert "6 accesses to 4 objects" in out[0]
+    assert cells(out, "4")[-3:] == ["33.33", "33.33", "33.43"]
+    for command in ("mrc", "compare", "mix"):
+        code, out, message = run(command, "objects.csv", "--sizes", "1GiB")
+        assert code == 2
+        assert "of objects in an object trace, or shares (10%)" in message + "".join(out)
+    assert "2 objects" in "".join(printed("size", "objects.csv", "--target-hit-ratio", "30%"))
+    code, out, message = run("size", "objects.csv", "--target-latency", "1ms")
+    assert (code, "an object trace" in message + "".join(out)) == (2, True)
+
+
 def test_files_say_of_which_references_they_are(run: Any) -> None:
     for arguments in ([], ["--ops", "all"], ["--block-bytes", "8KiB"], ["--vms", "a"]):
         assert run("mrc", "loops.csv", *arguments, "-o", "results")[0] == 0
@@ -275,7 +304,10 @@ def test_a_backend_fast_enough_needs_no_cache(printed: Any) -> None:
         (["mrc", "loops.csv", "--interval", "5 references"], "has a clock: give a length such as"),
         (["mrc", "loops.csv", "--interval", "1h", "--per-vm"], "--per-vm and --interval: one at"),
         (["mrc", "empty.csv"], "empty.csv: there are no reads (try ops all)"),
-        (["mrc", "loops.csv", "keys.csv"], "loops.csv has a clock and keys.csv has none: they do not merge"),
+        (
+            ["mrc", "loops.csv", "keys.csv"],
+            "loops.csv has a clock and keys.csv has none: they do not merge",
+        ),
         (["mrc", "keys.csv", "--interval", "1h"], "has no clock: give a length in references"),
         (["size", "loops.csv"], "give one of --target-hit-ratio and --target-latency"),
         (

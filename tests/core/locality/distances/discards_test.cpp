@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/locality/distances/exact_distances.hpp"
+#include "core/locality/distances/request_distances.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/estimators/registry.hpp"
 #include "tests/support/isas.hpp"

@@ -1,0 +1,128 @@
+"""Checks of times and lengths: signs of a wrong unit, column or order, with warnings.
+
+The signs are counted while a trace is parsed and stored with it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mcsim._core import trace as _core_trace
+from mcsim.traces.batches import DISCARD, Batch
+
+if TYPE_CHECKING:
+    from mcsim.traces.store import TraceMetadata
+
+_log = logging.getLogger(__name__)
+
+_YEAR_NS = 365 * 86400 * 10**9
+_SMALL_BYTES = 64
+_TABLES = ("arrow", "parquet")
+
+_warned: set[str] = set()
+"""Digests of traces that were warned of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """Signs of wrong times and lengths; 0 where there are none.
+
+    Attributes
+    ----------
+    backwards : int
+        Requests that are earlier than the one before them in the source.
+    gap : int
+        Longest time between two consecutive requests, in ns, if it is more than a year.
+    gap_at : int
+        Number of the request after it, from 1.
+    small : int
+        Requests of fewer than 64 bytes, if the median is.
+    """
+
+    backwards: int = 0
+    gap: int = 0
+    gap_at: int = 0
+    small: int = 0
+
+
+class SignCounter:
+    """Counts signs in batches, in the order of the source."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._last_time: int | None = None
+        self._backwards = 0
+        self._gap = self._gap_at = 0
+        self._sized = self._small = 0
+
+    def add(self, batch: Batch) -> None:
+        """Count the signs in the next batch."""
+        if not len(batch.time):
+            return
+        before = batch.time[0] if self._last_time is None else self._last_time
+        times = np.concatenate((np.array([before], np.int64), batch.time))
+        is_back = times[1:] < times[:-1]
+        # Differences of 64 bits without a sign do not overflow.
+        gaps = np.diff(times.view(np.uint64))
+        gaps[is_back] = 0
+        longest = int(gaps.argmax())
+        if int(gaps[longest]) > self._gap:
+            self._gap, self._gap_at = int(gaps[longest]), self._rows + longest + 1
+        self._backwards += int(np.count_nonzero(is_back))
+        has_size = (batch.op != DISCARD) & (batch.length > 0)
+        self._sized += int(np.count_nonzero(has_size))
+        self._small += int(np.count_nonzero(has_size & (batch.length < _SMALL_BYTES)))
+        self._rows += len(batch.time)
+        self._last_time = int(times[-1])
+
+    def signs(self, *, has_clock: bool, has_block_lengths: bool) -> Signs:
+        """Return the signs that matter for such times and lengths."""
+        has_gap = has_clock and self._gap > _YEAR_NS
+        is_small = has_block_lengths and 2 * self._small > self._sized
+        return Signs(
+            self._backwards,
+            self._gap if has_gap else 0,
+            self._gap_at if has_gap else 0,
+            self._small if is_small else 0,
+        )
+
+
+def warn_of_signs(metadata: TraceMetadata, signs: Signs) -> None:
+    """Log the warnings about a trace, once in a process."""
+    if metadata.digest in _warned:
+        return
+    _warned.add(metadata.digest)
+    for warning in _warnings(metadata, signs):
+        _log.warning("%s: %s", metadata.source, warning)
+
+
+def _warnings(metadata: TraceMetadata, signs: Signs) -> Iterator[str]:
+    counts = metadata.counts
+    if signs.gap:
+        yield (
+            f"request {signs.gap_at:,} comes {signs.gap / _YEAR_NS:,.1f} years after the one "
+            "before it: a time may be wrong, or in another unit"
+        )
+    if signs.backwards:
+        yield (
+            f"{signs.backwards:,} of {counts.rows:,} requests are earlier than the one before "
+            "them in the file: they were sorted by time"
+        )
+    if signs.small:
+        yield (
+            f"{signs.small:,} of {counts.requests:,} requests have fewer than {_SMALL_BYTES} "
+            f"bytes: lengths may count sectors or blocks{_unit_option(metadata.format)}"
+        )
+
+
+def _unit_option(format: str) -> str:
+    """Return how the unit of lengths is stated, if the format lets it be stated."""
+    params = {of["name"]: [p["name"] for p in of["params"]] for of in _core_trace.formats()}
+    if format in _TABLES or "length_unit" in params.get(format, ()):
+        return " (length_unit: sectors, or blocks)"
+    return f", but format {format} has bytes"

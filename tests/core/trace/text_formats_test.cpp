@@ -1,0 +1,407 @@
+// Trusts: the answers of an independent simulation to small files in each layout
+// (tests/data/cases), and what each layout says is impossible.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "core/trace/formats/all.hpp"
+#include "core/trace/reader.hpp"
+
+namespace mcsim {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+struct Read {
+  absl::Status status;
+  Requests requests;
+  RowCounts rows;
+  std::vector<std::string> vms;
+  TraceKind kind = TraceKind::kBlocks;
+  std::uint64_t keys = 0;
+};
+
+Read read(const std::string& format, const std::string& bytes, const ParamMap& params = {}) {
+  Read result;
+  auto made = formats().make(format, params,
+                             ReaderContext{.source = *open_bytes(bytes, "web"),
+                                           .name = "web",
+                                           .vm_name = "web",
+                                           .on_unsorted = OnUnsorted::kKeep});
+  EXPECT_TRUE(made.ok()) << made.status();
+  RequestReader& reader = **made;
+  Requests chunk;
+  do {
+    result.status = reader.next(chunk);
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      result.requests.push(chunk.time[i], chunk.vm[i], static_cast<Op>(chunk.op[i]),
+                           chunk.offset[i], chunk.length[i], chunk.response[i]);
+    }
+  } while (result.status.ok() && chunk.size() > 0);
+  result.rows = reader.rows();
+  result.vms.assign(reader.vms().begin(), reader.vms().end());
+  result.kind = reader.kind();
+  result.keys = reader.keys().size();
+  return result;
+}
+
+// Requests, references, distinct blocks and hits of an unlimited cache.
+struct Answers {
+  int requests = 0;
+  int accesses = 0;
+  int blocks = 0;
+  int hits = 0;
+  friend bool operator==(const Answers&, const Answers&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Answers& a) {
+    return out << a.requests << " / " << a.accesses << " / " << a.blocks << " / " << a.hits;
+  }
+};
+
+// Of all operations, or of reads alone.
+Answers simulate(const Read& trace, bool reads_only, std::uint64_t block_bytes = 4096) {
+  Answers answers;
+  std::set<std::pair<VmId, std::uint64_t>> cached;
+  std::set<std::pair<VmId, std::uint64_t>> seen;
+  const Requests& requests = trace.requests;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto op = static_cast<Op>(requests.op[i]);
+    if (reads_only && op == Op::kWrite) continue;
+    std::uint64_t first = requests.offset[i];
+    std::uint64_t end = first + 1;
+    if (trace.kind == TraceKind::kBlocks) {
+      end = (first + requests.length[i] + block_bytes - 1) / block_bytes;
+      first /= block_bytes;
+    }
+    answers.requests += op != Op::kDiscard;
+    for (std::uint64_t block = first; block < end; ++block) {
+      const std::pair key(requests.vm[i], block);
+      if (op == Op::kDiscard) {
+        cached.erase(key);
+        continue;
+      }
+      ++answers.accesses;
+      answers.hits += !cached.insert(key).second;
+      seen.insert(key);
+    }
+  }
+  answers.blocks = static_cast<int>(seen.size());
+  return answers;
+}
+
+int count_of(const Read& trace, Op op) {
+  return static_cast<int>(std::ranges::count(trace.requests.op, static_cast<std::uint8_t>(op)));
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string case_file(const std::string& name) {
+  return std::string(MCSIM_TEST_DATA "/cases/") + name;
+}
+
+struct Case {
+  std::string file;
+  std::string format;
+  ParamMap params = {};
+  std::optional<Answers> reads = {};
+  std::optional<Answers> all = {};
+  int discards = 0;
+  Count flushes = 0;
+  Count filtered = 0;
+  Count repeated = 0;
+  std::vector<std::string> vms = {};
+  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.file; }
+};
+
+const std::vector<Case>& cases() {
+  static const ParamMap us{{"time_unit", "us"}};
+  static const std::vector<Case> all{
+      {.file = "umass.spc",
+       .format = "spc",
+       .reads = {{4, 4, 3, 1}},
+       .all = {{7, 12, 9, 3}},
+       .vms = {"0", "1", "2"}},
+      {.file = "systor17.csv",
+       .format = "systor17",
+       .reads = {{3, 5, 4, 1}},
+       .all = {{5, 8, 4, 4}},
+       .filtered = 1,
+       .vms = {"0", "4"}},
+      {.file = "alibaba_io_traces.csv",
+       .format = "alibaba",
+       .reads = {{5, 207, 204, 3}},
+       .all = {{6, 211, 208, 3}},
+       .vms = {"3", "8", "5"}},
+      {.file = "tencent_raw.csv",
+       .format = "tencent",
+       .reads = {{4, 66, 65, 1}},
+       .all = {{5, 67, 65, 2}},
+       .vms = {"21", "22", "23"}},
+      {.file = "k5cloud.csv",
+       .format = "k5cloud",
+       .reads = {{3, 4, 3, 1}},
+       .all = {{4, 5, 3, 2}},
+       .vms = {"12", "13"}},
+      {.file = "disksim.txt",
+       .format = "disksim",
+       .reads = {{2, 3, 2, 1}},
+       .all = {{3, 4, 2, 2}},
+       .vms = {"0"}},
+      {.file = "camelab.txt",
+       .format = "camelab",
+       .reads = {{2, 3, 2, 1}},
+       .all = {{3, 4, 2, 2}},
+       .vms = {"web"}},
+      {.file = "thesios.csv",
+       .format = "thesios",
+       .reads = {{3, 3, 2, 1}},
+       .all = {{4, 5, 4, 1}},
+       .vms = {"a1b2", "c3d4"}},
+      {.file = "biosnoop.txt",
+       .format = "biosnoop",
+       .reads = {{2, 2, 1, 1}},
+       .all = {{3, 4, 3, 1}},
+       .vms = {"nvme0n1"}},
+      {.file = "fio_v2.log",
+       .format = "fio",
+       .reads = {{2, 2, 2, 0}},
+       .all = {{3, 6, 4, 1}},
+       .discards = 1,
+       .flushes = 1,
+       .filtered = 4,
+       .vms = {"/dev/sdx"}},
+      {.file = "fio_v3.log",
+       .format = "fio",
+       .params = us,
+       .reads = {{3, 9, 8, 1}},
+       .all = {{4, 13, 8, 5}},
+       .discards = 1,
+       .flushes = 1,
+       .filtered = 6,
+       .vms = {"nvme1n1", "nvme2n1"}},
+      {.file = "blkparse.txt",
+       .format = "blkparse",
+       .reads = {{2, 2, 1, 1}},
+       .all = {{3, 4, 3, 1}},
+       .discards = 1,
+       .flushes = 1,
+       .filtered = 18,
+       .vms = {"8,0"}},
+      {.file = "msr_overlap.csv", .format = "msr", .reads = {{2, 3, 2, 1}}, .vms = {"usr_0"}},
+      {.file = "msr_header.csv",
+       .format = "msr",
+       .reads = {{2, 3, 2, 1}},
+       .all = {{3, 4, 2, 2}},
+       .vms = {"web_0"}},
+      {.file = "meta_kvcache.csv",
+       .format = "meta-kv",
+       .reads = {{24, 24, 2, 21}},
+       .all = {{26, 26, 3, 22}},
+       .discards = 1,
+       .repeated = 20,
+       .vms = {"web"}},
+      {.file = "twitter.csv",
+       .format = "twitter",
+       .all = {{5, 5, 2, 2}},
+       .discards = 1,
+       .vms = {"web"}},
+      {.file = "ibm_object_store",
+       .format = "ibm-object-store",
+       .all = {{5, 5, 2, 2}},
+       .discards = 1,
+       .filtered = 1,
+       .vms = {"web"}},
+      {.file = "mooncake.jsonl", .format = "mooncake", .reads = {{12, 12, 7, 5}}, .vms = {"web"}},
+  };
+  return all;
+}
+
+class TextFormats : public ::testing::TestWithParam<Case> {};
+
+TEST_P(TextFormats, HaveTheAnswersOfAnotherSimulation) {
+  const Case& expected = GetParam();
+  const Read got = read(expected.format, contents(case_file(expected.file)), expected.params);
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_EQ(simulate(got, true), expected.reads.value_or(simulate(got, true)));
+  EXPECT_EQ(simulate(got, false), expected.all.value_or(simulate(got, false)));
+  EXPECT_EQ(count_of(got, Op::kDiscard), expected.discards);
+  EXPECT_EQ(got.rows.flushes, expected.flushes);
+  EXPECT_EQ(got.rows.filtered, expected.filtered);
+  EXPECT_EQ(got.rows.repeated, expected.repeated);
+  EXPECT_EQ(got.vms, expected.vms);
+}
+
+template <class... Formats>
+std::vector<Guess> guesses(const Head& head, TypeList<Formats...>) {
+  return {Formats::guess(head)...};
+}
+
+TEST_P(TextFormats, AreRecognizedByNoOther) {
+  const std::string path = case_file(GetParam().file);
+  const auto format = detect_format(path);
+  ASSERT_TRUE(format.ok()) << format.status();
+  EXPECT_EQ(*format, GetParam().format);
+  for (const Guess& guess : guesses({.bytes = contents(path), .whole = true}, AllFormats{})) {
+    EXPECT_EQ(guess.fit == Fit::kCertain, guess.format == GetParam().format) << guess.format;
+  }
+}
+
+std::set<std::string> text_formats() {
+  std::set<std::string> names{"alibaba"};
+  for (const Case& each : cases()) names.insert(each.format);
+  names.insert({"cloudphysics", "fiu", "mqsim"});
+  return names;
+}
+
+TEST_P(TextFormats, AreRefusedUnderAnotherName) {
+  for (const std::string& format : text_formats()) {
+    if (format == GetParam().format) continue;
+    const ParamMap params = format == "fio" ? ParamMap{{"time_unit", "us"}} : ParamMap{};
+    const Read got = read(format, contents(case_file(GetParam().file)), params);
+    EXPECT_THAT(message_of(got.status), AllOf(ContainsRegex("^web:[0-9]+: "), HasSubstr("column")))
+        << format;
+  }
+}
+
+// The name of a parametrised test.
+template <class Param>
+std::string test_name(const ::testing::TestParamInfo<Param>& test, std::string Param::* member) {
+  std::string name = test.param.*member;
+  std::ranges::replace_if(name, [](char c) { return !absl::ascii_isalnum(c); }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, TextFormats, ::testing::ValuesIn(cases()),
+                         [](const auto& test) { return test_name(test, &Case::file); });
+
+// A valid file, and what stands in the columns of its last line: t a time, n a number of blocks or
+// bytes, o an operation, v a VM, k a key, - a column that is not used.
+struct Sample {
+  std::string format;
+  std::string before;
+  std::string line;
+  char delimiter = ',';
+  std::string columns;
+  std::string wrong_operation = "X";
+  bool allows_more = false;
+  ParamMap params = {};
+  friend std::ostream& operator<<(std::ostream& out, const Sample& s) { return out << s.format; }
+};
+
+const std::vector<Sample>& samples() {
+  static const ParamMap us{{"time_unit", "us"}};
+  static const std::string thesios = contents(case_file("thesios.csv"));
+  static const std::string thesios_header = thesios.substr(0, thesios.find('\n') + 1);
+  static const std::vector<Sample> all{
+      {"alibaba", "3,W,0,4096,1\n", "3,W,8192,16384,1577894544360767", ',', "vonnt"},
+      {"tencent", "1,8,8,0,21\n", "1538409600,12918952,128,0,21", ',', "tnnov", "2"},
+      {"cloudphysics", "version,time,op,size,lbn\n", "1,5633898368802,2a,512,42932745", ',',
+       "-tonn", "2x"},
+      {"systor17", "1.5,0.1,W,0,0,512\n", "1456135200.013,0.001,W,0,4096,4096", ',', "ttovnn"},
+      {"spc", "0,1000,8192,W,0.5\n", "0,1016,4096,r,0.554", ',', "vnnot", "Read", true},
+      {"fiu", "1 4257 nfsd 8 8 W 6 0 2c47\n", "2 4253 nfsd 488846200 8 R 6 0 2c47", ' ',
+       "t--nno---"},
+      {"msr", "128166372003061629,usr,0,Read,0,4096,1\n",
+       "128166372013061629,usr,0,Write,512,4096,1000", ',', "tvvonnt", "W"},
+      {"k5cloud", "12,1.5,W,0,512\n", "12,1538323200.1,R,4096,8192", ',', "vtonn"},
+      {"thesios", thesios_header,
+       "a1b2,0,app1,17.1,WARM,REPLICATED,READ,OTHER,0,-1,4096,4096,4096,1700000100.5,0.0,17.5,0.4",
+       ',', "vn----o---n--t--t", "GET"},
+      {"disksim", "0.5 0 8 8 1\n", "7961.833 0 20228336 8 0", ' ', "tvnno", "9"},
+      {"mqsim", "1 0 8 8 1\n", "11413000 0 657728 16 1", ' ', "tvnno", "2"},
+      {"camelab", "0.0001 R 0 8 0.1\n", "0.000200 W 1008 8 0.1", ' ', "tonn-"},
+      {"blkparse", "8,0 1 1 0.0 661 Q R 0 + 8 [fio]\n",
+       "8,0 1 2 0.000001000 661 Q WS 1000 + 8 [fio]", ' ', "vnntn-on-n-"},
+      {"biosnoop", "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n",
+       "0.100000 fio 31 nvme0n1 W 2000 8192 0.60", ' ', "t--vonnt"},
+      {"fio", "fio version 3 iolog\n1 sdx add\n", "878 sdx write 0 16384", ' ', "tvonn", "erase",
+       false, us},
+      {"twitter", "0,k,1,213,4,get,0\n", "1,user:17:profile,15,213,4,set,86400", ',', "tknn-o-",
+       "GOT"},
+      {"meta-kv", "key,op,size,op_count,key_size\n", "1668757755,SET,82,1,40", ',', "konnn", "GOT"},
+      {"ibm-object-store", "0 REST.PUT.OBJECT a1 1056\n", "103 REST.GET.OBJECT a1b2 1056 0 1055",
+       ' ', "tokn--", "REST.LIST.BUCKET"},
+  };
+  return all;
+}
+
+// Files in which the last line is damaged.
+std::vector<std::string> damaged(const Sample& sample) {
+  const std::vector<std::string> good = absl::StrSplit(sample.line, sample.delimiter);
+  std::vector<std::string> lines;
+  const auto add = [&](const std::vector<std::string>& fields, char delimiter) {
+    lines.push_back(absl::StrJoin(fields, std::string(1, delimiter)));
+  };
+  const auto set = [&](std::size_t column, const std::string& value) {
+    std::vector<std::string> fields = good;
+    fields[column] = value;
+    add(fields, sample.delimiter);
+  };
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    const char kind = sample.columns[i];
+    if (kind == 't' || kind == 'n') {
+      for (const char* value :
+           {"99999999999999999999999", "0xZZ", "12a", "1.5.2", "NaN", "1e400"}) {
+        set(i, value);
+      }
+      set(i, std::string("1\0", 2));
+    }
+    if (kind == 'n') set(i, "-1"), set(i, "0.5");
+    if (kind == 'o') set(i, sample.wrong_operation), set(i, "\x80\xff"), set(i, "0x");
+    if (kind == 'v' || kind == 'k') set(i, "\"open"), set(i, std::string("a\0b", 3));
+  }
+  const std::size_t op = sample.columns.find('o');
+  std::vector<std::string> fields = good;
+  fields.erase(fields.begin());
+  add(fields, sample.delimiter);  // without the first column
+  fields = good;
+  fields.insert(fields.begin(), "x");
+  add(fields, sample.delimiter);
+  fields = good;
+  std::swap(fields[op], fields[op == 0 ? 1 : op - 1]);
+  add(fields, sample.delimiter);
+  fields = good;
+  if (!sample.allows_more) fields.push_back("extra"), add(fields, sample.delimiter);
+  add(good, ';');
+  add(good, '|');
+  lines.push_back(sample.line.substr(0, sample.line.find(sample.delimiter)));
+  lines.push_back(
+      std::string("\x7f"
+                  "ELF\0\1\2",
+                  7));
+  lines.push_back("<html>");
+  lines.push_back("{\"a\": 1}");
+  return lines;
+}
+
+class DamagedFiles : public ::testing::TestWithParam<Sample> {};
+
+TEST_P(DamagedFiles, AreRefusedWithLineAndColumn) {
+  const Sample& sample = GetParam();
+  const Read good = read(sample.format, sample.before + sample.line, sample.params);
+  ASSERT_TRUE(good.status.ok()) << good.status;
+  const std::vector<std::string> lines = damaged(sample);
+  EXPECT_GE(lines.size(), 20u);
+  const auto place = "^web:" + std::to_string(std::ranges::count(sample.before, '\n') + 1) + ": ";
+  for (const std::string& line : lines) {
+    const Read got = read(sample.format, sample.before + line + "\n", sample.params);
+    EXPECT_THAT(message_of(got.status), AllOf(ContainsRegex(place), HasSubstr("column"))) << line;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, DamagedFiles, ::testing::ValuesIn(samples()),
+                         [](const auto& test) { return test_name(test, &Sample::format); });
+
+}  // namespace
+}  // namespace mcsim
