@@ -63,14 +63,15 @@ bool halves_differ(std::string_view head) {
   return more >= kSample && fewer * 4 <= more;
 }
 
-}  // namespace
-
+// Share of integers of `bytes` bytes that occur before.
 double repeated_share(std::string_view head, std::size_t bytes) {
   boost::unordered_flat_set<std::string_view> values;
   const std::size_t count = head.size() / bytes;
   for (std::size_t i = 0; i < count; ++i) values.insert(head.substr(i * bytes, bytes));
   return count == 0 ? 0 : 1 - static_cast<double>(values.size()) / static_cast<double>(count);
 }
+
+}  // namespace
 
 std::optional<IntegerLayout> integer_layout(std::string_view head) {
   if (halves_differ(head)) {

@@ -79,7 +79,7 @@ class RecordReader : public RequestReader {
 
  private:
   static constexpr std::size_t kBuffer = 256 * 1024;
-  static constexpr std::size_t kBatch = 4096;
+  static constexpr std::size_t kBatch = 1024;
   static_assert(kHead <= kBuffer);
 
   std::size_t size() const { return static_cast<std::size_t>(end_ - at_); }

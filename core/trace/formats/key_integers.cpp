@@ -48,7 +48,8 @@ Guess KeyIntegers::guess(const char* format, const Head& head, IntegerLayout lay
   }
   if (!wrong.empty()) return {format, Fit::kNo, wrong};
   if (integer_layout(head.bytes)) return {format, Fit::kPossible, ""};
-  return {format, Fit::kNo, "width and byte order of the integers cannot be recognised: state them"};
+  return {format, Fit::kNo,
+          "width and byte order of the integers cannot be recognised: state them"};
 }
 
 }  // namespace mcsim

@@ -181,9 +181,7 @@ TEST(KeyIntegers, EveryWidthAndOrderIsReadAndRecognised) {
 TEST(KeyIntegers, HashValuesNeedAStatedFormat) {
   TraceBytes file;
   for (std::uint64_t i = 0; i < 100; ++i) file.add((i % 60 + 1) * 0x9e37'79b9'7f4a'7c15, 8);
-  EXPECT_EQ(detected_format(file.bytes()),
-            "F: could be keys-u64-le or keys-u64-be or keys-u32-le or keys-u32-be; state the "
-            "format");
+  EXPECT_THAT(detected_format(file.bytes()), HasSubstr("F: no known trace format"));
   EXPECT_EQ(read_good_trace("keys-u64-le", file.bytes()).requests.offset[0],
             0x9e37'79b9'7f4a'7c15U);
 }
