@@ -51,7 +51,15 @@ Progress = Callable[[int, int], None]
 """Called with the bytes of the file dealt with and their total, as work goes on."""
 
 
-_PARSER_VERSIONS = {"csv": 3, "arrow": 3, "parquet": 3, "keys": 2, "oracle-general": 2, "msr": 2}
+_PARSER_VERSIONS = {
+    "csv": 3,
+    "arrow": 3,
+    "parquet": 3,
+    "keys": 2,
+    "oracle-general": 2,
+    "msr": 2,
+    "arc": 2,
+}
 """Versions of parsers, where what they return has changed since the first."""
 
 
