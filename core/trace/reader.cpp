@@ -107,6 +107,9 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
     return {std::move(format), Fit::kNo, "", 0, status};
   }
   if (reader.is_empty() && more) return {std::move(format), Fit::kUnopposed, ""};
+  // The columns are there, but the mapping lacks something: opening the file says what.
+  const bool is_mapped = fit == Fit::kPossible;
+  if (is_mapped && absl::IsInvalidArgument(status)) return {std::move(format), fit, ""};
   return {std::move(format), Fit::kNo, message_of(status), chunk.size()};
 }
 
@@ -172,12 +175,12 @@ namespace {
 
 absl::StatusOr<std::string> format_of(const std::string& path) {
   MCSIM_ASSIGN_OR_RETURN(const Head head, head_of(path));
-  auto format = decide(path, head, guess_all(head, AllFormats{}));
-  if (format.ok() || absl::IsResourceExhausted(format.status())) return format;
   if (is_utf16(head)) {
     return data_loss(
         "{}: this is text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts)", path);
   }
+  auto format = decide(path, head, guess_all(head, AllFormats{}));
+  if (format.ok() || absl::IsResourceExhausted(format.status())) return format;
   const std::size_t line = head.bytes.find('\n');
   if (line == std::string::npos) return format;
   const Head rest{.bytes = head.bytes.substr(line + 1), .whole = head.whole};

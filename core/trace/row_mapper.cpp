@@ -117,9 +117,9 @@ absl::Status RowMapper::bind_references() {
     return invalid_argument("key and offset: a trace has objects or blocks, so state one of them");
   }
   if (!has_keys_ && !offset) {
-    return invalid_argument("offset: state the column{} (or key, if requests are for objects)",
-                            named_ ? fmt::format(", one of {}", fmt::join(names_, ", "))
-                                   : " by its position from 1");
+    return not_found("offset: state the column{} (or key, if requests are for objects)",
+                     named_ ? fmt::format(", one of {}", fmt::join(names_, ", "))
+                            : " by its position from 1");
   }
   if (mapping_.length == kNone) return absl::OkStatus();
   for (const std::string& part : split_words(mapping_.length, '+')) {
@@ -192,16 +192,16 @@ absl::StatusOr<std::optional<std::size_t>> RowMapper::position_of(const std::str
   if (is_position(column)) {
     const std::size_t position = column.size() < 6 ? std::stoul(column) : 0;
     if (position >= 1 && position <= names_.size()) return position - 1;
-    return invalid_argument("{}: no column {} among {}", own_name, column, names_.size());
+    return not_found("{}: no column {} among {}", own_name, column, names_.size());
   }
   if (column.empty()) return std::nullopt;
   if (!named_) {
-    return invalid_argument("{}: no column '{}': without a header give its position from 1",
-                            own_name, column);
+    return not_found("{}: no column '{}': without a header give its position from 1", own_name,
+                     column);
   }
   const std::vector<std::string_view> known(names_.begin(), names_.end());
-  return invalid_argument("{}: no column '{}'{}; there are {}", own_name, column,
-                          did_you_mean(column, known), fmt::join(names_, ", "));
+  return not_found("{}: no column '{}'{}; there are {}", own_name, column,
+                   did_you_mean(column, known), fmt::join(names_, ", "));
 }
 
 absl::StatusOr<TimeUnit> RowMapper::unit_of(std::optional<std::size_t> position, TimeUnit stated,
@@ -268,8 +268,7 @@ void RowMapper::take(std::size_t column, FieldScanner& scan) {
 Nanoseconds RowMapper::take_time(FieldScanner& scan) {
   if (time_unit_ == TimeUnit::kByName) {
     if (!parse_iso_time(scan.peek())) {
-      scan.complain("time_unit: state it (such as ms), for neither the name nor the values of its "
-                    "column tell");
+      has_unknown_unit_ = true;
       scan.text("a time");
       return 0;
     }
@@ -316,6 +315,10 @@ Operation RowMapper::take_operation(FieldScanner& scan) {
 
 absl::StatusOr<RowMapper::Row> RowMapper::finish_row(FieldScanner& scan, Requests& out) {
   if (is_filtered_) return Row::kFiltered;
+  if (has_unknown_unit_) {
+    return invalid_argument(
+        "time_unit: state it (such as ms), for neither the name nor the values of its column tell");
+  }
   if (scan.failed()) return Row::kRequest;
   if (row_.op == Operation::kFlush) return Row::kFlush;
   if (row_.op == Operation::kIgnored) return Row::kFiltered;

@@ -228,6 +228,7 @@ class RowMapper {
   Count repeated_ = 0;
   Fields row_;
   bool is_filtered_ = false;
+  bool has_unknown_unit_ = false;  // of the time
   bool joins_vm_ = false;  // the name of the VM has several columns
   std::optional<VmId> vm_ = 0;
   std::string vm_name_;  // of a VM that may be new

@@ -19,7 +19,9 @@ inline const std::map<std::string_view, std::string>& format_seeds() {
        "time_ms,vm,op,offset,length,response_us\n1.5,a,read,0,4096,7\n2,\"b\",W,512,0,-1\n"
        "3,a,trim,0,4096,1\n"},
       {"jsonl", "{\"time_s\": 1.5, \"key\": [\"a\", 7]}\n{\"time_s\": 2, \"key\": \"a\"}\n"},
-      {"arc", "\xef\xbb\xbf" "1 1 0 0\n 3050771\t25 0 1\n4503599627370494 1 0 2\n"},
+      {"arc",
+       "\xef\xbb\xbf"
+       "1 1 0 0\n 3050771\t25 0 1\n4503599627370494 1 0 2\n"},
       {"keys", "5\n*\n7\n-4503599627370494\nab\n"},
       {"oracle-general", oracle_record(1, 2, 3, 5) + oracle_record(2, 1ULL << 63, 3, -1)},
       {"vscsi", vscsi_record({.time = 5}) + vscsi_record({.command = 0x42, .time = 6}) +

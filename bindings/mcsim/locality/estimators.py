@@ -74,6 +74,8 @@ def reuse_distances(references: References) -> NDArray[np.int64]:
         for begin, piece in zip(begins, pieces, strict=False)
         if piece.discards is not None
     ]
+    if not discards:
+        return _locality.reuse_distances(keys_given(blocks))
     at, keys = (np.concatenate(parts) for parts in zip(*discards, strict=True))
     ids = np.concatenate([piece.keys for piece in pieces]).astype(np.uint64)
     return _locality.reuse_distances_with_discards(ids, (at, keys))

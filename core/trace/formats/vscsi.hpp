@@ -22,9 +22,7 @@ class VscsiReader final : public RecordReader<VscsiReader> {
 
   VscsiReader(Params, ReaderContext context) : RecordReader(std::move(context)) {}
 
-  static Guess guess(const Head& head) {
-    return guess_by_records<VscsiReader>(Fit::kCertain, head, OnUnsorted::kKeep);
-  }
+  static Guess guess(const Head& head) { return guess_by_records<VscsiReader>(head, true); }
 
   TimeBase time_base() const override { return TimeBase::kClock; }
 
@@ -55,7 +53,8 @@ class VscsiReader final : public RecordReader<VscsiReader> {
     if (meaning == ScsiCommand::kUnknown) [[unlikely]] {
       return bad(fmt::format("command: there is no SCSI command {:#x}", command));
     }
-    if (time > kLatest) [[unlikely]] return bad(fmt::format("time: {} us exceeds 64 bits", time));
+    if (time > kLatest) [[unlikely]]
+      return bad(fmt::format("time: {} us exceeds 64 bits", time));
     if (response > kLatest) [[unlikely]] {
       return bad(fmt::format("response time: {} us exceeds 64 bits", response));
     }

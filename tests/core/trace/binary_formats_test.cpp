@@ -1,5 +1,5 @@
-// Trusts: the layouts that libCacheSim's readers and VMware's vscsiStats have, written here field by
-// field; the counts of tests/data/cases, which were computed independently.
+// Trusts: the layouts that libCacheSim's readers and VMware's vscsiStats have, written here field
+// by field; the counts of tests/data/cases, which were computed independently.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,16 +29,15 @@ TEST(BinaryFormats, CasesHaveTheirKeys) {
   expect_case_keys("oracle-general", "oracle.oracleGeneral.bin");
   for (const char* file : {"v1.vscsi", "v2.vscsi"}) {
     const TraceRead got = read_good_trace("vscsi", case_bytes(file));
-    EXPECT_THAT(got.requests.offset, ElementsAre(5 * 4096, 7 * 4096, 5 * 4096, 9 * 4096, 7 * 4096,
-                                                 5 * 4096));
+    EXPECT_THAT(got.requests.offset,
+                ElementsAre(5 * 4096, 7 * 4096, 5 * 4096, 9 * 4096, 7 * 4096, 5 * 4096));
     EXPECT_EQ(got.kind, TraceKind::kBlocks);
   }
 }
 
 TEST(BinaryFormats, SmallAndLargeIdsOfOneTraceStayDifferent) {
   constexpr std::uint64_t kLargeId = 0x8000'0000'0000'0005;
-  const TraceRead binary =
-      read_good_trace("oracle-general", case_bytes("mixed.oracleGeneral.bin"));
+  const TraceRead binary = read_good_trace("oracle-general", case_bytes("mixed.oracleGeneral.bin"));
   EXPECT_THAT(binary.requests.offset, ElementsAre(5, 7, 5, 9, 7, kLargeId));
   const TraceRead text = read_good_trace("keys", case_bytes("mixed_ids.txt"));
   EXPECT_THAT(text.requests.offset, ElementsAre(5, 7, 5, 9, 7, 18446744073709551000ULL));
@@ -139,7 +138,8 @@ TEST(Lcs, EveryVersionHasItsLayout) {
 
 TEST(Lcs, HeadersDescribeFields) {
   const std::string record = TraceBytes().add(200, 1).add(77, 2).add(9, 4).add(1, 8).bytes();
-  const TraceRead got = read_good_trace("lcs", lcs_described_header("<BHIQ", "314000", 15, 1) + record);
+  const TraceRead got =
+      read_good_trace("lcs", lcs_described_header("<BHIQ", "314000", 15, 1) + record);
   EXPECT_THAT(got.requests.offset, ElementsAre(9));
   EXPECT_THAT(got.requests.length, ElementsAre(200));
   EXPECT_THAT(got.requests.time, ElementsAre(kSecond));
@@ -165,7 +165,8 @@ TEST(KeyIntegers, EveryWidthAndOrderIsReadAndRecognised) {
         is_big ? file.add_big(key, bytes) : file.add(key, bytes);
       }
       const std::string format = fmt::format("keys-u{}-{}", bytes * 8, is_big ? "be" : "le");
-      EXPECT_EQ(read_good_trace(format, file.bytes()).requests.offset, keys) << format;
+      const TraceRead got = read_good_trace(format, file.bytes());
+      ASSERT_EQ(got.requests.offset, keys) << format;
       EXPECT_EQ(detected_format(file.bytes()), format);
       const TraceRead blocks =
           read_good_trace(format, file.bytes(), {{"unit_bytes", std::int64_t{512}}});
@@ -197,8 +198,7 @@ TEST(Keys, NumbersAreObjects) {
   EXPECT_FALSE(got.has_lengths);
   EXPECT_EQ(got.time_base, TimeBase::kIndex);
   const TraceRead negative = read_good_trace("keys", "-5\n7\n-9223372036854775808\n");
-  EXPECT_THAT(negative.requests.offset,
-              ElementsAre(static_cast<std::uint64_t>(-5), 7, 1ULL << 63));
+  EXPECT_THAT(negative.requests.offset, ElementsAre(static_cast<std::uint64_t>(-5), 7, 1ULL << 63));
 }
 
 TEST(Keys, NumbersMayBeBlocks) {
@@ -228,9 +228,10 @@ TEST(Keys, OneTextMakesAllKeysText) {
 TEST(Keys, TextBehindAChunkOfNumbersIsNamed) {
   std::string text;
   for (std::size_t i = 0; i < RequestReader::kChunk; ++i) text += "1\n";
-  EXPECT_EQ(complaint_about("keys", text + "ab\n"),
-            "web.csv:1048577: expected a key of 64 bits, as those before, got 'ab' (text_keys makes "
-            "all of them text)");
+  EXPECT_EQ(
+      complaint_about("keys", text + "ab\n"),
+      "web.csv:1048577: expected a key of 64 bits, as those before, got 'ab' (text_keys makes "
+      "all of them text)");
   EXPECT_THAT(read_good_trace("keys", text + "ab\n", {{"text_keys", true}}).keys,
               ElementsAre("1", "ab"));
 }

@@ -293,5 +293,5 @@ def test_a_file_gives_what_the_command_gives(
 
     file = trace.save(tmp_path / "fleet.csv")
     main(["mrc", str(file), "--sizes", "20"])
-    *_, said = cells(capsys.readouterr().out.splitlines(), "80")  # KiB
+    *_, said, _, _ = cells(capsys.readouterr().out.splitlines(), "80")
     assert said == f"{100 * mc.hit_ratio_curve(mc.Trace.open(file)).at(20):.2f}"

@@ -51,7 +51,7 @@ class TestCraftedStores:
     @pytest.mark.parametrize(
         ("column", "value", "message"),
         [
-            ("op", 200, r"op: expected 0 \(read\) or 1 \(write\), got 200"),
+            ("op", 200, r"op: expected 0 \(read\), 1 \(write\) or 2 \(discard\), got 200"),
             ("vm", 60000, "vm 60000 is not a position among 2 names"),
             ("offset", 2**64 - 1, r"offset 18446744073709551615 \+ length \d+ exceeds 64 bits"),
             ("time", -5, r"time goes back from \d+ to -5"),
