@@ -60,14 +60,6 @@ _PARSER_VERSIONS = {
     "msr": 2,
     "arc": 2,
 }
-    "csv": 3,
-    "arrow": 3,
-    "parquet": 3,
-    "keys": 2,
-    "oracle-general": 2,
-    "msr": 2,
-    "arc": 2,
-}
 """Versions of parsers, where what they return has changed since the first."""
 
 
