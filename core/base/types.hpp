@@ -26,7 +26,7 @@ inline constexpr Nanoseconds kSecond = 1'000'000'000;
 // A discard (trim, delete) is no request: it removes blocks.
 enum class Op : std::uint8_t { kRead = 0, kWrite = 1, kDiscard = 2 };
 
-// What the references of a trace are: blocks of a device, or whole objects with keys.
+// The kind of references: blocks of a device, or whole objects with keys.
 enum class TraceKind : std::uint8_t { kBlocks, kObjects };
 
 inline constexpr BlockId kNoBlock = std::numeric_limits<BlockId>::max();

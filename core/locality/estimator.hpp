@@ -31,7 +31,7 @@ struct References {
   // most the number of keys.
   std::span<const std::uint64_t> discard_at = {};
   std::span<const std::uint64_t> discard_keys = {};
-  RequestShapes requests = {};  // empty if requests are not told apart
+  RequestShapes requests = {};  // empty if requests are not counted
 
   // Without discards and requests.
   References subspan(std::size_t begin, std::size_t count) const {
@@ -66,8 +66,8 @@ struct CurveEstimate {
   std::vector<double> hits;      // never decreasing, in [0, accesses]
   double accesses = 0;           // of the whole stream, whatever share was sampled
 
-  // Requests whose blocks all hit, and bytes that hit, of as many as there were; empty unless the
-  // references had requests and the estimator counts them.
+  // Hits of requests (all blocks of the request hit) and of bytes; empty unless the references
+  // have requests and the estimator counts them. `requests` and `bytes` are the totals.
   std::vector<double> request_hits;
   std::vector<double> byte_hits;
   double requests = 0;

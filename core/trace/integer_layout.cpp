@@ -37,8 +37,7 @@ std::optional<ByteOrder> order_of(std::string_view head) {
   const std::size_t count = head.size() / kBytes;
   const auto is_low = [&](const ByteColumn& column) { return !column.is_extension(count); };
   const auto first = std::ranges::find_if(columns, is_low) - columns.begin();
-  const auto last =
-      std::find_if(columns.rbegin(), columns.rend(), is_low) - columns.rbegin();
+  const auto last = std::find_if(columns.rbegin(), columns.rend(), is_low) - columns.rbegin();
   if (first != last) return first > last ? ByteOrder::big : ByteOrder::little;
   const std::size_t values_first = columns.front().values.count();
   const std::size_t values_last = columns.back().values.count();
@@ -64,21 +63,15 @@ bool halves_differ(std::string_view head) {
   return more >= kSample && fewer * 4 <= more;
 }
 
-}  // namespace
-
-bool is_text(std::string_view bytes) {
-  return std::ranges::all_of(bytes, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte >= ' ' || c == '\n' || c == '\r' || c == '\t';
-  });
-}
-
+// Share of integers of `bytes` bytes that occur before.
 double repeated_share(std::string_view head, std::size_t bytes) {
   boost::unordered_flat_set<std::string_view> values;
   const std::size_t count = head.size() / bytes;
   for (std::size_t i = 0; i < count; ++i) values.insert(head.substr(i * bytes, bytes));
   return count == 0 ? 0 : 1 - static_cast<double>(values.size()) / static_cast<double>(count);
 }
+
+}  // namespace
 
 std::optional<IntegerLayout> integer_layout(std::string_view head) {
   if (halves_differ(head)) {

@@ -19,10 +19,4 @@ struct IntegerLayout {
 // ids and block numbers are mostly 0 or have few values, the low bytes have many.
 std::optional<IntegerLayout> integer_layout(std::string_view head);
 
-// Whether these bytes are text.
-bool is_text(std::string_view bytes);
-
-// Share of integers of `bytes` bytes that occur before.
-double repeated_share(std::string_view head, std::size_t bytes);
-
 }  // namespace mcsim

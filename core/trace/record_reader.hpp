@@ -59,6 +59,9 @@ class RecordReader : public RequestReader {
   // Bytes of the head that begin() receives, if the file has so many.
   static constexpr std::size_t kHead = 64 * 1024;
 
+  // Whether the head that begin() receives is all of the file.
+  bool is_whole() const { return is_whole_ && !is_head_; }
+
   // The number of the record that is parsed, from 1.
   Count number() const { return number_; }
 
@@ -76,7 +79,7 @@ class RecordReader : public RequestReader {
 
  private:
   static constexpr std::size_t kBuffer = 256 * 1024;
-  static constexpr std::size_t kBatch = 4096;
+  static constexpr std::size_t kBatch = 1024;
   static_assert(kHead <= kBuffer);
 
   std::size_t size() const { return static_cast<std::size_t>(end_ - at_); }
@@ -94,8 +97,10 @@ class RecordReader : public RequestReader {
 
   absl::Status begin_file() {
     MCSIM_RETURN_IF_ERROR(refill());
+    is_whole_ = size() < kHead;
     if (size() == 0) return refuse("there are no requests in it");
     const std::string_view head(at_, std::min(size(), kHead));
+    if (is_text(head)) return refuse("record 1: expected binary records, got text");
     MCSIM_ASSIGN_OR_RETURN(layout_, static_cast<Format*>(this)->begin(head));
     at_ += layout_.header_bytes;
     return absl::OkStatus();
@@ -160,20 +165,22 @@ class RecordReader : public RequestReader {
   Count number_ = 0;
   std::string complaint_;
   bool is_head_ = false;
+  bool is_whole_ = false;
   bool has_ended_ = false;
 };
 
-// The fit of a format of records: `fit` if a reader with default parameters takes all records of
-// the head.
+// The fit of a format of records: certain if a reader with default parameters takes all records of
+// the head. Without a magic number the times must be in order, and a single record is no proof.
 template <class Format>
-Guess guess_by_records(Fit fit, const Head& head, OnUnsorted on_unsorted = OnUnsorted::kError) {
+Guess guess_by_records(const Head& head, bool has_magic) {
   auto context = reading(head.bytes);
   if (!context.ok()) return {Format::kInfo.name, Fit::kNo, "", 0, context.status()};
-  context->on_unsorted = on_unsorted;
+  if (!has_magic) context->on_unsorted = OnUnsorted::kError;
   Format reader(typename Format::Params{}, *std::move(context));
   if (!head.whole) reader.expect_more();
   Requests chunk;
   const absl::Status status = reader.next(chunk);
+  const Fit fit = has_magic || chunk.size() > 1 ? Fit::kCertain : Fit::kPossible;
   if (status.ok()) return {Format::kInfo.name, fit, ""};
   if (absl::IsResourceExhausted(status)) return {Format::kInfo.name, Fit::kNo, "", 0, status};
   return {Format::kInfo.name, Fit::kNo, message_of(status), chunk.size()};

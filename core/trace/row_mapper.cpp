@@ -187,7 +187,7 @@ absl::StatusOr<std::optional<std::size_t>> RowMapper::position_of(const std::str
                                                                   std::string_view own_name) const {
   if (column.empty() && !mapping_.has_own_names) return std::nullopt;
   if (named_) {
-    auto found = std::ranges::find(names_, column);
+    auto found = column.empty() ? names_.end() : std::ranges::find(names_, column);
     if (found == names_.end()) {
       found = std::ranges::find_if(names_, [&](const std::string& name) {
         return column.empty() ? is_own_name(name, own_name) : is_same_word(name, column);

@@ -72,7 +72,10 @@ absl::Status TableRows::add_row(std::span<const TableColumn> columns, std::size_
   }
   const Count repeated_before = mapper_.repeated();
   const auto kind = mapper_.finish_row(scan, out);
-  if (!kind.ok()) return kind.status();
+  if (!kind.ok()) {
+    return absl::Status(kind.status().code(),
+                        fmt::format("{}: {}", place(number_), message_of(kind.status())));
+  }
   if (*kind == RowMapper::Row::kFiltered) return count_filtered(), absl::OkStatus();
   if (scan.failed()) return reject(number_, scan.take_complaint());
   if (*kind == RowMapper::Row::kFlush) return count_flush(), absl::OkStatus();

@@ -141,6 +141,12 @@ Nanoseconds FieldScanner::iso_time(const char* what) {
   return time.value_or(0);
 }
 
+bool is_text(std::string_view bytes) {
+  return std::ranges::all_of(bytes, [](char c) {
+    return (c >= ' ' && c < '\x7f') || c == '\n' || c == '\r' || c == '\t';
+  });
+}
+
 std::string_view vm_name(FieldScanner& scan, const char* what) {
   const std::string_view name = scan.text(what);
   check_vm_name(scan, what, name);

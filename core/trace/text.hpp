@@ -225,6 +225,9 @@ class FieldScanner {
   std::string complaint_;
 };
 
+// Whether all bytes are printable ASCII, blanks or ends of lines.
+bool is_text(std::string_view bytes);
+
 // Takes the name of a VM, or part of one.
 std::string_view vm_name(FieldScanner& scan, const char* what);
 // Complains if the field last taken is no such name.

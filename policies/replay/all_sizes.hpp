@@ -34,8 +34,8 @@ struct SizesPass {
   double seconds = 0;                 // CPU time
 };
 
-// Counts the caches of all `capacities`, and the hits of `requests` if there are any. `tick` is
-// told of the accesses of each piece.
+// Counts the caches of all `capacities`, and the hits of `requests` if there are any. `tick`
+// receives the number of accesses of each piece.
 absl::StatusOr<SizesPass> count_all_sizes(std::string_view policy, const AccessBatch<>& trace,
                                           std::size_t unique, std::span<const Count> capacities,
                                           const RequestColumns& requests,

@@ -28,7 +28,7 @@ struct RequestColumns {
   }
 };
 
-// Fails unless the requests divide so many accesses, and their columns are equally long.
+// Fails unless the requests divide `accesses` accesses, and their columns are equally long.
 absl::Status check_requests(const RequestColumns& requests, std::size_t accesses);
 
 struct RequestHits {

@@ -89,7 +89,7 @@ absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs);
 
 // Fails unless all blocks are below `unique`.
 absl::Status check_blocks(std::span<const BlockId> blocks, std::size_t unique);
-// Fails unless discards are in order, of blocks below `unique`, among so many accesses.
+// Fails unless discards are in order, of blocks below `unique`, before `accesses` or earlier.
 absl::Status check_discards(std::span<const DiscardedBlock> discards, std::size_t accesses,
                             std::size_t unique);
 

@@ -14,8 +14,8 @@
 // could make them: it is restated here.
 namespace mcsim::testing {
 
-// Which columns are there of those that somebody has to ask for: response times, classes, bytes
-// and, with them, their offsets in blocks.
+// Presence of the optional columns: response times, classes, bytes and, with bytes, their offsets
+// in blocks.
 using Asked = std::array<bool, 4>;
 inline constexpr std::size_t kNotAsked = 5;  // columns come before them
 

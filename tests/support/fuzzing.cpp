@@ -133,8 +133,8 @@ std::string count_anew(const RequestsView& rows, TraceKind kind, std::uint32_t b
   summary.add(rows);
   const bool are_objects = kind == TraceKind::kObjects;
   AccessBuilder builder({.block_bytes = block_bytes,
-                         .key = are_objects ? BlockKey::kObject : BlockKey::kAligned,
                          .ops = OpFilter::kAll,
+                         .key = are_objects ? BlockKey::kObject : BlockKey::kAligned,
                          .classes = !rows.of_class.empty()},
                         TimeBase::kClock);
   if (!builder.begin_vm("vm").ok() || !builder.add(rows).ok()) return "rows that are not interned";

@@ -5,7 +5,7 @@
 
 namespace mcsim::testing {
 
-// Little-endian integers, one after the other, of so many bytes.
+// Consecutive little-endian integers of 1 to 8 bytes.
 class TraceBytes {
  public:
   TraceBytes& add(std::uint64_t value, unsigned bytes) {
@@ -56,11 +56,26 @@ struct VscsiFields {
 
 inline std::string vscsi_record(const VscsiFields& of) {
   if (of.version == 1) {
-    return TraceBytes().add(7, 4).add(of.bytes, 4).add(1, 4).add(of.command, 2).add(0x100, 2)
-        .add(of.sector, 8).add(of.time, 8).bytes();
+    return TraceBytes()
+        .add(7, 4)
+        .add(of.bytes, 4)
+        .add(1, 4)
+        .add(of.command, 2)
+        .add(0x100, 2)
+        .add(of.sector, 8)
+        .add(of.time, 8)
+        .bytes();
   }
-  return TraceBytes().add(of.command, 2).add(of.version << 8, 2).add(7, 4).add(of.bytes, 4)
-      .add(1, 4).add(of.sector, 8).add(of.time, 8).add(50, 8).bytes();
+  return TraceBytes()
+      .add(of.command, 2)
+      .add(of.version << 8, 2)
+      .add(7, 4)
+      .add(of.bytes, 4)
+      .add(1, 4)
+      .add(of.sector, 8)
+      .add(of.time, 8)
+      .add(50, 8)
+      .bytes();
 }
 
 inline constexpr std::uint64_t kLcsMagic = 0x123456789abcdef0;
@@ -96,7 +111,9 @@ struct LcsFields {
 
 inline std::string lcs_record(std::uint64_t version, const LcsFields& of) {
   TraceBytes record;
-  record.add(of.time, 4).add(of.id, 8).add(static_cast<std::uint64_t>(of.size), version < 3 ? 4 : 8);
+  record.add(of.time, 4)
+      .add(of.id, 8)
+      .add(static_cast<std::uint64_t>(of.size), version < 3 ? 4 : 8);
   if (version >= 2) record.add(of.op, 1).add(5, 3);
   if (version >= 3) record.add(60, 4);
   record.add(static_cast<std::uint64_t>(of.next), 8);

@@ -179,7 +179,7 @@ def parse_capacity(value: object, unique: int | None, block_bytes: int | None) -
 
 
 def is_in_bytes(value: str) -> bool:
-    """Tell whether a size is in bytes, not in blocks or a share.
+    """Return whether a size is in bytes, not in blocks or a share.
 
     Examples
     --------

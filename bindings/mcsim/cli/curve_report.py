@@ -109,7 +109,8 @@ class Curves(StreamReport):
         ((_, curve),) = self.named()
         band = curve.band_at(sizes)
         units = self._units(sizes)
-        heads = ["hit %"] if len(units) == 1 else [f"hit %\n{unit}" for unit in units]
+        names = [self.blocks.kind, *units[1:]]
+        heads = ["hit %"] if len(units) == 1 else [f"hit %\n{name}" for name in names]
         table = TextTable([*self.size_heads, *heads, *(["95 % band"] if band else [])])
         for i, blocks in enumerate(sizes):
             ratios = (ratio_text(curve.of(unit), blocks) for unit in units)
@@ -118,20 +119,26 @@ class Curves(StreamReport):
                 low, high = (float(np.clip(side[i], 0, 1)) for side in band)
                 row.append(f"{100 * low:.2f}–{100 * high:.2f}")
             table.add_row(*row)
-        if curve.requests is not None and len(units) == 1:
-            table.caption = "requests and bytes: the same" if curve.bytes else "requests: the same"
+        if others := " and ".join(self._counted()[1:]) if len(units) == 1 else "":
+            table.caption = f"{others}: the same"
         return table
 
     def _units(self, sizes: Sequence[int]) -> list[HitUnit]:
-        """Return blocks, and requests or bytes if their ratios differ from those of blocks."""
+        """Return blocks, and requests and bytes if their ratios differ."""
+        ((_, curve),) = self.named()
+        counted = self._counted()
+        texts = {tuple(ratio_text(curve.of(unit), at) for at in sizes) for unit in counted}
+        return counted if len(texts) > 1 else ["blocks"]
+
+    def _counted(self) -> list[HitUnit]:
+        """Return the units whose hits the curve counts; a request of objects is one."""
         ((_, curve),) = self.named()
         counted: list[HitUnit] = ["blocks"]
-        if curve.requests is not None:
+        if curve.requests is not None and self.blocks.kind == "blocks":
             counted.append("requests")
         if curve.bytes is not None:
             counted.append("bytes")
-        texts = {tuple(ratio_text(curve.of(unit), at) for at in sizes) for unit in counted}
-        return counted if len(texts) > 1 else ["blocks"]
+        return counted
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the curves."""

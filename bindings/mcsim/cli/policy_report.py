@@ -168,7 +168,7 @@ class PolicyReport(StreamReport):
     rows: ResultTable
 
     unit: HitUnit = "blocks"
-    """Whose hit ratio is printed and drawn."""
+    """Unit of the hit ratio that is printed and drawn."""
 
     subject = "Hit ratio of eviction policies over cache size"
 

@@ -255,10 +255,12 @@ class _Answer:
             low, high = ends
             lines.append(f"by its 95 % band: from {low} to {high}")
         notes = [self.curve.note] if self.curve.note else []
-        devices = f"latency of {self.latency.tier.name} before {self.latency.backend.name}"
+        devices = f"; latency of {self.latency.tier.name} before {self.latency.backend.name}"
         if self.ops != "reads":
             devices += f", writes {self.latency.writes}"
-        return [*lines, f"{heading}; {devices}", *notes, self._table()]
+        if self.curve.block_bytes is None:
+            devices = ""
+        return [*lines, f"{heading}{devices}", *notes, self._table()]
 
     def data(self) -> pa.Table:
         """Return the sizes of the table."""

@@ -172,7 +172,7 @@ class Sharing:
 
     @property
     def kind(self) -> Kind:
-        """What the references are."""
+        """Kind of the references."""
         return "objects" if self.block_bytes is None else "blocks"
 
     def __len__(self) -> int:

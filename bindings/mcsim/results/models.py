@@ -191,8 +191,8 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
 def devices(results: Results) -> pa.Table:
     """Compute load and wear of each device by system: a table of schema `DEVICES`.
 
-    Columns of demand follow if a device has a limit, and energy if a device has a power. Of a trace
-    of objects there are no rows.
+    Columns of demand follow if a device has a limit, and energy if a device has a power. A trace of
+    objects has no rows.
     """
     spec = results.spec
     if results.kind == "objects":

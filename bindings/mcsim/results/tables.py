@@ -74,7 +74,7 @@ class Totals:
         Requests, and those of which all blocks hit; their bytes, and those in blocks that hit.
         Zeros where a run did not count them.
     has_device_times : bool
-        Whether devices are modelled: not for objects, whose sizes differ.
+        Whether devices are modelled. Objects differ in size and have no models.
     """
 
     system: SystemSpec

@@ -251,4 +251,7 @@ def _title(results: Results) -> str:
     if spec.hosts is not None:
         space = f"{spec.host_count} hosts of {space}"
     ops = {"all": "reads and writes"}.get(spec.ops, spec.ops)
-    return f"{results.title}: {ops}, {space} blocks of {units.format_bytes(spec.block_bytes)}"
+    of = "objects"
+    if results.kind == "blocks":
+        of = f"blocks of {units.format_bytes(spec.block_bytes)}"
+    return f"{results.title}: {ops}, {space} {of}"

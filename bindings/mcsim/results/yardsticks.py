@@ -91,8 +91,10 @@ def slowdowns(
     -------
     dict of str to float, or None
         Factor of each VM that has accesses. None if the curves of the run have other accesses:
-        other blocks, or also those of a warm-up.
+        other blocks, or also those of a warm-up; or of objects.
     """
+    if results.kind == "objects":
+        return None
     alone = waits_alone(results) if alone is None else alone
     used = devices_of(results.spec, of.hits.shape[1])
     reads_ns = np.array([device.waits[0] for device in used], dtype=object)

@@ -18,7 +18,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.traces.values import view_of
 
 Kind = Literal["blocks", "objects"]
-"""What the references of a trace are: blocks of a device, or whole objects with keys."""
+"""The kind of references: blocks of a device, or whole objects with keys."""
 
 SCHEMA = pa.schema(
     [
@@ -55,7 +55,7 @@ def kind_of(schema: pa.Schema) -> Kind:
 
 
 def is_trace_schema(schema: pa.Schema) -> bool:
-    """Tell whether these are the columns of a stored trace."""
+    """Return whether these are the columns of a stored trace."""
     return any(
         schema.equals(of)
         for plain in (SCHEMA, CLASSED_SCHEMA)
@@ -75,7 +75,7 @@ class Batch(NamedTuple):
     offset: npt.NDArray[np.uint64]
     """Bytes; of an object trace, the key or its position among the text keys."""
     length: npt.NDArray[np.uint32]
-    """Bytes; 0 touches no block. Of an object trace, the size of the object."""
+    """Bytes; 0 touches no block. In an object trace, the size of the object."""
     response: npt.NDArray[np.int64]
     """Nanoseconds, -1 where unknown."""
 
@@ -186,7 +186,7 @@ class Selection:
     vm_numbers: tuple[int, ...]
     """The new number of each VM, -1 for those left out."""
     op: int | None
-    """Of the requests that are kept; discards always are."""
+    """Operation of the selected requests. Discards are always selected."""
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         keeps_all = self.op is None and self.vm_numbers == tuple(range(len(self.vm_numbers)))

@@ -70,7 +70,7 @@ class Discards(NamedTuple):
     def split(
         self, requests: NDArray[np.int64], ends: NDArray[np.int64]
     ) -> tuple[Discarded | None, Discards]:
-        """Return discards before requests, whose references end at `ends`, and later ones."""
+        """Return discards before requests with references that end at `ends`, and later ones."""
         count = int(np.searchsorted(self.request, requests[-1], side="right"))
         if count == 0:
             return None, self

@@ -172,7 +172,7 @@ class Blocks:
 
     @property
     def kind(self) -> Kind:
-        """What is referenced: ``'blocks'``, or ``'objects'``, which have keys and no addresses."""
+        """``'blocks'``, or ``'objects'``, which have keys and no addresses."""
         return self.workload.kind
 
     @property

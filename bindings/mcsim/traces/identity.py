@@ -1,4 +1,4 @@
-"""Warnings about blocks whose identity is probably wrong."""
+"""Warnings about blocks with a wrong identity."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class MadeOfColumns:
             Nanoseconds, or references before each request if `time_base` is
             ``'index'``; non-decreasing.
         offset, length : array_like of int, shape (n,)
-            Bytes. Of object traces, the keys and the sizes of the objects, 0 where unknown.
+            Bytes; in object traces, keys and sizes of the objects, 0 where unknown.
         vm : array_like of int, shape (n,)
             Positions in `vms`.
         op : array_like of int, shape (n,)
@@ -84,7 +84,7 @@ class MadeOfColumns:
             Names of the VMs.
         time_base : {'clock', 'index'}
         kind : {'blocks', 'objects'}
-            What the references are. An object is one reference, whatever its size.
+            Kind of the references. An object of any size is one reference.
         source : str
             What made the arrays, for `metadata`.
 

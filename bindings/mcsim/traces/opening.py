@@ -14,6 +14,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import note_input
 from mcsim.base.suggest import check_choice
 from mcsim.traces.cache import cache_directory
+from mcsim.traces.checks import warn_of_signs
 from mcsim.traces.joined import join
 from mcsim.traces.made import OnBadLine, OnUnsorted
 from mcsim.traces.mapping import read_mapping
@@ -139,4 +140,5 @@ def open_file(file: Path, reading: Reading, progress: Progress) -> Trace:
     assert isinstance(reading.cache_dir, Path)
     store = plan.cached_store(reading.cache_dir)
     check_skipped(store.metadata, file, reading.max_skipped)
+    warn_of_signs(store.metadata, store.metadata.signs)
     return Trace(store, store.metadata)

@@ -20,6 +20,7 @@ from mcsim.base.sizes import share_given
 from mcsim.base.units import parse_bytes
 from mcsim.traces.batches import Batch, batch_with
 from mcsim.traces.cache import mark_used
+from mcsim.traces.checks import SignCounter
 from mcsim.traces.digests import (
     file_digest,
     file_state,
@@ -50,7 +51,15 @@ Progress = Callable[[int, int], None]
 """Called with the bytes of the file dealt with and their total, as work goes on."""
 
 
-_PARSER_VERSIONS = {"csv": 3, "arrow": 3, "parquet": 3, "keys": 2, "oracle-general": 2, "msr": 2}
+_PARSER_VERSIONS = {
+    "csv": 3,
+    "arrow": 3,
+    "parquet": 3,
+    "keys": 2,
+    "oracle-general": 2,
+    "msr": 2,
+    "arc": 2,
+}
 """Versions of parsers, where what they return has changed since the first."""
 
 
@@ -152,11 +161,14 @@ class Parse:
 
     def _parse(self, path: Path, opened: list[int], source_digest: str, digest: str) -> Store:
         reader = self.reader()
+        signs = SignCounter()
 
         def batches() -> Iterator[Batch]:
             while (columns := reader.next()) is not None:
                 self.progress(opened[0] + reader.consumed, 2 * opened[0])
-                yield batch_with(columns)
+                batch = batch_with(columns)
+                signs.add(batch)
+                yield batch
 
         def describe(counts: Counts) -> TraceMetadata:
             self._check_parsed(opened, source_digest)
@@ -174,6 +186,10 @@ class Parse:
                 complaints=complaints,
                 kind=reader.kind,
                 vm_from_file=not reader.names_vms,
+                signs=signs.signs(
+                    has_clock=reader.time_base == "clock",
+                    has_block_lengths=reader.has_lengths and reader.kind == "blocks",
+                ),
                 keys_digest=keys_digest(keys()),
                 synthetic=isinstance(reader, OwnTable) and reader.synthetic,
                 has_lengths=reader.has_lengths,
@@ -207,7 +223,7 @@ def check_skipped(
     TraceError
         If more than `max_skipped` were; by default 10, or 1 % if that is more.
     ConfigError
-        If `max_skipped` is neither a number of rows nor a share.
+        If `max_skipped` is not a number of rows or a share.
     """
     rows, counts = metadata.rows, metadata.counts
     read = counts.rows - rows.repeated + rows.filtered + rows.flushes + rows.skipped
@@ -239,7 +255,7 @@ _REPLACED_OPTIONS = {
     ("oracle-general", "ignore_size"): "ids are keys of objects; with unit_bytes=4096 they are "
     "blocks at id * 4096, with their sizes",
 }
-"""What replaces options of formats that are gone."""
+"""Replacements of removed options of formats."""
 
 
 def as_declared(format: str, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:

@@ -95,8 +95,8 @@ def propose(path: Path) -> Proposal:
     Raises
     ------
     ConfigError
-        If the file has neither lines of text with columns nor a table, or no column of references
-        can be recognised.
+        If the file is not a table and has no lines of text with columns, or no column of
+        references can be recognised.
     """
     kind = table_format(path)
     if kind is not None:
@@ -254,7 +254,7 @@ def _by_values(proposal: Proposal, sample: _Sample, taken: dict[str, int]) -> No
 
 
 def _add_units(proposal: Proposal, sample: _Sample, taken: Mapping[str, int]) -> None:
-    """Add the units of times, offsets and lengths where the name does not tell them."""
+    """Add the units of times, offsets and lengths that the names do not state."""
     for of in ("time", "response"):
         if of in taken:
             name = _words(proposal.columns[taken[of]]).split()

@@ -36,6 +36,7 @@ from mcsim.traces.batches import (
     is_trace_schema,
     keys_in,
 )
+from mcsim.traces.checks import Signs
 
 STORE_VERSION = 1
 BATCH_REQUESTS = 1 << 20
@@ -44,6 +45,7 @@ BLOCK_BYTES = 4096
 TimeBase = Literal["clock", "index"]
 OptionValue = bool | int | float | str
 
+_NO_SIGNS = Signs()
 _METADATA_KEY = b"mcsim"
 CHECKSUM_KEY = b"mcsim-checksum"
 
@@ -138,10 +140,12 @@ class TraceMetadata:
     counts: Counts
     rows: RowCounts = RowCounts()
     complaints: tuple[str, ...] = ()
-    """What was wrong with the first skipped rows."""
+    """Errors of the first skipped rows."""
     kind: Kind = "blocks"
     vm_from_file: bool = False
     """Whether the VM has the name of the file, for the content names none."""
+    signs: Signs = _NO_SIGNS
+    """Signs of wrong times and lengths."""
     keys_digest: str = ""
     """SHA-256 of the text keys of objects; empty if there are none."""
     synthetic: bool = False
@@ -176,6 +180,7 @@ class TraceMetadata:
             values["has_lengths"] = _may_tell_lengths(values["format"], values["options"])
         values["counts"] = Counts(**values["counts"])
         values["rows"] = RowCounts(**values.get("rows", {}))
+        values["signs"] = Signs(**values.get("signs", {}))
         values["vms"] = tuple(values["vms"])
         values["complaints"] = tuple(values["complaints"])
         check_vm_names(values["vms"])
@@ -183,8 +188,8 @@ class TraceMetadata:
             raise ValueError(f"time_base {values['time_base']!r}")
         if values.get("kind", "blocks") not in get_args(Kind):
             raise ValueError(f"kind {values['kind']!r}")
-        counts = asdict(values["counts"]) | asdict(values["rows"])
-        if not all(isinstance(count, int) for count in counts.values()):
+        counts = [asdict(values[name]) for name in ("counts", "rows", "signs")]
+        if not all(isinstance(count, int) for of in counts for count in of.values()):
             raise ValueError("counts that are no whole numbers")
         return cls(**values)
 
@@ -194,6 +199,7 @@ _DEFAULTS: dict[str, Any] = {
     "kind": "blocks",
     "vm_from_file": False,
     "keys_digest": "",
+    "signs": asdict(_NO_SIGNS),
     "rows": asdict(RowCounts()),
 }
 

@@ -174,7 +174,7 @@ def table_of(given: Any, source: str) -> pa.Table:
 
 
 def rows_of(reader: Any) -> tuple[RowCounts, tuple[str, ...]]:
-    """Return a reader's rows that are not requests, and what is wrong with the first of them."""
+    """Return the counts of rows of a reader, and its first complaints."""
     if isinstance(reader, OwnTable):
         return reader.rows, reader.complaints
     return row_counts(reader.rows), tuple(reader.rows.complaints)
@@ -194,7 +194,7 @@ def hints_of(schema: pa.Schema) -> dict[str, OptionValue]:
 
 
 def _has_vms(table: pa.Table, metadata: TraceMetadata) -> bool:
-    """Tell whether all VMs in a table are those of its description."""
+    """Return whether all VMs in a table are those of its description."""
     if pa.types.is_integer(table.schema.field("vm").type):
         return True
     return set(pc.unique(table["vm"]).to_pylist()) <= set(metadata.vms)

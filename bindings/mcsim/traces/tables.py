@@ -1,6 +1,6 @@
 """Tables as requests: Arrow and Parquet files and frames, their columns mapped by the core.
 
-The mapping is that of text (`csv`). What mcsim wrote needs none.
+The mapping is that of text (`csv`). Tables that mcsim wrote need none.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class TableReader:
 
     @property
     def kind(self) -> Kind:
-        """What the references are."""
+        """Kind of the references."""
         return self._core.kind
 
     @property
@@ -156,7 +156,7 @@ class TableReader:
 
 
 class _UnreadableError(Exception):
-    """A column has neither numbers nor text nor times."""
+    """A column does not have numbers, text or times."""
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -183,7 +183,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 def _by_types(
     source: str, schema: pa.Schema, options: Mapping[str, OptionValue]
 ) -> dict[str, OptionValue]:
-    """Return the mapping, with what the types of the columns tell in addition."""
+    """Return the mapping, completed by the types of the columns."""
     given = dict(options)
     own = _is_own(schema)
     if own and "vm" not in given and pa.types.is_integer(schema.field("vm").type):
@@ -216,7 +216,7 @@ def _by_types(
 
 
 def _is_own(schema: pa.Schema) -> bool:
-    """Tell whether these are the columns of a trace, perhaps without its description."""
+    """Return whether these are the columns of a trace, perhaps without its description."""
     names = set(schema.names)
     has_time = bool(names & {"time", INDEX_TIME})
     return has_time and {*_OWN} <= names and ({"offset", "length"} <= names or "key" in names)

@@ -79,9 +79,9 @@ class Trace(MadeOfColumns, Tabular):
         ----------
         path : path-like or sequence of path-like
             A trace in any of `trace_formats`; text plain or compressed (gzip, zstd, xz,
-            bzip2). What `save` wrote opens without options. Extensions may be left out, and
-            ``$MCSIM_TRACE_DIR`` names folders that are searched as well: ``"web_3"`` opens
-            ``msr/web_3.csv.zst`` in one of them. A folder, a pattern such as
+            bzip2). Files that `save` wrote open without options. Extensions may be left out.
+            Folders in ``$MCSIM_TRACE_DIR`` are searched as well: ``"web_3"`` opens
+            ``msr/web_3.csv.zst`` in such a folder. A folder, a pattern such as
             ``"2016*-LUN4.csv.gz"`` or a sequence opens several files and joins them, as `join`
             does.
         format : str, optional
@@ -383,7 +383,7 @@ class Trace(MadeOfColumns, Tabular):
 
         The column `time` is called ``time_references`` if it counts references. Object traces have
         ``key`` and ``size`` in place of ``offset`` and ``length``. `from_arrow` reads the table,
-        and any part of it, without a mapping.
+        and any part of the table, without a mapping.
         """
         schema, batches = named(self._batches, self._metadata)
         return pa.Table.from_batches(list(batches), schema)

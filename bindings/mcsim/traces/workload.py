@@ -169,7 +169,7 @@ class Workload:
 
     @property
     def kind(self) -> Kind:
-        """What the references are."""
+        """Kind of the references."""
         return self.vms[0].trace.kind
 
     def without_classes(self) -> list[WorkloadVm]:

@@ -92,7 +92,7 @@ class TierCache {
   virtual void insert(const Access<>& a, std::vector<BlockId>& victims) = 0;
   // A block leaves without being a victim; false if it was not held.
   virtual bool take(BlockId block) = 0;
-  // The same for a block that is discarded, or whose VM departs: no access asked for it.
+  // The same for a discarded block, or a block of a departed VM: without an access.
   virtual bool discard(BlockId block) { return take(block); }
   virtual void resize(Count capacity, std::vector<BlockId>& victims) = 0;
   virtual void resize(Count capacity) {

@@ -11,8 +11,8 @@ namespace mcsim {
 namespace {
 
 // Counts `accesses` in a stream with discards. exchange(begin, codes, before) stores the codes of
-// accesses from `begin` on as last ones and returns the previous ones; move_last() maps all last
-// accesses to the front of the axis, which has `entries` of them.
+// accesses from `begin` on as last ones and returns the previous ones. move_last() maps all last
+// accesses to the front of the axis, which has `entries` entries.
 template <class Exchange, class MoveLast>
 void count_with_holes(DistanceState& state, std::size_t accesses, Count* distances,
                       std::size_t entries, Exchange&& exchange, MoveLast&& move_last) {

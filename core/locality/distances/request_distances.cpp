@@ -21,7 +21,7 @@ void RequestDistances::count(const RequestShapes& requests, std::span<const Coun
         largest = kCold;
       } else {
         const std::uint64_t first = std::max<std::uint64_t>(begin, i * requests.block_bytes);
-        // What lies beyond the last block counts for it: an object, or a request without blocks.
+        // Bytes beyond the last block count for it: an object, or a request without blocks.
         const std::uint64_t last =
             i + 1 == blocks.size() ? end
                                    : std::min(end, (i + 1) * std::uint64_t{requests.block_bytes});

@@ -16,7 +16,8 @@ absl::Status CsvReader::begin(std::string_view first_line) {
   MCSIM_ASSIGN_OR_RETURN(delimiter_, delimiter_of(delimiter_name_));
   FieldScanner scan(first_line, delimiter_);
   std::vector<std::string> names;
-  while (!scan.at_end()) names.emplace_back(scan.text("a column"));
+  while (!scan.at_end() && !scan.failed()) names.emplace_back(scan.text("a column"));
+  if (scan.failed()) return absl::DataLossError(scan.take_complaint());
   prepare(names);
   return mapper_.bind(std::move(names), header_);
 }

@@ -25,30 +25,31 @@ std::string text_of(IntegerLayout layout) {
 
 }  // namespace
 
-std::string KeyIntegers::objection(std::string_view head, IntegerLayout layout) {
-  if (head.size() < layout.bytes) {
-    return fmt::format("{} of {} bytes: the file is cut short", head.size(), layout.bytes);
+std::string KeyIntegers::objection(const Head& head, IntegerLayout layout) {
+  if (head.bytes.size() < layout.bytes) {
+    return fmt::format("{} of {} bytes: the file is cut short", head.bytes.size(), layout.bytes);
   }
-  if (is_text(head)) return "expected integers, got text";
-  const std::string format = structured_format(
-      {.bytes = std::string(head), .whole = false},
-      TypeList<VscsiReader, LcsReader, OracleGeneralReader, TwrReader>{});
+  if (is_text(head.bytes)) return "expected integers, got text";
+  const std::string format =
+      structured_format(head, TypeList<VscsiReader, LcsReader, OracleGeneralReader, TwrReader>{});
   if (!format.empty()) return fmt::format("expected integers, got records of {}", format);
-  const auto found = integer_layout(head);
+  const auto found = integer_layout(head.bytes);
   if (found && *found != layout) {
-    return fmt::format("expected integers of {}, these are of {}", text_of(layout), text_of(*found));
+    return fmt::format("expected integers of {}, these are of {}", text_of(layout),
+                       text_of(*found));
   }
   return "";
 }
 
 Guess KeyIntegers::guess(const char* format, const Head& head, IntegerLayout layout) {
-  std::string wrong = objection(head.bytes, layout);
+  std::string wrong = objection(head, layout);
   if (wrong.empty() && head.whole && head.bytes.size() % layout.bytes != 0) {
     wrong = fmt::format("{} bytes are not whole integers", head.bytes.size());
   }
   if (!wrong.empty()) return {format, Fit::kNo, wrong};
   if (integer_layout(head.bytes)) return {format, Fit::kPossible, ""};
-  return {format, Fit::kNo, "width and byte order of the integers cannot be recognised: state them"};
+  return {format, Fit::kNo,
+          "width and byte order of the integers cannot be recognised: state them"};
 }
 
 }  // namespace mcsim

@@ -9,8 +9,8 @@ namespace mcsim {
 // `unit_bytes` says so. The time of a request is the number of those before it. The integers may
 // be signed: negative ones are keys in two's complement.
 struct KeyIntegers {
-  // Returns what contradicts a layout of integers in the beginning of a file, or "".
-  static std::string objection(std::string_view head, IntegerLayout layout);
+  // Returns what contradicts a layout of integers, or "".
+  static std::string objection(const Head& head, IntegerLayout layout);
   static Guess guess(const char* format, const Head& head, IntegerLayout layout);
 };
 
@@ -32,7 +32,8 @@ class KeyIntegersReader : public RecordReader<Format> {
   bool has_lengths() const override { return false; }
 
   absl::StatusOr<RecordLayout> begin(std::string_view head) const {
-    const std::string wrong = KeyIntegers::objection(head, kLayout);
+    const std::string wrong =
+        KeyIntegers::objection({.bytes = std::string(head), .whole = this->is_whole()}, kLayout);
     if (!wrong.empty()) return this->refuse(fmt::format("record 1: {}", wrong));
     return RecordLayout{.record_bytes = sizeof(Integer)};
   }

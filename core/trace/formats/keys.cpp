@@ -39,8 +39,7 @@ std::optional<std::uint64_t> KeysReader::number_of(std::string_view line) {
   if (*at == '0' && (is_negative || at + 1 != end)) return std::nullopt;
   std::uint64_t value = 0;
   if (!read_digits(at, value) || at != end) return std::nullopt;
-  constexpr auto kMaxSigned =
-      static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  constexpr auto kMaxSigned = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   const bool is_large = !is_negative && value > kMaxSigned;
   if (is_negative && value > kMaxSigned + 1) return std::nullopt;
   if ((is_negative && has_large_) || (is_large && has_negative_)) return std::nullopt;
@@ -81,8 +80,8 @@ LineKind KeysReader::parse_first_text(std::string_view line, Requests& out) {
     return bad(complaint_);
   }
   for (std::uint64_t& key : out.offset) {
-    key = id_of(has_negative_ ? std::to_string(static_cast<std::int64_t>(key))
-                              : std::to_string(key));
+    key =
+        id_of(has_negative_ ? std::to_string(static_cast<std::int64_t>(key)) : std::to_string(key));
   }
   has_text_keys_ = true;
   return parse_text(line, out);

@@ -48,7 +48,8 @@ class KeysReader final : public TextReader<KeysReader> {
     if (kind() == TraceKind::kBlocks) return parse_block(line, out);
     if (has_text_keys_) return parse_text(line, out);
     const std::optional<std::uint64_t> key = number_of(line);
-    if (!key) [[unlikely]] return parse_first_text(line, out);
+    if (!key) [[unlikely]]
+      return parse_first_text(line, out);
     return push(*key, 0, out);
   }
 

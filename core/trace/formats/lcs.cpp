@@ -100,7 +100,8 @@ absl::StatusOr<RecordLayout> LcsReader::begin_described(std::string_view head) {
     fields.push_back({layout.record_bytes, types[i]});
     layout.record_bytes += bytes_of(types[i]);
     if (bytes_of(types[i]) > 0) continue;
-    return refuse(fmt::format("header: unknown type '{}' of field {}", shown(types.substr(i, 1)), i));
+    return refuse(
+        fmt::format("header: unknown type '{}' of field {}", shown(types.substr(i, 1)), i));
   }
   const auto position = [&](std::size_t which) {
     return static_cast<std::size_t>(static_cast<unsigned char>(head[kPositions + which]));
@@ -115,13 +116,13 @@ absl::StatusOr<RecordLayout> LcsReader::begin_described(std::string_view head) {
       {{&id_, 0}, {&size_, 1}, {&time_, 2}, {&next_, 4}, {&op_, 5}}};
   for (const auto& [field, which] : wanted) {
     if (position(which) >= fields.size()) {
-      return refuse(fmt::format("header: there is no field {} among {}", position(which),
-                                fields.size() - 1));
+      return refuse(
+          fmt::format("header: there is no field {} among {}", position(which), fields.size() - 1));
     }
     *field = fields[position(which)];
     if (field->type == 'f' || field->type == 'd') {
-      return refuse(fmt::format("header: field {} is a fraction, expected an integer",
-                                position(which)));
+      return refuse(
+          fmt::format("header: field {} is a fraction, expected an integer", position(which)));
     }
   }
   if (!id_.is_given()) return refuse("header: no field is the object id");
@@ -150,13 +151,15 @@ LineKind LcsReader::parse(const char* record, RecordRequest& request) {
     const std::uint64_t number = op_.value(record);
     const bool is_stated = number != kLibCacheSimNop && number != kLibCacheSimInvalid;
     const auto op = is_stated ? libcachesim_operation(number) : Op::kRead;
-    if (!op) [[unlikely]] return bad(fmt::format("operation: there is no number {}", number));
+    if (!op) [[unlikely]]
+      return bad(fmt::format("operation: there is no number {}", number));
     request.op = *op;
   }
   if (next_.is_given()) {
     const auto next = static_cast<std::int64_t>(next_.value(record));
     std::string wrong = objection_to_next_access(next, number());
-    if (!wrong.empty()) [[unlikely]] return bad(std::move(wrong));
+    if (!wrong.empty()) [[unlikely]]
+      return bad(std::move(wrong));
   }
   return size_.is_given() && request.length == 0 ? LineKind::kFiltered : LineKind::kRequest;
 }

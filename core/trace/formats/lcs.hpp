@@ -26,9 +26,7 @@ class LcsReader final : public RecordReader<LcsReader> {
 
   LcsReader(Params, ReaderContext context) : RecordReader(std::move(context)) {}
 
-  static Guess guess(const Head& head) {
-    return guess_by_records<LcsReader>(Fit::kCertain, head, OnUnsorted::kKeep);
-  }
+  static Guess guess(const Head& head) { return guess_by_records<LcsReader>(head, true); }
 
   TimeBase time_base() const override {
     return time_.is_given() ? TimeBase::kClock : TimeBase::kIndex;

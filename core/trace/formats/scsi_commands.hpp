@@ -7,7 +7,7 @@
 namespace mcsim {
 
 // What a SCSI command does to the blocks of a disk.
-enum class ScsiCommand : std::uint8_t { kUnknown, kRead, kWrite, kDiscard, kFlush, kOther };
+enum class ScsiCommand : std::uint8_t { kUnknown, kRead, kWrite, kFlush, kOther };
 
 // The commands by operation code, of which blocks, disks and other devices have these (SPC-4,
 // SBC-3, MMC-6).
@@ -24,8 +24,9 @@ inline constexpr std::array<ScsiCommand, 256> kScsiCommands = [] {
   assign(ScsiCommand::kRead, "\x08\x28\xa8\x88"sv);
   // Writes, also with verification and with comparison.
   assign(ScsiCommand::kWrite, "\x0a\x2a\xaa\x8a\x2e\xae\x8e\x89"sv);
-  assign(ScsiCommand::kDiscard, "\x41\x93\x42"sv);  // WRITE SAME and UNMAP
-  assign(ScsiCommand::kFlush, "\x35\x91"sv);        // SYNCHRONIZE CACHE
+  // WRITE SAME and UNMAP: the blocks that they discard are not in the command.
+  assign(ScsiCommand::kOther, "\x41\x93\x42"sv);
+  assign(ScsiCommand::kFlush, "\x35\x91"sv);  // SYNCHRONIZE CACHE
   return commands;
 }();
 

@@ -22,7 +22,7 @@ class TwrReader final : public RecordReader<TwrReader> {
 
   TwrReader(Params, ReaderContext context) : RecordReader(std::move(context)) {}
 
-  static Guess guess(const Head& head) { return guess_by_records<TwrReader>(Fit::kCertain, head); }
+  static Guess guess(const Head& head) { return guess_by_records<TwrReader>(head, false); }
 
   TimeBase time_base() const override { return TimeBase::kClock; }
   TraceKind kind() const override { return TraceKind::kObjects; }

@@ -10,9 +10,10 @@ namespace mcsim {
 //   1: uint32 serial number, uint32 bytes, uint32 segments, uint16 command, uint16 version,
 //      uint64 first sector (512 B), uint64 time (us)
 //   2: uint16 command, uint16 version, uint32 serial number, uint32 bytes, uint32 segments,
-//      uint64 first sector, uint64 time (us), uint64 response time (us)
+//      uint64 first sector, uint64 time (us), uint64 response time in a unit that is not documented
 //
-// The version is in the high byte. Commands that neither read nor write blocks are filtered.
+// Response times are not used. The version is in the high byte. Commands that neither read nor
+// write blocks are filtered.
 class VscsiReader final : public RecordReader<VscsiReader> {
  public:
   using Params = NoParams;
@@ -22,9 +23,7 @@ class VscsiReader final : public RecordReader<VscsiReader> {
 
   VscsiReader(Params, ReaderContext context) : RecordReader(std::move(context)) {}
 
-  static Guess guess(const Head& head) {
-    return guess_by_records<VscsiReader>(Fit::kCertain, head, OnUnsorted::kKeep);
-  }
+  static Guess guess(const Head& head) { return guess_by_records<VscsiReader>(head, true); }
 
   TimeBase time_base() const override { return TimeBase::kClock; }
 
@@ -45,8 +44,6 @@ class VscsiReader final : public RecordReader<VscsiReader> {
     const auto bytes = number_at<std::uint32_t>(record + layout_.bytes);
     const auto sector = number_at<std::uint64_t>(record + 16);
     const auto time = number_at<std::uint64_t>(record + 24);
-    const bool is_second = layout_.version == kSecond.version;
-    const auto response = is_second ? number_at<std::uint64_t>(record + 32) : 0;
     const ScsiCommand meaning =
         command < kScsiCommands.size() ? kScsiCommands[command] : ScsiCommand::kUnknown;
     if (version_of(record) != layout_.version) [[unlikely]] {
@@ -55,23 +52,20 @@ class VscsiReader final : public RecordReader<VscsiReader> {
     if (meaning == ScsiCommand::kUnknown) [[unlikely]] {
       return bad(fmt::format("command: there is no SCSI command {:#x}", command));
     }
-    if (time > kLatest) [[unlikely]] return bad(fmt::format("time: {} us exceeds 64 bits", time));
-    if (response > kLatest) [[unlikely]] {
-      return bad(fmt::format("response time: {} us exceeds 64 bits", response));
-    }
+    if (time > kLatest) [[unlikely]]
+      return bad(fmt::format("time: {} us exceeds 64 bits", time));
     if (meaning == ScsiCommand::kFlush) return count_flush(), LineKind::kNothing;
     if (meaning == ScsiCommand::kOther) return LineKind::kFiltered;
-    if (bytes % kSector != 0 && meaning != ScsiCommand::kDiscard) [[unlikely]] {
+    if (bytes % kSector != 0) [[unlikely]] {
       return bad(fmt::format("bytes: expected whole sectors of 512 B, got {}", bytes));
     }
     if (sector > (kMaxOffset - bytes) / kSector) [[unlikely]] {
       return bad(fmt::format("sector: {} exceeds 64 bits", sector));
     }
     request = {.time = static_cast<Nanoseconds>(time) * kMicrosecond,
-               .op = op_of(meaning),
+               .op = meaning == ScsiCommand::kWrite ? Op::kWrite : Op::kRead,
                .offset = sector * kSector,
-               .length = bytes,
-               .response = is_second ? static_cast<Nanoseconds>(response) * kMicrosecond : -1};
+               .length = bytes};
     return LineKind::kRequest;
   }
 
@@ -88,11 +82,6 @@ class VscsiReader final : public RecordReader<VscsiReader> {
   static constexpr std::uint64_t kSector = 512;
   static constexpr Nanoseconds kMicrosecond = 1'000;
   static constexpr std::uint64_t kLatest = std::numeric_limits<Nanoseconds>::max() / kMicrosecond;
-
-  static Op op_of(ScsiCommand command) {
-    if (command == ScsiCommand::kRead) return Op::kRead;
-    return command == ScsiCommand::kWrite ? Op::kWrite : Op::kDiscard;
-  }
 
   unsigned version_of(const char* record) const {
     return number_at<std::uint16_t>(record + layout_.command + 2) >> 8;

@@ -1,5 +1,5 @@
-// Trusts: the layouts that libCacheSim's readers and VMware's vscsiStats have, written here field by
-// field; the counts of tests/data/cases, which were computed independently.
+// Trusts: the layouts that libCacheSim's readers and VMware's vscsiStats have, written here field
+// by field; the counts of tests/data/cases, which were computed independently.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,16 +29,15 @@ TEST(BinaryFormats, CasesHaveTheirKeys) {
   expect_case_keys("oracle-general", "oracle.oracleGeneral.bin");
   for (const char* file : {"v1.vscsi", "v2.vscsi"}) {
     const TraceRead got = read_good_trace("vscsi", case_bytes(file));
-    EXPECT_THAT(got.requests.offset, ElementsAre(5 * 4096, 7 * 4096, 5 * 4096, 9 * 4096, 7 * 4096,
-                                                 5 * 4096));
+    EXPECT_THAT(got.requests.offset,
+                ElementsAre(5 * 4096, 7 * 4096, 5 * 4096, 9 * 4096, 7 * 4096, 5 * 4096));
     EXPECT_EQ(got.kind, TraceKind::kBlocks);
   }
 }
 
 TEST(BinaryFormats, SmallAndLargeIdsOfOneTraceStayDifferent) {
   constexpr std::uint64_t kLargeId = 0x8000'0000'0000'0005;
-  const TraceRead binary =
-      read_good_trace("oracle-general", case_bytes("mixed.oracleGeneral.bin"));
+  const TraceRead binary = read_good_trace("oracle-general", case_bytes("mixed.oracleGeneral.bin"));
   EXPECT_THAT(binary.requests.offset, ElementsAre(5, 7, 5, 9, 7, kLargeId));
   const TraceRead text = read_good_trace("keys", case_bytes("mixed_ids.txt"));
   EXPECT_THAT(text.requests.offset, ElementsAre(5, 7, 5, 9, 7, 18446744073709551000ULL));
@@ -104,7 +103,7 @@ TEST(OracleGeneral, ObjectsWithoutASizeAreFilteredAsInLibCacheSim) {
   EXPECT_EQ(got.rows.filtered, 1);
 }
 
-TEST(Vscsi, CommandsAreReadsWritesDiscardsAndFlushes) {
+TEST(Vscsi, CommandsAreReadsWritesAndFlushes) {
   for (const std::uint64_t version : {1, 2}) {
     std::string bytes;
     for (const std::uint64_t command :
@@ -113,13 +112,12 @@ TEST(Vscsi, CommandsAreReadsWritesDiscardsAndFlushes) {
           {.command = command, .bytes = 1024, .sector = 3, .time = 9, .version = version});
     }
     const TraceRead got = read_good_trace("vscsi", bytes);
-    EXPECT_THAT(got.requests.op, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2));
+    EXPECT_THAT(got.requests.op, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
     EXPECT_EQ(got.rows.flushes, 2);
-    EXPECT_EQ(got.rows.filtered, 1);  // INQUIRY
+    EXPECT_EQ(got.rows.filtered, 4);  // UNMAP, WRITE SAME and INQUIRY
     EXPECT_EQ(got.requests.offset[0], 3 * 512U);
     EXPECT_EQ(got.requests.length[0], 1024U);
     EXPECT_EQ(got.requests.time[0], 9'000);
-    EXPECT_EQ(got.requests.response[0], version == 1 ? -1 : 50'000);
   }
 }
 
@@ -139,7 +137,8 @@ TEST(Lcs, EveryVersionHasItsLayout) {
 
 TEST(Lcs, HeadersDescribeFields) {
   const std::string record = TraceBytes().add(200, 1).add(77, 2).add(9, 4).add(1, 8).bytes();
-  const TraceRead got = read_good_trace("lcs", lcs_described_header("<BHIQ", "314000", 15, 1) + record);
+  const TraceRead got =
+      read_good_trace("lcs", lcs_described_header("<BHIQ", "314000", 15, 1) + record);
   EXPECT_THAT(got.requests.offset, ElementsAre(9));
   EXPECT_THAT(got.requests.length, ElementsAre(200));
   EXPECT_THAT(got.requests.time, ElementsAre(kSecond));
@@ -165,7 +164,8 @@ TEST(KeyIntegers, EveryWidthAndOrderIsReadAndRecognised) {
         is_big ? file.add_big(key, bytes) : file.add(key, bytes);
       }
       const std::string format = fmt::format("keys-u{}-{}", bytes * 8, is_big ? "be" : "le");
-      EXPECT_EQ(read_good_trace(format, file.bytes()).requests.offset, keys) << format;
+      const TraceRead got = read_good_trace(format, file.bytes());
+      ASSERT_EQ(got.requests.offset, keys) << format;
       EXPECT_EQ(detected_format(file.bytes()), format);
       const TraceRead blocks =
           read_good_trace(format, file.bytes(), {{"unit_bytes", std::int64_t{512}}});
@@ -180,9 +180,7 @@ TEST(KeyIntegers, EveryWidthAndOrderIsReadAndRecognised) {
 TEST(KeyIntegers, HashValuesNeedAStatedFormat) {
   TraceBytes file;
   for (std::uint64_t i = 0; i < 100; ++i) file.add((i % 60 + 1) * 0x9e37'79b9'7f4a'7c15, 8);
-  EXPECT_EQ(detected_format(file.bytes()),
-            "F: could be keys-u64-le or keys-u64-be or keys-u32-le or keys-u32-be; state the "
-            "format");
+  EXPECT_THAT(detected_format(file.bytes()), HasSubstr("F: no known trace format"));
   EXPECT_EQ(read_good_trace("keys-u64-le", file.bytes()).requests.offset[0],
             0x9e37'79b9'7f4a'7c15U);
 }
@@ -197,8 +195,7 @@ TEST(Keys, NumbersAreObjects) {
   EXPECT_FALSE(got.has_lengths);
   EXPECT_EQ(got.time_base, TimeBase::kIndex);
   const TraceRead negative = read_good_trace("keys", "-5\n7\n-9223372036854775808\n");
-  EXPECT_THAT(negative.requests.offset,
-              ElementsAre(static_cast<std::uint64_t>(-5), 7, 1ULL << 63));
+  EXPECT_THAT(negative.requests.offset, ElementsAre(static_cast<std::uint64_t>(-5), 7, 1ULL << 63));
 }
 
 TEST(Keys, NumbersMayBeBlocks) {
@@ -228,9 +225,10 @@ TEST(Keys, OneTextMakesAllKeysText) {
 TEST(Keys, TextBehindAChunkOfNumbersIsNamed) {
   std::string text;
   for (std::size_t i = 0; i < RequestReader::kChunk; ++i) text += "1\n";
-  EXPECT_EQ(complaint_about("keys", text + "ab\n"),
-            "web.csv:1048577: expected a key of 64 bits, as those before, got 'ab' (text_keys makes "
-            "all of them text)");
+  EXPECT_EQ(
+      complaint_about("keys", text + "ab\n"),
+      "web.csv:1048577: expected a key of 64 bits, as those before, got 'ab' (text_keys makes "
+      "all of them text)");
   EXPECT_THAT(read_good_trace("keys", text + "ab\n", {{"text_keys", true}}).keys,
               ElementsAre("1", "ab"));
 }

@@ -24,9 +24,9 @@ constexpr Nanoseconds kFeb22Unix = 1'172'160'000 * kSecond;
 
 TEST(Msr, SevenColumnsMakeARequest) {
   const TraceRead got = read_good_trace("msr",
-                            "128166336000000001,web,0,Read,8192,4096,100\n"
-                            "128166336000000001,web,1,Write,0,512,5\r\n"
-                            "128166336000000007,web,0,Write,1024,0,-1");
+                                        "128166336000000001,web,0,Read,8192,4096,100\n"
+                                        "128166336000000001,web,1,Write,0,512,5\r\n"
+                                        "128166336000000007,web,0,Write,1024,0,-1");
   EXPECT_THAT(got.requests.time, ElementsAre(kFeb22Unix + 100, kFeb22Unix + 100, kFeb22Unix + 700));
   EXPECT_THAT(numbers_of(got.requests.vm), ElementsAre(0, 1, 0));
   EXPECT_THAT(got.requests.op, ElementsAre(0, 1, 1));
@@ -84,8 +84,8 @@ TEST(Msr, NamesThatCannotBeShownAreRefused) {
 
 TEST(Msr, TheVolumeOfTheLineBeforeIsNotTakenForALongerOne) {
   const TraceRead got =
-      read_good_trace("msr", kFeb22 + ",web,1,Read,0,1,1\n" + kFeb22 + ",web,11,Read,0,1,1\n" + kFeb22 +
-                          ",web,1,Read,0,1,1\n" + kFeb22 + ",we,1,Read,0,1,1\n");
+      read_good_trace("msr", kFeb22 + ",web,1,Read,0,1,1\n" + kFeb22 + ",web,11,Read,0,1,1\n" +
+                                 kFeb22 + ",web,1,Read,0,1,1\n" + kFeb22 + ",we,1,Read,0,1,1\n");
   EXPECT_THAT(got.vms, ElementsAre("web_1", "web_11", "we_1"));
   EXPECT_THAT(numbers_of(got.requests.vm), ElementsAre(0, 1, 0, 2));
 }
@@ -113,7 +113,8 @@ TEST(Arc, LinesThatContradictItAreNamed) {
   EXPECT_EQ(complaint_about("arc", "1 1 0 0\n1 2000000 0 0\n"),
             "web.csv:2: expected a number of blocks (a whole number from 0 to 1048575) in column "
             "2, got '2000000'");
-  EXPECT_EQ(complaint_about("arc", "4503599627370495 2 0 0\n"), "web.csv:1: the range exceeds 64 bits");
+  EXPECT_EQ(complaint_about("arc", "4503599627370495 2 0 0\n"),
+            "web.csv:1: the range exceeds 64 bits");
   EXPECT_EQ(complaint_about("arc", "1,1,0,0\n"),
             "web.csv:1: expected a first block (a whole number from 0 to 4503599627370495) in "
             "column 1, got '1,1,0,0'");
@@ -121,9 +122,9 @@ TEST(Arc, LinesThatContradictItAreNamed) {
 
 TEST(Csv, ItsOwnColumnsNeedNoMapping) {
   const TraceRead got = read_good_trace("csv",
-                            "time_ns,vm,op,offset,length,response_ns\n"
-                            "-5,a,read,0,4096,-1\n"
-                            "17,b,Write,18446744073709551615,0,30\n");
+                                        "time_ns,vm,op,offset,length,response_ns\n"
+                                        "-5,a,read,0,4096,-1\n"
+                                        "17,b,Write,18446744073709551615,0,30\n");
   EXPECT_THAT(got.requests.time, ElementsAre(-5, 17));
   EXPECT_THAT(numbers_of(got.requests.vm), ElementsAre(0, 1));
   EXPECT_THAT(got.requests.op, ElementsAre(0, 1));
@@ -139,7 +140,7 @@ TEST(Csv, ClassesAreWhatSomebodySaysTheyAre) {
   EXPECT_THAT(read_trace("csv", text, {{"classes", std::string("class")}}).requests.of_class,
               ElementsAre(7, 0));
   EXPECT_EQ(complaint_about("csv", "offset,c\n0,8\n", {{"classes", std::string("c")}}),
-            "web.csv:2: expected a class (a whole number from 0 to 7) in column 2, got '8'");
+            "web.csv:2: expected a class (a whole number from 0 to 7) in column 2 (c), got '8'");
   EXPECT_EQ(complaint_about("csv", "offset,c\n0,1\n", {{"classes", std::string("offset")}}),
             "web.csv:1: classes: column 1 already has another meaning");
 }
@@ -163,16 +164,16 @@ TEST(Csv, ColumnsAreMappedByName) {
 
 TEST(Csv, ColumnsAreMappedByPosition) {
   const TraceRead got = read_good_trace("csv", "3\tweb\t1\tx\t5\t2\n4\tweb\t0\tx\t6\t1\n",
-                            {{"header", false},
-                             {"delimiter", std::string("tab")},
-                             {"time", std::string("1")},
-                             {"time_unit", std::string("s")},
-                             {"vm", std::string("2+3")},
-                             {"offset", std::string("5")},
-                             {"offset_unit", std::string("blocks")},
-                             {"length", std::string("6")},
-                             {"length_unit", std::string("blocks")},
-                             {"block_bytes", std::int64_t{1024}}});
+                                        {{"header", false},
+                                         {"delimiter", std::string("tab")},
+                                         {"time", std::string("1")},
+                                         {"time_unit", std::string("s")},
+                                         {"vm", std::string("2+3")},
+                                         {"offset", std::string("5")},
+                                         {"offset_unit", std::string("blocks")},
+                                         {"length", std::string("6")},
+                                         {"length_unit", std::string("blocks")},
+                                         {"block_bytes", std::int64_t{1024}}});
   EXPECT_THAT(got.requests.time, ElementsAre(3 * kSecond, 4 * kSecond));
   EXPECT_THAT(got.requests.offset, ElementsAre(5 * 1024, 6 * 1024));
   EXPECT_THAT(got.requests.length, ElementsAre(2 * 1024, 1024));
@@ -181,7 +182,8 @@ TEST(Csv, ColumnsAreMappedByPosition) {
 
 TEST(Csv, UnitsOfTimeAreReadFromTheNameOrStated) {
   const auto first_time = [](const std::string& unit_in_name, const std::string& text) {
-    const TraceRead got = read_good_trace("csv", "time" + unit_in_name + ",offset\n" + text + ",0\n");
+    const TraceRead got =
+        read_good_trace("csv", "time" + unit_in_name + ",offset\n" + text + ",0\n");
     return got.requests.time.at(0);
   };
   EXPECT_EQ(first_time("_s", "1.5"), 1'500'000'000);
@@ -190,10 +192,12 @@ TEST(Csv, UnitsOfTimeAreReadFromTheNameOrStated) {
   EXPECT_EQ(first_time("_ns", "1"), 1);
   EXPECT_EQ(first_time("_filetime", kFeb22), kFeb22Unix);
   EXPECT_EQ(first_time("_references", "12"), 12);
-  EXPECT_EQ(complaint_about("csv", "time,offset\n1,0\n"),
-            "web.csv:1: time_unit: state it (such as ms), for the name of column 1 does not tell");
+  EXPECT_EQ(
+      complaint_about("csv", "time,offset\n1,0\n"),
+      "web.csv:2: time_unit: state it (such as ms), for neither the name nor the values of its "
+      "column tell");
   EXPECT_EQ(complaint_about("csv", "offset,response_references\n0,1\n"),
-            "web.csv:1: response_unit: a response time has a clock, so not references");
+            "web.csv:1: response_unit: expected a unit of time");
   EXPECT_EQ(read_trace("csv", "offset,response_filetime\n0,7\n").requests.response.at(0), 700);
 }
 
@@ -206,28 +210,27 @@ TEST(Csv, WithoutAClockTimeCountsBlocks) {
 }
 
 TEST(Csv, WithoutALengthARequestTouchesOneBlock) {
-  const std::string text = "time_s,offset\n1,100\n2,4096\n3,8191\n";
-  const TraceRead got = read_trace("csv", text);
+  const TraceRead got = read_trace("csv", "time_s,offset\n1,100\n2,4096\n3,8191\n");
   EXPECT_THAT(got.requests.offset, ElementsAre(100, 4096, 8191));
-  EXPECT_THAT(got.requests.length, ElementsAre(3996, 4096, 1));
-  EXPECT_THAT(read_trace("csv", text, {{"block_bytes", std::int64_t{1000}}}).requests.length,
-              ElementsAre(900, 904, 809));
+  EXPECT_THAT(got.requests.length, ElementsAre(1, 1, 1));  // of a byte, which is in one block
+  EXPECT_FALSE(got.has_lengths);
   EXPECT_THAT(read_trace("csv", "offset\n100\n5000\n", {}).requests.time, ElementsAre(0, 1));
 }
 
 TEST(Csv, MistakesInTheMappingAreNamed) {
   const auto with = [](ParamMap params) { return complaint_about("csv", "a,b\n1,2\n", params); };
-  EXPECT_EQ(with({}), "web.csv:1: offset: state the column, one of a, b");
+  EXPECT_EQ(
+      with({}),
+      "web.csv:1: offset: state the column, one of a, b (or key, if requests are for objects)");
   EXPECT_EQ(with({{"offset", std::string("lbn")}}),
-            "web.csv:1: offset: there is no column 'lbn' among a, b");
-  EXPECT_EQ(with({{"offset", std::string("3")}}),
-            "web.csv:1: offset: there is no column 3 among 2");
+            "web.csv:1: offset: no column 'lbn' (did you mean 'b'?); there are a, b");
+  EXPECT_EQ(with({{"offset", std::string("3")}}), "web.csv:1: offset: no column 3 among 2");
   EXPECT_EQ(with({{"offset", std::string("a")}, {"length", std::string("1")}}),
             "web.csv:1: length: column 1 already has another meaning");
   EXPECT_EQ(with({{"offset", std::string("a")}, {"delimiter", std::string("ab")}}),
             "web.csv:1: delimiter: expected one character, tab or space, got 'ab'");
   EXPECT_EQ(with({{"offset", std::string("a")}, {"header", false}}),
-            "web.csv:1: offset: there is no column 'a': without a header give its position from 1");
+            "web.csv:1: offset: no column 'a': without a header give its position from 1");
   EXPECT_EQ(with({{"ofset", std::string("a")}}),
             "csv: unknown parameter 'ofset' (did you mean 'offset'?)");
   EXPECT_EQ(with({{"size", std::string("a")}}),
@@ -239,11 +242,14 @@ TEST(Csv, LinesThatContradictItAreNamed) {
   const auto bad = [](const std::string& line) {
     return complaint_about("csv", "time_ns,op,offset,length\n1,r,0,1\n" + line);
   };
-  EXPECT_EQ(bad("2,trim,0,1"),
-            "web.csv:3: expected read, r (read) or write, w (write) in column 2, got 'trim'");
-  EXPECT_EQ(bad("2,r,0"), "web.csv:3: expected a length in column 4, but the line has 3 columns");
+  EXPECT_EQ(
+      bad("2,erase,0,1"),
+      "web.csv:3: expected read, r (read); write, w (write); discard, trim, delete, unmap, d, "
+      "t (discard); flush, sync, fsync, f (flush) in column 2 (op), got 'erase'");
+  EXPECT_EQ(bad("2,r,0"),
+            "web.csv:3: expected a length in column 4 (length), but the line has 3 columns");
   EXPECT_EQ(bad("2,r,0,1,2"), "web.csv:3: expected 4 columns, got 5");
-  EXPECT_EQ(bad("two,r,0,1"), "web.csv:3: expected a time in column 1, got 'two'");
+  EXPECT_EQ(bad("two,r,0,1"), "web.csv:3: expected a time in column 1 (time_ns), got 'two'");
   EXPECT_EQ(bad("2,r,18446744073709551615,1"), "web.csv:3: offset + length exceeds 64 bits");
   EXPECT_EQ(bad("0,r,0,1"),
             "web.csv:3: time goes back from 1 to 0 (on_unsorted: sort puts requests in order)");
@@ -251,15 +257,17 @@ TEST(Csv, LinesThatContradictItAreNamed) {
 
 TEST(Csv, AVmWithoutANameIsABadLine) {
   EXPECT_EQ(complaint_about("csv", "time_ns,vm,offset\n1,,0\n2,b,0\n"),
-            "web.csv:2: expected the name of a VM (UTF-8 without control characters) in column 2, "
-            "got ''");
-  EXPECT_EQ(complaint_about("csv", "time_ns,host,disk,offset\n1,,0,0\n", {{"vm", std::string("2+3")}}),
-            "web.csv:2: expected the name of a VM (UTF-8 without control characters) in column 2, "
-            "got ''");
+            "web.csv:2: expected the name of a VM (UTF-8 without control characters) in column 2 "
+            "(vm), got ''");
+  EXPECT_EQ(
+      complaint_about("csv", "time_ns,host,disk,offset\n1,,0,0\n", {{"vm", std::string("2+3")}}),
+      "web.csv:2: expected the name of a VM (UTF-8 without control characters) in column 2 "
+      "(host), got ''");
   EXPECT_EQ(complaint_about("csv", "time_ns,vm,offset\n1,\"a\tb\",0\n"),
-            "web.csv:2: expected the name of a VM (UTF-8 without control characters) in column 2, "
-            "got 'a\\x09b'");
-  const TraceRead kept = read_trace("csv", "time_ns,vm,offset\n1,,0\n2,b,0\n", {}, {.on_bad_line = OnBadLine::kSkip});
+            "web.csv:2: expected the name of a VM (UTF-8 without control characters) in column 2 "
+            "(vm), got 'a\\x09b'");
+  const TraceRead kept =
+      read_trace("csv", "time_ns,vm,offset\n1,,0\n2,b,0\n", {}, {.on_bad_line = OnBadLine::kSkip});
   EXPECT_THAT(kept.vms, ElementsAre("b"));
   EXPECT_EQ(kept.rows.skipped, 1);
 }
@@ -276,8 +284,9 @@ TEST(Readers, BadLinesMayBeSkippedAndAreReported) {
 }
 
 TEST(Readers, WhatMakesAllLinesMeaninglessIsNeverSkipped) {
-  EXPECT_EQ(message_of(read_trace("csv", "a,b\n1,2\n", {}, {.on_bad_line = OnBadLine::kSkip}).status),
-            "web.csv:1: offset: state the column, one of a, b");
+  EXPECT_EQ(
+      message_of(read_trace("csv", "a,b\n1,2\n", {}, {.on_bad_line = OnBadLine::kSkip}).status),
+      "web.csv:1: offset: state the column, one of a, b (or key, if requests are for objects)");
 }
 
 TEST(Readers, UnsortedTimesMayBeKept) {
@@ -356,8 +365,8 @@ TEST(Detection, TakesAnMsrTraceWithAHeader) {
 
 TEST(Detection, TextInUtf16IsNamed) {
   EXPECT_EQ(detected_format(std::string("\xff\xfe"
-                                 "1\0\n\0",
-                                 6)),
+                                        "1\0\n\0",
+                                        6)),
             "F: this is text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts)");
 }
 

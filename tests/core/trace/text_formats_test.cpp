@@ -1,5 +1,5 @@
-// Trusts: the answers of an independent simulation to small files in each layout
-// (tests/data/cases), and what each layout says is impossible.
+// Trusts: the results of an independent simulation of small files in each layout
+// (tests/data/cases), and the values that each layout excludes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ struct Answers {
   }
 };
 
-// Of all operations, or of reads alone.
+// Simulates an unlimited cache for all operations, or for reads alone.
 Answers simulate(const TraceRead& trace, bool reads_only, std::uint64_t block_bytes = 4096) {
   Answers answers;
   std::set<std::pair<VmId, std::uint64_t>> cached;

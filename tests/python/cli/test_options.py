@@ -19,6 +19,8 @@ from mcsim.cli import main as cli
 def trace(tmp_path: Path) -> Path:
     path = tmp_path / "keys.txt"
     path.write_text("".join(f"{i % 7}\n" for i in range(500)), encoding="utf-8")
+    blocks = "".join(f"{i},a,r,{4096 * (i % 7)},4096\n" for i in range(500))
+    (tmp_path / "blocks.csv").write_text(f"time_s,vm,op,offset,length\n{blocks}", encoding="utf-8")
     return path
 
 
@@ -44,7 +46,7 @@ def commands(trace: Path, experiment: Path, out: Path) -> dict[str, list[object]
         "run": ["run", experiment, "--no-figures", "--results", out],
         "mrc": ["mrc", trace, "-o", out],
         "compare": ["compare", trace, "--policies", "lru", "-o", out],
-        "tune": ["tune", trace, "--size", "64KiB", "-o", out],
+        "tune": ["tune", trace.with_name("blocks.csv"), "--size", "64KiB", "-o", out],
         "convert": ["trace", "convert", trace, out / "t.csv"],
         "slice": ["trace", "slice", trace, out / "t.csv", "--ops", "reads"],
         "synth": ["trace", "synth", TINY, out / "t.csv"],
@@ -52,7 +54,7 @@ def commands(trace: Path, experiment: Path, out: Path) -> dict[str, list[object]
     }
 
 
-NAMES = sorted(commands(Path(), Path(), Path()))
+NAMES = sorted(commands(Path("t"), Path(), Path()))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -430,9 +430,10 @@ def test_a_table_without_lengths_says_so_wherever_it_goes(folder: Path) -> None:
     (folder / "k.txt").write_text("1\n2\n")
     assert not mcsim.Trace.open(folder / "k.txt", format="keys").metadata.has_lengths
     (folder / "o.bin").write_bytes(struct.pack("<IQIq", 0, 7, 4096, -1))
-    assert mcsim.Trace.open(folder / "o.bin").metadata.has_lengths
+    oracle = {"path": folder / "o.bin", "format": "oracle-general"}
+    assert mcsim.Trace.open(**oracle).metadata.has_lengths
     with pytest.raises(ConfigError, match=r"ignore_size is gone: .* unit_bytes=4096"):
-        mcsim.Trace.open(folder / "o.bin", options={"ignore_size": True})
+        mcsim.Trace.open(**oracle, options={"ignore_size": True})
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Trusts: independent answers of small cases, and LRU as a list of blocks without a limit on time.
+"""Trusts: independent results of small cases, and LRU as a plain list of blocks.
 
 Discards remove blocks from caches; requests and bytes have hit ratios of their own.
 """

@@ -1,6 +1,6 @@
 """A sequence of empty intervals is one row, and readers count all of its intervals.
 
-Oracle: intervals counted by hand, and the same run stored with a row for every interval.
+The oracle is a count by hand, and the same run stored with a row for every interval.
 """
 
 from __future__ import annotations

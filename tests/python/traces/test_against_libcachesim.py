@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from libraries import libcachesim_hits
 
+import mcsim as mc
 from mcsim import Trace
 
 Rows = list[tuple[int, int, int]]
@@ -81,7 +84,7 @@ def _theirs(library: Any, path: Path, kind: str, params: Any = None) -> Rows:
 
 def _ours(trace: Trace) -> Rows:
     table = trace.to_arrow().to_pydict()
-    times = [time // 10**9 for time in table.get("time_ns", [0] * len(table["key"]))]
+    times = [time // 10**9 for time in table["time"]]
     sizes = table.get("size", [1] * len(table["key"]))
     return list(zip(times, table["key"], sizes, strict=True))
 
@@ -90,37 +93,39 @@ def _write_oracle(path: Path) -> None:
     _write(path, [("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
 
 
-def _write_lcs_version(version: int) -> Callable[[Path], None]:
-    return lambda path: _write_lcs(path, version)
-
-
 @pytest.mark.parametrize(
-    ("kind", "write"),
+    ("format", "kind", "write"),
     [
-        ("ORACLE_GENERAL_TRACE", _write_oracle),
-        ("TWR_TRACE", _write_twr),
-        *[("LCS_TRACE", _write_lcs_version(version)) for version in range(1, 9)],
+        pytest.param("oracle-general", "ORACLE_GENERAL_TRACE", _write_oracle, id="oracle-general"),
+        pytest.param("twr", "TWR_TRACE", _write_twr, id="twr"),
+        *[
+            pytest.param(
+                "lcs", "LCS_TRACE", partial(_write_lcs, version=version), id=f"lcs {version}"
+            )
+            for version in range(1, 9)
+        ],
     ],
 )
 def test_objects_are_the_same(
-    library: Any, kind: str, write: Callable[[Path], None], tmp_path: Path, cache: Path
+    library: Any, format: str, kind: str, write: Callable[[Path], None], tmp_path: Path
 ) -> None:
     path = tmp_path / "t.bin"
     write(path)
-    assert _ours(Trace.open(path, cache_dir=cache)) == _theirs(library, path, kind)
+    trace = Trace.open(path, format=format, cache_dir=tmp_path / "cache")
+    assert _ours(trace) == _theirs(library, path, kind)
 
 
-def test_valpin_has_the_same_ids(library: Any, tmp_path: Path, cache: Path) -> None:
+def test_valpin_has_the_same_ids(library: Any, tmp_path: Path) -> None:
     path = tmp_path / "t.bin"
     _write(path, [("id", "<u8")])
-    keys = Trace.open(path, format="valpin", cache_dir=cache).to_arrow()["key"].to_pylist()
-    assert keys == [id_ for _, id_, _ in _theirs(library, path, "VALPIN_TRACE")]
+    trace = Trace.open(path, format="valpin", cache_dir=tmp_path / "cache")
+    assert trace.to_arrow()["key"].to_pylist() == [
+        id_ for _, id_, _ in _theirs(library, path, "VALPIN_TRACE")
+    ]
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_vscsi_has_the_same_sectors(
-    library: Any, version: int, tmp_path: Path, cache: Path
-) -> None:
+def test_vscsi_has_the_same_sectors(library: Any, version: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     fields = {
         1: ["sn", "len", "nSG", "cmd", "ver", "lbn", "ts"],
@@ -135,15 +140,15 @@ def test_vscsi_has_the_same_sectors(
     records["ts"] = np.sort(rng.integers(0, 10**9, _ROWS))
     path = tmp_path / "t.vscsi"
     path.write_bytes(records.tobytes())
-    table = Trace.open(path, cache_dir=cache).to_arrow().to_pydict()
-    times = [time // 10**9 for time in table["time_ns"]]
+    table = Trace.open(path, format="vscsi", cache_dir=tmp_path / "cache").to_arrow().to_pydict()
+    times = [time // 10**9 for time in table["time"]]
     sectors = [offset // 512 for offset in table["offset"]]
     assert list(zip(times, sectors, table["length"], strict=True)) == _theirs(
         library, path, "VSCSI_TRACE"
     )
 
 
-def test_csv_has_the_same_objects(library: Any, tmp_path: Path, cache: Path) -> None:
+def test_csv_has_the_same_objects(library: Any, tmp_path: Path) -> None:
     rows = _random_rows()
     path = tmp_path / "t.csv"
     lines = [
@@ -155,7 +160,38 @@ def test_csv_has_the_same_objects(library: Any, tmp_path: Path, cache: Path) -> 
         has_header=True, has_header_set=True, obj_id_is_num=True, obj_id_is_num_set=True
     )
     params.time_field, params.obj_id_field, params.obj_size_field = 1, 2, 3
-    trace = Trace.open(path, cache_dir=cache, options={"length": "size"})
+    trace = Trace.open(path, format="csv", cache_dir=tmp_path / "cache", options={"length": "size"})
     # Keys of text files are text, or numbers printed as text.
     ours = [(time, int(key), size) for time, key, size in _ours(trace)]
     assert ours == _theirs(library, path, "CSV_TRACE", params)
+
+
+_ACCESSES = 100_000
+
+
+@pytest.mark.parametrize(
+    ("file", "format"),
+    [
+        ("msr/rsrch_1.csv.zst", "msr"),
+        ("hp/hplajw_1week.csv.zst", "msr"),
+        ("cloudphysics/cloudPhysicsIO.csv.zst", "cloudphysics"),
+        ("misc/fiu_cheetah.first10000.csv.zst", "fiu"),
+        ("misc/mqsim.tpcc-small.trace.zst", "mqsim"),
+        ("misc/disksim.ssd-postmark-aligned2.trace.zst", "disksim"),
+        ("arc/OLTP.lis.zst", "arc"),
+        ("arc/P3.lis.zst", "arc"),
+        ("lirs/2_pools.txt.zst", "keys"),
+        ("lirs/sprite.txt.zst", "keys"),
+    ],
+)
+def test_real_traces_miss_as_often(
+    library: Any, file: str, format: str, trace_dir: Path, tmp_path: Path
+) -> None:
+    trace = Trace.open(trace_dir / file, format=format, cache_dir=tmp_path / "cache")
+    keys = trace.blocks("all").ids[:_ACCESSES].astype(np.int64)
+    peers = {"lru": "LRU", "fifo": "FIFO", "sieve": "Sieve", "arc": "ARC"}
+    for capacity in (len(np.unique(keys)) // 50, len(np.unique(keys)) // 5):
+        found = mc.simulate(keys, list(peers), [capacity])
+        for row, (policy, peer) in zip(found, peers.items(), strict=True):
+            hits = libcachesim_hits(keys.tolist(), capacity, peer)
+            assert row.hits == hits, f"{policy}, {capacity} blocks"

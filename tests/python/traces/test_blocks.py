@@ -174,7 +174,7 @@ def test_empty_intervals_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_intervals_are_found_from_their_requests() -> None:
-    """Of 10^9 intervals, those with requests, and one of each run of empty ones."""
+    """10^9 intervals: those with requests, and one for each sequence of empty intervals."""
     times = [-(10**18), -(10**18) + 5 * 10**9, -(10**18) + 6 * 10**9, 10**9, 10**9 + 1]
     trace = mc.Trace.from_arrays(times, 0, 4096, vm=[0, 0, 0, 0, 1], vms=["a", "b"])
     blocks = trace.blocks()
@@ -293,5 +293,5 @@ def test_a_file_gives_what_the_command_gives(
 
     file = trace.save(tmp_path / "fleet.csv")
     main(["mrc", str(file), "--sizes", "20"])
-    *_, said = cells(capsys.readouterr().out.splitlines(), "80")  # KiB
+    *_, said, _, _ = cells(capsys.readouterr().out.splitlines(), "80")
     assert said == f"{100 * mc.hit_ratio_curve(mc.Trace.open(file)).at(20):.2f}"

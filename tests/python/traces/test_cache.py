@@ -231,7 +231,7 @@ def test_rm(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert said.splitlines()[1].endswith(" freed")
     code, _, said = call(capsys, *rm, first.name)
     assert code == 2
-    assert said.startswith(f"mcsim: no entry '{first.name}' (did you mean 'trace_")
+    assert said.startswith(f"mcsim: no entry '{first.name}'")
     notes = sum(entry.bytes for entry in entries(folder) if entry.kind.name == "digest")
     call(capsys, *rm, "--to", str(size + notes))
     assert stores(folder) == ["trace_2"]

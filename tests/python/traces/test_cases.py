@@ -1,4 +1,4 @@
-"""Small inputs in the layouts of public traces, with answers from an independent simulation."""
+"""Small inputs in the layouts of public traces, with results of an independent simulation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CASES = Path(__file__).parents[2] / "data" / "cases"
 
 
 class Answer(NamedTuple):
-    """Of an unlimited cache with blocks of 4 KiB."""
+    """Counts of an unlimited cache with blocks of 4 KiB."""
 
     requests: int
     accesses: int
@@ -49,7 +49,7 @@ TABLE = [
         filtered=6,
         options={"time_unit": "ms"},
     ),
-    Case("blkparse.txt", Answer(2, 2, 1, 1), Answer(3, 4, 3, 1)),
+    Case("blkparse.txt", Answer(2, 2, 1, 1), Answer(3, 4, 3, 1), filtered=18),
     Case(
         "alpha_ids.csv",
         None,
@@ -150,3 +150,29 @@ def test_repeated_requests_are_counted(tmp_path: Path) -> None:
     trace = mc.Trace.open(CASES / "meta_kvcache.csv", cache_dir=tmp_path)
     assert trace.metadata.rows.repeated == 17 + 1 + 2
     assert trace.metadata.counts.discards == 1
+
+
+def test_ratios_of_requests_and_bytes_of_objects(tmp_path: Path) -> None:
+    trace = mc.Trace.open(CASES / "sizes6.csv", options=_S, cache_dir=tmp_path)
+    curve = mc.hit_ratio_curve(trace)
+    assert (curve.byte_hits[-1], curve.bytes) == (222, 664)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("interval", ["1h", "1min", "1s"])
+def test_empty_intervals_take_no_time(interval: str, tmp_path: Path) -> None:
+    trace = mc.Trace.open(CASES / "sparse_intervals.csv", cache_dir=tmp_path)
+    assert [len(part) for part in trace.blocks().by_interval(interval)] in ([1, 0, 2], [1, 0, 1, 1])
+
+
+def test_a_gap_of_years_gives_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    mc.Trace.open(CASES / "epoch_gap.csv", cache_dir=tmp_path)
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert warning.startswith("epoch_gap.csv: request 2 comes 53.2 years after the one before it")
+
+
+# Cases of formats that are not read yet; each is refused with a place, or read by a mapping.
+@pytest.mark.parametrize("name", ["addresses.txt", "lackey.txt", "strace.txt", "tectonic.trace"])
+def test_other_layouts_are_refused_with_a_proposal(name: str, tmp_path: Path) -> None:
+    nearest = r"It begins:(.|\n)*nearest format is .*(line|record) \d"
+    with pytest.raises(mc.TraceError, match=nearest):
+        mc.Trace.open(CASES / name, cache_dir=tmp_path)

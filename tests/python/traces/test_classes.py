@@ -140,7 +140,7 @@ def test_rows_that_have_no_class_are_named() -> None:
             mc.Trace.from_arrow(table, classes="k")
     with pytest.raises(ConfigError, match="classes: no column 'k'"):
         mc.Trace.from_arrow(table.drop(["k"]), classes="k")
-    with pytest.raises(ConfigError, match="classes: there is no column 'k'"):
+    with pytest.raises(ConfigError, match="classes: no column 'k'; there are"):
         mc.Trace.open(write(), options={"classes": "k"})
 
 

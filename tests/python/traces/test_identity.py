@@ -131,7 +131,7 @@ def test_parts_of_tables_are_traces_without_a_mapping() -> None:
 
 
 def test_tables_of_objects_keep_their_keys() -> None:
-    trace = mc.Trace.open(written("objs.csv", OBJECTS.replace("4,", "x,")))
+    trace = mc.Trace.open(written("objs.csv", OBJECTS.replace(",4,", ",x,")))
     for again in (
         mc.Trace.from_arrow(trace.to_arrow()),
         mc.Trace.from_pandas(trace.to_pandas()),

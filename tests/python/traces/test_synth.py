@@ -120,10 +120,10 @@ def test_the_requests_are_those_of_the_profile(tmp_path: Path) -> None:
     hour = 3600 * 10**9
     assert np.all(np.diff(time) >= 0)
     assert [int((vm == name).sum()) for name in ("a", "b")] == [4000, 500]
-    assert np.count_nonzero((vm == 0) & (op == 0)) == 1000 + 1000
-    assert np.count_nonzero((vm == 0) & (time < hour)) == 1000
-    assert time[vm == 1].min() >= hour // 2
-    assert set(length[vm == 0]) == {4096, 16384, 65536}
+    assert np.count_nonzero((vm == "a") & (op == 0)) == 1000 + 1000
+    assert np.count_nonzero((vm == "a") & (time < hour)) == 1000
+    assert time[vm == "b"].min() >= hour // 2
+    assert set(length[vm == "a"]) == {4096, 16384, 65536}
     assert set(table["response"].to_numpy()) == {-1}
 
 

@@ -222,7 +222,7 @@ def test_order(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("mapping", "table", "message"),
     [
-        ({"tme": "when"}, {}, r"no parameter 'tme'.*did you mean 'time'"),
+        ({"tme": "when"}, {}, r"unknown parameter 'tme' \(did you mean 'time'\?\)"),
         ({"offset": "lab"}, {}, r"table: offset: no column 'lab'.*'lba'.*; there are when, host"),
         ({"time": "when", "offset": "lba"} | SECTORS, {}, r"table: row 1: time_unit: state it"),
         ({"time_unit": "hours"}, {}, "time_unit: .*by-name, s, ms, us, ns"),

@@ -230,7 +230,7 @@ TEST(Lines, MistakesAreTold) {
   EXPECT_EQ(message({.block_bytes = 10, .cut_bytes = 10, .sample_rate = 2}),
             "sample rate: 2 is outside (0, 1]");
   EXPECT_EQ(message({.key = BlockKey::kByteOffset, .line_blocks = 2}),
-            "line: byte offsets do not lie in lines");
+            "line: byte-offset keys have no lines of blocks");
 }
 
 VmCounters replayed(const std::vector<Piece>& pieces, Count capacity, Hierarchy::Params params) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/random.hpp"
+#include "core/engine/tiers/block_owners.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/hosts/data_path.hpp"
 #include "tests/support/hosts.hpp"

@@ -42,8 +42,12 @@ std::vector<VmCounters> replay(const DataPathParams& params, const Accesses& tra
     EXPECT_EQ(span.requests, 1);
     EXPECT_EQ(span.bytes, Count{trace.request_bytes[r]});
     EXPECT_EQ(span.request_hits, span.misses == 0 ? 1 : 0) << "request " << r;
-    if (span.misses == 0) EXPECT_EQ(span.byte_hits, span.bytes) << "request " << r;
-    if (span.misses == span.accesses) EXPECT_EQ(span.byte_hits, 0) << "request " << r;
+    if (span.misses == 0) {
+      EXPECT_EQ(span.byte_hits, span.bytes) << "request " << r;
+    }
+    if (span.misses == span.accesses) {
+      EXPECT_EQ(span.byte_hits, 0) << "request " << r;
+    }
     before = now;
   }
   return before;

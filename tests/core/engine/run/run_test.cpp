@@ -634,6 +634,47 @@ class WritesThrough final : public testing::HostAround {
   }
 };
 
+// Logs the request before which each block is discarded.
+class DiscardLog final : public testing::HostAround {
+ public:
+  DiscardLog(std::unique_ptr<Host> host, std::vector<Discard>& log)
+      : HostAround(std::move(host)), log_(log) {}
+
+  void replay(const Accesses& trace, RequestRange range) override {
+    EXPECT_EQ(range.begin, next_);
+    next_ = range.end;
+    HostAround::replay(trace, range);
+  }
+  void discard(std::span<const BlockId> blocks) override {
+    for (const BlockId block : blocks) log_.push_back({next_, block});
+    HostAround::discard(blocks);
+  }
+
+ private:
+  std::vector<Discard>& log_;
+  std::size_t next_ = 0;
+};
+
+TEST(Run, DiscardsBlocksBeforeTheirRequestAndAtTheEnd) {
+  Random random(14);
+  for (int round = 0; round < 20; ++round) {
+    Accesses trace = intern(rows_of(random), kVms);
+    for (std::size_t r = 0; r <= trace.request_count(); ++r) {
+      if (random.below(9) == 0 || r == trace.request_count()) {
+        trace.discards.push_back({r, BlockId(random.below(trace.id_count()))});
+      }
+    }
+    std::vector<Discard> log;
+    Scripted system({timer(300)}, {});
+    system.wrap([&](std::unique_ptr<Host> host) {
+      return std::make_unique<DiscardLog>(std::move(host), log);
+    });
+    const auto result = try_run(trace, system, {10, 50, trace.request_count()});
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(log, trace.discards);
+  }
+}
+
 TEST(Run, ListsOfTheWrongLengthAreRefusedOnEveryHost) {
   Random random(13);
   const Accesses trace = intern(rows_of(random), kVms);
