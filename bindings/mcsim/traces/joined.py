@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -22,6 +21,7 @@ import pyarrow as pa
 from mcsim.base.arguments import list_of, shortened
 from mcsim.base.errors import ConfigError
 from mcsim.traces.batches import Batch, batch_with, keyed, record_batch_of, schema_with_keys
+from mcsim.traces.merged import merged
 from mcsim.traces.store import BATCH_REQUESTS, Counts, RowCounts, TraceMetadata, keys_digest
 from mcsim.traces.values import view_of
 
@@ -118,69 +118,6 @@ class Joined:
                     yield batch_with(column[begin : begin + rows] for column in batch)
 
         return merged((part.first, batches(part)) for part in parts)
-
-
-def merged(sources: Iterable[tuple[int, Iterator[Batch]]]) -> Iterator[Batch]:
-    """Merge sorted requests by time; at equal times an earlier source comes first.
-
-    Parameters
-    ----------
-    sources : iterable of (int, iterator of Batch)
-        Batches, none of them empty, after a time that is at most that of the first request; in
-        the order of these times. A source is not read before its time.
-    """
-    waiting = deque(sources)
-    active: list[_Cursor] = []
-    while waiting or active:
-        while waiting and (not active or waiting[0][0] <= min(of.last for of in active)):
-            _, batches = waiting.popleft()
-            active += [_Cursor(batches, first) for first in [next(batches, None)] if first]
-        if not active:
-            return
-        limit = min(of.last for of in active)
-        # The first source with a batch that ends at `limit` may have more requests of that time.
-        ending = next(place for place, of in enumerate(active) if of.last == limit)
-        taken = [
-            of.take(int(np.searchsorted(of.batch.time, limit, "right" if k <= ending else "left")))
-            for k, of in enumerate(active)
-        ]
-        yield _sorted([batch for batch in taken if len(batch.time)])
-        active = [of for of in active if of.has_more()]
-
-
-@dataclass
-class _Cursor:
-    """Batches of one source, and what is left of the batch that is being merged."""
-
-    batches: Iterator[Batch]
-    batch: Batch
-
-    @property
-    def last(self) -> int:
-        return int(self.batch.time[-1])
-
-    def take(self, count: int) -> Batch:
-        """Return the first requests of the batch and leave the others."""
-        taken = batch_with(column[:count] for column in self.batch)
-        self.batch = batch_with(column[count:] for column in self.batch)
-        return taken
-
-    def has_more(self) -> bool:
-        """Read the next batch if nothing is left; False at the end."""
-        if not len(self.batch.time):
-            following = next(self.batches, None)
-            if following is None:
-                return False
-            self.batch = following
-        return True
-
-
-def _sorted(pieces: Sequence[Batch]) -> Batch:
-    if len(pieces) == 1:
-        return pieces[0]
-    columns = [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
-    order: npt.NDArray[np.int64] = np.argsort(columns[0], kind="stable")
-    return batch_with(column.take(order) for column in columns)
 
 
 def _most_at_a_time(parts: Sequence[Part]) -> int:
