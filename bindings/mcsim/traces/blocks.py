@@ -172,7 +172,7 @@ class Blocks:
 
     @property
     def kind(self) -> Kind:
-        """Kind of the references: ``'blocks'``, or ``'objects'`` with keys in place of addresses."""
+        """Kind of the references: ``'blocks'``, or ``'objects'`` with keys, not addresses."""
         return self.workload.kind
 
     @property
