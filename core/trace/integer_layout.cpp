@@ -56,9 +56,9 @@ bool halves_differ(std::string_view head) {
     values[at / 4 % 2].insert(value);
     extensions[at / 4 % 2] += value == 0 || value == 0xffff'ffff;
   }
-  const auto [few, many] = std::minmax(extensions[0], extensions[1]);
+  const auto [few, many] = std::minmax({extensions[0], extensions[1]});
   if (many * 10 >= count * 9 && few * 2 < count) return true;
-  const auto [fewer, more] = std::minmax(values[0].size(), values[1].size());
+  const auto [fewer, more] = std::minmax({values[0].size(), values[1].size()});
   constexpr std::size_t kSample = 16;
   return more >= kSample && fewer * 4 <= more;
 }

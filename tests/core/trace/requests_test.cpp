@@ -28,7 +28,7 @@ Requests right_rows(std::size_t count) {
 
 std::string complaint(const Requests& rows, std::size_t first_row = 0,
                       Nanoseconds after = kEarliest) {
-  return message_of(check_requests(rows.view(), kVms, first_row, after));
+  return message_of(check_requests(rows.view(), TraceKind::kBlocks, kVms, first_row, after));
 }
 
 TEST(CheckRequests, TakesClassesOfAllRequestsOrNone) {
@@ -73,7 +73,7 @@ TEST(CheckRequests, NamesTheRowThatIsWrong) {
     EXPECT_EQ(broken([&](Requests& r) { r.vm[at] = kVms; }),
               row + "vm 3 is not a position among 3 names");
     EXPECT_EQ(broken([&](Requests& r) { r.op[at] = 200; }),
-              row + "op: expected 0 (read) or 1 (write), got 200");
+              row + "op: expected 0 (read), 1 (write) or 2 (discard), got 200");
     EXPECT_EQ(broken([&](Requests& r) { r.offset[at] = ~std::uint64_t{0}; }),
               row + "offset 18446744073709551615 + length 4096 exceeds 64 bits");
     EXPECT_EQ(broken([&](Requests& r) { r.response[at] = -2; }),

@@ -123,7 +123,9 @@ def test_traces_are_found_by_name(
     below.mkdir(parents=True)
     file.rename(below / "fleet.csv")
     assert run("info", "fleet") == 2
-    assert "fleet: no such file (give --trace-dir, or set MCSIM_TRACE_DIR)" in capsys.readouterr().err
+    assert (
+        "fleet: no such file (give --trace-dir, or set MCSIM_TRACE_DIR)" in capsys.readouterr().err
+    )
     assert run("info", "fleet", "--trace-dir", tmp_path / "traces") == 0
     monkeypatch.setenv("MCSIM_TRACE_DIR", str(tmp_path / "traces"))
     assert run("info", "fleet") == 0

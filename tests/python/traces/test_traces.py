@@ -694,7 +694,9 @@ class TestFind:
         monkeypatch.setenv("MCSIM_TRACE_DIR", f"{folder / 'msr'}{os.pathsep}{folder / 'hp'}")
         assert Trace.open("ajw_1week", cache_dir=cache).request_count == 1
         said = complaint(Trace.open, "ajw_2weeks")
-        assert said.startswith(f"ajw_2weeks: no such file in {folder}/msr, {folder}/hp (did")
+        assert said.startswith(
+            f"ajw_2weeks: no such file in {folder}/msr, {folder}/hp (did you mean"
+        )
 
     def test_none(self, folder: Path) -> None:
         assert TraceFinder([folder]).find("web_4") is None
