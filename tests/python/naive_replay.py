@@ -146,6 +146,16 @@ class Host(Protocol):
         """Blocks held and granted, by tier, and those that are dirty."""
 
 
+def serve(host: Host, request: Request) -> None:
+    """Serve a request, which hits if none of its blocks misses."""
+    counts = host.counts
+    at = ("misses", counts.interval, request.vm)
+    before = counts.of_vm[at]
+    host.serve(request)
+    counts.add_vm("requests", request.vm)
+    counts.add_vm("request_hits", request.vm, int(counts.of_vm[at] == before))
+
+
 def replay(
     workload: Workload, host: Host, interval: int, periods: Sequence[int] = ()
 ) -> tuple[Counts, int]:
@@ -191,7 +201,7 @@ def replay(
         while ring_once(now):
             pass
         depart(request.time)
-        host.serve(request)
+        serve(host, request)
     depart(float("inf"))
     close()
     return host.counts, host.counts.interval
