@@ -249,9 +249,10 @@ _RECORDED = {
         "vms": [
             {
                 "name": "a", "trace": "own.csv", "vm": "a", "format": "csv", "options": _COLUMNS,
-                "on_bad_line": "error", "on_unsorted": "sort",
+                "on_bad_line": "skip", "max_skipped": "5%", "on_unsorted": "sort",
             },
             {"name": "{vm}-2", "trace": "own.csv", "vms": "b", "mapping": "mapping.yaml"},
+            {"name": "joined", "trace": ["nameless.csv", "nameless-2.csv"]},
         ]
     },
     "tiers": [{"device": "dram", "capacity": 40}],
@@ -326,6 +327,9 @@ def write_inputs(folder: Path) -> None:
     ]
     (folder / "two.csv").write_text("".join(as_msr))
     (folder / "own.csv").write_text("".join(own))
+    for name, first in (("nameless.csv", 0), ("nameless-2.csv", 400)):
+        rows = [f"{i + first},{at},{size}\n" for i, _, _, at, size in requests]
+        (folder / name).write_text("time_s,offset,length\n" + "".join(rows))
     (folder / "mapping.yaml").write_text(_yaml({"format": "csv"} | _COLUMNS))
     for name, profile in PROFILES.items():
         (folder / name).write_text(_yaml(profile))
@@ -366,6 +370,7 @@ _BASES: dict[str, Sequence[str]] = {
     "sweep status": ("sweep.yaml",),
     "trace convert": ("two.csv", "out.csv", "-q"),
     "trace info": ("two.csv", "-q"),
+    "trace map": ("own.csv",),
     "trace slice": ("two.csv", "cut.csv", "--start", "10s", "-q"),
     "trace synth": ("profile.yaml", "made.csv", "-q"),
     "tune": ("two.csv", "--size", "1MiB", "--policies", "lru", "-q"),
@@ -402,6 +407,9 @@ _INSTEAD: dict[tuple[str, str], Sequence[str]] = {
 }  # fmt: skip
 """Arguments for options that need others."""
 
+_ALSO: dict[str, Sequence[str]] = {"--max-skipped": ("--on-bad-line", "skip")}
+"""Arguments that an option needs in every command."""
+
 # Options that write or read far from the folder, or wait for a cluster: left out.
 _SKIPPED = {("sweep run", "--dask")}
 
@@ -433,7 +441,9 @@ def _of_options() -> Iterator[Case]:
             if isinstance(param, click.Argument):
                 yield from _of_argument(name, command, param)
                 continue
-            base = _INSTEAD.get((name, called), _BASES[name])
+            base = [*_INSTEAD.get((name, called), _BASES[name]), *_ALSO.get(called, ())]
+            if called == "--vm":
+                base = ["nameless.csv" if word == "two.csv" else word for word in base]
             short = called.removeprefix("--")
             names = [called, short, short.replace("-", "_"), "sub-block", *param.opts]
             if called == "--mini":
@@ -511,7 +521,7 @@ def _of_files() -> Iterator[Case]:
                 changed = _with(root, where, value)
                 # A file that is named there may be at fault.
                 others = [str(value)[:20]] if isinstance(value, str) and _FILES & set(where) else []
-                blamed = (name, "own.csv", "two.csv", *others)
+                blamed = (name, "own.csv", "two.csv", "nameless", *others)
                 yield Case(f"{name} {place}", value, arguments, {name: changed}, blamed)
         for text in _TEXTS_OF_FILES:
             yield Case(name, text, arguments, {name: text}, (name,))

@@ -13,6 +13,7 @@ import ast
 import contextlib
 import doctest
 import fnmatch
+import gzip
 import importlib
 import io
 import os
@@ -38,6 +39,8 @@ from mcsim.cli.main import cli, main
 from mcsim.experiment.experiment import Experiment
 from mcsim.reproduce.catalogue import chosen
 from mcsim.sweeps.plan import read_grid
+from mcsim.traces.mapping import write_mapping
+from mcsim.traces.proposal import propose
 from mcsim.traces.synth import synth_trace
 
 PACKAGE = ROOT / "bindings"
@@ -119,7 +122,23 @@ def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     mine = tiny.replace("workloads/", "experiments/workloads/")
     (folder / "mine.yaml").write_text(mine)
     (folder / "sizes.yaml").write_text(example("docs/sweeps.md", "yaml", "name: sizes"))
+    write_cases(folder)
     return folder
+
+
+def write_cases(folder: Path) -> None:
+    """Write the small traces of public formats that docs/traces.md names."""
+    cases = ROOT / "tests" / "data" / "cases"
+    for case, name in (
+        ("alibaba_io_traces.csv", "io_traces.csv"),
+        ("hourly/2016022219-LUN4.csv", "2016022219-LUN4.csv"),
+        ("hourly/2016022220-LUN4.csv", "2016022220-LUN4.csv"),
+    ):
+        (folder / f"{name}.gz").write_bytes(gzip.compress((cases / case).read_bytes()))
+    rows = [f"{i},{i * i % 97 * 4096},4096,{'RW'[i % 3 == 0]}\n" for i in range(400)]
+    (folder / "requests.csv").write_text("time_ms,offset,length,op\n" + "".join(rows))
+    found = propose(folder / "requests.csv")
+    write_mapping(folder / "requests.map.yaml", found.format, found.options)
 
 
 @pytest.fixture(scope="module")

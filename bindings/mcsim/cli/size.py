@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from mcsim.config.latency import WriteMode
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.latency import CacheLatency
-    from mcsim.traces.blocks import Ops
+    from mcsim.locality.measure import EstimatorSpec
+    from mcsim.traces.blocks import Blocks, Ops
 
 
 @click.command(cls=Sectioned)
@@ -74,9 +75,6 @@ def size(
     mcsim size web_0.csv.gz --target-latency 2ms --ops all --writes back
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
-    from mcsim.locality.estimators import reuse_distances
-    from mcsim.locality.hit_units import with_reads
-    from mcsim.locality.latency import of_reads_alone
 
     latency = _latency(tier, backend, devices, writes or "through")
     if writes is not None and ops == "reads":
@@ -91,14 +89,9 @@ def size(
             "--estimator exact, --ops reads or --writes around"
         )
     source = Source((file,), block_size, ops, vms, seed, threads_given(threads), reading)
-    blocks, (measured,) = make_curves(source, [spec], lambda of: [of.of_reads() if around else of])
+    blocks, curve = _curve_with_reads(source, spec, around)
     if blocks.kind == "objects" and target.latency_ns is not None:
         raise ConfigError("--target-latency: an object trace: devices read and write blocks")
-    curve = measured.curve
-    if around:
-        curve = of_reads_alone(curve, len(blocks))
-    elif ops != "reads" and spec.name == "exact":
-        curve = with_reads(curve, reuse_distances(blocks), blocks.ops == 0)
     answer = _Answer(curve, target, latency, ops)
     heading = source.heading(blocks, str(spec))
     print_result(
@@ -109,6 +102,22 @@ def size(
     )
     if answer.blocks is None:
         raise ConfigError(answer.refusal())
+
+
+def _curve_with_reads(
+    source: Source, spec: EstimatorSpec, around: bool
+) -> tuple[Blocks, HitRatioCurve]:
+    """Measure the curve, with hits of reads if the estimator counts them."""
+    from mcsim.locality.estimators import reuse_distances
+    from mcsim.locality.hit_units import with_reads
+    from mcsim.locality.latency import of_reads_alone
+
+    blocks, (measured,) = make_curves(source, [spec], lambda of: [of.of_reads() if around else of])
+    if around:
+        return blocks, of_reads_alone(measured.curve, len(blocks))
+    if source.ops != "reads" and spec.name == "exact":
+        return blocks, with_reads(measured.curve, reuse_distances(blocks), blocks.ops == 0)
+    return blocks, measured.curve
 
 
 def _latency(tier: str, backend: str, devices: tuple[str, ...], writes: WriteMode) -> CacheLatency:

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from mcsim._core import trace as _core_trace
-from mcsim.base.errors import ConfigError, TraceError
+from mcsim.base.errors import ConfigError, TraceError, mistakes_in
 from mcsim.base.inputs import printable
-from mcsim.base.sizes import share_given
-from mcsim.base.units import parse_bytes
+from mcsim.base.sizes import is_share, share_given
+from mcsim.base.units import parse_bytes, parse_count
 from mcsim.traces.batches import Batch, batch_with
 from mcsim.traces.cache import mark_used
 from mcsim.traces.checks import SignCounter
@@ -239,8 +239,9 @@ def check_skipped(
 
 
 def _limit_of(max_skipped: int | float | str, rows: int) -> int:
-    if isinstance(max_skipped, int | str) and str(max_skipped).isdigit():
-        return int(max_skipped)
+    if isinstance(max_skipped, int | str) and not is_share(max_skipped):
+        with mistakes_in("max_skipped"):
+            return parse_count(max_skipped)
     return int(share_given("max_skipped", max_skipped, zero=True) * rows)
 
 
