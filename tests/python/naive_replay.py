@@ -126,6 +126,14 @@ class Counts:
             self.add_vm("writes", vm, times)
             self.add("write_misses" if missed else "write_hits", vm, tier, times)
 
+    def serve(self, host: Host, request: Request) -> None:
+        """Serve a request, which hits if no block misses."""
+        misses = self.of_vm["misses", self.interval, request.vm]
+        host.serve(request)
+        self.add_vm("requests", request.vm)
+        if self.of_vm["misses", self.interval, request.vm] == misses:
+            self.add_vm("request_hits", request.vm)
+
     def waited(self, request: Request, places: Sequence[int]) -> None:
         """By block, what it waited for; a request waits for the slowest."""
         kind = "write" if request.writes else "read"
@@ -191,7 +199,7 @@ def replay(
         while ring_once(now):
             pass
         depart(request.time)
-        host.serve(request)
+        host.counts.serve(host, request)
     depart(float("inf"))
     close()
     return host.counts, host.counts.interval
