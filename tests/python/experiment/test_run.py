@@ -152,7 +152,7 @@ def test_the_four_accesses_of_spec_e4(tmp_path: Path) -> None:
     spec = tiny(
         interval="10 references",
         ops="all",
-        workload={"vms": ["ab"]},
+        workload={"vms": [{"name": "ab", "format": "keys", "options": {"unit_bytes": 4096}}]},
         tiers=tiers_of(dram=1, flash=1),
         systems=["lru"],
     )
@@ -642,7 +642,8 @@ def test_recorded_traces_are_used_if_all_are_there(tmp_path: Path) -> None:
     assert results.title == "tiny"
     assert recorder.titles[:2] == ["parse web_0", "parse web_1"]
     # An hour lies between the two; aligned, both begin in the first minute.
-    assert results.vms().to_arrow().num_rows == 2 * 62
+    lengths = results.vms().to_arrow()["intervals"]
+    assert sum(lengths.fill_null(1).to_pylist()) == 2 * 62
     aligned = run_in(tmp_path, spec, overrides=["workload.align=start"])
     assert aligned.vms().to_arrow()["accesses"].to_pylist() == [4, 60, 0, 30]
 
@@ -660,7 +661,7 @@ def test_where_a_trace_is_missing_the_profile_stands_in_and_says_so(tmp_path: Pa
     ("changes", "expected"),
     [
         ({"workload": {"vms": ["nowhere"]}}, "no trace 'nowhere' in "),
-        ({"workload": {"vms": [{"name": "x", "trace": "keys_a", "vm": "y"}]}}, "no VM 'y' in"),
+        ({"workload": {"vms": [{"name": "x", "trace": "web_0", "vm": "y"}]}}, "no VM 'y' in"),
         ({"workload": {"vms": ["keys_a"]}}, "it has no clock: give the experiment's interval as"),
         ({"workload": {"profile": "none.yaml"}}, "workload.profile: no file 'none.yaml'"),
         ({"interval": "9 references"}, "it has a clock, and the experiment's interval counts ref"),
@@ -670,6 +671,7 @@ def test_what_cannot_be_run_is_refused(
     tmp_path: Path, changes: dict[str, Any], expected: str
 ) -> None:
     write_keys(tmp_path, "keys_a", [1, 2, 3])
+    write_msr(tmp_path, "web_0", 128166372003061629, [1, 2, 3])
     spec = tiny(systems=["lru"]) | changes
     assert expected in complaint(
         run, spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False
