@@ -73,10 +73,9 @@ void bind_reader(py::module_& m) {
       .def(py::init(&open_reader), py::arg("path"), py::arg("format"), py::arg("params"),
            py::arg("skip_bad_lines"), py::arg("keep_unsorted"))
       .def("next", &next_chunk, "The next columns, each owning its memory; None at the end.")
-      .def_property_readonly("vms",
-                             [](const R& r) {
-                               return std::vector<std::string>(r.vms().begin(), r.vms().end());
-                             })
+      .def_property_readonly(
+          "vms",
+          [](const R& r) { return std::vector<std::string>(r.vms().begin(), r.vms().end()); })
       .def_property_readonly("time_base", [](const R& r) { return name_of(r.time_base()); })
       .def_property_readonly("kind", [](const R& r) { return name_of(r.kind()); })
       .def_property_readonly(
@@ -89,16 +88,15 @@ void bind_reader(py::module_& m) {
 }
 
 // A column of a table: values, and for texts their bytes; and which values are there.
-TableColumn table_column_of(const py::handle& given) {
+ArrowColumn table_column_of(const py::handle& given) {
   const auto [values, bytes, valid] =
       given.cast<std::tuple<py::array, std::optional<Column<std::uint8_t>>,
                             std::optional<Column<std::uint8_t>>>>();
-  TableColumn column;
+  ArrowColumn column;
   if (valid) column.is_valid = span_of(*valid);
   if (bytes) {
-    column.values =
-        TextColumn{span_of(values.cast<Column<std::int64_t>>()),
-                   reinterpret_cast<const char*>(span_of(*bytes).data())};
+    column.values = TextColumn{span_of(values.cast<Column<std::int64_t>>()),
+                               reinterpret_cast<const char*>(span_of(*bytes).data())};
   } else if (py::isinstance<Column<std::int64_t>>(values)) {
     column.values = span_of(values.cast<Column<std::int64_t>>());
   } else if (py::isinstance<Column<std::uint64_t>>(values)) {
@@ -111,9 +109,9 @@ TableColumn table_column_of(const py::handle& given) {
 
 // Columns that are not used are None.
 py::tuple add_rows(TableRows& table, const py::list& given, std::size_t rows) {
-  std::vector<TableColumn> columns;
+  std::vector<ArrowColumn> columns;
   for (const py::handle& column : given) {
-    columns.push_back(column.is_none() ? TableColumn{} : table_column_of(column));
+    columns.push_back(column.is_none() ? ArrowColumn{} : table_column_of(column));
   }
   Requests chunk;
   raise_if_error(without_gil([&] { return table.add(columns, rows, chunk); }));
@@ -184,8 +182,8 @@ std::optional<std::string> wrong_in(const Column<Nanoseconds>& time, const Colum
   const auto of_kind = choice_or_raise<TraceKind>("kind", kind);
   const RequestsView rows = rows_of(time, vm, op, offset, length, response, of_class);
   py::gil_scoped_release unlocked;
-  const absl::Status status =
-      check_requests(rows, of_kind, vms, first_row, after.value_or(std::numeric_limits<Nanoseconds>::min()));
+  const absl::Status status = check_requests(
+      rows, of_kind, vms, first_row, after.value_or(std::numeric_limits<Nanoseconds>::min()));
   if (status.ok()) return std::nullopt;
   return message_of(status);
 }

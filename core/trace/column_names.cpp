@@ -74,9 +74,10 @@ absl::Status check_bytes(std::string_view field, std::string_view column) {
     return absl::OkStatus();
   }
   const auto refuse = [&](std::string_view what, std::string_view remedy) {
-    return invalid_argument("{}_unit: state it: column '{}' may {} ({}; {}_unit: bytes if it "
-                            "counts bytes)",
-                            field, column, what, remedy, field);
+    return invalid_argument(
+        "{}_unit: state it: column '{}' may {} ({}; {}_unit: bytes if it "
+        "counts bytes)",
+        field, column, what, remedy, field);
   };
   const std::string unit = std::string(field) + "_unit: ";
   if (any(suggests_sectors)) return refuse("count sectors of 512 bytes", unit + "sectors");
@@ -93,6 +94,36 @@ absl::Status check_no_length(std::span<const std::string> unused) {
     return invalid_argument(
         "length: state its column: '{}' may be it, and without one every request is of one block "
         "(length: {}; length: none if there is none)",
+        name, name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_no_time(std::span<const std::string> unused) {
+  for (const std::string& name : unused) {
+    const Words words = words_of(name);
+    const bool is_time = std::ranges::any_of(words, [](std::string_view word) {
+      return is_one_of(word, "timestamp", "ts", "datetime", "arrival");
+    });
+    if (!is_time) continue;
+    return invalid_argument(
+        "time: state its column: '{}' may be it, and without one requests are numbered (time: {}; "
+        "time: none if there is none)",
+        name, name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status check_no_operation(std::span<const std::string> unused) {
+  for (const std::string& name : unused) {
+    const Words words = words_of(name);
+    if (words.empty() ||
+        !is_one_of(words.back(), "op", "opcode", "operation", "rw", "rwbs", "iotype", "optype")) {
+      continue;
+    }
+    return invalid_argument(
+        "op: state its column: '{}' may be it, and without one every request is a read (op: {}; "
+        "op: none if all are reads)",
         name, name);
   }
   return absl::OkStatus();

@@ -16,5 +16,8 @@ absl::Status check_bytes(std::string_view field, std::string_view column);
 
 // Fails if one of the columns without a meaning may be the length, which is not mapped.
 absl::Status check_no_length(std::span<const std::string> unused);
+// The same of the time and of the operation.
+absl::Status check_no_time(std::span<const std::string> unused);
+absl::Status check_no_operation(std::span<const std::string> unused);
 
 }  // namespace mcsim

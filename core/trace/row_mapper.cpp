@@ -122,14 +122,13 @@ absl::Status RowMapper::bind_references() {
     return invalid_argument("key and offset: a trace has objects or blocks, so state one of them");
   }
   if (!has_keys_ && !offset) {
-    return not_found("offset: state the column{} (or key, if requests are for objects)",
-                     named_ ? fmt::format(", one of {}", fmt::join(names_, ", "))
-                            : " by its position from 1");
+    return not_found(
+        "offset: state the column{} (or key, if requests are for objects)",
+        named_ ? fmt::format(", one of {}", fmt::join(names_, ", ")) : " by its position from 1");
   }
-  if (mapping_.length == kNone) return absl::OkStatus();
   for (const std::string& part : split_words(mapping_.length, '+')) {
     MCSIM_ASSIGN_OR_RETURN(auto length, assign(Role::kLength, part, "length"));
-    if (!length && has_keys_) {
+    if (!length && has_keys_ && part.empty()) {
       MCSIM_ASSIGN_OR_RETURN(length, assign(Role::kLength, "", "size"));
     }
     has_lengths_ = length.has_value();
@@ -149,8 +148,16 @@ absl::Status RowMapper::check_names() const {
       MCSIM_RETURN_IF_ERROR(check_bytes("length", names_[i]));
     }
   }
-  if (has_keys_ || has_lengths_ || mapping_.length == kNone) return absl::OkStatus();
-  return check_no_length(unused);
+  if (!mapping_.has_own_names) return absl::OkStatus();
+  const auto lacks = [&](Role role, const std::string& stated) {
+    return stated.empty() && std::ranges::count(columns_, role, &Column::role) == 0;
+  };
+  if (lacks(Role::kTime, mapping_.time)) MCSIM_RETURN_IF_ERROR(check_no_time(unused));
+  if (lacks(Role::kOp, mapping_.op)) MCSIM_RETURN_IF_ERROR(check_no_operation(unused));
+  if (!has_keys_ && lacks(Role::kLength, mapping_.length)) {
+    MCSIM_RETURN_IF_ERROR(check_no_length(unused));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RowMapper::bind_conditions() {
@@ -174,6 +181,7 @@ absl::Status RowMapper::bind_conditions() {
 
 absl::StatusOr<std::optional<std::size_t>> RowMapper::assign(Role role, const std::string& column,
                                                              std::string_view own_name) {
+  if (column == kNone) return std::nullopt;
   MCSIM_ASSIGN_OR_RETURN(const auto position, position_of(column, own_name));
   if (!position) return position;
   if (columns_[*position].role != Role::kIgnored) {

@@ -77,10 +77,10 @@ struct ColumnMapping {
 
   static constexpr auto fields() {
     return std::tuple{
-        Field{"time", &ColumnMapping::time, "column of the time"},
+        Field{"time", &ColumnMapping::time, "column of the time; none if there is none"},
         Field{"time_unit", &ColumnMapping::time_unit, "what the time counts"},
         Field{"vm", &ColumnMapping::vm, "column of the VM; 2+3 joins two by an underscore"},
-        Field{"op", &ColumnMapping::op, "column of the operation"},
+        Field{"op", &ColumnMapping::op, "column of the operation; none if all are reads"},
         Field{"read", &ColumnMapping::read,
               "values of op that read, separated by commas, in any case; R* is a pattern"},
         Field{"write", &ColumnMapping::write, "values of op that write"},
@@ -235,7 +235,7 @@ class RowMapper {
   Fields row_;
   bool is_filtered_ = false;
   bool has_unknown_unit_ = false;  // of the time
-  bool joins_vm_ = false;  // the name of the VM has several columns
+  bool joins_vm_ = false;          // the name of the VM has several columns
   std::optional<VmId> vm_ = 0;
   std::string vm_name_;  // of a VM that may be new
   std::string last_vm_name_;

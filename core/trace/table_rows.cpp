@@ -37,11 +37,11 @@ struct ValueText {
 
 }  // namespace
 
-std::string_view TableRows::text_of(const TableColumn& column, std::size_t row) {
+std::string_view TableRows::text_of(const ArrowColumn& column, std::size_t row) {
   return std::visit(ValueText{row, padded_}, column.values);
 }
 
-absl::Status TableRows::add(std::span<const TableColumn> columns, std::size_t rows, Requests& out) {
+absl::Status TableRows::add(std::span<const ArrowColumn> columns, std::size_t rows, Requests& out) {
   return guarded(context_.name, [&] {
     for (std::size_t row = 0; row < rows; ++row) {
       MCSIM_RETURN_IF_ERROR(add_row(columns, row, out));
@@ -51,7 +51,7 @@ absl::Status TableRows::add(std::span<const TableColumn> columns, std::size_t ro
   });
 }
 
-absl::Status TableRows::add_row(std::span<const TableColumn> columns, std::size_t row,
+absl::Status TableRows::add_row(std::span<const ArrowColumn> columns, std::size_t row,
                                 Requests& out) {
   ++number_;
   FieldScanner scan;

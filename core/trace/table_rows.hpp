@@ -17,7 +17,7 @@ struct TextColumn {
 };
 
 // A column of a table, borrowed.
-struct TableColumn {
+struct ArrowColumn {
   std::variant<std::span<const std::int64_t>, std::span<const std::uint64_t>,
                std::span<const double>, TextColumn>
       values;
@@ -36,7 +36,7 @@ class TableRows final : public RequestReader {
 
   // Appends the requests of the next rows. There is a column for each name; those that are not
   // used may have no values.
-  absl::Status add(std::span<const TableColumn> columns, std::size_t rows, Requests& out);
+  absl::Status add(std::span<const ArrowColumn> columns, std::size_t rows, Requests& out);
 
   TimeBase time_base() const override { return mapper_.time_base(); }
   TraceKind kind() const override { return mapper_.kind(); }
@@ -46,9 +46,9 @@ class TableRows final : public RequestReader {
  private:
   // Rows come from add(); next() only checks that there were requests.
   absl::Status fill(Requests&) override { return absl::OkStatus(); }
-  absl::Status add_row(std::span<const TableColumn> columns, std::size_t row, Requests& out);
+  absl::Status add_row(std::span<const ArrowColumn> columns, std::size_t row, Requests& out);
   // The value as text, in front of LineReader::kPadding other bytes.
-  std::string_view text_of(const TableColumn& column, std::size_t row);
+  std::string_view text_of(const ArrowColumn& column, std::size_t row);
 
   RowMapper mapper_;
   Count number_ = 0;  // of the row, from 1

@@ -126,14 +126,6 @@ class Counts:
             self.add_vm("writes", vm, times)
             self.add("write_misses" if missed else "write_hits", vm, tier, times)
 
-    def serve(self, host: Host, request: Request) -> None:
-        """Serve a request, which hits if no block misses."""
-        misses = self.of_vm["misses", self.interval, request.vm]
-        host.serve(request)
-        self.add_vm("requests", request.vm)
-        if self.of_vm["misses", self.interval, request.vm] == misses:
-            self.add_vm("request_hits", request.vm)
-
     def waited(self, request: Request, places: Sequence[int]) -> None:
         """By block, what it waited for; a request waits for the slowest."""
         kind = "write" if request.writes else "read"
@@ -152,6 +144,16 @@ class Host(Protocol):
 
     def levels(self, vm: int) -> tuple[list[int], list[int], int]:
         """Blocks held and granted, by tier, and those that are dirty."""
+
+
+def serve(host: Host, request: Request) -> None:
+    """Serve a request, which hits if none of its blocks misses."""
+    counts = host.counts
+    at = ("misses", counts.interval, request.vm)
+    before = counts.of_vm[at]
+    host.serve(request)
+    counts.add_vm("requests", request.vm)
+    counts.add_vm("request_hits", request.vm, int(counts.of_vm[at] == before))
 
 
 def replay(
@@ -199,7 +201,7 @@ def replay(
         while ring_once(now):
             pass
         depart(request.time)
-        host.counts.serve(host, request)
+        serve(host, request)
     depart(float("inf"))
     close()
     return host.counts, host.counts.interval

@@ -105,7 +105,9 @@ def run(
             reporter.note(warning)
         prepared = Prepared(workload, reporter)
         if experiment.shares:
-            experiment = experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)
+            experiment = experiment.sized(
+                prepared.accesses(own_view(experiment.spec, prepared)).id_count
+            )
         run_id = experiment.run_id(workload.describe())
         final = out / run_id
         asked = _Asked.of(experiment.spec, figures, page)

@@ -44,9 +44,11 @@ if TYPE_CHECKING:
 _OF_THE_WORKLOAD = ("environment.json", "curves.parquet", "reuse_intensity.parquet")
 
 
-def own_view(spec: ExperimentSpec) -> View:
+def own_view(spec: ExperimentSpec, prepared: Prepared) -> View:
     """Return how an experiment sees the trace, as most systems do."""
-    return {
+    # Bytes are kept for their hit ratio.
+    kept = {} if prepared.workload.without_lengths() else {"bytes": True}
+    return kept | {
         "block_bytes": spec.block_bytes,
         "ops": "reads" if spec.ops == "reads" else "all",  # of writes alone the workload is made
         "key": "aligned",
@@ -85,7 +87,7 @@ class Stages:
         """Write everything but DONE."""
         spec = self.experiment.spec
         systems = [self.experiment.make_system(index) for index in range(len(spec.systems))]
-        own = own_view(spec)
+        own = own_view(spec, self.prepared)
         views: list[View] = [system.view(**own) for system in systems]
         own, views = self._with_columns(own, systems, views)
         # The experiment's own view comes last: what takes others is replayed while it is prepared.
@@ -115,7 +117,7 @@ class Stages:
             asked["classes"] = []
         kept = {column: True for column in ("responses", "classes") if asked[column]}
         if not workload.without_lengths():
-            kept["bytes"] = True  # for hit ratios of bytes
+            kept["bytes"] = True
         bare = [{name: of for name, of in view.items() if name not in ON_DEMAND} for view in views]
         return {**own, **kept}, [{**view, **kept} for view in bare]
 

@@ -53,7 +53,7 @@ class Replays:
     @cached_property
     def all(self) -> Sample:
         """The whole workload."""
-        accesses = self.prepared.accesses(own_view(self.spec))
+        accesses = self.prepared.accesses(own_view(self.spec, self.prepared))
         cuts = engine.aligned_cuts(accesses, self.spec.interval.length)
         if len(cuts) - 1 <= self.spec.warm_up_intervals:
             where = ("warm_up",) if self.spec.warm_up_intervals else ("workload",)
@@ -74,7 +74,7 @@ class Replays:
     def sampled(self, rate: float, seed: int) -> Sample:
         """Return the accesses to a share of the blocks, picked by their hash."""
         view = {
-            **own_view(self.spec),
+            **own_view(self.spec, self.prepared),
             "cut_bytes": self.spec.block_bytes,
             "sample_rate": rate,
             "sample_seed": seed,

@@ -126,7 +126,7 @@ class _Watch(Reporter):
 def _probe(cell: PlannedCell, out: Path) -> Estimate:
     """Replay a cell for a quarter of a second; the shared workload is prepared and stays."""
     watch = _Watch()
-    cell.prepared.accesses(own_view(cell.experiment.spec))
+    cell.prepared.accesses(own_view(cell.experiment.spec, cell.prepared))
     shared = most = resident()
 
     def check() -> None:

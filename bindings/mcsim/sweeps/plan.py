@@ -92,7 +92,7 @@ class Plan:
         """
         views = {}
         for cell in self.cells:
-            view = own_view(cell.experiment.spec)
+            view = own_view(cell.experiment.spec, cell.prepared)
             views[id(cell.prepared), tuple(view.items())] = cell.prepared, view
         found = [prepared.kept(view) for prepared, view in views.values()]
         large = [there for there in found if there is not None]
@@ -210,7 +210,7 @@ def sized(experiment: Experiment, prepared: Prepared) -> Experiment:
     """Return an experiment with all capacities in blocks, none as a share of the workload."""
     if not experiment.shares:
         return experiment
-    return experiment.sized(prepared.accesses(own_view(experiment.spec)).id_count)
+    return experiment.sized(prepared.accesses(own_view(experiment.spec, prepared)).id_count)
 
 
 def _is_same(one: Prepared, other: Prepared) -> bool:

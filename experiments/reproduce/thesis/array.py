@@ -98,8 +98,8 @@ def cells(quick: bool, seed: int | None) -> tuple[Cell, ...]:
     every = trace.to_arrow()
     part = QUICK_SHARE if quick else 1.0
     found: list[Cell] = []
-    for v, vm in enumerate(trace.vms):
-        of_vm = every.filter(pc.equal(every["vm"], v))
+    for vm in trace.vms:
+        of_vm = every.filter(pc.equal(every["vm"], vm))
         one = _trace_of(of_vm.slice(0, round(len(of_vm) * part)))
         read_percent, _, size = vm.removeprefix("read").partition("-")
         for place in ("host", "vm"):

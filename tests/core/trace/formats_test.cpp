@@ -235,7 +235,7 @@ TEST(Csv, MistakesInTheMappingAreNamed) {
             "csv: unknown parameter 'ofset' (did you mean 'offset'?)");
   EXPECT_EQ(with({{"size", std::string("a")}}),
             "csv: unknown parameter 'size' (did you mean 'length'?)");
-  EXPECT_EQ(read_trace("csv", "a\n", {}).status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(read_trace("csv", "a\n", {}).status.code(), absl::StatusCode::kNotFound);
 }
 
 TEST(Csv, LinesThatContradictItAreNamed) {

@@ -642,8 +642,7 @@ def test_recorded_traces_are_used_if_all_are_there(tmp_path: Path) -> None:
     assert results.title == "tiny"
     assert recorder.titles[:2] == ["parse web_0", "parse web_1"]
     # An hour lies between the two; aligned, both begin in the first minute.
-    lengths = results.vms().to_arrow()["intervals"]
-    assert sum(lengths.fill_null(1).to_pylist()) == 2 * 62
+    assert pc.sum(results.vms().to_arrow()["intervals"]).as_py() == 2 * 62
     aligned = run_in(tmp_path, spec, overrides=["workload.align=start"])
     assert aligned.vms().to_arrow()["accesses"].to_pylist() == [4, 60, 0, 30]
 
@@ -661,7 +660,7 @@ def test_where_a_trace_is_missing_the_profile_stands_in_and_says_so(tmp_path: Pa
     ("changes", "expected"),
     [
         ({"workload": {"vms": ["nowhere"]}}, "no trace 'nowhere' in "),
-        ({"workload": {"vms": [{"name": "x", "trace": "web_0", "vm": "y"}]}}, "no VM 'y' in"),
+        ({"workload": {"vms": [{"name": "x", "trace": "msr_a", "vm": "y"}]}}, "no VM 'y' in"),
         ({"workload": {"vms": ["keys_a"]}}, "it has no clock: give the experiment's interval as"),
         ({"workload": {"profile": "none.yaml"}}, "workload.profile: no file 'none.yaml'"),
         ({"interval": "9 references"}, "it has a clock, and the experiment's interval counts ref"),
@@ -671,7 +670,7 @@ def test_what_cannot_be_run_is_refused(
     tmp_path: Path, changes: dict[str, Any], expected: str
 ) -> None:
     write_keys(tmp_path, "keys_a", [1, 2, 3])
-    write_msr(tmp_path, "web_0", 128166372003061629, [1, 2, 3])
+    write_msr(tmp_path, "msr_a", 128166372003061629, [1])
     spec = tiny(systems=["lru"]) | changes
     assert expected in complaint(
         run, spec, trace_dirs=[tmp_path], out=tmp_path / "results", figures=False

@@ -294,8 +294,8 @@ def test_curves_of_policies(blocks: np.ndarray, capsys: pytest.CaptureFixture[st
     assert code == 0, err
     assert "memory for 8 caches, " in err
     exact = mc.simulate(blocks, ["arc", "lru"], [50, 100, 1000, 10_000]).hit_ratio.reshape(2, 4)
-    assert out[1].split() == ["size", "blocks", "arc", "lru"]
-    assert [line.split()[3:] for line in out[2:6]] == [
+    assert out[1].split() == ["objects", "arc", "lru"]
+    assert [line.split()[1:] for line in out[2:6]] == [
         [f"{100 * arc:.2f}", f"{100 * lru:.2f}"] for arc, lru in exact.T
     ]
     assert out[6:] == [f"results/blocks-mrc-policies.{ending}" for ending in ("png", "svg", "csv")]
@@ -311,7 +311,7 @@ def test_curves_in_miniature(blocks: np.ndarray, capsys: pytest.CaptureFixture[s
     assert "memory for 8 caches, " in err
     assert "about by size" in err
     rows = mc.miniature(blocks, ["2q", "arc", "lru", "car"], [50, 5000], rate=0.05, seeds=3)
-    (small, large) = (line.split()[2:] for line in out[2:4])
+    (small, large) = (line.split() for line in out[2:4])
     percent = [f"{100 * ratio:.2f}" for ratio in rows.hit_ratio]
     band = [f"±{100 * (high - low) / 2:.2f}" for low, high in zip(rows.low, rows.high, strict=True)]
     assert small == ["50", "1", *percent[::2]]

@@ -118,8 +118,8 @@ def test_who_asks_for_a_quarter_of_a_heavy_turn_is_busy() -> None:
     share = systems[1].params["busy_requests"]
     path = EXPERIMENTS / "workloads" / "thin3.yaml"
     requests = synth_trace(path).to_arrow()
-    for number, vm in enumerate(read_profile(path).vms.values()):
-        minutes = requests["time"].to_numpy()[requests["vm"].to_numpy() == number] // MINUTE
+    for name, vm in read_profile(path).vms.items():
+        minutes = requests["time"].to_numpy()[requests["vm"].to_numpy() == name] // MINUTE
         rate = np.bincount(minutes, minlength=100)
         heavy = np.zeros(100, dtype=bool)
         for begin, end in turns_of(vm, after=20):
