@@ -57,8 +57,9 @@ bool is_position(const std::string& column) {
 
 }  // namespace
 
-absl::Status RowMapper::bind(std::vector<std::string> names, bool named) {
+absl::Status RowMapper::bind(std::vector<std::string> names, bool named, bool has_positions) {
   named_ = named;
+  has_positions_ = has_positions;
   names_ = std::move(names);
   columns_.assign(names_.size(), {});
   const absl::Status status = bind_columns();
@@ -194,7 +195,7 @@ absl::StatusOr<std::optional<std::size_t>> RowMapper::assign(Role role, const st
 absl::StatusOr<std::optional<std::size_t>> RowMapper::position_of(const std::string& column,
                                                                   std::string_view own_name) const {
   if (column.empty() && !mapping_.has_own_names) return std::nullopt;
-  if (named_) {
+  if (named_ && !(has_positions_ && is_position(column))) {
     auto found = column.empty() ? names_.end() : std::ranges::find(names_, column);
     if (found == names_.end()) {
       found = std::ranges::find_if(names_, [&](const std::string& name) {

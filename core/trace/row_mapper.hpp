@@ -121,7 +121,8 @@ class RowMapper {
       : mapping_(std::move(mapping)), reader_(reader) {}
 
   // Assigns the columns. `named`: the names are those of a header, and can be used in the mapping.
-  absl::Status bind(std::vector<std::string> names, bool named);
+  // `has_positions`: a number in the mapping is a position, also if a header has it as a name.
+  absl::Status bind(std::vector<std::string> names, bool named, bool has_positions = false);
   bool is_bound() const { return !columns_.empty(); }
   std::size_t column_count() const { return columns_.size(); }
   const std::vector<std::string>& names() const { return names_; }
@@ -217,6 +218,7 @@ class RowMapper {
   RequestReader* reader_;
   std::vector<std::string> names_;
   bool named_ = false;
+  bool has_positions_ = false;
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> conditions_;  // patterns, one of which must match
   OperationWords words_;

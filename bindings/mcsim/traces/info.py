@@ -108,6 +108,7 @@ def rows_text(described: Mapping[str, Any]) -> str:
     parts = []
     for name, of in described.items():
         what = {"repeated": "requests repeated by a count"}.get(name, name)
-        what = f"rows {name}" if name in ("filtered", "skipped") else what
+        if name in ("filtered", "skipped"):
+            what = f"row{'s' * (of['count'] != 1)} {name}"
         parts.append(f"{of['count']:,} {what} ({100 * of['share']:.2g} %)")
     return ", ".join(parts)

@@ -19,7 +19,7 @@ absl::Status CsvReader::begin(std::string_view first_line) {
   while (!scan.at_end() && !scan.failed()) names.emplace_back(scan.text("a column"));
   if (scan.failed()) return absl::DataLossError(scan.take_complaint());
   prepare(names);
-  return mapper_.bind(std::move(names), header_);
+  return mapper_.bind(std::move(names), header_, true);
 }
 
 LineKind CsvReader::parse(std::string_view line, Requests& out) {

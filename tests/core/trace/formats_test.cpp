@@ -217,6 +217,15 @@ TEST(Csv, WithoutALengthARequestTouchesOneBlock) {
   EXPECT_THAT(read_trace("csv", "offset\n100\n5000\n", {}).requests.time, ElementsAre(0, 1));
 }
 
+TEST(Csv, NumbersInTheMappingArePositionsNotNames) {
+  const Read got = read_trace(
+      "csv", "0,1,2\n10,4096,7\n",
+      {{"time", std::string("1")}, {"time_unit", std::string("s")}, {"offset", std::string("2")}});
+  EXPECT_THAT(got.requests.offset, ElementsAre(4096));
+  EXPECT_EQ(complaint_about("csv", "0,1,2\n10,4096,7\n", {{"offset", std::string("0")}}),
+            "web.csv:1: offset: no column 0 among 3");
+}
+
 TEST(Csv, MistakesInTheMappingAreNamed) {
   const auto with = [](ParamMap params) { return complaint_about("csv", "a,b\n1,2\n", params); };
   EXPECT_EQ(

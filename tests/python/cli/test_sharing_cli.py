@@ -33,7 +33,8 @@ def folder(folder: Path) -> Path:
     Trace.from_arrays(
         np.arange(400) * SECOND, scan * 4096, 4096, vm=[0] * 400, vms=["scan"], source="scan"
     ).save(folder / "scan.csv")
-    (folder / "keys.txt").write_text("\n".join(map(str, loop)) + "\n")
+    rows = "".join(f"{block * 4096},4096\n" for block in loop)
+    (folder / "unclocked.csv").write_text("offset,length\n" + rows)
     return folder
 
 
@@ -130,12 +131,12 @@ def test_json(printed: Any) -> None:
 
 
 def test_traces_without_a_clock_share_by_rates(run: Any, printed: Any) -> None:
-    code, _, err = run("whatif", "keys.txt", "scan.csv", "--size", 8)
+    code, _, err = run("whatif", "unclocked.csv", "scan.csv", "--size", 8)
     assert code == 2
     assert " has none: they do not merge" in err
-    out = printed("whatif", "keys.txt", "scan.csv", "--size", 20, "--order", "rates")
+    out = printed("whatif", "unclocked.csv", "scan.csv", "--size", 20, "--order", "rates")
     ends = out.index("misses by cause, % of the accesses:")
-    assert cells(out[:ends], "keys")[3] == "96.00"
+    assert cells(out[:ends], "unclocked")[3] == "96.00"
 
 
 def test_traces_of_different_years_are_told(run: Any, folder: Path) -> None:

@@ -59,7 +59,7 @@ def test_info_reports_skipped_lines(file: Path, capsys: pytest.CaptureFixture[st
     file.write_text(ROWS + "oops\n")
     assert run("info", file, "--on-bad-line", "skip") == 0
     out = capsys.readouterr().out
-    assert "1 bad line left out" in out
+    assert "\n1 row skipped (17 %)\n" in out
     assert f"{file}:7: expected a time in column 1, got 'oops'" in out
 
 
@@ -129,7 +129,7 @@ def test_traces_are_found_by_name(
     assert run("info", "fleet", "--trace-dir", tmp_path / "traces") == 0
     monkeypatch.setenv("MCSIM_TRACE_DIR", str(tmp_path / "traces"))
     assert run("info", "fleet") == 0
-    assert capsys.readouterr().out.count("fleet.csv: format csv") == 2
+    assert capsys.readouterr().out.count("fleet.csv: blocks, format csv") == 2
 
 
 def test_a_mapping_is_kept_and_used_again(
