@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,9 @@ from mcsim.base.suggest import did_you_mean
 _NO_TRACES = frozenset(
     (".ini", ".ipynb", ".json", ".log", ".md", ".pdf", ".png", ".py", ".svg", ".yaml", ".yml")
 )
+
+
+_MOST_FILES = 100_000
 
 
 class TraceFinder:
@@ -96,7 +99,7 @@ class TraceFinder:
             if set("*?[") & set(name):
                 return self._matching(name, base)
             if whole := next((of / name for of in folders if (of / name).is_dir()), None):
-                return _traces_among(whole.rglob("*"), whole)
+                return _traces_among(_files_below(whole), whole)
         found = self.find(name, base)
         return [] if found is None else [found]
 
@@ -118,8 +121,9 @@ class TraceFinder:
         wanted = Path(name).name
         if not set("*?[") & set(name):
             return did_you_mean(wanted, [*_by_name((base / name).parent.glob("*")), *self._by_name])
-        for folder in ((base / name).parent, *self.folders):
-            names = {path.name for path in _traces_among(folder.rglob("*"), folder)}
+        beside = (base / name).parent.glob("*")
+        for paths in (beside, *(folder.rglob("*") for folder in self.folders)):
+            names = {path.name for path in _traces_among(paths, None)}
             if near := get_close_matches(wanted, sorted(names), n=3, cutoff=0):
                 return f" (nearest names: {', '.join(near)})"
         return ""
@@ -127,6 +131,16 @@ class TraceFinder:
     @cached_property
     def _by_name(self) -> dict[str, dict[Path, Path]]:
         return _by_name(path for folder in self.folders for path in sorted(folder.rglob("*")))
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Yield all files of a folder and its subfolders; ConfigError if there are too many."""
+    count = 0
+    for place, _, names in os.walk(folder):
+        count += len(names)
+        if count > _MOST_FILES:
+            raise ConfigError(f"{folder}: more than {_MOST_FILES:,} files are below this folder")
+        yield from (Path(place) / name for name in names)
 
 
 def _traces_among(paths: Iterable[Path], folder: Path | None, extension: str = "") -> list[Path]:

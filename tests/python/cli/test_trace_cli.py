@@ -60,7 +60,7 @@ def test_info_reports_skipped_lines(file: Path, capsys: pytest.CaptureFixture[st
     assert run("info", file, "--on-bad-line", "skip") == 0
     out = capsys.readouterr().out
     assert "\n1 row skipped (17 %)\n" in out
-    assert f"{file}:7: expected a time in column 1, got 'oops'" in out
+    assert f"{file}:7: expected a time in column 1 (time_ns), got 'oops'" in out
 
 
 def test_convert(file: Path, tmp_path: Path) -> None:
