@@ -224,7 +224,11 @@ def test_order(folder: Path) -> None:
     [
         ({"tme": "when"}, {}, r"unknown parameter 'tme' \(did you mean 'time'\?\)"),
         ({"offset": "lab"}, {}, r"table: offset: no column 'lab'.*'lba'.*; there are when, host"),
-        ({"time": "when", "offset": "lba", "op": "rw"} | SECTORS, {}, r"row 1: time_unit: state it"),
+        (
+            {"time": "when", "offset": "lba", "op": "rw"} | SECTORS,
+            {},
+            r"row 1: time_unit: state it",
+        ),
         ({"time": "when", "offset": "lba"} | SECTORS, {}, r"table: op: state its column: 'rw' may"),
         ({"time_unit": "hours"}, {}, "time_unit: .*by-name, s, ms, us, ns"),
         ({"block_bytes": 0}, {}, "block_bytes: .*0"),
