@@ -108,8 +108,8 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
   }
   if (reader.is_empty() && more) return {std::move(format), Fit::kUnopposed, ""};
   // The columns are there, but the mapping lacks something: opening the file says what.
-  const bool is_mapped = fit == Fit::kPossible;
-  if (is_mapped && absl::IsInvalidArgument(status)) return {std::move(format), fit, ""};
+  const bool is_mapped = fit == Fit::kPossible && absl::IsInvalidArgument(status);
+  if (is_mapped || reader.has_known_names()) return {std::move(format), fit, ""};
   return {std::move(format), Fit::kNo, message_of(status), chunk.size()};
 }
 

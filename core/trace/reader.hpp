@@ -88,6 +88,9 @@ class RequestReader {
 
   const RowCounts& rows() const { return rows_; }
 
+  // Whether names in the file are those of columns that the format has.
+  virtual bool has_known_names() const { return false; }
+
   // Whether next() came to the end of it and met neither a request nor a bad line.
   bool is_empty() const { return is_empty_; }
 

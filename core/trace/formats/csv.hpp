@@ -63,6 +63,7 @@ class CsvReader : public MappedReader<CsvReader> {
         header_(params.header) {}
 
   static Guess guess(const Head& head) { return guess_by_lines<CsvReader>(Fit::kPossible, head); }
+  bool has_known_names() const override { return header_ && mapper_.is_bound(); }
 
   LineKind parse(std::string_view line, Requests& out);
 

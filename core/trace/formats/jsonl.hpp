@@ -20,6 +20,7 @@ class JsonlReader : public MappedReader<JsonlReader> {
   ~JsonlReader() override;
 
   static Guess guess(const Head& head) { return guess_by_lines<JsonlReader>(Fit::kPossible, head); }
+  bool has_known_names() const override { return mapper_.is_bound(); }
 
   LineKind parse(std::string_view line, Requests& out);
 

@@ -175,7 +175,7 @@ def test_object_traces_have_no_sizes_in_bytes(run: Any, printed: Any) -> None:
     assert "2 objects" in "".join(printed("size", "objects.csv", "--target-hit-ratio", "30%"))
     code, out, message = run("size", "objects.csv", "--target-latency", "1ms")
     assert (code, "an object trace" in message + "".join(out)) == (2, True)
-    code, out, message = run("tune", "objects.csv", "--size", "2")
+    code, out, message = run("tune", "objects.csv", "--size", "16MiB")
     assert (code, "no size of blocks to tune" in message + "".join(out)) == (2, True)
 
 
