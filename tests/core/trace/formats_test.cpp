@@ -218,7 +218,7 @@ TEST(Csv, WithoutALengthARequestTouchesOneBlock) {
 }
 
 TEST(Csv, NumbersInTheMappingArePositionsNotNames) {
-  const Read got = read_trace(
+  const TraceRead got = read_trace(
       "csv", "0,1,2\n10,4096,7\n",
       {{"time", std::string("1")}, {"time_unit", std::string("s")}, {"offset", std::string("2")}});
   EXPECT_THAT(got.requests.offset, ElementsAre(4096));
