@@ -76,7 +76,8 @@ void count_among_holes<kThisIsa>(DistanceState& state, std::span<const std::uint
 
 template <>
 void move_codes<kThisIsa>(std::span<std::uint32_t> codes, const TimeAxis& axis) {
-  MCSIM_ISA::move_values(axis, [&](auto&& move) { MCSIM_ISA::DenseSource(codes).for_each_last(move); });
+  MCSIM_ISA::move_values(axis,
+                         [&](auto&& move) { MCSIM_ISA::DenseSource(codes).for_each_last(move); });
 }
 
 template <>

@@ -29,8 +29,7 @@ inline std::uint64_t join_eight(std::uint64_t digits) {
 }
 
 inline constexpr std::array<std::uint64_t, 10> kPowersOfTen{
-    1,       10,        100,        1000,        10'000,
-    100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+    1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
 
 // More digits than fit in every case; false on overflow.
 bool read_many_digits(const char*& at, std::uint64_t& value);

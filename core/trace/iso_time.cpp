@@ -78,8 +78,8 @@ std::optional<Nanoseconds> parse_iso_time(std::string_view text) {
   int year = 0;
   int month = 0;
   int day = 0;
-  if (!parts.number(4, year) || !parts.take("-/") || !parts.number(2, month) ||
-      !parts.take("-/") || !parts.number(2, day)) {
+  if (!parts.number(4, year) || !parts.take("-/") || !parts.number(2, month) || !parts.take("-/") ||
+      !parts.number(2, day)) {
     return std::nullopt;
   }
   const std::chrono::year_month_day date{std::chrono::year(year),

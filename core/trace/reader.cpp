@@ -119,10 +119,9 @@ namespace {
 std::string_view mapped_format(const Head& head) {
   const std::string_view line = std::string_view(head.bytes).substr(0, head.bytes.find('\n'));
   if (line.starts_with('{')) return "jsonl";
-  const bool is_header = line.find(',') != std::string_view::npos &&
-                         std::ranges::all_of(line, [](char c) {
-                           return c >= ' ' && (c < '0' || c > '9');
-                         });
+  const bool is_header =
+      line.find(',') != std::string_view::npos &&
+      std::ranges::all_of(line, [](char c) { return c >= ' ' && (c < '0' || c > '9'); });
   return is_header ? "csv" : "";
 }
 

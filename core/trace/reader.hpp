@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-
 #include "core/base/registry.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"

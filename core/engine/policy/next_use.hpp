@@ -18,8 +18,8 @@ struct DiscardedBlock {
 
 // For every access the position of the next one to the same block, or to the same line of
 // `line_blocks` blocks. It is kNever if there is none or the block is discarded before it. All ids
-// are below `blocks`. Lines have a next use whatever blocks of them are discarded. Fails if the trace
-// is too long for positions of 32 bits. 4 bytes an access, and 4 a block while it works.
+// are below `blocks`. Lines have a next use whatever blocks of them are discarded. Fails if the
+// trace is too long for positions of 32 bits. 4 bytes an access, and 4 a block while it works.
 absl::StatusOr<Pages<NextUse>> next_uses(std::span<const BlockId> trace, std::size_t blocks,
                                          std::uint32_t line_blocks = 1,
                                          std::span<const DiscardedBlock> discards = {});

@@ -110,8 +110,7 @@ class JsonlReader::Parser {
   simdjson::error_code each_field(std::string_view line, Body&& body) {
     json::document document;
     simdjson::error_code error =
-        parser_.iterate(line.data(), line.size(), line.size() + LineReader::kPadding)
-            .get(document);
+        parser_.iterate(line.data(), line.size(), line.size() + LineReader::kPadding).get(document);
     json::object object;
     if (error == simdjson::SUCCESS) error = document.get_object().get(object);
     column_ = 1;
@@ -147,9 +146,8 @@ class JsonlReader::Parser {
       reader_.has_array_ = true;
       return take_array(column, value, scan);
     }
-    return take_scalar(column, value, type, scan, [&](std::string_view text) {
-      reader_.take(column, text, scan);
-    });
+    return take_scalar(column, value, type, scan,
+                       [&](std::string_view text) { reader_.take(column, text, scan); });
   }
 
   simdjson::error_code take_array(std::size_t column, json::value value, FieldScanner& scan) {

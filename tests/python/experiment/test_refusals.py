@@ -16,6 +16,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import opt_hits
+from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import own_view
 from mcsim.traces.opened import open_workload
 
@@ -142,7 +143,7 @@ def test_the_engine_keeps_as_many_intervals_as_are_let_through(tmp_path: Path) -
     for interval, fits in (("1s", True), ("999999us", False)):
         experiment = Experiment.load(given | {"interval": interval})
         workload = open_workload(experiment.spec, experiment.source, [tmp_path], Reporter())
-        accesses = workload.intern(dict(own_view(experiment.spec)))
+        accesses = workload.intern(dict(own_view(experiment.spec, Prepared(workload, Reporter()))))
         length = experiment.spec.interval.length
         if fits:
             experiment.check_workload(workload)
