@@ -15,8 +15,7 @@ from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.experiment.experiment import Experiment
-from mcsim.experiment.prepared import opt_hits
-from mcsim.experiment.prepared import Prepared
+from mcsim.experiment.prepared import Prepared, opt_hits
 from mcsim.experiment.stages import own_view
 from mcsim.traces.opened import open_workload
 
