@@ -137,6 +137,11 @@ class Stages:
         intensity = intensity_asked(specs)
         if intensity is not None:
             specs = _distinct([*specs, intensity])
+        if specs and len(accesses.discard_block):
+            self.reporter.note(
+                f"{len(accesses.discard_block):,} discarded blocks leave the caches, but not the "
+                "curves that systems measure"
+            )
         needed = bool(specs) or whole
         measured = locality.Characterised()
         if needed:
