@@ -101,7 +101,8 @@ def size(
         whole=lambda: answer.to_dict() | {"trace": source.name},
     )
     if answer.blocks is None:
-        raise ConfigError(answer.refusal())
+        option = "--target-hit-ratio" if target.latency_ns is None else "--target-latency"
+        raise ConfigError(f"{option}: {answer.refusal()}")
 
 
 def _curve_with_reads(
