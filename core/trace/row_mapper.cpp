@@ -45,10 +45,18 @@ std::uint64_t bytes_in(LengthUnit unit, Count block_bytes) {
   return 1;
 }
 
-// Whether a header has a field's own name: "time", or with a unit, "time_ms".
+// Whether a header has a field's own name: "time", or with a unit, "time_ms". "op_count" is not
+// the field op, and "key_size" is not a key.
 bool is_own_name(std::string_view header, std::string_view own) {
   if (!is_same_word(header.substr(0, own.size()), own)) return false;
-  return header.size() == own.size() || header[own.size()] == '_';
+  if (header.size() == own.size()) return true;
+  if (header[own.size()] != '_') return false;
+  const std::string_view unit = header.substr(own.size() + 1);
+  const auto is_unit = [&](const auto& known) { return is_same_word(unit, known.first); };
+  const bool is_size = own == "offset" || own == "length" || own == "size";
+  return is_size ? std::ranges::any_of(Choices<LengthUnit>::names, is_unit)
+                 : std::ranges::any_of(Choices<TimeUnit>::names, is_unit) &&
+                       (own == "time" || own == "response");
 }
 
 bool is_position(const std::string& column) {

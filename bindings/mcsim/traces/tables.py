@@ -196,7 +196,8 @@ def _by_types(
         stated = str(given.get(field, "")).lower()
         for column in schema:
             name = column.name.lower()
-            if name == stated or (not stated and (name == field or name.startswith(f"{field}_"))):
+            is_own = name == field or (field != "op" and name.startswith(f"{field}_"))
+            if name == stated or (not stated and is_own):
                 return column.type
         return None
 

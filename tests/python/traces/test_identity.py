@@ -150,3 +150,17 @@ def test_an_index_stays_one_in_frames() -> None:
     trace = mc.Trace.from_arrays([0, 3], [0, 4096], 4096, time_base="index")
     assert mc.Trace.from_pandas(trace.to_pandas()).time_base == "index"
     assert mc.Trace.from_arrow(trace.to_arrow().slice(1)).time_base == "index"
+
+
+@pytest.mark.parametrize(
+    "header", ["time_s,key_size,op_count,key", "time_s,vm_type,size_class,key"]
+)
+def test_a_column_that_begins_with_the_name_of_a_field_is_not_the_field(header: str) -> None:
+    trace = mc.Trace.open(written("k.csv", f"{header}\n1,3,1,a\n2,3,1,b\n3,3,1,a\n"), format="csv")
+    assert (trace.blocks().unique, trace.vms, trace.metadata.has_lengths) == (2, ("k",), False)
+
+
+def test_keys_with_accents_are_text() -> None:
+    rows = "".join(f"{i},clé-{i % 2}-ü\n" for i in range(40))
+    trace = mc.Trace.open(written("keys.csv", f"time_s,key\n{rows}"))
+    assert (trace.metadata.format, trace.blocks().unique) == ("csv", 2)
