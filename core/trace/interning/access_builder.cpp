@@ -202,7 +202,12 @@ absl::Status AccessBuilder::discard(std::uint64_t offset, std::uint32_t length, 
     keys.push_back(all.first + k);
     if (keys.size() < kKeysAtOnce && k + 1 < all.count) continue;
     streams_.back().discard(at, keys);
+    // Blocks that are looked up take time, but are no accesses.
+    discards_looked_up_ += static_cast<Count>(keys.size());
     keys.clear();
+    if (!tick || discards_looked_up_ < kTickEvery) continue;
+    discards_looked_up_ = 0;
+    MCSIM_RETURN_IF_ERROR(tick(reported_));
   }
   return absl::OkStatus();
 }

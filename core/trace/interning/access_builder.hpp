@@ -81,6 +81,7 @@ class AccessBuilder {
   Nanoseconds first_time_;  // of all requests, those filtered out included
   GivenCounts given_;
   Count discard_requests_ = 0;
+  Count discards_looked_up_ = 0;  // blocks, since the tick was called for them
   std::optional<ToFile> to_file_;
   std::unique_ptr<interning::Spill> spill_;  // once a stream was spilled
   std::size_t held_before_ = 0;              // bytes of streams in memory, without the last
