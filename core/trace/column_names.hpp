@@ -6,7 +6,7 @@
 
 #include "core/base/status.hpp"
 
-// What the names of columns suggest about their units. Nothing is assumed from a name: one that
+// Checks of the units that names of columns suggest. Nothing is assumed from a name: one that
 // suggests another unit than the default is an error, which a stated unit ends.
 namespace mcsim {
 

@@ -19,7 +19,7 @@ class Parts {
     rest_.remove_prefix(1);
     return true;
   }
-  // Exactly so many digits.
+  // Takes exactly that number of digits.
   bool number(std::size_t digits, int& value) {
     if (rest_.size() < digits || is_at("-")) return false;
     const char* const end = rest_.data() + digits;

@@ -142,9 +142,19 @@ Nanoseconds FieldScanner::iso_time(const char* what) {
 }
 
 bool is_text(std::string_view bytes) {
-  return std::ranges::all_of(bytes, [](char c) {
-    return (c >= ' ' && c < '\x7f') || c == '\n' || c == '\r' || c == '\t';
-  });
+  const auto is_within = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80; };
+  const std::size_t longest = std::min<std::size_t>(bytes.size(), 3);
+  for (std::size_t cut = 0; cut < longest && static_cast<signed char>(bytes.back()) < 0; ++cut) {
+    const bool is_begin = !is_within(bytes.back());
+    bytes.remove_suffix(1);
+    if (is_begin) break;
+  }
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find_first_of("\n\r\t"), bytes.size());
+    if (end > 0 && !is_vm_name(bytes.substr(0, end))) return false;
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  }
+  return true;
 }
 
 std::string_view vm_name(FieldScanner& scan, const char* what) {

@@ -137,7 +137,7 @@ class FieldScanner {
 
   // The names of the columns, for messages.
   void set_names(const std::vector<std::string>* names) { names_ = names; }
-  // Goes on with a field that stands alone, of that column from 0. Behind it must be
+  // Continues with a separate field of the column, counted from 0. After it there must be
   // LineReader::kPadding bytes that can be read, the first of them no digit.
   void next_field(std::string_view field, std::size_t column) {
     at_ = field.data();
@@ -225,7 +225,8 @@ class FieldScanner {
   std::string complaint_;
 };
 
-// Whether all bytes are printable ASCII, blanks or ends of lines.
+// Whether these are bytes of text: UTF-8 without control characters but ends of lines and tabs. The
+// last character may be cut.
 bool is_text(std::string_view bytes);
 
 // Takes the name of a VM, or part of one.

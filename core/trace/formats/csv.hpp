@@ -9,7 +9,7 @@
 
 namespace mcsim {
 
-// Lines that a RowMapper makes requests of.
+// A reader of lines that are mapped to requests by a RowMapper.
 template <class Format>
 class MappedReader : public TextReader<Format> {
  public:
@@ -38,8 +38,8 @@ class MappedReader : public TextReader<Format> {
   RowMapper mapper_;
 };
 
-// Delimited text whose columns are mapped. What `save` writes needs no mapping. Empty lines and
-// those that begin with # are passed over.
+// Delimited text with mapped columns. Files written by `save` need no mapping. Empty lines and
+// lines that begin with # are skipped.
 class CsvReader : public MappedReader<CsvReader> {
  public:
   struct Params : ColumnMapping {

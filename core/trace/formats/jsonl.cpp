@@ -10,7 +10,8 @@ namespace {
 
 namespace json = simdjson::ondemand;
 
-// Steps through the JSON of a line. What it does not know fails, and may be right.
+// Steps through the JSON of a line in its simplest form. A failure does not mean that the line is
+// wrong: the parser decides.
 class FlatJson {
  public:
   explicit FlatJson(std::string_view line) : at_(line.data()), end_(at_ + line.size()) {}

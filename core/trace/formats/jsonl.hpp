@@ -30,7 +30,7 @@ class JsonlReader : public MappedReader<JsonlReader> {
   // Takes all fields of a line as most writers print it: those of the first line in its order,
   // without escapes or nested objects. False for any other line, which the parser takes.
   bool take_flat(std::string_view line, FieldScanner& scan);
-  // The field goes on to the mapper.
+  // Passes a field to the mapper.
   void take(std::size_t column, std::string_view value, FieldScanner& scan);
   void check_missing(FieldScanner& scan);
 
