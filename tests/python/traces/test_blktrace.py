@@ -1,7 +1,6 @@
-"""Files of blktrace, one for each processor, and the text that blkparse prints of them.
+"""Files of blktrace, one for each processor, are equal to the text of blkparse.
 
-Trusts: struct blk_io_trace of version 7; the text in tests/data/cases, whose results were computed
-independently.
+Trusts: struct blk_io_trace of version 7; the text in tests/data/cases.
 """
 
 from __future__ import annotations
