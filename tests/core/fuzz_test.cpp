@@ -4,6 +4,7 @@
 
 #include "core/base/random.hpp"
 #include "core/trace/reader.hpp"
+#include "tests/support/format_seeds.hpp"
 #include "tests/support/fuzzing.hpp"
 
 namespace mcsim {

@@ -20,6 +20,7 @@ import os
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -136,6 +137,8 @@ def write_cases(folder: Path) -> None:
     ):
         (folder / f"{name}.gz").write_bytes(gzip.compress((cases / case).read_bytes()))
     rows = [f"{i},{i * i % 97 * 4096},4096,{'RW'[i % 3 == 0]}\n" for i in range(400)]
+    objects = [struct.pack("<IQI2x", i, i * i % 7, 100) for i in range(400)]
+    (folder / "requests.bin").write_bytes(b"".join(objects))
     (folder / "requests.csv").write_text("time_ms,offset,length,op\n" + "".join(rows))
     found = propose(folder / "requests.csv")
     write_mapping(folder / "requests.map.yaml", found.format, found.options)
