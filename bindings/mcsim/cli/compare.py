@@ -10,7 +10,7 @@ from mcsim.base.threads import threads_given
 from mcsim.cli.options import Sectioned, code_options, plugin_option
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import BOUND, PolicyReport, memory_option, policies_option
-from mcsim.cli.stream import Source, stream_options
+from mcsim.cli.stream import Source, stream_options, warm_up_option
 from mcsim.cli.terminal import Form, TextTable
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Hit ratio in the table and the picture. A request hits if all its blocks do.",
 )
+@warm_up_option
 @memory_option
 @code_options
 @plugin_option
@@ -48,6 +49,7 @@ def compare(
     policies: str,
     sizes: str,
     by: HitUnit,
+    warm_up: str | None,
     memory: str | None,
     code: Permission,
     block_size: str,
@@ -77,7 +79,9 @@ def compare(
     mcsim compare web_0.csv.gz --policies 'arc,arc(step=integer)' --ops all
     mcsim compare web_0.csv.gz --policies 'lru,talus,slide(policy=2q(kin=0.1)),switching'
     """  # noqa: D301
-    source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
+    source = Source(
+        files, block_size, ops, vms, seed, threads_given(threads), reading, warm_up=warm_up
+    )
     report = _Comparison.simulated(source, policies, sizes, memory, code=code)
     report.unit = by
     report.show(form, output)
