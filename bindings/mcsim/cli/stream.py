@@ -116,6 +116,7 @@ class Source:
 
     def _warm_up(self, reporter: Reporter) -> Trace | str | None:
         """Open `--warm-up` unless it is a length."""
+        from mcsim.base.errors import ConfigError, TraceError, exit_code_of
         from mcsim.base.units import parse_interval
 
         if self.warm_up is None:
@@ -123,7 +124,14 @@ class Source:
         try:
             parse_interval(self.warm_up)
         except ValueError:
-            return open_trace(self.warm_up, reporter, **self.reading)
+            try:
+                return open_trace(self.warm_up, reporter, **self.reading)
+            except (ConfigError, TraceError) as error:
+                raise type(error)(f"--warm-up: {error}") from None
+            except OSError as error:
+                if exit_code_of(error) != ConfigError.exit_code:
+                    raise
+                raise ConfigError(f"--warm-up: {error}") from None
         return self.warm_up
 
     def chosen(self, traces: Sequence[Trace]) -> list[Trace]:
