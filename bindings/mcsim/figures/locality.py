@@ -139,7 +139,7 @@ def histogram(firsts: Sequence[int], shares: Sequence[float], kind: str) -> Shee
     chart = Chart(
         "Accesses by reuse distance",
         f"Most accesses, {y[largest]:.1f} %, are in the class that begins at {names[largest]}.",
-        "bars", names, [Series(replace(BLACK, label="accesses"), y)],
+        "bars", names, [Series(looks_of(["accesses"])["accesses"], y)],
         f"Reuse distance, from ({kind})", "Accesses (%)",
     )  # fmt: skip
     return Sheet.of(chart, height=2.6)
