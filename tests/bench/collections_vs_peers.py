@@ -115,7 +115,7 @@ class Collection:
     caffeine: str = ""
     duckdb: str = ""
     option: str = ""
-    """What mcsim is told: sizes that are all 8 could be SCSI commands of CloudPhysics."""
+    """Option of mcsim: sizes that are all 8 could be SCSI commands of CloudPhysics."""
 
 
 def _csv(time: int, key: int, size: int, more: str = "") -> str:

@@ -167,7 +167,7 @@ class _Comparison(PolicyReport):
 
 
 def with_policy(policies: str, one: str) -> str:
-    """Put a policy before others, unless it is one of them."""
+    """Add a policy to others as the first, if it is missing."""
     from mcsim.base.specs import split_specs
     from mcsim.policies.specs import policies_given
 
@@ -190,7 +190,7 @@ class _Gains(_Comparison):
         return gains
 
     def answer(self) -> str:
-        """Name the largest gain and loss, and who gains or loses at all sizes."""
+        """Name the largest gain and loss, and count policies that gain or lose at all sizes."""
         others = [name for name in self.policies if name not in (self.baseline, BOUND)]
         if not others:
             return f"No policy to compare with `{self.baseline}`."

@@ -131,7 +131,7 @@ def histogram(firsts: Sequence[int], shares: Sequence[float], kind: str) -> Shee
     firsts : sequence of int
         The first distance of each class; negative for first accesses.
     kind : str
-        What distances are counted in.
+        Unit of distances: blocks or objects.
     """
     names = ["first access" if first < 0 else format_count(first) for first in firsts]
     y = 100 * np.array(shares)

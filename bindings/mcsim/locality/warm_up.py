@@ -18,7 +18,7 @@ from mcsim.traces.blocks import Blocks
 def curve_of_blocks(
     blocks: Blocks, process: Callable[[Piece], None], curve: Callable[[], HitRatioCurve]
 ) -> HitRatioCurve:
-    """Feed references to an estimator, and return the curve of those that are counted.
+    """Return the curve of the references after the warm-up, by an estimator.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ def curve_of_blocks(
 def hits_after(before: HitRatioCurve, whole: HitRatioCurve) -> HitRatioCurve:
     """Return the curve of the accesses of `whole` that come after those of `before`.
 
-    A cache that begins with the first access of all hits `whole.hits - before.hits` of them. Of
-    estimates this is the difference of two; it is kept from decreasing, and its band is as wide as
-    both together.
+    A cache that is empty before the first access of `whole` hits `whole.hits - before.hits` of
+    these accesses. For estimates, the difference is kept from decreasing, and its band is as wide
+    as both bands together.
     """
     if before.accesses == 0:
         return whole

@@ -125,7 +125,9 @@ def miniature(
     min_blocks = whole_number("min_blocks", min_blocks)
     caches = Caches.asked(references, policies, sizes, ops)
     if caches.warm_up:
-        raise ConfigError("references: these blocks have a warm-up, and miniatures know none")
+        raise ConfigError(
+            "references: these blocks have a warm-up, and miniatures do not support one"
+        )
     found = replay_miniatures(caches, rate, chosen, min_blocks, seed, threads, memory, progress)
     columns = estimate_whole(caches, found, correction)
     columns["no_band"] = no_band_reasons(caches.spec_of_each, len(chosen), columns["rate"])

@@ -325,7 +325,7 @@ class Trace(MadeOfColumns, Tabular):
         """Split the requests into blocks: the references that caches and curves are about.
 
         A request is one reference to every block that it touches; every VM has blocks of its
-        own. What takes references takes a trace too, for `blocks()` of it: reads in 4 KiB.
+        own. Functions of references also accept a trace: its reads, in blocks of 4 KiB.
 
         Parameters
         ----------
@@ -338,7 +338,7 @@ class Trace(MadeOfColumns, Tabular):
         line : int
             Blocks of a line, for `simulate_lines`.
         warm_up : str or Trace, optional
-            What curves and simulations replay without counting: the first ``'1h'``, or
+            Requests that are replayed without being counted: the first ``'1h'``, or
             ``'50000 references'`` without a clock, or another trace before this one.
         progress : callable, optional
             ``progress(requests_done)``.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def warmed_up(workload: Workload, vms: Sequence[WorkloadVm], ops: Ops) -> Workload:
-    """Put the requests of a warm-up before those of a workload.
+    """Return a workload with the requests of a warm-up before its own.
 
     They end one ns, or one reference, before the workload begins. VMs go by their names; one VM
     warms up for one, whatever their names.
@@ -73,6 +73,8 @@ def first_counted(accesses: engine.Accesses, length: str | None) -> int:
 
 
 def check_no_warm_up(blocks: Blocks, what: str) -> None:
-    """Check that all references are counted; `what` cannot tell those of a warm-up apart."""
+    """Check that there is no warm-up, which `what` does not support."""
     if blocks.first_counted:
-        raise ConfigError(f"references: these blocks have a warm-up, and {what} knows none")
+        raise ConfigError(
+            f"references: these blocks have a warm-up, and {what} does not support one"
+        )

@@ -263,7 +263,7 @@ def vms_of(
     Parameters
     ----------
     ops : {'all', 'reads', 'writes'}
-        Which of their requests; reads are left to those who intern them.
+        Which of their requests; `Workload.intern` selects reads.
     vms : str or sequence of str, optional
         Names of VMs and patterns such as ``'web_*'``; all if not given.
 
