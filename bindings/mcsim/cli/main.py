@@ -56,12 +56,23 @@ _ELSEWHERE = {
     "sweep": ("mcsim.cli.sweep", "Run an experiment at every point of a grid, and join results."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
     "trace": ("mcsim.cli.trace", "Inspect, convert, cut and generate traces."),
+    "watch": ("mcsim.cli.watch", "Keep the hit ratio curve of requests that come in a pipe."),
     "whatif": ("mcsim.cli.whatif", "Predict hit ratios for another cache size or other VMs."),
 }
 
 _SECTIONS = {
     "Experiments": ("run", "sweep", "search", "results", "reproduce"),
-    "Traces and caches": ("trace", "mrc", "compare", "size", "tune", "mix", "whatif", "cache"),
+    "Traces and caches": (
+        "trace",
+        "mrc",
+        "watch",
+        "compare",
+        "size",
+        "tune",
+        "mix",
+        "whatif",
+        "cache",
+    ),
     "Reference": ("list", "describe", "schema", "build-flags"),
 }
 
