@@ -348,6 +348,7 @@ _BASES: dict[str, Sequence[str]] = {
     "cache verify": ("--cache-dir", "kept"),
     "compare": ("two.csv", "--policies", "lru,arc", "--sizes", "10%,50%", "-q"),
     "build-flags": (),
+    "distances": ("two.csv", "-q"),
     "describe": ("lru",),
     "list": (),
     "mix": ("two.csv", "--sizes", "10%", "-q"),

@@ -46,6 +46,7 @@ INTERNAL = 70  # exit code
 _ELSEWHERE = {
     "cache": ("mcsim.cli.cache", "List, verify and remove cached traces."),
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
+    "distances": ("mcsim.cli.distances", "Count accesses by reuse distance."),
     "mix": ("mcsim.cli.mix", "Compare sharing a cache with dividing it among its VMs."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
     "reproduce": ("mcsim.cli.reproduce", "Reproduce published figures, and compare the numbers."),
@@ -66,6 +67,7 @@ _SECTIONS = {
         "trace",
         "mrc",
         "watch",
+        "distances",
         "compare",
         "size",
         "tune",
