@@ -19,10 +19,10 @@ from mcsim.base.errors import ConfigError, McsimError, TraceError
 from mcsim.base.suggest import names_matching
 from mcsim.locality.measure import EstimatorSpec, Measured
 from mcsim.traces.batches import DISCARD, Batch, Kind, batch_with
-from mcsim.traces.blocks import Ops
 from mcsim.traces.parsed import as_declared
 from mcsim.traces.pipes import is_pipe, name_of, open_pipe
 from mcsim.traces.table_files import table_format
+from mcsim.traces.workload import Ops
 
 if TYPE_CHECKING:
     from mcsim.traces.opening import Reading
