@@ -43,8 +43,8 @@ struct ReaderContext {
   std::string vm_name;  // of the one VM of a file that names none
   OnBadLine on_bad_line = OnBadLine::kError;
   OnUnsorted on_unsorted = OnUnsorted::kError;
-  // For a pipe that is read as bytes come, in constant memory: chunks are small, ids of text keys
-  // are hashes, and next() returns the requests before an error before it.
+  // Reads a pipe as its bytes come, in constant memory. Chunks are small, and ids of text keys are
+  // hashes. Requests before an error are returned before the error.
   bool is_live = false;
 };
 

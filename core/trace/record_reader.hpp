@@ -82,7 +82,7 @@ class RecordReader : public RequestReader {
   static constexpr std::size_t kBuffer = 256 * 1024;
   static constexpr std::size_t kBatch = 1024;
   static_assert(kHead <= kBuffer);
-  // begin() receives so much of a pipe through which nothing comes for a while.
+  // Least part of the head that begin() receives, if a pipe pauses for `kPatience`.
   static constexpr std::size_t kLeastHead = 4096;
   static constexpr std::chrono::milliseconds kPatience{1000};
 

@@ -23,7 +23,7 @@ def write_all(descriptor: int, content: bytes) -> None:
 
 @contextmanager
 def stdin_is(descriptor: int) -> Iterator[None]:
-    """Put a descriptor in the place of standard input, and close it after the block."""
+    """Replace standard input by a descriptor, which is closed after the block."""
     before = os.dup(0)
     os.dup2(descriptor, 0)
     os.close(descriptor)

@@ -68,7 +68,7 @@ def watch(
     form: Form,
     **reading: Any,
 ) -> None:
-    """Keep the hit ratio curve of the requests that TRACE has, or that come through a pipe.
+    """Draw the hit ratio curve of requests while they come through a pipe, or of a file.
 
     Requests count in the order in which they come. A terminal shows the curve so far. The end of
     the input, or Ctrl-C, prints the table of mrc. Discards are ignored.
@@ -135,7 +135,7 @@ class WatchReport(Curves):
     subject = "Hit ratio of LRU over cache size"
 
     def lines(self) -> list[str | TextTable]:
-        """Return the table, and what was left out of it."""
+        """Return the table, and the counts of discards and skipped rows."""
         watched: Any = self.blocks
         left_out = {"discards ignored": watched.discards, "rows skipped": watched.skipped}
         notes = [f"{count:,} {what}" for what, count in left_out.items() if count]

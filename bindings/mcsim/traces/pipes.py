@@ -24,7 +24,7 @@ from mcsim.base.files import cannot_write
 from mcsim.base.inputs import note_pipe
 
 STDIN = Path("/dev/stdin")
-"""What the trace ``-`` stands for."""
+"""Path of the trace ``-``."""
 
 _WRITER_SECONDS = 2
 _SPOOLS = "spooled"
