@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/endian/conversion.hpp>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -81,13 +82,19 @@ class RecordReader : public RequestReader {
   static constexpr std::size_t kBuffer = 256 * 1024;
   static constexpr std::size_t kBatch = 1024;
   static_assert(kHead <= kBuffer);
+  // Least part of the head that begin() receives, if a pipe pauses for `kPatience`.
+  static constexpr std::size_t kLeastHead = 4096;
+  static constexpr std::chrono::milliseconds kPatience{1000};
 
   std::size_t size() const { return static_cast<std::size_t>(end_ - at_); }
 
   absl::Status fill(Requests& chunk) final {
     if (layout_.record_bytes == 0) MCSIM_RETURN_IF_ERROR(begin_file());
-    while (chunk.size() + kBatch <= kChunk) {
-      if (size() < layout_.record_bytes) MCSIM_RETURN_IF_ERROR(refill());
+    while (chunk.size() + kBatch <= this->full_chunk()) {
+      if (size() < layout_.record_bytes) {
+        if (chunk.size() > 0 && !context_.source->is_ready(std::chrono::milliseconds(0))) break;
+        MCSIM_RETURN_IF_ERROR(refill(layout_.record_bytes));
+      }
       const std::size_t records = std::min(kBatch, size() / layout_.record_bytes);
       if (records == 0) return check_end();
       MCSIM_RETURN_IF_ERROR(take(records, chunk));
@@ -96,8 +103,11 @@ class RecordReader : public RequestReader {
   }
 
   absl::Status begin_file() {
-    MCSIM_RETURN_IF_ERROR(refill());
-    is_whole_ = size() < kHead;
+    do {
+      MCSIM_RETURN_IF_ERROR(refill(std::min(size() + 1, kHead)));
+    } while (size() < kHead && !source_ended_ &&
+             (size() < kLeastHead || context_.source->is_ready(kPatience)));
+    is_whole_ = source_ended_ && size() < kHead;
     if (size() == 0) return refuse("there are no requests in it");
     const std::string_view head(at_, std::min(size(), kHead));
     if (is_text(head)) return refuse("record 1: expected binary records, got text");
@@ -106,13 +116,19 @@ class RecordReader : public RequestReader {
     return absl::OkStatus();
   }
 
-  absl::Status refill() {
-    const std::size_t left = size();
-    std::memmove(buffer_.data(), at_, left);
-    MCSIM_ASSIGN_OR_RETURN(const std::size_t got,
-                           context_.source->read(std::span(buffer_).subspan(left)));
+  // Reads more, until `wanted` bytes are there or the file ends.
+  absl::Status refill(std::size_t wanted) {
+    std::size_t filled = size();
+    std::memmove(buffer_.data(), at_, filled);
     at_ = buffer_.data();
-    end_ = at_ + left + got;
+    end_ = at_ + filled;
+    while (filled < wanted && !source_ended_) {
+      MCSIM_ASSIGN_OR_RETURN(const std::size_t got,
+                             context_.source->read_some(std::span(buffer_).subspan(filled)));
+      source_ended_ = got == 0;
+      filled += got;
+      end_ += got;
+    }
     return absl::OkStatus();
   }
 
@@ -166,6 +182,7 @@ class RecordReader : public RequestReader {
   std::string complaint_;
   bool is_head_ = false;
   bool is_whole_ = false;
+  bool source_ended_ = false;
   bool has_ended_ = false;
 };
 

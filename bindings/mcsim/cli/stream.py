@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import click
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.measure import EstimatorSpec, Measured
     from mcsim.locality.sharing import Sharing
+    from mcsim.traces.batches import Kind
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
@@ -191,7 +192,7 @@ class Source:
             table = table.append_column("block_bytes", block_bytes)
         return table
 
-    def heading(self, blocks: Blocks | Sharing, by: str = "") -> str:
+    def heading(self, blocks: Stream | Sharing, by: str = "") -> str:
         """Describe the references in a line, with the method `by`."""
         from mcsim.base.units import format_bytes, format_size
         from mcsim.traces.blocks import Blocks
@@ -267,11 +268,33 @@ class Report(ABC):
         return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
 
 
+class Stream(Protocol):
+    """References that a report is about."""
+
+    @property
+    def kind(self) -> Kind:
+        """Blocks or objects."""
+
+    @property
+    def unique(self) -> int:
+        """Distinct blocks."""
+
+    @property
+    def capacity_unit(self) -> int | None:
+        """Bytes of a block; None for objects."""
+
+    @property
+    def vms(self) -> Sequence[str]:
+        """Names of the VMs."""
+
+    def __len__(self) -> int: ...
+
+
 @dataclass
 class StreamReport(Report):
     """A result about references."""
 
-    blocks: Blocks
+    blocks: Stream
     by: str
     """Method of the measurement; may be empty."""
 

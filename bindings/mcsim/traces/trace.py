@@ -117,7 +117,7 @@ class Trace(MadeOfColumns, Tabular):
             damaged, or has no known format.
         ConfigError
             If there is no such file, format or parameter, or several files match a name, or it is
-            a pipe or the like, which cannot be read twice; if `vm_name` is given and a file names
+            a terminal or another device; if `vm_name` is given and a file names
             its VMs; as of `join`.
         HostError
             If the file cannot be read or the store not written.
