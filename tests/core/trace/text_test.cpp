@@ -208,7 +208,7 @@ TEST(Times, AreDecimalAndExact) {
   for (const char* bad : {"", "-", ".5", "1.5.2", "1,5", "nan", "--1", "1.x"}) {
     EXPECT_EQ(time_of(bad, kSecond), -999) << bad;
   }
-  // Exponents, as many programs write floats.
+  // Floats with exponents.
   EXPECT_EQ(time_of("2.8E-4", kSecond), 280'000);
   EXPECT_EQ(time_of("1.5e+09", kSecond), 1'500'000'000 * kSecond);
   EXPECT_EQ(time_of("-12.5e-1", kSecond), -1'250'000'000);
