@@ -50,11 +50,12 @@ LineKind StraceReader::parse(std::string_view line, Requests& out) {
   if (line.starts_with("strace: ")) return LineKind::kFiltered;
   FieldScanner scan(line, ' ');
   take_process(scan);
+  const std::string_view time = scan.peek();
   time_ = scan.time("a time of strace -ttt in s", kSecond);
   if (!scan.failed() && scan.at_end()) scan.text("a call");
   if (scan.failed()) return bad(scan);
-  const char* const begin = scan.peek().data();
-  std::string_view text(begin, static_cast<std::size_t>(line.data() + line.size() - begin));
+  std::string_view text = line.substr(static_cast<std::size_t>(time.end() - line.begin()));
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   if (text.starts_with("+++")) processes_.erase(process_);
   if (text.starts_with("+++") || text.starts_with("---")) return LineKind::kFiltered;
   constexpr std::string_view kUnfinished = "<unfinished ...>";

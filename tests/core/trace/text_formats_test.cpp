@@ -510,6 +510,8 @@ TEST(DamagedStrace, IsRefusedWithLineAndColumn) {
                   "7 2.0 close(3) 0",
                   "7 2.0 close(3) = ",
                   "7 2.0 close(3) = x",
+                  "7 2.0 \"close(3) = 0",
+                  "7 \"2.0\" close(3) = 0",
                   "7 2.0 close(3 = 0",
                   "7 2.0 (3) = 0",
                   "7 2.0 clo se(3) = 0",
