@@ -267,6 +267,7 @@ void bind_summary(py::module_& m) {
 void bind_trace(py::module_& m) {
   py::module_ trace = m.def_submodule("trace");
   bind_reader(trace);
+  bind_pipe(trace);
   bind_tables(trace);
   bind_checks(trace);
   bind_summary(trace);

@@ -57,7 +57,7 @@ _ELSEWHERE = {
     "sweep": ("mcsim.cli.sweep", "Run an experiment at every point of a grid, and join results."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
     "trace": ("mcsim.cli.trace", "Inspect, convert, cut and generate traces."),
-    "watch": ("mcsim.cli.watch", "Draw the hit ratio curve of requests while they come through a pipe."),
+    "watch": ("mcsim.cli.watch", "Draw hit ratios of requests as they come through a pipe."),
     "whatif": ("mcsim.cli.whatif", "Predict hit ratios for another cache size or other VMs."),
 }
 

@@ -144,7 +144,8 @@ class WatchReport(Curves):
 
 def _report(source: Source, watched: Watched, sizes: str | None = None) -> WatchReport:
     measured = [watched.measured(source.name)]
-    return WatchReport(source, watched, str(watched.spec), measured, sizes)
+    by = f"{watched.spec}, distinct {watched.kind} estimated"
+    return WatchReport(source, watched, by, measured, sizes)
 
 
 @contextmanager
