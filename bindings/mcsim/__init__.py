@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mcsim.experiment.catalogue import system_names as system_names
     from mcsim.experiment.runner import run as run
     from mcsim.locality.curve import HitRatioCurve as HitRatioCurve
+    from mcsim.locality.distances import distance_histogram as distance_histogram
     from mcsim.locality.estimators import estimate as estimate
     from mcsim.locality.estimators import estimator_names as estimator_names
     from mcsim.locality.estimators import hit_ratio_curve as hit_ratio_curve
@@ -101,6 +102,7 @@ _HOME = {
             "hit_ratio_curve",
             "reuse_distances",
         ),
+        "locality.distances": ("distance_histogram",),
         "locality.measure": ("hit_ratio_curves",),
         "locality.mix": ("Mix", "mix"),
         "locality.whatif": ("WhatIf", "what_if"),

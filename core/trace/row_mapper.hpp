@@ -150,6 +150,9 @@ class RowMapper {
   }
   // Takes the next field of the scanner, which is of that column.
   void take(std::size_t column, FieldScanner& scan);
+  // Takes an integer of 64 bits, perhaps signed, if the column is a time, offset, length or key and
+  // can have that value. Otherwise it is to be taken as text.
+  bool take_integer(std::size_t column, std::uint64_t value, bool is_signed);
   // The row has no value there: a condition on it fails.
   void take_missing(std::size_t column) { is_filtered_ |= columns_[column].condition >= 0; }
   // Sets the id of the key, in place of taking it.

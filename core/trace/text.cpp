@@ -78,7 +78,7 @@ bool LineReader::refill() {
   }
   if (source_ended_ || !status_.ok()) return false;
   std::memmove(buffer_.data(), at_, left);
-  const auto got = source_->read({buffer_.data() + left, kBuffer - left - 1});
+  const auto got = source_->read_some({buffer_.data() + left, kBuffer - left - 1});
   if (!got.ok()) {
     status_ = got.status();
     return false;

@@ -4,9 +4,26 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/params.hpp"
 #include "tests/support/trace_bytes.hpp"
 
 namespace mcsim::testing {
+
+// Parameters that the seed of a format needs.
+inline ParamMap seed_params(std::string_view format) {
+  if (format != "binary") return {};
+  return {{"record", std::string("<IQIB")}, {"time", std::string("1")},
+          {"time_unit", std::string("s")},  {"key", std::string("2")},
+          {"length", std::string("3")},     {"op", std::string("4")},
+          {"read", std::string("1")},       {"write", std::string("3")}};
+}
+
+inline std::string libcachesim_seed(const std::string& format) {
+  return libcachesim_record(format, {.time = 1, .id = 7, .next = 3}) +
+         libcachesim_record(format, {.time = 2, .id = 9, .op = 3}) +
+         libcachesim_record(format, {.time = 3, .id = 7}) +
+         libcachesim_record(format, {.time = 3, .id = 8});
+}
 
 // A valid file of each format, of a few rows, to start mutations from.
 inline const std::map<std::string_view, std::string>& format_seeds() {
@@ -29,6 +46,27 @@ inline const std::map<std::string_view, std::string>& format_seeds() {
       {"lcs", lcs_header(3, 2) + lcs_record(3, {.time = 1, .op = 9, .next = 2}) +
                   lcs_record(3, {.time = 2, .op = 3})},
       {"twr", twr_record(1, 5, 10, 200, 1) + twr_record(2, 5, 10, 0, 9)},
+      {"twr-ns", twr_ns_record(1, 5, 10, 200, 1) + twr_ns_record(2, 5, 10, 0, 9)},
+      {"standard-iqi", libcachesim_seed("standard-iqi")},
+      {"standard-iqq", libcachesim_seed("standard-iqq")},
+      {"standard-iii", libcachesim_seed("standard-iii")},
+      {"standard-iqibh", libcachesim_seed("standard-iqibh")},
+      {"akamai", libcachesim_seed("akamai")},
+      {"cf1", libcachesim_seed("cf1")},
+      {"wiki16u", libcachesim_seed("wiki16u")},
+      {"wiki19u", libcachesim_seed("wiki19u")},
+      {"oracle-general-op-ns", libcachesim_seed("oracle-general-op-ns")},
+      {"oracle-sys-twr-ns", libcachesim_seed("oracle-sys-twr-ns")},
+      {"oracle-akamai", libcachesim_seed("oracle-akamai")},
+      {"oracle-sim-twr-ns", libcachesim_seed("oracle-sim-twr-ns")},
+      {"oracle-cf1", libcachesim_seed("oracle-cf1")},
+      {"oracle-wiki16u", libcachesim_seed("oracle-wiki16u")},
+      {"oracle-wiki19u", libcachesim_seed("oracle-wiki19u")},
+      {"blktrace", blktrace_event({.time = 5, .data = "ab"}) +
+                       blktrace_event({.time = 6, .bytes = 0, .categories = 4 | 16}) +
+                       blktrace_event({.time = 4, .event = 2, .categories = 1 << 10})},
+      {"binary", libcachesim_record("standard-iqi", {.time = 1, .id = 7}) + "\1" +
+                     libcachesim_record("standard-iqi", {.time = 2, .id = 9}) + "\3"},
       {"valpin", TraceBytes().add(5, 8).add(~0ULL, 8).add(5, 8).bytes()},
       {"keys-u64-le", TraceBytes().add(5, 8).add(~0ULL, 8).add(5, 8).bytes()},
       {"keys-u64-be", TraceBytes().add_big(5, 8).add_big(~0ULL, 8).add_big(5, 8).bytes()},

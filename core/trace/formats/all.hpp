@@ -3,8 +3,10 @@
 #include "core/base/registry.hpp"
 #include "core/trace/formats/alibaba.hpp"
 #include "core/trace/formats/arc.hpp"
+#include "core/trace/formats/binary.hpp"
 #include "core/trace/formats/biosnoop.hpp"
 #include "core/trace/formats/blkparse.hpp"
+#include "core/trace/formats/blktrace.hpp"
 #include "core/trace/formats/camelab.hpp"
 #include "core/trace/formats/cloudphysics.hpp"
 #include "core/trace/formats/csv.hpp"
@@ -19,6 +21,7 @@
 #include "core/trace/formats/keys.hpp"
 #include "core/trace/formats/lackey.hpp"
 #include "core/trace/formats/lcs.hpp"
+#include "core/trace/formats/libcachesim_records.hpp"
 #include "core/trace/formats/meta_kv.hpp"
 #include "core/trace/formats/mooncake.hpp"
 #include "core/trace/formats/mqsim.hpp"
@@ -51,7 +54,10 @@ using AllFormats =
              Systor17Reader, SpcReader, FiuReader, K5cloudReader, ThesiosReader, DisksimReader,
              MqsimReader, CamelabReader, BlkparseReader, BiosnoopReader, FioReader, TwitterReader,
              MetaKvReader, IbmObjectStoreReader, MooncakeReader,
-             // Programs, servers and content delivery.
+             BlktraceReader, BinaryReader, TwrNsReader, StandardIqiReader, StandardIqqReader,
+             StandardIiiReader, StandardIqibhReader, AkamaiReader, Cf1Reader, Wiki16uReader,
+             Wiki19uReader, OracleGeneralOpNsReader, OracleSysTwrNsReader, OracleAkamaiReader,
+             OracleSimTwrNsReader, OracleCf1Reader, OracleWiki16uReader, OracleWiki19uReader,
              LackeyReader, StraceReader, TectonicReader, EtwReader, WikimediaReader,
              WikibenchReader, TencentPhotoReader>;
 
