@@ -47,6 +47,21 @@ std::string_view unquoted(std::string_view text) {
 }  // namespace
 
 LineKind StraceReader::parse(std::string_view line, Requests& out) {
+  const std::size_t notice =
+      line.ends_with("tached") ? line.find("strace: Process ") : std::string_view::npos;
+  if (notice != std::string_view::npos) {
+    interrupted_ += line.substr(0, notice);
+    return LineKind::kFiltered;
+  }
+  if (interrupted_.empty()) return parse_line(line, out);
+  std::string whole = std::exchange(interrupted_, {});
+  whole += line;
+  const std::size_t size = whole.size();
+  whole.append(LineReader::kPadding, '\0');
+  return parse_line(std::string_view(whole).substr(0, size), out);
+}
+
+LineKind StraceReader::parse_line(std::string_view line, Requests& out) {
   if (line.starts_with("strace: ")) return LineKind::kFiltered;
   FieldScanner scan(line, ' ');
   take_process(scan);

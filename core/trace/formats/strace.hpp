@@ -46,6 +46,7 @@ class StraceReader final : public TextReader<StraceReader> {
   };
   using Descriptors = std::map<std::int64_t, std::shared_ptr<OpenFile>>;
 
+  LineKind parse_line(std::string_view line, Requests& out);
   void take_process(FieldScanner& scan);
   LineKind parse_call(std::string_view text, FieldScanner& scan, Requests& out);
   LineKind transfer(const SystemCall& call, FieldScanner& scan, Requests& out);
@@ -68,6 +69,7 @@ class StraceReader final : public TextReader<StraceReader> {
     std::string call;
   };
   std::map<std::uint64_t, Unfinished> unfinished_;  // by process
+  std::string interrupted_;  // a line in which strace reports a process that it attached
 };
 
 }  // namespace mcsim

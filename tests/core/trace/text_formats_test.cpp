@@ -641,6 +641,17 @@ TEST(Strace, UnfinishedCallsEndInAnotherLine) {
   EXPECT_EQ(got.rows.filtered, 1);
 }
 
+TEST(Strace, LinesGoOnBehindANoticeOfAProcess) {
+  const auto got = read("strace",
+                        "strace: Process 8 attached\n"
+                        "1.0 pread64(3</a>, strace: Process 9 attached\n <unfinished ...>\n"
+                        "[pid 9] 1.1 pread64(3</a>, strace: Process 8 detached\n\"\", 9, 0) = 9\n"
+                        "1.2 <... pread64 resumed>\"\", 9, 512) = 9\n");
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_EQ(got.requests.offset, (std::vector<std::uint64_t>{0, 512}));
+  EXPECT_EQ(got.rows.filtered, 3);
+}
+
 TEST(Strace, CallsOnOtherThanFilesAreFiltered) {
   const auto got =
       read("strace",
