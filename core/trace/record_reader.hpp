@@ -246,7 +246,7 @@ class RecordReader : public RequestReader {
   bool has_ended_ = false;
 };
 
-// What shows that a file has a format of records.
+// Evidence that a file has a format of records.
 enum class Proof : std::uint8_t {
   kMagic,    // a number that only this format has
   kFields,   // fields that exclude most values, and times in order; a single record is no proof

@@ -259,24 +259,6 @@ void RowMapper::take(std::size_t column, FieldScanner& scan) {
   }
 }
 
-bool RowMapper::take_integer(std::size_t column, std::uint64_t value, bool is_signed) {
-  const auto [role, condition] = columns_[column];
-  if (condition >= 0) return false;
-  if (role == Role::kKey) return set_key(value), true;
-  if (is_signed && value > kMaxOffset / 2) return false;
-  if (role == Role::kOffset && value <= most_offset_) {
-    row_.offset = value * offset_unit_;
-    return true;
-  }
-  if (role == Role::kLength && value <= kMaxLength) {
-    row_.length += value * length_unit_;
-    return true;
-  }
-  constexpr auto kLatest = static_cast<std::uint64_t>(std::numeric_limits<Nanoseconds>::max());
-  if (role != Role::kTime || time_scale_ == 0 || value > kLatest) return false;
-  return !__builtin_mul_overflow(static_cast<Nanoseconds>(value), time_scale_, &row_.time);
-}
-
 void RowMapper::check_condition(int condition, FieldScanner& scan) {
   if (is_filtered_) return;
   const std::string_view field = scan.peek();

@@ -93,7 +93,7 @@ inline std::string libcachesim_record(std::string_view format, const LibCacheSim
   return record.bytes();  // standard-iqi and standard-iqq end here
 }
 
-// What the names of formats in libcachesim_record() are, and the bytes of a record.
+// The formats of libcachesim_record(), with the bytes of a record.
 inline const std::map<std::string, std::size_t>& libcachesim_records() {
   static const std::map<std::string, std::size_t> records{
       {"standard-iqi", 16},      {"standard-iqq", 20},   {"standard-iii", 12},

@@ -9,8 +9,8 @@
 
 namespace mcsim {
 
-// Records of a stated struct, behind a header of any kind. Their fields are mapped as columns,
-// whose positions count from 1. Keys are integers of 64 bits.
+// Records of a stated struct, behind a header of any kind. Their fields are mapped as columns with
+// positions from 1. Keys are integers of 64 bits.
 class BinaryReader final : public MappedReader<BinaryReader, RecordReader> {
  public:
   static constexpr bool kHasVms = true;

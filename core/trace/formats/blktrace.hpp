@@ -5,7 +5,7 @@
 
 namespace mcsim {
 
-// Events of blktrace as the Linux kernel writes them, version 7, in the byte order of the machine:
+// Events of blktrace, version 7, in the byte order of the machine that wrote them. Fields:
 //
 //   uint32 magic 0x656174 and version, uint32 sequence, uint64 time (ns), uint64 sector (512 B),
 //   uint32 bytes, uint32 event (16 bits) and categories (16 bits), uint32 process,
