@@ -394,3 +394,6 @@ def _span(ns: int) -> str:
         if ns >= size:
             return f"{ns / size:.3g} {unit}"
     return f"{ns / 1e9:.3g} s"
+
+
+from mcsim.cli import trace_misses  # noqa: E402, F401 - adds `misses` to the group
