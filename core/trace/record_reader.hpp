@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/endian/conversion.hpp>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -98,13 +99,19 @@ class RecordReader : public RequestReader {
   static constexpr std::size_t kBuffer = 256 * 1024;
   static constexpr std::size_t kBatch = 1024;
   static_assert(kHead <= kBuffer);
+  // Least part of the head that begin() receives, if a pipe pauses for `kPatience`.
+  static constexpr std::size_t kLeastHead = 4096;
+  static constexpr std::chrono::milliseconds kPatience{1000};
 
   std::size_t size() const { return static_cast<std::size_t>(end_ - at_); }
 
   absl::Status fill(Requests& chunk) final {
     if (layout_.record_bytes == 0) MCSIM_RETURN_IF_ERROR(begin_file());
-    while (chunk.size() + kBatch <= kChunk) {
-      if (size() < layout_.record_bytes) MCSIM_RETURN_IF_ERROR(refill());
+    while (chunk.size() + kBatch <= this->full_chunk()) {
+      if (size() < layout_.record_bytes) {
+        if (chunk.size() > 0 && !context_.source->is_ready(std::chrono::milliseconds(0))) break;
+        MCSIM_RETURN_IF_ERROR(refill(layout_.record_bytes));
+      }
       const std::size_t records = std::min(kBatch, size() / layout_.record_bytes);
       if (records == 0) return check_end();
       MCSIM_RETURN_IF_ERROR(take(records, chunk));
@@ -113,8 +120,11 @@ class RecordReader : public RequestReader {
   }
 
   absl::Status begin_file() {
-    MCSIM_RETURN_IF_ERROR(refill());
-    is_whole_ = size() < kHead;
+    do {
+      MCSIM_RETURN_IF_ERROR(refill(std::min(size() + 1, kHead)));
+    } while (size() < kHead && !source_ended_ &&
+             (size() < kLeastHead || context_.source->is_ready(kPatience)));
+    is_whole_ = source_ended_ && size() < kHead;
     if (size() == 0) return refuse("there are no requests in it");
     const std::string_view head(at_, std::min(size(), kHead));
     if (is_text(head)) return refuse("record 1: expected binary records, got text");
@@ -130,16 +140,19 @@ class RecordReader : public RequestReader {
     skip_ = bytes - here;
   }
 
-  absl::Status refill() {
-    std::size_t got = 0;
-    do {
+  // Reads more, until `wanted` bytes are there or the file ends.
+  absl::Status refill(std::size_t wanted) {
+    while (size() < wanted && !source_ended_) {
       const std::size_t left = size();
       std::memmove(buffer_.data(), at_, left);
-      MCSIM_ASSIGN_OR_RETURN(got, context_.source->read(std::span(buffer_).subspan(left)));
       at_ = buffer_.data();
-      end_ = at_ + left + got;
+      end_ = at_ + left;
+      MCSIM_ASSIGN_OR_RETURN(const std::size_t got,
+                             context_.source->read_some(std::span(buffer_).subspan(left)));
+      source_ended_ = got == 0;
+      end_ += got;
       skip(skip_);
-    } while (got > 0 && size() < layout_.record_bytes);
+    }
     return absl::OkStatus();
   }
 
@@ -229,6 +242,7 @@ class RecordReader : public RequestReader {
   absl::Status refusal_;
   bool is_head_ = false;
   bool is_whole_ = false;
+  bool source_ended_ = false;
   bool has_ended_ = false;
 };
 

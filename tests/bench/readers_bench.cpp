@@ -241,6 +241,51 @@ const std::map<std::string, Layout>& layouts() {
               "\"output_length\": 10, \"hash_ids\": [0, {}, {}]}}\n",
               row.number, row.key, row.key + 1);
         }}},
+      {"lackey",
+       {"",
+        [](const Row& row) {
+          return fmt::format(" {} {:x},8\n", row.choose("S", "L"), row.offset());
+        }}},
+      {"strace",
+       {"",
+        [](const Row& row) {
+          return fmt::format("1234 {:.6f} {}(3</data/a.db>, \"\"..., {}, {}) = {} <0.000012>\n",
+                             row.seconds(), row.choose("pwrite64", "pread64"), row.bytes(),
+                             row.offset(), row.bytes());
+        }}},
+      {"tectonic",
+       {"",
+        [](const Row& row) {
+          return fmt::format("{} {} {} {:.6f} {} 10 20 0 1 7\n", row.key, row.sector % 8'192,
+                             row.bytes(), row.seconds(), row.choose("3", "1"));
+        }}},
+      {"etw",
+       {"BeginHeader\nEndHeader\n",
+        [](const Row& row) {
+          return fmt::format(
+              "  {},  {:9},  a.exe ({:4}),  1234,  0xfffffa80053a4d80,  {:#012x},  {:#010x},  312, "
+              " 0,  0x060043,  312,  Normal\n",
+              row.choose("DiskWrite", "DiskRead"), row.ticks / 10, row.key % 9999, row.offset(),
+              row.bytes());
+        }}},
+      {"wikimedia",
+       {"relative_unix\thashed_path_query\timage_type\tresponse_size\ttime_firstbyte\n",
+        [](const Row& row) {
+          return fmt::format("{}\t{}\tjpeg\t{}\t1.88E-4\n", row.number / 100, row.key, row.bytes());
+        }}},
+      {"wikibench",
+       {"",
+        [](const Row& row) {
+          return fmt::format("{} {:.3f} http://en.wikipedia.org/wiki/{} -\n", row.number,
+                             row.seconds(), row.key);
+        }}},
+      {"tencent-photo",
+       {"",
+        [](const Row& row) {
+          return fmt::format("20160201{:02}{:02}{:02} {:040x} 0 l {} 1 PHONE 12\n",
+                             row.number / 36'000, row.number / 600 % 60, row.number / 10 % 60,
+                             row.key, row.bytes());
+        }}},
   };
   for (const auto& [format, bytes] : testing::libcachesim_records()) {
     layouts[format].row = [format](const Row& row) {
