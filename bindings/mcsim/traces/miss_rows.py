@@ -148,11 +148,10 @@ class MissRows:
         begins = np.flatnonzero((np.arange(len(key)) - begin) % most == 0)
         blocks = np.diff(begins, append=len(key)).astype(np.uint64)
         # The last block of a device may end beyond 64 bits.
-        last_byte = np.minimum(
-            blocks * np.uint64(self._accesses.block_bytes) - np.uint64(1),
-            ~(key[begins] * self._scale),
+        length = np.minimum(
+            blocks * np.uint64(self._accesses.block_bytes), ~(key[begins] * self._scale)
         )
-        return begins, (last_byte + np.uint64(1)).astype(np.uint32)
+        return begins, length.astype(np.uint32)
 
     def _sizes_of(
         self, requests: NDArray[np.uint64], ids: NDArray[np.uint32]
