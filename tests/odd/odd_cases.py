@@ -348,6 +348,7 @@ _BASES: dict[str, Sequence[str]] = {
     "cache verify": ("--cache-dir", "kept"),
     "compare": ("two.csv", "--policies", "lru,arc", "--sizes", "10%,50%", "-q"),
     "build-flags": (),
+    "distances": ("two.csv", "-q"),
     "describe": ("lru",),
     "list": (),
     "mix": ("two.csv", "--sizes", "10%", "-q"),
@@ -375,6 +376,7 @@ _BASES: dict[str, Sequence[str]] = {
     "trace slice": ("two.csv", "cut.csv", "--start", "10s", "-q"),
     "trace synth": ("profile.yaml", "made.csv", "-q"),
     "tune": ("two.csv", "--size", "1MiB", "--policies", "lru", "-q"),
+    "watch": ("two.csv", "-q"),
     "whatif": ("two.csv", "--size", "10%", "--to", "20%", "-q"),
 }
 """By command: arguments with which it does something in a moment."""
