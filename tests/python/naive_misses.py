@@ -72,36 +72,18 @@ def naive_misses(
 ) -> list[Sent]:
     """Replay a trace through caches of VMs, which may share them."""
     sent: list[Sent] = []
-    waiting: list[tuple[str, range]] = []
     columns = [np.concatenate(of) for of in zip(*trace.batches(), strict=True)]
     order = np.lexsort((columns[1], columns[0]))
-    last = 0
-
-    def flush(time: int) -> None:
-        for vm, blocks in waiting:
-            cache = cache_of[vm]
-            cache.discard(time, vm, blocks)
-            sent.extend(cache.sent)
-            cache.sent.clear()
-        waiting.clear()
-
     for time, v, op, offset, length in zip(*(c[order].tolist() for c in columns[:5]), strict=True):
-        vm = trace.vms[v]
+        vm, cache = trace.vms[v], cache_of[trace.vms[v]]
         if op == DISCARD:
             begin, end = -(-offset // block_bytes), (offset + length) // block_bytes
-            waiting.append((vm, range(begin, end)))
-            continue
-        if op == WRITE and reads:
-            continue
-        flush(time)
-        last = time
-        if length == 0:
-            continue
-        for block in range(offset // block_bytes, (offset + length - 1) // block_bytes + 1):
-            cache_of[vm].access(time, vm, op, block)
-            sent.extend(cache_of[vm].sent)
-            cache_of[vm].sent.clear()
-    flush(last)
+            cache.discard(time, vm, range(begin, end))
+        elif length and not (op == WRITE and reads):
+            for block in range(offset // block_bytes, (offset + length - 1) // block_bytes + 1):
+                cache.access(time, vm, op, block)
+        sent += cache.sent
+        cache.sent.clear()
     return sent
 
 

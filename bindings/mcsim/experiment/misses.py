@@ -57,7 +57,7 @@ def misses(
     - Writes: what the write mode sends to the backend, which is the write itself (through, around)
       or a dirty block that leaves the cache, is flushed or exceeds the limit (back). What is dirty
       at the end is not written.
-    - Discards: of blocks that were accessed before, at the time of the next request.
+    - Discards: of blocks that were accessed before, at their own time.
 
     Blocks are whole: the offset is a multiple of the block size. Neighbouring blocks of one request
     are one row, unless another block reaches the backend between them. Objects keep key and size.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim._core import engine
-from mcsim.base.errors import InternalError
 from mcsim.traces.batches import (
     DISCARD,
     SCHEMA,
@@ -21,13 +19,12 @@ from mcsim.traces.batches import (
     record_batch_of,
     schema_with_keys,
 )
-from mcsim.traces.joined import Part, with_joined_keys
+from mcsim.traces.block_keys import BlockKeys
 from mcsim.traces.store import Counts, TraceMetadata, keys_digest
 from mcsim.traces.trace import Trace
-from mcsim.traces.workload import Workload, WorkloadVm
+from mcsim.traces.workload import Workload
 
 _LONGEST = 2**32 - 1
-_ACCESSES_AT_ONCE = 1 << 22
 
 
 class MissRows:
@@ -62,11 +59,10 @@ class MissRows:
         self._first = first
         self._write = write
         self._is_objects = workload.kind == "objects"
-        is_aligned = not self._is_objects and view.get("key", "aligned") == "aligned"
-        self._scale = np.uint64(accesses.block_bytes if is_aligned else 1)
-        parts, self._texts = _parts_with_keys(workload)
-        self._line_keys = _line_keys(workload, view, accesses, parts, int(self._scale))
-        self._first_ids = np.array([vm.first_id for vm in accesses.vms], np.uint32)
+        self._keys = BlockKeys(workload, view, accesses)
+        self._has_discard_times = not view.get("whole_seconds")
+        self._discarded = 0  # blocks, of rows that were added
+        self._last_time = np.iinfo(np.int64).min
         self._sizes = np.zeros(accesses.id_count if self._is_objects else 0, np.uint32)
         self._sized = 0  # requests whose sizes are in `_sizes`
         self._counts = Counts()
@@ -77,28 +73,19 @@ class MissRows:
     ) -> None:
         """Write the rows of consecutive accesses, as of `BackendLog.take`."""
         length = self._sizes_of(requests, ids) if self._is_objects else None
+        time = self._times_of(requests, op)
         counted = requests >= self._first
-        requests, ids, op = requests[counted], ids[counted], op[counted]
+        requests, time, ids, op = requests[counted], time[counted], ids[counted], op[counted]
         if not len(ids):
             return
-        line = np.uint32(self._accesses.line_blocks)
-        key = self._line_keys[ids // line] * np.uint64(line) + ids % line
-        vm = (np.searchsorted(self._first_ids, ids, side="right") - 1).astype(np.uint16)
+        key, vm = self._keys.of(ids), self._keys.vms_of(ids)
         if length is not None:
             length = length[counted]
         else:
-            begins, length = self._joined(requests, vm, op, key)
-            requests, vm, op, key = requests[begins], vm[begins], op[begins], key[begins]
-        # What happens after the last request has its time.
-        at = np.minimum(requests, self._accesses.request_count - 1)
-        batch = Batch(
-            self._accesses.request_time[at],
-            vm,
-            op,
-            key * self._scale,
-            length,
-            np.full(len(at), -1, np.int64),
-        )
+            begins, length = self._joined((requests, time, vm, op), key)
+            time, vm, op, key = time[begins], vm[begins], op[begins], key[begins]
+        response = np.full(len(time), -1, np.int64)
+        batch = Batch(time, vm, op, key * self._keys.scale, length, response)
         self._counts = self._counts.plus(batch, self._workload.kind)
         for column in batch:
             self._digest.update(np.ascontiguousarray(column).data)
@@ -109,11 +96,16 @@ class MissRows:
     ) -> Trace:
         """Return the written batches, read again, as a trace."""
         if self._is_objects:
-            schema = schema_with_keys(SCHEMA, text=self._texts is not None)
-            batches = [keyed(batch, schema, self._texts) for batch in batches]
+            schema = schema_with_keys(SCHEMA, text=self._keys.texts is not None)
+            batches = [keyed(batch, schema, self._keys.texts) for batch in batches]
         vms = tuple(vm.name for vm in self._accesses.vms)
         of_vms = [vm.trace.metadata for vm in self._workload.vms]
-        identity = (vms, self._workload.time_base, self._workload.kind, keys_digest(self._texts))
+        identity = (
+            vms,
+            self._workload.time_base,
+            self._workload.kind,
+            keys_digest(self._keys.texts),
+        )
         self._digest.update(repr(identity).encode())
         metadata = TraceMetadata(
             source=source,
@@ -125,34 +117,41 @@ class MissRows:
             vms=vms,
             counts=self._counts,
             kind=self._workload.kind,
-            keys_digest=keys_digest(self._texts),
+            keys_digest=keys_digest(self._keys.texts),
             synthetic=self._workload.synthetic or any(of.synthetic for of in of_vms),
             has_lengths=all(of.has_lengths for of in of_vms),
         )
         return Trace(batches, metadata)
 
+    def _times_of(self, requests: NDArray[np.uint64], op: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return times, which do not decrease. What comes after the last request has its time."""
+        at = np.minimum(requests, self._accesses.request_count - 1)
+        time = np.maximum(self._accesses.request_time[at], self._last_time)
+        is_discard = op == DISCARD
+        begin, self._discarded = self._discarded, self._discarded + np.count_nonzero(is_discard)
+        if self._has_discard_times:
+            time[is_discard] = self._keys.discard_times[begin : self._discarded]
+            time = np.maximum.accumulate(time)
+        self._last_time = time[-1] if len(time) else self._last_time
+        return time
+
     def _joined(
-        self,
-        requests: NDArray[np.uint64],
-        vm: NDArray[np.uint16],
-        op: NDArray[np.uint8],
-        key: NDArray[np.uint64],
+        self, columns: Sequence[NDArray[Any]], key: NDArray[np.uint64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
         """Return where rows of several blocks begin, and the lengths of these rows."""
         continues = np.zeros(len(key), bool)
         continues[1:] = key[1:] == key[:-1] + np.uint64(1)
-        for column in (requests, vm, op):
+        for column in columns:
             continues[1:] &= column[1:] == column[:-1]
         begin = np.maximum.accumulate(np.where(continues, 0, np.arange(len(key))))
         most = _LONGEST // self._accesses.block_bytes
         begins = np.flatnonzero((np.arange(len(key)) - begin) % most == 0)
         blocks = np.diff(begins, append=len(key)).astype(np.uint64)
         # The last block of a device may end beyond 64 bits.
-        last_byte = np.minimum(
-            blocks * np.uint64(self._accesses.block_bytes) - np.uint64(1),
-            ~(key[begins] * self._scale),
+        length = np.minimum(
+            blocks * np.uint64(self._accesses.block_bytes), ~(key[begins] * self._keys.scale)
         )
-        return begins, (last_byte + np.uint64(1)).astype(np.uint32)
+        return begins, length.astype(np.uint32)
 
     def _sizes_of(
         self, requests: NDArray[np.uint64], ids: NDArray[np.uint32]
@@ -178,70 +177,3 @@ class MissRows:
         self._sizes[of.ids[begin:end]] = of.request_bytes[begin:end]
         self._sized = end
         return sizes
-
-
-def _parts_with_keys(workload: Workload) -> tuple[dict[str, Part], pa.Array | None]:
-    """Return the traces of a workload by digest, with text keys numbered together; these keys."""
-    vms = (*workload.warm_up.values(), *workload.vms)
-    traces = {vm.trace.digest: vm.trace for vm in vms}
-    parts, texts = with_joined_keys([Part(trace, trace.vms) for trace in traces.values()])
-    return dict(zip(traces, parts, strict=True)), texts
-
-
-def _line_keys(
-    workload: Workload,
-    view: Mapping[str, Any],
-    accesses: engine.Accesses,
-    parts: Mapping[str, Part],
-    scale: int,
-) -> NDArray[np.uint64]:
-    """Return the number of each line on its device: the requests tell the blocks of the ids."""
-    line = np.uint64(accesses.line_blocks)
-    keys = np.zeros(accesses.id_count // accesses.line_blocks, np.uint64)
-    order = np.argsort(accesses.request_vm, kind="stable")
-    ends = np.cumsum(np.bincount(accesses.request_vm, minlength=len(accesses.vms)))
-    for vm, own in zip(workload.vms, np.split(order, ends[:-1]), strict=True):
-        done = 0
-        for offsets in _offsets(workload, vm, view, parts):
-            requests = own[done : done + len(offsets)]
-            done += len(offsets)
-            if len(requests) < len(offsets):
-                break
-            first = offsets // np.uint64(scale)
-            for chosen, ids, place in _accesses_of(accesses, requests):
-                keys[ids // line] = (first[chosen] + place) // line
-        if done != len(own):
-            raise InternalError(f"{vm.name}: {len(own)} requests were interned, not {done}")
-    return keys
-
-
-def _offsets(
-    workload: Workload,
-    vm: WorkloadVm,
-    view: Mapping[str, Any],
-    parts: Mapping[str, Part],
-) -> Iterator[NDArray[np.uint64]]:
-    """Iterate over the offsets, or keys, of a VM's interned requests."""
-    before = workload.warm_up.get(vm.name)
-    for requests in chain([] if before is None else [before], [vm]):
-        key_ids = parts[requests.trace.digest].key_ids
-        for batch in requests.batches():
-            chosen = batch.op == 0 if view["ops"] == "reads" else batch.op < DISCARD
-            if requests.only is not None:
-                chosen &= batch.vm == requests.only
-            offsets = batch.offset[chosen]
-            yield offsets if key_ids is None else key_ids[offsets]
-
-
-def _accesses_of(
-    accesses: engine.Accesses, requests: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint64]]]:
-    """Iterate over the blocks of requests: which request, the id, and the place in the request."""
-    begins = accesses.request_begin[requests].astype(np.int64)
-    counts = accesses.request_begin[requests + 1].astype(np.int64) - begins
-    pieces = np.cumsum(counts) // _ACCESSES_AT_ONCE
-    for piece in np.split(np.arange(len(requests)), np.flatnonzero(np.diff(pieces)) + 1):
-        chosen = np.repeat(piece, counts[piece])
-        starts = np.cumsum(counts[piece]) - counts[piece]
-        place = np.arange(len(chosen)) - np.repeat(starts, counts[piece])
-        yield chosen, accesses.ids[begins[chosen] + place], place.astype(np.uint64)
