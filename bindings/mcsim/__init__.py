@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from mcsim.experiment.catalogue import device_names as device_names
     from mcsim.experiment.catalogue import format_names as format_names
     from mcsim.experiment.catalogue import system_names as system_names
+    from mcsim.experiment.misses import misses as misses
     from mcsim.experiment.runner import run as run
     from mcsim.locality.curve import HitRatioCurve as HitRatioCurve
+    from mcsim.locality.distances import distance_histogram as distance_histogram
     from mcsim.locality.estimators import estimate as estimate
     from mcsim.locality.estimators import estimator_names as estimator_names
     from mcsim.locality.estimators import hit_ratio_curve as hit_ratio_curve
@@ -92,6 +94,7 @@ _HOME = {
         "experiment.allocator": ("Allocator", "Decision", "Observation"),
         "experiment.catalogue": ("describe", "device_names", "format_names", "system_names"),
         "experiment.answers": ("Migration",),
+        "experiment.misses": ("misses",),
         "experiment.runner": ("run",),
         "locality": (
             "HitRatioCurve",
@@ -101,6 +104,7 @@ _HOME = {
             "hit_ratio_curve",
             "reuse_distances",
         ),
+        "locality.distances": ("distance_histogram",),
         "locality.measure": ("hit_ratio_curves",),
         "locality.mix": ("Mix", "mix"),
         "locality.whatif": ("WhatIf", "what_if"),

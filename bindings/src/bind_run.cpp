@@ -108,6 +108,15 @@ py::list decisions_of(const RunResult& result) {
   return decisions;
 }
 
+// Take the accesses of a log as columns: requests, blocks and operations.
+py::tuple columns_of(BackendLog& log) {
+  const std::vector<BackendAccess> accesses = log.take();
+  return py::make_tuple(
+      column_of(accesses, &BackendAccess::request), column_of(accesses, &BackendAccess::block),
+      column_of(accesses,
+                [](const BackendAccess& access) { return static_cast<std::uint8_t>(access.op); }));
+}
+
 }  // namespace
 
 void bind_run(py::module_& parent) {
@@ -122,18 +131,19 @@ void bind_run(py::module_& parent) {
                                              [&](std::size_t i) { return r.lengths[i]; });
                              })
       .def_property_readonly("decisions", &decisions_of);
+  py::class_<BackendLog>(m, "BackendLog").def(py::init<>()).def("take", &columns_of);
   m.def(
       "run",
       [](const Accesses& trace, System& system, const Characterised& measured,
-         const Column<Count>& cuts, py::object progress) {
+         const Column<Count>& cuts, py::object progress, BackendLog* log) {
         const std::span<const Count> given = span_of(cuts);
         const Cuts metric_cuts(given.begin(), given.end());
         const Tick tick = make_tick(std::move(progress));
         py::gil_scoped_release release;
-        return value_or_raise(run(trace, system, measured, metric_cuts, tick));
+        return value_or_raise(run(trace, system, measured, metric_cuts, tick, log));
       },
       py::arg("accesses"), py::arg("system"), py::arg("measured"), py::arg("cuts"),
-      py::arg("progress") = py::none());
+      py::arg("progress") = py::none(), py::arg("log") = py::none());
 }
 
 }  // namespace mcsim::python

@@ -5,6 +5,7 @@
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
+#include "core/trace/pipe.hpp"
 #include "core/trace/reader.hpp"
 #include "core/trace/summary.hpp"
 #include "core/trace/table_rows.hpp"
@@ -50,6 +51,28 @@ std::unique_ptr<RequestReader> open_reader(const std::string& path, const std::s
                       .on_bad_line = skip_bad_lines ? OnBadLine::kSkip : OnBadLine::kError,
                       .on_unsorted = keep_unsorted ? OnUnsorted::kKeep : OnUnsorted::kError};
   return value_or_raise(open_trace(path, options));
+}
+
+std::unique_ptr<RequestReader> read_pipe(TracePipe& pipe, const std::string& format,
+                                         const ParamMap& params, bool skip_bad_lines) {
+  const ReadOptions options{.format = format,
+                            .params = params,
+                            .on_bad_line = skip_bad_lines ? OnBadLine::kSkip : OnBadLine::kError,
+                            .on_unsorted = OnUnsorted::kKeep};
+  return value_or_raise(without_gil([&] { return pipe.read(options); }));
+}
+
+void bind_pipe(py::module_& m) {
+  py::class_<TracePipe>(m, "Pipe", "A trace that comes through a pipe.")
+      .def(py::init([](int descriptor, const std::string& name) {
+             return value_or_raise(without_gil([&] { return TracePipe::open(descriptor, name); }));
+           }),
+           py::arg("descriptor"), py::arg("name"))
+      .def("detect_format",
+           [](TracePipe& pipe) {
+             return value_or_raise(without_gil([&] { return pipe.detect_format(); }));
+           })
+      .def("read", &read_pipe, py::arg("format"), py::arg("params"), py::arg("skip_bad_lines"));
 }
 
 void bind_reader(py::module_& m) {
@@ -250,6 +273,7 @@ void bind_summary(py::module_& m) {
 void bind_trace(py::module_& m) {
   py::module_ trace = m.def_submodule("trace");
   bind_reader(trace);
+  bind_pipe(trace);
   bind_tables(trace);
   bind_checks(trace);
   bind_summary(trace);

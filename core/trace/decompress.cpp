@@ -1,6 +1,7 @@
 #include "core/trace/decompress.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,6 +63,7 @@ class RawBytes {
     return filled;
   }
   std::uint64_t consumed() const { return consumed_; }
+  virtual bool is_ready(std::chrono::milliseconds) const { return true; }
 
  private:
   virtual std::size_t do_read(char* to, std::size_t size) = 0;
@@ -74,6 +76,11 @@ class FileBytes final : public RawBytes {
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
   ~FileBytes() override { ::close(descriptor_); }
+
+  bool is_ready(std::chrono::milliseconds patience) const override {
+    pollfd wanted{.fd = descriptor_, .events = POLLIN, .revents = 0};
+    return ::poll(&wanted, 1, static_cast<int>(patience.count())) != 0;
+  }
 
  private:
   std::size_t do_read(char* to, std::size_t size) override {
@@ -188,8 +195,7 @@ class PlainSource final : public ByteSource {
       : raw_(std::move(raw)), head_(std::move(head)), name_(std::move(name)) {}
 
   absl::StatusOr<std::size_t> read(std::span<char> buffer) override {
-    const std::size_t filled = head_.copy(buffer.data(), buffer.size());
-    head_.erase(0, filled);
+    const std::size_t filled = take_head(buffer);
     try {
       return filled + raw_->fill(buffer.data() + filled, buffer.size() - filled);
     } catch (const std::exception& error) {
@@ -197,9 +203,28 @@ class PlainSource final : public ByteSource {
     }
   }
 
+  absl::StatusOr<std::size_t> read_some(std::span<char> buffer) override {
+    if (const std::size_t filled = take_head(buffer); filled > 0) return filled;
+    try {
+      return raw_->read(buffer.data(), buffer.size());
+    } catch (const std::exception& error) {
+      return absl::UnavailableError(fmt::format("{}: {}", name_, error.what()));
+    }
+  }
+
+  bool is_ready(std::chrono::milliseconds patience) const override {
+    return !head_.empty() || raw_->is_ready(patience);
+  }
+
   std::uint64_t consumed() const override { return raw_->consumed() - head_.size(); }
 
  private:
+  std::size_t take_head(std::span<char> buffer) {
+    const std::size_t filled = head_.copy(buffer.data(), buffer.size());
+    head_.erase(0, filled);
+    return filled;
+  }
+
   std::unique_ptr<RawBytes> raw_;
   std::string head_;
   std::string name_;
@@ -248,6 +273,11 @@ class DecompressedSource final : public ByteSource {
       // The codecs' own texts say less than what follows.
     }
     return data_loss("{}: the {} data is damaged or cut short", name_, codec_);
+  }
+
+  // Decompressed bytes that are there already are not counted.
+  bool is_ready(std::chrono::milliseconds patience) const override {
+    return raw_->is_ready(patience);
   }
 
   std::uint64_t consumed() const override { return raw_->consumed(); }
@@ -318,16 +348,20 @@ absl::StatusOr<std::unique_ptr<ByteSource>> open_file(const std::string& path) {
     if (errno == EACCES) return absl::PermissionDeniedError(fmt::format("{}: not readable", path));
     return absl::UnavailableError(fmt::format("{}: {}", path, std::strerror(errno)));
   }
+  return open_descriptor(descriptor, path);
+}
+
+absl::StatusOr<std::unique_ptr<ByteSource>> open_descriptor(int descriptor, std::string name) {
   std::unique_ptr<FileBytes> raw(new (std::nothrow) FileBytes(descriptor));
   if (raw == nullptr) {
     ::close(descriptor);
-    return out_of_memory(path);
+    return out_of_memory(name);
   }
   struct stat info{};
   if (::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode)) {
-    return invalid_argument("{}: is a directory, expected a trace file", path);
+    return invalid_argument("{}: is a directory, expected a trace file", name);
   }
-  return decoded(std::move(raw), path);
+  return decoded(std::move(raw), std::move(name));
 }
 
 absl::StatusOr<std::unique_ptr<ByteSource>> open_bytes(std::string bytes, std::string name) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -27,12 +28,21 @@ class ByteSource {
   // too early. After an error the source is of no further use.
   virtual absl::StatusOr<std::size_t> read(std::span<char> buffer) = 0;
 
+  // Does the same, but returns as soon as a pipe has no more bytes yet: 0 at the end only.
+  virtual absl::StatusOr<std::size_t> read_some(std::span<char> buffer) { return read(buffer); }
+
+  // Whether more bytes, or the end, come through a pipe within `patience`; true for files.
+  virtual bool is_ready(std::chrono::milliseconds patience) const = 0;
+
   // Bytes of the file itself, compressed as it is, that were read so far.
   virtual std::uint64_t consumed() const = 0;
 };
 
 // `path` begins every message.
 absl::StatusOr<std::unique_ptr<ByteSource>> open_file(const std::string& path);
+
+// The same for an open file or pipe, which the source closes; `name` begins every message.
+absl::StatusOr<std::unique_ptr<ByteSource>> open_descriptor(int descriptor, std::string name);
 
 // The same for bytes in memory; `name` begins every message.
 absl::StatusOr<std::unique_ptr<ByteSource>> open_bytes(std::string bytes, std::string name);

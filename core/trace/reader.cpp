@@ -19,13 +19,11 @@ std::vector<Guess> guess_all(const Head& head, TypeList<Formats...>) {
 }
 
 absl::StatusOr<Head> head_of(const std::string& path) {
-  constexpr std::size_t kHead = 64 * 1024;
   MCSIM_ASSIGN_OR_RETURN(auto source, open_file(path));
-  Head head{std::string(kHead, '\0')};
+  Head head{std::string(Head::kMost, '\0')};
   MCSIM_ASSIGN_OR_RETURN(const std::size_t got, source->read(head.bytes));
   head.bytes.resize(got);
-  head.whole = got < kHead;
-  if (got == 0) return data_loss("{}: the file is empty", path);
+  head.whole = got < Head::kMost;
   return head;
 }
 
@@ -36,11 +34,14 @@ bool is_utf16(const Head& head) {
 }  // namespace
 
 absl::Status RequestReader::next(Requests& chunk) {
-  MCSIM_RETURN_IF_ERROR(exhausted_);
+  if (!failed_.ok()) chunk.clear();
+  MCSIM_RETURN_IF_ERROR(failed_);
   absl::Status status = guarded(context_.name, [&] { return read(chunk); });
   if (absl::IsResourceExhausted(status)) {
-    exhausted_ = status;
+    failed_ = status;
     chunk = {};  // its columns may differ in length
+  } else if (context_.is_live && chunk.size() > 0) {
+    failed_ = std::exchange(status, absl::OkStatus());
   }
   return status;
 }
@@ -48,7 +49,7 @@ absl::Status RequestReader::next(Requests& chunk) {
 absl::Status RequestReader::read(Requests& chunk) {
   chunk.clear();
   // A file that was long so far is likely to go on; a short one needs no room.
-  chunk.reserve(std::min(kChunk, static_cast<std::size_t>(requests_)));
+  chunk.reserve(std::min(full_chunk(), static_cast<std::size_t>(requests_)));
   MCSIM_RETURN_IF_ERROR(fill(chunk));
   requests_ += static_cast<Count>(chunk.size());
   if (requests_ > 0) return absl::OkStatus();
@@ -172,8 +173,8 @@ absl::StatusOr<std::string> decide(const std::string& name, const Head& head,
 
 namespace {
 
-absl::StatusOr<std::string> format_of(const std::string& path) {
-  MCSIM_ASSIGN_OR_RETURN(const Head head, head_of(path));
+absl::StatusOr<std::string> format_of(const std::string& path, const Head& head) {
+  if (head.bytes.empty()) return data_loss("{}: the file is empty", path);
   if (is_utf16(head)) {
     return data_loss(
         "{}: this is text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts)", path);
@@ -195,8 +196,16 @@ absl::StatusOr<std::string> format_of(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::string> detect_format(const std::string& path) {
-  return guarded(path, [&] { return format_of(path); });
+  return guarded(path, [&]() -> absl::StatusOr<std::string> {
+    MCSIM_ASSIGN_OR_RETURN(const Head head, head_of(path));
+    return format_of(path, head);
+  });
 }
+
+absl::StatusOr<std::string> detect_format(const std::string& name, const Head& head) {
+  return guarded(name, [&] { return format_of(name, head); });
+}
+
 absl::StatusOr<std::unique_ptr<RequestReader>> open_trace(const std::string& path,
                                                           const ReadOptions& options) {
   return guarded(path, [&]() -> absl::StatusOr<std::unique_ptr<RequestReader>> {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/checksum.hpp"
 #include "core/base/registry.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
@@ -42,6 +43,9 @@ struct ReaderContext {
   std::string vm_name;  // of the one VM of a file that names none
   OnBadLine on_bad_line = OnBadLine::kError;
   OnUnsorted on_unsorted = OnUnsorted::kError;
+  // Reads a pipe as its bytes come, in constant memory. Chunks are small, and ids of text keys are
+  // hashes. Requests before an error are returned before the error.
+  bool is_live = false;
 };
 
 // What a file consists of, for messages: "x.csv:17:", "x.bin: record 17:" or "t: row 17:".
@@ -63,6 +67,7 @@ class RequestReader {
  public:
   // Requests in a full chunk.
   static constexpr std::size_t kChunk = std::size_t{1} << 20;
+  static constexpr std::size_t kLiveChunk = std::size_t{1} << 17;
 
   RequestReader(ReaderContext context, RecordUnit unit)
       : context_(std::move(context)), unit_(unit) {}
@@ -70,7 +75,7 @@ class RequestReader {
   RequestReader& operator=(const RequestReader&) = delete;
   virtual ~RequestReader() = default;
 
-  // Replaces `chunk` by the next requests, at most `kChunk`; by none at the end.
+  // Replaces `chunk` by the next requests, at most a full chunk; by none at the end.
   // A file without any request is an error. After an error the chunk holds what
   // came before it.
   absl::Status next(Requests& chunk);
@@ -103,7 +108,10 @@ class RequestReader {
     return number ? std::optional(static_cast<VmId>(*number)) : std::nullopt;
   }
   // The id of an object's key.
-  std::uint64_t id_of(std::string_view key) { return keys_.id_of(key); }
+  std::uint64_t id_of(std::string_view key) {
+    if (context_.is_live) return checksum(std::as_bytes(std::span(key)), 0);
+    return keys_.id_of(key);
+  }
 
   // The file names no VM: all is the context's, number 0.
   void name_the_only_vm() {
@@ -143,6 +151,8 @@ class RequestReader {
   void count_flush() { ++rows_.flushes; }
   void count_repeated(Count times) { rows_.repeated += times; }
 
+  std::size_t full_chunk() const { return context_.is_live ? kLiveChunk : kChunk; }
+
   ReaderContext context_;
 
  private:
@@ -158,7 +168,7 @@ class RequestReader {
   bool unsorted_ = false;
   bool is_empty_ = false;
   bool names_vms_ = true;
-  absl::Status exhausted_;  // memory ran out
+  absl::Status failed_;  // memory ran out, or an error after requests that were returned
 };
 
 using FormatRegistry = Registry<RequestReader, ReaderContext>;
@@ -166,6 +176,7 @@ const FormatRegistry& formats();
 
 // The beginning of a file, uncompressed, by which formats are told apart.
 struct Head {
+  static constexpr std::size_t kMost = 64 * 1024;
   std::string bytes;
   bool whole = false;  // there is no more
 };
@@ -192,6 +203,7 @@ absl::StatusOr<std::string> decide(const std::string& name, const Head& head,
 
 // The format of a file by its content.
 absl::StatusOr<std::string> detect_format(const std::string& path);
+absl::StatusOr<std::string> detect_format(const std::string& name, const Head& head);
 
 struct ReadOptions {
   std::string format;  // empty: by content

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/endian/conversion.hpp>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -25,11 +26,14 @@ T number_at(const char* at) {
 
 // The request that a record stands for.
 struct RecordRequest {
-  Nanoseconds time = 0;
+  static constexpr Nanoseconds kNoTime = std::numeric_limits<Nanoseconds>::min();
+  Nanoseconds time = kNoTime;  // of a record that is filtered, too, if it has one
   Op op = Op::kRead;
   std::uint64_t offset = 0;  // of an object, its key
   std::uint32_t length = 0;
   Nanoseconds response = -1;
+  VmId vm = 0;
+  std::uint32_t payload = 0;  // bytes between this record and the next
 };
 
 // A reader of records. `Format` derives from RecordReader<Format> and has
@@ -38,7 +42,9 @@ struct RecordRequest {
 //   LineKind parse(const char* record, RecordRequest& request);
 //
 // begin() checks the first bytes of the file. parse() fills the request, counts a flush, or ends
-// in bad().
+// in bad() or refuse(). A record that may stand for several requests has
+//
+//   LineKind parse(const char* record, Requests& out);
 struct RecordLayout {
   std::size_t record_bytes = 0;
   std::size_t header_bytes = 0;
@@ -47,9 +53,12 @@ struct RecordLayout {
 template <class Format>
 class RecordReader : public RequestReader {
  public:
+  // Whether records name their VM; else all are of the file's.
+  static constexpr bool kHasVms = false;
+
   explicit RecordReader(ReaderContext context)
       : RequestReader(std::move(context), RecordUnit::kRecord), buffer_(kBuffer) {
-    name_the_only_vm();
+    if constexpr (!Format::kHasVms) name_the_only_vm();
   }
 
   // Accepts a file that ends within a record, because it is the head of a longer one.
@@ -70,6 +79,15 @@ class RecordReader : public RequestReader {
     return LineKind::kBad;
   }
 
+  LineKind bad(FieldScanner& scan) { return bad(scan.take_complaint()); }
+
+  // Stops the reading at the record that is parsed.
+  LineKind refuse(const absl::Status& why) {
+    refusal_ = absl::Status(why.code(), fmt::format("{}: {}", place(number_), message_of(why)));
+    return LineKind::kRefused;
+  }
+
+  // Stops the reading before the first record.
   absl::Status refuse(std::string_view complaint) const {
     return data_loss("{}{}{}", context_.name, context_.name.empty() ? "" : ": ", complaint);
   }
@@ -81,13 +99,19 @@ class RecordReader : public RequestReader {
   static constexpr std::size_t kBuffer = 256 * 1024;
   static constexpr std::size_t kBatch = 1024;
   static_assert(kHead <= kBuffer);
+  // Least part of the head that begin() receives, if a pipe pauses for `kPatience`.
+  static constexpr std::size_t kLeastHead = 4096;
+  static constexpr std::chrono::milliseconds kPatience{1000};
 
   std::size_t size() const { return static_cast<std::size_t>(end_ - at_); }
 
   absl::Status fill(Requests& chunk) final {
     if (layout_.record_bytes == 0) MCSIM_RETURN_IF_ERROR(begin_file());
-    while (chunk.size() + kBatch <= kChunk) {
-      if (size() < layout_.record_bytes) MCSIM_RETURN_IF_ERROR(refill());
+    while (chunk.size() + kBatch <= this->full_chunk()) {
+      if (size() < layout_.record_bytes) {
+        if (chunk.size() > 0 && !context_.source->is_ready(std::chrono::milliseconds(0))) break;
+        MCSIM_RETURN_IF_ERROR(refill(layout_.record_bytes));
+      }
       const std::size_t records = std::min(kBatch, size() / layout_.record_bytes);
       if (records == 0) return check_end();
       MCSIM_RETURN_IF_ERROR(take(records, chunk));
@@ -96,29 +120,49 @@ class RecordReader : public RequestReader {
   }
 
   absl::Status begin_file() {
-    MCSIM_RETURN_IF_ERROR(refill());
-    is_whole_ = size() < kHead;
+    do {
+      MCSIM_RETURN_IF_ERROR(refill(std::min(size() + 1, kHead)));
+    } while (size() < kHead && !source_ended_ &&
+             (size() < kLeastHead || context_.source->is_ready(kPatience)));
+    is_whole_ = source_ended_ && size() < kHead;
     if (size() == 0) return refuse("there are no requests in it");
     const std::string_view head(at_, std::min(size(), kHead));
     if (is_text(head)) return refuse("record 1: expected binary records, got text");
     MCSIM_ASSIGN_OR_RETURN(layout_, static_cast<Format*>(this)->begin(head));
-    at_ += layout_.header_bytes;
+    skip(layout_.header_bytes);
     return absl::OkStatus();
   }
 
-  absl::Status refill() {
-    const std::size_t left = size();
-    std::memmove(buffer_.data(), at_, left);
-    MCSIM_ASSIGN_OR_RETURN(const std::size_t got,
-                           context_.source->read(std::span(buffer_).subspan(left)));
-    at_ = buffer_.data();
-    end_ = at_ + left + got;
+  // Passes over bytes, which need not have been read yet.
+  void skip(std::size_t bytes) {
+    const std::size_t here = std::min(bytes, size());
+    at_ += here;
+    skip_ = bytes - here;
+  }
+
+  // Reads more, until `wanted` bytes are there or the file ends.
+  absl::Status refill(std::size_t wanted) {
+    while (size() < wanted && !source_ended_) {
+      const std::size_t left = size();
+      std::memmove(buffer_.data(), at_, left);
+      at_ = buffer_.data();
+      end_ = at_ + left;
+      MCSIM_ASSIGN_OR_RETURN(const std::size_t got,
+                             context_.source->read_some(std::span(buffer_).subspan(left)));
+      source_ended_ = got == 0;
+      end_ += got;
+      skip(skip_);
+    }
     return absl::OkStatus();
   }
 
   absl::Status check_end() {
     if (is_head_ || has_ended_) return absl::OkStatus();
     has_ended_ = true;
+    if (skip_ > 0) {
+      if (number_ == 0) return refuse(fmt::format("header: the file ends {} bytes before", skip_));
+      return reject(number_, fmt::format("its data lack {} bytes: the file is cut short", skip_));
+    }
     if (size() > 0) {
       return reject(number_ + 1, fmt::format("{} of {} bytes: the file is cut short", size(),
                                              layout_.record_bytes));
@@ -128,29 +172,59 @@ class RecordReader : public RequestReader {
   }
 
   absl::Status take(std::size_t records, Requests& chunk) {
+    if constexpr (requires(Format format) { format.parse(at_, chunk); }) {
+      return take_appended(records, chunk);
+    } else {
+      return take_single(records, chunk);
+    }
+  }
+
+  absl::Status take_single(std::size_t records, Requests& chunk) {
     std::size_t used = chunk.size();
     resize(chunk, used + records);
     absl::Status status;
-    for (; records > 0 && status.ok(); --records, at_ += layout_.record_bytes) {
+    for (; records > 0 && status.ok() && size() >= layout_.record_bytes; --records) {
       ++number_;
       RecordRequest request;
       const LineKind kind = static_cast<Format*>(this)->parse(at_, request);
+      at_ += layout_.record_bytes;
+      if (request.payload > 0) skip(request.payload);
       if (kind == LineKind::kRequest) [[likely]] {
         chunk.time[used] = request.time;
+        chunk.vm[used] = request.vm;
         chunk.op[used] = static_cast<std::uint8_t>(request.op);
         chunk.offset[used] = request.offset;
         chunk.length[used] = request.length;
         chunk.response[used] = request.response;
         ++used;
         status = check_order(number_, request.time);
-      } else if (kind == LineKind::kFiltered) {
-        count_filtered();
-      } else if (kind == LineKind::kBad) {
-        status = reject(number_, complaint_);
+      } else {
+        status = count_other(kind);
+        const bool has_time = kind == LineKind::kFiltered && request.time != request.kNoTime;
+        if (has_time) status.Update(check_order(number_, request.time));
       }
     }
     resize(chunk, used);
     return status;
+  }
+
+  absl::Status take_appended(std::size_t records, Requests& chunk) {
+    for (; records > 0 && chunk.size() < kChunk; --records) {
+      ++number_;
+      const LineKind kind = static_cast<Format*>(this)->parse(at_, chunk);
+      at_ += layout_.record_bytes;
+      MCSIM_RETURN_IF_ERROR(kind == LineKind::kRequest ? check_order(number_, chunk.time.back())
+                                                       : count_other(kind));
+    }
+    return absl::OkStatus();
+  }
+
+  // Counts a record that is not a request.
+  absl::Status count_other(LineKind kind) {
+    if (kind == LineKind::kRefused) return refusal_;
+    if (kind == LineKind::kBad) return reject(number_, complaint_);
+    if (kind == LineKind::kFiltered) count_filtered();
+    return absl::OkStatus();
   }
 
   static void resize(Requests& chunk, std::size_t size) {
@@ -162,28 +236,48 @@ class RecordReader : public RequestReader {
   const char* at_ = buffer_.data();
   const char* end_ = buffer_.data();
   RecordLayout layout_;
+  std::size_t skip_ = 0;  // bytes to pass over that are not read yet
   Count number_ = 0;
   std::string complaint_;
+  absl::Status refusal_;
   bool is_head_ = false;
   bool is_whole_ = false;
+  bool source_ended_ = false;
   bool has_ended_ = false;
 };
 
-// The fit of a format of records: certain if a reader with default parameters takes all records of
-// the head. Without a magic number the times must be in order, and a single record is no proof.
+// Evidence that a file has a format of records.
+enum class Proof : std::uint8_t {
+  kMagic,    // a number that only this format has
+  kFields,   // fields that exclude most values, and times in order; a single record is no proof
+  kRepeats,  // times in order, and objects that occur again with their size
+};
+
+// Whether an object occurs again, and most such objects have their size again.
+bool has_repeated_objects(const Requests& requests);
+
+// The fit of a format of records, if a reader with default parameters takes all records of the
+// head.
 template <class Format>
-Guess guess_by_records(const Head& head, bool has_magic) {
+Guess guess_by_records(const Head& head, Proof proof) {
+  constexpr const char* kName = Format::kInfo.name;
   auto context = reading(head.bytes);
-  if (!context.ok()) return {Format::kInfo.name, Fit::kNo, "", 0, context.status()};
-  if (!has_magic) context->on_unsorted = OnUnsorted::kError;
+  if (!context.ok()) return {kName, Fit::kNo, "", 0, context.status()};
+  if (proof != Proof::kMagic) context->on_unsorted = OnUnsorted::kError;
   Format reader(typename Format::Params{}, *std::move(context));
   if (!head.whole) reader.expect_more();
   Requests chunk;
   const absl::Status status = reader.next(chunk);
-  const Fit fit = has_magic || chunk.size() > 1 ? Fit::kCertain : Fit::kPossible;
-  if (status.ok()) return {Format::kInfo.name, fit, ""};
-  if (absl::IsResourceExhausted(status)) return {Format::kInfo.name, Fit::kNo, "", 0, status};
-  return {Format::kInfo.name, Fit::kNo, message_of(status), chunk.size()};
+  if (absl::IsResourceExhausted(status)) return {kName, Fit::kNo, "", 0, status};
+  if (!status.ok()) return {kName, Fit::kNo, message_of(status), chunk.size()};
+  if (proof != Proof::kRepeats) {
+    const bool is_certain = proof == Proof::kMagic || chunk.size() > 1;
+    return {kName, is_certain ? Fit::kCertain : Fit::kPossible, ""};
+  }
+  if (chunk.time.front() < chunk.time.back() && has_repeated_objects(chunk)) {
+    return {kName, Fit::kPossible, ""};
+  }
+  return {kName, Fit::kNo, "no object of the first records occurs again: state the format"};
 }
 
 }  // namespace mcsim

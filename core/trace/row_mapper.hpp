@@ -150,6 +150,30 @@ class RowMapper {
   }
   // Takes the next field of the scanner, which is of that column.
   void take(std::size_t column, FieldScanner& scan);
+  // Takes an integer of 64 bits, perhaps signed, if the column is a time, offset, length, key or
+  // operation and can have that value. Otherwise it is to be taken as text.
+  bool take_integer(std::size_t column, std::uint64_t value, bool is_signed) {
+    const auto [role, condition] = columns_[column];
+    if (condition >= 0) return false;
+    if (role == Role::kKey) return set_key(value), true;
+    if (is_signed && value > kMaxOffset / 2) return false;
+    switch (role) {
+      case Role::kTime:
+        return time_scale_ > 0 && value <= kMaxOffset / 2 &&
+               !__builtin_mul_overflow(static_cast<Nanoseconds>(value), time_scale_, &row_.time);
+      case Role::kOffset:
+        row_.offset = value * offset_unit_;
+        return value <= most_offset_;
+      case Role::kLength:
+        if (value > kMaxLength) return false;
+        row_.length += value * length_unit_;
+        return true;
+      case Role::kOp:
+        return value < 10 && take_digit(static_cast<char>('0' + value));
+      default:
+        return false;
+    }
+  }
   // The row has no value there: a condition on it fails.
   void take_missing(std::size_t column) { is_filtered_ |= columns_[column].condition >= 0; }
   // Sets the id of the key, in place of taking it.
@@ -208,6 +232,11 @@ class RowMapper {
                                    const char* parameter) const;
   void check_condition(int condition, FieldScanner& scan);
   void take_other(Role role, FieldScanner& scan);
+  bool take_digit(char operation) {
+    const auto known = words_.find({&operation, 1});
+    if (known) row_.op = *known;
+    return known.has_value();
+  }
   Nanoseconds take_time(FieldScanner& scan);
   void take_vm(FieldScanner& scan);
   Operation take_operation(FieldScanner& scan);

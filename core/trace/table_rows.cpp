@@ -1,13 +1,10 @@
 #include "core/trace/table_rows.hpp"
 
-#include <charconv>
-
 #include "core/base/guarded.hpp"
+#include "core/trace/number_text.hpp"
 
 namespace mcsim {
 namespace {
-
-constexpr std::size_t kLongestNumber = 352;  // a double without exponent
 
 struct ValueText {
   std::size_t row;
@@ -15,16 +12,7 @@ struct ValueText {
 
   template <class T>
   std::string_view operator()(std::span<const T> values) const {
-    padded.resize(kLongestNumber + LineReader::kPadding);
-    char* const end = padded.data() + kLongestNumber;
-    std::to_chars_result written{};
-    if constexpr (std::is_floating_point_v<T>) {
-      written = std::to_chars(padded.data(), end, values[row], std::chars_format::fixed);
-    } else {
-      written = std::to_chars(padded.data(), end, values[row]);
-    }
-    *written.ptr = '\0';
-    return {padded.data(), written.ptr};
+    return padded_text(values[row], padded);
   }
   std::string_view operator()(const TextColumn& texts) const {
     const std::int64_t begin = texts.offsets[row];

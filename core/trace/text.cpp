@@ -1,7 +1,10 @@
 #include "core/trace/text.hpp"
 
+#include <absl/strings/ascii.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "core/trace/iso_time.hpp"
 
@@ -22,6 +25,32 @@ bool read_whole(std::string_view field, std::uint64_t& value) {
   if (!read_digits(at, value)) return false;
   if (at < end && *at == '.') at = std::find_if(at + 1, end, [](char c) { return c != '0'; });
   return at == end;
+}
+
+// "0.00028" for "2.8E-4". Text without a valid exponent stays as it is.
+std::string without_exponent(std::string_view field) {
+  constexpr int kMost = 30;
+  const std::size_t e = field.find_first_of("eE");
+  std::string digits(field.substr(0, e));
+  if (e == std::string_view::npos) return digits;
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  if (point < digits.size()) digits.erase(point, 1);
+  const bool is_number = point > 0 && std::ranges::all_of(digits, absl::ascii_isdigit);
+  std::string_view power = field.substr(e + 1);
+  const bool has_plus = power.starts_with('+');
+  if (has_plus) power.remove_prefix(1);
+  int exponent = 0;
+  const char* const end = power.data() + power.size();
+  const auto [after, error] = std::from_chars(power.data(), end, exponent);
+  if (!is_number || error != std::errc() || after != end || std::abs(exponent) > kMost ||
+      (has_plus && power.starts_with('-'))) {
+    return std::string(field);
+  }
+  std::ptrdiff_t before = static_cast<std::ptrdiff_t>(point) + exponent;
+  for (; before < 1; ++before) digits.insert(0, 1, '0');
+  const auto whole = static_cast<std::size_t>(before);
+  digits.resize(std::max(digits.size(), whole), '0');
+  return digits.insert(whole, 1, '.');
 }
 
 }  // namespace
@@ -49,7 +78,7 @@ bool LineReader::refill() {
   }
   if (source_ended_ || !status_.ok()) return false;
   std::memmove(buffer_.data(), at_, left);
-  const auto got = source_->read({buffer_.data() + left, kBuffer - left - 1});
+  const auto got = source_->read_some({buffer_.data() + left, kBuffer - left - 1});
   if (!got.ok()) {
     status_ = got.status();
     return false;
@@ -108,10 +137,12 @@ std::string_view FieldScanner::text_slowly(const char* what) {
 
 Nanoseconds FieldScanner::time_slowly(const char* what, Nanoseconds unit) {
   const std::string_view field = text(what);
-  const char* at = field.data();
-  const char* const end = at + field.size();
-  const bool negative = at < end && *at == '-';
-  if (negative) ++at;
+  const bool negative = field.starts_with('-');
+  std::string plain = without_exponent(field.substr(negative ? 1 : 0));
+  const std::size_t size = plain.size();
+  plain.append(LineReader::kPadding, '\0');
+  const char* at = plain.data();
+  const char* const end = at + size;
   std::uint64_t whole = 0;
   bool read = at < end && read_digits(at, whole);
   Nanoseconds below_one = 0;

@@ -27,8 +27,9 @@ class LineReader {
   LineReader(ByteSource* source, std::string name)
       : source_(source), name_(std::move(name)), buffer_(kBuffer + kPadding) {}
 
-  // False at the end of the file, and after an error.
-  bool next() {
+  // False at the end of the file, and after an error; unless `waits`, also if a pipe has no whole
+  // line yet.
+  bool next(bool waits = true) {
     while (true) {
       if (const void* found = std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_))) {
         const char* newline = static_cast<const char*>(found);
@@ -39,6 +40,7 @@ class LineReader {
         ++number_;
         return true;
       }
+      if (!waits && !source_->is_ready(std::chrono::milliseconds(0))) return false;
       if (!refill()) return false;
     }
   }
@@ -288,7 +290,7 @@ class TextReader : public RequestReader {
 
  private:
   absl::Status fill(Requests& chunk) final {
-    while (chunk.size() < kChunk && lines_.next()) {
+    while (chunk.size() < this->full_chunk() && lines_.next(chunk.size() == 0)) {
       if (lines_.line().empty()) continue;
       switch (static_cast<Format*>(this)->parse(lines_.line(), chunk)) {
         case LineKind::kRequest:

@@ -69,6 +69,28 @@ BENCHMARK(BM_DividedLru)
     ->Arg(static_cast<int>(ResizeMode::kLazy))
     ->Unit(benchmark::kMillisecond);
 
+// A run, and one that records what reaches the backend (`mcsim trace misses`).
+void BM_MissStream(benchmark::State& state) {
+  const Accesses& trace = shared_trace();
+  const bool logged = state.range(0) == 1;
+  const ParamMap params{{"writes", "back"}};
+  const SystemContext context{.machine = machine_of({20'000, 180'000})};
+  Count recorded = 0;
+  for (auto _ : state) {
+    auto system = system_registry().make("hierarchy", params, context).value();
+    BackendLog log;
+    const Tick take = [&](Count) {
+      recorded += static_cast<Count>(log.take().size());
+      return absl::OkStatus();
+    };
+    const Cuts cuts{0, trace.request_count()};
+    if (!run(trace, *system, {}, cuts, take, logged ? &log : nullptr).ok()) std::abort();
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * trace.access_count());
+  state.counters["recorded"] = static_cast<double>(recorded);
+}
+BENCHMARK(BM_MissStream)->ArgName("logged")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
 // The same accesses to the same blocks, of few VMs or of many: hits are equal where all is
 // shared.
 void BM_ManyVms(benchmark::State& state) {

@@ -2,10 +2,12 @@
 // second on one core. The files are generated here and read from memory.
 #include <benchmark/benchmark.h>
 
+#include <functional>
 #include <map>
 
 #include "core/base/random.hpp"
 #include "core/trace/reader.hpp"
+#include "tests/support/format_seeds.hpp"
 #include "tests/support/trace_bytes.hpp"
 
 namespace mcsim {
@@ -32,7 +34,7 @@ struct Row {
 
 struct Layout {
   std::string header;
-  std::string (*row)(const Row&);
+  std::function<std::string(const Row&)> row;
 };
 
 std::string integer(const Row& row, unsigned bytes, bool is_big) {
@@ -42,7 +44,7 @@ std::string integer(const Row& row, unsigned bytes, bool is_big) {
 }
 
 const std::map<std::string, Layout>& layouts() {
-  static const std::map<std::string, Layout> layouts{
+  static std::map<std::string, Layout> layouts{
       {"msr",
        {"",
         [](const Row& row) {
@@ -94,6 +96,28 @@ const std::map<std::string, Layout>& layouts() {
         [](const Row& row) {
           return testing::twr_record(static_cast<std::uint32_t>(row.number / 100), row.key, 20, 300,
                                      row.is_write ? 3 : 1);
+        }}},
+      {"twr-ns",
+       {"",
+        [](const Row& row) {
+          return testing::twr_ns_record(static_cast<std::uint32_t>(row.number / 100), row.key, 20,
+                                        300, row.is_write ? 3 : 1);
+        }}},
+      {"blktrace",
+       {"",
+        [](const Row& row) {
+          return testing::blktrace_event({.time = row.ticks,
+                                          .sector = row.sector,
+                                          .bytes = row.bytes(),
+                                          .categories = row.is_write ? 2U : 1U});
+        }}},
+      {"binary <IQIB",
+       {"",
+        [](const Row& row) {
+          return testing::libcachesim_record(
+                     "standard-iqi",
+                     {.time = static_cast<std::uint64_t>(row.number / 100), .id = row.key}) +
+                 (row.is_write ? '\3' : '\1');
         }}},
       {"valpin", {"", [](const Row& row) { return integer(row, 8, false); }}},
       {"keys-u64-le", {"", [](const Row& row) { return integer(row, 8, false); }}},
@@ -217,7 +241,58 @@ const std::map<std::string, Layout>& layouts() {
               "\"output_length\": 10, \"hash_ids\": [0, {}, {}]}}\n",
               row.number, row.key, row.key + 1);
         }}},
+      {"lackey",
+       {"",
+        [](const Row& row) {
+          return fmt::format(" {} {:x},8\n", row.choose("S", "L"), row.offset());
+        }}},
+      {"strace",
+       {"",
+        [](const Row& row) {
+          return fmt::format("1234 {:.6f} {}(3</data/a.db>, \"\"..., {}, {}) = {} <0.000012>\n",
+                             row.seconds(), row.choose("pwrite64", "pread64"), row.bytes(),
+                             row.offset(), row.bytes());
+        }}},
+      {"tectonic",
+       {"",
+        [](const Row& row) {
+          return fmt::format("{} {} {} {:.6f} {} 10 20 0 1 7\n", row.key, row.sector % 8'192,
+                             row.bytes(), row.seconds(), row.choose("3", "1"));
+        }}},
+      {"etw",
+       {"BeginHeader\nEndHeader\n",
+        [](const Row& row) {
+          return fmt::format(
+              "  {},  {:9},  a.exe ({:4}),  1234,  0xfffffa80053a4d80,  {:#012x},  {:#010x},  312, "
+              " 0,  0x060043,  312,  Normal\n",
+              row.choose("DiskWrite", "DiskRead"), row.ticks / 10, row.key % 9999, row.offset(),
+              row.bytes());
+        }}},
+      {"wikimedia",
+       {"relative_unix\thashed_path_query\timage_type\tresponse_size\ttime_firstbyte\n",
+        [](const Row& row) {
+          return fmt::format("{}\t{}\tjpeg\t{}\t1.88E-4\n", row.number / 100, row.key, row.bytes());
+        }}},
+      {"wikibench",
+       {"",
+        [](const Row& row) {
+          return fmt::format("{} {:.3f} http://en.wikipedia.org/wiki/{} -\n", row.number,
+                             row.seconds(), row.key);
+        }}},
+      {"tencent-photo",
+       {"",
+        [](const Row& row) {
+          return fmt::format("20160201{:02}{:02}{:02} {:040x} 0 l {} 1 PHONE 12\n",
+                             row.number / 36'000, row.number / 600 % 60, row.number / 10 % 60,
+                             row.key, row.bytes());
+        }}},
   };
+  for (const auto& [format, bytes] : testing::libcachesim_records()) {
+    layouts[format].row = [format](const Row& row) {
+      return testing::libcachesim_record(
+          format, {.time = static_cast<std::uint64_t>(row.number / 100), .id = row.key});
+    };
+  }
   return layouts;
 }
 
@@ -243,7 +318,7 @@ void read_all(benchmark::State& state, const std::string& format, const std::str
     state.PauseTiming();
     ReaderContext context{.source = *open_bytes(bytes, format), .name = format, .vm_name = "vm"};
     state.ResumeTiming();
-    const auto reader = *formats().make(format, {}, std::move(context));
+    const auto reader = *formats().make(format, testing::seed_params(format), std::move(context));
     do {
       if (const absl::Status status = reader->next(chunk); !status.ok()) {
         state.SkipWithError(message_of(status).c_str());

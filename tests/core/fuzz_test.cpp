@@ -50,8 +50,10 @@ TEST(Fuzz, SeedsAreValidAndCoverEverySubject) {
     EXPECT_EQ(read_untrusted(seed), "");
     if (seed.front() >= formats().entries().size()) continue;
     auto source = *open_bytes(std::string(seed.begin() + 1, seed.end()), "t");
-    auto reader = *formats().entries()[seed.front()].make(
-        {}, ReaderContext{.source = std::move(source), .name = "t", .vm_name = "t"});
+    const auto& entry = formats().entries()[seed.front()];
+    auto reader =
+        *entry.make(testing::seed_params(entry.info.name),
+                    ReaderContext{.source = std::move(source), .name = "t", .vm_name = "t"});
     Requests chunk;
     const absl::Status status = reader->next(chunk);
     EXPECT_TRUE(status.ok()) << status;

@@ -30,6 +30,7 @@ TITLES = {
     "reads": "`mcsim.results.models.reads_behind_writes`: reads that queue in tiers",
     "demands": "`mcsim.results.demands.demands`: demand of devices by interval",
     "policies": "`mcsim.simulate`, `simulate_lines`, `miniature`, `memory_needed`",
+    "distances": "`mcsim.distance_histogram`: a row a class of distances",
     "tuning": "`mcsim.tune`: a row for every point of the grid",
     "mix": "`mcsim.mix`: a row a size",
     "whatif": "`mcsim.what_if`: a row a VM",

@@ -65,6 +65,7 @@ PUBLIC = [
     "__version__",
     "describe",
     "device_names",
+    "distance_histogram",
     "estimate",
     "estimator_names",
     "format_names",

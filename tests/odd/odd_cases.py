@@ -348,6 +348,7 @@ _BASES: dict[str, Sequence[str]] = {
     "cache verify": ("--cache-dir", "kept"),
     "compare": ("two.csv", "--policies", "lru,arc", "--sizes", "10%,50%", "-q"),
     "build-flags": (),
+    "distances": ("two.csv", "-q"),
     "describe": ("lru",),
     "list": (),
     "mix": ("two.csv", "--sizes", "10%", "-q"),
@@ -372,9 +373,11 @@ _BASES: dict[str, Sequence[str]] = {
     "trace convert": ("two.csv", "out.csv", "-q"),
     "trace info": ("two.csv", "-q"),
     "trace map": ("own.csv",),
+    "trace misses": ("two.csv", "missed.csv", "--size", "8KiB", "-q"),
     "trace slice": ("two.csv", "cut.csv", "--start", "10s", "-q"),
     "trace synth": ("profile.yaml", "made.csv", "-q"),
     "tune": ("two.csv", "--size", "1MiB", "--policies", "lru", "-q"),
+    "watch": ("two.csv", "-q"),
     "whatif": ("two.csv", "--size", "10%", "--to", "20%", "-q"),
 }
 """By command: arguments with which it does something in a moment."""
@@ -394,6 +397,8 @@ _INSTEAD: dict[tuple[str, str], Sequence[str]] = {
     ("tune", "--seeds"): (
         "two.csv", "--size", "1MiB", "--policies", "lru", "--mini", "0.5", "-q",
     ),
+    ("trace misses", "--set"): ("one.yaml", "missed.csv", "-q"),
+    ("trace misses", "--system"): ("one.yaml", "missed.csv", "-q"),
     ("search", "--seeds"): ("search.yaml", "--mini", "0.5", "-q"),
     ("results plot", "--only"): ("hosts", "-o", "drawn"),
     ("results plot", "--output"): ("hosts", "--only", "curves"),

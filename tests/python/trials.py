@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mcsim as mc
+from mcsim.policies.caches import Caches
 from mcsim.policies.miniatures import Correction, estimate_whole, replay_miniatures
-from mcsim.policies.simulation import Caches
 from mcsim.policies.specs import PolicyChoice
 
 Keys = NDArray[np.uint64]

@@ -4,9 +4,26 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/params.hpp"
 #include "tests/support/trace_bytes.hpp"
 
 namespace mcsim::testing {
+
+// Parameters that the seed of a format needs.
+inline ParamMap seed_params(std::string_view format) {
+  if (format != "binary") return {};
+  return {{"record", std::string("<IQIB")}, {"time", std::string("1")},
+          {"time_unit", std::string("s")},  {"key", std::string("2")},
+          {"length", std::string("3")},     {"op", std::string("4")},
+          {"read", std::string("1")},       {"write", std::string("3")}};
+}
+
+inline std::string libcachesim_seed(const std::string& format) {
+  return libcachesim_record(format, {.time = 1, .id = 7, .next = 3}) +
+         libcachesim_record(format, {.time = 2, .id = 9, .op = 3}) +
+         libcachesim_record(format, {.time = 3, .id = 7}) +
+         libcachesim_record(format, {.time = 3, .id = 8});
+}
 
 // A valid file of each format, of a few rows, to start mutations from.
 inline const std::map<std::string_view, std::string>& format_seeds() {
@@ -29,6 +46,27 @@ inline const std::map<std::string_view, std::string>& format_seeds() {
       {"lcs", lcs_header(3, 2) + lcs_record(3, {.time = 1, .op = 9, .next = 2}) +
                   lcs_record(3, {.time = 2, .op = 3})},
       {"twr", twr_record(1, 5, 10, 200, 1) + twr_record(2, 5, 10, 0, 9)},
+      {"twr-ns", twr_ns_record(1, 5, 10, 200, 1) + twr_ns_record(2, 5, 10, 0, 9)},
+      {"standard-iqi", libcachesim_seed("standard-iqi")},
+      {"standard-iqq", libcachesim_seed("standard-iqq")},
+      {"standard-iii", libcachesim_seed("standard-iii")},
+      {"standard-iqibh", libcachesim_seed("standard-iqibh")},
+      {"akamai", libcachesim_seed("akamai")},
+      {"cf1", libcachesim_seed("cf1")},
+      {"wiki16u", libcachesim_seed("wiki16u")},
+      {"wiki19u", libcachesim_seed("wiki19u")},
+      {"oracle-general-op-ns", libcachesim_seed("oracle-general-op-ns")},
+      {"oracle-sys-twr-ns", libcachesim_seed("oracle-sys-twr-ns")},
+      {"oracle-akamai", libcachesim_seed("oracle-akamai")},
+      {"oracle-sim-twr-ns", libcachesim_seed("oracle-sim-twr-ns")},
+      {"oracle-cf1", libcachesim_seed("oracle-cf1")},
+      {"oracle-wiki16u", libcachesim_seed("oracle-wiki16u")},
+      {"oracle-wiki19u", libcachesim_seed("oracle-wiki19u")},
+      {"blktrace", blktrace_event({.time = 5, .data = "ab"}) +
+                       blktrace_event({.time = 6, .bytes = 0, .categories = 4 | 16}) +
+                       blktrace_event({.time = 4, .event = 2, .categories = 1 << 10})},
+      {"binary", libcachesim_record("standard-iqi", {.time = 1, .id = 7}) + "\1" +
+                     libcachesim_record("standard-iqi", {.time = 2, .id = 9}) + "\3"},
       {"valpin", TraceBytes().add(5, 8).add(~0ULL, 8).add(5, 8).bytes()},
       {"keys-u64-le", TraceBytes().add(5, 8).add(~0ULL, 8).add(5, 8).bytes()},
       {"keys-u64-be", TraceBytes().add_big(5, 8).add_big(~0ULL, 8).add_big(5, 8).bytes()},
@@ -68,6 +106,29 @@ inline const std::map<std::string_view, std::string>& format_seeds() {
       {"mooncake",
        "{\"timestamp\": 0, \"hash_ids\": [0, 1, 2]}\n"
        "{\"timestamp\": 1000, \"hash_ids\": []}\n{\"hash_ids\":[3],\"timestamp\":2000}\n"},
+      {"lackey", "==7== Lackey\nI  04222c44,3\n S 1ffefff2f8,8\n L 04222c5c,4\n M 1ffefff2f8,8\n"},
+      {"strace",
+       "7 1.5 openat(AT_FDCWD</>, \"a.db\", O_RDWR) = 3</a.db> <0.000010>\n"
+       "7 1.6 read(3</a.db>, \"\\0(\"..., 4096) = 4096 <0.000020>\n"
+       "7 1.7 clone(child_stack=NULL, flags=SIGCHLD) = 8\n"
+       "8 1.8 pwrite64(3</a.db>, \"x\", 1, 512 <unfinished ...>\n7 1.9 fsync(3</a.db>) = 0\n"
+       "8 2.0 <... pwrite64 resumed>) = 1\n8 2.1 +++ exited with 0 +++\n"},
+      {"tectonic",
+       "# block_id io_offset io_size op_time op_name user_namespace user_name rs_shard_id op_count "
+       "host_name\n123 0 131072 1600000000.5 1 10 20 0 3 7\n124 4096 512 1600000001 3 10 20 1 1 "
+       "7\n"},
+      {"etw",
+       "BeginHeader\n  DiskRead,  TimeStamp\nEndHeader\n"
+       "  DiskRead, 10, a.exe ( 4), 1, 0xff, 0x1000, 0x00000200, 30, 0, 0x43, 30, Normal\n"
+       "  DiskWrite, 20, a.exe ( 4), 1, 0xff, 0x2000, 0x00000200, 30, 1\n"},
+      {"wikimedia",
+       "relative_unix\thashed_host_path_query\tresponse_size\ttime_firstbyte\n"
+       "0\t1714473446\t20546\t2.8E-4\n1\t-889152392\t17446\t0.1\n"},
+      {"wikibench",
+       "1 1190146243.303 http://en.wikipedia.org/wiki/A -\n"
+       "2 1190146243.304 http://en.wikipedia.org/wiki/A save\n"},
+      {"tencent-photo",
+       "20160201164559 1f5c 0 l 33136 1 PHONE 0\n20160201164600 1f5c 5 a 3263749 0 PC 12\n"},
   };
   return seeds;
 }

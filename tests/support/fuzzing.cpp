@@ -63,12 +63,14 @@ std::string read_file(std::size_t format, bool skip, bool keep, Bytes input) {
   const std::string bytes(input.begin(), input.end());
   auto source = open_bytes(bytes, "t");
   if (!source.ok()) return source.status().message().empty() ? kSilent : "";
-  auto reader = formats().entries()[format].make(
-      {}, ReaderContext{.source = *std::move(source),
-                        .name = "t",
-                        .vm_name = "t",
-                        .on_bad_line = skip ? OnBadLine::kSkip : OnBadLine::kError,
-                        .on_unsorted = keep ? OnUnsorted::kKeep : OnUnsorted::kError});
+  const auto& entry = formats().entries()[format];
+  auto reader =
+      entry.make(testing::seed_params(entry.info.name),
+                 ReaderContext{.source = *std::move(source),
+                               .name = "t",
+                               .vm_name = "t",
+                               .on_bad_line = skip ? OnBadLine::kSkip : OnBadLine::kError,
+                               .on_unsorted = keep ? OnUnsorted::kKeep : OnUnsorted::kError});
   if (!reader.ok()) return "a reader that could not be made";
 
   Requests chunk;

@@ -218,4 +218,9 @@ def run(
     measured: Characterised,
     cuts: NDArray[np.int64],
     progress: Callable[[int], object] | None = None,
+    log: BackendLog | None = None,
 ) -> RunResult: ...
+
+class BackendLog:
+    def __init__(self) -> None: ...
+    def take(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8]]: ...

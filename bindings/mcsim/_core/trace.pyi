@@ -77,6 +77,16 @@ class Reader:
     @property
     def keys(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]] | None: ...
 
+class Pipe:
+    def __init__(self, descriptor: int, name: str) -> None: ...
+    def detect_format(self) -> str: ...
+    def read(
+        self,
+        format: str,
+        params: Mapping[str, bool | int | float | str],
+        skip_bad_lines: bool,
+    ) -> Reader: ...
+
 class TableRows(Reader):
     def __init__(
         self,

@@ -64,6 +64,20 @@ def note_input(path: str | os.PathLike[str]) -> None:
         _inputs[identity] = Path(path)
 
 
+def note_pipe(path: Path, name: str) -> None:
+    """Record that the current command reads a pipe; do as `note_input` for any other file.
+
+    Raises
+    ------
+    ConfigError
+        If it has read the pipe, and as of `note_input`.
+    """
+    identity = _identity(path)
+    if identity is not None and identity in (_inputs or {}) and not is_regular(path):
+        raise ConfigError(f"{name}: given twice, and a pipe is read once")
+    note_input(path)
+
+
 def check_output(path: Path) -> Path:
     """Return the file that an output replaces: `path`, symbolic links followed.
 
@@ -222,8 +236,10 @@ def stem_of(path: str | os.PathLike[str]) -> str:
     >>> from mcsim.base.inputs import stem_of
     >>> stem_of("traces/db.prod.csv.gz"), stem_of("db.dev"), stem_of(".csv")
     ('db.prod', 'db.dev', '.csv')
+    >>> stem_of("-")
+    'stdin'
     """
-    name = Path(path).name
+    name = "stdin" if path == "-" else Path(path).name
     while (ending := Path(name).suffix.lower()) in _ENDINGS:
         name = name[: -len(ending)]
     return name

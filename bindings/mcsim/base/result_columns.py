@@ -37,6 +37,7 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column("misses", "misses", "count", "accesses that are not hits", "less"),
         _HIT_RATIO,
         *REQUEST_RATIOS,
+        Column("gain", "gain", "points", "difference from the hit ratio of `--against`", "more"),
         *counts(
             "count",
             ("writes", "accesses that write"),
@@ -59,6 +60,13 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         _MEMORY,
         _CPU,
         _NO_BAND,
+    ],
+    "distances": [
+        Column("from", "from", "count", "first reuse distance of the class; -1: first accesses"),
+        Column("to", "to", "count", "last reuse distance of the class"),
+        Column("accesses", "accesses", "number", "accesses with such a distance"),
+        Column("share", "accesses %", "share", "share of all accesses"),
+        Column("hit_ratio", "hit %", "share", "hit ratio of LRU with one block more than `to`"),
     ],
     "tuning": [
         _POLICY,

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
@@ -68,6 +68,34 @@ def ending_in_time() -> Iterator[None]:
         watcher.join()
         os.close(told)
         os.close(seen)
+
+
+@contextmanager
+def ending_input() -> Iterator[Callable[[], bool]]:
+    """Treat Ctrl-C in the block as the end of its input; yield whether it came.
+
+    From then on, and after the block, Ctrl-C ends the process as usual.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    came: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    wakeup = signal.set_wakeup_fd(-1)
+
+    def restore() -> None:
+        signal.signal(signal.SIGINT, before)
+        signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+        restore()
+
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield lambda: bool(came)
+    finally:
+        restore()
 
 
 def leave(interruption: KeyboardInterrupt) -> NoReturn:

@@ -10,11 +10,14 @@ from mcsim.base.threads import threads_given
 from mcsim.cli.options import Sectioned, code_options, plugin_option
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import BOUND, PolicyReport, memory_option, policies_option
-from mcsim.cli.stream import Source, stream_options
+from mcsim.cli.stream import Source, stream_options, warm_up_option
 from mcsim.cli.terminal import Form, TextTable
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from mcsim.experiment.code import Permission
+    from mcsim.figures.chart import Sheet
     from mcsim.locality.hit_units import HitUnit
 
 
@@ -36,6 +39,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="Hit ratio in the table and the picture. A request hits if all its blocks do.",
 )
+@click.option(
+    "--against",
+    metavar="NAME[(PARAM=VALUE,...)]",
+    help="Show how many points of hit ratio every policy gains on this one, such as lru.",
+)
+@warm_up_option
 @memory_option
 @code_options
 @plugin_option
@@ -48,6 +57,8 @@ def compare(
     policies: str,
     sizes: str,
     by: HitUnit,
+    against: str | None,
+    warm_up: str | None,
     memory: str | None,
     code: Permission,
     block_size: str,
@@ -62,7 +73,8 @@ def compare(
     """Tabulate and draw the hit ratio of eviction policies for the references of TRACEs.
 
     Every policy has a cache of every size to itself, which all VMs share. The table has the best
-    policy of each size in bold, except opt: it has foresight, and no policy can beat it.
+    policy of each size in bold, except opt: it has foresight, and no policy can beat it. With
+    --against, table and picture have the differences of hit ratios.
 
     A policy in Python is `module:Class`, of the working directory with --allow-code.
 
@@ -74,11 +86,25 @@ def compare(
     \b
     mcsim compare web_0.csv.gz
     mcsim compare web_*.csv.gz --policies lru,arc,s3-fifo,opt --sizes 1GiB,4GiB,16GiB
+    mcsim compare web_0.csv.gz --policies arc,s3-fifo --against lru --sizes 'log(1%, 100%, 10)'
     mcsim compare web_0.csv.gz --policies 'arc,arc(step=integer)' --ops all
     mcsim compare web_0.csv.gz --policies 'lru,talus,slide(policy=2q(kin=0.1)),switching'
     """  # noqa: D301
-    source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
-    report = _Comparison.simulated(source, policies, sizes, memory, code=code)
+    source = Source(
+        files, block_size, ops, vms, seed, threads_given(threads), reading, warm_up=warm_up
+    )
+    report: PolicyReport
+    if against is None:
+        report = _Comparison.simulated(source, policies, sizes, memory, code=code)
+    else:
+        from mcsim.base.errors import mistakes_in
+        from mcsim.policies.specs import policies_given
+
+        with mistakes_in("--against"):
+            (baseline,) = map(str, policies_given([against]))
+        policies = with_policy(policies, baseline)
+        report = _Gains.simulated(source, policies, sizes, memory, code=code)
+        report.baseline = baseline
     report.unit = by
     report.show(form, output)
 
@@ -138,3 +164,86 @@ class _Comparison(PolicyReport):
         of = "" if self.unit == "blocks" else f" of {self.unit}"
         table.caption = f"hit ratio{of}, %; state: memory of the largest cache, or of the one pass"
         return table
+
+
+def with_policy(policies: str, one: str) -> str:
+    """Add a policy to others as the first, if it is missing."""
+    from mcsim.base.specs import split_specs
+    from mcsim.policies.specs import policies_given
+
+    names = [item.strip() for item in split_specs(policies)]
+    known = [name for name in names if ":" not in name.partition("(")[0]]
+    return policies if one in map(str, policies_given(known)) else f"{one},{policies}"
+
+
+class _Gains(_Comparison):
+    """A row a policy, with what it gains on one of them at each size."""
+
+    suffix = "-policies-gains"
+    subject = "Gain of eviction policies over cache size"
+    baseline = ""
+
+    def gains(self, policy: str) -> list[float]:
+        """Return the differences of hit ratios, by size."""
+        ratios, least = (self.ratios(self.of(name)) for name in (policy, self.baseline))
+        gains: list[float] = (ratios - least).tolist()
+        return gains
+
+    def answer(self) -> str:
+        """Name the largest gain and loss, and count policies that gain or lose at all sizes."""
+        others = [name for name in self.policies if name not in (self.baseline, BOUND)]
+        if not others:
+            return f"No policy to compare with `{self.baseline}`."
+        gains = {name: self.gains(name) for name in others}
+        parts = []
+        for which, word, sign in ((max, "gain", 1), (min, "loss", -1)):
+            points, name, at = which(
+                (points, name, at)
+                for name, of in gains.items()
+                for points, at in zip(of, self.capacities, strict=True)
+            )
+            if sign * points > 0:
+                size = " ".join(self.size_cells(at)[:1])
+                parts.append(f"largest {word}: `{name}`, {100 * points:+.2f} points at {size}")
+        always = {
+            word: sum(all(sign * points > 0 for points in of) for of in gains.values())
+            for word, sign in (("more", 1), ("less", -1))
+        }
+        of = f"of {len(others)} polic{'ies' if len(others) > 1 else 'y'}"
+        at_all = [f"{count} hit {word}" for word, count in always.items() if count]
+        many = f"{' and '.join(at_all)} than `{self.baseline}` at every size, {of}"
+        return "; ".join([*parts, *([many] if at_all else [])] or ["No difference"]) + "."
+
+    def table(self) -> TextTable:
+        """Return the differences, and the ratios of the policy that others are compared with."""
+        sizes = ["\n".join(self.size_cells(c)) + f" {self.blocks.kind}" for c in self.capacities]
+        table = TextTable(["policy", *sizes], left=1)
+        own = [f"{100 * ratio:.2f}" for ratio in self.ratios(self.of(self.baseline)).tolist()]
+        table.add_row(self.baseline, *own, style="total")
+        for policy in self.policies:
+            if policy != self.baseline:
+                table.add_row(policy, *(f"{100 * gain:+.2f}" for gain in self.gains(policy)))
+        of = "" if self.unit == "blocks" else f" of {self.unit}"
+        table.caption = f"{self.baseline}: hit ratio{of}, %; others: difference from it in points"
+        return table
+
+    def data(self) -> pa.Table:
+        """Return all counts, a row a cache, and what it gains."""
+        import pyarrow as pa
+
+        gains = [gain for policy in self.policies for gain in self.gains(policy)]
+        return super().data().append_column("gain", pa.array(gains, pa.float64()))
+
+    def sheet(self, *, log: bool) -> Sheet:
+        """Draw the differences."""
+        from mcsim.figures.tables import hit_ratios
+
+        gains = {policy: self.gains(policy) for policy in self.policies if policy != self.baseline}
+        return hit_ratios(
+            self.capacities,
+            self.blocks.capacity_unit,
+            gains,
+            log=log,
+            bound=BOUND,
+            against=self.baseline,
+        )

@@ -46,6 +46,7 @@ INTERNAL = 70  # exit code
 _ELSEWHERE = {
     "cache": ("mcsim.cli.cache", "List, verify and remove cached traces."),
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
+    "distances": ("mcsim.cli.distances", "Count accesses by reuse distance."),
     "mix": ("mcsim.cli.mix", "Compare sharing a cache with dividing it among its VMs."),
     "mrc": ("mcsim.cli.mrc", "Draw and tabulate hit ratio over cache size, by any estimator."),
     "reproduce": ("mcsim.cli.reproduce", "Reproduce published figures, and compare the numbers."),
@@ -56,12 +57,24 @@ _ELSEWHERE = {
     "sweep": ("mcsim.cli.sweep", "Run an experiment at every point of a grid, and join results."),
     "tune": ("mcsim.cli.tune", "Find the block size, write mode and policy of a cache."),
     "trace": ("mcsim.cli.trace", "Inspect, convert, cut and generate traces."),
+    "watch": ("mcsim.cli.watch", "Draw hit ratios of requests as they come through a pipe."),
     "whatif": ("mcsim.cli.whatif", "Predict hit ratios for another cache size or other VMs."),
 }
 
 _SECTIONS = {
     "Experiments": ("run", "sweep", "search", "results", "reproduce"),
-    "Traces and caches": ("trace", "mrc", "compare", "size", "tune", "mix", "whatif", "cache"),
+    "Traces and caches": (
+        "trace",
+        "mrc",
+        "watch",
+        "distances",
+        "compare",
+        "size",
+        "tune",
+        "mix",
+        "whatif",
+        "cache",
+    ),
     "Reference": ("list", "describe", "schema", "build-flags"),
 }
 

@@ -10,7 +10,8 @@ import click
 from mcsim.base.units import format_size
 from mcsim.cli.options import Sectioned
 from mcsim.cli.output import Output, picture_options
-from mcsim.cli.stream import Report, shared_source, sharing_options, sharing_read
+from mcsim.cli.sharing import shared_source, sharing_options, sharing_read
+from mcsim.cli.stream import Report
 from mcsim.cli.terminal import Form, TextTable
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from mcsim.cli.stream import (
     estimator_option,
     make_curves,
     sizes_given,
+    warm_up_option,
 )
 from mcsim.cli.terminal import Form
 
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     help="Rows of the table: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or "
     "log(FROM, TO, COUNT).",
 )
+@warm_up_option
 @memory_option
 @code_options
 @plugin_option
@@ -77,6 +79,7 @@ def mrc(
     mini: str | None,
     seeds: int,
     sizes: str | None,
+    warm_up: str | None,
     memory: str | None,
     code: Permission,
     output: Output,
@@ -116,7 +119,12 @@ def mrc(
         raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
     if mini is not None and not policies:
         raise ConfigError("--mini: of which policies? --policies says")
-    source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
+    for name, value in {"--interval": interval, "--mini": mini}.items():
+        if warm_up is not None and value:
+            raise ConfigError(f"--warm-up: not with {name}")
+    source = Source(
+        files, block_size, ops, vms, seed, threads_given(threads), reading, warm_up=warm_up
+    )
     sizes_given(sizes or "1", 1, source.block_bytes)  # mistakes in them end the work at once
     if policies:
         _by_policy(source, policies, sizes, memory, (mini, seeds), code).show(form, output)

@@ -65,13 +65,17 @@ block_bytes_option = click.option(
 )
 
 
+def quiet_asked() -> bool:
+    """Return whether the current command has --quiet."""
+    return bool(click.get_current_context().meta.get(_QUIET))
+
+
 def reporter_asked() -> Reporter:
     """Return the reporter of the current command's progress; with --quiet it is silent."""
     from mcsim.base.progress import Reporter
     from mcsim.cli.terminal import terminal
 
-    quiet = click.get_current_context().meta.get(_QUIET)
-    return Reporter(None if quiet else terminal(stderr=True))
+    return Reporter(None if quiet_asked() else terminal(stderr=True))
 
 
 def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:

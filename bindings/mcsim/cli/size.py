@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.latency import CacheLatency
     from mcsim.locality.measure import EstimatorSpec
-    from mcsim.traces.blocks import Blocks, Ops
+    from mcsim.traces.blocks import Blocks
+    from mcsim.traces.workload import Ops
 
 
 @click.command(cls=Sectioned)

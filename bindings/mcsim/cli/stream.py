@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import click
 
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
     from mcsim.figures.chart import Sheet
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.measure import EstimatorSpec, Measured
-    from mcsim.locality.sharing import Order, Sharing
+    from mcsim.locality.sharing import Sharing
+    from mcsim.traces.batches import Kind
     from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
@@ -42,6 +42,15 @@ def references_options(command: Command) -> Command:
         vms_option,
     ]
     return with_options(command, options)
+
+
+warm_up_option = click.option(
+    "--warm-up",
+    "warm_up",
+    metavar="LENGTH|TRACE",
+    help="Not counted, but replayed first: the first 1h, or '50000 references' without a clock, or "
+    "another trace.",
+)
 
 
 def stream_options(*, seed: str, threads: str) -> Callable[[Command], Command]:
@@ -69,6 +78,7 @@ class Source:
     synthetic: bool = False
     """Whether any of what was read is."""
     usual_ops: str = "reads"
+    warm_up: str | None = None
 
     def read(self, reporter: Reporter) -> Blocks:
         """Read, split and merge the traces."""
@@ -77,11 +87,16 @@ class Source:
     def split(self, traces: Sequence[Trace], reporter: Reporter) -> Blocks:
         """Split and merge traces that were read."""
         from mcsim.traces.blocks import Blocks
+        from mcsim.traces.trace import Trace
 
-        requests = sum(trace.request_count for trace in traces)
+        warm_up = self._warm_up(reporter)
+        read = [*traces, warm_up] if isinstance(warm_up, Trace) else traces
+        requests = sum(trace.request_count for trace in read)
         with reporter.stage("intern", total=requests, unit="requests") as stage:
             vms = None if self.vms is None else self.named(traces)
-            blocks = Blocks.of(traces, self.ops, self.block_bytes, vms, progress=stage.update)
+            blocks = Blocks.of(
+                traces, self.ops, self.block_bytes, vms, warm_up=warm_up, progress=stage.update
+            )
         return replace(blocks, label=self.name)
 
     def open(self, reporter: Reporter) -> list[Trace]:
@@ -99,6 +114,26 @@ class Source:
             if trace not in traces and (note := note_on(trace)) is not None:
                 reporter.note(note)
         return joined
+
+    def _warm_up(self, reporter: Reporter) -> Trace | str | None:
+        """Open `--warm-up` unless it is a length."""
+        from mcsim.base.errors import ConfigError, TraceError, exit_code_of
+        from mcsim.base.units import parse_interval
+
+        if self.warm_up is None:
+            return None
+        try:
+            parse_interval(self.warm_up)
+        except ValueError:
+            try:
+                return open_trace(self.warm_up, reporter, **self.reading)
+            except (ConfigError, TraceError) as error:
+                raise type(error)(f"--warm-up: {error}") from None
+            except OSError as error:
+                if exit_code_of(error) != ConfigError.exit_code:
+                    raise
+                raise ConfigError(f"--warm-up: {error}") from None
+        return self.warm_up
 
     def chosen(self, traces: Sequence[Trace]) -> list[Trace]:
         """Return those VMs of traces that `--vms` names; an error if one names none at all."""
@@ -137,6 +172,7 @@ class Source:
             self.ops if self.ops != self.usual_ops else "",
             format_bytes(self.block_bytes) if self.block_bytes != 4096 else "",
             "" if self.vms is None else plain_name(self.vms),
+            "" if self.warm_up is None else f"after-{plain_name(self.warm_up)}",
         ]
         return "-".join([traces, *filter(None, unusual)])
 
@@ -156,17 +192,21 @@ class Source:
             table = table.append_column("block_bytes", block_bytes)
         return table
 
-    def heading(self, blocks: Blocks | Sharing, by: str = "") -> str:
+    def heading(self, blocks: Stream | Sharing, by: str = "") -> str:
         """Describe the references in a line, with the method `by`."""
         from mcsim.base.units import format_bytes, format_size
+        from mcsim.traces.blocks import Blocks
 
         vms = f"{len(blocks.vms)} VMs, " if len(blocks.vms) > 1 else ""
         what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[self.ops]
+        warm_up = blocks.warm_up if isinstance(blocks, Blocks) else 0
+        after = f" after a warm-up of {warm_up:,}" if warm_up else ""
         size = self.block_bytes
         to = f"blocks of {format_bytes(size)} ({format_size(blocks.unique * size)})"
         return (
-            f"{self.name}: {vms}{what}, {len(blocks):,} accesses to {blocks.unique:,} "
-            f"{'objects' if blocks.capacity_unit is None else to}{f'; {by}' if by else ''}"
+            f"{self.name}: {vms}{what}, {len(blocks) - warm_up:,} accesses{after} to "
+            f"{blocks.unique:,} {'objects' if blocks.capacity_unit is None else to}"
+            f"{f'; {by}' if by else ''}"
         )
 
 
@@ -228,11 +268,33 @@ class Report(ABC):
         return f"mcsim {__version__}, {self.heading().partition(': ')[2]}"
 
 
+class Stream(Protocol):
+    """References that a report is about."""
+
+    @property
+    def kind(self) -> Kind:
+        """Blocks or objects."""
+
+    @property
+    def unique(self) -> int:
+        """Distinct blocks."""
+
+    @property
+    def capacity_unit(self) -> int | None:
+        """Bytes of a block; None for objects."""
+
+    @property
+    def vms(self) -> Sequence[str]:
+        """Names of the VMs."""
+
+    def __len__(self) -> int: ...
+
+
 @dataclass
 class StreamReport(Report):
     """A result about references."""
 
-    blocks: Blocks
+    blocks: Stream
     by: str
     """Method of the measurement; may be empty."""
 
@@ -314,56 +376,6 @@ def make_curves(
             one_at_a_time=len(estimators) > 1,
         )
     return blocks, measured
-
-
-def sharing_options(command: Command) -> Command:
-    """Add the options of the VMs that share a cache, and of the order of their references."""
-    order = click.option(
-        "--order",
-        type=click.Choice(["time", "rates"]),
-        default="time",
-        show_default=True,
-        help="How references of VMs follow each other: by their times, or each VM's spread evenly "
-        "over one length, for traces of different years or without a clock.",
-    )
-    return with_options(command, [references_options, order, reading_options])
-
-
-def shared_source(
-    files: tuple[str, ...], block_size: str, ops: Any, vms: str | None, reading: dict[str, Any]
-) -> Source:
-    """Return the source of references, after validating its block size."""
-    source = Source(files, block_size, ops, vms, 1, 1, reading)
-    source.block_bytes  # noqa: B018
-    return source
-
-
-def sharing_read(source: Source, order: Order) -> Sharing:
-    """Read the traces and merge the references of all VMs in `order`."""
-    from mcsim.locality.sharing import sharing
-    from mcsim.traces.blocks import Blocks
-
-    reporter = reporter_asked()
-    with reporter.live():
-        if order == "time":
-            traces = source.open(reporter)
-            _note_spans(traces, reporter)
-            blocks = source.split(traces, reporter)
-            if len(blocks.discards):
-                reporter.note(f"{len(blocks.discards):,} discarded blocks ignored")
-            return sharing(blocks, order)
-        chosen = source.chosen(source.open(reporter))
-        return sharing([Blocks.of(one, source.ops, source.block_bytes) for one in chosen], order)
-
-
-def _note_spans(traces: list[Trace], reporter: Reporter) -> None:
-    """Warn if no two traces overlap in time, so that VMs never compete for the cache."""
-    spans = sorted(
-        (trace.metadata.counts.first_time, trace.metadata.counts.last_time) for trace in traces
-    )
-    apart = all(last < begin for (_, last), (begin, _) in itertools.pairwise(spans))
-    if len(spans) > 1 and apart:
-        reporter.note("no two traces overlap in time; --order rates has them all at once")
 
 
 def sized(of: Sharing | HitRatioCurve, blocks: int) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from mcsim.base.progress import Reporter
+    from mcsim.traces.store import OptionValue
     from mcsim.traces.trace import Trace
     from mcsim.traces.written import WrittenFormat
 
@@ -112,8 +113,8 @@ def vms_named(option: str, text: str, names: Sequence[str]) -> list[str]:
         return names_matching(words, names)
 
 
-def reading_options(command: Command) -> Command:
-    """Add the options of finding and reading traces."""
+def format_options(command: Command) -> Command:
+    """Add the options of finding a trace, and of its format."""
     options = [
         trace_dirs_option("traces by name or pattern"),
         click.option(
@@ -133,13 +134,6 @@ def reading_options(command: Command) -> Command:
             help="Format and parameters as --save-mapping wrote them; others come on top.",
         ),
         click.option(
-            "--save-mapping",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            callback=file_to_write,
-            help="Keep format and parameters in this file.",
-        ),
-        click.option(
             "--vm",
             "vm_name",
             metavar="NAME",
@@ -147,6 +141,22 @@ def reading_options(command: Command) -> Command:
             "each has its file's name.",
         ),
         click.option("--on-bad-line", type=click.Choice(["error", "skip"]), default="error"),
+        quiet_option,
+    ]
+    return with_options(command, options)
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options of finding and reading traces."""
+    options = [
+        format_options,
+        click.option(
+            "--save-mapping",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            callback=file_to_write,
+            help="Keep format and parameters in this file.",
+        ),
         click.option(
             "--max-skipped",
             metavar="N|SHARE",
@@ -160,7 +170,6 @@ def reading_options(command: Command) -> Command:
             type=click.Path(path_type=Path),
             help="Where parsed traces are kept; $MCSIM_CACHE_DIR or the user's cache if not given.",
         ),
-        quiet_option,
     ]
     return with_options(command, options)
 
@@ -259,7 +268,7 @@ def slice_(
 
     opened = _open(**reading, out=out)
     names = None if vms is None else vms_named("--vms", vms, opened.vms)
-    with _in_words_of_the_shell({"start: ": "--start: ", "end: ": "--end: "}):
+    with in_words_of_the_shell({"start: ": "--start: ", "end: ": "--end: "}):
         part = opened.slice(start, end, names, ops)
     if part.request_count == 0:
         asked = {"--start": start, "--end": end, "--vms": vms, "--ops": ops}
@@ -272,7 +281,7 @@ def slice_(
 def _format_of(out: Path, to: str | None) -> WrittenFormat:
     from mcsim.traces.written import format_of
 
-    with _in_words_of_the_shell({"format: ": "--to: "}):
+    with in_words_of_the_shell({"format: ": "--to: "}):
         return format_of(out, to)
 
 
@@ -306,23 +315,17 @@ def open_trace(
     ConfigError
         If an option is wrong, or the file is an output of the command.
     """
-    from mcsim.base.errors import ConfigError
     from mcsim.traces.find import files_of
     from mcsim.traces.joined import note_on
     from mcsim.traces.mapping import write_mapping
     from mcsim.traces.opening import Reading, open_files
 
-    given: dict[str, bool | int | float | str] = {}
-    for option in options:
-        key, equals, value = option.partition("=")
-        if not equals:
-            raise ConfigError(f"--option: expected NAME=VALUE, got {option!r}")
-        given[key] = value
+    given = params_given(options)
     reading = Reading(format, given, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped)
     files = files_of([name], trace_dirs)
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     with (
-        _in_words_of_the_shell(_READING_ERRORS),
+        in_words_of_the_shell(READING_ERRORS),
         reporter.stage("read", unit="B", about=files[0].name + more) as stage,
     ):
         trace = open_files(files, reading, vm_name, stage.update_of)
@@ -333,7 +336,20 @@ def open_trace(
     return trace
 
 
-_READING_ERRORS = {
+def params_given(options: Sequence[str]) -> dict[str, OptionValue]:
+    """Read `--option`: parameters of a format."""
+    from mcsim.base.errors import ConfigError
+
+    given: dict[str, OptionValue] = {}
+    for option in options:
+        key, equals, value = option.partition("=")
+        if not equals:
+            raise ConfigError(f"--option: expected NAME=VALUE, got {option!r}")
+        given[key] = value
+    return given
+
+
+READING_ERRORS = {
     "on_bad_line: ": "--on-bad-line ",
     "on_unsorted: ": "--on-unsorted ",
     "vm_name: ": "--vm: ",
@@ -341,7 +357,7 @@ _READING_ERRORS = {
 
 
 @contextmanager
-def _in_words_of_the_shell(options: Mapping[str, str]) -> Iterator[None]:
+def in_words_of_the_shell(options: Mapping[str, str]) -> Iterator[None]:
     """Replace arguments of a function in messages by the options of the command."""
     from mcsim.base.errors import ConfigError, TraceError
 
@@ -352,3 +368,6 @@ def _in_words_of_the_shell(options: Mapping[str, str]) -> Iterator[None]:
         for argument, option in options.items():
             message = message.replace(argument, option)
         raise type(error)(message) from error
+
+
+from mcsim.cli import trace_misses  # noqa: E402, F401 - adds `misses` to the group

@@ -41,13 +41,24 @@ def map_(file: str, trace_dirs: Sequence[Path], save: Path | None) -> None:
     mcsim trace map requests.csv --save requests.map.yaml
     mcsim mrc requests.csv --mapping requests.map.yaml
     """  # noqa: D301
-    from mcsim.base.errors import McsimError
+    from mcsim.traces.cache import cache_directory
     from mcsim.traces.find import files_of
+    from mcsim.traces.pipes import is_pipe, spooled
+
+    path = files_of([file], trace_dirs)[0]
+    if is_pipe(path):
+        with spooled(path, cache_directory(), lambda done, total: None) as spool:
+            _propose(spool.file, file, save)
+    else:
+        _propose(path, file, save)
+
+
+def _propose(path: Path, file: str, save: Path | None) -> None:
+    from mcsim.base.errors import McsimError
     from mcsim.traces.mapping import write_mapping
     from mcsim.traces.parsed import as_declared
     from mcsim.traces.proposal import first_rows, propose
 
-    path = files_of([file], trace_dirs)[0]
     proposal = propose(path)
     options = as_declared(proposal.format, proposal.options)
     click.echo(f"{path.name}: format {proposal.format}, {len(proposal.columns)} columns")
@@ -55,7 +66,7 @@ def map_(file: str, trace_dirs: Sequence[Path], save: Path | None) -> None:
     try:
         kind, rows = first_rows(path, proposal.format, options, _ROWS)
     except McsimError as error:
-        click.echo(f"not read this way: {error}")
+        click.echo(f"not read this way: {error}".replace(str(path), path.name))
     else:
         click.echo(f"first requests, for {kind}:")
         table = TextTable(list(rows[0]), left=3)

@@ -9,7 +9,8 @@ import click
 
 from mcsim.cli.options import Sectioned
 from mcsim.cli.output import Output, picture_options
-from mcsim.cli.stream import Report, shared_source, sharing_options, sharing_read, sized
+from mcsim.cli.sharing import shared_source, sharing_options, sharing_read
+from mcsim.cli.stream import Report, sized
 from mcsim.cli.terminal import Form, TextTable
 from mcsim.cli.trace import vms_named
 

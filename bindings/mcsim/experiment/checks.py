@@ -188,6 +188,7 @@ def check_bytes(workload: Workload, source: Source, system: int) -> None:
     right = {
         "csv": column.format("csv"),
         "jsonl": column.format("jsonl"),
+        "binary": column.format("binary"),
         **dict.fromkeys(
             TABLE_FORMATS,
             column.format("arrow") + "; if mcsim made the table of a trace that does not tell, "

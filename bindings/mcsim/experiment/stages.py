@@ -6,7 +6,7 @@ written goes to a `Draft`, or is `Held`. So a run of its own and one of thousand
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -85,17 +85,35 @@ class Stages:
 
     def execute(self) -> None:
         """Write everything but DONE."""
-        spec = self.experiment.spec
-        systems = [self.experiment.make_system(index) for index in range(len(spec.systems))]
-        own = own_view(spec, self.prepared)
-        views: list[View] = [system.view(**own) for system in systems]
-        own, views = self._with_columns(own, systems, views)
+        own, systems, views = self._systems_and_views()
         # The experiment's own view comes last: what takes others is replayed while it is prepared.
         in_turn = [*(view for view in _distinct(views) if view != own), own]
         with self.work:
             for view in in_turn:
                 self._start_view(view, systems, views, own=view == own)
         self._write()
+
+    def prepare_alone(
+        self, index: int
+    ) -> tuple[View, engine.Accesses, engine.System, locality.Characterised]:
+        """Return one system, its view of the trace, the trace, and what its meters show."""
+        _, systems, views = self._systems_and_views()
+        view, system = views[index], systems[index]
+        accesses = self._intern(view, self._titles[index])
+        measured = locality.Characterised()
+        if specs := _distinct(system.meters):
+            with self._asked_by(index):
+                measured = self.prepared.measured(view, specs)
+        return view, accesses, system, measured
+
+    def _systems_and_views(self) -> tuple[View, list[engine.System], list[View]]:
+        """Build all systems. Return the experiment's own view, the systems and their views."""
+        spec = self.experiment.spec
+        systems = [self.experiment.make_system(index) for index in range(len(spec.systems))]
+        own = own_view(spec, self.prepared)
+        views: list[View] = [system.view(**own) for system in systems]
+        own, views = self._with_columns(own, systems, views)
+        return own, systems, views
 
     def _with_columns(
         self, own: View, systems: list[engine.System], views: list[View]
@@ -226,7 +244,7 @@ class Stages:
         for sentence in told:
             self.reporter.note(f"{title}: {sentence}")
         cuts = engine.aligned_cuts(accesses, spec.interval.length)
-        result = self._replay_watched(accesses, system, measured, cuts, index)
+        result = self.replay_watched(accesses, system, measured, cuts, index)
         names = [vm.name for vm in accesses.vms]
         hosts = spec.hosts.names if spec.hosts is not None else ()
         timers = [name for name, *_ in system.timers]
@@ -249,24 +267,28 @@ class Stages:
             titles = ", ".join(self._titles[index] for index in indices)
             raise source.complain(("systems",), f"one of {titles}: {error}") from error
 
-    def _replay_watched(
+    def replay_watched(
         self,
         accesses: engine.Accesses,
         system: engine.System,
         measured: locality.Characterised,
         cuts: NDArray[np.int64],
         index: int,
+        logged: tuple[engine.BackendLog, Callable[[], object]] | None = None,
     ) -> engine.RunResult:
+        """Replay a system; `logged`: a log, and what is called to take its content."""
         title = self._titles[index]
         total = accesses.access_count
+        log, taken = logged or (None, lambda: None)
         with self.reporter.stage("replay", total, "accesses", about=title) as stage:
 
             def progress(done: int) -> None:
                 stage.update(done)
                 self.work.check()
+                taken()
 
             with self._asked_by(index), blamed(title, surely=False):
-                result = engine.run(accesses, system, measured, cuts, progress)
+                result = engine.run(accesses, system, measured, cuts, progress, log)
             stage.update(total)
         return result
 

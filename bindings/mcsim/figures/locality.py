@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mcsim.base.units import format_count
 from mcsim.figures.chart import Chart, Series, Sheet
 from mcsim.figures.looks import Look, looks_of
 from mcsim.locality.curve import HitRatioCurve, SizeUnit
@@ -120,6 +121,28 @@ def comparison(named: Sequence[tuple[str, HitRatioCurve]], *, log: bool) -> Shee
     )  # fmt: skip
     notes = _explain(named)
     return Sheet([_over_sizes(above, unit, log), errors], share_x=True, notes=notes, height=2.0)
+
+
+def histogram(firsts: Sequence[int], shares: Sequence[float], kind: str) -> Sheet:
+    """Return the shares of accesses by class of reuse distance.
+
+    Parameters
+    ----------
+    firsts : sequence of int
+        The first distance of each class; negative for first accesses.
+    kind : str
+        Unit of distances: blocks or objects.
+    """
+    names = ["first access" if first < 0 else format_count(first) for first in firsts]
+    y = 100 * np.array(shares)
+    largest = int(np.argmax(y))
+    chart = Chart(
+        "Accesses by reuse distance",
+        f"Most accesses, {y[largest]:.1f} %, are in the class that begins at {names[largest]}.",
+        "bars", names, [Series(looks_of(["accesses"])["accesses"], y)],
+        f"Reuse distance, from ({kind})", "Accesses (%)",
+    )  # fmt: skip
+    return Sheet.of(chart, height=2.6)
 
 
 def over_intervals(

@@ -121,6 +121,7 @@ def hit_ratios(
     bound: str,
     bands: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     no_band: Sequence[str] = (),
+    against: str = "",
 ) -> Sheet:
     """Return the hit ratio of every policy, a marker for each cache that was replayed.
 
@@ -138,6 +139,8 @@ def hit_ratios(
         By policy, the lower and upper ends of its confidence band; shaded.
     no_band : sequence of str
         Notes on the policies without a band, with the reason.
+    against : str
+        The policy that ratios are differences from, if they are.
     """
     looks = looks_of([policy for policy in ratios if policy != bound])
     looks[bound] = replace(BLACK, label=bound, marker="o")
@@ -156,10 +159,12 @@ def hit_ratios(
     shaded = ["shaded: 95 % confidence"] if bands else []
     notes = ["; ".join(["Estimates", *shaded, *no_band]) + "."] if bands or no_band else []
     ends = ", ".join(f"{one.look.label} {one.y[0]:.1f} to {one.y[-1]:.1f} %" for one in series)
+    value = f"Gain on {against} (points)" if against else "Hit ratio (%)"
     chart = Chart(
         "Hit ratio by policy", f"From the smallest to the largest cache: {ends}.", "lines", x,
-        series, f"Capacity ({unit})", "Hit ratio (%)",
+        series, f"Capacity ({unit})", value,
         log_x=log, ticks=list(x) if log and len(x) <= 10 else (),
+        levels=[(0.0, "")] if against else [],
     )  # fmt: skip
     return Sheet.of(chart, *notes, height=2.8)
 

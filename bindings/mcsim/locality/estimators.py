@@ -23,7 +23,8 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
 from mcsim.base.threads import threads_given
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.hit_units import threads_for, with_reads, with_requests
+from mcsim.locality.hit_units import threads_for, with_reads
+from mcsim.locality.warm_up import curve_of_blocks
 from mcsim.traces.block_pieces import Piece
 from mcsim.traces.blocks import References, blocks_in
 
@@ -44,7 +45,7 @@ def reuse_distances(references: References) -> NDArray[np.int64]:
     -------
     ndarray of int64, shape (n,), read-only
         Distinct other blocks since the last access to the same block, 0 for an immediate
-        repeat, `COLD` for a first access.
+        repeat, `COLD` for a first access; also of accesses of a warm-up, which come first.
 
     Raises
     ------
@@ -64,7 +65,7 @@ def reuse_distances(references: References) -> NDArray[np.int64]:
     >>> mc.reuse_distances([3, 2, 1, 4, 1, 2, 3]).tolist()
     [-1, -1, -1, -1, 1, 2, 3]
     """
-    blocks = blocks_in(references)
+    blocks = blocks_in(references, warm_up=True)
     if blocks is None or not len(blocks.discards):
         return _locality.reuse_distances(keys_given(references if blocks is None else blocks))
     pieces = list(blocks.pieces())
@@ -188,7 +189,7 @@ def estimate(
     >>> mc.estimate([3, 2, 1, 4, 1, 2, 3], "exact").capacity_for(0.2)
     3
     """
-    if (blocks := blocks_in(references)) is not None:
+    if (blocks := blocks_in(references, warm_up=True)) is not None:
         given = {"times": times, "ops": ops, "block_bytes": block_bytes}
         if twice := [name for name, value in given.items() if value is not None]:
             raise ConfigError(f"{twice[0]}: the blocks of a trace have theirs")
@@ -202,19 +203,23 @@ def estimate(
         stream.process(cast(ArrayLike, references), times, ops, progress=progress)
         curve = stream.curve()
     else:
-        for piece in blocks.pieces():
+
+        def process(piece: Piece) -> None:
             stream.process_piece(piece)
             if progress is not None:
                 progress(stream.references)
-        curve = with_requests(stream.curve(), blocks)
+
+        curve = curve_of_blocks(blocks, process, stream.curve)
     if ops is None or estimator != "exact":
         return curve
-    return with_reads(curve, reuse_distances(references), operations_of(ops) == 0)
+    is_read = operations_of(ops) == 0
+    first = 0 if blocks is None else blocks.warm_up
+    return with_reads(curve, reuse_distances(references)[first:], is_read[first:])
 
 
 def keys_given(references: References) -> NDArray[np.uint64] | NDArray[np.uint32]:
     """Return the key of the block of each access."""
-    blocks = blocks_in(references)
+    blocks = blocks_in(references, warm_up=True)
     return keys_of(cast(ArrayLike, references)) if blocks is None else blocks.ids
 
 
@@ -332,10 +337,10 @@ def curve_of(
         distinct=distinct,
         low=column(made.low) if has_band else None,
         high=column(made.high) if has_band else None,
-        requests=round(made.requests) if made.request_hits.size else None,
-        request_hits=column(made.request_hits) if made.request_hits.size else None,
-        bytes=round(made.bytes) if made.byte_hits.size else None,
-        byte_hits=column(made.byte_hits) if made.byte_hits.size else None,
+        requests=round(made.requests) if made.requests else None,
+        request_hits=column(made.request_hits) if made.requests else None,
+        bytes=round(made.bytes) if made.bytes else None,
+        byte_hits=column(made.byte_hits) if made.bytes else None,
         resolved_from=made.resolved_from,
         estimator=estimator,
         note=made.note,

@@ -15,7 +15,9 @@ from mcsim.base.specs import ParamValue, parse_spec, split_specs, title
 from mcsim.base.threads import Pool, threads_given
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimator_names
-from mcsim.locality.hit_units import threads_for, with_requests
+from mcsim.locality.hit_units import threads_for
+from mcsim.locality.warm_up import curve_of_blocks
+from mcsim.traces.block_pieces import Piece
 from mcsim.traces.blocks import Blocks, References, blocks_in
 
 if TYPE_CHECKING:
@@ -117,7 +119,7 @@ def hit_ratio_curves(
     >>> {vm: curve.at(1) for vm, curve in mc.hit_ratio_curves(trace, per="vm").items()}
     {'mail': 0.5, 'web': 0.0}
     """
-    blocks = blocks_in(references)
+    blocks = blocks_in(references, warm_up=True)
     if blocks is None:
         raise ConfigError("references: an array knows no VMs and no times; give a Trace or Blocks")
     spec = EstimatorSpec(estimator, {name: str(value) for name, value in params.items()})
@@ -282,12 +284,20 @@ def _measure_one(
     cores = threads_for(stream, spec.name, threads) or threads
     estimator = spec.make(seed=seed, threads=cores, block_bytes=stream.capacity_unit)
     seconds = 0.0
-    for piece in stream.pieces():
+
+    def process(piece: Piece) -> None:
+        nonlocal seconds
         begun = time.perf_counter()
         estimator.process_piece(piece)
         seconds += time.perf_counter() - begun
         done(len(piece.keys))
-    begun = time.perf_counter()
-    curve = with_requests(estimator.curve(), stream)
-    seconds += time.perf_counter() - begun
+
+    def curve_so_far() -> HitRatioCurve:
+        nonlocal seconds
+        begun = time.perf_counter()
+        curve = estimator.curve()
+        seconds += time.perf_counter() - begun
+        return curve
+
+    curve = curve_of_blocks(stream, process, curve_so_far)
     return Measured(stream.label, curve, seconds, estimator.bytes)

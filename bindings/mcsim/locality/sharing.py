@@ -30,6 +30,7 @@ from mcsim.locality.measure import HitRatioCurves
 from mcsim.traces.batches import Kind
 from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
 from mcsim.traces.joined import joined_by_vm
+from mcsim.traces.warm_up import check_no_warm_up
 
 Order = Literal["time", "rates"]
 """How references of several VMs follow each other; see `sharing`."""
@@ -85,10 +86,11 @@ def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
 
 def _one_by_one(references: References | Sequence[Blocks]) -> list[Blocks]:
     """Split each trace into blocks by itself, as their clocks may not agree."""
-    if isinstance(references, Blocks):
-        return [references]
-    if isinstance(references, list | tuple) and all(isinstance(o, Blocks) for o in references):
-        return list(references)
+    several = [references] if isinstance(references, Blocks) else references
+    if isinstance(several, list | tuple) and all(isinstance(one, Blocks) for one in several):
+        for one in several:
+            check_no_warm_up(one, "order 'rates'")
+        return list(several)
     traces = traces_in(cast(References, references))
     if traces is None:
         raise ConfigError("references: an array knows no VMs; give traces or a mapping")

@@ -21,7 +21,8 @@ from mcsim.policies.bands import (
     no_band_reasons,
     rare_deviation,
 )
-from mcsim.policies.simulation import Caches, memory_given
+from mcsim.policies.caches import Caches
+from mcsim.policies.simulation import memory_given
 from mcsim.policies.specs import PolicyChoice
 from mcsim.traces.blocks import References
 
@@ -123,6 +124,10 @@ def miniature(
     rate = share_given("rate", rate)
     min_blocks = whole_number("min_blocks", min_blocks)
     caches = Caches.asked(references, policies, sizes, ops)
+    if caches.warm_up:
+        raise ConfigError(
+            "references: these blocks have a warm-up, and miniatures do not support one"
+        )
     found = replay_miniatures(caches, rate, chosen, min_blocks, seed, threads, memory, progress)
     columns = estimate_whole(caches, found, correction)
     columns["no_band"] = no_band_reasons(caches.spec_of_each, len(chosen), columns["rate"])

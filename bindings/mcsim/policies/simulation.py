@@ -2,118 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
-from mcsim.base.arguments import list_of, seed_given, shortened, whole_number
-from mcsim.base.columns import keys_of, operations_of
+from mcsim.base.arguments import seed_given, whole_number
+from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.memory import memory_limit
 from mcsim.base.result_table import ResultTable
-from mcsim.base.sizes import parse_capacities
-from mcsim.base.specs import ParamValue
 from mcsim.base.threads import threads_given
 from mcsim.base.units import parse_bytes
-from mcsim.policies.python_policies import PythonSpec
-from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
-from mcsim.traces.block_requests import (
-    Discards,
-    RequestColumns,
-    discards_of,
-    request_columns_of,
-)
+from mcsim.policies.caches import Caches
+from mcsim.policies.specs import PolicyChoice
 from mcsim.traces.blocks import Blocks, References, blocks_in
-
-
-@dataclass(frozen=True)
-class Caches:
-    """Caches to simulate, as the core takes them.
-
-    Attributes
-    ----------
-    blocks : ndarray of uint32
-        The trace, its blocks numbered below `unique`.
-    operations : ndarray of uint8 or None
-        All are reads if there are none.
-    discards, requests : optional
-        As of `mcsim.traces.block_requests`; None for an array.
-    """
-
-    blocks: NDArray[np.uint32]
-    unique: int
-    operations: NDArray[np.uint8] | None
-    specs: list[PolicySpec | PythonSpec]
-    capacities: list[int]
-    discards: Discards | None = None
-    requests: RequestColumns | None = None
-
-    @classmethod
-    def asked(
-        cls,
-        references: References,
-        policies: PolicyChoice,
-        sizes: Sequence[int | str],
-        ops: ArrayLike | None = None,
-    ) -> Caches:
-        """Read what `simulate` is given."""
-        specs = policies_given([policies] if isinstance(policies, str) else policies)
-        block_bytes = None
-        if (of_trace := blocks_in(references)) is not None:
-            if ops is not None:
-                raise ConfigError("ops: the blocks of a trace have theirs")
-            blocks, unique = of_trace.numbered
-            block_bytes = of_trace.capacity_unit
-            operations: NDArray[np.uint8] | None = (
-                None if of_trace.ops_kept == "reads" else of_trace.ops
-            )
-        else:
-            keys = keys_of(cast(ArrayLike, references))
-            blocks, unique = _policies.number(keys.astype(np.uint64, copy=False))
-            operations = None if ops is None else operations_of(ops)
-        asked: object = sizes
-        if not isinstance(asked, Iterable):
-            given = shortened(asked)
-            raise ConfigError(f"sizes: expected a list, such as [{given}], got {given}")
-        with mistakes_in("sizes"):
-            capacities = [
-                capacity
-                for size in (
-                    [sizes] if isinstance(sizes, str) else list_of("sizes", sizes, "sizes")
-                )
-                for capacity in parse_capacities(size, unique, block_bytes)
-            ]
-        caches = cls(blocks, unique, operations, specs, capacities)
-        if of_trace is None:
-            return caches
-        return replace(
-            caches, discards=discards_of(of_trace), requests=request_columns_of(of_trace)
-        )
-
-    @property
-    def configs(self) -> list[tuple[str | _policies.PythonPolicy, dict[str, ParamValue], int]]:
-        """Policy, parameters and capacity of each: all sizes of the first policy, then others."""
-        return [
-            (spec.policy, spec.declared(), size) for spec in self.specs for size in self.capacities
-        ]
-
-    @property
-    def spec_of_each(self) -> list[PolicySpec | PythonSpec]:
-        """The policy of each cache, in the order of `configs`."""
-        return [spec for spec in self.specs for _ in self.capacities]
-
-    def table(self, columns: dict[str, NDArray[Any]]) -> ResultTable:
-        """Return a table with a row for each cache: policy, capacity and the given columns."""
-        policies = [str(spec) for spec in self.spec_of_each]
-        caches: dict[str, NDArray[Any]] = {
-            "policy": np.array(policies, dtype=np.str_),
-            "capacity": np.array(self.capacities * len(self.specs), dtype=np.int64),
-        }
-        return ResultTable(caches | columns, "policies", title="Caches by policy and size")
 
 
 def default_memory() -> int:
@@ -161,7 +67,7 @@ def memory_needed(
         caches.unique,
         caches.configs,
         memory_given(memory),
-        bool(one_pass) and caches.discards is None,
+        bool(one_pass) and caches.discards is None and not caches.warm_up,
     )
     return caches.table({"bytes": needed})
 
@@ -216,7 +122,7 @@ def simulate(
         OPT and perfect LFU are stack algorithms too, but their stacks have to be walked.
     warm_up : int
         So many accesses at the beginning fill the caches and are not counted; there is no one
-        pass then. To warm up by another trace, put it before this one.
+        pass then. `Trace.blocks` has warm-ups by time, and by other traces.
     progress : callable, optional
         ``progress(accesses_done)``, those of all caches together.
 
@@ -249,8 +155,9 @@ def simulate(
     [(3, 3)]
     """
     cores = threads_given(threads)
-    warm_up = whole_number("warm_up", warm_up)
     caches = Caches.asked(references, policies, sizes, ops)
+    if (warm_up := whole_number("warm_up", warm_up)) and caches.warm_up:
+        raise ConfigError("warm_up: these blocks have theirs")
     found = _policies.simulate(
         caches.blocks,
         caches.unique,
@@ -261,7 +168,7 @@ def simulate(
         memory_given(memory),
         bool(one_pass),
         progress,
-        warm_up=warm_up,
+        warm_up=warm_up or caches.warm_up,
         discards=caches.discards,
         requests=caches.requests,
     )
@@ -340,6 +247,7 @@ def simulate_lines(
         False,
         progress,
         length,
+        warm_up=caches.warm_up,
         discards=caches.discards,
         requests=caches.requests,
     )

@@ -29,9 +29,10 @@ from mcsim.policies.grid import WHOLE, WRITES, Grid, Point
 from mcsim.policies.miniatures import seeds_of_samples
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
 from mcsim.policies.simulation import memory_given
-from mcsim.traces.blocks import Blocks, References, traces_in, vms_of
+from mcsim.traces.blocks import Blocks, References, traces_in
 from mcsim.traces.trace import Trace
-from mcsim.traces.workload import Workload
+from mcsim.traces.warm_up import check_no_warm_up
+from mcsim.traces.workload import Workload, vms_of
 
 _DIRTY_BYTES = 9
 """What writing back takes for each block of the trace."""
@@ -334,6 +335,7 @@ def workload_of(
 ) -> tuple[Workload, Literal["reads", "all"]]:
     """Return requests and their counted operations; an array becomes reads of `block_bytes`."""
     if isinstance(references, Blocks):
+        check_no_warm_up(references, "tune")
         if not references.is_whole:
             raise ConfigError("references: these blocks are a part of others; tune a Trace")
         if references.kind == "objects":

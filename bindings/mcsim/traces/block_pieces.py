@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import engine
-from mcsim.base.errors import ConfigError, mistakes_in
+from mcsim.base.errors import mistakes_in
 from mcsim.base.units import parse_interval
 
 Discarded = tuple[NDArray[np.uint64], NDArray[np.uint64]]
@@ -129,13 +129,24 @@ def interval_length(interval: str, *, has_clock: bool) -> int:
         If the interval is none, or of another kind than the times.
     """
     with mistakes_in("interval"):
-        length, by_reference = parse_interval(interval)
-    if length == 0:
-        raise ConfigError("interval: must be positive")
+        if (length := length_of_time(interval, has_clock=has_clock)) == 0:
+            raise ValueError("must be positive")
+    return length
+
+
+def length_of_time(text: str, *, has_clock: bool) -> int:
+    """Parse a length of time, in ns, or in references without a clock.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or of another kind than the times.
+    """
+    length, by_reference = parse_interval(text)
     if by_reference == has_clock:
         wanted = "such as 1h" if by_reference else "in references, such as '50000 references'"
         clock = "a" if by_reference else "no"
-        raise ConfigError(f"interval: the trace has {clock} clock: give a length {wanted}")
+        raise ValueError(f"the trace has {clock} clock: give a length {wanted}")
     return length
 
 

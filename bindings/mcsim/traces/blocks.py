@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, Union, get_args
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, Union, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -20,20 +20,19 @@ from mcsim._core import engine
 from mcsim._core import policies as _policies
 from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError, mistakes_in
-from mcsim.base.suggest import check_choice, names_matching
+from mcsim.base.suggest import check_choice
 from mcsim.base.units import parse_bytes
 from mcsim.traces import block_pieces
 from mcsim.traces.batches import Kind
 from mcsim.traces.block_pieces import Discards, Piece
 from mcsim.traces.interned import interned, many_accesses, reduced_accesses
-from mcsim.traces.joined import check_alike, joined_by_vm
-from mcsim.traces.workload import Workload, WorkloadVm
+from mcsim.traces.warm_up import check_no_warm_up, first_counted, warmed_up
+from mcsim.traces.workload import Ops, Workload, vms_of
 
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
 
 Number = TypeVar("Number", bound=np.generic)
-Ops = Literal["reads", "all", "writes"]
 
 References: TypeAlias = Union["Trace", Sequence["Trace"], "Blocks", ArrayLike]
 """A trace or several, which stand for their reads in blocks of 4 KiB; blocks; or an array."""
@@ -65,6 +64,8 @@ class Blocks:
     """Positions of the requests, among those of `accesses`."""
     discards: Discards
     """Blocks that are discarded, each before one of these requests."""
+    first_counted: int = 0
+    """Position among those of `accesses` of the first request that is not of the warm-up."""
 
     @classmethod
     def of(
@@ -75,6 +76,7 @@ class Blocks:
         vms: str | Sequence[str] | None = None,
         *,
         line: int = 1,
+        warm_up: str | Trace | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Blocks:
         """Split the requests of one or more traces into blocks, merged by time.
@@ -83,7 +85,7 @@ class Blocks:
         ----------
         traces : Trace or sequence of Trace
             VMs with the same name in several are one VM, as after `Trace.join`.
-        ops, block_bytes, vms, line, progress
+        ops, block_bytes, vms, line, warm_up, progress
             As of `Trace.blocks`.
 
         Raises
@@ -99,6 +101,8 @@ class Blocks:
         check_choice("ops", ops, get_args(Ops))
         line = whole_number("line", line, 1, 2**32 - 1)
         workload = Workload(vms_of(several, ops, vms), synthetic=False)
+        if isinstance(warm_up, Trace):
+            workload = warmed_up(workload, vms_of([warm_up], ops, vms), ops)
         view = {
             "block_bytes": bytes_of_block("block_bytes", block_bytes),
             "ops": "reads" if ops == "reads" else "all",
@@ -113,7 +117,8 @@ class Blocks:
             raise ConfigError(f"{sources}: there are no {what.get(ops, ops)}")
         label = ", ".join(trace.metadata.source.partition(".")[0] for trace in several)
         requests = slice(0, accesses.request_count)
-        return cls(label, workload, ops, accesses, requests, Discards.of(accesses))
+        first = first_counted(accesses, warm_up if isinstance(warm_up, str) else None)
+        return cls(label, workload, ops, accesses, requests, Discards.of(accesses), first)
 
     def __len__(self) -> int:
         if self.is_whole:
@@ -214,6 +219,25 @@ class Blocks:
             return None
         return block_pieces.equal_bytes(self.accesses.request_bytes, self._some_positions())
 
+    @property
+    def warm_up(self) -> int:
+        """How many of the references only fill the caches, the first ones."""
+        before = self.positions[: np.searchsorted(self.positions, self.first_counted)]
+        return int(self._lengths_of(before).sum())
+
+    def split_at_warm_up(self) -> tuple[Blocks, Blocks]:
+        """Return the references of the warm-up, and those that are counted."""
+        positions = self.positions
+        at = int(np.searchsorted(positions, self.first_counted))
+        of = self.discards
+        done = np.searchsorted(of.request, positions[at - 1], side="right") if at else 0
+        parts = (
+            (positions[:at], Discards(of.request[:done], of.block[:done])),
+            (positions[at:], Discards(of.request[done:], of.block[done:])),
+        )
+        before, after = (replace(self, requests=p, discards=d, first_counted=0) for p, d in parts)
+        return before, after
+
     def by_vm(self) -> list[Blocks]:
         """Return those of every VM that has any, labelled by its name."""
         vm = self.accesses.request_vm[self.requests]
@@ -250,6 +274,7 @@ class Blocks:
         ConfigError
             If the interval is none, or of another kind than the times.
         """
+        check_no_warm_up(self, "intervals, each of which begins with an empty cache")
         length = block_pieces.interval_length(interval, has_clock=self.has_clock)
         positions = self.positions
         return [
@@ -288,7 +313,7 @@ class Blocks:
         self, label: str, requests: NDArray[np.int64], discards: Discards | None = None
     ) -> Blocks:
         kept = (self.discards if discards is None else discards).among(requests)
-        return Blocks(label, self.workload, self.ops_kept, self.accesses, requests, kept)
+        return replace(self, label=label, requests=requests, discards=kept)
 
     @property
     def positions(self) -> NDArray[np.int64]:
@@ -320,13 +345,15 @@ class Blocks:
         return values
 
 
-def blocks_in(references: References, *, line: int = 1) -> Blocks | None:
+def blocks_in(references: References, *, line: int = 1, warm_up: bool = False) -> Blocks | None:
     """Return the blocks of a trace, of several, or those given; None for an array.
 
     Parameters
     ----------
     line : int
         Blocks of a line, of a trace.
+    warm_up : bool
+        Whether they may have one.
 
     Raises
     ------
@@ -334,6 +361,8 @@ def blocks_in(references: References, *, line: int = 1) -> Blocks | None:
         As of `Trace.blocks`.
     """
     if isinstance(references, Blocks):
+        if not warm_up:
+            check_no_warm_up(references, "this")
         return references
     traces = traces_in(references)
     return None if traces is None else Blocks.of(traces, line=line)
@@ -365,34 +394,3 @@ def bytes_of_block(what: str, value: int | str) -> int:
     if not 0 < size < 2**32:
         raise ConfigError(f"{what}: expected 1 byte to 4 GiB less one, got {value!r}")
     return size
-
-
-def vms_of(
-    traces: Sequence[Trace], ops: Ops = "all", vms: str | Sequence[str] | None = None
-) -> tuple[WorkloadVm, ...]:
-    """Return the VMs of all traces; those with the same name are one VM.
-
-    Parameters
-    ----------
-    ops : {'all', 'reads', 'writes'}
-        Which of their requests; reads are left to those who intern them.
-    vms : str or sequence of str, optional
-        Names of VMs and patterns such as ``'web_*'``; all if not given.
-
-    Raises
-    ------
-    ConfigError
-        As of `Trace.join`, or if no VM has such a name.
-    """
-    check_alike(traces)
-    names = list(dict.fromkeys(name for trace in traces for name in trace.vms))
-    kept = set(names if vms is None else names_matching(vms, names))
-    if not kept and names:
-        raise ConfigError("vms: expected at least one name")
-    given = [trace.slice(ops="writes") for trace in traces] if ops == "writes" else traces
-    return tuple(
-        WorkloadVm(name, trace, only=number)
-        for trace in joined_by_vm(given)
-        for number, name in enumerate(trace.vms)
-        if name in kept
-    )

@@ -23,6 +23,8 @@ _log = logging.getLogger(__name__)
 _YEAR_NS = 365 * 86400 * 10**9
 _SMALL_BYTES = 64
 _TABLES = ("arrow", "parquet")
+_OF_PROGRAMS = ("lackey", "strace")
+"""Formats in which small requests are usual."""
 
 _warned: set[str] = set()
 """Digests of traces that were warned of."""
@@ -113,7 +115,7 @@ def _warnings(metadata: TraceMetadata, signs: Signs) -> Iterator[str]:
             f"{signs.backwards:,} of {counts.rows:,} requests are earlier than the one before "
             "them in the file: they were sorted by time"
         )
-    if signs.small:
+    if signs.small and metadata.format not in _OF_PROGRAMS:
         yield (
             f"{signs.small:,} of {counts.requests:,} requests have fewer than {_SMALL_BYTES} "
             f"bytes: lengths may count sectors or blocks{_unit_option(metadata.format)}"

@@ -15,6 +15,7 @@ from mcsim.base.arguments import file_given, list_of
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import resolved
 from mcsim.base.suggest import did_you_mean
+from mcsim.traces.pipes import STDIN
 
 # Extensions of other files that have the names of traces.
 _NO_TRACES = frozenset(
@@ -208,7 +209,7 @@ def trace_dirs_given(given: Sequence[str | os.PathLike[str]] | None) -> list[Pat
 def files_of(
     names: Sequence[str | os.PathLike[str]], dirs: Iterable[str | os.PathLike[str]]
 ) -> list[Path]:
-    """Return the files that `TraceFinder` finds by names, patterns and folders.
+    """Return the files that `TraceFinder` finds by names, patterns and folders; `-` is stdin.
 
     Raises
     ------
@@ -220,6 +221,8 @@ def files_of(
 
 
 def _files_of(name: str, finder: TraceFinder) -> list[Path]:
+    if name == "-":
+        return [STDIN]
     if found := finder.files(name, Path()):
         return found
     if Path(name).is_dir():

@@ -162,7 +162,7 @@ def join(traces: Sequence[Trace], names: Sequence[Sequence[str]] | None = None) 
     if len(vms) > _MOST_VMS:
         raise ConfigError(f"traces: {len(vms):,} VMs: at most {_MOST_VMS:,}")
     parts = sorted(parts, key=lambda part: part.first)
-    parts, keys = _with_joined_keys(parts)
+    parts, keys = with_joined_keys(parts)
     joined = Trace(Joined(tuple(parts), vms, keys), _metadata(parts, vms, keys))
     if (note := note_on(joined)) is not None:
         _log.info("%s", note)
@@ -216,7 +216,7 @@ def check_alike(traces: Sequence[Trace]) -> None:
         )
 
 
-def _with_joined_keys(parts: Sequence[Part]) -> tuple[list[Part], pa.Array | None]:
+def with_joined_keys(parts: Sequence[Part]) -> tuple[list[Part], pa.Array | None]:
     """Number the text keys of all parts together; return the parts and the keys."""
     keys: list[Any] = [part.trace.keys for part in parts]
     if all(of is None for of in keys):

@@ -99,6 +99,11 @@ def _open_warm_up(
         return before  # and nothing is replayed after it, which is complained of later
     whole = (last - first) // spec.interval.length + 1
     shift = min(begins) - whole * spec.interval.length - first
+    # Requests that are not replayed come in order too.
+    starts = [within[0] for vm in workload.vms if (within := vm.times_within()) is not None]
+    ends = [within[1] for vm in before.vms if (within := vm.times_within()) is not None]
+    if (late := max(ends) + shift - min(starts)) >= 0:
+        shift -= (late // spec.interval.length + 1) * spec.interval.length
     return replace(before, vms=tuple(vm.shifted(shift) for vm in before.vms))
 
 

@@ -19,6 +19,7 @@ from mcsim.traces.joined import join
 from mcsim.traces.made import OnBadLine, OnUnsorted
 from mcsim.traces.mapping import read_mapping
 from mcsim.traces.parsed import Parse, Progress, as_declared, check_skipped
+from mcsim.traces.pipes import Spool, is_pipe, spooled
 from mcsim.traces.store import OptionValue, is_store, open_store
 from mcsim.traces.table_files import table_format
 
@@ -113,17 +114,24 @@ def with_vm_name(trace: Trace, file: Path, name: str) -> Trace:
 
 
 def open_file(file: Path, reading: Reading, progress: Progress) -> Trace:
-    """Open one file, with a `Reading` that was checked."""
+    """Open one file or pipe, with a `Reading` that was checked."""
+    assert isinstance(reading.cache_dir, Path)
+    if is_pipe(file):
+        with spooled(file, reading.cache_dir, progress) as spool:
+            return _open_regular(spool.file, reading, progress, spool)
+    note_input(file)
+    return _open_regular(file, reading, progress)
+
+
+def _open_regular(
+    file: Path, reading: Reading, progress: Progress, spool: Spool | None = None
+) -> Trace:
     from mcsim.traces.trace import Trace
 
-    note_input(file)
-    if file.exists() and not file.is_file():
-        raise ConfigError(
-            f"{file}: not a regular file: a trace is read more than once, so write what "
-            "comes out of it to a file, and give that"
-        )
     is_table = table_format(file) if file.is_file() else None
     if is_table == "arrow" and is_store(file):
+        if spool is not None:
+            raise ConfigError(f"{file}: a store of mcsim's is not read through a pipe: name it")
         if reading.format is not None or reading.options:
             raise ConfigError(f"{file}: a store of mcsim's takes neither format nor options")
         store = open_store(file)
@@ -136,6 +144,7 @@ def open_file(file: Path, reading: Reading, progress: Progress) -> Trace:
         skip_bad_lines=reading.on_bad_line == "skip",
         sort=reading.on_unsorted == "sort",
         progress=progress,
+        spool=spool,
     )
     assert isinstance(reading.cache_dir, Path)
     store = plan.cached_store(reading.cache_dir)

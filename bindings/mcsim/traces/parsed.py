@@ -30,6 +30,7 @@ from mcsim.traces.digests import (
     write_note,
 )
 from mcsim.traces.files import kept_store, write_store
+from mcsim.traces.pipes import Spool
 from mcsim.traces.store import (
     STORE_VERSION,
     Counts,
@@ -73,6 +74,8 @@ class Parse:
     skip_bad_lines: bool
     sort: bool
     progress: Progress
+    spool: Spool | None = None
+    """The source, if it came through a pipe: no other process changes it."""
 
     def cached_store(self, cache_dir: Path) -> Store:
         """Return the store of this file parsed this way; parse the file if there is none.
@@ -83,7 +86,11 @@ class Parse:
             If the file changes while it is hashed or parsed; nothing is cached then.
         """
         opened = file_state(self.source)
-        source_digest = self._source_digest(note_path(cache_dir, self.source), opened)
+        source_digest = (
+            self._source_digest(note_path(cache_dir, self.source), opened)
+            if self.spool is None
+            else self.spool.digest
+        )
         digest = self._digest(source_digest)
         vm_name = _core_trace.vm_name_of(os.fsencode(self.source))
         path = cache_dir / f"{vm_name}-{digest[:16]}.arrow"
@@ -136,6 +143,8 @@ class Parse:
     def _check_parsed(self, opened: list[int], source_digest: str) -> None:
         """Check that the file, of which all was parsed, is still the one that was hashed."""
         self._check_unchanged(opened)
+        if self.spool is not None:
+            return
         # The clock may be too coarse to show a change.
         if not is_settled(opened) and file_digest(self.source, lambda done: None) != source_digest:
             raise TraceError(f"{self.source}: it has changed since it was opened")
@@ -173,6 +182,8 @@ class Parse:
         def describe(counts: Counts) -> TraceMetadata:
             self._check_parsed(opened, source_digest)
             rows, complaints = rows_of(reader)
+            if self.spool is not None:
+                complaints = tuple(map(self.spool.renamed, complaints))
             return TraceMetadata(
                 source=printable(self.source.name),
                 source_digest=source_digest,

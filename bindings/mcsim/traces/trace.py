@@ -116,7 +116,7 @@ class Trace(MadeOfColumns, Tabular):
             damaged, or has no known format.
         ConfigError
             If there is no such file, format or parameter, or several files match a name, or it is
-            a pipe or the like, which cannot be read twice; if `vm_name` is given and a file names
+            a terminal or another device; if `vm_name` is given and a file names
             its VMs; as of `join`.
         HostError
             If the file cannot be read or the store not written.
@@ -300,13 +300,13 @@ class Trace(MadeOfColumns, Tabular):
         vms: str | Sequence[str] | None = None,
         *,
         line: int = 1,
+        warm_up: str | Trace | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Blocks:
         """Split the requests into blocks: the references that caches and curves are about.
 
         A request is one reference to every block that it touches; every VM has blocks of its
-        own. Whatever takes references takes the trace itself too, for `blocks()` of it: its
-        reads, in blocks of 4 KiB.
+        own. Functions of references also accept a trace: its reads, in blocks of 4 KiB.
 
         Parameters
         ----------
@@ -318,6 +318,9 @@ class Trace(MadeOfColumns, Tabular):
             Names of VMs and patterns such as ``'web_*'``; all if not given.
         line : int
             Blocks of a line, for `simulate_lines`.
+        warm_up : str or Trace, optional
+            Requests that are replayed without being counted: the first ``'1h'``, or
+            ``'50000 references'`` without a clock, or another trace before this one.
         progress : callable, optional
             ``progress(requests_done)``.
 
@@ -336,7 +339,7 @@ class Trace(MadeOfColumns, Tabular):
         """
         from mcsim.traces.blocks import Blocks
 
-        return Blocks.of(self, ops, block_bytes, vms, line=line, progress=progress)
+        return Blocks.of(self, ops, block_bytes, vms, line=line, warm_up=warm_up, progress=progress)
 
     def save(
         self,

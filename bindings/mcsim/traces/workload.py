@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import engine
+from mcsim.base.errors import ConfigError
+from mcsim.base.suggest import names_matching
 from mcsim.traces.batches import DISCARD, Batch, Kind, batch_with
 from mcsim.traces.identity import warn_of_shared_blocks
+from mcsim.traces.joined import check_alike, joined_by_vm
 from mcsim.traces.store import BLOCK_BYTES
 
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
+
+Ops = Literal["reads", "all", "writes"]
 
 ON_DEMAND = ("responses", "classes", "bytes")
 """What a view says of the columns of requests that are kept only if a system asks."""
@@ -248,3 +253,34 @@ class Workload:
             if vm.departs is not None:
                 builder.depart(vm.departs)
         return builder.finish()
+
+
+def vms_of(
+    traces: Sequence[Trace], ops: Ops = "all", vms: str | Sequence[str] | None = None
+) -> tuple[WorkloadVm, ...]:
+    """Return the VMs of all traces; those with the same name are one VM.
+
+    Parameters
+    ----------
+    ops : {'all', 'reads', 'writes'}
+        Which of their requests; `Workload.intern` selects reads.
+    vms : str or sequence of str, optional
+        Names of VMs and patterns such as ``'web_*'``; all if not given.
+
+    Raises
+    ------
+    ConfigError
+        As of `Trace.join`, or if no VM has such a name.
+    """
+    check_alike(traces)
+    names = list(dict.fromkeys(name for trace in traces for name in trace.vms))
+    kept = set(names if vms is None else names_matching(vms, names))
+    if not kept and names:
+        raise ConfigError("vms: expected at least one name")
+    given = [trace.slice(ops="writes") for trace in traces] if ops == "writes" else traces
+    return tuple(
+        WorkloadVm(name, trace, only=number)
+        for trace in joined_by_vm(given)
+        for number, name in enumerate(trace.vms)
+        if name in kept
+    )

@@ -51,6 +51,7 @@ std::size_t ClassedHost::access(VmId vm, Op op, BlockId block, std::size_t of_cl
   ++counts.accesses;
   counts.writes += writes ? 1 : 0;
   counts.backend_writes += writes ? 1 : 0;
+  if (backend_log_ != nullptr && (writes || found == backend())) backend_log_->push(op, block);
   if (found == backend()) {
     ++counts.misses;
     counts.write_misses += writes ? 1 : 0;

@@ -29,6 +29,7 @@ class ClassedHost final : public Host {
 
   void replay(const Accesses& trace, RequestRange range) override;
   absl::Status resize(const Allocation& targets) override;
+  void attach_log(BackendLog& log) override { backend_log_ = &log; }
   void release(VmId vm) override;
   void discard(std::span<const BlockId> blocks) override;
   std::vector<VmCounters> counters() const override { return counters_; }
@@ -61,6 +62,7 @@ class ClassedHost final : public Host {
   Lists lists_;                      // by tier and class, of blocks
   std::vector<std::uint8_t> where_;  // by block: its tier, or the backend
   std::vector<VmCounters> counters_;
+  BackendLog* backend_log_ = nullptr;
 };
 
 }  // namespace mcsim

@@ -101,6 +101,10 @@ class ExclusiveLru final : public Host {
     probe_ = &probe;
     return absl::OkStatus();
   }
+  void attach_log(BackendLog& log) override {
+    backend_log_ = &log;
+    dirty_.attach(log);
+  }
 
   void release(VmId vm) override {
     for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) {
@@ -194,12 +198,13 @@ class ExclusiveLru final : public Host {
     std::size_t now;
   };
 
-  // Calls go<kSharing, kProbe>().
+  // Calls go<kSharing, kProbe>(), with kProbe if there is a probe or a log.
   template <class Go>
   void with_kernel(Go go) {
+    const bool watched = probe_ != nullptr || backend_log_ != nullptr;
     const auto with_sharing = [&]<Sharing kSharing>() {
-      probe_ == nullptr ? go.template operator()<kSharing, false>()
-                        : go.template operator()<kSharing, true>();
+      watched ? go.template operator()<kSharing, true>()
+              : go.template operator()<kSharing, false>();
     };
     switch (sharing_) {
       case Sharing::kShared:
@@ -237,6 +242,7 @@ class ExclusiveLru final : public Host {
       MissedBlocks missed;
       for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
         prefetch<kProbe>(ids, i);
+        if (op == Op::kWrite) log_backend<kProbe>(op, ids[i]);
         const std::size_t tier = serve<kSharing, kProbe>(vm, ids[i], op, blocked).found;
         ++tally.found[tier];
         slowest = std::max(slowest, tier);
@@ -261,6 +267,7 @@ class ExclusiveLru final : public Host {
       slowest = std::max(slowest, now);
       missed.note(i == blocks.begin, found == kTiers);
       if (now == kTiers) {
+        log_backend<kProbe>(Op::kWrite, ids[i]);
         ++vm.tallies[use_of(WriteMode::kThrough)].found[kTiers];
         continue;
       }
@@ -278,6 +285,7 @@ class ExclusiveLru final : public Host {
     Tally& tally = vm.tallies[use_of(WriteMode::kAround)];
     for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
       prefetch<false>(ids, i);
+      log_backend<true>(Op::kWrite, ids[i]);
       drop(vm, ids[i]);
       ++tally.found[kTiers];
     }
@@ -289,7 +297,12 @@ class ExclusiveLru final : public Host {
   [[gnu::always_inline]] void prefetch(std::span<const BlockId> ids, std::size_t i) const {
     const BlockId far = ids[std::min(i + kAhead, ids.size() - 1)];
     log_.prefetch(far);
-    if constexpr (kProbe) probe_->prefetch(far);
+    if (kProbe && probe_ != nullptr) probe_->prefetch(far);
+  }
+
+  template <bool kProbe>
+  [[gnu::always_inline]] void log_backend(Op op, BlockId id) {
+    if (kProbe && backend_log_ != nullptr) backend_log_->push(op, id);
   }
 
   template <Sharing kSharing, bool kProbe>
@@ -298,12 +311,12 @@ class ExclusiveLru final : public Host {
       return serve_below_top<kSharing, kProbe>(vm, id, op, blocked);
     Stack& stack = stack_of<kSharing>(vm);
     const std::size_t tier = Log::tier_of(log_.move_up(stack, id), stack);
-    if constexpr (kProbe) report<kTiers>(vm, id, tier);
+    if constexpr (kProbe) report<kTiers>(vm, id, op, tier);
     if (tier == 0) return {0, 0};
     change_held<kSharing>(vm, tier, -1);
     change_held<kSharing>(vm, 0, +1);
     settle<kSharing, kProbe, 0>(vm);
-    if (kProbe && tier == kTiers) probe_->end_insertion(vm.index);
+    if (kProbe && probe_ != nullptr && tier == kTiers) probe_->end_insertion(vm.index);
     return {tier, 0};
   }
 
@@ -317,12 +330,13 @@ class ExclusiveLru final : public Host {
     while (to < tier && !has_room<kSharing>(vm, to)) ++to;
     if (to == kTiers || (blocked && tier == kTiers)) {
       ++vm.bypassed;
+      if (op == Op::kRead) log_backend<kProbe>(op, id);
       return {kTiers, kTiers};
     }
     log_.move_up(stack, id);
     // Faster tiers hold no block of this stack.
     for (std::size_t k = 0; k < to; ++k) log_.demote(stack, k);
-    if constexpr (kProbe) report<kTiers>(vm, id, tier);
+    if constexpr (kProbe) report<kTiers>(vm, id, op, tier);
     if (to == tier) {
       vm.below_top.in_place[static_cast<std::size_t>(op)][tier] += tier > 0 ? 1 : 0;
       return {tier, tier};
@@ -331,12 +345,14 @@ class ExclusiveLru final : public Host {
     change_held<kSharing>(vm, tier, -1);
     change_held<kSharing>(vm, to, +1);
     settle_at<kSharing, kProbe>(vm, to);
-    if (kProbe && tier == kTiers) probe_->end_insertion(vm.index);
+    if (kProbe && probe_ != nullptr && tier == kTiers) probe_->end_insertion(vm.index);
     return {tier, to};
   }
 
   template <std::size_t kNone>
-  [[gnu::always_inline]] void report(const Vm& vm, BlockId id, std::size_t tier) {
+  [[gnu::always_inline]] void report(const Vm& vm, BlockId id, Op op, std::size_t tier) {
+    if (op == Op::kRead && tier == kNone) log_backend<true>(op, id);
+    if (probe_ == nullptr) return;
     tier < kNone ? probe_->hit(vm.index, id) : probe_->inserted(vm.index, id);
   }
 
@@ -403,7 +419,7 @@ class ExclusiveLru final : public Host {
     if constexpr (kTo == kTiers) {
       ++owner.evictions[kFrom];
       change_held<kSharing>(owner, kTiers, +1);
-      if constexpr (kProbe) probe_->removed(owner.index, id);
+      if (kProbe && probe_ != nullptr) probe_->removed(owner.index, id);
       if (dirty_.count() > 0 && dirty_.contains(id)) {
         ++owner.copied_out[kFrom];
         dirty_.write_back(owner.index, id);
@@ -567,6 +583,7 @@ class ExclusiveLru final : public Host {
   DirtyTracker dirty_;
   VmAdmission admission_;
   CacheProbe* probe_ = nullptr;
+  BackendLog* backend_log_ = nullptr;
 };
 
 // The most blocks each stack can come to hold.

@@ -12,6 +12,7 @@
 #include "core/engine/run/actions.hpp"
 #include "core/engine/run/allocation.hpp"
 #include "core/engine/run/counters.hpp"
+#include "core/engine/tiers/backend_log.hpp"
 #include "core/engine/tiers/write_modes.hpp"
 #include "core/trace/accesses.hpp"
 
@@ -100,6 +101,10 @@ class Host {
   virtual absl::Status attach(CacheProbe&) {
     return absl::FailedPreconditionError("cache probe: this host does not support one");
   }
+
+  // Reports every block that reaches the backend to the log, which outlives the host. Called before
+  // the first access; from then on requests are replayed one by one.
+  virtual void attach_log(BackendLog& log) = 0;
 
   // A VM departs: its blocks leave all tiers at once, as invalidations, those that are dirty
   // after they were written back. Its targets stay: what they keep free is for resize() to

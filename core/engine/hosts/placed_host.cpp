@@ -70,7 +70,7 @@ void PlacedHost::replay(const Accesses& trace, RequestRange range) {
       if (by == backend() && area_.blocks > 0) {
         by = serve_beside(trace.request_vm[r], op, blocks.subspan(i, end - i), i == 0, missed);
       } else {
-        serve(vm, op, by, count);
+        serve(vm, op, by, blocks.subspan(i, end - i));
         for (std::size_t k = i; k < end; ++k) missed.note(k == 0, by == backend());
       }
       slowest = std::max(slowest, by);
@@ -86,8 +86,14 @@ void PlacedHost::replay(const Accesses& trace, RequestRange range) {
   }
 }
 
-void PlacedHost::serve(VmCounters& vm, Op op, std::size_t tier, Count blocks) {
+void PlacedHost::attach_log(BackendLog& log) {
+  backend_log_ = &log;
+  dirty_.attach(log);
+}
+
+void PlacedHost::serve(VmCounters& vm, Op op, std::size_t tier, std::span<const BlockId> touched) {
   const bool writes = op == Op::kWrite;
+  const auto blocks = static_cast<Count>(touched.size());
   vm.accesses += blocks;
   vm.writes += writes ? blocks : 0;
   vm.served(op).blocks[tier] += blocks;
@@ -95,6 +101,9 @@ void PlacedHost::serve(VmCounters& vm, Op op, std::size_t tier, Count blocks) {
     vm.misses += blocks;
     vm.write_misses += writes ? blocks : 0;
     (writes ? vm.backend_writes : vm.backend_reads) += blocks;
+    for (const BlockId block : touched) {
+      if (backend_log_ != nullptr) backend_log_->push(op, block);
+    }
     return;
   }
   vm.tiers[tier].hits += blocks;
@@ -112,7 +121,7 @@ std::size_t PlacedHost::serve_beside(VmId vm, Op op, std::span<const BlockId> bl
       continue;
     }
     const std::size_t by = written_.contains(block) ? 0 : backend();
-    serve(counters_[vm], op, by, 1);
+    serve(counters_[vm], op, by, {&block, 1});
     slowest = std::max(slowest, by);
   }
   return slowest;
@@ -121,7 +130,7 @@ std::size_t PlacedHost::serve_beside(VmId vm, Op op, std::span<const BlockId> bl
 void PlacedHost::write_to_area(VmId vm, BlockId block) {
   VmCounters& of = counters_[vm];
   if (written_.contains(block)) {
-    serve(of, Op::kWrite, 0, 1);
+    serve(of, Op::kWrite, 0, {&block, 1});
     written_.erase(block);
   } else {
     if (written_.size() == area_.blocks) leave_area(written_.front(), &TierCounters::evictions);
@@ -195,6 +204,10 @@ void PlacedHost::move(std::size_t extent, std::size_t to) {
   const auto blocks = static_cast<Count>(extent_blocks_);
   const auto first = static_cast<BlockId>(extent * extent_blocks_);
   clear_area(first, first + extent_blocks_);
+  if (backend_log_ != nullptr && (from == backend() || to == backend())) {
+    const Op op = to == backend() ? Op::kWrite : Op::kRead;
+    for (std::size_t i = 0; i < extent_blocks_; ++i) backend_log_->push(op, BlockId(first + i));
+  }
   if (from < backend()) {
     TierCounters& left = vm.tiers[from];
     (to == backend() ? left.evictions : to > from ? left.moved_down : left.moved_up) += blocks;

@@ -58,6 +58,7 @@ class PlacedHost final : public Host {
   Actions supports() const override { return {Action::kPlacements}; }
   absl::Status resize(const Allocation& targets) override;
   absl::Status place(std::span<const Placement> moves) override;
+  void attach_log(BackendLog& log) override;
   void release(VmId vm) override;
   void discard(std::span<const BlockId> blocks) override;
   std::vector<VmCounters> counters() const override;
@@ -68,7 +69,7 @@ class PlacedHost final : public Host {
   std::size_t vm_of(std::size_t extent) const {
     return owners_.vm_of(static_cast<BlockId>(extent * extent_blocks_));
   }
-  void serve(VmCounters& vm, Op op, std::size_t tier, Count blocks);
+  void serve(VmCounters& vm, Op op, std::size_t tier, std::span<const BlockId> blocks);
   // The tier, or the backend, that served the slowest of these blocks of the backend.
   // `is_first`: whether they are the first of their request.
   std::size_t serve_beside(VmId vm, Op op, std::span<const BlockId> blocks, bool is_first,
@@ -91,6 +92,7 @@ class PlacedHost final : public Host {
   std::vector<Count> held_;          // by tier, blocks of extents
   std::vector<std::uint8_t> where_;  // by extent: its tier, or the backend
   std::vector<VmCounters> counters_;
+  BackendLog* backend_log_ = nullptr;
 };
 
 }  // namespace mcsim

@@ -138,6 +138,13 @@ absl::Status TieredHost::attach(CacheProbe& probe) {
   return absl::OkStatus();
 }
 
+void TieredHost::attach_log(BackendLog& log) {
+  backend_log_ = &log;
+  dirty_.attach(log);
+  batches_.reset();
+  copies_.reset();
+}
+
 void TieredHost::release(VmId vm) {
   for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) drop(vm, id);
 }

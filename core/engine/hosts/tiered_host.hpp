@@ -95,7 +95,7 @@ struct TieredSetup {
 //
 // Three loops leave the same state and may take turns. BatchedChain serves an exclusive chain tier
 // by tier, if parts are independent and writes need no other part. CopyChain serves LRU tiers that
-// keep copies. The walk of this class serves the rest, access by access.
+// keep copies. The walk of this class serves the rest, access by access, and all with a log.
 class TieredHost final : public Host, private CopyChain::SlowPath {
  public:
   // `trace`: the trace that will be replayed.
@@ -109,6 +109,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   absl::Status set_write_modes_by_tier(const ModesByTier& modes) override;
   absl::Status set_admission(const std::vector<bool>& admits) override;
   absl::Status attach(CacheProbe& probe) override;
+  void attach_log(BackendLog& log) override;
   void release(VmId vm) override;
   void discard(std::span<const BlockId> blocks) override;
   absl::Status failure() const override;
@@ -264,6 +265,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   std::optional<BatchedChain> batches_;  // if this chain allows it
   std::optional<CopyChain> copies_;      // likewise
   CacheProbe* probe_ = nullptr;
+  BackendLog* backend_log_ = nullptr;
 };
 
 }  // namespace mcsim

@@ -107,6 +107,8 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
   }
   if (chain_ == Chain::kInclusive) admitted = without_gaps(admitted, found);
   if (probe_ != nullptr && found < backend()) probe_->hit(request.vm, a.block);
+  if (backend_log_ != nullptr && found == backend() && !in_memory)
+    backend_log_->push(Op::kRead, a.block);
   if (found > 0 && admitted != 0) enter(request, a, found, admitted);
   return {.found = found, .served_by = found, .staged = in_memory && found == backend()};
 }

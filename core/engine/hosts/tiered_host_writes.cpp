@@ -34,6 +34,7 @@ TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a)
   const Route route = route_of(request, a);
   if (route.end == backend()) {
     ++counters_[vm].backend_writes;
+    if (backend_log_ != nullptr) backend_log_->push(Op::kWrite, a.block);
   } else {
     // All copies are old now, also those that victims of this write push down: the newest data is
     // above them.

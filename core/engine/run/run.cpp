@@ -77,10 +77,12 @@ bool is_repeated(const DecisionRecord& before, const DecisionRecord& record) {
 // One run, as it goes.
 class Runner {
  public:
-  Runner(const Accesses& trace, System& system, const Characterised& measured, const Tick& tick)
+  Runner(const Accesses& trace, System& system, const Characterised& measured, const Tick& tick,
+         BackendLog* log)
       : trace_(trace),
         system_(system),
         tick_(tick),
+        log_(log),
         timers_(system.timers()),
         actions_(system.actions()),
         timer_queue_(trace, timers_),
@@ -136,6 +138,7 @@ class Runner {
       probe_.emplace(trace_);
       MCSIM_RETURN_IF_ERROR(host_->attach(*probe_));
     }
+    if (log_ != nullptr) host_->attach_log(*log_);
     departed_.resize(trace_.vms.size(), false);
     arrived_.resize(trace_.vms.size(), false);
     for (Asked& timer : asked_) timer.counters = host_->counters();
@@ -159,6 +162,10 @@ class Runner {
     std::vector<BlockId> blocks;
     std::transform(first, end, std::back_inserter(blocks), std::mem_fn(&Discard::block));
     discarded_ += blocks.size();
+    begin_request(at_);
+    for (const BlockId block : blocks) {
+      if (log_ != nullptr) log_->push(Op::kDiscard, block);
+    }
     if (!blocks.empty()) host_->discard(blocks);
     for (; gone_ < trace_.departures.size() && trace_.departures[gone_].request <= at_; ++gone_) {
       const VmId vm = trace_.departures[gone_].vm;
@@ -196,7 +203,7 @@ class Runner {
                            wanted) -
           first);
       const auto start = Stopwatch::now();
-      host_->replay(trace_, {at_, stop});
+      replay({at_, stop});
       result_.replay_seconds += seconds_since(start);
       MCSIM_RETURN_IF_ERROR(host_->failure());
       trace_.passed({at_, stop});
@@ -204,6 +211,18 @@ class Runner {
       if (tick_) MCSIM_RETURN_IF_ERROR(tick_(static_cast<Count>(trace_.request_begin[at_])));
     }
     return absl::OkStatus();
+  }
+
+  void begin_request(std::size_t request) {
+    if (log_ != nullptr) log_->begin_request(request);
+  }
+
+  void replay(RequestRange range) {
+    const std::size_t at_a_time = log_ == nullptr ? range.end - range.begin : 1;
+    for (std::size_t r = range.begin; r < range.end; r += at_a_time) {
+      begin_request(r);
+      host_->replay(trace_, {r, r + at_a_time});
+    }
   }
 
   absl::Status close_interval(std::size_t interval) {
@@ -305,6 +324,7 @@ class Runner {
   const Accesses& trace_;
   System& system_;
   const Tick& tick_;
+  BackendLog* const log_;
   const std::vector<Timer> timers_;
   const Actions actions_;
   TimerQueue timer_queue_;
@@ -394,13 +414,13 @@ ExpandOptions view_of(const System& system, ExpandOptions experiment) {
 }
 
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Characterised& measured,
-                              const Cuts& metric_cuts, const Tick& tick) {
+                              const Cuts& metric_cuts, const Tick& tick, BackendLog* log) {
   return guarded("run", [&]() -> absl::StatusOr<RunResult> {
     if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
     MCSIM_RETURN_IF_ERROR(check_cuts(metric_cuts, trace));
     MCSIM_RETURN_IF_ERROR(check_meters(system, measured, trace));
     try {
-      return Runner(trace, system, measured, tick).go(metric_cuts);
+      return Runner(trace, system, measured, tick, log).go(metric_cuts);
     } catch (const std::out_of_range& error) {
       return internal_error("{}", error.what());
     }

@@ -36,8 +36,10 @@ struct RunResult {
 // the first of which only warms up: it is replayed and decided on, but neither counted
 // nor timed. Decisions fall where the system's timers ring; `measured` has all that its meters
 // ask for. Checks conservation at the end of every interval and the host's own invariants
-// at the end of the run.
+// at the end of the run. The log, if there is one, records all that reaches the backend, warm-up
+// included; a tick may take what it has.
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Characterised& measured,
-                              const Cuts& metric_cuts, const Tick& tick = nullptr);
+                              const Cuts& metric_cuts, const Tick& tick = nullptr,
+                              BackendLog* log = nullptr);
 
 }  // namespace mcsim

@@ -16,6 +16,7 @@
 #include "core/base/types.hpp"
 #include "core/containers/block_queue.hpp"
 #include "core/engine/run/counters.hpp"
+#include "core/engine/tiers/backend_log.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 #include "core/engine/tiers/write_modes.hpp"
 #include "core/trace/accesses.hpp"
@@ -38,6 +39,8 @@ enum class Copies : std::uint8_t { kOne, kSeveral };
 class DirtyTracker {
  public:
   DirtyTracker(WriteRules rules, const Accesses& trace, Copies copies);
+  // Write-backs are reported to the log, which outlives this.
+  void attach(BackendLog& log) { log_ = &log; }
 
   const WriteRules& rules() const { return rules_; }
   // The mode of a VM that has the same in all tiers.
@@ -124,6 +127,7 @@ class DirtyTracker {
   }
   // The newest copy was written to the backend.
   void write_back(VmId vm, BlockId block) {
+    if (log_ != nullptr) log_->push(Op::kWrite, block);
     clean(vm, block);
     ++tallies_[vm].write_backs;
   }
@@ -204,6 +208,7 @@ class DirtyTracker {
   Pages<std::uint8_t> copies_;             // by block, a bit a tier, where it may have several
   std::optional<BlockQueue> queue_;
   Count dirty_count_ = 0;
+  BackendLog* log_ = nullptr;
   std::vector<Tally> tallies_;  // by VM
 };
 

@@ -9,12 +9,12 @@
 
 namespace mcsim {
 
-// A reader of lines that are mapped to requests by a RowMapper.
-template <class Format>
-class MappedReader : public TextReader<Format> {
+// A reader of rows, such as lines, that are mapped to requests by a RowMapper.
+template <class Format, template <class> class Reader = TextReader>
+class MappedReader : public Reader<Format> {
  public:
   MappedReader(ColumnMapping mapping, ReaderContext context)
-      : TextReader<Format>(std::move(context)), mapper_(std::move(mapping), this) {}
+      : Reader<Format>(std::move(context)), mapper_(std::move(mapping), this) {}
 
   TimeBase time_base() const override { return mapper_.time_base(); }
   TraceKind kind() const override { return mapper_.kind(); }

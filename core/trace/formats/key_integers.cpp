@@ -1,22 +1,9 @@
 #include "core/trace/formats/key_integers.hpp"
 
-#include "core/base/registry.hpp"
-#include "core/trace/formats/lcs.hpp"
-#include "core/trace/formats/oracle_general.hpp"
-#include "core/trace/formats/twr.hpp"
-#include "core/trace/formats/vscsi.hpp"
+#include "core/trace/formats/libcachesim_records.hpp"
 
 namespace mcsim {
 namespace {
-
-// The format of records with several fields that the file has for certain; else "".
-template <class... Formats>
-std::string structured_format(const Head& head, TypeList<Formats...>) {
-  for (const Guess& guess : {Formats::guess(head)...}) {
-    if (guess.fit == Fit::kCertain) return guess.format;
-  }
-  return "";
-}
 
 std::string text_of(IntegerLayout layout) {
   return fmt::format("{} bits, {}-endian", layout.bytes * 8,
@@ -30,8 +17,7 @@ std::string KeyIntegers::objection(const Head& head, IntegerLayout layout) {
     return fmt::format("{} of {} bytes: the file is cut short", head.bytes.size(), layout.bytes);
   }
   if (is_text(head.bytes)) return "expected integers, got text";
-  const std::string format =
-      structured_format(head, TypeList<VscsiReader, LcsReader, OracleGeneralReader, TwrReader>{});
+  const std::string format = likely_record_format(head);
   if (!format.empty()) return fmt::format("expected integers, got records of {}", format);
   const auto found = integer_layout(head.bytes);
   if (found && *found != layout) {

@@ -7,52 +7,7 @@ namespace {
 
 constexpr std::uint64_t kMagic = 0x123456789abcdef0;
 
-// Bytes of a type of Python's struct module; 0: not one of a field.
-std::size_t bytes_of(char type) {
-  switch (type) {
-    case 'c':
-    case 'b':
-    case 'B':
-      return 1;
-    case 'h':
-    case 'H':
-      return 2;
-    case 'i':
-    case 'I':
-    case 'f':
-      return 4;
-    case 'q':
-    case 'Q':
-    case 'd':
-      return 8;
-    default:
-      return 0;
-  }
-}
-
 }  // namespace
-
-std::uint64_t LcsReader::RecordField::value(const char* record) const {
-  const char* const from = record + at;
-  switch (type) {
-    case 'I':
-      return number_at<std::uint32_t>(from);
-    case 'Q':
-    case 'q':
-      return number_at<std::uint64_t>(from);
-    case 'B':
-      return number_at<std::uint8_t>(from);
-    case 'H':
-      return number_at<std::uint16_t>(from);
-    case 'b':
-    case 'c':
-      return static_cast<std::uint64_t>(number_at<std::int8_t>(from));
-    case 'h':
-      return static_cast<std::uint64_t>(number_at<std::int16_t>(from));
-    default:
-      return static_cast<std::uint64_t>(number_at<std::int32_t>(from));
-  }
-}
 
 absl::StatusOr<RecordLayout> LcsReader::begin(std::string_view head) {
   if (head.size() < 16 || number_at<std::uint64_t>(head.data()) != kMagic) {
@@ -95,14 +50,11 @@ absl::StatusOr<RecordLayout> LcsReader::begin_described(std::string_view head) {
   RecordLayout layout{.header_bytes = kHeader};
   if (head.size() < kHeader) return layout;  // the caller reports that
   const std::string_view types = head.substr(kTypes, kMostTypes);
-  std::vector<RecordField> fields(1);  // none, at position 0
-  for (std::size_t i = 1; i < types.size() && types[i] != '\0'; ++i) {
-    fields.push_back({layout.record_bytes, types[i]});
-    layout.record_bytes += bytes_of(types[i]);
-    if (bytes_of(types[i]) > 0) continue;
-    return refuse(
-        fmt::format("header: unknown type '{}' of field {}", shown(types.substr(i, 1)), i));
-  }
+  auto record = parse_record_struct(types.substr(0, types.find('\0')));
+  if (!record.ok()) return refuse(fmt::format("header: {}", message_of(record.status())));
+  layout.record_bytes = record->bytes;
+  std::vector<RecordField>& fields = record->fields;
+  fields.insert(fields.begin(), RecordField{});  // none, at position 0
   const auto position = [&](std::size_t which) {
     return static_cast<std::size_t>(static_cast<unsigned char>(head[kPositions + which]));
   };
@@ -120,7 +72,7 @@ absl::StatusOr<RecordLayout> LcsReader::begin_described(std::string_view head) {
           fmt::format("header: there is no field {} among {}", position(which), fields.size() - 1));
     }
     *field = fields[position(which)];
-    if (field->type == 'f' || field->type == 'd') {
+    if (field->is_fraction()) {
       return refuse(
           fmt::format("header: field {} is a fraction, expected an integer", position(which)));
     }

@@ -2,6 +2,7 @@
 
 #include "core/trace/formats/libcachesim_operations.hpp"
 #include "core/trace/formats/oracle_general.hpp"
+#include "core/trace/record_fields.hpp"
 
 namespace mcsim {
 
@@ -26,7 +27,7 @@ class LcsReader final : public RecordReader<LcsReader> {
 
   LcsReader(Params, ReaderContext context) : RecordReader(std::move(context)) {}
 
-  static Guess guess(const Head& head) { return guess_by_records<LcsReader>(head, true); }
+  static Guess guess(const Head& head) { return guess_by_records<LcsReader>(head, Proof::kMagic); }
 
   TimeBase time_base() const override {
     return time_.is_given() ? TimeBase::kClock : TimeBase::kIndex;
@@ -38,16 +39,6 @@ class LcsReader final : public RecordReader<LcsReader> {
   LineKind parse(const char* record, RecordRequest& request);
 
  private:
-  // A field of a record: where, and its type as in Python's struct module; 0: there is none.
-  struct RecordField {
-    std::size_t at = 0;
-    char type = 0;
-
-    bool is_given() const { return type != 0; }
-    // Negative numbers are in two's complement.
-    std::uint64_t value(const char* record) const;
-  };
-
   absl::StatusOr<RecordLayout> begin_version(std::string_view head);
   absl::StatusOr<RecordLayout> begin_described(std::string_view head);
   std::string objection_to_end() const override;

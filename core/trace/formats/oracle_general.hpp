@@ -38,7 +38,7 @@ class OracleGeneralReader final : public RecordReader<OracleGeneralReader> {
       : RecordReader(std::move(context)), units_(params) {}
 
   static Guess guess(const Head& head) {
-    return guess_by_records<OracleGeneralReader>(head, false);
+    return guess_by_records<OracleGeneralReader>(head, Proof::kFields);
   }
 
   TimeBase time_base() const override { return TimeBase::kClock; }

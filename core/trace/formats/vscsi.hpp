@@ -23,7 +23,9 @@ class VscsiReader final : public RecordReader<VscsiReader> {
 
   VscsiReader(Params, ReaderContext context) : RecordReader(std::move(context)) {}
 
-  static Guess guess(const Head& head) { return guess_by_records<VscsiReader>(head, true); }
+  static Guess guess(const Head& head) {
+    return guess_by_records<VscsiReader>(head, Proof::kMagic);
+  }
 
   TimeBase time_base() const override { return TimeBase::kClock; }
 

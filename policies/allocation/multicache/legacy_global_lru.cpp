@@ -84,6 +84,8 @@ class LegacyGlobalLru final : public Host {
         second_.prefetch(ahead);
         const std::size_t tier = serve(vm, ids[i]);
         count(vm, tier, write);
+        if (backend_log_ != nullptr && (write || tier == kBackend))
+          backend_log_->push(Op{write}, ids[i]);
         slowest = std::max(slowest, write ? kBackend : tier);
         missed.note(i == trace.request_begin[r], tier == kBackend);
       }
@@ -96,6 +98,8 @@ class LegacyGlobalLru final : public Host {
   absl::Status resize(const Allocation&) override {
     return absl::FailedPreconditionError("a host that all VMs share has no targets to change");
   }
+
+  void attach_log(BackendLog& log) override { backend_log_ = &log; }
 
   // Of which the authors' code knows nothing.
   void release(VmId vm) override {
@@ -210,6 +214,7 @@ class LegacyGlobalLru final : public Host {
   Count second_capacity_;
   BlockOwners owners_;
   std::vector<VmCounters> counters_;
+  BackendLog* backend_log_ = nullptr;
 };
 
 }  // namespace

@@ -189,6 +189,26 @@ const std::vector<Case>& cases() {
        .filtered = 1,
        .vms = {"web"}},
       {.file = "mooncake.jsonl", .format = "mooncake", .reads = {{12, 12, 7, 5}}, .vms = {"web"}},
+      // S and L of 1ffefff2f8, L of 4222c5c and 4222c7e.
+      {.file = "lackey.txt",
+       .format = "lackey",
+       .reads = {{3, 3, 2, 1}},
+       .all = {{5, 5, 2, 3}},
+       .filtered = 5,
+       .vms = {"web"}},
+      {.file = "strace.txt",
+       .format = "strace",
+       .reads = {{3, 3, 2, 1}},
+       .all = {{4, 4, 2, 2}},
+       .filtered = 2,
+       .vms = {"/data/a.db"}},
+      // Three times 32 blocks, 16 more; 32 of a write; the first 32 again.
+      {.file = "tectonic.trace",
+       .format = "tectonic",
+       .reads = {{5, 144, 48, 96}},
+       .all = {{6, 176, 80, 96}},
+       .repeated = 2,
+       .vms = {"0"}},
   };
   return all;
 }
@@ -224,7 +244,7 @@ TEST_P(TextFormats, AreRecognizedByNoOther) {
 std::set<std::string> text_formats() {
   std::set<std::string> names{"alibaba"};
   for (const Case& each : cases()) names.insert(each.format);
-  names.insert({"cloudphysics", "fiu", "mqsim"});
+  names.insert({"cloudphysics", "fiu", "mqsim", "etw", "wikimedia", "wikibench", "tencent-photo"});
   return names;
 }
 
@@ -344,6 +364,18 @@ const std::vector<Sample>& samples() {
       {"meta-kv", "key,op,size,op_count,key_size\n", "1668757755,SET,82,1,40", ',', "konnn", "GOT"},
       {"ibm-object-store", "0 REST.PUT.OBJECT a1 1056\n", "103 REST.GET.OBJECT a1b2 1056 0 1055",
        ' ', "tokn--", "REST.LIST.BUCKET"},
+      {"tectonic", "# block_id\n1 0 512 1.5 1 10 20 0 3 7\n",
+       "123 131072 65536 1600000000.7 2 10 20 0 1 7", ' ', "nnnto--vn-", "7"},
+      {"etw", "BeginHeader\nEndHeader\nDiskRead,1,a,1,0x1,0x0,0x200,5,0\n",
+       "DiskWrite,1234567,System (   4),1234,0xfffffa80,0x02f3e5a000,0x00001000,312,0", ',',
+       "ot---nntv", "7", true},
+      {"wikimedia",
+       "relative_unix\thashed_path_query\timage_type\tresponse_size\ttime_firstbyte\n"
+       "0\t1\tpng\t5\t0.1\n",
+       "864000\t-889152392\tjpeg\t17446\t1.88E-4", '\t', "tk-nt"},
+      {"wikibench", "1 0.5 http://a -\n", "2 1190146243.303 http://b save", ' ', "-tko"},
+      {"tencent-photo", "20160201164559 1f5c 0 l 33136 1 PHONE 0\n",
+       "20160201164600 1f5c 5 a 3263749 0 PC 12", ' ', "tk-onn-t", "1"},
   };
   return all;
 }
@@ -381,8 +413,10 @@ std::vector<std::string> damaged(const Sample& sample) {
   fields.insert(fields.begin(), "x");
   add(fields, sample.delimiter);
   fields = good;
-  std::swap(fields[op], fields[op == 0 ? 1 : op - 1]);
-  add(fields, sample.delimiter);
+  if (op != std::string::npos) {
+    std::swap(fields[op], fields[op == 0 ? 1 : op - 1]);
+    add(fields, sample.delimiter);
+  }
   fields = good;
   if (!sample.allows_more) fields.push_back("extra"), add(fields, sample.delimiter);
   add(good, ';');
@@ -415,6 +449,84 @@ TEST_P(DamagedFiles, AreRefusedWithLineAndColumn) {
 
 INSTANTIATE_TEST_SUITE_P(Samples, DamagedFiles, ::testing::ValuesIn(samples()),
                          [](const auto& test) { return test_name(test, &Sample::format); });
+
+// The last of lines is damaged.
+void expect_refused(const std::string& format, const std::string& good,
+                    const std::vector<std::string>& lines) {
+  ASSERT_TRUE(read(format, good).status.ok()) << format;
+  EXPECT_GE(lines.size(), 20u);
+  const auto place = "^web.csv:" + std::to_string(std::ranges::count(good, '\n') + 1) + ": ";
+  for (const std::string& line : lines) {
+    EXPECT_THAT(message_of(read(format, good + line + "\n").status),
+                AllOf(ContainsRegex(place), HasSubstr("column")))
+        << line;
+  }
+}
+
+TEST(DamagedLackey, IsRefusedWithLineAndColumn) {
+  expect_refused("lackey", " L 04222c5c,4\n",
+                 {" L",
+                  " X 04222c5c,4",
+                  " l 04222c5c,4",
+                  " L 04222c5c",
+                  " L 04222c5c,",
+                  " L ,4",
+                  " L 04222c5c,0",
+                  " L 04222c5c,-4",
+                  " L -04222c5c,4",
+                  " L 04222c5c,4a",
+                  " L 04222c5g,4",
+                  " L 0x04222c5c,4",
+                  " L 04222c5c;4",
+                  " L 04222c5c 4",
+                  " L 04222c5c,4 5",
+                  " L 04222c5c,4,5",
+                  " L 04222c5c,4294967296",
+                  " L 10000000000000000,4",
+                  " L ffffffffffffffff,2",
+                  "L,04222c5c,4",
+                  "I 04222c5c",
+                  " SB 04222c5c 4",
+                  " \"L 04222c5c,4",
+                  "ELF",
+                  "{\"a\": 1}"});
+}
+
+TEST(DamagedStrace, IsRefusedWithLineAndColumn) {
+  const std::string good =
+      "7 1.5 openat(AT_FDCWD</>, \"/a\", O_WRONLY|O_APPEND) = 4</a>\n"
+      "7 1.6 pread64(3</b>, \"\", 8, 0) = 8\n";
+  expect_refused("strace", good,
+                 {"7",
+                  "7 2.0",
+                  "x 2.0 close(3) = 0",
+                  "-7 2.0 close(3) = 0",
+                  "[pid x] 2.0 close(3) = 0",
+                  "7 12:00:00.5 close(3) = 0",
+                  "7 2.0.1 close(3) = 0",
+                  "7 99999999999.0 close(3) = 0",
+                  "7 2.0 close",
+                  "7 2.0 close(3)",
+                  "7 2.0 close(3) 0",
+                  "7 2.0 close(3) = ",
+                  "7 2.0 close(3) = x",
+                  "7 2.0 \"close(3) = 0",
+                  "7 \"2.0\" close(3) = 0",
+                  "7 2.0 close(3 = 0",
+                  "7 2.0 (3) = 0",
+                  "7 2.0 clo se(3) = 0",
+                  "7 2.0 read(3</b>, \"\", 8 = 8",
+                  "7 2.0 read(3</b>, \"\", 8) = 8",   // no position
+                  "7 2.0 read(9, \"\", 8) = 8",       // no path
+                  "7 2.0 write(4</a>, \"\", 8) = 8",  // appends
+                  "7 2.0 pread64(3</b>, \"\", 8) = 8",
+                  "7 2.0 pread64(3</b>, \"\", 8, x) = 8",
+                  "7 2.0 pread64(3</b>, \"\", 8, -2) = 8",
+                  "7 2.0 pread64(3</b>, \"\", 8, 0) = 4294967296",
+                  "7 2.0 pread64(3</b>, \"\", 8, 9223372036854775807) = 8",
+                  "7 2.0 <... read>",
+                  "ELF"});
+}
 
 TEST(DamagedJson, IsRefusedWithLineAndColumn) {
   const std::string good = "{\"timestamp\": 0, \"hash_ids\": [0, 1]}\n";
@@ -459,6 +571,166 @@ TEST(Fio, TimesOfVersion3NeedAUnit) {
       "log does not tell");
   const auto us = read("fio", case_bytes("fio_v3.log"), {{"time_unit", std::string("us")}});
   EXPECT_EQ(us.requests.time.front(), 878'000);
+}
+
+TEST(Lackey, InstructionsCanBeReads) {
+  const auto got = read("lackey", case_bytes("lackey.txt"), {{"instructions", true}});
+  EXPECT_EQ(simulate(got, false), (Answers{7, 7, 2, 5}));
+  EXPECT_EQ(got.rows.filtered, 3);
+  EXPECT_EQ(got.requests.offset.front(), 0x4222c44U);
+  EXPECT_EQ(got.requests.length.front(), 3U);
+  EXPECT_EQ(got.time_base, TimeBase::kIndex);
+}
+
+// Offsets of requests, in their order.
+std::vector<std::uint64_t> offsets_of(const std::string& format, const std::string& bytes) {
+  const auto got = read(format, bytes);
+  EXPECT_TRUE(got.status.ok()) << got.status;
+  return got.requests.offset;
+}
+
+TEST(Strace, ReadsContinueAtThePositionOfTheFile) {
+  const std::string opened = "1.0 openat(AT_FDCWD, \"/a\", O_RDWR) = 3\n";
+  EXPECT_EQ(
+      offsets_of("strace", opened + "1.1 read(3, \"\"..., 100) = 100\n1.2 write(3, \"\", 9) = 8\n"
+                                    "1.3 pread64(3, \"\", 4, 4096) = 4\n"
+                                    "1.4 lseek(3, 512, SEEK_SET) = 512\n"
+                                    "1.5 dup(3) = 5\n1.6 readv(5, [{iov_base=\"a)\", iov_len=2}, "
+                                    "{iov_base=\"\\\"\", iov_len=2}], 2) = 4\n"
+                                    "1.7 read(3, \"\", 9) = 0\n1.8 read(3, \"\", 9) = 9\n"
+                                    "1.9 preadv2(3, [], 0, -1, 0) = 1\n"),
+      (std::vector<std::uint64_t>{0, 100, 4096, 512, 516, 525}));
+  // Another file has the descriptor.
+  EXPECT_EQ(offsets_of("strace", opened + "1.1 read(3, \"\", 9) = 9\n1.2 close(3) = 0\n" + opened +
+                                     "1.3 read(3, \"\", 9) = 9\n"),
+            (std::vector<std::uint64_t>{0, 0}));
+}
+
+TEST(Strace, ProcessesShareOpenFiles) {
+  // A thread shares descriptors, and a child copies them. Both share positions.
+  const std::string opened = "7 1.0 openat(AT_FDCWD, \"/a\", O_RDWR) = 3\n";
+  const std::string thread = "7 1.1 clone(flags=CLONE_VM|CLONE_FILES) = 8\n";
+  const std::string child = "7 1.1 clone(flags=SIGCHLD) = 8\n";
+  const std::string reads = "8 1.2 read(3, \"\", 9) = 9\n7 1.3 read(3, \"\", 9) = 9\n";
+  for (const std::string& clone : {thread, child}) {
+    EXPECT_EQ(offsets_of("strace", opened + clone + reads), (std::vector<std::uint64_t>{0, 9}));
+  }
+  const std::string closed = "8 1.2 close(3) = 0\n7 1.3 read(3, \"\", 9) = 9\n";
+  EXPECT_EQ(offsets_of("strace", opened + child + closed).size(), 1U);
+  EXPECT_FALSE(read("strace", opened + thread + closed).status.ok());
+  // The child runs first.
+  EXPECT_EQ(
+      offsets_of("strace", opened + "7 1.1 vfork( <unfinished ...>\n8 1.2 read(3, \"\", 9) = 9\n"
+                                    "7 1.3 <... vfork resumed>) = 8\n7 1.4 read(3, \"\", 9) = 9\n"),
+      (std::vector<std::uint64_t>{0, 9}));
+  // Another process has a file of its own.
+  EXPECT_FALSE(read("strace", opened + "9 1.1 read(3, \"\", 9) = 9\n").status.ok());
+}
+
+TEST(Strace, UnfinishedCallsEndInAnotherLine) {
+  const auto got = read("strace",
+                        "[pid 7] 1.0 pread64(3</a,b (c)>, <unfinished ...>\n"
+                        "[pid 8] 1.1 pread64(3</b>, \"\", 9, 512) = 9 <0.000250>\n"
+                        "[pid 9] 1.2 <... read resumed>\"\", 9) = 9\n"
+                        "[pid 7] 1.3 <... pread64 resumed>\"\", 9, 1024) = 9 <0.300000>\n");
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_EQ(got.vms, (std::vector<std::string>{"/b", "/a,b (c)"}));
+  EXPECT_EQ(got.requests.offset, (std::vector<std::uint64_t>{512, 1024}));
+  EXPECT_EQ(got.requests.response, (std::vector<Nanoseconds>{250'000, 300'000'000}));
+  EXPECT_EQ(got.requests.time, (std::vector<Nanoseconds>{1'100'000'000, 1'000'000'000}));
+  EXPECT_EQ(got.rows.filtered, 1);
+}
+
+TEST(Strace, LinesGoOnBehindANoticeOfAProcess) {
+  const auto got = read("strace",
+                        "strace: Process 8 attached\n"
+                        "1.0 pread64(3</a>, strace: Process 9 attached\n <unfinished ...>\n"
+                        "[pid 9] 1.1 pread64(3</a>, strace: Process 8 detached\n\"\", 9, 0) = 9\n"
+                        "1.2 <... pread64 resumed>\"\", 9, 512) = 9\n");
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_EQ(got.requests.offset, (std::vector<std::uint64_t>{0, 512}));
+  EXPECT_EQ(got.rows.filtered, 3);
+}
+
+TEST(Strace, CallsOnOtherThanFilesAreFiltered) {
+  const auto got =
+      read("strace",
+           "1.0 write(1, \"x\", 1) = 1\n1.1 write(2</dev/pts/0>, \"x\", 1) = 1\n"
+           "1.2 read(5<socket:[77]>, \"x\", 1) = 1\n1.3 read(6<pipe:[8]>, \"\", 1) = 1\n"
+           "1.4 read(7</proc/stat>, \"x\", 1) = 1\n1.5 read(8</a>, 0x7, 9) = ? "
+           "ERESTARTSYS (To be restarted)\n1.6 --- SIGCHLD {si_signo=SIGCHLD} ---\n"
+           "1.7 write(9</dev/null<char 1:3>>, \"x\", 1) = 1\n"
+           "1.8 pread64(3</a>, \"\", 8, 0) = 8\n1.9 fdatasync(3</a>) = 0\n"
+           "2.0 exit_group(0) = ?\n2.1 +++ exited with 0 +++\n");
+  EXPECT_EQ(simulate(got, false), (Answers{1, 1, 1, 0}));
+  EXPECT_EQ(got.rows.filtered, 10);
+  EXPECT_EQ(got.rows.flushes, 1);
+}
+
+TEST(Tectonic, BlocksAreApart) {
+  const std::string rows = "5 4096 512 1 1 10 20 0 1 7\n5 4096 512 2 1 10 20 1 1 7\n";
+  const auto got = read("tectonic", rows);
+  EXPECT_EQ(got.requests.offset,
+            (std::vector<std::uint64_t>{5 * 8388608 + 4096, 5 * 8388608 + 4096}));
+  EXPECT_EQ(got.vms, (std::vector<std::string>{"0", "1"}));
+  EXPECT_EQ(
+      read("tectonic", rows, {{"block_bytes", std::int64_t{1} << 20}}).requests.offset.front(),
+      5U * 1048576 + 4096);
+  EXPECT_THAT(
+      complaint_about("tectonic", "5 8388096 1024 1 1 10 20 0 1 7\n"),
+      HasSubstr("expected an io_size within block_bytes (8388608) in column 3, got '1024'"));
+}
+
+TEST(Tectonic, OlderTracesHaveFewerColumns) {
+  const auto of_2021 = read("tectonic", "5 0 512 1 1 10 20 7 2\n5 0 512 1 100 10 20 7 2\n");
+  EXPECT_EQ(of_2021.vms, (std::vector<std::string>{"7"}));
+  EXPECT_EQ(of_2021.rows.repeated, 1);
+  EXPECT_EQ(of_2021.rows.filtered, 1);
+  const auto of_2019 = read("tectonic", "5 0 512 1.5 4 99 10 20\n");
+  EXPECT_EQ(of_2019.vms, (std::vector<std::string>{"web"}));
+  EXPECT_EQ(count_of(of_2019, Op::kWrite), 1);
+}
+
+TEST(Wikimedia, PagesAndImagesHaveKeysAndSizes) {
+  const auto pages = read("wikimedia", format_seeds().at("wikimedia"));
+  EXPECT_EQ(pages.requests.length, (std::vector<std::uint32_t>{20546, 17446}));
+  EXPECT_EQ(pages.requests.response, (std::vector<Nanoseconds>{280'000, 100'000'000}));
+  EXPECT_EQ(pages.keys, (std::vector<std::string>{"1714473446", "-889152392"}));
+  const auto images =
+      read("wikimedia",
+           "relative_unix\thashed_path_query\timage_type\tresponse_size\ttime_firstbyte\n"
+           "5\t-1\tjpeg\t7\t1.2e+1\n5\t-1\tjpeg\t7\t0\n");
+  EXPECT_EQ(simulate(images, true), (Answers{2, 2, 1, 1}));
+  EXPECT_EQ(images.requests.response.front(), 12 * kSecond);
+  EXPECT_EQ(images.requests.time.front(), 5 * kSecond);
+}
+
+TEST(Wikibench, LaterTracesHaveDates) {
+  const auto got = read("wikibench", "1 1970-01-01T00:00:01.63 http://a/b -\n");
+  EXPECT_EQ(got.requests.time, (std::vector<Nanoseconds>{1'630'000'000}));
+  EXPECT_EQ(count_of(read("wikibench", format_seeds().at("wikibench")), Op::kWrite), 1);
+}
+
+TEST(Etw, OtherEventsAreFiltered) {
+  const auto got = read("etw",
+                        "BeginHeader\n DiskRead, TimeStamp\nEndHeader\nOS Version: 6.0, Start: 1\n"
+                        " DiskReadInit, 9, a ( 4), 1, 0xff\n DiskFlush, 9, a ( 4), 1, 0xff, 12, 0\n"
+                        " DiskRead, 10, a ( 4), 1, 0xff, 0x1000, 0x200, 30, 2, 0x43, 30, Normal\n");
+  EXPECT_EQ(simulate(got, true), (Answers{1, 1, 1, 0}));
+  EXPECT_EQ(got.rows.filtered, 2);
+  EXPECT_EQ(got.rows.flushes, 1);
+  EXPECT_EQ(got.requests.offset.front(), 0x1000U);
+  EXPECT_EQ(got.requests.response.front(), 30'000);
+  EXPECT_EQ(got.vms, (std::vector<std::string>{"2"}));
+}
+
+TEST(TencentPhoto, AFormatOfAPhotoIsAnObject) {
+  const auto got = read("tencent-photo",
+                        "19700101000001 ab 0 l 5 1 PC 3\n19700101000002 ab 5 l 6 1 PC 3\n"
+                        "19700101000002 ab 5 l 6 1 PHONE 0\n");
+  EXPECT_EQ(simulate(got, true), (Answers{3, 3, 2, 1}));
+  EXPECT_EQ(got.requests.time.front(), kSecond);
+  EXPECT_EQ(got.requests.response.front(), 3'000'000);
 }
 
 TEST(Blkparse, AnotherEventIsARequest) {

@@ -205,7 +205,17 @@ TEST(Times, AreDecimalAndExact) {
   EXPECT_EQ(time_of("9223372036", kSecond), 9'223'372'036 * kSecond);
   EXPECT_EQ(time_of("9223372037", kSecond), -999);
   EXPECT_EQ(time_of("9223372036854775806", 1), 9'223'372'036'854'775'806);
-  for (const char* bad : {"", "-", ".5", "1e3", "1.5.2", "1,5", "nan", "--1", "1.x"}) {
+  for (const char* bad : {"", "-", ".5", "1.5.2", "1,5", "nan", "--1", "1.x"}) {
+    EXPECT_EQ(time_of(bad, kSecond), -999) << bad;
+  }
+  // Floats with exponents.
+  EXPECT_EQ(time_of("2.8E-4", kSecond), 280'000);
+  EXPECT_EQ(time_of("1.5e+09", kSecond), 1'500'000'000 * kSecond);
+  EXPECT_EQ(time_of("-12.5e-1", kSecond), -1'250'000'000);
+  EXPECT_EQ(time_of("1234567890123456789e0", 1), 1'234'567'890'123'456'789);
+  EXPECT_EQ(time_of("0e30", kSecond), 0);
+  for (const char* bad :
+       {"e3", "1e", "1e+", "1e+-3", "1e3.5", ".5e1", "1.5.2e1", "1e11", "1e400"}) {
     EXPECT_EQ(time_of(bad, kSecond), -999) << bad;
   }
 }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/support/case_files.hpp"
+#include "tests/support/format_seeds.hpp"
 #include "tests/support/read_trace.hpp"
 #include "tests/support/trace_bytes.hpp"
 
@@ -17,9 +18,16 @@ namespace {
 using namespace ::mcsim::testing;  // NOLINT(google-build-using-namespace)
 using ::testing::ContainsRegex;
 
-const std::set<std::string> kBinary{"oracle-general", "vscsi",       "lcs",         "twr",
-                                    "valpin",         "keys-u64-le", "keys-u64-be", "keys-u32-le",
-                                    "keys-u32-be"};
+const std::set<std::string>& binary_formats() {
+  static const std::set<std::string> formats = [] {
+    std::set<std::string> names{"oracle-general", "vscsi",       "lcs",         "twr",
+                                "valpin",         "keys-u64-le", "keys-u64-be", "keys-u32-le",
+                                "keys-u32-be",    "twr-ns",      "blktrace",    "binary"};
+    for (const auto& [name, bytes] : libcachesim_records()) names.insert(name);
+    return names;
+  }();
+  return formats;
+}
 
 // Formats of cases that are binary, or keys.
 const std::map<std::string, std::set<std::string>> kFormatsOf{
@@ -43,8 +51,8 @@ TEST(WrongFormats, AreDetectedNotBelieved) {
     for (const auto& format : formats().entries()) {
       const std::string name = format.info.name;
       const bool is_own = known != kFormatsOf.end() && known->second.contains(name);
-      const bool is_text_as_text =
-          known == kFormatsOf.end() && !kBinary.contains(name) && name != "keys" && name != "arc";
+      const bool is_text_as_text = known == kFormatsOf.end() && !binary_formats().contains(name) &&
+                                   name != "keys" && name != "arc";
       if (is_text_as_text) continue;  // text_formats_test.cpp
       const TraceRead got = read_trace(name, case_bytes(file));
       EXPECT_EQ(got.status.ok(), is_own) << file << " as " << name << ": " << got.status;
@@ -81,10 +89,11 @@ std::string reversed(std::string text) {
 
 void expect_errors(const std::string& format, const std::string& valid,
                    const std::vector<Damage>& damages) {
-  EXPECT_TRUE(read_good_trace(format, valid).status.ok()) << format;
+  const ParamMap params = seed_params(format);
+  EXPECT_TRUE(read_good_trace(format, valid, params).status.ok()) << format;
   EXPECT_GE(damages.size(), 20U) << format;
   for (const Damage& damage : damages) {
-    const TraceRead got = read_trace(format, damage.bytes);
+    const TraceRead got = read_trace(format, damage.bytes, params);
     EXPECT_FALSE(got.status.ok()) << format << ": " << damage.what;
     EXPECT_THAT(message_of(got.status),
                 ContainsRegex("^web.csv(:[0-9]+|: record [0-9]+|: header):"))
@@ -130,6 +139,100 @@ TEST(DamagedFiles, Twr) {
   add("operation and sizes swapped",
       TraceBytes().add(300, 4).add(9, 8).add(1U << 24, 4).add(100 << 22 | 200, 4).bytes());
   expect_errors("twr", first + second, damages);
+}
+
+TEST(DamagedFiles, TwrNs) {
+  const std::string first = twr_ns_record(299, 7, 100, 200, 1);
+  const std::string second = twr_ns_record(300, 9, 100, 200, 3);
+  std::vector<Damage> damages;
+  add_cuts(damages, first + second, first.size());
+  add_other_kinds(damages);
+  damages.push_back({"big-endian", first + reversed(second)});
+  damages.push_back({"time goes back", second + first});
+  damages.push_back({"unknown operation", first + twr_ns_record(300, 9, 100, 200, 12)});
+  damages.push_back({"records of twr", twr_record(299, 7, 100, 200, 1) + first + first});
+  expect_errors("twr-ns", first + second, damages);
+}
+
+// Files of other formats that show what they are.
+void add_certain_formats(std::vector<Damage>& damages, const std::string& format) {
+  for (const char* other : {"vscsi", "lcs", "oracle-general", "twr", "blktrace", "twr-ns",
+                            "oracle-sys-twr-ns", "oracle-cf1", "oracle-wiki16u"}) {
+    if (format != other) damages.push_back({other, format_seeds().at(other)});
+  }
+}
+
+TEST(DamagedFiles, LibCacheSimRecords) {
+  for (const auto& [format, record_bytes] : libcachesim_records()) {
+    const bool has_time = !format.ends_with("wiki16u");
+    const bool has_next = format.starts_with("oracle");
+    const std::string valid = format_seeds().at(format);
+    std::vector<Damage> damages;
+    add_cuts(damages, valid, record_bytes);
+    add_other_kinds(damages);
+    add_certain_formats(damages, format);
+    const auto add = [&, &name = format](const char* what, const LibCacheSimFields& fields) {
+      damages.push_back({what, valid + libcachesim_record(name, fields)});
+    };
+    if (has_time) add("time goes back", {.time = 2, .id = 7});
+    if (has_next) add("next access is before", {.time = 4, .id = 7, .next = 4});
+    if (has_next) add("next access is negative", {.time = 4, .id = 7, .next = -2});
+    if (has_next) add("next access is too far", {.time = 4, .id = 7, .next = 1LL << 40});
+    if (format.ends_with("iqibh") || format.ends_with("ns")) {
+      for (const std::uint64_t op : {0, 15, 200, 255}) {
+        if (!format.ends_with("sim-twr-ns")) add("operation", {.time = 4, .op = op});
+      }
+    }
+    if (format.ends_with("cf1") || format.ends_with("iqq")) {
+      add("size beyond 32 bits", {.time = 4, .size = 1ULL << 32});
+    }
+    expect_errors(format, valid, damages);
+  }
+}
+
+TEST(DamagedFiles, Blktrace) {
+  for (const bool is_big : {false, true}) {
+    const auto event = [&](BlktraceFields fields) {
+      fields.is_big = is_big;
+      return blktrace_event(fields);
+    };
+    const std::string first = event({.time = 5, .data = "abc"});
+    const std::string second = event({.time = 6, .data = "data of an event"});
+    std::vector<Damage> damages;
+    add_cuts(damages, first + second, second.size());
+    add_other_kinds(damages);
+    const auto add = [&](const char* what, const BlktraceFields& fields) {
+      damages.push_back({what, first + event(fields)});
+    };
+    add("time goes back", {.time = 4});
+    add("time beyond 63 bits", {.time = 1ULL << 63});
+    add("sector beyond 64 bits", {.time = 6, .sector = 1ULL << 55});
+    add("no whole sectors", {.time = 6, .bytes = 4097});
+    for (const std::uint64_t number : {0, 18, 99, 0x200, 0xffff}) {
+      add("unknown event", {.time = 6, .event = number});
+    }
+    add("unknown message", {.time = 6, .event = 3, .categories = 1 << 10});
+    add("version 5", {.time = 6, .magic = 0x65617405});
+    add("version 8", {.time = 6, .magic = 0x65617408});
+    add("another magic number", {.time = 6, .magic = 0x65617507});
+    damages.push_back({"other byte order", first + reversed(event({.time = 6}))});
+    damages.push_back({"a byte too many", first + "x" + second});
+    damages.push_back({"a byte too few", first.substr(0, first.size() - 1) + second});
+    expect_errors("blktrace", first + second, damages);
+  }
+}
+
+TEST(DamagedFiles, Binary) {
+  const std::string valid = format_seeds().at("binary");
+  std::vector<Damage> damages;
+  add_cuts(damages, valid, 17);
+  add_other_kinds(damages);
+  const auto add = [&](const char* what, const LibCacheSimFields& fields, char op) {
+    damages.push_back({what, valid + libcachesim_record("standard-iqi", fields) + op});
+  };
+  add("time goes back", {.time = 1}, '\1');
+  for (const char op : {'\0', '\2', '\4', '\377'}) add("unknown operation", {.time = 9}, op);
+  expect_errors("binary", valid, damages);
 }
 
 TEST(DamagedFiles, Vscsi) {

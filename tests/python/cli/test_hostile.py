@@ -58,7 +58,7 @@ def test_names_with_dots_have_files_of_their_own(run: Any) -> None:
 
 
 @pytest.mark.parametrize("given", [",", "", " , ,"])
-@pytest.mark.parametrize("command", ["mrc", "compare", "mix"])
+@pytest.mark.parametrize("command", ["mrc", "distances", "compare", "mix"])
 def test_no_vm_at_all_is_a_mistake(run: Any, command: str, given: str) -> None:
     code, _, err = run(command, "t.csv", "--vms", given)
     assert (code, err.splitlines()[-1][:14]) == (2, "mcsim: --vms: ")
@@ -75,7 +75,8 @@ def test_odd_names_of_traces_are_shown_escaped(run: Any, folder: Path, name: byt
     for arguments in (
         ("trace", "info", trace),
         ("mrc", trace, "-o", out),
-        ("compare", trace, "-o", out),
+        ("distances", trace, "-o", out),
+        ("compare", trace, "-o", out, "--against", "lru"),
         ("size", trace, "--target-hit-ratio", "0.1"),
         ("trace", "convert", trace, f"{out}/{trace}.arrow"),
         ("trace", "info", f"{out}/{trace}.arrow"),

@@ -160,6 +160,80 @@ def test_policies_are_compared_by_requests_or_bytes(printed: Any) -> None:
     assert ratios == pytest.approx([0.5, 1 / 3, 5120 / 13312])
 
 
+def test_a_warm_up_is_replayed_and_not_counted(run: Any, printed: Any) -> None:
+    """VM b begins anew after its first ten accesses, VM a after 10 of 20."""
+    asked = ("mrc", "loops.csv", "--sizes", "2,6", "--warm-up", "20min")
+    out = printed(*asked, "-o", "results")
+    assert "20 accesses after a warm-up of 20 to 6 blocks" in out[0]
+    assert [line.split()[2:] for line in out[2:4]] == [["2", "0.00"], ["6", "100.00"]]
+    assert Path("results/loops-after-20min-mrc.csv").is_file()
+    row = json.loads("".join(printed(*asked, "--json")))["rows"][-1]
+    assert (row["hits"], row["ratio"]) == (20, 1)
+    out = printed("mrc", "loops.csv", "--sizes", "4,6", "--warm-up", "loops.csv", "--per-vm")
+    assert cells(out, "a")[1:] == ["20", "4", "100.00", "100.00"]
+    out = printed("compare", "loops.csv", *asked[2:], "--policies", "fifo,lru")
+    assert cells(out, "fifo")[1:3] == ["0.00", "100.00"]
+    for more, message in (
+        (["--interval", "20min"], "--warm-up: not with --interval"),
+        (["--policies", "lru", "--mini", "0.5"], "--warm-up: not with --mini"),
+    ):
+        code, _, err = run(*asked, *more)
+        assert (code, message in err) == (2, True)
+    for warm_up, message in (
+        ("100h", "warm_up: the trace ends before 100h are over"),
+        ("nowhere.csv", "nowhere.csv"),
+        ("5 references", "the trace has a clock"),
+    ):
+        code, _, err = run("mrc", "loops.csv", "--warm-up", warm_up)
+        assert (code, message in err) == (2, True), err
+
+
+def test_distances(run: Any, printed: Any) -> None:
+    """Blocks of a come back after 5 others, those of b after 3."""
+    out = printed("distances", "loops.csv", "-o", "results")
+    assert cells(out, "2–3")[1:6] == ["18", "45.00", "16", "KiB", "45.00"]
+    assert cells(out, "4–7")[1:6] == ["16", "40.00", "32", "KiB", "85.00"]
+    assert cells(out, "first")[2:4] == ["6", "15.00"]
+    every = pa.ipc.open_file("results/loops-distances.arrow").read_all()
+    assert every["distance"].to_pylist() == [3, 5]
+    assert every["accesses"].to_pylist() == [18, 16]
+    assert Path("results/loops-distances.svg").is_file()
+    rows = json.loads("".join(printed("distances", "loops.csv", "--warm-up", "20min", "--json")))
+    counts = {row["from"]: row["accesses"] for row in rows["rows"]}
+    assert counts == {0: 0, 1: 0, 2: 10, 4: 10, -1: 0}
+    sampled = printed("distances", "loops.csv", "--estimator", "shards-rate(rate=1)")
+    assert cells(sampled, "2–3")[1] == "18"
+    Path("objects.csv").write_text(OBJECTS)
+    assert "2 objects" in "".join(printed("distances", "objects.csv"))
+    assert run("distances", "nowhere.csv")[0] == 2
+
+
+def test_what_policies_gain_on_another(run: Any, printed: Any) -> None:
+    asked = ("compare", "loops.csv", "--vms", "b", "--sizes", "1,2", "--against", "lru")
+    out = printed(*asked, "--policies", "mru,fifo", "-o", "results")
+    assert out[0] == "No difference."
+    assert cells(out, "lru")[1:] == ["0.00", "90.00"]
+    assert cells(out, "mru")[1:] == ["+0.00", "+0.00"]
+    assert Path("results/loops-b-policies-gains.png").is_file()
+    out = printed("compare", "loops.csv", "--sizes", "3,4", "--against", "lru", "--policies", "mru")
+    rows = json.loads(
+        "".join(
+            printed(
+                *("compare", "loops.csv", "--sizes", "3,4", "--against", "lru"),
+                *("--policies", "lru,mru", "--by", "requests", "--json"),
+            )
+        )
+    )["rows"]
+    ratios = {(row["policy"], row["capacity"]): row["request_hit_ratio"] for row in rows}
+    for row in rows:
+        gain = ratios[row["policy"], row["capacity"]] - ratios["lru", row["capacity"]]
+        assert row["gain"] == pytest.approx(gain)
+    assert ratios["mru", 3] > ratios["lru", 3]
+    assert f"largest gain: `mru`, {100 * (ratios['mru', 3] - ratios['lru', 3]):+.2f}" in out[0]
+    code, _, err = run(*asked, "--policies", "fifo", "--against", "nope")
+    assert (code, "--against: unknown eviction policy 'nope'" in err) == (2, True)
+
+
 OBJECTS = "time_s,key,size\n1,5,110\n2,4,110\n3,6,110\n4,4,111\n5,7,112\n6,4,111\n"
 
 

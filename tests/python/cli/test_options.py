@@ -45,6 +45,7 @@ def commands(trace: Path, experiment: Path, out: Path) -> dict[str, list[object]
     return {
         "run": ["run", experiment, "--no-figures", "--results", out],
         "mrc": ["mrc", trace, "-o", out],
+        "distances": ["distances", trace, "-o", out],
         "compare": ["compare", trace, "--policies", "lru", "-o", out],
         "tune": ["tune", trace.with_name("blocks.csv"), "--size", "64KiB", "-o", out],
         "convert": ["trace", "convert", trace, out / "t.csv"],

@@ -5,7 +5,7 @@ A list by recency serves each access and each discard.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.locality.hit_units import HitUnit
 from mcsim.locality.measure import hit_ratio_curves
+from mcsim.locality.sharing import sharing
 from mcsim.traces.block_pieces import Discards
 from mcsim.traces.blocks import Blocks
 
@@ -86,11 +87,14 @@ def blocks_of(rows: Sequence[Row], ops: str = "all") -> Blocks:
     )
 
 
-def naive_hits(rows: Sequence[Row], capacity: int) -> dict[HitUnit, tuple[int, int]]:
-    """Return hits and all, of each unit."""
+def naive_hits(
+    rows: Sequence[Row], capacity: int, counted: Set[Row] | None = None
+) -> dict[HitUnit, tuple[int, int]]:
+    """Return hits and all, of each unit, of `counted` or of all rows."""
     cache: list[tuple[int, int]] = []
     counts: dict[HitUnit, list[int]] = {unit: [0, 0] for unit in UNITS}
     for row in rows:
+        weight = int(counted is None or row in counted)
         if row.op == 2:
             for block in row.discarded:
                 if (row.vm, block) in cache:
@@ -101,21 +105,23 @@ def naive_hits(rows: Sequence[Row], capacity: int) -> dict[HitUnit, tuple[int, i
             key = (row.vm, block)
             hit = key in cache
             all_hit &= hit
-            for unit, more in (("blocks", 1), ("bytes", row.bytes_in(block))):
+            for unit, more in (("blocks", weight), ("bytes", weight * row.bytes_in(block))):
                 counts[unit][0] += more * hit
                 counts[unit][1] += more
             if hit:
                 cache.remove(key)
             cache.insert(0, key)
             del cache[capacity:]
-        counts["requests"][0] += all_hit
-        counts["requests"][1] += 1
+        counts["requests"][0] += weight * all_hit
+        counts["requests"][1] += weight
     return {unit: (hits, total) for unit, (hits, total) in counts.items()}
 
 
-def assert_as_naive(curve: mc.HitRatioCurve, rows: Sequence[Row]) -> None:
+def assert_as_naive(
+    curve: mc.HitRatioCurve, rows: Sequence[Row], counted: Set[Row] | None = None
+) -> None:
     for capacity in range(1, 70):
-        for unit, (hits, total) in naive_hits(rows, capacity).items():
+        for unit, (hits, total) in naive_hits(rows, capacity, counted).items():
             of = curve.of(unit)
             assert of.accesses == total
             assert of.at(capacity) == hits / total, (unit, capacity)
@@ -149,6 +155,99 @@ def test_curves_of_vms_and_intervals_have_their_own_discards() -> None:
     for begin, curve in hit_ratio_curves(blocks, "5h").items():
         assert isinstance(begin, int)
         assert_as_naive(curve, [row for row in rows if begin <= row.time < begin + 5 * HOUR])
+
+
+@pytest.mark.parametrize("ops", ["all", "reads"])
+@pytest.mark.parametrize("first", [1, 20, 120])
+def test_what_warms_up_is_not_counted(
+    first: int, ops: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [row for row in rows_drawn(6) if ops == "all" or row.op != 1]
+    counted = set([row for row in rows if row.op != 2][first:])
+    blocks = replace(blocks_of(rows, ops), first_counted=first)
+    for piece in (1 << 20, 7):
+        monkeypatch.setattr("mcsim.traces.blocks._PIECE", piece)
+        curve = mc.hit_ratio_curve(blocks)
+        assert_as_naive(curve, rows, counted)
+    for vm, of_vm in enumerate(hit_ratio_curves(blocks, "vm").values()):
+        assert_as_naive(of_vm, [row for row in rows if row.vm == vm], counted)
+    whole_sample = mc.estimate(blocks, "shards-rate", rate=1, correction="none")
+    assert whole_sample.hits.tolist() == curve.hits.tolist()
+    caches = mc.simulate(blocks, "lru", [5, 20])
+    for row in caches:
+        naive = naive_hits(rows, row.capacity, counted)
+        assert (row.hits, row.accesses) == naive["blocks"]
+        assert row.request_hit_ratio == naive["requests"][0] / naive["requests"][1]
+        assert row.byte_hit_ratio == naive["bytes"][0] / naive["bytes"][1]
+
+
+def test_hits_of_reads_after_a_warm_up() -> None:
+    rows = rows_drawn(7, discards=False)
+    blocks = replace(blocks_of(rows), first_counted=90)
+    reads = mc.hit_ratio_curve(blocks).of_reads()
+    counted = {row for row in rows[90:] if row.op == 0}
+    for capacity in (1, 4, 9, 30):
+        hits, total = naive_hits(rows, capacity, counted)["blocks"]
+        assert (reads.at(capacity), reads.accesses) == (hits / total, total)
+
+
+def test_an_estimate_after_a_warm_up_is_near_the_exact_curve() -> None:
+    keys = np.random.default_rng(1).zipf(1.3, 60_000) % 5_000
+    trace = mc.Trace.from_arrays(np.arange(60_000), keys * 4096, 4096, time_base="index")
+    blocks = trace.blocks(warm_up="30000 references")
+    assert (len(blocks), blocks.warm_up) == (60_000, 30_000)
+    exact = mc.hit_ratio_curve(blocks)
+    for name in ("shards", "aet", "mimir", "statstack"):
+        estimate = mc.estimate(blocks, name)
+        assert estimate.accesses == 30_000
+        assert (np.diff(estimate.hits) >= 0).all()
+        assert estimate.mae(exact) < 0.02
+        if estimate.low is not None and estimate.high is not None:
+            assert (estimate.low <= estimate.hits).all()
+            assert (estimate.hits <= estimate.high).all()
+
+
+def test_another_trace_warms_up() -> None:
+    before = mc.Trace.from_arrays([50, 60, 90], [0, 4096, 8192], 4096, op=[0, 0, 1], source="old")
+    trace = mc.Trace.from_arrays([10, 20, 30], [4096, 4096, 0], 4096, op=[1, 0, 0], source="new")
+    curve = mc.hit_ratio_curve(trace.blocks(warm_up=before))
+    assert curve.accesses == 2
+    assert [curve.at(size) for size in (1, 2)] == [0.5, 1.0]
+    named = mc.Trace.from_arrays([0, 1], [0, 0], 4096, vm=[0, 1], vms=["web", "mail"])
+    with pytest.raises(ConfigError, match="warm_up: 'web' is no VM of the trace"):
+        trace.blocks(warm_up=named)
+    with pytest.raises(ConfigError, match=r"warm_up: no request of it is left \(ops: reads\)"):
+        trace.blocks(warm_up=before.slice(ops="writes"))
+
+
+@pytest.mark.parametrize(
+    ("length", "message"),
+    [
+        ("1s", "warm_up: the trace ends before 1s are over"),
+        ("5 references", "warm_up: the trace has a clock: give a length such as 1h"),
+        ("soon", "warm_up: .*'soon'"),
+    ],
+)
+def test_a_warm_up_that_cannot_be_is_refused(length: str, message: str) -> None:
+    trace = mc.Trace.from_arrays([10, 20, 30], [4096, 4096, 0], 4096)
+    with pytest.raises(ConfigError, match=message):
+        trace.blocks(warm_up=length)
+
+
+def test_who_cannot_leave_a_warm_up_out_says_so() -> None:
+    trace = mc.Trace.from_arrays([10, 20, 30, 40], [4096, 4096, 0, 0], 4096)
+    blocks = trace.blocks(warm_up="15ns")
+    for use in (
+        lambda: mc.miniature(blocks, "lru", [1]),
+        lambda: mc.tune(blocks, 4096),
+        lambda: sharing(blocks, "time"),
+        lambda: sharing([blocks], "rates"),
+        lambda: hit_ratio_curves(blocks, "20ns"),
+    ):
+        with pytest.raises(ConfigError, match="these blocks have a warm-up"):
+            use()
+    with pytest.raises(ConfigError, match="warm_up: these blocks have theirs"):
+        mc.simulate(blocks, "lru", [1], warm_up=1)
 
 
 def test_equal_requests_of_a_block_have_one_curve_on_all_threads() -> None:

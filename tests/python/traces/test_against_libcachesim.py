@@ -66,11 +66,10 @@ def _write_lcs(path: Path, version: int) -> None:
     _write(path, fields, _lcs_head(version))
 
 
-def _write_twr(path: Path) -> None:
+def _write_twr(path: Path, more: tuple[tuple[str, str], ...] = ()) -> None:
     rows = _random_rows()
-    records = np.zeros(
-        _ROWS, np.dtype([("time", "<u4"), ("id", "<u8"), ("sizes", "<u4"), ("op", "<u4")])
-    )
+    fields = [("time", "<u4"), ("id", "<u8"), ("sizes", "<u4"), ("op", "<u4"), *more]
+    records = np.zeros(_ROWS, np.dtype(fields))
     records["time"], records["id"] = rows["time"], rows["id"]
     records["sizes"] = 20 << 22 | rows["size"]
     records["op"] = rows["op"] << 24 | 60
@@ -89,8 +88,22 @@ def _ours(trace: Trace) -> Rows:
     return list(zip(times, table["key"], sizes, strict=True))
 
 
+_KEY = [("time", "<u4"), ("id", "<u8")]
+_OBJECT = [*_KEY, ("size", "<u4")]
+_NEXT = ("next", "<i8")
+
+
 def _write_oracle(path: Path) -> None:
-    _write(path, [("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
+    _write(path, [*_OBJECT, _NEXT])
+
+
+def _write_sim_twr_ns(path: Path) -> None:
+    _write(path, [*_OBJECT, ("ttl", "<i4"), ("ns", "<u2"), _NEXT])
+
+
+def _write_sys_twr_ns(path: Path) -> None:
+    sizes = [("key_size", "<u2"), ("size", "<u4")]
+    _write(path, [*_KEY, *sizes, ("op", "<u2"), ("ns", "<u2"), ("ttl", "<i4"), _NEXT])
 
 
 @pytest.mark.parametrize(
@@ -98,6 +111,15 @@ def _write_oracle(path: Path) -> None:
     [
         pytest.param("oracle-general", "ORACLE_GENERAL_TRACE", _write_oracle, id="oracle-general"),
         pytest.param("twr", "TWR_TRACE", _write_twr, id="twr"),
+        pytest.param(
+            "twr-ns", "TWRNS_TRACE", partial(_write_twr, more=(("ns", "<u2"),)), id="twr-ns"
+        ),
+        pytest.param(
+            "oracle-sim-twr-ns", "ORACLE_SIM_TWRNS_TRACE", _write_sim_twr_ns, id="oracle-sim-twr-ns"
+        ),
+        pytest.param(
+            "oracle-sys-twr-ns", "ORACLE_SYS_TWRNS_TRACE", _write_sys_twr_ns, id="oracle-sys-twr-ns"
+        ),
         *[
             pytest.param(
                 "lcs", "LCS_TRACE", partial(_write_lcs, version=version), id=f"lcs {version}"
@@ -113,6 +135,26 @@ def test_objects_are_the_same(
     write(path)
     trace = Trace.open(path, format=format, cache_dir=tmp_path / "cache")
     assert _ours(trace) == _theirs(library, path, kind)
+
+
+@pytest.mark.parametrize(
+    ("record", "fields"),
+    [
+        ("<IQI", _OBJECT),
+        ("<IqIhb", [*_OBJECT, ("tenant", "<i2"), ("op", "i1")]),
+        ("<QqQ", [("time", "<u8"), ("id", "<i8"), ("size", "<u8")]),
+    ],
+)
+def test_binary_has_the_same_objects(
+    library: Any, record: str, fields: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    path = tmp_path / "t.bin"
+    _write(path, fields)
+    options = {"record": record, "time": 1, "time_unit": "s", "key": 2, "length": 3}
+    trace = Trace.open(path, format="binary", cache_dir=tmp_path / "cache", options=options)
+    params = library.ReaderInitParam(binary_fmt_str=record, obj_id_is_num=True)
+    params.time_field, params.obj_id_field, params.obj_size_field = 1, 2, 3
+    assert _ours(trace) == _theirs(library, path, "BIN_TRACE", params)
 
 
 def test_valpin_has_the_same_ids(library: Any, tmp_path: Path) -> None:

@@ -59,6 +59,11 @@ TABLE = [
     ),
     Case("meta_kvcache.csv", Answer(24, 24, 2, 21), Answer(26, 26, 3, 22)),
     Case("mooncake.jsonl", Answer(12, 12, 7, 5), Answer(12, 12, 7, 5)),
+    # L of 04222c5c and 04222c7e, S and M of 1ffefff2f8; M reads and writes.
+    Case("lackey.txt", Answer(3, 3, 2, 1), Answer(5, 5, 2, 3), filtered=5),
+    Case("strace.txt", Answer(3, 3, 2, 1), Answer(4, 4, 2, 2), filtered=2),
+    # Block 123: three times 128 KiB, then 64 KiB, then 128 KiB again; 128 KiB of 456 are written.
+    Case("tectonic.trace", Answer(5, 144, 48, 96), Answer(6, 176, 80, 96)),
     Case("msr_overlap.csv", Answer(2, 3, 2, 1), Answer(2, 3, 2, 1)),
     Case("msr_header.csv", Answer(2, 3, 2, 1), Answer(3, 4, 2, 2)),
     Case("mixed_ids.txt", Answer(6, 6, 4, 2), Answer(6, 6, 4, 2)),
@@ -170,9 +175,48 @@ def test_a_gap_of_years_gives_a_warning(tmp_path: Path, caplog: pytest.LogCaptur
     assert warning.startswith("epoch_gap.csv: request 2 comes 53.2 years after the one before it")
 
 
-# Cases of formats that are not read yet; each is refused with a place, or read by a mapping.
-@pytest.mark.parametrize("name", ["addresses.txt", "lackey.txt", "strace.txt", "tectonic.trace"])
-def test_other_layouts_are_refused_with_a_proposal(name: str, tmp_path: Path) -> None:
+def test_an_unknown_layout_is_refused_with_a_proposal(tmp_path: Path) -> None:
     nearest = r"It begins:(.|\n)*nearest format is .*(line|record) \d"
     with pytest.raises(mc.TraceError, match=nearest):
-        mc.Trace.open(CASES / name, cache_dir=tmp_path)
+        mc.Trace.open(CASES / "addresses.txt", cache_dir=tmp_path)
+
+
+_BLANKS = {"delimiter": "space", "header": False}
+
+
+# The mappings of docs/traces.md, and reads, blocks or objects, and hits of reads.
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        (
+            (CASES / "addresses.txt").read_text(),
+            _BLANKS | {"op": "1", "read": "l", "write": "s", "offset": "2"},
+            (2, 1, 1),
+        ),
+        ("1 7 68\n2 9 7454\n3 7 68\n", _BLANKS | {"key": "2", "length": "3"}, (3, 2, 1)),
+        (
+            "5,7,68\n6,7,68\n",
+            {"header": False, "time": "1", "time_unit": "s", "key": "2", "length": "3"},
+            (2, 1, 1),
+        ),
+        (
+            "uuid,document_id,timestamp,platform\na,7,61,1\nb,7,63,2\n",
+            {"key": "document_id", "time": "timestamp", "time_unit": "ms"},
+            (2, 1, 1),
+        ),
+        (
+            "1189.5 s c GETVIDEO a d\n1189.6 s c OTHER b d\n1190.5 s c GETVIDEO a d\n",
+            _BLANKS | {"time": "1", "time_unit": "s", "key": "5", "where": "4=GETVIDEO"},
+            (2, 1, 1),
+        ),
+    ],
+    ids=["address", "adapt-size", "tragen", "outbrain", "umass-youtube"],
+)
+def test_formats_of_caffeine_are_mappings(
+    text: str, options: dict[str, Any], expected: tuple[int, int, int], tmp_path: Path
+) -> None:
+    file = tmp_path / "requests.txt"
+    file.write_text(text)
+    trace = mc.Trace.open(file, format="csv", options=options, cache_dir=tmp_path / "cache")
+    reads = answer_of(trace, "reads")
+    assert (reads.accesses, reads.unique, reads.hits) == expected

@@ -85,3 +85,10 @@ def test_warnings_have_the_number_and_come_once(caplog: pytest.LogCaptureFixture
         "x.csv: 2 of 3 requests have fewer than 64 bytes: lengths may count sectors or blocks, but "
         "format msr has bytes",
     ]
+
+
+def test_accesses_of_programs_may_be_small(caplog: pytest.LogCaptureFixture) -> None:
+    trace = mc.Trace.from_arrays([0, 1, 2], 0, 8, source="x.lackey")
+    for format in ("lackey", "strace"):
+        warn_of_signs(replace(trace.metadata, digest=format, format=format), Signs(small=3))
+    assert not caplog.records

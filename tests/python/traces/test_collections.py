@@ -74,9 +74,9 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert one["checksums"][1]["md5"] == "c60dd8f771738d4d8df56271e56dd308"
     assert one["licence"] == "CC BY 4.0"
     assert len(printed(capsys, "trace", "catalogue", "--csv")) == len(names) + 1
-    shown = printed(capsys, "trace", "catalogue", "baleen")
+    shown = printed(capsys, "trace", "catalogue", "hp-cello")
     assert "formats: no reader here" in shown
-    assert "licence: unknown" in shown
+    assert "citation: unknown" in shown
     code, _, err = call(capsys, "trace", "catalogue", "alibaba")
     assert code == 2
     assert "'alibaba'" in err

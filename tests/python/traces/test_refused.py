@@ -4,7 +4,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,12 +56,6 @@ def test_a_description_with_two_vms_of_one_name_is_not_used() -> None:
 def test_names_of_vms_are_text(name: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=f"vms: {message}"):
         mcsim.Trace.from_arrays([1], [0], 4096, vms=[name])
-
-
-def test_a_pipe_is_not_waited_for() -> None:
-    os.mkfifo("pipe")
-    with pytest.raises(ConfigError, match="pipe: not a regular file: a trace is read"):
-        mcsim.Trace.open("pipe")
 
 
 @pytest.mark.parametrize(

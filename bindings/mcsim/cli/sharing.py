@@ -1,0 +1,67 @@
+"""Common parts of commands about VMs that share a cache."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcsim.cli.options import Command, reporter_asked, with_options
+from mcsim.cli.stream import Source, references_options
+from mcsim.cli.trace import reading_options
+
+if TYPE_CHECKING:
+    from mcsim.base.progress import Reporter
+    from mcsim.locality.sharing import Order, Sharing
+    from mcsim.traces.trace import Trace
+
+
+def sharing_options(command: Command) -> Command:
+    """Add the options of the VMs that share a cache, and of the order of their references."""
+    order = click.option(
+        "--order",
+        type=click.Choice(["time", "rates"]),
+        default="time",
+        show_default=True,
+        help="How references of VMs follow each other: by their times, or each VM's spread evenly "
+        "over one length, for traces of different years or without a clock.",
+    )
+    return with_options(command, [references_options, order, reading_options])
+
+
+def shared_source(
+    files: tuple[str, ...], block_size: str, ops: Any, vms: str | None, reading: dict[str, Any]
+) -> Source:
+    """Return the source of references, after validating its block size."""
+    source = Source(files, block_size, ops, vms, 1, 1, reading)
+    source.block_bytes  # noqa: B018
+    return source
+
+
+def sharing_read(source: Source, order: Order) -> Sharing:
+    """Read the traces and merge the references of all VMs in `order`."""
+    from mcsim.locality.sharing import sharing
+    from mcsim.traces.blocks import Blocks
+
+    reporter = reporter_asked()
+    with reporter.live():
+        if order == "time":
+            traces = source.open(reporter)
+            _note_spans(traces, reporter)
+            blocks = source.split(traces, reporter)
+            if len(blocks.discards):
+                reporter.note(f"{len(blocks.discards):,} discarded blocks ignored")
+            return sharing(blocks, order)
+        chosen = source.chosen(source.open(reporter))
+        return sharing([Blocks.of(one, source.ops, source.block_bytes) for one in chosen], order)
+
+
+def _note_spans(traces: list[Trace], reporter: Reporter) -> None:
+    """Warn if no two traces overlap in time, so that VMs never compete for the cache."""
+    spans = sorted(
+        (trace.metadata.counts.first_time, trace.metadata.counts.last_time) for trace in traces
+    )
+    apart = all(last < begin for (_, last), (begin, _) in itertools.pairwise(spans))
+    if len(spans) > 1 and apart:
+        reporter.note("no two traces overlap in time; --order rates has them all at once")

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/base/types.hpp"
+
+namespace mcsim {
+
+// A block that is read from the backend, written to it, or discarded.
+struct BackendAccess {
+  std::uint64_t request;  // during which, or before which, it happens
+  BlockId block;
+  Op op;
+};
+
+// Records what leaves the slowest tier for the backend, in its order: read misses, writes through
+// and around, write-backs, extents that move, discards. A host that has a log reports each block
+// before its victims. Requests are replayed one by one, so that hosts need not report them.
+class BackendLog {
+ public:
+  void begin_request(std::size_t request) { request_ = request; }
+  void push(Op op, BlockId block) { accesses_.push_back({request_, block, op}); }
+  // Returns the accesses since the last call.
+  std::vector<BackendAccess> take() { return std::exchange(accesses_, {}); }
+
+ private:
+  std::uint64_t request_ = 0;
+  std::vector<BackendAccess> accesses_;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,138 @@
+#pragma once
+
+#include "core/trace/formats/blkparse.hpp"
+#include "core/trace/record_reader.hpp"
+
+namespace mcsim {
+
+// Events of blktrace, version 7, in the byte order of the machine that wrote them. Fields:
+//
+//   uint32 magic 0x656174 and version, uint32 sequence, uint64 time (ns), uint64 sector (512 B),
+//   uint32 bytes, uint32 event (16 bits) and categories (16 bits), uint32 process,
+//   uint32 device (12 bits major, 20 bits minor), uint32 processor, uint16 error, uint16 length
+//   of the data behind it
+//
+// One event a request is read, as from the text of blkparse. Other events are filtered, as are
+// messages, commands that pass through, and requests without data. One that flushes without data
+// is a flush. The VM is the device, as 8,0.
+class BlktraceReader final : public RecordReader<BlktraceReader> {
+ public:
+  using Params = BlkparseReader::Params;
+  static constexpr bool kHasVms = true;
+  static constexpr ComponentInfo kInfo{
+      "blktrace", "binary events of blktrace: device, time in ns, event, sector, bytes",
+      "blktrace(8), struct blk_io_trace of version 7"};
+
+  BlktraceReader(const Params& params, ReaderContext context)
+      : RecordReader(std::move(context)), event_(number_of(params.event)) {}
+
+  static Guess guess(const Head& head) {
+    return guess_by_records<BlktraceReader>(head, Proof::kMagic);
+  }
+
+  TimeBase time_base() const override { return TimeBase::kClock; }
+
+  absl::StatusOr<RecordLayout> begin(std::string_view head) {
+    const auto has_magic = [&]<ByteOrder order>() {
+      return head.size() >= 4 && number_at<std::uint32_t, order>(head.data()) >> 8 == kMagic;
+    };
+    is_big_ = has_magic.operator()<ByteOrder::big>();
+    if (is_big_ || has_magic.operator()<ByteOrder::little>()) return RecordLayout{kRecordBytes};
+    return refuse("record 1: expected the number 0x656174 in either byte order in bytes 1 to 4");
+  }
+
+  LineKind parse(const char* record, RecordRequest& request) {
+    return is_big_ ? parse_in<ByteOrder::big>(record, request)
+                   : parse_in<ByteOrder::little>(record, request);
+  }
+
+ private:
+  static constexpr std::size_t kRecordBytes = 48;
+  static constexpr std::uint32_t kMagic = 0x656174;
+  static constexpr std::uint32_t kVersion = 7;
+  static constexpr std::uint64_t kSector = 512;
+
+  // Bits of the upper half of an action.
+  enum Category : std::uint32_t {
+    kWrite = 1U << 1,
+    kFlush = 1U << 2,
+    kPassThrough = 1U << 9,
+    kNotify = 1U << 10,
+    kDiscard = 1U << 13
+  };
+  static constexpr std::uint32_t kHasCgroup = 1U << 8;  // of the event
+  static constexpr std::uint32_t kLastEvent = 17;
+  static constexpr std::uint32_t kLastMessage = 2;
+
+  static std::uint32_t number_of(BlockEvent event) {
+    constexpr std::uint32_t kQueued = 1, kIssued = 7, kCompleted = 8;
+    if (event == BlockEvent::kQueue) return kQueued;
+    return event == BlockEvent::kIssue ? kIssued : kCompleted;
+  }
+
+  template <ByteOrder order>
+  LineKind parse_in(const char* record, RecordRequest& request) {
+    const auto magic = number_at<std::uint32_t, order>(record);
+    if (magic != (kMagic << 8 | kVersion)) [[unlikely]]
+      return refuse_magic(magic);
+    request.payload = number_at<std::uint16_t, order>(record + 46);
+    const auto action = number_at<std::uint32_t, order>(record + 28);
+    const std::uint32_t event = action & 0xffff & ~kHasCgroup;
+    const std::uint32_t categories = action >> 16;
+    const bool is_message = (categories & kNotify) != 0;
+    if (is_message ? event > kLastMessage : event == 0 || event > kLastEvent) [[unlikely]] {
+      return bad(fmt::format("action: there is no {} {}", is_message ? "message" : "event", event));
+    }
+    if (is_message || event != event_ || (categories & kPassThrough) != 0) {
+      return LineKind::kFiltered;
+    }
+    request.length = number_at<std::uint32_t, order>(record + 24);
+    if (request.length == 0 && (categories & kDiscard) == 0) {
+      if ((categories & kFlush) == 0) return LineKind::kFiltered;
+      return count_flush(), LineKind::kNothing;
+    }
+    request.op = (categories & kDiscard) != 0 ? Op::kDiscard
+                 : (categories & kWrite) != 0 ? Op::kWrite
+                                              : Op::kRead;
+    return place_request(number_at<std::uint64_t, order>(record + 8),
+                         number_at<std::uint64_t, order>(record + 16),
+                         number_at<std::uint32_t, order>(record + 36), request);
+  }
+
+  LineKind place_request(std::uint64_t time, std::uint64_t sector, std::uint32_t device,
+                         RecordRequest& request) {
+    constexpr std::uint64_t kLatest = std::numeric_limits<Nanoseconds>::max();
+    if (time > kLatest) [[unlikely]]
+      return bad(fmt::format("time: {} ns exceeds 63 bits", time));
+    if (request.length % kSector != 0) [[unlikely]] {
+      return bad(fmt::format("bytes: expected whole sectors of 512 B, got {}", request.length));
+    }
+    if (sector > (kMaxOffset - request.length) / kSector) [[unlikely]] {
+      return bad(fmt::format("sector: {} exceeds 64 bits", sector));
+    }
+    if (vm_device_ != device) {
+      const auto vm = vm_of(fmt::format("{},{}", device >> 20, device & 0xfffff));
+      if (!vm.ok()) return refuse(vm.status());
+      vm_ = *vm;
+      vm_device_ = device;
+    }
+    request.time = static_cast<Nanoseconds>(time);
+    request.offset = sector * kSector;
+    request.vm = vm_;
+    return LineKind::kRequest;
+  }
+
+  LineKind refuse_magic(std::uint32_t magic) {
+    if (magic >> 8 == kMagic) {
+      return refuse(data_loss("version: expected {}, got {}", kVersion, magic & 0xff));
+    }
+    return refuse(data_loss("magic: expected {:#x}, got {:#x}", kMagic, magic >> 8));
+  }
+
+  std::uint32_t event_;
+  bool is_big_ = false;
+  std::optional<std::uint32_t> vm_device_;
+  VmId vm_ = 0;
+};
+
+}  // namespace mcsim

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "core/trace/formats/system_call.hpp"
+#include "core/trace/text.hpp"
+
+namespace mcsim {
+
+// File I/O of programs, as strace -f -ttt -y -T logs it:
+//
+//   [process] time (s) call(arguments) = result [<duration>]
+//
+// The VM is the path of the file, which -y prints, or else openat. A request has the time at which
+// its call begins. Its length is the result. pread64 and its variants state an offset. read and
+// write continue at the position of the open file, which is known from openat and lseek. dup, clone
+// and close are followed. A line without a known path or position is unreadable, as is a write
+// that appends. fsync and its variants are flushes.
+//
+// Failed calls, other calls and signals are filtered. So are calls on pipes, sockets, terminals and
+// /proc.
+class StraceReader final : public TextReader<StraceReader> {
+ public:
+  using Params = NoParams;
+  static constexpr ComponentInfo kInfo{"strace",
+                                       "strace -f -ttt -y -T: reads, writes and flushes of files, "
+                                       "at stated offsets, or at positions "
+                                       "known from openat and lseek",
+                                       "strace(1)"};
+
+  StraceReader(NoParams, ReaderContext context) : TextReader(std::move(context)) {}
+
+  static Guess guess(const Head& head) { return guess_by_lines<StraceReader>(Fit::kCertain, head); }
+
+  TimeBase time_base() const override { return TimeBase::kClock; }
+
+  LineKind parse(std::string_view line, Requests& out);
+
+ private:
+  // An open file, which descriptors of several processes may share.
+  struct OpenFile {
+    std::string path;
+    std::optional<std::int64_t> position = {};
+    bool appends = false;
+  };
+  using Descriptors = std::map<std::int64_t, std::shared_ptr<OpenFile>>;
+
+  LineKind parse_line(std::string_view line, Requests& out);
+  void take_process(FieldScanner& scan);
+  LineKind parse_call(std::string_view text, FieldScanner& scan, Requests& out);
+  LineKind transfer(const SystemCall& call, FieldScanner& scan, Requests& out);
+  std::uint64_t offset_of(const SystemCall& call, bool is_at_position, const OpenFile& file,
+                          FieldScanner& scan);
+
+  // Applies a call to the descriptors of its process.
+  void follow(const SystemCall& call);
+  static std::shared_ptr<OpenFile> opened_by(const SystemCall& call);
+  std::shared_ptr<Descriptors>& descriptors();
+  // The file of a descriptor such as "3" or "3</data/a.db>"; null if its path is unknown.
+  std::shared_ptr<OpenFile> file_of(std::string_view descriptor);
+  void start_child(std::uint64_t parent, std::uint64_t child, bool shares);
+
+  std::uint64_t process_ = 0;  // of the line; 0 if it has none
+  Nanoseconds time_ = 0;       // of the line
+  std::map<std::uint64_t, std::shared_ptr<Descriptors>> processes_;
+  struct Unfinished {
+    Nanoseconds time = 0;
+    std::string call;
+  };
+  std::map<std::uint64_t, Unfinished> unfinished_;  // by process
+  std::string interrupted_;  // a line in which strace reports a process that it attached
+};
+
+}  // namespace mcsim
