@@ -241,21 +241,27 @@ void bind_checks(py::module_& m) {
 
 void bind_summary(py::module_& m) {
   using Vm = VmSummary;
-  def_fields(py::class_<Vm>(m, "VmSummary"),
-             std::tuple{MCSIM_FIELDS(Vm, requests, discards, read_requests, blocks, read_blocks,
-                                     unique_blocks, unique_read_blocks, bytes, first_time,
-                                     last_time, largest_request, median_request)})
+  def_fields(
+      py::class_<Vm>(m, "VmSummary"),
+      std::tuple{MCSIM_FIELDS(
+          Vm, requests, discards, read_requests, blocks, read_blocks, unique_blocks,
+          unique_read_blocks, bytes, first_time, last_time, largest_request, median_request,
+          write_bytes, sequential_requests, sequential_bytes, once_blocks, top_1_percent_accesses,
+          top_10_percent_accesses, zipf_exponent, growth_by_requests, growth_by_time)})
       .def(py::init());
   py::class_<TraceSummary>(m, "Summary", "Counts of a trace per VM, in one pass.")
-      .def(py::init([](Count block_bytes, const std::string& kind) {
+      .def(py::init([](Count block_bytes, const std::string& kind, Count requests,
+                       Nanoseconds first_time, Nanoseconds last_time) {
              constexpr Count kMost = std::numeric_limits<std::uint32_t>::max();
              if (block_bytes < 1 || block_bytes > kMost) {
                throw Error{out_of_range("block_bytes: {} is outside [1, {}]", block_bytes, kMost)};
              }
-             return TraceSummary(static_cast<std::uint32_t>(block_bytes),
-                                 choice_or_raise<TraceKind>("kind", kind));
+             return TraceSummary(
+                 static_cast<std::uint32_t>(block_bytes), choice_or_raise<TraceKind>("kind", kind),
+                 {.requests = requests, .first_time = first_time, .last_time = last_time});
            }),
-           py::arg("block_bytes"), py::arg("kind") = "blocks")
+           py::arg("block_bytes"), py::arg("kind") = "blocks", py::arg("requests") = 0,
+           py::arg("first_time") = 0, py::arg("last_time") = 0)
       .def("add", &add_to_summary, py::arg("time").noconvert(), py::arg("vm").noconvert(),
            py::arg("op").noconvert(), py::arg("offset").noconvert(), py::arg("length").noconvert())
       .def("vms", &TraceSummary::vms)

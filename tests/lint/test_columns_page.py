@@ -35,6 +35,7 @@ TITLES = {
     "mix": "`mcsim.mix`: a row a size",
     "whatif": "`mcsim.what_if`: a row a VM",
     "situation": "`what_if(…).before.rows` and `.after.rows`",
+    "stress": "`mcsim trace info --csv`, `Trace.info()`: what a trace stresses, a row a VM",
     "search": "`mcsim.search`: a row a hierarchy",
 }
 

@@ -369,6 +369,7 @@ _BASES: dict[str, Sequence[str]] = {
     "size": ("two.csv", "--target-hit-ratio", "0.1", "-q"),
     "sweep run": ("sweep.yaml", "--dry-run", "-q"),
     "sweep status": ("sweep.yaml",),
+    "trace catalogue": (),
     "trace convert": ("two.csv", "out.csv", "-q"),
     "trace info": ("two.csv", "-q"),
     "trace map": ("own.csv",),
@@ -407,6 +408,7 @@ _INSTEAD: dict[tuple[str, str], Sequence[str]] = {
     ("results plot", "--y"): ("sweep", "-o", "drawn"),
     ("results show", "--value"): ("sweep",),
     ("results show", "--x"): ("sweep",),
+    ("trace convert", "--block-bytes"): ("two.csv", "out.lcs", "-q"),
     ("whatif", "--leaving"): ("two.csv", "--size", "10%", "-q"),
     ("whatif", "--joining"): ("two.csv", "--size", "10%", "-q"),
 }  # fmt: skip

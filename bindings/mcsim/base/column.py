@@ -68,7 +68,7 @@ class Column:
         Its meaning, in a sentence without a full stop.
     better : {'', 'more', 'less'}
         Which values are better.
-    by : {'', 'tier', 'vm'}
+    by : {'', 'tier', 'vm', 'tenth'}
         The dimension of lists; empty for single values.
     optional : bool
         Whether it is left out for people where all values are shown as 0.
@@ -83,7 +83,7 @@ class Column:
     unit: str
     help: str
     better: Literal["", "more", "less"] = ""
-    by: Literal["", "tier", "vm"] = ""
+    by: Literal["", "tier", "vm", "tenth"] = ""
     optional: bool = False
     rare: bool = False
     stored: str = ""

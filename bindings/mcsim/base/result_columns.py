@@ -113,6 +113,54 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column("capacity", "capacity %", "share", "other misses in the whole cache alone"),
         Column("interference", "interference %", "share", "hits lost by sharing"),
     ],
+    "stress": [
+        Column("name", "VM", "text", "name of the VM, or total"),
+        Column("once_block_share", "once %", "share", "distinct blocks with one access"),
+        Column("once_access_share", "accesses once %", "share", "accesses to these blocks"),
+        Column(
+            "top_1_percent_share",
+            "to top 1 %",
+            "share",
+            "accesses to the most popular 1 % of blocks",
+        ),
+        Column(
+            "top_10_percent_share",
+            "to top 10 %",
+            "share",
+            "accesses to the most popular 10 % of blocks",
+        ),
+        Column(
+            "zipf_exponent",
+            "Zipf exponent",
+            "number",
+            "least squares of log(accesses) by log(rank) over all distinct blocks",
+        ),
+        Column(
+            "sequential_share",
+            "sequential %",
+            "share",
+            "requests that begin where the VM's previous request ended; null: objects",
+        ),
+        Column(
+            "sequential_byte_share", "sequential bytes %", "share", "bytes of sequential requests"
+        ),
+        Column("write_share", "writes %", "share", "requests that write"),
+        Column("write_byte_share", "written bytes %", "share", "bytes that are written"),
+        Column(
+            "growth_by_requests",
+            "blocks",
+            "count",
+            "distinct blocks after each tenth of the trace's requests",
+            by="tenth",
+        ),
+        Column(
+            "growth_by_time",
+            "blocks",
+            "count",
+            "distinct blocks after each tenth of the trace's time; null: no clock",
+            by="tenth",
+        ),
+    ],
     "search": [
         Column("policy", "policy", "text", "eviction policy of each tier"),
         Column("blocks_0", "tier 0", "count", "blocks of the faster tier"),

@@ -21,17 +21,17 @@ from mcsim.cli.options import (
     trace_dirs_option,
     with_options,
 )
-from mcsim.cli.terminal import Form, TextTable, print_result
+from mcsim.cli.terminal import Form, print_result
+from mcsim.cli.trace_catalogue import catalogue
 from mcsim.cli.trace_map import map_
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.base.formatted_table import RowStyle
     from mcsim.base.progress import Reporter
-    from mcsim.traces.info import TraceInfo, VmInfo
-    from mcsim.traces.store import OptionValue, TraceMetadata
+    from mcsim.traces.store import OptionValue
     from mcsim.traces.trace import Trace
+    from mcsim.traces.written import WrittenFormat
 
 
 @click.command(short_help="Generate a synthetic trace from a profile.")
@@ -73,6 +73,7 @@ def trace() -> None:
 
 trace.add_command(synth)
 trace.add_command(map_)
+trace.add_command(catalogue)
 
 
 def _reading_options(command: Command) -> Command:
@@ -178,7 +179,13 @@ def reading_options(command: Command) -> Command:
 @block_bytes_option
 @table_options
 def info(block_size: str, form: Form, **reading: Any) -> None:
-    """Show the requests, blocks, footprint, span, rate and sizes of TRACE, per VM."""
+    """Show the requests, blocks, footprint, span, rate and sizes of TRACE, per VM.
+
+    A second table shows what the trace stresses: blocks accessed once, popularity, sequential
+    requests, writes, and growth of the working set. --json and --csv have all columns. They add the
+    distinct blocks after each tenth of the requests and of the time.
+    """
+    from mcsim.cli.trace_info import collection_of, lines_of
     from mcsim.traces.blocks import bytes_of_block
 
     block_bytes = bytes_of_block("--block-bytes", block_size)
@@ -193,19 +200,44 @@ def info(block_size: str, form: Form, **reading: Any) -> None:
 
     print_result(
         form,
-        *_lines(opened, found),
+        *lines_of(opened, found),
         data=data,
-        whole=lambda: asdict(opened.metadata) | asdict(found),
+        whole=lambda: {
+            **asdict(opened.metadata),
+            **asdict(found),
+            "collection": collection_of(opened),
+        },
     )
 
 
 @trace.command(short_help="Write a trace in another form.")
 @_reading_options
 @click.argument("out", type=click.Path(path_type=Path), callback=file_to_write)
-def convert(out: Path, **reading: Any) -> None:
-    """Write TRACE as OUT: .arrow, .parquet, .csv, .csv.gz, .csv.zst or .csv.bz2."""
-    opened = _open(**reading, out=out)
-    opened.save(out)
+@click.option(
+    "--to",
+    metavar="FORMAT",
+    help="arrow, parquet, csv, oracle-general or lcs; by the end of OUT if not given.",
+)
+@click.option(
+    "--block-bytes",
+    "block_size",
+    metavar="SIZE",
+    help="Size of the blocks that become objects of oracle-general and lcs; 4KiB if not given.",
+)
+def convert(out: Path, to: str | None, block_size: str | None, **reading: Any) -> None:
+    """Write TRACE as OUT.
+
+    OUT ends in .arrow, .parquet, .csv, .csv.gz, .csv.zst or .csv.bz2, which hold all of a trace, or
+    in .oracleGeneral, .oracleGeneral.bin or .lcs, also with .zst, for libCacheSim. A line names
+    each thing that the format cannot hold.
+    """
+    from mcsim.base.errors import ConfigError
+    from mcsim.traces.blocks import bytes_of_block
+
+    opened = _open(**reading, out=out, to=to)
+    if block_size is not None and not _format_of(out, to).has_objects:
+        raise ConfigError("--block-bytes: only oracle-general and lcs have blocks as objects")
+    opened.save(out, format=to, block_bytes=bytes_of_block("--block-bytes", block_size or "4KiB"))
     click.echo(f"{opened.request_count:,} requests to {out}")
 
 
@@ -246,11 +278,16 @@ def slice_(
     click.echo(f"{part.request_count:,} of {opened.request_count:,} requests to {out}")
 
 
-def _open(file: str, out: Path | None = None, **reading: Any) -> Trace:
-    if out is not None:
-        from mcsim.traces.files import check_ending
+def _format_of(out: Path, to: str | None) -> WrittenFormat:
+    from mcsim.traces.written import format_of
 
-        check_ending(out)
+    with in_words_of_the_shell({"format: ": "--to: "}):
+        return format_of(out, to)
+
+
+def _open(file: str, out: Path | None = None, to: str | None = None, **reading: Any) -> Trace:
+    if out is not None:
+        _format_of(out, to)
     reporter = reporter_asked()
     with reporter.live():
         return open_trace(file, reporter, **reading)
@@ -331,69 +368,6 @@ def in_words_of_the_shell(options: Mapping[str, str]) -> Iterator[None]:
         for argument, option in options.items():
             message = message.replace(argument, option)
         raise type(error)(message) from error
-
-
-def _lines(opened: Trace, found: TraceInfo) -> list[str | TextTable]:
-    """Return a trace's metadata and a table of its VMs."""
-    from mcsim.traces.info import described_rows, rows_text
-
-    meta = opened.metadata
-    kind = "synthetic, " if meta.synthetic else ""
-    base = "times by clock" if meta.time_base == "clock" else "no clock, times count references"
-    lines: list[str | TextTable] = [
-        f"{meta.source}: {kind}{meta.kind}, format {meta.format}, {base}, digest {meta.digest[:16]}"
-    ]
-    if text := rows_text(described_rows(meta)):
-        lines.append(text)
-    if meta.complaints:
-        lines.append("skipped first:")
-        lines += [f"  {complaint}" for complaint in meta.complaints]
-    rows = [*found.vms, found.total] if len(found.vms) > 1 else list(found.vms)
-    cells = [_cells(vm, found, meta) for vm in rows]
-    table = TextTable(list(cells[0]), left=1)
-    for vm, row in zip(rows, cells, strict=True):
-        style: RowStyle = "total" if vm is found.total else ""
-        table.add_row(*row.values(), style=style)
-    return [*lines, table]
-
-
-def _cells(vm: VmInfo, found: TraceInfo, meta: TraceMetadata) -> dict[str, str]:
-    """Return a row by its headings."""
-    from mcsim.base.units import format_size
-
-    cells = {"VM": vm.name, "requests": f"{vm.requests:,}", "reads": f"{vm.read_requests:,}"}
-    if found.kind == "objects":
-        cells |= {
-            "objects": f"{vm.unique_blocks:,}",
-            "read objects": f"{vm.unique_read_blocks:,}",
-        }
-    else:
-        cells |= {
-            "accesses": f"{vm.blocks:,}",
-            "of reads": f"{vm.read_blocks:,}",
-            "unique blocks": f"{vm.unique_blocks:,}",
-            "read blocks": f"{vm.unique_read_blocks:,}",
-            "footprint": format_size(vm.footprint_bytes),
-        }
-    has_clock = found.time_base == "clock"
-    cells |= {
-        "span": _span(vm.span) if has_clock else f"{vm.span:,} refs",
-        "rate": f"{vm.rate:.3g}/s" if has_clock else "-",
-    }
-    if meta.has_lengths:
-        cells |= {
-            "mean size": format_size(vm.mean_request),
-            "median": format_size(vm.median_request),
-            "largest": format_size(vm.largest_request),
-        }
-    return cells
-
-
-def _span(ns: int) -> str:
-    for size, unit in ((86400 * 10**9, "d"), (3600 * 10**9, "h"), (60 * 10**9, "min")):
-        if ns >= size:
-            return f"{ns / size:.3g} {unit}"
-    return f"{ns / 1e9:.3g} s"
 
 
 from mcsim.cli import trace_misses  # noqa: E402, F401 - adds `misses` to the group

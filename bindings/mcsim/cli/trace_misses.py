@@ -85,9 +85,9 @@ def misses(
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.experiment.misses import misses as find_misses
-    from mcsim.traces.files import check_ending
+    from mcsim.traces.written import format_of
 
-    check_ending(out)
+    format_of(out)
     _check_form(click.get_current_context(), source, size)
     reporter = reporter_asked()
     if size is None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +26,10 @@ from mcsim.traces.batches import (
     schema_with_keys,
 )
 from mcsim.traces.cache import cache_limit, make_room, mark_used
+from mcsim.traces.object_records import ObjectRecords, lcs, oracle_general
 from mcsim.traces.store import (
     BATCH_REQUESTS,
+    BLOCK_BYTES,
     CHECKSUM_KEY,
     Counts,
     Store,
@@ -37,6 +38,7 @@ from mcsim.traces.store import (
     open_store,
     schema_with,
 )
+from mcsim.traces.written import WrittenFormat, codec_of
 
 _log = logging.getLogger(__name__)
 
@@ -160,33 +162,17 @@ def _sorted_by_time(stored: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch
         yield from taken.combine_chunks().to_batches()
 
 
-_CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
-
-
-def check_ending(path: Path) -> Literal["arrow", "parquet", "csv"]:
-    """Tell by the end of a file's name what is to be written there.
-
-    Raises
-    ------
-    ConfigError
-        If it is nothing that a trace is written as.
-    """
-    if path.suffix == ".arrow":
-        return "arrow"
-    if path.suffix == ".parquet":
-        return "parquet"
-    if (path.with_suffix("") if path.suffix in _CODECS else path).suffix == ".csv":
-        return "csv"
-    raise ConfigError(
-        f"{path}: expected a name that ends in .arrow, .parquet, .csv, .csv.gz, .csv.zst or "
-        ".csv.bz2"
-    )
-
-
-def save_trace(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
-    """Write a trace to a file of the kind its name ends in (see `Trace.save`)."""
-    kind = check_ending(path)
-    if kind == "arrow":
+def save_trace(
+    path: Path,
+    batches: Iterable[pa.RecordBatch],
+    metadata: TraceMetadata,
+    format: WrittenFormat,
+    block_bytes: int = BLOCK_BYTES,
+) -> None:
+    """Write a trace to a file in a format (see `Trace.save`)."""
+    if format.has_objects:
+        _save_objects(path, batches, metadata, format, block_bytes)
+    elif format.name == "arrow":
         given = list(batches) if metadata.keys_digest else batches
         write_store(
             path,
@@ -195,10 +181,39 @@ def save_trace(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMet
             kind=lambda: metadata.kind,
             keys=lambda: keys_in(next(iter(given))) if metadata.keys_digest else None,
         )
-    elif kind == "parquet":
+    elif format.name == "parquet":
         _save_parquet(path, batches, metadata)
     else:
         _save_text(path, batches, metadata)
+
+
+def _save_objects(
+    path: Path,
+    batches: Iterable[pa.RecordBatch],
+    metadata: TraceMetadata,
+    format: WrittenFormat,
+    block_bytes: int,
+) -> None:
+    """Write records of libCacheSim; log a line for each thing that the format cannot hold."""
+    records = ObjectRecords.of(map(batch_of, batches), metadata, block_bytes)
+    lost = [text for name, text in format.lacks.items() if name in records.lost]
+    for line in [*lost, *records.notes]:
+        _log.warning("%s: %s: %s", path, format.name, line)
+    with _stream_to(path) as stream:
+        for piece in (lcs if format.name == "lcs" else oracle_general)(records):
+            stream.write(piece)
+
+
+@contextmanager
+def _stream_to(path: Path) -> Iterator[pa.NativeFile]:
+    """Open a file that appears whole or not at all, compressed as its name ends."""
+    codec = codec_of(path)
+    with replacing(path) as file, pa.OSFile(os.fsencode(file), "wb") as stream:
+        if codec is None:
+            yield stream
+            return
+        with pa.CompressedOutputStream(stream, codec) as compressed:
+            yield compressed
 
 
 def named(
@@ -243,10 +258,7 @@ def _save_text(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMet
     schema, named_batches = named(batches, metadata)
     header = _csv_header(metadata, schema)
     options = text.WriteOptions(include_header=False, quoting_style="none")
-    with replacing(path) as file, ExitStack() as stack:
-        stream = stack.enter_context(pa.OSFile(os.fsencode(file), "wb"))
-        if path.suffix in _CODECS:
-            stream = stack.enter_context(pa.CompressedOutputStream(stream, _CODECS[path.suffix]))
+    with _stream_to(path) as stream:
         stream.write((",".join(header) + "\n").encode())
         for record_batch in named_batches:
             columns = record_batch.columns

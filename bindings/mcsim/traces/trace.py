@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from mcsim._core import trace as _core_trace
 from mcsim.base.arguments import file_given, whole_number
 from mcsim.base.errors import mistakes_in
 from mcsim.base.result_table import Tabular, polars_frame
@@ -21,8 +20,7 @@ from mcsim.base.units import parse_duration, parse_references
 from mcsim.traces.batches import Batch, ByVm, Kind, Selection, batch_of, clamped, keys_in
 from mcsim.traces.files import named, save_trace
 from mcsim.traces.find import default_trace_dirs, files_of, paths_given
-from mcsim.traces.identity import warn_of_shared_blocks
-from mcsim.traces.info import TraceInfo, vm_info
+from mcsim.traces.info import TraceInfo, info_of
 from mcsim.traces.joined import Joined, join
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
 from mcsim.traces.opening import Reading, open_files
@@ -34,6 +32,7 @@ from mcsim.traces.store import (
     TimeBase,
     TraceMetadata,
 )
+from mcsim.traces.written import format_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,25 +237,7 @@ class Trace(MadeOfColumns, Tabular):
         progress : callable, optional
             ``progress(done_requests, total_requests)``.
         """
-        warn_of_shared_blocks([self], block_bytes)
-        summary = _core_trace.Summary(
-            whole_number("block_bytes", block_bytes, -(2**63)), self._metadata.kind
-        )
-        done = 0
-        for batch in self.batches():
-            summary.add(batch.time, batch.vm, batch.op, batch.offset, batch.length)
-            done += len(batch.time)
-            if progress is not None:
-                progress(done, self.request_count)
-        summaries = summary.vms()
-        summaries += [_core_trace.VmSummary()] * (len(self.vms) - len(summaries))
-        vms = zip(self.vms, summaries, strict=True)
-        return TraceInfo(
-            self.kind,
-            self.time_base,
-            tuple(vm_info(name, vm, block_bytes) for name, vm in vms),
-            vm_info("total", summary.total(), block_bytes),
-        )
+        return info_of(self, whole_number("block_bytes", block_bytes, -(2**63)), progress)
 
     def slice(
         self,
@@ -360,8 +341,16 @@ class Trace(MadeOfColumns, Tabular):
 
         return Blocks.of(self, ops, block_bytes, vms, line=line, warm_up=warm_up, progress=progress)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        block_bytes: int | str = 4096,
+    ) -> Path:
         """Write the trace to a file, which appears whole or not at all.
+
+        A warning is logged for each thing that the format cannot hold (`mcsim.traces.written`).
 
         Parameters
         ----------
@@ -369,16 +358,27 @@ class Trace(MadeOfColumns, Tabular):
             ``*.arrow`` is a store as `open` maps it, ``*.parquet`` the same columns in
             Parquet; ``*.csv``, ``*.csv.gz``, ``*.csv.zst`` and ``*.csv.bz2`` are text with
             the same columns. `open` reads all of them back to the same requests.
+            ``*.oracleGeneral``, ``*.oracleGeneral.bin`` and ``*.lcs``, also with ``.zst``, are
+            libCacheSim's, with the next access of each record.
+        format : str, optional
+            ``'arrow'``, ``'parquet'``, ``'csv'``, ``'oracle-general'`` or ``'lcs'``; by default the
+            end of the path selects it.
+        block_bytes : int or str
+            Size of the blocks that are the objects of libCacheSim's formats.
 
         Raises
         ------
         ConfigError
-            If the path has another ending, or CSV cannot hold the name of a VM.
+            If the path has another ending, CSV cannot hold the name of a VM, or the times of
+            libCacheSim's formats cannot hold the span of the trace.
         HostError
             If the file cannot be written.
         """
+        from mcsim.traces.blocks import bytes_of_block
+
         target = file_given("path", path)
-        save_trace(target, self._batches, self._metadata)
+        size = bytes_of_block("block_bytes", block_bytes)
+        save_trace(target, self._batches, self._metadata, format_of(target, format), size)
         return target
 
     def to_arrow(self) -> pa.Table:

@@ -227,6 +227,7 @@ def test_outputs_are_no_inputs(run: Any, folder: Path) -> None:
     for arguments in (
         ("trace", "convert", "t.csv", "t.csv"),
         ("trace", "convert", "t.csv", "link.csv"),
+        ("trace", "convert", "t.csv", "t.csv", "--to", "lcs"),
         ("trace", "slice", "link.csv", "t.csv", "--vms", "db.dev"),
         ("trace", "info", "t.csv", "--save-mapping", "t.csv"),
         ("trace", "info", "t.csv", "--mapping", "m.yaml", "--save-mapping", "m.yaml"),

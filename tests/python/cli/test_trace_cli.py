@@ -6,10 +6,13 @@ Trusts: a trace of five requests written by hand, whose numbers can be seen.
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from commands import code_of
+from commands import code_of, environment
 
 from mcsim.traces.trace import Trace
 
@@ -37,7 +40,8 @@ def run(*arguments: object) -> int:
 def test_info_shows_every_vm_and_the_total(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("info", file) == 0
     out = capsys.readouterr().out
-    rows = {line.split()[0]: line.split() for line in out.splitlines()[1:]}
+    first = out.partition("access pattern:")[0]
+    rows = {line.split()[0]: line.split() for line in first.splitlines()[1:]}
     # requests, reads, accesses, of reads, unique, unique of reads, footprint
     assert rows["web_0"][1:9] == ["4", "3", "4", "3", "2", "2", "8", "KiB"]
     assert rows["web_1"][1:9] == ["1", "1", "1", "1", "1", "1", "4", "KiB"]
@@ -70,6 +74,28 @@ def test_convert(file: Path, tmp_path: Path) -> None:
         "0,web_0,read,0,8192,-1",
         f"{HOUR},web_0,write,4096,4096,-1",
     ]
+
+
+def test_convert_names_what_is_lost(file: Path, folder: Path) -> None:
+    command = [sys.executable, "-m", "mcsim", "trace", "convert", str(file)]
+    for more in (["t.oracleGeneral"], ["t.bin", "--to", "oracle-general", "--block-bytes", "4KiB"]):
+        done = subprocess.run(
+            [*command, *more], capture_output=True, text=True, env=environment(), check=True
+        )
+        assert done.stdout == f"5 requests to {more[0]}\n"
+        assert re.findall(r": oracle-general: (\w+)", done.stderr) == ["one", "writes", "the"]
+    assert len((folder / "t.bin").read_bytes()) == 5 * 24  # one request has no block
+
+
+def test_info_shows_what_is_stressed(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("info", file) == 0
+    out = capsys.readouterr().out
+    rows = [line.split() for line in out.splitlines() if line.startswith("web_0")]
+    # once, accesses once, top 1 %, top 10 %, Zipf, sequential, writes, bytes, half, last tenth
+    assert rows[1] == [
+        "web_0", "0.00", "0.00", "50.00", "50.00", "0", "0.00", "25.00", "25.00", "100.00", "0.00",
+    ]  # fmt: skip
+    assert all(len(line) <= 100 for line in out.partition("access pattern:")[2].splitlines())
 
 
 def test_slice(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,6 +131,12 @@ def test_slice_by_references(file: Path, tmp_path: Path) -> None:
         ),
         (("info", "web_9"), "web_9: no such file (give --trace-dir, or set MCSIM_TRACE_DIR)"),
         (("convert", "web.csv", "o.txt"), "o.txt: expected a name that ends in .arrow"),
+        (("convert", "web.csv", "o.bin", "--to", "lsc"), "--to: unknown choice 'lsc'"),
+        (("convert", "web.csv", "o.lcs", "--block-bytes", "0"), "--block-bytes: expected 1 byte"),
+        (
+            ("convert", "web.csv", "o.csv", "--block-bytes", "4KiB"),
+            "--block-bytes: only oracle-general and lcs have blocks as objects",
+        ),
     ],
 )
 def test_mistakes_end_in_one_line_and_code_2(

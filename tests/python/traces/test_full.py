@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,10 @@ from mcsim.base.errors import HostError
 from mcsim.traces.trace import Trace
 
 
-@pytest.mark.parametrize("ending", ["arrow", "parquet", "csv", "csv.gz", "csv.zst", "csv.bz2"])
+@pytest.mark.parametrize(
+    "ending",
+    ["arrow", "parquet", "csv", "csv.gz", "csv.zst", "csv.bz2", "lcs", "oracleGeneral.zst"],
+)
 def test_a_full_disk_is_told_with_the_files_name(tmp_path: Path, ending: str) -> None:
     offsets = np.random.default_rng(1).integers(0, 2**40, 200_000)
     trace = Trace.from_arrays(np.arange(200_000), offsets, 4096)
@@ -22,4 +26,18 @@ def test_a_full_disk_is_told_with_the_files_name(tmp_path: Path, ending: str) ->
     assert str(caught.value) == (
         f"{path}: cannot be written: File too large; allow larger files there and do it again"
     )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_write_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(records: object) -> Iterator[bytes]:
+        yield b"first"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mcsim.traces.files.lcs", interrupted)
+    for name in ("t.lcs", "t.lcs.zst"):
+        with pytest.raises(KeyboardInterrupt):
+            Trace.from_arrays([0], [0], 4096).save(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
