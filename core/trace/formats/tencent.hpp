@@ -4,7 +4,7 @@
 
 namespace mcsim {
 
-// Block traces of Tencent Cloud, SNIA IOTTA trace set 28064. Five columns, no header:
+// Block traces of Tencent Cloud, SNIA IOTTA trace set 27917. Five columns, no header:
 //
 //   time (s), offset (sectors), size (sectors), 0 (read) or 1 (write), volume
 //
@@ -13,7 +13,7 @@ class TencentReader final : public LayoutReader<TencentReader> {
  public:
   static constexpr ComponentInfo kInfo{
       "tencent", "Tencent block traces: time in s, offset, size in sectors, 0 or 1, volume",
-      "Zhang et al.: OSCA (USENIX ATC 2020); SNIA IOTTA 28064"};
+      "Zhang et al.: OSCA (USENIX ATC 2020); SNIA IOTTA 27917"};
 
   using LayoutReader::LayoutReader;
 
