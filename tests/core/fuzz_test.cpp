@@ -53,7 +53,7 @@ TEST(Fuzz, SeedsAreValidAndCoverEverySubject) {
     auto source = *open_bytes(std::string(seed.begin() + 1, seed.end()), "t");
     const auto& entry = formats().entries()[seed.front()];
     auto reader =
-        *entry.make(testing::seed_params(entry.info.name),
+        *entry.make(mcsim::testing::seed_params(entry.info.name),
                     ReaderContext{.source = std::move(source), .name = "t", .vm_name = "t"});
     Requests chunk;
     const absl::Status status = reader->next(chunk);

@@ -34,7 +34,7 @@ _OF_TRACES = (
 @click.argument("out", type=click.Path(path_type=Path), callback=file_to_write)
 @click.option(
     "--size",
-    help="Of the cache, if SOURCE is a trace: 1GiB, 250000 (blocks) or 10% (of the distinct "
+    help="Size of the cache, if SOURCE is a trace: 1GiB, 250000 (blocks) or 10% (of the distinct "
     "blocks).",
 )
 @click.option(

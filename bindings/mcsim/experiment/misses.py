@@ -48,15 +48,15 @@ def misses(
     trace_dirs: Sequence[str | os.PathLike[str]] | None = None,
     reporter: Reporter | None = None,
 ) -> Trace:
-    """Replay traces through a cache, or a hierarchy of them, and return what reaches the backend.
+    """Replay traces through a cache or a hierarchy, and return the requests to the backend.
 
     The rows are in the order in which they reach the backend. Each has the time of the request
     that causes it.
 
     - Reads: blocks that no tier holds. An extent that moves to a tier is read as a whole.
     - Writes: what the write mode sends to the backend, which is the write itself (through, around)
-      or a dirty block that leaves the cache, is flushed or exceeds the limit (back). What is dirty
-      at the end is not written.
+      or a dirty block that leaves the cache, is flushed or exceeds the limit (back). Blocks
+      that are dirty at the end are not written.
     - Discards: of blocks that were accessed before, at their own time.
 
     Blocks are whole: the offset is a multiple of the block size. Neighbouring blocks of one request
@@ -70,13 +70,13 @@ def misses(
     size : int, float or str, optional
         Size of the cache for traces: blocks, ``'1GiB'``, or ``'10%'`` of the distinct blocks.
     policy, writes : str
-        Of the cache for traces, as of the system ``hierarchy``: ``'arc'``, ``'back'``.
+        Parameters of the cache for traces, as of the system ``hierarchy``: ``'arc'``, ``'back'``.
     ops : {'all', 'reads', 'writes'}
         Which requests of the traces are replayed.
     block_bytes : int or str
         Size of a block of the traces.
     seed : int
-        Of a policy that draws random numbers.
+        Seed of a policy that draws random numbers.
     system : str, optional
         Label or name of the system of an experiment; needed if it has several.
     overrides, allow_code, trace_dirs, reporter

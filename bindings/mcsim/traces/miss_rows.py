@@ -64,7 +64,7 @@ class MissRows:
         self._discarded = 0  # blocks, of rows that were added
         self._last_time = np.iinfo(np.int64).min
         self._sizes = np.zeros(accesses.id_count if self._is_objects else 0, np.uint32)
-        self._sized = 0  # requests whose sizes are in `_sizes`
+        self._sized = 0  # requests up to here have their sizes in `_sizes`
         self._counts = Counts()
         self._digest = hashlib.sha256()
 
@@ -124,7 +124,7 @@ class MissRows:
         return Trace(batches, metadata)
 
     def _times_of(self, requests: NDArray[np.uint64], op: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return times, which do not decrease. What comes after the last request has its time."""
+        """Return times that do not decrease. Rows after the last request have its time."""
         at = np.minimum(requests, self._accesses.request_count - 1)
         time = np.maximum(self._accesses.request_time[at], self._last_time)
         is_discard = op == DISCARD
@@ -132,7 +132,7 @@ class MissRows:
         if self._has_discard_times:
             time[is_discard] = self._keys.discard_times[begin : self._discarded]
             time = np.maximum.accumulate(time)
-        self._last_time = time[-1] if len(time) else self._last_time
+        self._last_time = int(time[-1]) if len(time) else self._last_time
         return time
 
     def _joined(

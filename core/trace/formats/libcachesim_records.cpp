@@ -18,7 +18,7 @@ using StrictFormats =
              StandardIqibhReader, OracleGeneralOpNsReader, OracleSysTwrNsReader, OracleAkamaiReader,
              OracleCf1Reader, OracleWiki16uReader, OracleWiki19uReader>;
 using OtherFormats = TypeList<StandardIqiReader, StandardIqqReader, StandardIiiReader, AkamaiReader,
-                              Cf1Reader, Wiki16uReader, Wiki19uReader>;
+                              Cf1Reader, Wiki19uReader>;
 
 // Returns the first format that fits as well as `fit`, else "".
 template <class... Formats>

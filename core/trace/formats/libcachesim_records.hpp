@@ -59,8 +59,12 @@ class LibCacheSimFormat : public LibCacheSimReader {
       : LibCacheSimReader(Format::kInfo.name, Format::kLayout, std::move(context)) {}
 
   static Guess guess(const Head& head) {
+    constexpr LibCacheSimLayout kLayout = Format::kLayout;
+    if (!kLayout.is_strict() && kLayout.time == 0) {
+      return {Format::kInfo.name, Fit::kNo, "any bytes could be its records: state the format"};
+    }
     return guess_by_records<Format>(head,
-                                    Format::kLayout.is_strict() ? Proof::kFields : Proof::kRepeats);
+                                    kLayout.is_strict() ? Proof::kFields : Proof::kRepeats);
   }
 };
 

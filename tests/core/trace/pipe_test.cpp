@@ -35,7 +35,9 @@ class Pipe {
 };
 
 std::unique_ptr<RequestReader> keys_of(TracePipe& pipe, std::string format = "keys") {
-  return *pipe.read({.format = std::move(format)});
+  ReadOptions options;
+  options.format = std::move(format);
+  return *pipe.read(options);
 }
 
 TEST(TracePipe, ALineCountsBeforeTheNextOneComes) {

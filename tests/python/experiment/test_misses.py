@@ -144,7 +144,7 @@ def hits(results: mcsim.Results, tier: int) -> dict[tuple[str, str], int]:
 
 
 def counted(results: mcsim.Results) -> dict[tuple[str, str, int], int]:
-    """What runs count of the backend, by system, VM and operation."""
+    """Return the accesses of runs to the backend, by system, VM and operation."""
     found: dict[tuple[str, str, int], int] = {}
     for row in results.to_arrow("vms").to_pylist():
         if row["interval"] < results.spec.warm_up_intervals:

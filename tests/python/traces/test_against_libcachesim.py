@@ -150,7 +150,7 @@ def test_binary_has_the_same_objects(
 ) -> None:
     path = tmp_path / "t.bin"
     _write(path, fields)
-    options = {"record": record, "time": 1, "time_unit": "s", "key": 2, "length": 3}
+    options: dict[str, Any] = {"record": record, "time": 1, "time_unit": "s", "key": 2, "length": 3}
     trace = Trace.open(path, format="binary", cache_dir=tmp_path / "cache", options=options)
     params = library.ReaderInitParam(binary_fmt_str=record, obj_id_is_num=True)
     params.time_field, params.obj_id_field, params.obj_size_field = 1, 2, 3

@@ -50,7 +50,8 @@ def _write_files(folder: Path) -> None:
 
 
 def _rows(trace: mc.Trace) -> dict[str, list[Any]]:
-    return trace.to_arrow().to_pydict()
+    rows: dict[str, list[Any]] = trace.to_arrow().to_pydict()
+    return rows
 
 
 @pytest.mark.parametrize("event", ["Q", "D", "C"])
