@@ -93,7 +93,7 @@ def watch(
     with mistakes_in("--estimator"):
         watched = watching.Watched(spec, seed, ops, source.block_bytes, chosen)
     with (
-        in_words_of_the_shell(READING_ERRORS),
+        in_words_of_the_shell(READING_ERRORS | {"vms: ": "--vms: "}),
         ending_input() as is_over,
         _display(source, watched, seconds) as show,
     ):

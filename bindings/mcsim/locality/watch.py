@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import trace as _core_trace
-from mcsim.base.errors import ConfigError, McsimError, TraceError
+from mcsim.base.errors import ConfigError, McsimError, TraceError, mistakes_in
 from mcsim.base.suggest import names_matching
 from mcsim.locality.measure import EstimatorSpec, Measured
 from mcsim.traces.batches import DISCARD, Batch, Kind, batch_with
@@ -255,7 +255,8 @@ def watch(
         feed.stop()
     if not len(watched):
         if watched.chosen is not None:
-            names_matching(watched.chosen, watched.seen)
+            with mistakes_in("vms"):
+                names_matching(watched.chosen, watched.seen)
         raise TraceError(f"{feed.name}: no {watched.ops} came, of {watched.came:,} requests")
     return failure
 
