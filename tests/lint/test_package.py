@@ -76,6 +76,7 @@ PUBLIC = [
     "load_policies",
     "memory_needed",
     "miniature",
+    "misses",
     "mix",
     "optimize",
     "policy_names",
