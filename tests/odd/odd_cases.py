@@ -460,7 +460,7 @@ def _of_options() -> Iterator[Case]:
             if called == "--set":
                 names += [word for word in base if word.endswith(".yaml")]
             if called == "--block-bytes":
-                names.append("one block of")
+                names += ["one block of", "a block of"]
             if called == "--option":
                 names.append("msr:")  # the format has no such parameter
             if name == "search":

@@ -192,6 +192,8 @@ class PolicyReport(StreamReport):
         with mistakes_in("--policies"):
             given = _with_classes(policies, code)
             specs = policies_given(given)
+            if not specs:
+                raise ValueError("expected names of eviction policies")
         sizes_given(sizes, 1, source.block_bytes)
         limit = memory_given(memory)
         reporter = reporter_asked()

@@ -24,13 +24,13 @@ from mcsim.experiment.prepared import Prepared, View
 from mcsim.experiment.stages import Stages, own_view
 from mcsim.results.held import Held
 from mcsim.traces.batches import SCHEMA
-from mcsim.traces.blocks import bytes_of_block, traces_in, vms_of
+from mcsim.traces.blocks import bytes_of_block, traces_in
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.find import trace_dirs_given
 from mcsim.traces.miss_rows import MissRows
 from mcsim.traces.opened import open_workload
 from mcsim.traces.trace import Ops, Trace
-from mcsim.traces.workload import Workload
+from mcsim.traces.workload import Workload, vms_of
 
 
 def misses(

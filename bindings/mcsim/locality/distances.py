@@ -44,7 +44,7 @@ def distance_histogram(
     Examples
     --------
     >>> mc.distance_histogram([3, 2, 1, 4, 1, 2, 3])[["from", "to", "accesses"]].tolist()
-    [(0, 0, 0), (1, 1, 1), (2, 3, 2), (-1, -1, 4)]
+    [(0, 0, 0.0), (1, 1, 1.0), (2, 3, 2.0), (-1, -1, 4.0)]
     """
     if isinstance(references, HitRatioCurve):
         curve = references

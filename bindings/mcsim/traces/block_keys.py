@@ -68,7 +68,8 @@ class BlockKeys:
 
     def of(self, ids: NDArray[np.uint32]) -> NDArray[np.uint64]:
         """Return the keys of blocks: numbers on the device, byte offsets, or keys of objects."""
-        return self._lines[ids // self._line] * self._line + ids % self._line
+        keys: NDArray[np.uint64] = self._lines[ids // self._line] * self._line + ids % self._line
+        return keys
 
     def vms_of(self, ids: NDArray[np.uint32]) -> NDArray[np.uint16]:
         """Return the VMs of blocks."""

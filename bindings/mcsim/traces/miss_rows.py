@@ -128,7 +128,7 @@ class MissRows:
         at = np.minimum(requests, self._accesses.request_count - 1)
         time = np.maximum(self._accesses.request_time[at], self._last_time)
         is_discard = op == DISCARD
-        begin, self._discarded = self._discarded, self._discarded + np.count_nonzero(is_discard)
+        begin, self._discarded = self._discarded, self._discarded + int(is_discard.sum())
         if self._has_discard_times:
             time[is_discard] = self._keys.discard_times[begin : self._discarded]
             time = np.maximum.accumulate(time)

@@ -162,10 +162,7 @@ class Runner {
     std::vector<BlockId> blocks;
     std::transform(first, end, std::back_inserter(blocks), std::mem_fn(&Discard::block));
     discarded_ += blocks.size();
-    begin_request(at_);
-    for (const BlockId block : blocks) {
-      if (log_ != nullptr) log_->push(Op::kDiscard, block);
-    }
+    if (log_ != nullptr) log_->discard(at_, blocks);
     if (!blocks.empty()) host_->discard(blocks);
     for (; gone_ < trace_.departures.size() && trace_.departures[gone_].request <= at_; ++gone_) {
       const VmId vm = trace_.departures[gone_].vm;
@@ -213,15 +210,11 @@ class Runner {
     return absl::OkStatus();
   }
 
-  void begin_request(std::size_t request) {
-    if (log_ != nullptr) log_->begin_request(request);
-  }
-
   void replay(RequestRange range) {
-    const std::size_t at_a_time = log_ == nullptr ? range.end - range.begin : 1;
-    for (std::size_t r = range.begin; r < range.end; r += at_a_time) {
-      begin_request(r);
-      host_->replay(trace_, {r, r + at_a_time});
+    if (log_ == nullptr) return host_->replay(trace_, range);
+    for (std::size_t r = range.begin; r < range.end; ++r) {
+      log_->begin_request(r);
+      host_->replay(trace_, {r, r + 1});
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct BackendAccess {
 class BackendLog {
  public:
   void begin_request(std::size_t request) { request_ = request; }
+  // Discards come before the request, as do write-backs of VMs that depart.
+  void discard(std::size_t request, std::span<const BlockId> blocks) {
+    begin_request(request);
+    for (const BlockId block : blocks) push(Op::kDiscard, block);
+  }
   void push(Op op, BlockId block) { accesses_.push_back({request_, block, op}); }
   // Returns the accesses since the last call.
   std::vector<BackendAccess> take() { return std::exchange(accesses_, {}); }
