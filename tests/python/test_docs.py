@@ -469,7 +469,7 @@ def check_script(words: list[str]) -> None:
 
 
 def check_pipe(words: list[str]) -> None:
-    """Hold a command beside others in a shell to its options; tests of pipes run such."""
+    """Check the options of the command in a pipe; tests of pipes run pipes."""
     check_options(words[words.index("mcsim") + 1 :])
 
 

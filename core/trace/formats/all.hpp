@@ -47,18 +47,16 @@ namespace mcsim {
 // is made of lines, TextReader) and has beside what registry.hpp asks for
 //
 //   static Guess guess(const Head&);   // whether a file is of this format
-using AllFormats =
-    TypeList<MsrReader, CsvReader, JsonlReader, ArcReader, KeysReader, OracleGeneralReader,
-             VscsiReader, LcsReader, TwrReader, ValpinReader, KeysU64LeReader, KeysU64BeReader,
-             KeysU32LeReader, KeysU32BeReader, AlibabaReader, TencentReader, CloudPhysicsReader,
-             Systor17Reader, SpcReader, FiuReader, K5cloudReader, ThesiosReader, DisksimReader,
-             MqsimReader, CamelabReader, BlkparseReader, BiosnoopReader, FioReader, TwitterReader,
-             MetaKvReader, IbmObjectStoreReader, MooncakeReader,
-             BlktraceReader, BinaryReader, TwrNsReader, StandardIqiReader, StandardIqqReader,
-             StandardIiiReader, StandardIqibhReader, AkamaiReader, Cf1Reader, Wiki16uReader,
-             Wiki19uReader, OracleGeneralOpNsReader, OracleSysTwrNsReader, OracleAkamaiReader,
-             OracleSimTwrNsReader, OracleCf1Reader, OracleWiki16uReader, OracleWiki19uReader,
-             LackeyReader, StraceReader, TectonicReader, EtwReader, WikimediaReader,
-             WikibenchReader, TencentPhotoReader>;
+using AllFormats = TypeList<
+    MsrReader, CsvReader, JsonlReader, ArcReader, KeysReader, OracleGeneralReader, VscsiReader,
+    LcsReader, TwrReader, ValpinReader, KeysU64LeReader, KeysU64BeReader, KeysU32LeReader,
+    KeysU32BeReader, AlibabaReader, TencentReader, CloudPhysicsReader, Systor17Reader, SpcReader,
+    FiuReader, K5cloudReader, ThesiosReader, DisksimReader, MqsimReader, CamelabReader,
+    BlkparseReader, BiosnoopReader, FioReader, TwitterReader, MetaKvReader, IbmObjectStoreReader,
+    MooncakeReader, BlktraceReader, BinaryReader, TwrNsReader, StandardIqiReader, StandardIqqReader,
+    StandardIiiReader, StandardIqibhReader, AkamaiReader, Cf1Reader, Wiki16uReader, Wiki19uReader,
+    OracleGeneralOpNsReader, OracleSysTwrNsReader, OracleAkamaiReader, OracleSimTwrNsReader,
+    OracleCf1Reader, OracleWiki16uReader, OracleWiki19uReader, LackeyReader, StraceReader,
+    TectonicReader, EtwReader, WikimediaReader, WikibenchReader, TencentPhotoReader>;
 
 }  // namespace mcsim

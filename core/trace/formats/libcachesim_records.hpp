@@ -63,8 +63,7 @@ class LibCacheSimFormat : public LibCacheSimReader {
     if (!kLayout.is_strict() && kLayout.time == 0) {
       return {Format::kInfo.name, Fit::kNo, "any bytes could be its records: state the format"};
     }
-    return guess_by_records<Format>(head,
-                                    kLayout.is_strict() ? Proof::kFields : Proof::kRepeats);
+    return guess_by_records<Format>(head, kLayout.is_strict() ? Proof::kFields : Proof::kRepeats);
   }
 };
 
