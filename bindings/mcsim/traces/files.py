@@ -249,7 +249,7 @@ def _save_parquet(path: Path, batches: Iterable[pa.RecordBatch], metadata: Trace
             writer.write_batch(record_batch)
 
 
-_OPS = pa.array(["read", "write", "discard"])
+_OPS = ["read", "write", "discard"]
 
 
 def _save_text(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
@@ -263,7 +263,7 @@ def _save_text(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMet
         for record_batch in named_batches:
             columns = record_batch.columns
             columns[1] = columns[1].dictionary_decode()
-            columns[2] = _OPS.take(columns[2])
+            columns[2] = pa.array(_OPS).take(columns[2])
             if isinstance(columns[3], pa.DictionaryArray):
                 columns[3] = columns[3].dictionary_decode()
             try:
