@@ -193,6 +193,12 @@ def test_an_import_shows_no_room_until_it_is_entered() -> None:
     assert shown == ["Any", "TYPE_CHECKING", "annotations", "importlib"]
 
 
+def test_traces_need_no_pandas() -> None:
+    program = "import sys, mcsim; mcsim.Trace; mcsim.simulate; print('pandas' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert shown.stdout.strip() == b"False"
+
+
 @pytest.mark.parametrize("file", EVERY_FILE, ids=module_of)
 def test_a_file_has_at_most_400_lines(file: Path) -> None:
     assert len(file.read_text(encoding="utf-8").splitlines()) <= 400
