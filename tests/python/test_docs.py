@@ -499,6 +499,7 @@ _CHECKED: list[tuple[str, str, Callable[[list[str]], None], int]] = [
     (r"python tests/bench/", "measures for minutes", check_script, 1),
     (r"mcsim .*--plugin build/", "test_out_of_tree_policy does it", check_options, 1),
     (r"mcsim (mrc|compare|trace info) --", "a few words of a command", check_options, 1),
+    (r"mcsim compare .* --sizes 50000$", "10^7 requests; a benchmark runs it", check_options, 1),
     (r".*(\||<\()", "needs other programs", check_pipe, 0),
     (r"mcsim --", "no command", check_options, 1),
 ]
