@@ -107,6 +107,11 @@ def until(condition: Any, seconds: float = 60) -> None:
         time.sleep(0.002)
 
 
+def is_stopped(process: int) -> bool:
+    """Return whether a signal suspended a process, which then renews no lease."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
 def final_runs(out: Path) -> list[Path]:
     """The folders that have the name of a finished run."""
     if not out.is_dir():

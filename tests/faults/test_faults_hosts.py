@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from processes import TINY, Nursery, assert_whole, contents, final_runs, until
+from processes import TINY, Nursery, assert_whole, contents, final_runs, is_stopped, until
 
 pytestmark = pytest.mark.slow
 
@@ -35,11 +35,6 @@ def youngest_of(process: int) -> int:
     while children := Path(f"/proc/{process}/task/{process}/children").read_text().split():
         process = int(children[0])
     return process
-
-
-def is_stopped(process: int) -> bool:
-    """Whether a signal stopped it: nothing of it renews a lease any more."""
-    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 def drafts(out: Path) -> list[Path]:

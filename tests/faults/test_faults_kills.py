@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from processes import LONG, ROOT, Nursery, assert_whole, contents, final_runs, until
+from processes import LONG, ROOT, Nursery, assert_whole, contents, final_runs, is_stopped, until
 
 pytestmark = pytest.mark.slow
 
@@ -151,7 +151,7 @@ def test_one_that_was_stopped_finishes_too(
     nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path
 ) -> None:
     stopped = nursery.run(tmp_path, stop_at=["part saved", 2])
-    until(lambda: "T" in Path(f"/proc/{stopped.pid}/stat").read_text().rpartition(")")[2][:3])
+    until(lambda: is_stopped(stopped.pid))
     # It is there, if asleep: another does not take its parts, and is first.
     assert nursery.run(tmp_path).wait() == 0
     assert len(final_runs(tmp_path)) == 1

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import LONG, ROOT, Nursery, Process
+from processes import LONG, ROOT, Nursery, Process, is_stopped, until
 
 pytestmark = pytest.mark.slow
 
@@ -75,11 +75,13 @@ def test_a_sweep_on_two_processes_killed_at_random_moments(
 def test_a_sweep_killed_at_every_point_and_another_beside_it(
     nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, point: str
 ) -> None:
-    # The other process may place all packs but the first.
-    times = 1 if point == "folder in place" else 3
-    killed = start(nursery, grid, tmp_path, kept_within=0.05, die_at=[point, times])
+    # The first process writes a pack for each cell, and is suspended alone at the third.
+    suspended = start(nursery, grid, tmp_path, kept_within=0.0, stop_at=[point, 3])
+    until(lambda: is_stopped(suspended.pid))
     beside = start(nursery, grid, tmp_path)
-    assert killed.wait() == -signal.SIGKILL
+    time.sleep(0.2)
+    suspended.kill()
+    assert suspended.wait() == -signal.SIGKILL
     assert beside.wait() == 0, beside.said
     assert tables(tmp_path) == undisturbed
 
