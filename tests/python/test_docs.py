@@ -304,7 +304,9 @@ def test_docstrings(module: str) -> None:
 
 
 def test_experiment_of_the_guide(folder: Path) -> None:
-    (folder / "example.yaml").write_text(example("docs/how-to/experiments.md", "yaml", "name: shared-or-split"))
+    (folder / "example.yaml").write_text(
+        example("docs/how-to/experiments.md", "yaml", "name: shared-or-split")
+    )
     spec = Experiment.load(folder / "example.yaml", []).spec
     assert [tier.capacity for tier in spec.tiers] == [2**18, 10 * 2**18]
 
@@ -494,7 +496,12 @@ _CHECKED: list[tuple[str, str, Callable[[list[str]], None], int]] = [
     (r"(\./)?mcsim sweep .*(experiments/|--dask)", "minutes, or a cluster", check_long_sweep, 1),
     (r"(\./)?mcsim reproduce (?!--list)", "minutes", check_reproduction, 1),
     (r"mcsim reproduce$", "hours", check_options, 1),
-    (r"\./mcsim (docs|test|lint|bench|faults|fuzz|packages|odd-)", "this test is among it", check_launcher, 1),
+    (
+        r"\./mcsim (docs|test|lint|bench|faults|fuzz|packages|odd-)",
+        "this test is among it",
+        check_launcher,
+        1,
+    ),
     (r"\./mcsim$", "what it sets up, this runs in", check_executable, 0),
     (r"\.ci/run", "this test is among it", check_executable, 0),
     (r"(cmake|ctest) ", "compiles", check_cmake, 0),
