@@ -19,7 +19,7 @@
 #define MCSIM_TEXT(x) MCSIM_TEXT_INNER(x)
 
 #if defined(ABSL_LTS_RELEASE_VERSION)
-#define MCSIM_ABSEIL MCSIM_TEXT(ABSL_LTS_RELEASE_VERSION)
+#define MCSIM_ABSEIL MCSIM_TEXT(ABSL_LTS_RELEASE_VERSION ABSL_OPTION_INLINE_NAMESPACE_NAME)
 #else
 #define MCSIM_ABSEIL "at head"
 #endif
@@ -34,12 +34,18 @@
 #define MCSIM_LIBRARY "libstdc++"
 #endif
 
+#if defined(__clang__)
+#define MCSIM_COMPILED_BY "Clang " MCSIM_TEXT(__clang_major__)
+#else
+#define MCSIM_COMPILED_BY "GCC " MCSIM_TEXT(__GNUC__)
+#endif
+
 namespace mcsim {
 
-// Objects go from the library to the program that loads it, so both must agree on all
-// that says how those lie in memory: the headers, Abseil and the standard library.
+// Objects cross the border between library and program, so both need one layout in memory.
+// This line names everything that determines it.
 inline constexpr char kPolicyInterface[] =
-    "mcsim " MCSIM_INTERFACE ", Abseil " MCSIM_ABSEIL ", " MCSIM_LIBRARY;
+    "mcsim " MCSIM_INTERFACE ", Abseil " MCSIM_ABSEIL ", " MCSIM_LIBRARY ", " MCSIM_COMPILED_BY;
 
 using ExportedPolicies = std::vector<Entry<TierCache, PolicySetup>>;
 

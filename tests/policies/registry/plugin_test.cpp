@@ -78,6 +78,20 @@ TEST(Plugin, OfAnotherVersionIsRefusedByBothNames) {
                 kPolicyInterface + ": build it again with the headers of this one");
 }
 
+// The loader fails on such a library before it can be asked: a part of one has the same effect.
+TEST(Plugin, OfAnotherDistributionIsRefusedByBothNames) {
+  std::ifstream whole(library("outdated"), std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(whole), {});
+  bytes[0] = '?';
+  const testing::OwnFile unloadable("unloadable.so");
+  std::ofstream(unloadable.path(), std::ios::binary) << bytes;
+  EXPECT_EQ(refusal(unloadable.path()),
+            unloadable.path() +
+                ": was built for mcsim 0.0.1, interface 0123456789ab, Abseil 20200225, libstdc++; "
+                "this is " +
+                kPolicyInterface + ": build it again with the headers of this one");
+}
+
 TEST(Plugin, WhatIsNoneIsRefused) {
   EXPECT_EQ(refusal("no/such.so"), "no/such.so: there is no such file");
   EXPECT_EQ(refusal(library("none")),
