@@ -10,9 +10,10 @@
 namespace mcsim {
 namespace {
 
-// Counts `accesses` in a stream with discards. exchange(begin, codes, before) stores the codes of
-// accesses from `begin` on as last ones and returns the previous ones. move_last() maps all last
-// accesses to the front of the axis, which has `entries` entries.
+// Counts `accesses` of a stream with discards. exchange(begin, codes, before) replaces the last
+// accesses of the blocks accessed from `begin` on by `codes` and stores the old ones in `before`.
+// move_last() updates all last accesses after the live slots moved to the front of the axis, which
+// is sized for `entries` blocks.
 template <class Exchange, class MoveLast>
 void count_with_holes(DistanceState& state, std::size_t accesses, Count* distances,
                       std::size_t entries, Exchange&& exchange, MoveLast&& move_last) {
@@ -144,7 +145,7 @@ void DenseDistances::discard(std::uint32_t block) {
 std::size_t DenseDistances::most_bytes(std::size_t blocks) {
   const std::size_t slots =
       std::max(TimeAxis::kSlotsPerBlock * (blocks + 1), TimeAxis::kFewestSlots);
-  // A last access and a count of each distance; the axis, and the one that it outgrew.
+  // A last access and a count for each distance; the current axis and the one that it replaced.
   return 2 * blocks * sizeof(std::uint32_t) + 2 * LiveSlots(slots).bytes();
 }
 

@@ -13,10 +13,10 @@ namespace {
 constexpr std::size_t kLeastSegment = std::size_t{1} << 22;
 constexpr int kSketchPrecision = 14;  // standard error 0.8 %
 
-// Of one analysis; limits are always equal, so that nothing but memory can be wanting.
+// Both have the same limit, so merging can only fail for lack of memory.
 PartialDistances merged(const PartialDistances& left, const PartialDistances& right) {
   auto both = merge(left, right);
-  if (!both.ok()) throw std::bad_alloc();  // up to whoever guards the estimator
+  if (!both.ok()) throw std::bad_alloc();  // GuardedEstimator turns it into a status
   return *std::move(both);
 }
 
@@ -77,7 +77,7 @@ PartialDistances PardaEstimator::analyse_chunks(std::span<const std::uint64_t> k
       const std::size_t end = (chunk + 1) * keys.size() / chunks_;
       partials[chunk] = analyse(keys.subspan(begin, end - begin), limit_);
     });
-    // Neighbours pairwise; one without a neighbour waits for the next round.
+    // Merges neighbours pairwise; one without a neighbour is left for the next round.
     for (std::size_t step = 1; step < chunks_; step *= 2) {
       const std::size_t pairs = (chunks_ - 1 - step) / (2 * step) + 1;
       tbb::parallel_for(std::size_t{0}, pairs, [&](std::size_t pair) {

@@ -12,8 +12,8 @@
 
 namespace mcsim {
 
-// SHARDS of fixed rate: the exact distances of a spatial sample, scaled up.
-// Memory is that of the sampled blocks; nearly all time goes into the filter.
+// Fixed-rate SHARDS: the exact distances of a spatial sample, scaled up. Memory is that of the
+// sampled blocks; the filter takes nearly all the time.
 class ShardsRate final : public Estimator {
  public:
   struct Params {

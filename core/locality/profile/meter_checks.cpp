@@ -7,7 +7,7 @@
 namespace mcsim {
 namespace {
 
-// Most periods of a window that distinguishes blocks by period; each period has a cost.
+// The maximum number of periods of a window that distinguishes blocks by period.
 constexpr Nanoseconds kMostPeriods = 256;
 
 absl::Status check_window(const Accesses& trace, const TimerClock& clock, Duration window) {

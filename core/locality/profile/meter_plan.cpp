@@ -8,7 +8,7 @@
 namespace mcsim {
 namespace {
 
-// The spec without fields that only reading depends on, and without those of no effect.
+// The spec without fields that only affect reading, and without those of no effect.
 MeterSpec measured_by(MeterSpec spec, bool has_writes) {
   const auto settle = [&](OpFilter& ops) {
     if (!has_writes) ops = OpFilter::kAll;
@@ -66,7 +66,7 @@ MeterPlan::MeterPlan(const Accesses& trace, std::span<const MeterSpec> specs,
       known_(known),
       has_writes_(std::ranges::find(trace.request_op, static_cast<std::uint8_t>(Op::kWrite)) !=
                   trace.request_op.end()) {
-  // Pass objects point to meters: no meter may move once its results have room.
+  // Pass objects point to meters: no meter may move after its results were allocated.
   for (const MeterSpec& spec : specs) {
     const MeterSpec wanted = measured_by(spec, has_writes_);
     TimerGroup& group = group_of(wanted.clock);
@@ -132,7 +132,7 @@ TimerGroup& MeterPlan::group_of(const TimerClock& clock) {
   return added;
 }
 
-// Returns a known meter of the same measurement, null if there is none.
+// Returns a known meter with the same measurement, null if there is none.
 const Metered* MeterPlan::find_known(const MeterSpec& wanted) const {
   for (const Characterised& part : known_) {
     for (const Metered& metered : part.meters) {

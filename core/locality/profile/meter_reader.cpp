@@ -12,7 +12,7 @@ const CurveMeter& curve_of(const Metered& metered) {
   return std::get<CurveMeter>(metered.spec.what);
 }
 
-// The period that a meter shows when so many have begun.
+// The period that a meter shows after `begun` periods have begun.
 std::optional<std::size_t> shown(const Metered& metered, std::size_t begun) {
   const auto* curve = std::get_if<CurveMeter>(&metered.spec.what);
   const bool next = curve != nullptr && curve->foresight == Foresight::kNext;
@@ -21,7 +21,7 @@ std::optional<std::size_t> shown(const Metered& metered, std::size_t begun) {
   return begun - behind;
 }
 
-// Adds to a curve what a period adds to its scope, and takes away what leaves it.
+// Adds a period to a curve and removes the accesses that leave its scope.
 void turn_to(const Metered& metered, std::size_t period, std::size_t vm, RunningCurve& curve) {
   assert(vm < metered.vms && period < metered.periods());
   const DistanceLog& log = std::get<std::vector<DistanceLog>>(*metered.measured)[vm];
@@ -31,8 +31,8 @@ void turn_to(const Metered& metered, std::size_t period, std::size_t vm, Running
   for (std::size_t age = 0; age < window + (within ? 0 : 1); ++age) {
     curve.add(log.of(period, age), meter.distance_limit);
     if (meter.scope == DistanceScope::kCumulative) continue;
-    // Of a period that is still in the window those leave whose block had been accessed in the
-    // one that no longer is.
+    // An access of a period in the window no longer counts if its block's previous access was in
+    // the period that left the window.
     const std::size_t back = within ? window - age : window;
     if (period >= back) curve.remove(log.of(period - back, age), meter.distance_limit);
   }
@@ -47,7 +47,7 @@ RunningCurve whole(const HitCurve& curve, Count limit) {
   const DistanceHistogram histogram = curve.histogram();
   std::vector<DistanceCount> counts;
   for (std::size_t i = 0; i < histogram.distance.size(); ++i) {
-    // A count may not fit; the rest comes again.
+    // A count may exceed 32 bits; the remainder becomes further entries.
     for (Count left = histogram.count[i]; left > 0;) {
       const Count now = std::min<Count>(left, 0xffff'ffff);
       counts.push_back(

@@ -24,12 +24,12 @@ namespace {
 constexpr std::uint64_t kMagic = 0x31464f52504d432eULL;  // ".CMPROF1"
 constexpr std::size_t kHead = 6;  // magic, version, checksum, words, kind, VMs
 constexpr std::size_t kChecksumAt = 2;
-// Checksums are made of so many words at a time.
+// Words in a piece; checksums are chained over pieces.
 constexpr std::size_t kPiece = std::size_t{1} << 17;
 
 using Curves = std::vector<HitCurve>;
 
-// By the word of the head that says which: the alternatives of Measured, and then whole curves.
+// By the kind in the head: the alternatives of Measured, then whole curves.
 constexpr std::array<std::string_view, std::variant_size_v<Measured> + 1> kKinds{
     "distances, period by period,",
     "load",
@@ -40,7 +40,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Measured> + 1> kKinds
     "curves"};
 constexpr std::uint64_t kCurves = kKinds.size() - 1;
 
-// Of a head that is all there but for this, and what is behind it, piece by piece.
+// The checksum of a head without its checksum word, and of `behind`, the sum over the words after
+// it.
 std::uint64_t sum_of_head(std::span<const std::uint64_t> head, std::uint64_t behind) {
   const std::uint64_t before = checksum(std::as_bytes(head.first(kChecksumAt)), behind);
   return checksum(std::as_bytes(head.subspan(kChecksumAt + 1)), before);
@@ -59,7 +60,7 @@ std::uint64_t sum_of(std::span<const std::uint64_t> words) {
 
 // --- Written -----------------------------------------------------------------------
 
-// Puts what was measured into a file, piece by piece.
+// Writes a measurement to a file, piece by piece.
 class Writer {
  public:
   explicit Writer(File file) : file_(std::move(file)) { words_.reserve(kPiece); }
@@ -138,8 +139,8 @@ class Writer {
 
   File file_;
   absl::Status status_;               // of the first write that failed
-  std::vector<std::uint64_t> words_;  // that are not in the file yet
-  std::uint64_t written_ = 0;         // behind the head
+  std::vector<std::uint64_t> words_;  // not written to the file yet
+  std::uint64_t written_ = 0;         // words after the head
   std::uint64_t sum_ = 0;
 };
 
@@ -147,8 +148,8 @@ class Writer {
 
 constexpr std::string_view kCannotBe = "it does not say all, or what cannot be";
 
-// Takes what was written for a trace, in room of the shape that it has; an empty text, or what is
-// wrong.
+// Reads a measurement for a trace into series of matching shape. Returns an empty text, or the
+// error.
 class Reader {
  public:
   Reader(Words words, const Accesses& trace, std::size_t periods)
@@ -290,7 +291,7 @@ absl::Status refuse(std::string_view name, std::string_view what) {
                    what);
 }
 
-// That all is as it was written, and something that is measured.
+// Checks that the words are undamaged and of a known kind.
 absl::Status check_head(std::span<const std::uint64_t> words, std::string_view name) {
   if (words.size() < kHead || words[0] != kMagic) return refuse(name, "another kind of file");
   if (words[1] != kProfileVersion) return refuse(name, fmt::format("version {}", words[1]));
@@ -334,7 +335,7 @@ absl::StatusOr<std::span<const std::uint64_t>> words_of(const Mapping& mapping,
                    bytes.size() / sizeof(std::uint64_t));
 }
 
-// One that shows the same; null if there is none.
+// Returns the meter with the same measurement; null if there is none.
 const Metered* find_measured(const Characterised& found, const MeterSpec& meter) {
   const auto same = std::ranges::find(found.meters, measured_as(meter),
                                       [](const Metered& of) { return measured_as(of.spec); });

@@ -53,7 +53,7 @@ Count RunningCurve::saturation() const {
 
 Count RunningCurve::capacity_for(Count wanted) const {
   if (wanted <= 0) return 0;
-  // The first sum with which there are enough.
+  // The first prefix sum with enough hits.
   const auto enough = std::ranges::lower_bound(before_, wanted);
   if (enough == before_.end()) return -1;
   const auto together = static_cast<std::size_t>(enough - before_.begin() - 1);

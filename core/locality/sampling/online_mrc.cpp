@@ -8,8 +8,8 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// The root of w (w - 1) for a weight w of at least `one`. Newton's steps from above fall until
-// they are there.
+// The square root of w (w - 1) for a weight w of at least `one`. Newton's method starts above the
+// root and stops when its steps no longer decrease.
 std::uint64_t spread_of(std::uint64_t weight, std::uint64_t one) {
   std::uint64_t root = weight - one / 2;
   if (weight >= 256 * one) return root;
@@ -65,7 +65,7 @@ void OnlineMrc::process(std::span<const std::uint64_t> keys) {
     }
     const std::size_t count = filter_.select(batch, survivors_);
     for (std::size_t i = 0; i < count; ++i) {
-      // Again, since the limit may have fallen within the batch.
+      // The limit may have fallen within the batch.
       const std::uint64_t hash = filter_.hash(survivors_[i]);
       if (hash <= filter_.limit()) sampled(hash);
     }
@@ -75,7 +75,7 @@ void OnlineMrc::process(std::span<const std::uint64_t> keys) {
 }
 
 void OnlineMrc::look_at(std::uint64_t hash) {
-  // Hot blocks count by themselves; what the others are like is the question.
+  // Hot blocks are counted fully; only the unevenness of the other blocks matters.
   const bool is_hot = hot_.enabled() && hot_.find(hash) != nullptr;
   const std::uint64_t weight = fell_in_ == references_ / kBatch ? weight_before_ : weight_;
   looked_at_.keep(hash, is_hot ? 0 : weight >> (kFractionBits - ReferenceSample::kFractionBits));
@@ -145,8 +145,8 @@ void OnlineMrc::evict_highest() {
 
 void OnlineMrc::sample_below(std::uint64_t threshold) {
   filter_.lower_limit(threshold - 1);
-  // 2^64 / threshold to the nearest, and never so large that a distance times it
-  // would not fit 64 bits.
+  // 2^64 / threshold, rounded to the nearest, and small enough that its product with a distance
+  // fits in 64 bits.
   const Wide weight = ((Wide{1} << (64 + kFractionBits)) + threshold / 2) / threshold;
   weight_ = static_cast<std::uint64_t>(std::min<Wide>(weight, (Wide{1} << 61) / max_blocks_));
   spread_ = spread_of(weight_, kOne);

@@ -15,27 +15,27 @@ namespace {
 using Step = SampledCounts::Step;
 
 constexpr auto kGroups = static_cast<double>(SampleGroups::kGroups);
-// Two-sided 99 % of Student's t of kGroups - 1 degrees of freedom: sums of uneven
-// blocks have longer tails than the normal's, and 95 % is what they reach by it.
+// The two-sided 99 % quantile of Student's t with kGroups - 1 degrees of freedom. Sums over uneven
+// blocks have longer tails than the normal distribution; with this quantile the band reaches 95 %.
 constexpr double kStudent = 2.75;
-// The normal's 95 %.
+// The normal distribution's 95 % quantile.
 constexpr double kNormal = 1.96;
-// Sampled blocks that a cache must have room for, or its hits rest on too few.
+// The minimum number of sampled blocks that a resolved capacity holds.
 constexpr double kEnoughBlocks = 10;
-// Sampled blocks of which the groups tell how uneven they are.
+// The minimum number of sampled blocks for an estimate of their unevenness by the groups.
 constexpr double kFewestBlocks = 32;
-// What the references looked at may exceed the groups by before they are believed:
-// both have errors, and the groups' is also in the covariance.
+// The factor by which the variance of the reference sample may exceed that of the groups before it
+// is used: both have errors, and the groups' error is also in the covariance.
 constexpr double kTolerance = 3;
-// Likewise N - S, in standard deviations.
+// The same limit for N - S, in standard deviations.
 constexpr double kLikely = 3;
-// Looks at a block from which on its references are known, to a quarter.
+// Kept references to a block from which on its number of references is known within a quarter.
 constexpr std::size_t kKnownFrom = 16;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-// How much larger the next capacity may be for which the band is told anew.
+// The ratio of neighbouring capacities at which the band is computed.
 constexpr double kStride = 1 + 1.0 / 64;
 
-// A value of every group, less their mean.
+// A value for each group, minus their mean.
 using Deviations = std::array<double, SampleGroups::kGroups>;
 
 template <class Value>
@@ -50,18 +50,18 @@ Deviations deviations(Value value) {
   return result;
 }
 
-// What the groups say of the covariance of two sums over all blocks.
+// The covariance of two sums over all blocks, estimated from the groups.
 double covariance(const Deviations& a, const Deviations& b) {
   double sum = 0;
   for (std::size_t g = 0; g < a.size(); ++g) sum += a[g] * b[g];
   return sum * kGroups / (kGroups - 1);
 }
 
-// How far the sample may be off in the number of references, as a variance.
+// The variance of the sampled number of references.
 struct Unevenness {
-  double seen = 0;    // by the blocks sampled
-  double fitted = 0;  // what the regression divides by
-  double likely = 0;  // at most
+  double seen = 0;    // estimated from the sampled blocks
+  double fitted = 0;  // the divisor of the regression
+  double likely = 0;  // the likely maximum
 };
 
 // 1 - b and the variance of the estimate.
@@ -70,8 +70,8 @@ struct Fit {
   double variance = 0;
 };
 
-// The regression at the upper edge of each coarse bin, known by the hits sampled up to there:
-// within a bin, too, it changes where there are hits.
+// The regression at the upper edge of each coarse bin, indexed by the sampled hits up to that edge:
+// within a bin it is interpolated by hits.
 class GroupFits {
  public:
   GroupFits(const SampledCounts& counts, const SampleGroups& groups,
@@ -100,13 +100,13 @@ class GroupFits {
     }
   }
 
-  // Hits of the stream at a capacity where so many were sampled, and their variance.
+  // The corrected hits for a number of sampled hits, and their variance.
   double hits(double sampled) const {
     return sampled + aside_ + (1 - at(sampled).share) * missing_;
   }
   double variance(double sampled) const { return at(sampled).variance; }
-  // Of what was set aside as hits, no more than this misses: between two misses of one
-  // block lie as many others as there is room for.
+  // The maximum number of misses among the references that were set aside as hits: between two
+  // misses of a block lie at least `capacity` other accesses.
   double aside_misses(double accesses, double capacity) const {
     double most = 0;
     for (const double references : outlook_.absent) {
@@ -143,14 +143,14 @@ class GroupFits {
     if (fitted == 0) return result;
     const double together = covariance(missed, references_);
     result.share = std::clamp(together / fitted, 0.0, 1.0);
-    // Of the slope, which is itself from few groups.
+    // The variance of the slope, which is itself estimated from few groups.
     const double of_share = result.variance * seen / (fitted * fitted) / (kGroups - 1);
     result.variance += result.share * (result.share * likely - 2 * together);
     result.variance = std::max(result.variance, 0.0) + of_share * missing_ * missing_;
     return result;
   }
 
-  // Between two edges by straight lines.
+  // Interpolates linearly between two edges.
   Fit at(double sampled) const {
     const auto edge = std::ranges::lower_bound(sampled_, sampled);
     if (edge == sampled_.begin() || edge == sampled_.end()) {
@@ -164,15 +164,15 @@ class GroupFits {
   }
 
   ReferenceSample::Outlook outlook_;
-  double aside_;    // references to blocks that are known to be missing
-  double missing_;  // N - S, but for these
+  double aside_;    // references to blocks that the sample is known to lack
+  double missing_;  // N - S, without these
   Deviations references_;
   Unevenness of_references_;
   std::vector<Fit> fits_;        // by coarse bin
   std::vector<double> sampled_;  // hits, up to the end of the bin
 };
 
-// Where the curve or its band changes.
+// The capacities at which the curve or its band changes.
 std::vector<double> knots_of(const SampledCounts& counts, double resolved_from, bool has_band) {
   std::vector<double> knots;
   for (const Step& step : counts.steps) {
@@ -183,7 +183,7 @@ std::vector<double> knots_of(const SampledCounts& counts, double resolved_from, 
   }
   if (has_band && counts.rate < 1) {
     knots.push_back(1);
-    // Up to where every block fits, however few of them the sample has.
+    // Up to a capacity for all blocks, even if the sample has only a few.
     for (double c = resolved_from; c < 2 * counts.distinct; c *= kStride) knots.push_back(c);
   }
   std::sort(knots.begin(), knots.end());
@@ -193,12 +193,12 @@ std::vector<double> knots_of(const SampledCounts& counts, double resolved_from, 
 
 class Corrector {
  public:
-  // Both must outlive this.
+  // Both must outlive the corrector.
   Corrector(const SampledCounts& counts, const std::vector<double>& knots)
       : counts_(counts), knots_(knots) {}
 
-  // Hits at every knot if each step is at its place `at`. What larger caches hit is
-  // known better, so nothing smaller exceeds it.
+  // Hits at every knot, with each step at its member `at`. Estimates for larger capacities are more
+  // accurate, so smaller capacities are limited to them.
   std::vector<double> hits(double Step::* at, const GroupFits& fits, Correction correction) const {
     const Sampled sampled = sampled_at(at);
     std::vector<double> result(knots_.size());
@@ -226,7 +226,7 @@ class Corrector {
     for (std::size_t k = knots_.size(); k-- > 0;) {
       const double c = knots_[k];
       if (c >= curve.resolved_from) {
-        // Up to the next knot.
+        // The largest capacity below the next knot.
         const double last = std::nextafter(end, 0);
         low = std::min(low, value_at(knots_, latest, c - shift(c)) - half_width(c) -
                                 fits.aside_misses(counts_.accesses, c));
@@ -241,7 +241,7 @@ class Corrector {
   }
 
  private:
-  // Hits by the sample, from each of some capacities on.
+  // Sampled hits, each entry from a capacity on.
   struct Sampled {
     std::vector<double> places;
     std::vector<double> hits;
@@ -255,14 +255,14 @@ class Corrector {
     return sampled;
   }
 
-  // Hits of the stream where the sample has x.
+  // The corrected hits where the sample has x hits.
   double corrected(double x, const GroupFits& fits, Correction correction) const {
     const double missing = counts_.accesses - counts_.references;
     switch (correction) {
       case Correction::kNone:
         return x + x / std::max(counts_.references, 1.0) * missing;
       case Correction::kAdjusted:
-        // It corrects what it found, and no more.
+        // Only corrects capacities with sampled hits.
         return x > 0 ? x + missing : 0;
       case Correction::kAuto:
       case Correction::kRegression:
@@ -271,11 +271,11 @@ class Corrector {
     return fits.hits(x);
   }
 
-  // Sideways: of a capacity that is known by its sampled blocks.
+  // The half-width of a capacity's error, since a capacity is known by its sampled blocks.
   double shift(double capacity) const {
     return kNormal * std::sqrt(capacity * (1 - counts_.rate) / counts_.rate);
   }
-  // The score interval of a count: with none met there may have been some.
+  // The half-width of the score interval of a count, which is above 0 even if nothing was counted.
   double half_width_of(double variance) const {
     const double half_unit = kStudent * kStudent * (1 - counts_.rate) / counts_.rate / 2;
     return half_unit + std::sqrt(kStudent * kStudent * variance + half_unit * half_unit);
