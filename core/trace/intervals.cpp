@@ -16,7 +16,7 @@ std::uint64_t elapsed(Nanoseconds earlier, Nanoseconds later) {
   return static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier);
 }
 
-// As people write it: in the largest unit of which it is a whole number.
+// Formats a length in the largest unit of which it is a whole multiple.
 std::string in_words(Nanoseconds length, TimeBase time_base) {
   if (time_base != TimeBase::kClock) return fmt::format("{} references", length);
   constexpr std::array units{
@@ -40,7 +40,7 @@ absl::Status check_intervals(std::span<const Nanoseconds> times, TimeBase time_b
   const std::uint64_t whole =
       elapsed(times.front(), times.back()) / static_cast<std::uint64_t>(length);
   if (whole < most) return absl::OkStatus();
-  const std::uint64_t pieces = std::max(whole, whole + 1);  // which may not fit
+  const std::uint64_t pieces = std::max(whole, whole + 1);  // the sum may overflow
   return invalid_argument("{}: '{}' cuts this trace into {} pieces; at most {} can be kept", name,
                           in_words(length, time_base), pieces, most);
 }

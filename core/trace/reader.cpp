@@ -39,7 +39,7 @@ absl::Status RequestReader::next(Requests& chunk) {
   absl::Status status = guarded(context_.name, [&] { return read(chunk); });
   if (absl::IsResourceExhausted(status)) {
     failed_ = status;
-    chunk = {};  // its columns may differ in length
+    chunk = {};  // its columns may differ in length after the error
   } else if (context_.is_live && chunk.size() > 0) {
     failed_ = std::exchange(status, absl::OkStatus());
   }
@@ -48,7 +48,7 @@ absl::Status RequestReader::next(Requests& chunk) {
 
 absl::Status RequestReader::read(Requests& chunk) {
   chunk.clear();
-  // A file that was long so far is likely to go on; a short one needs no room.
+  // Expects a file that was long so far to continue; a short file needs no reserved memory.
   chunk.reserve(std::min(full_chunk(), static_cast<std::size_t>(requests_)));
   MCSIM_RETURN_IF_ERROR(fill(chunk));
   requests_ += static_cast<Count>(chunk.size());
@@ -108,7 +108,8 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
     return {std::move(format), Fit::kNo, "", 0, status};
   }
   if (reader.is_empty() && more) return {std::move(format), Fit::kUnopposed, ""};
-  // The columns are there, but the mapping lacks something: opening the file says what.
+  // If the columns are there and the mapping is incomplete, opening the file reports what is
+  // missing.
   const bool is_mapped = fit == Fit::kPossible && absl::IsInvalidArgument(status);
   if (is_mapped || reader.has_known_names()) return {std::move(format), fit, ""};
   return {std::move(format), Fit::kNo, message_of(status), chunk.size()};
@@ -116,7 +117,7 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
 
 namespace {
 
-// The format of text whose columns are mapped that the beginning looks like, "" if it does not.
+// Returns the format with mapped columns that the beginning looks like, "" if there is none.
 std::string_view mapped_format(const Head& head) {
   const std::string_view line = std::string_view(head.bytes).substr(0, head.bytes.find('\n'));
   if (line.starts_with('{')) return "jsonl";
@@ -126,8 +127,8 @@ std::string_view mapped_format(const Head& head) {
   return is_header ? "csv" : "";
 }
 
-// How far a format came with a file: requests, then whether its columns may be mapped, then the
-// column that its objection names.
+// Returns how far a format could read a file: requests, then whether its columns can be mapped,
+// then the column in its objection.
 std::tuple<std::size_t, bool, int> reached(const Guess& guess, std::string_view mapped) {
   constexpr std::string_view kColumn = "in column ";
   const std::size_t at = guess.objection.find(kColumn);

@@ -45,8 +45,8 @@ std::uint64_t bytes_in(LengthUnit unit, Count block_bytes) {
   return 1;
 }
 
-// Whether a header has a field's own name: "time", or with a unit, "time_ms". "op_count" is not
-// the field op, and "key_size" is not a key.
+// Whether a header is a field's own name: "time", or with a unit, "time_ms". "op_count" is not the
+// field op, and "key_size" is not a key.
 bool is_own_name(std::string_view header, std::string_view own) {
   if (!is_same_word(header.substr(0, own.size()), own)) return false;
   if (header.size() == own.size()) return true;
@@ -394,7 +394,7 @@ void RowMapper::push(const Fields& row, VmId vm, Requests& out) {
     if (!has_clock_) references_ += references_of(row) * static_cast<Count>(row.repeat);
     return;
   }
-  // A long discard is cut where no block is.
+  // Cuts a long discard into pieces at block boundaries.
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 31;
   std::uint64_t offset = row.offset;
   std::uint64_t left = row.length;

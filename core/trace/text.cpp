@@ -85,7 +85,7 @@ bool LineReader::refill() {
   }
   at_ = buffer_.data();
   char* end = buffer_.data() + left + *got;
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // as some put before UTF-8
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // optional in UTF-8 files
   if (!began_ && std::string_view(at_, *got).starts_with(kByteOrderMark)) {
     at_ += kByteOrderMark.size();
   }
@@ -147,8 +147,8 @@ Nanoseconds FieldScanner::time_slowly(const char* what, Nanoseconds unit) {
   bool read = at < end && read_digits(at, whole);
   Nanoseconds below_one = 0;
   if (read && at < end && *at == '.') {
-    // `unit` is a power of ten, so every digit is worth a whole number of
-    // nanoseconds until it is worth less than one.
+    // `unit` is a power of ten, so every digit is a whole number of nanoseconds until it is below
+    // one.
     Nanoseconds worth = unit;
     for (++at; at < end && *at >= '0' && *at <= '9'; ++at) {
       worth /= 10;
@@ -232,7 +232,7 @@ absl::StatusOr<std::string> first_lines(const Head& head) {
 
 absl::StatusOr<ReaderContext> reading(std::string lines) {
   MCSIM_ASSIGN_OR_RETURN(auto source, open_bytes(std::move(lines), ""));
-  // The order of times says nothing about the format.
+  // Unsorted times do not count against a format.
   return ReaderContext{
       .source = std::move(source), .name = "", .vm_name = "", .on_unsorted = OnUnsorted::kKeep};
 }

@@ -14,7 +14,7 @@ namespace mcsim {
 
 // The published parallel algorithm: the stream is cut into chunks, each thread analyses a chunk,
 // and neighbours are merged pairwise. Merging looks up the blocks first accessed in a chunk in the
-// LRU stack of its left neighbour. Exact, or exact below a limit on the distances, which also limits
+// LRU stack of its left neighbour. Exact, or exact below a limit on the distances that also limits
 // the memory.
 //
 // The cost of a merge grows with the distinct blocks of the chunks, so threads only help if chunks

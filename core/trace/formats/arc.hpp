@@ -4,8 +4,8 @@
 
 namespace mcsim {
 
-// The traces of the ARC paper (Megiddo and Modha, FAST'03), files `*.lis`. Four
-// numbers a line, between blanks:
+// The traces of the ARC paper (Megiddo and Modha, FAST'03), files `*.lis`. Four numbers a line,
+// separated by blanks:
 //
 //   first block, number of blocks, (ignored), request number
 //

@@ -7,8 +7,8 @@
 namespace mcsim {
 
 // Block traces of Microsoft servers in the SNIA IOTTA repository (Production 2008, Enterprise),
-// text of Event Tracing for Windows. A header from BeginHeader to EndHeader describes events, which
-// have columns between commas:
+// text of Event Tracing for Windows. A header from BeginHeader to EndHeader describes the events,
+// which have columns separated by commas:
 //
 //   DiskRead|DiskWrite, time (us), process, thread, IRP, offset (hexadecimal bytes),
 //   size (hexadecimal bytes), elapsed time (us), disk, ...

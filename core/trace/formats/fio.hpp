@@ -5,13 +5,13 @@
 namespace mcsim {
 
 // The log of fio (write_iolog), versions 2 and 3. The first line is "fio version 2 iolog". Columns
-// between blanks, the first of them in version 3 alone:
+// separated by blanks, the first only in version 3:
 //
 //   time, file, action, offset (bytes), length (bytes)
 //
 // The VM is the file. add, open, close and wait are filtered; sync, datasync and sync_file_range
-// are flushes; trim is a discard. Times are in microseconds as fio writes them, but other tools
-// write nanoseconds or milliseconds.
+// are flushes; trim is a discard. fio writes times in microseconds, but other tools write
+// nanoseconds or milliseconds.
 class FioReader final : public LayoutReader<FioReader> {
  public:
   struct Params {

@@ -36,7 +36,7 @@ std::uint64_t checksum_of(const SharedArray<T>& column) {
   return sum;
 }
 
-// The counts of a VM that are found in the columns, and when it departs.
+// The counts of a VM as found in the columns, and its departure.
 struct Found {
   Count requests = 0;
   Count accesses = 0;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint64_t kMagic = 0x3146434341434d2eULL;  // ".MCACCF1"
 constexpr std::size_t kWord = sizeof(std::uint64_t);
-constexpr std::size_t kSizeAt = 2;      // the word of the head with its number of words,
-constexpr std::size_t kChecksumAt = 3;  // and the one with the checksum of all others
+constexpr std::size_t kSizeAt = 2;      // index of the word with the number of words in the head
+constexpr std::size_t kChecksumAt = 3;  // index of the word with the checksum of the other words
 
 std::array<bool, kOptional> kept(const Accesses& trace) {
   return {trace.keeps_responses, trace.keeps_classes, trace.keeps_bytes, trace.keeps_bytes};
@@ -39,7 +39,7 @@ struct Sizes {
   std::size_t accesses = 0;
 };
 
-// Reads which optional columns there are, at the end of a head; false if that is not valid.
+// Reads the list of optional columns at the end of a head; returns false if it is invalid.
 bool read_optional(Words& words, Sums& sums, Accesses& trace) {
   std::array<bool, kOptional> keeps{};
   std::uint64_t next = 0;
@@ -72,7 +72,7 @@ void read_discards(Words& words, std::size_t requests, std::uint64_t blocks, Acc
   }
 }
 
-// Reads the VMs, their departures and their discards; returns what is wrong with the VMs.
+// Reads the VMs, their departures and their discards; returns the error in the VMs, or "".
 std::string read_vms(Words& words, std::size_t requests, Accesses& trace) {
   const auto vms = words.take_up_to<std::size_t>(kMostVms);
   const auto departures = words.take_up_to<std::size_t>(vms);
@@ -100,9 +100,9 @@ std::string read_vms(Words& words, std::size_t requests, Accesses& trace) {
   return "";
 }
 
-// Reads a head into `trace`; returns what is wrong with it.
+// Reads a head into `trace`; returns the error in it, or "".
 std::string read_head(Words words, Sizes& sizes, Sums& sums, Accesses& trace) {
-  // Fewer than would make a file larger than can be.
+  // An upper limit that keeps sizes of files below 2^64.
   constexpr std::uint64_t kMost = std::uint64_t{1} << 56;
   sizes.requests = words.take_up_to<std::size_t>(kMost);
   sizes.accesses = words.take_up_to<std::size_t>(kMost);
@@ -193,7 +193,7 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
     const std::uint64_t begin = layout.begin[next];
     const std::size_t size = next == 0 ? sizes.accesses : sizes.requests + (next == 1 ? 1 : 0);
     ++next;
-    if (begin == 0) return;  // not kept
+    if (begin == 0) return;  // the column is not kept
     const auto* const first = reinterpret_cast<const T*>(bytes.data() + begin);
     values = SharedArray<T>(owner, std::span(first, size));
   };
