@@ -15,10 +15,10 @@
 namespace mcsim::python {
 namespace {
 
-// Between two pieces Ctrl-C is served and progress told.
+// The keys of a piece; signals and progress are handled between pieces.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
-// An estimator and how much it was given.
+// An estimator and the number of references that it has processed.
 class StreamedEstimator {
  public:
   StreamedEstimator(const std::string& name, const ParamMap& params, std::uint64_t seed,
@@ -36,7 +36,7 @@ class StreamedEstimator {
                    });
   }
 
-  // Keys of 32 bits are widened piece by piece, so that no copy of all is made.
+  // Widens 32-bit keys piece by piece, so that the whole column is not copied.
   void process(std::span<const std::uint32_t> narrow, const References& rest, const Tick& tick) {
     discards_ += rest.discard_at.size();
     const bool is_whole = !rest.discard_at.empty() || !rest.requests.blocks.empty();
@@ -93,9 +93,9 @@ std::span<const T> beside_keys(const char* name, const std::optional<Column<T>>&
   return values;
 }
 
-// Positions among the keys, and what is discarded there.
+// Positions among the keys, and the keys discarded there.
 using Discards = std::pair<Column<std::uint64_t>, Column<std::uint64_t>>;
-// The size of a block; by request, blocks, offsets in the first block, and bytes.
+// The block size, then for each request: blocks, offset in the first block, and bytes.
 using Requests =
     std::tuple<std::uint32_t, Column<std::uint32_t>, Column<std::uint32_t>, Column<std::uint32_t>>;
 
@@ -170,13 +170,13 @@ void bind_estimator(py::module_& m) {
   bind_process<std::uint32_t>(estimator);
   estimator.def("curve", &StreamedEstimator::curve, py::call_guard<py::gil_scoped_release>())
       .def_property_readonly("references", &StreamedEstimator::references)
-      // Like the curve, it may first count what waits.
+      // Like the curve, it may first have to count pending keys.
       .def_property_readonly("distinct", py::cpp_function(&StreamedEstimator::distinct,
                                                           py::call_guard<py::gil_scoped_release>()))
       .def_property_readonly("bytes", &StreamedEstimator::bytes);
 }
 
-// The indices at which increasing capacities lie on their upper concave hull.
+// Return the indices of the increasing capacities that lie on their upper concave hull.
 py::array_t<std::int64_t> hull_of(const Column<Count>& capacities, const Column<double>& hits) {
   if (capacities.size() == 0 || capacities.size() != hits.size()) {
     raise_if_error(

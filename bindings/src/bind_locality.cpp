@@ -106,7 +106,7 @@ void bind_curve(py::module_& m) {
       });
 }
 
-// Return an array [period, vm] of one figure.
+// Return an array [period, vm] of a figure.
 template <class Row, class Read>
 auto table(const Series<Row>& rows, Read&& read) {
   const std::size_t vms = rows.empty() ? 0 : rows.front().size();
@@ -121,7 +121,7 @@ const Metered& metered(const Characterised& found, const MeterSpec& spec) {
   return *of;
 }
 
-// All figures of a meter, by their names.
+// Collects all figures of a meter by name.
 struct Tables {
   const Measured& measured;
   py::dict d = {};
@@ -170,8 +170,8 @@ py::dict windows_of(const Characterised& found, const MeterSpec& spec) {
   return d;
 }
 
-// Set by hand: py::index_error is turned into Python's by whichever pybind11
-// module was imported first, and that one may not recognise ours.
+// Sets the IndexError directly: py::index_error is translated by the pybind11 module that was
+// imported first, which may not recognise this module's exception.
 std::size_t checked_index(const char* what, py::ssize_t index, std::size_t size) {
   if (index < 0 || static_cast<std::size_t>(index) >= size) {
     const std::string text = fmt::format("{} {}: there are {} of them", what, index, size);
@@ -181,7 +181,7 @@ std::size_t checked_index(const char* what, py::ssize_t index, std::size_t size)
   return static_cast<std::size_t>(index);
 }
 
-// As it is read when the period ends.
+// Return the curve as read at the end of the period.
 HitCurve curve_of_period(const Characterised& found, const MeterSpec& spec, py::ssize_t period,
                          py::ssize_t vm) {
   const Metered& of = metered(found, spec);

@@ -43,7 +43,7 @@ py::dict counters_of(const RunResult& result, bool by_tier) {
     add_table(VmCounters::kTotals);
     add_table(VmCounters::kLevels);
   }
-  // Counts of the backend follow those of the tiers.
+  // Counters of the backend follow those of the tiers.
   const auto add_served = [&](const char* name, Op op, auto what) {
     add(name, [=](const VmCounters& vm, std::size_t tier) {
       return (vm.served(op).*what)[by_tier ? tier : tiers];
@@ -95,7 +95,7 @@ py::dict to_dict(const DecisionRecord& record) {
                   "note"_a = decision.note, "throughputs"_a = decision.throughputs,
                   "moved"_a = record.moved, "write_modes"_a = modes_in_words(decision),
                   "migrations"_a = migrations_of(decision), "admits"_a = decision.admits,
-                  // A row for each extent that moves: its number, and its tier from then on.
+                  // One row for each extent that moves: its number and its new tier.
                   "placements"_a = filled({placements.size(), 2}, [&](std::size_t i) {
                     const Placement& placed = placements[i / 2];
                     return static_cast<Count>(i % 2 == 0 ? placed.extent : placed.tier);

@@ -82,7 +82,8 @@ std::shared_ptr<System> make_system(const std::string& name, const ParamMap& par
   return system;
 }
 
-// Returns name, period, and whether it fires however short the trace is.
+// Returns each timer's name, its period, and whether it also fires in traces shorter than the
+// period.
 std::vector<std::tuple<std::string, Nanoseconds, bool>> timers_of(const System& system) {
   std::vector<std::tuple<std::string, Nanoseconds, bool>> timers;
   for (const Timer& of : system.timers()) {

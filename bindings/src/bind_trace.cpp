@@ -13,7 +13,7 @@
 namespace mcsim::python {
 namespace {
 
-// The columns of a chunk, in the order of the store, which has classes if there are any.
+// Return the columns of a chunk in the order of the store; classes are included if present.
 py::tuple to_columns(Requests&& chunk) {
   const py::tuple columns =
       py::make_tuple(to_array(std::move(chunk.time)), to_array(std::move(chunk.vm)),
@@ -30,7 +30,7 @@ std::optional<py::tuple> next_chunk(RequestReader& reader) {
   return to_columns(std::move(chunk));
 }
 
-// All keys of a dictionary as Arrow keeps strings: offsets, and the bytes behind each other.
+// Return all keys of a dictionary in Arrow's string layout: offsets and concatenated bytes.
 py::tuple to_texts(const KeyDictionary& keys) {
   std::vector<std::int64_t> offsets{0};
   offsets.reserve(keys.size() + 1);
@@ -110,7 +110,7 @@ void bind_reader(py::module_& m) {
           "Offsets and bytes of the keys by their ids; None if keys are numbers.");
 }
 
-// A column of a table: values, and for texts their bytes; and which values are there.
+// Convert a column of a table: its values, the bytes of texts, and the validity of the values.
 ArrowColumn table_column_of(const py::handle& given) {
   const auto [values, bytes, valid] =
       given.cast<std::tuple<py::array, std::optional<Column<std::uint8_t>>,
@@ -130,7 +130,7 @@ ArrowColumn table_column_of(const py::handle& given) {
   return column;
 }
 
-// Columns that are not used are None.
+// Unused columns are None.
 py::tuple add_rows(TableRows& table, const py::list& given, std::size_t rows) {
   std::vector<ArrowColumn> columns;
   for (const py::handle& column : given) {
@@ -172,7 +172,7 @@ void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, cons
                     const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
                     const Column<std::uint32_t>& length) {
   const RequestsView rows = requests_of(time, vm, op, offset, length);
-  // Requests may have very many blocks: Ctrl-C is served between some of them.
+  // Requests may have many blocks: signals are handled between pieces.
   constexpr std::size_t kPiece = std::size_t{1} << 14;
   const Tick tick = make_tick(py::none());
   for (std::size_t begin = 0; begin < rows.size(); begin += kPiece) {
@@ -194,7 +194,7 @@ void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, cons
 
 using Classes = std::optional<Column<std::uint8_t>>;
 
-// None, or what is wrong with rows from elsewhere.
+// Return None, or the error in rows that mcsim did not write.
 std::optional<std::string> wrong_in(const Column<Nanoseconds>& time, const Column<VmId>& vm,
                                     const Column<std::uint8_t>& op,
                                     const Column<std::uint64_t>& offset,

@@ -16,8 +16,8 @@ class TracePipe {
   // Takes ownership of the descriptor. `name` begins every message and names a VM without a name.
   static absl::StatusOr<TracePipe> open(int descriptor, const std::string& name);
 
-  // Detects the format from a head as long as for files. A shorter head is enough if it fits only one
-  // format and no more bytes come for a second.
+  // Detects the format from a head as long as for files. A shorter head is enough if it fits only
+  // one format and no more bytes come for a second.
   absl::StatusOr<std::string> detect_format();
 
   // Returns the reader of the given format and empties the pipe object.
