@@ -117,7 +117,7 @@ auto table(const Series<Row>& rows, Read&& read) {
 
 const Metered& metered(const Characterised& found, const MeterSpec& spec) {
   const Metered* of = found.find(spec);
-  if (of == nullptr) throw Error{invalid_argument("this meter was not asked for")};
+  if (of == nullptr) throw Error{invalid_argument("this meter was not requested")};
   return *of;
 }
 

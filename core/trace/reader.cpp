@@ -150,7 +150,7 @@ absl::Status unknown_format(const std::string& name, const Head& head,
   const Guess& nearest = *std::ranges::max_element(
       guesses, {}, [&](const Guess& guess) { return reached(guess, mapped_format(head)); });
   return data_loss(
-      "{}: no known trace format, by its content. It begins:{}\nThe nearest format is {}: {}.\n"
+      "{}: unknown trace format. The file begins:{}\nThe nearest format is {}: {}.\n"
       "mcsim trace map {} proposes which column is what",
       name, begin, nearest.format, nearest.objection, name);
 }

@@ -239,7 +239,7 @@ absl::StatusOr<TimeUnit> RowMapper::unit_of(std::optional<std::size_t> position,
     }
   }
   if (std::string_view(parameter) == "time_unit") return TimeUnit::kByName;  // or by its values
-  return invalid_argument("{}: state it (such as ms), for the name of column {} does not tell",
+  return invalid_argument("{}: state it (such as ms); the name of column {} does not show it",
                           parameter, *position + 1);
 }
 
@@ -353,7 +353,7 @@ absl::StatusOr<RowMapper::Row> RowMapper::finish_row(FieldScanner& scan, Request
   if (is_filtered_) return Row::kFiltered;
   if (has_unknown_unit_) {
     return invalid_argument(
-        "time_unit: state it (such as ms), for neither the name nor the values of its column tell");
+        "time_unit: state it (such as ms); the name and the values of its column do not show it");
   }
   if (scan.failed()) return Row::kRequest;
   if (row_.op == Operation::kFlush) return Row::kFlush;

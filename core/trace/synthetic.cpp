@@ -151,23 +151,19 @@ absl::Status check_amount(const SyntheticPhase& phase,
                           const std::optional<SyntheticClient>& client) {
   if (!phase.think) {
     if (!client) return absl::OkStatus();
-    return invalid_argument(
-        "requests of a client that waits come when it has thought: give 'think'");
+    return invalid_argument("requests: a VM with a 'client' needs 'think' instead");
   }
   if (!client) {
-    return invalid_argument("think: who thinks is a client that waits: give the VM a 'client'");
+    return invalid_argument("think: needs a VM with a 'client'");
   }
   MCSIM_RETURN_IF_ERROR(check_wait("think", *phase.think));
   if (phase.requests != 0 || phase.diurnal || phase.bursts) {
-    return invalid_argument(
-        "think: when requests come, and how many, follows from it: no {} beside it",
-        phase.requests != 0 ? "requests"
-        : phase.diurnal     ? "diurnal"
-                            : "bursts");
+    return invalid_argument("think: cannot be combined with {}", phase.requests != 0 ? "requests"
+                                                                 : phase.diurnal     ? "diurnal"
+                                                                                     : "bursts");
   }
   if (client->fastest() + *phase.think == 0) {
-    return invalid_argument(
-        "think: 0 ns, and a response that takes 0 ns: no time would pass, so one must be longer");
+    return invalid_argument("think: 0 ns and responses of 0 ns: one must be longer");
   }
   const Count most = most_requests(phase, *client);
   if (most <= kMostRequests) return absl::OkStatus();

@@ -159,7 +159,7 @@ Keys in_order(const Keys& keys) {
 // Checks data with a valid checksum: only another writer can have made inconsistent data.
 absl::Status check(const PartialDistances& partial) {
   const auto contradiction = [](std::string_view what) {
-    return data_loss("partial distances contradict themselves: {}", what);
+    return data_loss("partial distances: inconsistent data: {}", what);
   };
   const DistanceHistogram& resolved = partial.resolved;
   if (partial.limit < 0 || resolved.cold < 0) return contradiction("a negative limit or count");
@@ -233,11 +233,11 @@ absl::StatusOr<PartialDistances> merged(const PartialDistances& left,
 absl::StatusOr<PartialDistances> read(std::string_view bytes) {
   const std::size_t words = bytes.size() / kWordBytes;
   if (words == 0 || word_at(bytes, 0) != kMagic) {
-    return data_loss("these are not partial distances: they begin otherwise");
+    return data_loss("not partial distances: wrong magic number");
   }
   if (words > 1 && word_at(bytes, 1) != kVersion) {
-    return data_loss("partial distances of version {}; this program knows version {}",
-                     word_at(bytes, 1), kVersion);
+    return data_loss("partial distances of version {}: expected version {}", word_at(bytes, 1),
+                     kVersion);
   }
   if (words <= kHeaderWords) {
     return data_loss("partial distances end in their head, after {} bytes", bytes.size());

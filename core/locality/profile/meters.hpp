@@ -104,7 +104,8 @@ struct CurveMeter {
               0},
         Field{"distance_limit", &CurveMeter::distance_limit,
               "distances from here on count as misses (0: no limit)", 0},
-        Field{"foresight", &CurveMeter::foresight, "whether it tells of what is to come"},
+        Field{"foresight", &CurveMeter::foresight,
+              "how far it looks ahead: not at all, to the next interval, or over the whole trace"},
     };
   }
   friend bool operator==(const CurveMeter&, const CurveMeter&) = default;
@@ -121,9 +122,8 @@ struct LoadMeter {
       .reference = "no publication: counts of the trace"};
   static constexpr auto fields() {
     return std::tuple{
-        Field{
-            "bytes", &LoadMeter::bytes,
-            "whether bytes are counted, as requests were recorded: of a trace that tells lengths"},
+        Field{"bytes", &LoadMeter::bytes,
+              "whether to count the recorded bytes of requests; needs a trace with lengths"},
         Field{"window", &LoadMeter::window, kWindowText, 0},
     };
   }

@@ -146,7 +146,7 @@ class Writer {
 
 // --- Read --------------------------------------------------------------------------
 
-constexpr std::string_view kCannotBe = "it does not say all, or what cannot be";
+constexpr std::string_view kCannotBe = "missing or invalid values";
 
 // Reads a measurement for a trace into series of matching shape. Returns an empty text, or the
 // error.
@@ -287,8 +287,9 @@ class Reader {
 };
 
 absl::Status refuse(std::string_view name, std::string_view what) {
-  return data_loss("{}: no profile of this version of mcsim ({}); remove it: it is made anew", name,
-                   what);
+  return data_loss(
+      "{}: not a profile of this version of mcsim ({}); remove it and mcsim will rebuild it", name,
+      what);
 }
 
 // Checks that the words are undamaged and of a known kind.
@@ -348,7 +349,7 @@ absl::Status write_profile(const Characterised& found, const std::optional<Meter
                            const std::string& path) {
   return guarded(path, [&]() -> absl::Status {
     const Metered* const of = meter ? find_measured(found, *meter) : nullptr;
-    if (meter && of == nullptr) return invalid_argument("{}: this meter was not asked for", path);
+    if (meter && of == nullptr) return invalid_argument("{}: this meter was not requested", path);
     MCSIM_ASSIGN_OR_RETURN(File file, File::create(path));
     Writer writer(std::move(file));
     if (of == nullptr) {

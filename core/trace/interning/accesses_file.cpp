@@ -105,10 +105,10 @@ std::string wrong_in_columns(const Accesses& trace) {
 absl::Status check(const Accesses& trace, const Sums& sums, std::string_view name) {
   const auto found = std::apply([](const auto&... column) { return Sums{checksum_of(column)...}; },
                                 interning::columns_of(trace));
-  const std::string wrong =
-      found == sums ? wrong_in_columns(trace) : "a checksum does not match what it is of";
+  const std::string wrong = found == sums ? wrong_in_columns(trace) : "a checksum does not match";
   if (wrong.empty()) return absl::OkStatus();
-  return data_loss("{}: a damaged interned trace ({}); remove it: it is made anew", name, wrong);
+  return data_loss("{}: a damaged interned trace ({}); remove it and mcsim will rebuild it", name,
+                   wrong);
 }
 
 }  // namespace

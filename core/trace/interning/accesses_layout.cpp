@@ -77,7 +77,7 @@ std::string read_vms(Words& words, std::size_t requests, Accesses& trace) {
   const auto vms = words.take_up_to<std::size_t>(kMostVms);
   const auto departures = words.take_up_to<std::size_t>(vms);
   if (!words.whole()) return "";
-  if (trace.block_bytes == 0 || trace.line_blocks == 0) return "blocks, or lines, of nothing";
+  if (trace.block_bytes == 0 || trace.line_blocks == 0) return "a block or line size of 0";
   std::uint64_t unique = 0;
   for (std::size_t v = 0; v < vms; ++v) {
     VmInfo vm{.name = "", .first_id = static_cast<BlockId>(unique)};
@@ -115,7 +115,7 @@ std::string read_head(Words words, Sizes& sizes, Sums& sums, Accesses& trace) {
   for (Count& count : trace.given.accesses) count = words.take_as<Count>();
   if (std::string wrong = read_vms(words, sizes.requests, trace); !wrong.empty()) return wrong;
   const bool is_valid = words.whole() && read_optional(words, sums, trace);
-  return is_valid ? "" : "its head does not say all, or what cannot be";
+  return is_valid ? "" : "missing or invalid values in its head";
 }
 
 }  // namespace
@@ -168,8 +168,8 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
                                  Sums& sums) {
   const auto wrong = [&](std::string_view what) {
     return data_loss(
-        "{}: no interned trace of this version of mcsim ({}); remove it: it is made "
-        "anew",
+        "{}: not an interned trace of this version of mcsim ({}); remove it and mcsim "
+        "will rebuild it",
         name, what);
   };
   const std::span all(reinterpret_cast<const std::uint64_t*>(bytes.data()), bytes.size() / kWord);

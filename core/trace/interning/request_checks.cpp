@@ -88,7 +88,7 @@ absl::Status check_warm_up(std::span<const RequestStream> streams) {
     if (stream.warm_up_followed) first = std::min(first, *stream.warm_up_followed);
   }
   if (!is_warmed || last < first) return absl::OkStatus();
-  return invalid_argument("warm-up: it must be over before the first request");
+  return invalid_argument("warm-up: must end before the first request");
 }
 
 absl::Status check_responses(std::span<const RequestStream> streams) {

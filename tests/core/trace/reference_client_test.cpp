@@ -213,23 +213,20 @@ TEST(ReferenceClient, SaysWhatIsWrongAndWhere) {
   const SyntheticVm good = waiting_vm("vm", 60);
   SyntheticVm bad = good;
   bad.client.reset();
-  EXPECT_EQ(message(bad),
-            "vm 'vm': phases[0]: think: who thinks is a client that waits: give the VM a 'client'");
+  EXPECT_EQ(message(bad), "vm 'vm': phases[0]: think: needs a VM with a 'client'");
   bad = good;
   bad.phases[3].think.reset();
   EXPECT_EQ(message(bad),
-            "vm 'vm': phases[3]: requests of a client that waits come when it has thought: give "
-            "'think'");
+            "vm 'vm': phases[3]: requests: a VM with a 'client' needs 'think' instead");
   bad = good;
   bad.phases[1].requests = 5;
-  EXPECT_THAT(message(bad), HasSubstr("phases[1]: think: when requests come, and how many, follows "
-                                      "from it: no requests beside it"));
+  EXPECT_THAT(message(bad), HasSubstr("phases[1]: think: cannot be combined with requests"));
   bad = good;
   bad.phases[1].diurnal = Diurnal{};
-  EXPECT_THAT(message(bad), HasSubstr("no diurnal beside it"));
+  EXPECT_THAT(message(bad), HasSubstr("cannot be combined with diurnal"));
   bad = good;
   bad.phases[1].bursts = Bursts{.period = 5, .length = 5};
-  EXPECT_THAT(message(bad), HasSubstr("no bursts beside it"));
+  EXPECT_THAT(message(bad), HasSubstr("cannot be combined with bursts"));
   bad = good;
   bad.phases[0].think = -1;
   EXPECT_THAT(message(bad), HasSubstr("think: -1 ns is outside [0, 1152921504606846976]"));

@@ -76,7 +76,7 @@ def test_damaged_file_is_told_of_and_made_anew(
         with caplog.at_level(logging.WARNING):
             found = interned(small_workload(), VIEW, folder=tmp_path, at_least=0)
         assert str(file) in caplog.text
-        assert "it is made anew" in caplog.text
+        assert "mcsim will rebuild it" in caplog.text
         assert_same(found, small_workload().intern(VIEW))
         assert file.read_bytes() == whole
 
@@ -115,8 +115,8 @@ def test_cache_lists_and_verifies_them(tmp_path: Path) -> None:
     whole = entry.path.read_bytes()
     entry.path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     assert entry.fault() == (
-        f"{entry.path}: a damaged interned trace (a checksum does not match what it is of); "
-        "remove it: it is made anew"
+        f"{entry.path}: a damaged interned trace (a checksum does not match); "
+        "remove it and mcsim will rebuild it"
     )
     entry.path.write_bytes(b"")
     assert entry.describe() == "damaged"

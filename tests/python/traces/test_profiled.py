@@ -147,9 +147,9 @@ def test_damaged_file_is_told_of_once_and_made_anew(
             with caplog.at_level(logging.WARNING):
                 assert_same(profile(tmp_path, METERS), expected, METERS)
             assert [record.getMessage() for record in caplog.records] == [
-                f"{file}: no profile of this version of mcsim "
+                f"{file}: not a profile of this version of mcsim "
                 f"({caplog.text.partition('mcsim (')[2].partition(')')[0]}); "
-                "remove it: it is made anew"
+                "remove it and mcsim will rebuild it"
             ]
             assert file.read_bytes() == whole
 
@@ -189,8 +189,8 @@ def test_cache_lists_verifies_and_limits_it(
     whole = entry.path.read_bytes()
     entry.path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     assert entry.fault() == (
-        f"{entry.path}: no profile of this version of mcsim (a checksum does not match); "
-        "remove it: it is made anew"
+        f"{entry.path}: not a profile of this version of mcsim (a checksum does not match); "
+        "remove it and mcsim will rebuild it"
     )
     assert entry.describe() == "damaged"
     for path in files(tmp_path):

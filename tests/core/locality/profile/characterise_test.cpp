@@ -559,15 +559,16 @@ TEST(LoadMeter, IsRefusedBytesWhereTheyAreNotKept) {
   trace.keeps_bytes = false;
   EXPECT_EQ(
       message_of(characterise_one(trace, {.clock = {}, .what = LoadMeter{.bytes = true}}).status()),
-      "meter 'load': the trace was interned without the bytes of requests; say so there");
+      "meter 'load': the trace was interned without the bytes of requests; intern it with them");
   EXPECT_TRUE(characterise_one(trace, {.clock = {}, .what = LoadMeter{}}).ok());
 }
 
 TEST(ResponseMeter, IsRefusedWhereResponseTimesAreNotKept) {
   Accesses trace = intern({{0, 0, {1}}, {1, 0, {1}}}, 1);
   trace.keeps_responses = false;
-  EXPECT_EQ(message_of(characterise_one(trace, {.clock = {}, .what = ResponseMeter{}}).status()),
-            "meter 'responses': the trace was interned without response times; say so there");
+  EXPECT_EQ(
+      message_of(characterise_one(trace, {.clock = {}, .what = ResponseMeter{}}).status()),
+      "meter 'responses': the trace was interned without response times; intern it with them");
 }
 
 TEST(Characterise, WholeCurvesAreThoseOfEachVmsStream) {
@@ -617,9 +618,9 @@ TEST(Characterise, MistakesAreNamed) {
   EXPECT_EQ(complaint_of(CurveMeter{.distance_limit = -1}),
             "meter 'curve': distance_limit: must be 0 (none) or positive, got -1");
   EXPECT_EQ(complaint_of(CurveMeter{.between = OpFilter::kReads}),
-            "meter 'curve': between: reads alone have distances among the reads; say ops: reads");
+            "meter 'curve': between: 'reads' needs ops: reads");
   EXPECT_EQ(complaint_of(CurveMeter{.ops = OpFilter::kReads, .foresight = Foresight::kWhole}),
-            "meter 'curve': foresight: the whole trace is known of all operations alone");
+            "meter 'curve': foresight: 'whole' needs ops: all");
   EXPECT_EQ(complaint_of(DistinctMeter{.reuses = -1}),
             "meter 'distinct': reuses: expected 0 to 4294967294, got -1");
   EXPECT_EQ(complaint_of(CurveMeter{.window = {5400 * kSecond}}),
@@ -637,12 +638,12 @@ TEST(Characterise, MistakesAreNamed) {
                                        "3600000000000 ns, got 5400000000000 ns");
   }
   EXPECT_EQ(complaint_of(ClassMeter{.window = {3600 * kSecond * 300}}),
-            "meter 'classes': window: at most 256 periods can be told apart, got 300");
+            "meter 'classes': window: expected at most 256 periods, got 300");
   EXPECT_EQ(
       complaint_of(ClassMeter{.scope = DistanceScope::kWarm, .window = {3600 * kSecond * 300}}), "")
       << "who remembers all need not know when it was";
   EXPECT_EQ(complaint_of(CurveMeter{.window = {3600 * kSecond * 300}}),
-            "meter 'curve': window: at most 256 periods can be told apart, got 300");
+            "meter 'curve': window: expected at most 256 periods, got 300");
   EXPECT_EQ(complaint_of(
                 CurveMeter{.scope = DistanceScope::kCumulative, .window = {3600 * kSecond * 300}}),
             "")

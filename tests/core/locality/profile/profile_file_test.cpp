@@ -230,7 +230,7 @@ TEST_F(ProfileFile, DamagedInAnyWayIsRefused) {
     const absl::Status status = read_profile(small(), spec, path()).status();
     ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss) << size << ": " << status;
     ASSERT_THAT(message_of(status), HasSubstr(path()));
-    ASSERT_THAT(message_of(status), HasSubstr("remove it: it is made anew"));
+    ASSERT_THAT(message_of(status), HasSubstr("remove it and mcsim will rebuild it"));
     ASSERT_EQ(describe_profile(path()).status(), status);
   }
   for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -244,8 +244,8 @@ TEST_F(ProfileFile, DamagedInAnyWayIsRefused) {
   put("ARROW1, and more that is none of ours, so many bytes ...");
   EXPECT_EQ(message_of(read_profile(small(), spec, path()).status()),
             path() +
-                ": no profile of this version of mcsim (another kind of file); remove it: it is "
-                "made anew");
+                ": not a profile of this version of mcsim (another kind of file); remove it and "
+                "mcsim will rebuild it");
   std::string other = whole;
   ++other[8];
   put(other);

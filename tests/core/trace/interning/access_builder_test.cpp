@@ -493,8 +493,7 @@ TEST(AccessBuilder, KnowsBlocksFromTheWarmUpAndDoesNotCountIt) {
 
 TEST(AccessBuilder, RefusesAWarmUpThatIsNotOver) {
   EXPECT_TRUE(with_warm_up(14).ok());
-  EXPECT_EQ(message_of(with_warm_up(15).status()),
-            "warm-up: it must be over before the first request");
+  EXPECT_EQ(message_of(with_warm_up(15).status()), "warm-up: must end before the first request");
 }
 
 TEST(AccessBuilder, KeepsWhenVmsArrive) {

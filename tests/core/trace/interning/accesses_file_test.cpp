@@ -236,7 +236,7 @@ TEST_F(AccessesFile, CutShortOrLongerIsRefused) {
     const absl::Status status = open_accesses(path()).status();
     ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss) << size << ": " << status;
     ASSERT_THAT(message_of(status), HasSubstr(path()));
-    ASSERT_THAT(message_of(status), HasSubstr("remove it: it is made anew"));
+    ASSERT_THAT(message_of(status), HasSubstr("remove it and mcsim will rebuild it"));
   }
   put(whole + '\0');
   EXPECT_THAT(message_of(open_accesses(path()).status()), HasSubstr("bytes instead of"));
@@ -266,8 +266,8 @@ TEST_F(AccessesFile, OfAnotherVersionOrKindIsRefused) {
   put(other);
   EXPECT_EQ(
       message_of(open_accesses(path()).status()),
-      fmt::format("{}: no interned trace of this version of mcsim (version {}); remove it: it "
-                  "is made anew",
+      fmt::format("{}: not an interned trace of this version of mcsim (version {}); remove it and "
+                  "mcsim will rebuild it",
                   path(), kAccessesVersion + 1));
   put("ARROW1, and more that is none of ours");
   EXPECT_THAT(message_of(open_accesses(path()).status()), HasSubstr("another kind of file"));
@@ -400,10 +400,9 @@ TEST_F(AccessesFile, WithAnotherMarkOfAColumnIsRefused) {
   std::vector<std::uint64_t> words(other.size() / 8);
   std::memcpy(words.data(), other.data(), words.size() * 8);
   ASSERT_EQ(words[words[2] - 2], 1U);
-  for (const auto& [mark, why] :
-       {std::pair{char{0}, "its head does not say all, or what cannot be"},
-        {char{2}, "its head does not say all, or what cannot be"},
-        {char{3}, "its head does not say all, or what cannot be"}}) {
+  for (const auto& [mark, why] : {std::pair{char{0}, "missing or invalid values in its head"},
+                                  {char{2}, "missing or invalid values in its head"},
+                                  {char{3}, "missing or invalid values in its head"}}) {
     other[(words[2] - 2) * 8] = mark;
     std::memcpy(words.data(), other.data(), words.size() * 8);
     const auto head = std::as_bytes(std::span(words).first(words[2]));
@@ -468,8 +467,8 @@ TEST_F(AccessesFile, WithAHeadThatContradictsIsRefused) {
   refuses([](Accesses& t) { t.vms[0].name = "\n"; }, "a VM with no name");
   refuses([](Accesses& t) { t.vms.clear(), t.departures.clear(); }, "request 0 is of no VM");
   refuses([](Accesses& t) { t.line_blocks = 2; }, "half a line");
-  refuses([](Accesses& t) { t.line_blocks = 0; }, "blocks, or lines, of nothing");
-  refuses([](Accesses& t) { t.block_bytes = 0; }, "blocks, or lines, of nothing");
+  refuses([](Accesses& t) { t.line_blocks = 0; }, "a block or line size of 0");
+  refuses([](Accesses& t) { t.block_bytes = 0; }, "a block or line size of 0");
   refuses([](Accesses& t) { t.time_base = static_cast<TimeBase>(2); }, "what cannot be");
   refuses([](Accesses& t) { t.given.requests[1] = -1; }, "what cannot be");
 }
