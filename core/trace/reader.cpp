@@ -150,7 +150,7 @@ absl::Status unknown_format(const std::string& name, const Head& head,
   const Guess& nearest = *std::ranges::max_element(
       guesses, {}, [&](const Guess& guess) { return reached(guess, mapped_format(head)); });
   return data_loss(
-      "{}: unknown trace format. The file begins:{}\nThe nearest format is {}: {}.\n"
+      "{}: no known trace format. It begins:{}\nThe nearest format is {}: {}.\n"
       "mcsim trace map {} proposes which column is what",
       name, begin, nearest.format, nearest.objection, name);
 }

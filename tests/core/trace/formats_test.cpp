@@ -391,7 +391,7 @@ TEST(Detection, TakesTheBestGuessOrNamesAll) {
   EXPECT_EQ(decided({possible, no, certain, other}), "d");
   EXPECT_EQ(decided({no, possible, other}), "x: could be b or c; state the format");
   EXPECT_EQ(decided({no, {"e", Fit::kNo, "worse", 1}}),
-            "x: unknown trace format. The file begins:\n    1\n    2\n    3\n"
+            "x: no known trace format. It begins:\n    1\n    2\n    3\n"
             "The nearest format is e: worse.\nmcsim trace map x proposes which column is what");
 }
 

@@ -86,7 +86,7 @@ def test_mistakes_are_named() -> None:
         analyse([1], limit=-1)
     with pytest.raises(ConfigError, match="limit 5 cannot be merged with those of limit 0"):
         merge(analyse([1], limit=5), analyse([1]))
-    with pytest.raises(TraceError, match="are not partial distances"):
+    with pytest.raises(TraceError, match="not partial distances"):
         PartialDistances.from_bytes(b"time,vm,op,offset")
     damaged = bytearray(analyse([1, 2, 1]).to_bytes())
     damaged[-20] ^= 1

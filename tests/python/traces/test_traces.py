@@ -217,7 +217,7 @@ class TestOpen:
         file = tmp_path / "README"
         file.write_bytes(content)
         said = complaint(Trace.open, file, cache_dir=cache, error=TraceError).splitlines()
-        assert said[0] == f"{file}: unknown trace format. The file begins:"
+        assert said[0] == f"{file}: no known trace format. It begins:"
         assert said[1].startswith(("    This is no trace.", r"    \x89PNG"))
         assert said[-2].startswith("The nearest format is ")
         assert said[-1] == f"mcsim trace map {file} proposes which column is what"

@@ -184,7 +184,8 @@ TEST_F(ProfileFile, OfAnotherTraceIsRefused) {
   }
   ASSERT_TRUE(write_profile(known, spec, path()).ok());
   EXPECT_THAT(message_of(read_profile(one_vm, spec, path()).status()), HasSubstr("of 2 VMs"));
-  EXPECT_THAT(message_of(read_profile(longer, spec, path()).status()), HasSubstr("what cannot be"));
+  EXPECT_THAT(message_of(read_profile(longer, spec, path()).status()),
+              HasSubstr("missing or invalid values"));
   EXPECT_THAT(message_of(read_profile(small(), MeterSpec{kTen, ClassMeter{}}, path()).status()),
               HasSubstr("it has load"));
   EXPECT_THAT(message_of(read_profile(small(), kCurves, path()).status()),
@@ -311,25 +312,25 @@ TEST_F(ProfileFile, WithWhatContradictsTheTraceIsRefused) {
   refuses(kCurves, 8, 2, "a distance beyond all blocks");
   refuses(kCurves, 9, 0, "a distance that did not occur");
   refuses(kCurves, 9, 5, "more distances than accesses");
-  refuses(kCurves, 6, 6, "what cannot be");
-  refuses(kCurves, 7, 3, "what cannot be");
+  refuses(kCurves, 6, 6, "missing or invalid values");
+  refuses(kCurves, 7, 3, "missing or invalid values");
   const MeterSpec curve{kTen, CurveMeter{}};
   // Accesses 3, one distance of age 0: 1, once.
   refuses(curve, 8, counted(2, 1), "a distance beyond all blocks");
   refuses(curve, 8, counted(1, 4), "more distances than accesses");
-  refuses(curve, 6, 6, "what cannot be");
-  refuses(curve, 7, ~std::uint64_t{0}, "what cannot be");
+  refuses(curve, 6, 6, "missing or invalid values");
+  refuses(curve, 7, ~std::uint64_t{0}, "missing or invalid values");
   refuses(curve, 5, 3, "of 3 VMs");
   refuses(curve, 4, 1, "it has load");
   refuses(curve, 4, 7, "of no known kind");
   const MeterSpec load{kTen, LoadMeter{}};
   // Requests, those that read, accesses, those that read, bytes read and written.
-  refuses(load, 6, 4, "what cannot be");
-  refuses(load, 7, 2, "what cannot be");
-  refuses(load, 8, 6, "what cannot be");
-  refuses(load, 9, 4, "what cannot be");
-  refuses(load, 10, ~std::uint64_t{0}, "what cannot be");
-  refuses(load, 11, std::uint64_t{1} << 63, "what cannot be");
+  refuses(load, 6, 4, "missing or invalid values");
+  refuses(load, 7, 2, "missing or invalid values");
+  refuses(load, 8, 6, "missing or invalid values");
+  refuses(load, 9, 4, "missing or invalid values");
+  refuses(load, 10, ~std::uint64_t{0}, "missing or invalid values");
+  refuses(load, 11, std::uint64_t{1} << 63, "missing or invalid values");
 }
 
 }  // namespace

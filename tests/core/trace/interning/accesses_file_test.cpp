@@ -450,27 +450,27 @@ TEST_F(AccessesFile, WithAHeadThatContradictsIsRefused) {
     change(trace);
     EXPECT_THAT(refused(trace, path()), HasSubstr(why));
   };
-  refuses([](Accesses& t) { t.departures = {{9, 1}}; }, "what cannot be");
-  refuses([](Accesses& t) { t.departures = {{4, 7}}; }, "what cannot be");
+  refuses([](Accesses& t) { t.departures = {{9, 1}}; }, "missing or invalid values");
+  refuses([](Accesses& t) { t.departures = {{4, 7}}; }, "missing or invalid values");
   refuses([](Accesses& t) { t.departures = {{5, 1}, {4, 0}}; }, "not in order");
   refuses([](Accesses& t) { t.departures = {{4, 1}, {4, 1}}; }, "departs twice");
-  refuses([](Accesses& t) { t.departures.assign(3, {5, 1}); }, "what cannot be");
-  refuses([](Accesses& t) { t.discards = {{6, 0}}; }, "what cannot be");
-  refuses([](Accesses& t) { t.discards = {{5, 3}}; }, "what cannot be");
+  refuses([](Accesses& t) { t.departures.assign(3, {5, 1}); }, "missing or invalid values");
+  refuses([](Accesses& t) { t.discards = {{6, 0}}; }, "missing or invalid values");
+  refuses([](Accesses& t) { t.discards = {{5, 3}}; }, "missing or invalid values");
   refuses([](Accesses& t) { t.discards = {{2, 0}, {1, 0}}; }, "discards that are not in order");
-  refuses([](Accesses& t) { t.discard_requests = -1; }, "what cannot be");
-  refuses([](Accesses& t) { t.warm_up = 6; }, "what cannot be");
+  refuses([](Accesses& t) { t.discard_requests = -1; }, "missing or invalid values");
+  refuses([](Accesses& t) { t.warm_up = 6; }, "missing or invalid values");
   refuses([](Accesses& t) { t.warm_up = 1; }, "first has other counts than its head says");
   refuses([](Accesses& t) { ++t.vms[1].accesses; }, "second has other counts than its head says");
-  refuses([](Accesses& t) { t.vms[0].unique_blocks = -1; }, "what cannot be");
-  refuses([](Accesses& t) { t.vms[1].unique_blocks = kNoBlock - 2; }, "what cannot be");
+  refuses([](Accesses& t) { t.vms[0].unique_blocks = -1; }, "missing or invalid values");
+  refuses([](Accesses& t) { t.vms[1].unique_blocks = kNoBlock - 2; }, "missing or invalid values");
   refuses([](Accesses& t) { t.vms[0].name = "\n"; }, "a VM with no name");
   refuses([](Accesses& t) { t.vms.clear(), t.departures.clear(); }, "request 0 is of no VM");
   refuses([](Accesses& t) { t.line_blocks = 2; }, "half a line");
   refuses([](Accesses& t) { t.line_blocks = 0; }, "a block or line size of 0");
   refuses([](Accesses& t) { t.block_bytes = 0; }, "a block or line size of 0");
-  refuses([](Accesses& t) { t.time_base = static_cast<TimeBase>(2); }, "what cannot be");
-  refuses([](Accesses& t) { t.given.requests[1] = -1; }, "what cannot be");
+  refuses([](Accesses& t) { t.time_base = static_cast<TimeBase>(2); }, "missing or invalid values");
+  refuses([](Accesses& t) { t.given.requests[1] = -1; }, "missing or invalid values");
 }
 
 }  // namespace
