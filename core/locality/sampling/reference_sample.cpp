@@ -73,8 +73,9 @@ bool ReferenceSample::Kept::sampled() const {
 
 // Two references to one block are sampled together or not at all, unless the rate fell in between:
 // their covariance is the variance of the earlier one.
-ReferenceSample::Outlook ReferenceSample::outlook(double accesses, std::size_t known_from) const {
-  Outlook result;
+ReferenceSample::SamplingError ReferenceSample::sampling_error(double accesses,
+                                                               std::size_t known_from) const {
+  SamplingError result;
   const auto looks = static_cast<double>(kept_.size());
   if (looks < 2) return result;
   std::vector<Kept> kept = kept_;

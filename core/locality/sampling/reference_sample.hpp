@@ -32,7 +32,7 @@ class ReferenceSample {
   void clear();
 
   // The effect of spatial sampling on a stream.
-  struct Outlook {
+  struct SamplingError {
     // Estimated references to each block that occurs often enough in this sample and was never in
     // the spatial sample at those times.
     std::vector<double> absent = {};
@@ -43,7 +43,7 @@ class ReferenceSample {
   };
   // `accesses` is the length of the stream. Blocks with `known_from` or more kept references may be
   // reported in `absent`.
-  Outlook outlook(double accesses, std::size_t known_from) const;
+  SamplingError sampling_error(double accesses, std::size_t known_from) const;
 
   std::size_t bytes() const { return kRoom * sizeof(Kept); }
 

@@ -76,8 +76,9 @@ class GroupFits {
  public:
   GroupFits(const SampledCounts& counts, const SampleGroups& groups,
             const ReferenceSample& looked_at, bool trust_the_seen)
-      : outlook_(looked_at.outlook(counts.accesses, trust_the_seen ? kNever : kKnownFrom)),
-        aside_(std::reduce(outlook_.absent.begin(), outlook_.absent.end())),
+      : sampling_error_(
+            looked_at.sampling_error(counts.accesses, trust_the_seen ? kNever : kKnownFrom)),
+        aside_(std::reduce(sampling_error_.absent.begin(), sampling_error_.absent.end())),
         missing_(counts.accesses - counts.references - aside_),
         references_(deviations([&](std::size_t g) {
           return counts.unit * static_cast<double>(groups.groups()[g].references);
@@ -109,7 +110,7 @@ class GroupFits {
   // misses of a block lie at least `capacity` other accesses.
   double aside_misses(double accesses, double capacity) const {
     double most = 0;
-    for (const double references : outlook_.absent) {
+    for (const double references : sampling_error_.absent) {
       most += std::min(references, accesses / capacity);
     }
     return most;
@@ -128,11 +129,11 @@ class GroupFits {
     Unevenness result;
     result.seen = result.fitted = result.likely = covariance(references_, references_);
     if (trust_the_seen) return result;
-    result.fitted = std::max(
-        {result.seen, outlook_.variance / kTolerance, missing_ * missing_ / (kLikely * kLikely)});
-    result.likely = std::max(result.fitted, outlook_.variance);
-    result.fitted += outlook_.absent_variance;
-    result.likely += outlook_.absent_variance;
+    result.fitted = std::max({result.seen, sampling_error_.variance / kTolerance,
+                              missing_ * missing_ / (kLikely * kLikely)});
+    result.likely = std::max(result.fitted, sampling_error_.variance);
+    result.fitted += sampling_error_.absent_variance;
+    result.likely += sampling_error_.absent_variance;
     return result;
   }
 
@@ -163,7 +164,7 @@ class GroupFits {
     return {a.share + t * (b.share - a.share), a.variance + t * (b.variance - a.variance)};
   }
 
-  ReferenceSample::Outlook outlook_;
+  ReferenceSample::SamplingError sampling_error_;
   double aside_;    // references to blocks that the sample is known to lack
   double missing_;  // N - S, without these
   Deviations references_;
