@@ -53,7 +53,7 @@ class ShardsRate final : public Estimator {
   SpatialFilter filter_;
   ExactDistances distances_;  // of the sampled keys
   SampleGroups groups_;
-  ReferenceSample looked_at_;
+  ReferenceSample reference_sample_;
   std::uint64_t references_ = 0;
   std::vector<std::uint64_t> survivors_;  // of one batch
   std::vector<Count> survivor_distances_;

@@ -30,7 +30,7 @@ OnlineMrc::OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot
       slots_(kSlotsPerBlock * max_blocks),
       hot_(hot_blocks),
       histogram_(kBinCount),
-      looked_at_(seed),
+      reference_sample_(seed),
       survivors_(kBatch) {
   start();
 }
@@ -49,7 +49,7 @@ void OnlineMrc::clear() {
   hot_.clear();
   std::fill(histogram_.begin(), histogram_.end(), 0);
   groups_.clear();
-  looked_at_.clear();
+  reference_sample_.clear();
   cold_ = total_ = references_ = 0;
 }
 
@@ -60,8 +60,8 @@ void OnlineMrc::process(std::span<const std::uint64_t> keys) {
   }
   while (!keys.empty()) {
     const auto batch = keys.first(std::min(keys.size(), kBatch - references_ % kBatch));
-    while (looked_at_.next() - references_ < batch.size()) {
-      look_at(filter_.hash(batch[looked_at_.next() - references_]));
+    while (reference_sample_.next() - references_ < batch.size()) {
+      sample_reference(filter_.hash(batch[reference_sample_.next() - references_]));
     }
     const std::size_t count = filter_.select(batch, survivors_);
     for (std::size_t i = 0; i < count; ++i) {
@@ -74,11 +74,12 @@ void OnlineMrc::process(std::span<const std::uint64_t> keys) {
   }
 }
 
-void OnlineMrc::look_at(std::uint64_t hash) {
+void OnlineMrc::sample_reference(std::uint64_t hash) {
   // Hot blocks are counted fully; only the unevenness of the other blocks matters.
   const bool is_hot = hot_.enabled() && hot_.find(hash) != nullptr;
   const std::uint64_t weight = fell_in_ == references_ / kBatch ? weight_before_ : weight_;
-  looked_at_.keep(hash, is_hot ? 0 : weight >> (kFractionBits - ReferenceSample::kFractionBits));
+  reference_sample_.keep(hash,
+                         is_hot ? 0 : weight >> (kFractionBits - ReferenceSample::kFractionBits));
 }
 
 void OnlineMrc::sampled(std::uint64_t hash) {
@@ -174,12 +175,13 @@ CurveEstimate OnlineMrc::curve(Correction correction) const {
                             .latest = static_cast<double>(kBins.highest(bin)),
                             .hits = unscaled(hits)});
   }
-  return sampled_curve(counts, groups_, looked_at_, correction);
+  return sampled_curve(counts, groups_, reference_sample_, correction);
 }
 
 std::size_t OnlineMrc::bytes() const {
   return sizeof *this + sample_.bytes() + slots_.bytes() + hot_.bytes() + groups_.bytes() +
-         looked_at_.bytes() + (histogram_.size() + survivors_.size()) * sizeof(std::uint64_t);
+         reference_sample_.bytes() +
+         (histogram_.size() + survivors_.size()) * sizeof(std::uint64_t);
 }
 
 }  // namespace mcsim

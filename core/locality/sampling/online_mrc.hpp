@@ -44,7 +44,7 @@ class OnlineMrc {
 
   void process(std::uint64_t key) {
     const std::uint64_t hash = filter_.hash(key);
-    if (references_ == looked_at_.next()) look_at(hash);
+    if (references_ == reference_sample_.next()) sample_reference(hash);
     if (hot_.enabled()) {
       process_beside_hot(hash);
     } else if (hash <= filter_.limit()) {
@@ -91,8 +91,8 @@ class OnlineMrc {
   std::uint64_t touch(std::size_t at, std::uint32_t now);
   // Counts a reference with this distance, in sampled blocks; returns its capacity.
   std::uint64_t add_hit(std::uint64_t distance, std::uint64_t weight);
-  // Keeps a reference in `looked_at_`, by which the unevenness of the blocks is estimated.
-  void look_at(std::uint64_t hash);
+  // Keeps a reference in `reference_sample_`, by which the unevenness of the blocks is estimated.
+  void sample_reference(std::uint64_t hash);
   // Processes a reference if hot blocks are tracked.
   void process_beside_hot(std::uint64_t hash);
   void hot(std::uint64_t hash, std::uint32_t& time);
@@ -123,7 +123,7 @@ class OnlineMrc {
 
   std::vector<std::uint64_t> histogram_;  // weights by capacity, in kBins
   SampleGroups groups_;
-  ReferenceSample looked_at_;
+  ReferenceSample reference_sample_;
   std::uint64_t cold_ = 0;
   std::uint64_t total_ = 0;
   std::uint64_t references_ = 0;

@@ -75,9 +75,9 @@ struct Fit {
 class GroupFits {
  public:
   GroupFits(const SampledCounts& counts, const SampleGroups& groups,
-            const ReferenceSample& looked_at, bool trust_the_seen)
+            const ReferenceSample& reference_sample, bool trust_the_seen)
       : sampling_error_(
-            looked_at.sampling_error(counts.accesses, trust_the_seen ? kNever : kKnownFrom)),
+            reference_sample.sampling_error(counts.accesses, trust_the_seen ? kNever : kKnownFrom)),
         aside_(std::reduce(sampling_error_.absent.begin(), sampling_error_.absent.end())),
         missing_(counts.accesses - counts.references - aside_),
         references_(deviations([&](std::size_t g) {
@@ -307,7 +307,7 @@ std::string note_on(const GroupFits& fits, double accesses) {
 }  // namespace
 
 CurveEstimate sampled_curve(const SampledCounts& counts, const SampleGroups& groups,
-                            const ReferenceSample& looked_at, Correction correction) {
+                            const ReferenceSample& reference_sample, Correction correction) {
   const bool samples = counts.rate < 1;
   const bool has_band = !samples || counts.distinct * counts.rate >= kFewestBlocks;
   CurveEstimate curve;
@@ -315,9 +315,9 @@ CurveEstimate sampled_curve(const SampledCounts& counts, const SampleGroups& gro
   if (samples) curve.resolved_from = (has_band ? kEnoughBlocks : kFewestBlocks) / counts.rate;
   curve.capacity = knots_of(counts, curve.resolved_from, has_band);
   const Corrector corrector(counts, curve.capacity);
-  const GroupFits fits(counts, groups, looked_at, false);
+  const GroupFits fits(counts, groups, reference_sample, false);
   const bool trusts = correction == Correction::kRegression;
-  const GroupFits chosen = trusts ? GroupFits(counts, groups, looked_at, true) : fits;
+  const GroupFits chosen = trusts ? GroupFits(counts, groups, reference_sample, true) : fits;
   curve.hits = corrector.hits(&Step::capacity, chosen, correction);
   if (has_band) corrector.add_band(fits, curve);
   if (correction == Correction::kAuto && samples && counts.references > 0) {

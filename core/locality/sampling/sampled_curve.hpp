@@ -120,6 +120,6 @@ struct SampledCounts {
 // band and nothing is resolved. Otherwise, below the resolved capacities, the band only states that
 // smaller capacities hit no more.
 CurveEstimate sampled_curve(const SampledCounts& counts, const SampleGroups& groups,
-                            const ReferenceSample& looked_at, Correction correction);
+                            const ReferenceSample& reference_sample, Correction correction);
 
 }  // namespace mcsim
