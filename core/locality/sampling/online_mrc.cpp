@@ -42,7 +42,7 @@ void OnlineMrc::start() {
 
 void OnlineMrc::clear() {
   start();
-  fell_in_ = ~std::uint64_t{0};
+  rate_fell_in_batch_ = ~std::uint64_t{0};
   sample_.clear();
   slots_.fill();
   used_ = 0;
@@ -77,7 +77,8 @@ void OnlineMrc::process(std::span<const std::uint64_t> keys) {
 void OnlineMrc::sample_reference(std::uint64_t hash) {
   // Hot blocks are counted fully; only the unevenness of the other blocks matters.
   const bool is_hot = hot_.enabled() && hot_.find(hash) != nullptr;
-  const std::uint64_t weight = fell_in_ == references_ / kBatch ? weight_before_ : weight_;
+  const std::uint64_t weight =
+      rate_fell_in_batch_ == references_ / kBatch ? weight_before_ : weight_;
   reference_sample_.keep(hash,
                          is_hot ? 0 : weight >> (kFractionBits - ReferenceSample::kFractionBits));
 }
@@ -111,7 +112,7 @@ std::uint64_t OnlineMrc::add_hit(std::uint64_t distance, std::uint64_t weight) {
   return capacity;
 }
 
-void OnlineMrc::process_beside_hot(std::uint64_t hash) {
+void OnlineMrc::process_with_hot(std::uint64_t hash) {
   if (std::uint32_t* time = hot_.find(hash)) {
     hot(hash, *time);
     return;
@@ -139,8 +140,8 @@ void OnlineMrc::evict_highest() {
   const std::uint64_t threshold = sample_.highest();
   slots_.clear(sample_.highest_time());
   sample_.pop_highest();
-  if (fell_in_ != references_ / kBatch) weight_before_ = weight_;
-  fell_in_ = references_ / kBatch;
+  if (rate_fell_in_batch_ != references_ / kBatch) weight_before_ = weight_;
+  rate_fell_in_batch_ = references_ / kBatch;
   sample_below(threshold);
 }
 

@@ -46,7 +46,7 @@ class OnlineMrc {
     const std::uint64_t hash = filter_.hash(key);
     if (references_ == reference_sample_.next()) sample_reference(hash);
     if (hot_.enabled()) {
-      process_beside_hot(hash);
+      process_with_hot(hash);
     } else if (hash <= filter_.limit()) {
       sampled(hash);
     }
@@ -94,7 +94,7 @@ class OnlineMrc {
   // Keeps a reference in `reference_sample_`, by which the unevenness of the blocks is estimated.
   void sample_reference(std::uint64_t hash);
   // Processes a reference if hot blocks are tracked.
-  void process_beside_hot(std::uint64_t hash);
+  void process_with_hot(std::uint64_t hash);
   void hot(std::uint64_t hash, std::uint32_t& time);
   // Starts sampling with the hashes below the initial threshold.
   void start();
@@ -112,9 +112,9 @@ class OnlineMrc {
   std::uint64_t weight_ = kOne;  // 1 / rate
   std::uint64_t spread_ = 0;     // of a reference sampled at that rate, see SampleGroups
   // The weight at the start of the current batch of kBatch references, if it changed in batch
-  // `fell_in_`. With it, results do not depend on how the stream is cut into pieces.
+  // `rate_fell_in_batch_`. With it, results do not depend on how the stream is cut into pieces.
   std::uint64_t weight_before_ = kOne;
-  std::uint64_t fell_in_ = ~std::uint64_t{0};
+  std::uint64_t rate_fell_in_batch_ = ~std::uint64_t{0};
 
   HashSample sample_;  // the tracked blocks and the slots of their last references
   RankedSlots slots_;

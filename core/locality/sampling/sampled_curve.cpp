@@ -75,15 +75,15 @@ struct Fit {
 class GroupFits {
  public:
   GroupFits(const SampledCounts& counts, const SampleGroups& groups,
-            const ReferenceSample& reference_sample, bool trust_the_seen)
+            const ReferenceSample& reference_sample, bool groups_only)
       : sampling_error_(
-            reference_sample.sampling_error(counts.accesses, trust_the_seen ? kNever : kKnownFrom)),
-        aside_(std::reduce(sampling_error_.absent.begin(), sampling_error_.absent.end())),
-        missing_(counts.accesses - counts.references - aside_),
+            reference_sample.sampling_error(counts.accesses, groups_only ? kNever : kKnownFrom)),
+        set_aside_(std::reduce(sampling_error_.absent.begin(), sampling_error_.absent.end())),
+        missing_(counts.accesses - counts.references - set_aside_),
         references_(deviations([&](std::size_t g) {
           return counts.unit * static_cast<double>(groups.groups()[g].references);
         })),
-        of_references_(unevenness(trust_the_seen)) {
+        of_references_(unevenness(groups_only)) {
     std::array<std::uint64_t, SampleGroups::kGroups> hits{};
     auto step = counts.steps.begin();
     double sampled = 0;
@@ -103,12 +103,12 @@ class GroupFits {
 
   // The corrected hits for a number of sampled hits, and their variance.
   double hits(double sampled) const {
-    return sampled + aside_ + (1 - at(sampled).share) * missing_;
+    return sampled + set_aside_ + (1 - at(sampled).share) * missing_;
   }
   double variance(double sampled) const { return at(sampled).variance; }
   // The maximum number of misses among the references that were set aside as hits: between two
   // misses of a block lie at least `capacity` other accesses.
-  double aside_misses(double accesses, double capacity) const {
+  double max_set_aside_misses(double accesses, double capacity) const {
     double most = 0;
     for (const double references : sampling_error_.absent) {
       most += std::min(references, accesses / capacity);
@@ -117,7 +117,7 @@ class GroupFits {
   }
 
   const Unevenness& of_references() const { return of_references_; }
-  double aside() const { return aside_; }
+  double aside() const { return set_aside_; }
 
  private:
   static std::size_t bin_of(double capacity) {
@@ -125,10 +125,10 @@ class GroupFits {
     return SampleGroups::kBins.index(static_cast<std::uint64_t>(most));
   }
 
-  Unevenness unevenness(bool trust_the_seen) const {
+  Unevenness unevenness(bool groups_only) const {
     Unevenness result;
     result.seen = result.fitted = result.likely = covariance(references_, references_);
-    if (trust_the_seen) return result;
+    if (groups_only) return result;
     result.fitted = std::max({result.seen, sampling_error_.variance / kTolerance,
                               missing_ * missing_ / (kLikely * kLikely)});
     result.likely = std::max(result.fitted, sampling_error_.variance);
@@ -165,8 +165,8 @@ class GroupFits {
   }
 
   ReferenceSample::SamplingError sampling_error_;
-  double aside_;    // references to blocks that the sample is known to lack
-  double missing_;  // N - S, without these
+  double set_aside_;  // references to blocks that the sample is known to lack
+  double missing_;    // N - S, without these
   Deviations references_;
   Unevenness of_references_;
   std::vector<Fit> fits_;        // by coarse bin
@@ -230,7 +230,7 @@ class Corrector {
         // The largest capacity below the next knot.
         const double last = std::nextafter(end, 0);
         low = std::min(low, value_at(knots_, latest, c - shift(c)) - half_width(c) -
-                                fits.aside_misses(counts_.accesses, c));
+                                fits.max_set_aside_misses(counts_.accesses, c));
         high = std::min(high, value_at(knots_, earliest, last + shift(last)) + half_width(last));
       } else {
         low = 0;
