@@ -117,7 +117,7 @@ class GroupFits {
   }
 
   const Unevenness& of_references() const { return of_references_; }
-  double aside() const { return set_aside_; }
+  double set_aside() const { return set_aside_; }
 
  private:
   static std::size_t bin_of(double capacity) {
@@ -297,9 +297,9 @@ std::string note_on(const GroupFits& fits, double accesses) {
                 "auto: corrected {:.0f} % as SHARDS_adj, since the sample may lack blocks with "
                 "many references, and else by regression",
                 100 * leant);
-  if (fits.aside() > 0) {
+  if (fits.set_aside() > 0) {
     note += fmt::format("; hits are {:.0f} % of all, of blocks that it is known to lack",
-                        100 * fits.aside() / accesses);
+                        100 * fits.set_aside() / accesses);
   }
   return note;
 }
