@@ -174,7 +174,7 @@ void CounterStacksEstimator::add(std::uint64_t key) {
   ++present.latest;
 }
 
-std::vector<CounterStep> CounterStacksEstimator::take_in(std::vector<Counter>& counters) {
+std::vector<CounterStep> CounterStacksEstimator::merge_batch(std::vector<Counter>& counters) {
   std::vector<CounterStep> steps(counters.size());
   const Counter& present = counters.back();
   Count since = 0;
@@ -196,11 +196,11 @@ std::vector<CounterStep> CounterStacksEstimator::take_in(std::vector<Counter>& c
 
 std::vector<CounterStep> CounterStacksEstimator::steps_so_far() const {
   std::vector<Counter> copy = counters_;
-  return take_in(copy);
+  return merge_batch(copy);
 }
 
 void CounterStacksEstimator::end_batch() {
-  const std::vector<CounterStep> steps = take_in(counters_);
+  const std::vector<CounterStep> steps = merge_batch(counters_);
   hits_.add(steps, in_batch_);
   if (params_.stream) stream_.add(batch_start_, in_batch_, steps);
   prune();

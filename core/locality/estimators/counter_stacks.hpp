@@ -132,7 +132,7 @@ class CounterStacksEstimator final : public Estimator {
   void end_batch();
   void prune();
   // Merges the current batch into all counters and returns the steps.
-  static std::vector<CounterStep> take_in(std::vector<Counter>& counters);
+  static std::vector<CounterStep> merge_batch(std::vector<Counter>& counters);
   // The steps if the batch ended here.
   std::vector<CounterStep> steps_so_far() const;
 
