@@ -90,7 +90,7 @@ inline void move_values(const TimeAxis& axis, ForEachLast&& for_each_last) {
 template <class Source>
 [[gnu::noinline]] void move_to_front(Source& source, TimeAxis& axis) {
   move_values(axis, [&](auto&& move) { source.for_each_last(move); });
-  axis.begin_again(source.entries());
+  axis.reset_for_blocks(source.entries());
 }
 
 // Turns the ranks of reuses into distances. position[i] accesses of the piece precede reuse i;

@@ -56,12 +56,12 @@ void TimeAxis::advance(std::size_t accesses) {
   }
 }
 
-void TimeAxis::begin_again(std::size_t entries) {
+void TimeAxis::reset_for_blocks(std::size_t entries) {
   // With an axis as long as the table, moving stays cheap while few table entries are in use.
-  begin_again_with(std::max(kSlotsPerBlock * static_cast<std::size_t>(live), entries));
+  reset_with_slots(std::max(kSlotsPerBlock * static_cast<std::size_t>(live), entries));
 }
 
-void TimeAxis::begin_again_with(std::size_t wanted) {
+void TimeAxis::reset_with_slots(std::size_t wanted) {
   now = LiveSlots::code_of(static_cast<std::uint32_t>(live));
   wanted = std::max(wanted, kFewestSlots);
   if (wanted > slots.size() || wanted < slots.size() / 4) {

@@ -77,9 +77,9 @@ struct TimeAxis {
   // Marks the next `accesses` slots of the current line as taken.
   void advance(std::size_t accesses);
   // Resets the axis for `entries` blocks after the live slots moved to its front.
-  void begin_again(std::size_t entries);
+  void reset_for_blocks(std::size_t entries);
   // The same for an axis of at least `wanted` slots, at most LiveSlots::kMaxSlots.
-  void begin_again_with(std::size_t wanted);
+  void reset_with_slots(std::size_t wanted);
 };
 
 // Discarded blocks in the LRU stack. A discard leaves a hole at the block's depth: that space is

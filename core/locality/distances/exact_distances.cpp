@@ -24,7 +24,7 @@ void count_with_holes(DistanceState& state, std::size_t accesses, Count* distanc
     if (axis.now >= axis.slots.end_code()) {
       move_last();
       with_isa([&]<Isa kIsa>() { move_codes<kIsa>(state.holes.codes, axis); });
-      axis.begin_again(entries);
+      axis.reset_for_blocks(entries);
     }
     const std::size_t piece = std::min(accesses - done, axis.room_in_line());
     for (std::size_t i = 0; i < piece; ++i) codes[i] = static_cast<std::uint32_t>(axis.now + i);
@@ -111,7 +111,7 @@ DenseDistances::DenseDistances(std::size_t blocks, std::span<const std::uint32_t
     last_.data()[stack[i]] = LiveSlots::code_of(static_cast<std::uint32_t>(i) + 1);
   }
   state_.axis.live += stack.size();
-  state_.axis.begin_again(0);
+  state_.axis.reset_for_blocks(0);
 }
 
 void DenseDistances::process(std::span<const std::uint32_t> blocks) { count(blocks, nullptr); }

@@ -152,7 +152,7 @@ class ParallelDistances::Engine {
         with_isa([&]<Isa kIsa>() { move_key_values<kIsa>(workers_[i].last, axis_); });
       });
       const std::size_t wanted = TimeAxis::kSlotsPerBlock * static_cast<std::size_t>(distinct());
-      axis_.begin_again_with(std::max(wanted, kFewestSlots) + accesses);
+      axis_.reset_with_slots(std::max(wanted, kFewestSlots) + accesses);
     }
     return slot_of(axis_.now);
   }
