@@ -57,25 +57,25 @@ class ParallelDistances::Engine {
   absl::Status process(std::span<const std::uint64_t> keys) {
     while (!keys.empty()) {
       const std::size_t segment = segment_size();
-      if (waiting_.empty() && keys.size() >= segment) {
+      if (pending_.empty() && keys.size() >= segment) {
         MCSIM_RETURN_IF_ERROR(run(keys.first(segment)));
         keys = keys.subspan(segment);
         continue;
       }
-      const std::size_t taken = std::min(keys.size(), segment - std::min(segment, waiting_.size()));
-      waiting_.insert(waiting_.end(), keys.begin(),
+      const std::size_t taken = std::min(keys.size(), segment - std::min(segment, pending_.size()));
+      pending_.insert(pending_.end(), keys.begin(),
                       keys.begin() + static_cast<std::ptrdiff_t>(taken));
       keys = keys.subspan(taken);
-      if (waiting_.size() >= segment) MCSIM_RETURN_IF_ERROR(finish());
+      if (pending_.size() >= segment) MCSIM_RETURN_IF_ERROR(finish());
     }
     return absl::OkStatus();
   }
 
   // Counts the pending keys. Keeps their memory, because fresh pages cost as much as counting.
   absl::Status finish() {
-    if (waiting_.empty()) return absl::OkStatus();
-    const absl::Status status = run(waiting_);
-    waiting_.clear();
+    if (pending_.empty()) return absl::OkStatus();
+    const absl::Status status = run(pending_);
+    pending_.clear();
     return status;
   }
 
@@ -89,7 +89,7 @@ class ParallelDistances::Engine {
   Count distinct() const { return static_cast<Count>(axis_.distinct()); }
 
   std::size_t bytes() const {
-    std::size_t sum = sizeof *this + waiting_.capacity() * sizeof(std::uint64_t) +
+    std::size_t sum = sizeof *this + pending_.capacity() * sizeof(std::uint64_t) +
                       previous_.bytes() + axis_.slots.bytes();
     for (const Worker& worker : workers_) {
       sum += sizeof worker + worker.last.bytes() + worker.keys.bytes() + worker.codes.bytes() +
@@ -255,7 +255,7 @@ class ParallelDistances::Engine {
   TimeAxis axis_;
   Count cold_ = 0;
   std::vector<Worker> workers_;  // by thread
-  std::vector<std::uint64_t> waiting_;
+  std::vector<std::uint64_t> pending_;
   Pages<std::uint32_t> previous_;  // codes of the previous accesses, by code in the segment
 };
 

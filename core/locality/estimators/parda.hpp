@@ -55,7 +55,7 @@ class PardaEstimator final : public Estimator {
   std::size_t threads_;
   std::size_t chunks_;
   PartialDistances done_;
-  std::vector<std::uint64_t> waiting_;  // references after `done_`, less than a segment
+  std::vector<std::uint64_t> pending_;  // references after `done_`, less than a segment
   // With a limit, old blocks are dropped and the number of blocks can only be estimated.
   std::optional<HyperLogLog> blocks_;
 };
