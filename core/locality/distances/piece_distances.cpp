@@ -13,7 +13,7 @@ namespace mcsim {
 namespace {
 
 // Accesses after which the pages behind them are released.
-constexpr std::size_t kPassedAtOnce = std::size_t{1} << 20;
+constexpr std::size_t kReleaseEvery = std::size_t{1} << 20;
 
 // The prefetch distance, in accesses.
 constexpr std::size_t kAhead = 64;
@@ -43,7 +43,7 @@ std::vector<BlockId> stack_after(std::span<const BlockId> blocks, std::size_t un
   stack.reserve(std::min({most, unique, blocks.size()}));  // reserves addresses, not memory
   Seen seen(unique);
   while (!blocks.empty() && stack.size() < most) {
-    const auto part = blocks.last(std::min(kPassedAtOnce, blocks.size()));
+    const auto part = blocks.last(std::min(kReleaseEvery, blocks.size()));
     for (std::size_t i = part.size(); i-- > 0 && stack.size() < most;) {
       if (i >= kAhead) seen.prefetch(part[i - kAhead]);
       if (seen.insert(part[i])) stack.push_back(part[i]);
