@@ -34,7 +34,7 @@ class LruDistances final : public StackDistances {
   Count distinct() const override { return distances_.distinct(); }
   std::size_t bytes() const override { return distances_.bytes(); }
 
-  static std::size_t most_bytes(std::size_t unique) { return DenseDistances::most_bytes(unique); }
+  static std::size_t max_bytes(std::size_t unique) { return DenseDistances::max_bytes(unique); }
 
  private:
   DenseDistances distances_;
@@ -48,9 +48,9 @@ class MruDistances final : public StackDistances {
     for (std::size_t i = 0; i < blocks.size(); ++i) distances[i] = access(blocks[i]);
   }
   Count distinct() const override { return static_cast<Count>(size_); }
-  std::size_t bytes() const override { return most_bytes(stack_.size()); }
+  std::size_t bytes() const override { return max_bytes(stack_.size()); }
 
-  static std::size_t most_bytes(std::size_t unique) {
+  static std::size_t max_bytes(std::size_t unique) {
     return unique * (sizeof(BlockId) + sizeof(std::uint32_t));
   }
 
@@ -77,7 +77,7 @@ struct StackAlgorithm {
   std::string_view policy;
   std::size_t pays_from;  // as measured
   std::unique_ptr<StackDistances> (*make)(std::size_t unique);
-  std::size_t (*most_bytes)(std::size_t unique);
+  std::size_t (*max_bytes)(std::size_t unique);
 };
 
 template <class Distances>
@@ -86,7 +86,7 @@ constexpr StackAlgorithm algorithm(std::string_view policy, std::size_t pays_fro
           [](std::size_t unique) -> std::unique_ptr<StackDistances> {
             return std::make_unique<Distances>(unique);
           },
-          &Distances::most_bytes};
+          &Distances::max_bytes};
 }
 
 constexpr std::array kStackAlgorithms{algorithm<LruDistances>("lru", 3),
@@ -192,7 +192,7 @@ std::optional<std::size_t> one_pass_pays_from(std::string_view policy) {
 }
 
 std::size_t bytes_of_all_sizes(std::string_view policy, std::size_t unique) {
-  return find(policy)->most_bytes(unique) + kPiece * sizeof(Count);
+  return find(policy)->max_bytes(unique) + kPiece * sizeof(Count);
 }
 
 absl::StatusOr<SizesPass> count_all_sizes(std::string_view policy, const AccessBatch<>& trace,

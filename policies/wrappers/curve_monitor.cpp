@@ -66,7 +66,7 @@ class LruMonitor final : public CurveMonitor {
 
   void resize(Count) override {}
   std::size_t bytes() const override {
-    return sample_.bytes() + DenseDistances::most_bytes(sample_.unique());
+    return sample_.bytes() + DenseDistances::max_bytes(sample_.unique());
   }
 
  private:

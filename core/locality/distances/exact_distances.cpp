@@ -142,7 +142,7 @@ void DenseDistances::discard(std::uint32_t block) {
   last = hole_of(last, state_.holes);
 }
 
-std::size_t DenseDistances::most_bytes(std::size_t blocks) {
+std::size_t DenseDistances::max_bytes(std::size_t blocks) {
   const std::size_t slots =
       std::max(TimeAxis::kSlotsPerBlock * (blocks + 1), TimeAxis::kFewestSlots);
   // A last access and a count for each distance; the current axis and the one that it replaced.

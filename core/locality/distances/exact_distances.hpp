@@ -82,7 +82,7 @@ class DenseDistances {
   std::size_t bytes() const { return last_.bytes() + state_.bytes(); }
   std::size_t histogram_bytes() const { return state_.bins.bytes(); }
   // The maximum memory for `blocks` blocks, with a bin for each distance.
-  static std::size_t most_bytes(std::size_t blocks);
+  static std::size_t max_bytes(std::size_t blocks);
 
  private:
   void count(std::span<const std::uint32_t> blocks, Count* distances);
