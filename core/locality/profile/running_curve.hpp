@@ -12,7 +12,7 @@ namespace mcsim {
 
 // A hit curve that changes over time: the counts of an interval are added or removed, at a cost
 // proportional to them, without copies. Counts are stored by distance, with a sum for each group of
-// kTogether. hits() adds the prefix sum of the groups below a capacity and the remaining counts.
+// kGroupSize. hits() adds the prefix sum of the groups below a capacity and the remaining counts.
 // Eight bytes for each distance up to the largest.
 class RunningCurve {
  public:
@@ -37,12 +37,12 @@ class RunningCurve {
   HitCurve curve() const;
 
  private:
-  static constexpr std::size_t kTogether = 128;
+  static constexpr std::size_t kGroupSize = 128;
 
   void change(std::span<const DistanceCount> counts, Count limit, Count sign);
 
-  std::vector<Count> counts_;  // by distance; a multiple of kTogether
-  std::vector<Count> sums_;    // of each group of kTogether counts
+  std::vector<Count> counts_;  // by distance; a multiple of kGroupSize
+  std::vector<Count> sums_;    // of each group of kGroupSize counts
   std::vector<Count> before_;  // prefix sums of sums_; the last entry is the total
   Count accesses_ = 0;
 };
