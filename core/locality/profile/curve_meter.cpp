@@ -33,7 +33,7 @@ void sort_by_digits(std::span<std::uint32_t> numbers, std::vector<std::uint32_t>
 }
 
 // Distances of one age that are not in the log yet.
-class Unlogged {
+class PendingDistances {
  public:
   void make_room(std::size_t more) {
     if (distances_.size() < size_ + more + 1) {
@@ -131,7 +131,7 @@ class CurveOfVm final : public TraceMeter {
     unlogged_ += more;
     const std::size_t places = static_cast<std::size_t>(ages_.distinct()) + more + 1;
     if (within_.size() < places) within_.resize(std::max(places, 2 * within_.size()));
-    for (Unlogged& of_age : across_) of_age.make_room(more);
+    for (PendingDistances& of_age : across_) of_age.make_room(more);
   }
 
   void flush() {
@@ -153,9 +153,9 @@ class CurveOfVm final : public TraceMeter {
   Count accesses_ = 0;
   Ages ages_;
   std::uint64_t unlogged_ = 0;
-  std::vector<std::uint32_t> within_;  // how often distance d occurred, at index d + 1
-  std::vector<Unlogged> across_;       // by age, from 1 on
-  std::vector<std::uint32_t> spare_;   // scratch memory for sorting
+  std::vector<std::uint32_t> within_;     // how often distance d occurred, at index d + 1
+  std::vector<PendingDistances> across_;  // by age, from 1 on
+  std::vector<std::uint32_t> spare_;      // scratch memory for sorting
 };
 
 }  // namespace

@@ -146,7 +146,7 @@ void MeterPlan::make_room(TimerGroup& group, TimerGroup::Meter& meter) const {
   if (const auto* intensity = std::get_if<IntensityMeter>(&meter.spec.what)) {
     meter.windows = pieces(trace_.request_time, intensity->window.ns, group.clock.drifting);
   }
-  meter.measured = std::make_shared<Measured>(room_for(setup(group, meter)));
+  meter.measured = std::make_shared<Measured>(empty_values(setup(group, meter)));
 }
 
 }  // namespace mcsim

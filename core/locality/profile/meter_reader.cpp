@@ -22,7 +22,8 @@ std::optional<std::size_t> shown(const Metered& metered, std::size_t begun) {
 }
 
 // Adds a period to a curve and removes the accesses that leave its scope.
-void turn_to(const Metered& metered, std::size_t period, std::size_t vm, RunningCurve& curve) {
+void advance_curve(const Metered& metered, std::size_t period, std::size_t vm,
+                   RunningCurve& curve) {
   assert(vm < metered.vms && period < metered.periods());
   const DistanceLog& log = std::get<std::vector<DistanceLog>>(*metered.measured)[vm];
   const CurveMeter& meter = curve_of(metered);
@@ -103,7 +104,7 @@ void MeterReader::read_curves() {
   for (std::size_t vm = 0; vm < curves_.size(); ++vm) {
     if (forgotten_[vm]) continue;
     if (all && begun_ == 1) curves_[vm] = whole((*metered_.whole_curves)[vm], meter.distance_limit);
-    if (!all && period) turn_to(metered_, *period, vm, curves_[vm]);
+    if (!all && period) advance_curve(metered_, *period, vm, curves_[vm]);
   }
 }
 
@@ -144,7 +145,7 @@ HitCurve curve_at(const Metered& metered, std::size_t begun, VmId vm) {
   RunningCurve curve;
   for (std::size_t b = 1; b <= begun; ++b) {
     const std::optional<std::size_t> period = shown(metered, b);
-    if (period) turn_to(metered, *period, vm, curve);
+    if (period) advance_curve(metered, *period, vm, curve);
   }
   return curve.curve();
 }

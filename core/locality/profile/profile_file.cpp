@@ -146,7 +146,7 @@ class Writer {
 
 // --- Read --------------------------------------------------------------------------
 
-constexpr std::string_view kCannotBe = "missing or invalid values";
+constexpr std::string_view kInvalidValues = "missing or invalid values";
 
 // Reads a measurement for a trace into series of matching shape. Returns an empty text, or the
 // error.
@@ -186,7 +186,7 @@ class Reader {
       sample.reuse_intensity = finite(rest.take());
       sample.accesses = rest.take_up_to<Count>(accesses_);
     }
-    if (!rest.whole()) return kCannotBe;
+    if (!rest.whole()) return kInvalidValues;
     if (!std::ranges::is_sorted(series.samples, {}, &RiSample::window_end)) {
       return "windows that are not in order";
     }
@@ -194,14 +194,14 @@ class Reader {
   }
 
  private:
-  std::string_view over() const { return words_.over() && finite_ ? "" : kCannotBe; }
+  std::string_view over() const { return words_.over() && finite_ ? "" : kInvalidValues; }
 
   std::string_view take_curve(const VmInfo& vm, Curves& curves) {
     const auto accesses = words_.take_up_to<Count>(accesses_);
     const auto steps = words_.take_up_to<std::size_t>(static_cast<std::size_t>(vm.unique_blocks));
     const auto distances = words_.take_all(steps);
     const auto cumulative = words_.take_all(steps);
-    if (!words_.whole()) return kCannotBe;
+    if (!words_.whole()) return kInvalidValues;
     DistanceHistogram histogram;
     std::uint64_t counted = 0;
     for (std::size_t i = 0; i < steps; ++i) {
@@ -226,7 +226,7 @@ class Reader {
       auto uncounted = static_cast<std::uint64_t>(accesses);
       for (std::size_t age = 0; age <= log.ages(); ++age) {
         const auto counts = words_.take_all(words_.take_as<std::size_t>());
-        if (!words_.whole()) return kCannotBe;
+        if (!words_.whole()) return kInvalidValues;
         for (const std::uint64_t word : counts) {
           const auto counted = std::bit_cast<DistanceCount>(word);
           if (counted.distance >= static_cast<std::uint64_t>(vm.unique_blocks)) return kTooFar;
@@ -314,7 +314,7 @@ absl::StatusOr<Characterised> curves_in(Words words, const Accesses& trace, std:
 absl::StatusOr<Characterised> measured_in(Words words, const Accesses& trace, std::uint64_t kind,
                                           const MeterSpec& meter, std::string_view name) {
   const auto periods = pieces(trace.request_time, meter.clock.period, meter.clock.drifting);
-  auto measured = std::make_shared<Measured>(room_for(
+  auto measured = std::make_shared<Measured>(empty_values(
       {.trace = trace, .spec = meter, .periods = periods, .windows = {}, .has_writes = true}));
   if (measured->index() != kind) return refuse(name, fmt::format("it has {}", kKinds[kind]));
   const std::string_view wrong = std::visit(Reader(words, trace, periods.size()), *measured);

@@ -27,7 +27,7 @@ struct Room {
 
 }  // namespace
 
-Measured room_for(const MeterSetup& setup) {
+Measured empty_values(const MeterSetup& setup) {
   return std::visit([&](const auto& meter) { return Measured(Room{setup}(meter)); },
                     setup.spec.what);
 }

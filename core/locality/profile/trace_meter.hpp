@@ -82,7 +82,7 @@ struct MeterSetup {
 };
 
 // Empty series, or logs, for all VMs.
-Measured room_for(const MeterSetup& setup);
+Measured empty_values(const MeterSetup& setup);
 // The meter of a VM, which writes to `into`; null for a curve of the whole trace.
 std::unique_ptr<TraceMeter> make_meter(const MeterSetup& setup, VmId vm, Measured& into);
 
