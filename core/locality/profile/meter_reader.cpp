@@ -13,7 +13,7 @@ const CurveMeter& curve_of(const Metered& metered) {
 }
 
 // The period that a meter shows after `begun` periods have begun.
-std::optional<std::size_t> shown(const Metered& metered, std::size_t begun) {
+std::optional<std::size_t> visible_period(const Metered& metered, std::size_t begun) {
   const auto* curve = std::get_if<CurveMeter>(&metered.spec.what);
   const bool next = curve != nullptr && curve->foresight == Foresight::kNext;
   const std::size_t behind = next ? 1 : 2;
@@ -87,7 +87,7 @@ MeterReader::MeterReader(const Metered& metered) : metered_(metered), forgotten_
 void MeterReader::advance() {
   ++begun_;
   if (std::holds_alternative<CurveMeter>(metered_.spec.what)) return read_curves();
-  const std::optional<std::size_t> period = shown(metered_, begun_);
+  const std::optional<std::size_t> period = visible_period(metered_, begun_);
   if (!period) return;
   visit_rows(*metered_.measured, [&]<class T>(const Series<T>& series) {
     auto& rows = std::get<std::vector<T>>(rows_);
@@ -100,7 +100,7 @@ void MeterReader::advance() {
 void MeterReader::read_curves() {
   const CurveMeter& meter = curve_of(metered_);
   const bool all = meter.foresight == Foresight::kWhole;
-  const std::optional<std::size_t> period = shown(metered_, begun_);
+  const std::optional<std::size_t> period = visible_period(metered_, begun_);
   for (std::size_t vm = 0; vm < curves_.size(); ++vm) {
     if (forgotten_[vm]) continue;
     if (all && begun_ == 1) curves_[vm] = whole((*metered_.whole_curves)[vm], meter.distance_limit);
@@ -144,7 +144,7 @@ HitCurve curve_at(const Metered& metered, std::size_t begun, VmId vm) {
   }
   RunningCurve curve;
   for (std::size_t b = 1; b <= begun; ++b) {
-    const std::optional<std::size_t> period = shown(metered, b);
+    const std::optional<std::size_t> period = visible_period(metered, b);
     if (period) advance_curve(metered, *period, vm, curve);
   }
   return curve.curve();
