@@ -83,8 +83,8 @@ class StreamedEstimator {
 };
 
 template <class T>
-std::span<const T> beside_keys(const char* name, const std::optional<Column<T>>& given,
-                               std::size_t keys) {
+std::span<const T> column_for_keys(const char* name, const std::optional<Column<T>>& given,
+                                   std::size_t keys) {
   if (!given) return {};
   const std::span<const T> values = span_of(*given);
   if (values.size() != keys) {
@@ -102,7 +102,7 @@ using Requests =
 void add_discards(References& references, const Discards& discards, std::size_t keys) {
   references.discard_at = span_of(discards.first);
   references.discard_keys =
-      beside_keys<std::uint64_t>("discards", discards.second, references.discard_at.size());
+      column_for_keys<std::uint64_t>("discards", discards.second, references.discard_at.size());
   if (!std::ranges::is_sorted(references.discard_at) ||
       (!references.discard_at.empty() && references.discard_at.back() > keys)) {
     raise_if_error(invalid_argument("discards: expected increasing positions up to {}", keys));
@@ -117,8 +117,8 @@ void add_requests(References& references, const Requests& requests, std::size_t 
   references.requests = {
       .block_bytes = std::get<0>(requests),
       .blocks = blocks,
-      .head = beside_keys<std::uint32_t>("head", std::get<2>(requests), blocks.size()),
-      .bytes = beside_keys<std::uint32_t>("bytes", std::get<3>(requests), blocks.size())};
+      .head = column_for_keys<std::uint32_t>("head", std::get<2>(requests), blocks.size()),
+      .bytes = column_for_keys<std::uint32_t>("bytes", std::get<3>(requests), blocks.size())};
 }
 
 template <class Key>
@@ -129,8 +129,8 @@ void process(StreamedEstimator& estimator, const Column<Key>& keys,
              py::object progress) {
   const std::span<const Key> all = span_of(keys);
   References references{.keys = {},
-                        .times = beside_keys("times", times, all.size()),
-                        .ops = beside_keys("ops", ops, all.size())};
+                        .times = column_for_keys("times", times, all.size()),
+                        .ops = column_for_keys("ops", ops, all.size())};
   if (discards) add_discards(references, *discards, all.size());
   if (requests) add_requests(references, *requests, all.size());
   const Tick tick = make_tick(std::move(progress));

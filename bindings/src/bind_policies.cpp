@@ -235,7 +235,7 @@ void bind_policies(py::module_& parent) {
              return PythonPolicy{std::move(name), is_function, std::move(factory)};
            }),
            py::arg("name"), py::arg("is_function"), py::arg("factory"));
-  m.def("put", &put_python_policy, py::arg("name"), py::arg("policy"));
+  m.def("put", &register_python_policy, py::arg("name"), py::arg("policy"));
   m.def("describe", &describe_policies);
   m.def("wrappers", [] { return names_of(AllPolicyWrappers{}); });
   m.def(

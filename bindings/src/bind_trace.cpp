@@ -195,13 +195,13 @@ void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, cons
 using Classes = std::optional<Column<std::uint8_t>>;
 
 // Return None, or the error in rows that mcsim did not write.
-std::optional<std::string> wrong_in(const Column<Nanoseconds>& time, const Column<VmId>& vm,
-                                    const Column<std::uint8_t>& op,
-                                    const Column<std::uint64_t>& offset,
-                                    const Column<std::uint32_t>& length,
-                                    const Column<Nanoseconds>& response, const Classes& of_class,
-                                    std::size_t vms, const std::string& kind, std::size_t first_row,
-                                    std::optional<Nanoseconds> after) {
+std::optional<std::string> row_error(const Column<Nanoseconds>& time, const Column<VmId>& vm,
+                                     const Column<std::uint8_t>& op,
+                                     const Column<std::uint64_t>& offset,
+                                     const Column<std::uint32_t>& length,
+                                     const Column<Nanoseconds>& response, const Classes& of_class,
+                                     std::size_t vms, const std::string& kind,
+                                     std::size_t first_row, std::optional<Nanoseconds> after) {
   const auto of_kind = choice_or_raise<TraceKind>("kind", kind);
   const RequestsView rows = rows_of(time, vm, op, offset, length, response, of_class);
   py::gil_scoped_release unlocked;
@@ -223,7 +223,7 @@ std::uint64_t checksum_of_columns(const Column<Nanoseconds>& time, const Column<
 }
 
 void bind_checks(py::module_& m) {
-  m.def("wrong_in", &wrong_in, "None, or what is wrong with rows from elsewhere.",
+  m.def("row_error", &row_error, "None, or what is wrong with rows from elsewhere.",
         py::arg("time").noconvert(), py::arg("vm").noconvert(), py::arg("op").noconvert(),
         py::arg("offset").noconvert(), py::arg("length").noconvert(),
         py::arg("response").noconvert(), py::arg("classes").noconvert() = py::none(), py::kw_only(),

@@ -228,13 +228,13 @@ class PythonCache final : public TierCache {
 
 // The exceptions that statuses represent, by the number in their payload. Never destroyed, as
 // Python may already have shut down.
-struct KeptExceptions {
+struct PendingExceptions {
   std::mutex mutex;
   std::map<std::string, std::exception_ptr> by_number;
   std::uint64_t next = 0;
 };
-KeptExceptions& kept_exceptions() {
-  static auto* const kept = new KeptExceptions;
+PendingExceptions& pending_exceptions() {
+  static auto* const kept = new PendingExceptions;
   return *kept;
 }
 constexpr const char* kNumber = "mcsim/python-exception";
@@ -245,7 +245,7 @@ absl::Status PythonFailure::keep(std::exception_ptr exception) {
   const std::lock_guard lock(mutex_);
   if (first_) return absl::CancelledError("Python raised an exception");
   first_ = exception;
-  KeptExceptions& kept = kept_exceptions();
+  PendingExceptions& kept = pending_exceptions();
   const std::lock_guard lock_all(kept.mutex);
   number_ = std::to_string(kept.next++);
   kept.by_number[number_] = std::move(exception);
@@ -257,7 +257,7 @@ absl::Status PythonFailure::keep(std::exception_ptr exception) {
 void rethrow_from_python(const absl::Status& status) {
   const auto number = status.GetPayload(kNumber);
   if (!number) return;
-  KeptExceptions& kept = kept_exceptions();
+  PendingExceptions& kept = pending_exceptions();
   std::unique_lock lock(kept.mutex);
   auto found = kept.by_number.extract(std::string(*number));
   lock.unlock();
@@ -271,7 +271,7 @@ absl::Status PythonFailure::status() const {
 
 void PythonFailure::rethrow_if_any() {
   if (!first_) return;
-  KeptExceptions& kept = kept_exceptions();
+  PendingExceptions& kept = pending_exceptions();
   {
     const std::lock_guard lock(kept.mutex);
     kept.by_number.erase(number_);
@@ -307,7 +307,7 @@ std::unique_ptr<TierCache> make_python_cache(std::shared_ptr<const PythonPolicy>
   return std::make_unique<PythonCache>(std::move(cache));
 }
 
-void put_python_policy(const std::string& name, std::shared_ptr<const PythonPolicy> policy) {
+void register_python_policy(const std::string& name, std::shared_ptr<const PythonPolicy> policy) {
   // Both are never freed, like the names of all policies.
   const auto* const kept_name = new std::string(name);
   const auto* const kept_policy = new std::shared_ptr(std::move(policy));

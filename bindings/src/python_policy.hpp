@@ -43,6 +43,6 @@ std::unique_ptr<TierCache> make_python_cache(std::shared_ptr<const PythonPolicy>
 
 // Registers the policy for data paths under a name with a ':'; replaces an earlier one of that
 // name.
-void put_python_policy(const std::string& name, std::shared_ptr<const PythonPolicy> policy);
+void register_python_policy(const std::string& name, std::shared_ptr<const PythonPolicy> policy);
 
 }  // namespace mcsim::python
