@@ -112,7 +112,7 @@ class RequestReader {
   }
 
   // Assigns all requests to the context's VM, number 0, because the file has no VM names.
-  void name_the_only_vm() {
+  void use_single_vm() {
     vms_.id_of(context_.vm_name);
     names_vms_ = false;
   }

@@ -58,7 +58,7 @@ class RecordReader : public RequestReader {
 
   explicit RecordReader(ReaderContext context)
       : RequestReader(std::move(context), RecordUnit::kRecord), buffer_(kBuffer) {
-    if constexpr (!Format::kHasVms) name_the_only_vm();
+    if constexpr (!Format::kHasVms) use_single_vm();
   }
 
   // Accepts a file that ends within a record, as the head of a longer file does.

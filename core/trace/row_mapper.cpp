@@ -88,7 +88,7 @@ absl::Status RowMapper::bind_columns() {
   joins_vm_ = mapping_.vm.find('+') != std::string::npos;
   for (const std::string& part : split_words(mapping_.vm, '+')) {
     MCSIM_ASSIGN_OR_RETURN(const auto vm, assign(Role::kVm, part, "vm"));
-    if (!vm) reader_->name_the_only_vm();
+    if (!vm) reader_->use_single_vm();
   }
   if (!mapping_.classes.empty()) {
     MCSIM_RETURN_IF_ERROR(assign(Role::kClass, mapping_.classes, "classes").status());

@@ -325,11 +325,11 @@ class SyntheticTrace::VmGenerator {
 
   // Generates the next request; returns false after the last one.
   bool advance() {
-    while (!(client_ ? sends_ < phase_end_ : requests_left_ > 0)) {
+    while (!(client_ ? next_send_ < phase_end_ : requests_left_ > 0)) {
       if (phase_ == vm_.phases.size()) return false;
       begin(vm_.phases[phase_++]);
     }
-    const RequestArrival arrival = client_ ? RequestArrival{.time = sends_} : arrivals_->next();
+    const RequestArrival arrival = client_ ? RequestArrival{.time = next_send_} : arrivals_->next();
     const bool is_read = draw_read();
     const Mixture& mixture = mixtures_[(arrival.in_burst ? 2U : 0U) + (is_read ? 0U : 1U)];
     const std::size_t drawn = mixture.draw(choice_random_);
@@ -357,7 +357,7 @@ class SyntheticTrace::VmGenerator {
     read_share_ = phase.read_share;
     if (client_) {
       phase_end_ = phase.start + phase.duration;
-      sends_ = std::max(phase.start, answered_);
+      next_send_ = std::max(phase.start, last_response_);
       think_ = *phase.think;
     } else {
       requests_left_ = phase.requests;
@@ -390,8 +390,8 @@ class SyntheticTrace::VmGenerator {
   // Waits for the response to the last request, then thinks.
   void wait() {
     response_ = client_->respond(op_, extent_.first_block, space_.blocks_of(extent_.bytes));
-    answered_ = time_ + response_;
-    sends_ = answered_ + think_;
+    last_response_ = time_ + response_;
+    next_send_ = last_response_ + think_;
   }
 
   const SyntheticVm& vm_;
@@ -409,8 +409,8 @@ class SyntheticTrace::VmGenerator {
   std::optional<ReferenceClient> client_;  // replaces these arrivals and counts
   Nanoseconds phase_end_ = 0;
   Nanoseconds think_ = 0;
-  Nanoseconds answered_ = 0;       // when the client's last response arrived
-  Nanoseconds sends_ = 0;          // when it sends the next request
+  Nanoseconds last_response_ = 0;  // when the client's last response arrived
+  Nanoseconds next_send_ = 0;      // when it sends the next request
   std::vector<Mixture> mixtures_;  // reads, writes; reads and writes in bursts
 
   Nanoseconds time_ = 0;

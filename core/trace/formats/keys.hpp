@@ -33,7 +33,7 @@ class KeysReader final : public TextReader<KeysReader> {
         units_(params),
         is_any_text_(params.text_keys),
         has_text_keys_(params.text_keys && params.unit_bytes == 0) {
-    name_the_only_vm();
+    use_single_vm();
   }
 
   static Guess guess(const Head& head);

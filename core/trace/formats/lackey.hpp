@@ -29,7 +29,7 @@ class LackeyReader final : public TextReader<LackeyReader> {
 
   LackeyReader(Params params, ReaderContext context)
       : TextReader(std::move(context)), has_instructions_(params.instructions) {
-    name_the_only_vm();
+    use_single_vm();
   }
 
   // Counts fetches, because a program may fetch many instructions before its first access.

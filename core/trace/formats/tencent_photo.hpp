@@ -23,7 +23,7 @@ class TencentPhotoReader final : public TextReader<TencentPhotoReader> {
       "27476"};
 
   TencentPhotoReader(NoParams, ReaderContext context) : TextReader(std::move(context)) {
-    name_the_only_vm();
+    use_single_vm();
   }
 
   static Guess guess(const Head& head) {

@@ -87,7 +87,7 @@ void AccessBuilder::push_stream(std::string name) {
   if (streams_.size() > 1) {
     RequestStream& before = streams_.end()[-2];
     table = std::exchange(before.line_of, std::nullopt);
-    held_before_ += before.bytes_in_memory();
+    bytes_before_last_ += before.bytes_in_memory();
   }
   if (table) {
     table->clear();
@@ -144,7 +144,7 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
     if (only && chunk.vm[i] != *only) continue;
     Nanoseconds at = 0;
     if (chunk.op[i] > kLastOp || __builtin_add_overflow(chunk.time[i], shift, &at) || at < latest) {
-      return interning::wrong_request(chunk, i, shift, latest, stream);
+      return interning::request_error(chunk, i, shift, latest, stream);
     }
     latest = at;
     const Op op{chunk.op[i]};
@@ -216,7 +216,7 @@ absl::Status AccessBuilder::number_keys(const Tick& tick) {
   RequestStream& stream = streams_.back();
   unreported_ += static_cast<Count>(stream.keys.size());
   MCSIM_RETURN_IF_ERROR(stream.number_keys());
-  if (to_file_ && held_before_ + stream.bytes_in_memory() > to_file_->most_in_memory) {
+  if (to_file_ && bytes_before_last_ + stream.bytes_in_memory() > to_file_->most_in_memory) {
     MCSIM_RETURN_IF_ERROR(spill());
   }
   if (!tick || unreported_ < kTickEvery) return absl::OkStatus();
@@ -229,7 +229,7 @@ absl::Status AccessBuilder::spill() {
   for (RequestStream& stream : streams_) {
     MCSIM_RETURN_IF_ERROR(spill_->take(stream, to_file_->path));
   }
-  held_before_ = 0;
+  bytes_before_last_ = 0;
   return absl::OkStatus();
 }
 

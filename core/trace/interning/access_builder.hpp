@@ -84,7 +84,7 @@ class AccessBuilder {
   Count discards_looked_up_ = 0;  // blocks, since the last tick for them
   std::optional<ToFile> to_file_;
   std::unique_ptr<interning::Spill> spill_;  // null until a stream is spilled
-  std::size_t held_before_ = 0;              // bytes of streams in memory, without the last
+  std::size_t bytes_before_last_ = 0;        // bytes of streams in memory, without the last
   std::vector<interning::RequestStream> streams_;
   Count reported_ = 0;    // accesses reported to the tick
   Count unreported_ = 0;  // accesses since then

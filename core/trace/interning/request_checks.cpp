@@ -59,7 +59,7 @@ absl::Status check_optional_columns(const RequestsView& chunk, const ExpandOptio
   return options.classes ? check_classes(chunk, vm) : absl::OkStatus();
 }
 
-absl::Status wrong_request(const RequestsView& chunk, std::size_t i, Nanoseconds shift,
+absl::Status request_error(const RequestsView& chunk, std::size_t i, Nanoseconds shift,
                            Nanoseconds latest, const RequestStream& stream) {
   if (chunk.op[i] > static_cast<std::uint8_t>(Op::kDiscard)) {
     return invalid_argument("{}: request {}: unknown operation {}", stream.name, stream.requests,

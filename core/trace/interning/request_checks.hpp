@@ -20,7 +20,7 @@ absl::Status check_optional_columns(const RequestsView& chunk, const ExpandOptio
 
 // Returns the error of a request with an unknown operation, or with a time that overflows or is
 // before `latest`: the last request, or the arrival of the VM.
-absl::Status wrong_request(const RequestsView& chunk, std::size_t i, Nanoseconds shift,
+absl::Status request_error(const RequestsView& chunk, std::size_t i, Nanoseconds shift,
                            Nanoseconds latest, const RequestStream& stream);
 
 // Checks that the warm-up of all VMs ends before the first other request.
