@@ -223,7 +223,7 @@ std::uint64_t checksum_of_columns(const Column<Nanoseconds>& time, const Column<
 }
 
 void bind_checks(py::module_& m) {
-  m.def("row_error", &row_error, "None, or what is wrong with rows from elsewhere.",
+  m.def("wrong_in", &row_error, "None, or what is wrong with rows from elsewhere.",
         py::arg("time").noconvert(), py::arg("vm").noconvert(), py::arg("op").noconvert(),
         py::arg("offset").noconvert(), py::arg("length").noconvert(),
         py::arg("response").noconvert(), py::arg("classes").noconvert() = py::none(), py::kw_only(),
