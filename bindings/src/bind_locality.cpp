@@ -115,15 +115,15 @@ auto table(const Series<Row>& rows, Read&& read) {
   }));
 }
 
-const Metered& metered(const Characterised& found, const MeterSpec& spec) {
-  const Metered* of = found.find(spec);
+const MeterResult& metered(const Characterised& found, const MeterSpec& spec) {
+  const MeterResult* of = found.find(spec);
   if (of == nullptr) throw Error{invalid_argument("this meter was not requested")};
   return *of;
 }
 
 // Collects all figures of a meter by name.
 struct Tables {
-  const Measured& measured;
+  const MeterValues& measured;
   py::dict d = {};
 
   void operator()(const CurveMeter&) {}
@@ -149,7 +149,7 @@ struct Tables {
 };
 
 py::dict tables_of(const Characterised& found, const MeterSpec& spec) {
-  const Metered& of = metered(found, spec);
+  const MeterResult& of = metered(found, spec);
   Tables tables{.measured = *of.measured};
   std::visit(tables, of.spec.what);
   return tables.d;
@@ -184,7 +184,7 @@ std::size_t checked_index(const char* what, py::ssize_t index, std::size_t size)
 // Return the curve as read at the end of the period.
 HitCurve curve_of_period(const Characterised& found, const MeterSpec& spec, py::ssize_t period,
                          py::ssize_t vm) {
-  const Metered& of = metered(found, spec);
+  const MeterResult& of = metered(found, spec);
   if (!std::holds_alternative<CurveMeter>(spec.what)) {
     throw Error{invalid_argument("a meter '{}' has no curves", name_of(spec.what))};
   }
@@ -199,7 +199,7 @@ void bind_characterise(py::module_& m) {
       .def_property_readonly("specs",
                              [](const C& c) {
                                std::vector<MeterSpec> specs;
-                               for (const Metered& of : c.meters) specs.push_back(of.spec);
+                               for (const MeterResult& of : c.meters) specs.push_back(of.spec);
                                return specs;
                              })
       .def_property_readonly("whole_curves", [](const C& c) { return *c.whole_curves; })

@@ -62,7 +62,7 @@ inline std::string what_is_wrong(const Characterised& found, const Accesses& tra
   for (const HitCurve& curve : *found.whole_curves) {
     if (std::string wrong = what_is_wrong_with(curve, most); !wrong.empty()) return wrong;
   }
-  for (const Metered& metered : found.meters) {
+  for (const MeterResult& metered : found.meters) {
     MeterReader reader(metered);
     for (std::size_t period = 0; period <= metered.periods(); ++period) {
       reader.advance();

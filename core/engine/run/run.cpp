@@ -363,7 +363,7 @@ absl::Status check_meters(const System& system, const Characterised& measured,
                             timers.size());
   }
   for (const MeterSpec& spec : meter_specs(system)) {
-    const Metered* metered = measured.find(spec);
+    const MeterResult* metered = measured.find(spec);
     if (metered == nullptr) {
       return invalid_argument(
           "a meter of the system was not measured: characterise the trace "

@@ -99,7 +99,7 @@ std::vector<RiSample> by_window(std::span<const Piece> windows, std::size_t vms,
 // Completes a meter after the passes of all VMs: frees spare memory of logs and merges the VMs'
 // series.
 void finish(const std::vector<VmPass>& vms, std::size_t group, std::size_t meter,
-            std::span<const Piece> windows, Measured& measured) {
+            std::span<const Piece> windows, MeterValues& measured) {
   if (auto* logs = std::get_if<std::vector<DistanceLog>>(&measured)) {
     for (DistanceLog& log : *logs) log.shrink_to_fit();
   }
@@ -138,7 +138,7 @@ absl::StatusOr<Characterised> find_all(const Accesses& trace, std::span<const Me
     MCSIM_ASSIGN_OR_RETURN(found.whole_curves, measure(trace, plan, tick));
   }
   for (const MeterSpec& spec : specs) {
-    MCSIM_ASSIGN_OR_RETURN(Metered metered, plan.metered(spec, found.whole_curves));
+    MCSIM_ASSIGN_OR_RETURN(MeterResult metered, plan.metered(spec, found.whole_curves));
     found.meters.push_back(std::move(metered));
   }
   return found;
@@ -146,8 +146,8 @@ absl::StatusOr<Characterised> find_all(const Accesses& trace, std::span<const Me
 
 }  // namespace
 
-const Metered* Characterised::find(const MeterSpec& spec) const {
-  const auto found = std::ranges::find(meters, spec, &Metered::spec);
+const MeterResult* Characterised::find(const MeterSpec& spec) const {
+  const auto found = std::ranges::find(meters, spec, &MeterResult::spec);
   return found == meters.end() ? nullptr : &*found;
 }
 

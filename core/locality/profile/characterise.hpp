@@ -37,33 +37,33 @@ struct IntensitySeries {
 
 // The measurement of a meter. For a curve it is the distances by VM, which are added up on reading,
 // so that meters that only differ in what they count share it.
-using Measured = std::variant<std::vector<DistanceLog>, Series<Load>, Series<Count>,
-                              IntensitySeries, Series<ClassCounts>, Series<Responses>>;
+using MeterValues = std::variant<std::vector<DistanceLog>, Series<Load>, Series<Count>,
+                                 IntensitySeries, Series<ClassCounts>, Series<Responses>>;
 
-struct Metered {
+struct MeterResult {
   MeterSpec spec;
   std::shared_ptr<const Cuts> cuts;  // period k: requests [cuts[k], cuts[k + 1])
-  std::shared_ptr<const Measured> measured;
+  std::shared_ptr<const MeterValues> measured;
   std::size_t vms = 0;
   // The curves, for a curve meter with foresight of the whole trace; else null.
   std::shared_ptr<const std::vector<HitCurve>> whole_curves;
 
   std::size_t periods() const { return cuts->size() - 1; }
-  friend bool operator==(const Metered& a, const Metered& b) {
+  friend bool operator==(const MeterResult& a, const MeterResult& b) {
     return a.spec == b.spec && *a.cuts == *b.cuts && *a.measured == *b.measured;
   }
 };
 
 // The result of one pass over the trace.
 struct Characterised {
-  std::vector<Metered> meters;  // in the order of the specs
+  std::vector<MeterResult> meters;  // in the order of the specs
   // The curve of each VM over the whole trace. It counts the accesses after the warm-up; accesses
   // to blocks that the warm-up accessed can hit.
   std::shared_ptr<const std::vector<HitCurve>> whole_curves =
       std::make_shared<const std::vector<HitCurve>>();
 
   // Returns the meter with this spec; null if it was not requested.
-  const Metered* find(const MeterSpec& spec) const;
+  const MeterResult* find(const MeterSpec& spec) const;
 };
 
 // Measures all meters in one pass over the trace, with VMs in parallel on up to `threads` threads

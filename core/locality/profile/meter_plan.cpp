@@ -102,16 +102,16 @@ bool MeterPlan::is_all_known() const {
          });
 }
 
-absl::StatusOr<Metered> MeterPlan::metered(
+absl::StatusOr<MeterResult> MeterPlan::metered(
     const MeterSpec& spec, const std::shared_ptr<const std::vector<HitCurve>>& whole_curves) {
   const MeterSpec wanted = measured_by(spec, has_writes_);
   const TimerGroup& group = group_of(wanted.clock);
-  Metered result{.spec = spec,
-                 .cuts = group.cuts,
-                 .measured = nullptr,
-                 .vms = trace_.vms.size(),
-                 .whole_curves = is_whole(spec) ? whole_curves : nullptr};
-  const Metered* const known = find_known(wanted);
+  MeterResult result{.spec = spec,
+                     .cuts = group.cuts,
+                     .measured = nullptr,
+                     .vms = trace_.vms.size(),
+                     .whole_curves = is_whole(spec) ? whole_curves : nullptr};
+  const MeterResult* const known = find_known(wanted);
   if (known == nullptr) {
     result.measured = std::ranges::find(group.meters, wanted, &TimerGroup::Meter::spec)->measured;
   } else if (known->vms == result.vms && *known->cuts == *group.cuts) {
@@ -133,9 +133,9 @@ TimerGroup& MeterPlan::group_of(const TimerClock& clock) {
 }
 
 // Returns a known meter with the same measurement, null if there is none.
-const Metered* MeterPlan::find_known(const MeterSpec& wanted) const {
+const MeterResult* MeterPlan::find_known(const MeterSpec& wanted) const {
   for (const Characterised& part : known_) {
-    for (const Metered& metered : part.meters) {
+    for (const MeterResult& metered : part.meters) {
       if (measured_by(metered.spec, has_writes_) == wanted) return &metered;
     }
   }
@@ -146,7 +146,7 @@ void MeterPlan::make_room(TimerGroup& group, TimerGroup::Meter& meter) const {
   if (const auto* intensity = std::get_if<IntensityMeter>(&meter.spec.what)) {
     meter.windows = pieces(trace_.request_time, intensity->window.ns, group.clock.drifting);
   }
-  meter.measured = std::make_shared<Measured>(empty_values(setup(group, meter)));
+  meter.measured = std::make_shared<MeterValues>(empty_values(setup(group, meter)));
 }
 
 }  // namespace mcsim

@@ -39,7 +39,7 @@ struct TimerGroup {
   struct Meter {
     MeterSpec spec;
     std::vector<Piece> windows;
-    std::shared_ptr<Measured> measured;
+    std::shared_ptr<MeterValues> measured;
   };
   std::vector<Meter> meters;
 };
@@ -59,12 +59,12 @@ class MeterPlan {
   // Whether no pass over the trace is needed.
   bool is_all_known() const;
   // Returns the result for a spec; `whole_curves` is for meters with foresight of the whole trace.
-  absl::StatusOr<Metered> metered(const MeterSpec& spec,
-                                  const std::shared_ptr<const std::vector<HitCurve>>& whole_curves);
+  absl::StatusOr<MeterResult> metered(
+      const MeterSpec& spec, const std::shared_ptr<const std::vector<HitCurve>>& whole_curves);
 
  private:
   TimerGroup& group_of(const TimerClock& clock);
-  const Metered* find_known(const MeterSpec& wanted) const;
+  const MeterResult* find_known(const MeterSpec& wanted) const;
   void make_room(TimerGroup& group, TimerGroup::Meter& meter) const;
 
   const Accesses& trace_;

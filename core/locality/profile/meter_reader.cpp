@@ -8,12 +8,12 @@
 namespace mcsim {
 namespace {
 
-const CurveMeter& curve_of(const Metered& metered) {
+const CurveMeter& curve_of(const MeterResult& metered) {
   return std::get<CurveMeter>(metered.spec.what);
 }
 
 // The period that a meter shows after `begun` periods have begun.
-std::optional<std::size_t> visible_period(const Metered& metered, std::size_t begun) {
+std::optional<std::size_t> visible_period(const MeterResult& metered, std::size_t begun) {
   const auto* curve = std::get_if<CurveMeter>(&metered.spec.what);
   const bool next = curve != nullptr && curve->foresight == Foresight::kNext;
   const std::size_t behind = next ? 1 : 2;
@@ -22,7 +22,7 @@ std::optional<std::size_t> visible_period(const Metered& metered, std::size_t be
 }
 
 // Adds a period to a curve and removes the accesses that leave its scope.
-void advance_curve(const Metered& metered, std::size_t period, std::size_t vm,
+void advance_curve(const MeterResult& metered, std::size_t period, std::size_t vm,
                    RunningCurve& curve) {
   assert(vm < metered.vms && period < metered.periods());
   const DistanceLog& log = std::get<std::vector<DistanceLog>>(*metered.measured)[vm];
@@ -64,7 +64,7 @@ RunningCurve whole(const HitCurve& curve, Count limit) {
 
 // Calls `see` with the series of a meter that is not a curve.
 template <class See>
-void visit_rows(const Measured& measured, See see) {
+void visit_rows(const MeterValues& measured, See see) {
   std::visit(
       [&]<class T>(const T& of) {
         if constexpr (std::is_same_v<T, IntensitySeries>) {
@@ -78,7 +78,7 @@ void visit_rows(const Measured& measured, See see) {
 
 }  // namespace
 
-MeterReader::MeterReader(const Metered& metered) : metered_(metered), forgotten_(metered.vms) {
+MeterReader::MeterReader(const MeterResult& metered) : metered_(metered), forgotten_(metered.vms) {
   if (std::holds_alternative<CurveMeter>(metered.spec.what)) curves_.resize(metered.vms);
   visit_rows(*metered.measured,
              [&]<class T>(const Series<T>&) { rows_ = std::vector<T>(metered.vms); });
@@ -137,7 +137,7 @@ Reading MeterReader::reading() const {
   return reading;
 }
 
-HitCurve curve_at(const Metered& metered, std::size_t begun, VmId vm) {
+HitCurve curve_at(const MeterResult& metered, std::size_t begun, VmId vm) {
   const CurveMeter& meter = curve_of(metered);
   if (meter.foresight == Foresight::kWhole) {
     return whole((*metered.whole_curves)[vm], meter.distance_limit).curve();

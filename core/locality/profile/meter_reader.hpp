@@ -26,7 +26,7 @@ struct Reading {
 // A meter, period by period, as a controller reads it.
 class MeterReader {
  public:
-  explicit MeterReader(const Metered& metered);
+  explicit MeterReader(const MeterResult& metered);
 
   // Begins the next period; the first call begins the first. Without an ended period all values are
   // 0.
@@ -39,7 +39,7 @@ class MeterReader {
  private:
   void read_curves();
 
-  Metered metered_;
+  MeterResult metered_;
   std::size_t begun_ = 0;        // periods
   std::vector<bool> forgotten_;  // by VM
   // By VM; empty unless the meter has this kind of value.
@@ -51,6 +51,6 @@ class MeterReader {
 
 // Returns the curve after `begun` periods have begun, added up from the first period that it
 // covers.
-HitCurve curve_at(const Metered& metered, std::size_t begun, VmId vm);
+HitCurve curve_at(const MeterResult& metered, std::size_t begun, VmId vm);
 
 }  // namespace mcsim

@@ -29,8 +29,8 @@ constexpr std::size_t kPiece = std::size_t{1} << 17;
 
 using Curves = std::vector<HitCurve>;
 
-// By the kind in the head: the alternatives of Measured, then whole curves.
-constexpr std::array<std::string_view, std::variant_size_v<Measured> + 1> kKinds{
+// By the kind in the head: the alternatives of MeterValues, then whole curves.
+constexpr std::array<std::string_view, std::variant_size_v<MeterValues> + 1> kKinds{
     "distances, period by period,",
     "load",
     "distinct blocks",
@@ -314,7 +314,7 @@ absl::StatusOr<Characterised> curves_in(Words words, const Accesses& trace, std:
 absl::StatusOr<Characterised> measured_in(Words words, const Accesses& trace, std::uint64_t kind,
                                           const MeterSpec& meter, std::string_view name) {
   const auto periods = pieces(trace.request_time, meter.clock.period, meter.clock.drifting);
-  auto measured = std::make_shared<Measured>(empty_values(
+  auto measured = std::make_shared<MeterValues>(empty_values(
       {.trace = trace, .spec = meter, .periods = periods, .windows = {}, .has_writes = true}));
   if (measured->index() != kind) return refuse(name, fmt::format("it has {}", kKinds[kind]));
   const std::string_view wrong = std::visit(Reader(words, trace, periods.size()), *measured);
@@ -337,9 +337,9 @@ absl::StatusOr<std::span<const std::uint64_t>> words_of(const Mapping& mapping,
 }
 
 // Returns the meter with the same measurement; null if there is none.
-const Metered* find_measured(const Characterised& found, const MeterSpec& meter) {
+const MeterResult* find_measured(const Characterised& found, const MeterSpec& meter) {
   const auto same = std::ranges::find(found.meters, measured_as(meter),
-                                      [](const Metered& of) { return measured_as(of.spec); });
+                                      [](const MeterResult& of) { return measured_as(of.spec); });
   return same == found.meters.end() ? nullptr : &*same;
 }
 
@@ -348,7 +348,7 @@ const Metered* find_measured(const Characterised& found, const MeterSpec& meter)
 absl::Status write_profile(const Characterised& found, const std::optional<MeterSpec>& meter,
                            const std::string& path) {
   return guarded(path, [&]() -> absl::Status {
-    const Metered* const of = meter ? find_measured(found, *meter) : nullptr;
+    const MeterResult* const of = meter ? find_measured(found, *meter) : nullptr;
     if (meter && of == nullptr) return invalid_argument("{}: this meter was not requested", path);
     MCSIM_ASSIGN_OR_RETURN(File file, File::create(path));
     Writer writer(std::move(file));

@@ -27,12 +27,12 @@ struct EmptyValues {
 
 }  // namespace
 
-Measured empty_values(const MeterSetup& setup) {
-  return std::visit([&](const auto& meter) { return Measured(EmptyValues{setup}(meter)); },
+MeterValues empty_values(const MeterSetup& setup) {
+  return std::visit([&](const auto& meter) { return MeterValues(EmptyValues{setup}(meter)); },
                     setup.spec.what);
 }
 
-TraceMeterPtr make_meter(const MeterSetup& setup, VmId vm, Measured& into) {
+TraceMeterPtr make_meter(const MeterSetup& setup, VmId vm, MeterValues& into) {
   const auto make = [&](const auto& meter) {
     using Found = decltype(EmptyValues{setup}(meter));
     return make_meter(meter, setup, vm, std::get<Found>(into));

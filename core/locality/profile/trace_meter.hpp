@@ -82,9 +82,9 @@ struct MeterSetup {
 };
 
 // Empty series, or logs, for all VMs.
-Measured empty_values(const MeterSetup& setup);
+MeterValues empty_values(const MeterSetup& setup);
 // The meter of a VM, which writes to `into`; null for a curve of the whole trace.
-std::unique_ptr<TraceMeter> make_meter(const MeterSetup& setup, VmId vm, Measured& into);
+std::unique_ptr<TraceMeter> make_meter(const MeterSetup& setup, VmId vm, MeterValues& into);
 
 // The same by kind.
 using TraceMeterPtr = std::unique_ptr<TraceMeter>;

@@ -559,8 +559,8 @@ TEST(Laws, WhatTwoSystemsAskForIsMeasuredOnce) {
   for (const MeterSpec& spec : meter_specs(other)) specs.push_back(spec);
   const auto measured = characterise(trace, specs);
   ASSERT_TRUE(measured.ok()) << measured.status();
-  std::set<const Measured*> different;
-  for (const Metered& meter : measured->meters) different.insert(meter.measured.get());
+  std::set<const MeterValues*> different;
+  for (const MeterResult& meter : measured->meters) different.insert(meter.measured.get());
   EXPECT_EQ(different.size(), specs.size() - 1);
   for (Scripted* system : {&one, &other}) {
     const Cuts cuts = aligned_cuts(trace.request_time, 500);

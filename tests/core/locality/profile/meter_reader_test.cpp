@@ -42,7 +42,7 @@ struct Shown {
   }
 };
 
-void expect_shown(const Reading& reading, const Metered& metered, std::size_t begun, VmId vm,
+void expect_shown(const Reading& reading, const MeterResult& metered, std::size_t begun, VmId vm,
                   bool known) {
   std::visit(Shown{reading, begun, vm, known}, *metered.measured);
   const bool is_curve = std::holds_alternative<CurveMeter>(metered.spec.what);
@@ -57,7 +57,7 @@ TEST(MeterReader, ShowsPeriodByPeriodAndForgets) {
     Accesses trace = intern(random_rows(random, kVms), kVms);
     trace.warm_up = random.below(trace.request_count());
     const MeterSpec spec = random_spec(random);
-    const Metered metered = characterise(trace, {&spec, 1})->meters.front();
+    const MeterResult metered = characterise(trace, {&spec, 1})->meters.front();
     const std::size_t gone = random.below(metered.periods() + 2);
     MeterReader reader(metered);
     for (std::size_t begun = 0; begun <= metered.periods() + 1; ++begun) {

@@ -138,7 +138,7 @@ TEST_F(ProfileFile, IsKnownToWhoeverMeasuresTheRest) {
     EXPECT_EQ(*found->whole_curves, *whole.whole_curves);
     for (const Characterised& part : known) {
       if (part.meters.empty()) continue;
-      const auto is_its = [&](const Metered& of) {
+      const auto is_its = [&](const MeterResult& of) {
         return of.measured == part.meters.front().measured;
       };
       EXPECT_LE(std::ranges::count_if(found->meters, is_its), std::ssize(specs));
