@@ -33,7 +33,7 @@ void pass(const Accesses& accesses, std::size_t begin, std::size_t end) {
   if (begin > end || end > accesses.request_count()) {
     throw Error{out_of_range("requests {} to {} of {}", begin, end, accesses.request_count())};
   }
-  accesses.passed({begin, end});
+  accesses.release_pages({begin, end});
 }
 
 void bind_interned(py::module_& m) {

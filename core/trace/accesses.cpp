@@ -4,7 +4,7 @@
 
 namespace mcsim {
 
-void Accesses::passed(RequestRange range) const {
+void Accesses::release_pages(RequestRange range) const {
   assert(range.begin <= range.end && range.end <= request_count());
   const auto release = [](const auto& column, std::size_t begin, std::size_t end) {
     if (!column.empty()) let_go(std::span(column.data() + begin, end - begin));

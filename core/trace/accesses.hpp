@@ -180,7 +180,7 @@ struct Accesses {
   }
   RequestRange all() const { return {0, request_count()}; }
   // Releases the pages of these requests if the file is mapped; they are not needed soon.
-  void passed(RequestRange range) const;
+  void release_pages(RequestRange range) const;
 };
 
 }  // namespace mcsim

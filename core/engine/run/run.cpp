@@ -203,7 +203,7 @@ class Runner {
       replay({at_, stop});
       result_.replay_seconds += seconds_since(start);
       MCSIM_RETURN_IF_ERROR(host_->failure());
-      trace_.passed({at_, stop});
+      trace_.release_pages({at_, stop});
       at_ = stop;
       if (tick_) MCSIM_RETURN_IF_ERROR(tick_(static_cast<Count>(trace_.request_begin[at_])));
     }

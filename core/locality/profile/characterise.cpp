@@ -64,7 +64,7 @@ absl::Status replay(const Accesses& trace, std::vector<VmPass>& vms, const Tick&
     by_vm.assign(trace, slab);
     tbb::parallel_for(std::size_t{0}, vms.size(),
                       [&](std::size_t vm) { vms[vm].replay(by_vm.of(vm), batches.local()); });
-    trace.passed(slab);
+    trace.release_pages(slab);
     r = slab.end;
     if (const std::uint64_t done = trace.request_begin[r]; tick && done >= next_tick) {
       MCSIM_RETURN_IF_ERROR(tick(static_cast<Count>(done)));

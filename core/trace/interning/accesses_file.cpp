@@ -89,10 +89,10 @@ std::string wrong_in_columns(const Accesses& trace) {
   for (std::size_t r = 0; r < trace.request_count(); ++r) {
     const std::string_view wrong = wrong_in_request(trace, r, found);
     if (!wrong.empty()) return fmt::format("request {} {}", r, wrong);
-    if (is_piece(trace, {passed, r})) trace.passed({std::exchange(passed, r), r});
+    if (is_piece(trace, {passed, r})) trace.release_pages({std::exchange(passed, r), r});
   }
   if (trace.request_begin[trace.request_count()] != trace.ids.size()) return "blocks of no request";
-  trace.passed({passed, trace.request_count()});
+  trace.release_pages({passed, trace.request_count()});
   for (std::size_t v = 0; v < found.size(); ++v) {
     const VmInfo& vm = trace.vms[v];
     if (vm.requests != found[v].requests || vm.accesses != found[v].accesses) {
@@ -127,7 +127,7 @@ absl::Status write_accesses(const Accesses& trace, const std::string& path) {
       if (trace.keeps_bytes) sink.push_bytes(trace.request_bytes[r], trace.request_head[r]);
       sink.push_request(trace.request_time[r], trace.request_vm[r], trace.request_op[r]);
       if (!is_piece(trace, {passed, r})) continue;
-      trace.passed({std::exchange(passed, r), r});
+      trace.release_pages({std::exchange(passed, r), r});
       MCSIM_RETURN_IF_ERROR(sink.status());
     }
     return std::move(sink).finish().status();

@@ -186,8 +186,8 @@ TEST_F(AccessesFile, IsThereAfterMemoryWasLetGo) {
   const Accesses trace = build({kAll, TimeBase::kClock}, 3'000).value();
   ASSERT_TRUE(write_accesses(trace, path()).ok());
   const Accesses read = open_accesses(path()).value();
-  read.passed(read.all());
-  trace.passed(trace.all());
+  read.release_pages(read.all());
+  trace.release_pages(trace.all());
   expect_same(read, trace);
 }
 
