@@ -28,7 +28,7 @@ py::dict spec_dict(const MeterSpec& spec) {
 }
 
 void bind_spec(py::module_& m) {
-  py::class_<MeterSpec>(m, "MeterSpec", "What to measure of every VM, and how often.")
+  py::class_<MeterSpec>(m, "MeterSpec", "A measurement of every VM, and its period.")
       .def(py::init([](const std::string& meter, const ParamMap& params, Nanoseconds interval,
                        bool drifting) {
              return MeterSpec{.clock = {.period = interval, .drifting = drifting},
@@ -194,7 +194,7 @@ HitCurve curve_of_period(const Characterised& found, const MeterSpec& spec, py::
 
 void bind_characterise(py::module_& m) {
   using C = Characterised;
-  py::class_<C, std::shared_ptr<C>>(m, "Characterised", "What was measured, by period and VM.")
+  py::class_<C, std::shared_ptr<C>>(m, "Characterised", "Measurements by period and VM.")
       .def(py::init<>())
       .def_property_readonly("specs",
                              [](const C& c) {
@@ -279,7 +279,7 @@ void bind_distances(py::module_& m) {
 }
 
 void bind_sketch(py::module_& m) {
-  py::class_<HyperLogLog>(m, "HyperLogLog", "Estimates how many distinct keys it was given.")
+  py::class_<HyperLogLog>(m, "HyperLogLog", "Estimates the number of distinct keys.")
       .def(py::init([](double error) {
              return HyperLogLog(value_or_raise(HyperLogLog::precision_for(error)));
            }),

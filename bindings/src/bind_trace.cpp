@@ -63,7 +63,7 @@ std::unique_ptr<RequestReader> read_pipe(TracePipe& pipe, const std::string& for
 }
 
 void bind_pipe(py::module_& m) {
-  py::class_<TracePipe>(m, "Pipe", "A trace that comes through a pipe.")
+  py::class_<TracePipe>(m, "Pipe", "A trace read from a pipe.")
       .def(py::init([](int descriptor, const std::string& name) {
              return value_or_raise(without_gil([&] { return TracePipe::open(descriptor, name); }));
            }),
@@ -84,7 +84,7 @@ void bind_reader(py::module_& m) {
       py::arg("path"), "The format of a file by its content.");
   m.def(
       "vm_name_of", [](const std::string& path) { return vm_name_of(path); }, py::arg("path"),
-      "The VM a file of one nameless VM is said to hold: its name up to the first dot.");
+      "The VM of a file without VM names: the file's name up to the first dot.");
 
   using C = RowCounts;
   def_fields(py::class_<C>(m, "RowCounts"),
@@ -161,7 +161,7 @@ std::unique_ptr<TableRows> make_table_rows(const std::string& name,
 }
 
 void bind_tables(py::module_& m) {
-  py::class_<TableRows, RequestReader>(m, "TableRows", "Requests of rows of tables.")
+  py::class_<TableRows, RequestReader>(m, "TableRows", "Converts rows of tables to requests.")
       .def(py::init(&make_table_rows), py::arg("name"), py::arg("columns"), py::arg("params"),
            py::arg("vm_name"), py::arg("skip_bad_rows"), py::arg("keep_unsorted"))
       .def("uses", &TableRows::uses, py::arg("column"))
@@ -223,20 +223,19 @@ std::uint64_t checksum_of_columns(const Column<Nanoseconds>& time, const Column<
 }
 
 void bind_checks(py::module_& m) {
-  m.def("wrong_in", &row_error, "None, or what is wrong with rows from elsewhere.",
+  m.def("wrong_in", &row_error, "Return the error in rows from another source, or None.",
         py::arg("time").noconvert(), py::arg("vm").noconvert(), py::arg("op").noconvert(),
         py::arg("offset").noconvert(), py::arg("length").noconvert(),
         py::arg("response").noconvert(), py::arg("classes").noconvert() = py::none(), py::kw_only(),
         py::arg("vms"), py::arg("kind") = "blocks", py::arg("first_row") = 0,
         py::arg("after") = py::none());
-  m.def("checksum", &checksum_of_columns, "A number that tells damaged columns from whole ones.",
-        py::arg("time").noconvert(), py::arg("vm").noconvert(), py::arg("op").noconvert(),
-        py::arg("offset").noconvert(), py::arg("length").noconvert(),
-        py::arg("response").noconvert(), py::arg("classes").noconvert() = py::none(), py::kw_only(),
-        py::arg("first_row"));
+  m.def("checksum", &checksum_of_columns, "The checksum of columns.", py::arg("time").noconvert(),
+        py::arg("vm").noconvert(), py::arg("op").noconvert(), py::arg("offset").noconvert(),
+        py::arg("length").noconvert(), py::arg("response").noconvert(),
+        py::arg("classes").noconvert() = py::none(), py::kw_only(), py::arg("first_row"));
   m.def(
       "check_vm_name", [](const std::string& name) { raise_if_error(check_vm_name(name)); },
-      "ConfigError if that can be no name of a VM.", py::arg("name"));
+      "Raise ConfigError for an invalid VM name.", py::arg("name"));
 }
 
 void bind_summary(py::module_& m) {

@@ -74,7 +74,7 @@ class Shards final : public Estimator {
   absl::StatusOr<CurveEstimate> curve() override {
     CurveEstimate curve = mrc_.curve(correction_);
     if (mrc_.hot_blocks() > 0) {
-      curve.note = fmt::format("hot: {} blocks counted by themselves, others corrected as by auto",
+      curve.note = fmt::format("hot: {} blocks counted fully, others corrected as by auto",
                                mrc_.hot_blocks());
     }
     return curve;

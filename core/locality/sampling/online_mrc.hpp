@@ -18,10 +18,10 @@ namespace mcsim {
 // The LRU hit curve of a running system, in constant memory: fixed-size SHARDS (Waldspurger et al.,
 // FAST 2015).
 //
-// Blocks in the lowest `initial_rate` of all hashes are tracked, at most `max_blocks`. One block
-// too many drops the block with the highest hash, and from then on only blocks with lower hashes
-// are tracked: the sampling rate R falls as distinct blocks appear. A sampled reference has the
-// weight 1 / R of its time, which also scales its distance; earlier counts are never rescaled.
+// Blocks in the lowest `initial_rate` of all hashes are tracked, at most `max_blocks`. If there
+// is one too many, the block with the highest hash is dropped, and from then on only lower hashes
+// are tracked: the sampling rate R falls as distinct blocks appear. The R at the time of a sampled
+// reference gives its weight 1 / R and scales its distance; earlier counts are never rescaled.
 // Hashes are one-to-one, so there are no ties.
 //
 // After construction only curve() allocates memory or uses floating point: weights are whole

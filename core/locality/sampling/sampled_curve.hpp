@@ -112,8 +112,8 @@ struct SampledCounts {
 // The band covers two errors. The first is the choice of sampled blocks: the variance of the
 // estimate, with a quantile for sums dominated by few blocks and an allowance for rare hits or
 // misses that were not sampled. The second is the number of sampled blocks between two references:
-// it is binomial, and a capacity is only known by it. Both come from the same blocks, so they are
-// added linearly; so is the width of bins.
+// it is binomial, and the sample only shows a capacity by this number. Both come from the same
+// blocks, so they are added linearly; so is the width of bins.
 //
 // The band covers the stream's curve, whatever the correction: it is that of `auto`, extended to
 // contain the curves of other corrections. With less than kFewestBlocks sampled blocks there is no
