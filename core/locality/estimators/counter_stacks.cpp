@@ -77,8 +77,8 @@ CurveEstimate CounterHits::curve() const {
   curve.accesses = static_cast<double>(references_);
   curve.resolved_from = largest_batch_;
   if (batches_ < kFewBatches) {
-    curve.note = fmt::format("the stream has only {} {}; use smaller batches for more steps", batches_,
-                             batches_ == 1 ? "batch" : "batches");
+    curve.note = fmt::format("the stream has only {} {}; use smaller batches for more steps",
+                             batches_, batches_ == 1 ? "batch" : "batches");
   }
   const double most = std::clamp(curve.accesses - cold_, 0.0, curve.accesses);
   double sum = 0;

@@ -109,7 +109,7 @@ TEST(Sampling, SaysWhatItChose) {
               testing::ContainsRegex("corrected [0-9]+ % as SHARDS_adj, since the sample may "
                                      "lack blocks with many references"));
   EXPECT_THAT(estimate("shards", {{"correction", std::string("hot")}}, uneven).note,
-              testing::ContainsRegex("hot: (5[0-9]|6[0-9]) blocks counted by themselves"));
+              testing::ContainsRegex("hot: (5[0-9]|6[0-9]) blocks counted fully"));
   EXPECT_EQ(estimate("shards", {{"correction", std::string("adj")}}, alike).note, "");
 }
 
