@@ -18,7 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["paper.md"]
+exclude_patterns = ["paper.md", "notes"]
 
 myst_enable_extensions = ["attrs_block", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
