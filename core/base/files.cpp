@@ -25,7 +25,7 @@ absl::Status failed(std::string_view path, std::string_view what) {
   return absl::UnavailableError(text);
 }
 
-// All mappings there are.
+// All mappings of the process.
 struct Mapped {
   std::mutex mutex;
   std::vector<const Mapping*> mappings;

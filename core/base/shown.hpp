@@ -5,7 +5,7 @@
 
 namespace mcsim {
 
-// Text from a file as a message may show it: short and printable.
+// Shorten text from a file for a message and escape its unprintable characters.
 std::string shown(std::string_view text);
 
 }  // namespace mcsim
