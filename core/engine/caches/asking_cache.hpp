@@ -6,9 +6,8 @@
 
 namespace mcsim {
 
-// What caches have in common that ask somebody else, who may fail, which block is to leave:
-// blocks found in a directory, a capacity that cannot grow above that of the setup, and what
-// went wrong first.
+// The base of caches that get their victims from a callback which may fail: a directory of blocks,
+// a capacity that cannot exceed that of the setup, and the first error.
 class AskingCache : public TierCache {
  public:
   using TierCache::resize;
@@ -22,10 +21,11 @@ class AskingCache : public TierCache {
   explicit AskingCache(const PolicySetup& setup)
       : setup_(setup), capacity_(setup.capacity), directory_(index_for(setup), slots()) {}
 
-  // Slots that there are, for blocks held.
+  // Number of slots for resident blocks.
   std::size_t slots() const { return setup_.slots_for(setup_.capacity); }
 
-  // False, and a failure of whom it asks, if the cache was not made for so many blocks.
+  // Set the capacity. Above that of the setup, return false and store an error with the callback's
+  // name.
   bool set_capacity(Count capacity, std::string_view asked) {
     if (capacity > setup_.capacity) {
       failure_ = absl::UnimplementedError(fmt::format(

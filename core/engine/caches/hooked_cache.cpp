@@ -7,7 +7,7 @@
 namespace mcsim {
 namespace {
 
-// Accesses that are kept to be told together.
+// The number of accesses reported in one call.
 constexpr std::size_t kMostUntold = std::size_t{1} << 16;
 
 }  // namespace

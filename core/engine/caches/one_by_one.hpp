@@ -7,8 +7,8 @@
 
 namespace mcsim {
 
-// Replays a batch through a cache that is in no hurry and may fail: access by access, and
-// no further than its first failure. `prefetch(i)` is called before access i.
+// Replay a batch access by access through a cache that may fail, and stop at its first failure.
+// Calls `prefetch(i)` before access i.
 template <class Cache, class Prefetch>
 absl::Status replay_one_by_one(Cache& cache, const AccessBatch<>& batch, CacheCounts& counts,
                                Prefetch prefetch) {

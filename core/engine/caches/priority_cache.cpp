@@ -10,7 +10,7 @@
 namespace mcsim {
 namespace {
 
-// Accesses for which a newcomer's priority is asked for together.
+// The number of accesses for which new blocks' priorities are computed in one call.
 constexpr std::int64_t kNewcomersAhead = 1 << 13;
 
 }  // namespace
@@ -90,7 +90,7 @@ void PriorityCache::evict(std::vector<BlockId>& victims) {
   take(directory_.block(slot));
 }
 
-// No longer stale, or gone.
+// Mark a block as no longer stale, or as removed.
 void PriorityCache::refreshed(Slot slot) {
   const std::size_t at = std::exchange(blocks_[slot].stale, kFresh);
   if (at == kFresh) return;

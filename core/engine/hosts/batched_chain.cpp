@@ -7,7 +7,7 @@
 namespace mcsim {
 namespace {
 
-// Behind the last of so many accesses, and all that they bring about.
+// The end mark after a number of accesses and their events.
 Arrival end_of(std::size_t accesses) { return {0, accesses, Arrival::kWritten}; }
 
 }  // namespace
@@ -79,7 +79,7 @@ void BatchedChain::serve(const Batch& batch) {
   }
 }
 
-// Sorts the accesses of a batch by part.
+// Sort the accesses of a batch by part.
 void BatchedChain::deal(const Batch& batch) {
   const auto& [trace, range] = batch;
   std::ranges::fill(dealt_end_, 0);
@@ -119,7 +119,7 @@ Arrival::Kind BatchedChain::kind_of(VmId vm, Op op) const {
   return around ? Arrival::kTake : Arrival::kAccess;
 }
 
-// Takes dealt accesses down the tiers of their part, and what leaves the last one to the book.
+// Pass accesses of a part down its tiers, and the events below the last tier to the dirty tracker.
 void BatchedChain::serve_stretch(const Stretch& stretch, const NextUse* uses) {
   const std::span<const Arrival> accesses = number(stretch.dealt);
   std::span<const Arrival> arrivals = accesses;
@@ -180,7 +180,7 @@ void BatchedChain::count_arrival(const Stretch& stretch, Arrival arrival, std::s
   }
 }
 
-// The bytes of its request in the block of an access.
+// The request's bytes in the block of an access.
 Count BatchedChain::bytes_of(const Stretch& stretch, Arrival arrival) {
   const auto& [trace, range] = stretch.batch;
   const std::size_t request = range.begin + stretch.dealt[arrival.number()].number();
@@ -190,7 +190,7 @@ Count BatchedChain::bytes_of(const Stretch& stretch, Arrival arrival) {
   return trace.bytes_in_block(request, blocks.size() - 1);
 }
 
-// What became dirty, and what left the chain: in that order if one access did both.
+// Track blocks that became dirty or left the chain: in that order if one access did both.
 void BatchedChain::keep_book(std::span<const Arrival> arrivals) {
   for (const Arrival arrival : arrivals) {
     const BlockId block = arrival.block();
@@ -204,7 +204,7 @@ void BatchedChain::keep_book(std::span<const Arrival> arrivals) {
   }
 }
 
-// `left`: the end of the arrivals below the last tier has an end mark.
+// `left`: events below the last tier, terminated by an end mark.
 void BatchedChain::report(const Stretch& stretch, std::span<const Arrival> accesses,
                           const Arrival* left) const {
   const std::size_t only = only_vm_[stretch.part];
@@ -229,8 +229,8 @@ void BatchedChain::report(const Stretch& stretch, std::span<const Arrival> acces
   }
 }
 
-// Counts what a range of requests did. Blocks come into the fastest open tier, and its victims go
-// to the next one.
+// Add the counts of a range of requests. Blocks enter the fastest open tier, and its victims go to
+// the next one.
 void BatchedChain::add(std::size_t vm, VmCounters& of, Found& found) const {
   const ArrivedByTier& arrived = arrived_[vm];
   const std::vector<std::size_t>& open = open_tiers_[part_of_[vm]];
@@ -272,7 +272,7 @@ void BatchedChain::add(std::size_t vm, VmCounters& of, Found& found) const {
   add_writes(vm, of);
 }
 
-// Requests hit of which nothing arrives at the backend. Writes around are misses.
+// A request hits if nothing of it arrives at the backend. Writes around are misses.
 void BatchedChain::add_requests(const ArrivedByTier& arrived, std::size_t backend, bool around,
                                 VmCounters& of) {
   for (const std::size_t op : {0, 1}) {
@@ -284,14 +284,15 @@ void BatchedChain::add_requests(const ArrivedByTier& arrived, std::size_t backen
   }
 }
 
-// Victims of a tier, which leave the chain or come into the next tier.
+// Count the victims of a tier, which leave the chain or enter the next tier.
 void BatchedChain::add_victims(Count victims, bool leave, TierCounters& of) {
   of.occupancy -= victims;
   (leave ? of.evictions : of.moved_down) += victims;
   of.copied_out += leave ? 0 : victims;
 }
 
-// A write back goes to the fastest open tier, which the VM waits for; other writes to the backend.
+// A write back goes to the fastest open tier, for which the VM waits; other writes go to the
+// backend.
 void BatchedChain::add_writes(std::size_t vm, VmCounters& of) const {
   const std::vector<std::size_t>& open = open_tiers_[part_of_[vm]];
   const bool back = dirty_.mode(vm) == WriteMode::kBack && !open.empty();

@@ -61,7 +61,7 @@ std::size_t ClassedHost::access(VmId vm, Op op, BlockId block, std::size_t of_cl
     counts.tiers[found].write_hits += writes ? 1 : 0;
     remove(block);
   }
-  // Where it was there is room now.
+  // The tier that held the block has space now.
   const std::size_t to = taker(0, of_class);
   if (to == backend()) return found;
   if (to == found) {

@@ -158,7 +158,7 @@ void PlacedHost::leave_area(BlockId block, Count TierCounters::* as) {
   --counters_[vm].tiers[0].occupancy;
 }
 
-// Of the write area.
+// Write back a block of the write area.
 void PlacedHost::write_back(VmId vm, BlockId block) {
   ++counters_[vm].tiers[0].copied_out;
   dirty_.write_back(vm, block);

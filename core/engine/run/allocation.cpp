@@ -67,8 +67,8 @@ absl::Status check_bound_shape(const AllocationProblem& problem, const Choice& b
   return absl::OkStatus();
 }
 
-// A reservation of a faster tier is one of all slower ones too, and a limit of
-// a slower tier is one of all faster ones.
+// A reservation of tier 0..j also holds for slower tiers, and a limit of tier 0..k also for faster
+// ones.
 absl::Status check_bounds_meet(const AllocationProblem& problem) {
   for (std::size_t v = 0; v < problem.vms(); ++v) {
     for (std::size_t k = 0; k < problem.tiers(); ++k) {
@@ -115,7 +115,7 @@ absl::Status check_targets(const Allocation& targets, std::span<const Count> cap
                             vms, targets.tiers(), targets.vms());
   }
   for (std::size_t k = 0; k < capacities.size(); ++k) {
-    // What is granted is more than there is before a sum could be more than a Count holds.
+    // Stops before the sum could overflow a Count.
     Count left = capacities[k];
     for (const Count blocks : targets.tier(k)) {
       if (blocks < 0) return invalid_argument("targets: tier {} grants {} blocks", k, blocks);

@@ -5,7 +5,7 @@
 namespace mcsim {
 namespace {
 
-// By the clock of a trace, which may begin before zero.
+// Trace times may begin before zero.
 std::uint64_t since(Nanoseconds begin, Nanoseconds time) {
   return static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(begin);
 }

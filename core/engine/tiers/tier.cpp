@@ -27,8 +27,8 @@ Tier::Tier(Count capacity, std::span<const Count> targets, PartitionedLru parts,
   give_room();
 }
 
-// Empty caches have no victims. Where targets only matter once the tier is full, what a cache
-// may hold grows with what it holds.
+// Resize the empty caches, which have no victims. In lazy mode, capacities start at 0 and grow with
+// the blocks held.
 void Tier::give_room() {
   std::vector<BlockId> victims;
   for (std::size_t part = 0; part < parts_.size(); ++part) {
@@ -77,8 +77,8 @@ void Tier::retarget(std::span<const Count> targets, std::vector<BlockId>& victim
 
 bool Tier::others_give(std::size_t part) { return donor_for(part) != part; }
 
-// Mostly a part gives a block of its own for one that comes in, and nothing changes: that is
-// guessed, so that what is read next need not wait for who gives.
+// Usually a part evicts a block of its own for one that it inserts, and no size changes. This
+// branch is predicted, so that later reads need not wait for the donor's number.
 Tier::Victim Tier::insert_lazily(std::size_t part, BlockId block, BlockId* next) {
   BlockId victim = kNoBlock;
   if (held_ < capacity_) {
@@ -100,8 +100,8 @@ void Tier::count_held() {
   for (std::size_t part = 0; part < parts_.size(); ++part) held_ += size(part);
 }
 
-// Lets the cache of the part hold one block more, or leaves it as it is, so that a block
-// of its own goes.
+// Raise the capacity of the part's cache by one block, or leave it, so that one of its own blocks
+// is evicted.
 void Tier::make_room(std::size_t part, std::vector<BlockId>& victims) {
   const bool strict = rules_.mode == ResizeMode::kStrictOwn;
   if (strict && room(part) != parts_[part].target) resize(part, parts_[part].target, victims);

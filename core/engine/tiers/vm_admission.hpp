@@ -19,7 +19,7 @@ class VmAdmission {
   bool is_blocked(std::size_t vm) const { return blocked_[vm] != 0; }
   bool any_blocked() const { return any_blocked_; }
 
-  // Admits or blocks each VM from now on.
+  // Admit or block each VM from now on.
   absl::Status set(const std::vector<bool>& admits) {
     if (admits.size() != blocked_.size()) {
       return invalid_argument("admits: {} of them for {} VMs", admits.size(), blocked_.size());
