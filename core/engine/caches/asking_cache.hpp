@@ -6,8 +6,8 @@
 
 namespace mcsim {
 
-// The base of caches that get their victims from a callback which may fail: a directory of blocks,
-// a capacity that cannot exceed that of the setup, and the first error.
+// The base of caches that get their victims from a callback which may fail. It has a directory of
+// blocks, a capacity that cannot exceed that of the setup, and the first error.
 class AskingCache : public TierCache {
  public:
   using TierCache::resize;

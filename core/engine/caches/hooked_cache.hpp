@@ -40,8 +40,8 @@ class PolicyHooks {
 
 // A cache under PolicyHooks. The engine finds the blocks and counts. If one victim at a time is
 // requested, the hooks see every access before they choose. If several are requested, they choose
-// the next victims without the accesses in between: a chosen block is evicted even if it is hit
-// again, and its hits are counted but not reported.
+// the next victims without the accesses in between. A chosen block is evicted even if it is hit
+// again; its hits are counted but not reported.
 //
 // Slot numbers are below the capacity of the setup; the capacity cannot grow above it. After an
 // error of the hooks, arbitrary blocks are evicted.

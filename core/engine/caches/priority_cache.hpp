@@ -50,7 +50,6 @@ class PriorityFunction {
 // if it is, all stale priorities are evaluated in one call. The priorities of new blocks are
 // computed in advance, for many accesses at a time, since they depend only on the access number. So
 // calls are few, and the victims are the same as with one call an access.
-// one call an access.
 //
 // If priorities may fall, all stale priorities are evaluated before every eviction. If priorities
 // change without an access, this takes effect only at refreshes; still, no block is evicted by a

@@ -19,7 +19,7 @@ namespace mcsim {
 using HostOfVm = std::shared_ptr<std::vector<std::size_t>>;
 
 // Several hosts. Every VM has a part of its own in each tier, so hosts do not interact. One
-// TieredHost simulates all of them: a host is the set of its VMs, with targets that sum to at most
+// TieredHost simulates all hosts: a host is the set of its VMs, with targets that sum to at most
 // its capacity.
 //
 // A VM that migrates keeps its part: its blocks keep their order and their space. But they are on

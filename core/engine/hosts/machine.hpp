@@ -20,7 +20,7 @@ struct Device {
   double bandwidth = 0;
 
   // The time for which an operation of that size occupies the device: 1 s / iops, or the time of a
-  // read if iops is unknown, but at least the time to transfer the bytes.
+  // read if iops is unknown. It is at least the time to transfer the bytes.
   double busy_ns(double bytes) const {
     const double operation = iops > 0 ? 1e9 / iops : read_ns;
     return bandwidth > 0 ? std::max(operation, bytes * 1e9 / bandwidth) : operation;

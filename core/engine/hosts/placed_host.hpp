@@ -39,7 +39,7 @@ std::vector<Count> rooms_beside(const WriteArea& area, const Machine& machine, C
 std::vector<VmId> vms_of_extents(const Accesses& trace);
 
 // A host that does not cache: every extent (a line of the trace) is in exactly one tier or in the
-// backend, is served there, and moves only if the system places it elsewhere. A move reads the
+// backend. It is served there, and moves only if the system places it elsewhere. A move reads the
 // extent from its old location and writes it to the new one. Nothing is dirty, since there is one
 // copy of everything.
 //

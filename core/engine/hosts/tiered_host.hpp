@@ -60,20 +60,19 @@ struct TieredSetup {
 //   back         at the end: the block enters, whichever tier had it, or a copy is updated
 //   below that   it enters tiers that write back, where a read would; others are not reached
 //
-// Of the write-back tiers that the block entered, the slowest has the dirty copy. The new data of a
-// victim continues like a write from the next slower tier. It passes tiers that are written around,
-// and stops at the next tier that has or takes the block, or continues from there if that tier
-// writes through. After a change of modes no tier that does not write back has dirty data: it goes
-// to the first slower tier that writes back and has or takes the block, or to the backend. Copies
-// in between are updated. Flushes, and write-backs due to the dirty limit, go to the backend from
-// any tier.
+// The slowest write-back tier that the block entered has the dirty copy. The new data of a victim
+// continues like a write from the next slower tier. It passes tiers that are written around, and
+// stops at the next tier that has or takes the block, or continues from there if that tier writes
+// through. After a change of modes, dirty data moves from tiers that do not write back to the first
+// slower tier that writes back and has or takes the block, or to the backend. Copies in between are
+// updated. Flushes, and write-backs due to the dirty limit, go to the backend from any tier.
 //
 // In an inclusive chain a tier has all blocks of faster ones. So the modes must be in this order,
 // from the fastest tier on: around, through, back. An exclusive chain has one copy of a block,
-// which cannot be clean in one tier and dirty in another, so it needs one mode for all tiers. So do
-// hosts with staged data (below), which the publications describe for one mode only.
+// which cannot be clean in one tier and dirty in another, so it needs one mode for all tiers. Hosts
+// with staged data (below) need one mode, too: the publications describe only that case.
 //
-// A block of a blocked VM (VmAdmission) that no tier holds bypasses all of them: a read is served,
+// A block of a blocked VM (VmAdmission) that no tier holds bypasses all tiers: a read is served,
 // and a write goes to the backend, whatever the mode.
 //
 // A tier without space for a block is bypassed (Tier::has_room): no fill and no write there. The

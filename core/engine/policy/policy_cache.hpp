@@ -147,7 +147,7 @@ inline DenseIndex index_for(const PolicySetup& setup) {
   return {setup.table, setup.column, setup.first_block, setup.blocks};
 }
 
-// The cache under policy P as a TierCache; the registry of policies consists of these.
+// The cache under policy P as a TierCache; the registry of policies has one per policy.
 template <class P>
 class PolicyCacheOf final : public TierCache {
   static_assert(EvictionPolicy<P>,

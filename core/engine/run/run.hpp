@@ -33,8 +33,8 @@ struct RunResult {
 };
 
 // Replay a trace through a system. Counts are divided at `metric_cuts`; requests before the first
-// cut are warm-up: replayed with decisions, but neither counted nor timed. Decisions are taken when
-// the system's timers fire; `measured` must have all its meters. Checks conservation at the end of
+// cut are warm-up: replayed with decisions, but not counted or timed. Decisions are taken when the
+// system's timers fire; `measured` must have all its meters. Checks conservation at the end of
 // every interval and the host's invariants at the end of the run. The log, if given, records all
 // backend accesses, including those of the warm-up; a tick may take its contents.
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Characterised& measured,

@@ -12,8 +12,8 @@
 namespace mcsim {
 
 // The VM of each block of an interned trace. The ids of a VM are contiguous, so the owners of every
-// 2^n-th id determine all others. There are about eight times as many such ids as VMs, so few
-// chunks contain ids of several VMs.
+// 2^n-th id determine all others. There are about eight such ids per VM, so few chunks contain ids
+// of several VMs.
 class BlockOwners {
  public:
   explicit BlockOwners(const Accesses& trace) {
