@@ -340,17 +340,19 @@ class Sectioned(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, each under its heading."""
-        heading_of = {name: heading for heading, names in _SECTIONS.items() for name in names}
-        rows: dict[str, list[tuple[str, str]]] = {
-            heading: [] for heading in ("Options", *_SECTIONS)
-        }
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
-            if record is None or not isinstance(param, click.Option):
-                continue
-            name = "help" if "--help" in param.opts else param.name or ""
-            rows[heading_of.get(name, "Options")].append(record)
-        for heading, records in rows.items():
-            if records:
-                with formatter.section(heading):
-                    formatter.write_dl(records)
+        for heading, records in option_records(self, ctx).items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+def option_records(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+    """Return the options of a command and their help, by heading."""
+    heading_of = {name: heading for heading, names in _SECTIONS.items() for name in names}
+    rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Options", *_SECTIONS)}
+    for param in command.get_params(ctx):
+        record = param.get_help_record(ctx)
+        if record is None or not isinstance(param, click.Option):
+            continue
+        name = "help" if "--help" in param.opts else param.name or ""
+        rows[heading_of.get(name, "Options")].append(record)
+    return {heading: records for heading, records in rows.items() if records}

@@ -140,7 +140,13 @@ def format_options(command: Command) -> Command:
             help="Name of the VM of files without names of VMs, which are then one VM; by default "
             "each has its file's name.",
         ),
-        click.option("--on-bad-line", type=click.Choice(["error", "skip"]), default="error"),
+        click.option(
+            "--on-bad-line",
+            type=click.Choice(["error", "skip"]),
+            default="error",
+            show_default=True,
+            help="What to do with a line that cannot be parsed.",
+        ),
         quiet_option,
     ]
     return with_options(command, options)
@@ -163,7 +169,13 @@ def reading_options(command: Command) -> Command:
             help="With --on-bad-line skip: how many lines may be left out, such as 500 or 5%; "
             "10 or 1% if not given.",
         ),
-        click.option("--on-unsorted", type=click.Choice(["error", "sort"]), default="sort"),
+        click.option(
+            "--on-unsorted",
+            type=click.Choice(["error", "sort"]),
+            default="sort",
+            show_default=True,
+            help="What to do with requests that are not in the order of time.",
+        ),
         click.option(
             "--cache-dir",
             metavar="DIR",

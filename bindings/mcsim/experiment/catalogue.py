@@ -129,7 +129,7 @@ def _lines(kind: str, entry: Mapping[str, Any]) -> Iterator[str]:
     if kind == "systems" and (known := _foreseen(entry["name"])):
         yield f"  A yardstick: it knows {known} beforehand, and tables say so."
     for param in entry["params"]:
-        yield f"\n  {param['name']} = {_default_of(param)}{_allowed(param)}"
+        yield f"\n  {param['name']} = {default_of(param)}   {range_of(param)}".rstrip()
         yield f"      {param['help']}"
 
 
@@ -147,7 +147,8 @@ def _foreseen(name: str) -> str | None:
         return None  # a system that needs more parameters
 
 
-def _default_of(param: Mapping[str, Any]) -> str:
+def default_of(param: Mapping[str, Any]) -> str:
+    """Return the default of a parameter as users write it."""
     from mcsim.base.units import format_duration
 
     default = param["default"]
@@ -160,15 +161,15 @@ def _default_of(param: Mapping[str, Any]) -> str:
     return str(default)
 
 
-def _allowed(param: Mapping[str, Any]) -> str:
-    """Return the other values that a parameter may have."""
+def range_of(param: Mapping[str, Any]) -> str:
+    """Return the values that a parameter may have; empty for text and times."""
     if param["choices"]:
-        return f"   one of {', '.join(param['choices'])}"
+        return f"one of {', '.join(param['choices'])}"
     if param["kind"] not in ("integer", "real"):
         return ""
     low, high = param["min"], param["max"]
     if low == float("-inf") and high == float("inf"):
         return ""
     if high == float("inf"):
-        return f"   at least {low:g}"
-    return f"   {low:g} to {high:g}"
+        return f"at least {low:g}"
+    return f"{low:g} to {high:g}"

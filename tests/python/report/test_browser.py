@@ -6,7 +6,6 @@ from __future__ import annotations
 import base64
 import io
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ import made_up
 import numpy as np
 import pyarrow as pa
 import pytest
+from chromium import DESK, PHONE, Browser, chromium
 from numpy.typing import NDArray
 
 import mcsim as mc
@@ -25,47 +25,13 @@ from mcsim.reproduce.render import reproduction_page
 
 pytestmark = pytest.mark.slow
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-
 VILLAIN = "<script>alert(1)</script>"
-PHONE, DESK = (360, 740), (1200, 900)
-
-Browser = Any
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if CHROMIUM is None or DRIVER is None:
-        pytest.skip("no chromium with its chromedriver here")
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (
-        "headless",
-        "no-sandbox",
-        "disable-gpu",
-        "disable-quic",
-        "no-first-run",
-        "disable-background-networking",
-        "disable-component-update",
-        "disable-sync",
-        "disable-dev-shm-usage",
-        "hide-scrollbars",
-        f"user-data-dir={tmp_path_factory.mktemp('chromium')}",
-    ):
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    try:
-        driver.execute_cdp_cmd("Network.enable", {})
-        cut = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-        driver.execute_cdp_cmd("Network.emulateNetworkConditions", cut)
+    with chromium(tmp_path_factory.mktemp("chromium")) as driver:
         yield driver
-    finally:
-        driver.quit()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""Build the documentation site: assemble its sources, then run Sphinx."""

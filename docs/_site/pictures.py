@@ -1,0 +1,54 @@
+"""Draw the pictures of the site with the commands that its pages show."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+COMMANDS = """
+mcsim trace synth experiments/workloads/tiny.yaml tiny.csv.gz
+mcsim mrc tiny.csv.gz --compare shards,aet -o .
+mcsim distances tiny.csv.gz -o .
+mcsim compare tiny.csv.gz --policies lru,arc,s3-fifo,opt --sizes 'log(1%, 100%, 12)' -o .
+mcsim run experiments/tiny.yaml --quiet
+mcsim results plot tiny --only hit-ratio --format svg -o run
+mcsim results plot tiny --only occupancy --format svg -o run
+"""
+"""Commands in one empty folder; the SVG files that they write are the pictures."""
+
+
+def draw(folder: Path) -> None:
+    """Run the commands and copy their pictures.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the pictures.
+
+    Raises
+    ------
+    subprocess.CalledProcessError
+        If a command fails.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        (place / "experiments").symlink_to(ROOT / "experiments")
+        for line in COMMANDS.strip().splitlines():
+            subprocess.run(
+                [str(Path(sys.executable).with_name("mcsim")), *shlex.split(line)[1:]],
+                cwd=place,
+                check=True,
+                stdout=subprocess.DEVNULL,
+                env=os.environ | {"MCSIM_CACHE_DIR": str(place / "cache")},
+            )
+        for picture in sorted(place.rglob("*.svg")):
+            if "experiments" not in picture.parts:
+                shutil.copyfile(picture, folder / picture.name)
