@@ -59,7 +59,7 @@ Mapping::~Mapping() {
   if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-void let_go(std::span<const std::byte> memory) {
+void advise_dont_need(std::span<const std::byte> memory) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(memory.data()) / page * page;
   const auto end = reinterpret_cast<std::uintptr_t>(memory.data() + memory.size()) / page * page;

@@ -32,11 +32,11 @@ class Mapping {
 
 // Release the physical pages of memory that is not read again soon, if it is mapped from a file; a
 // later access reads the file again. No effect on other memory.
-void let_go(std::span<const std::byte> memory);
+void advise_dont_need(std::span<const std::byte> memory);
 
 template <class T>
-void let_go(std::span<const T> values) {
-  let_go(std::as_bytes(values));
+void advise_dont_need(std::span<const T> values) {
+  advise_dont_need(std::as_bytes(values));
 }
 
 // Call visit(part) for consecutive parts of the values, and release the pages of each part
@@ -47,7 +47,7 @@ void for_each_part(std::span<const T> values, Visit&& visit) {
   while (!values.empty()) {
     const std::span<const T> part = values.first(std::min(kPart, values.size()));
     visit(part);
-    let_go(part);
+    advise_dont_need(part);
     values = values.subspan(part.size());
   }
 }

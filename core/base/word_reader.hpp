@@ -11,9 +11,9 @@ namespace mcsim {
 
 // Read untrusted 64-bit words sequentially. After a missing or invalid word, whole() is false, and
 // all functions but take() return zeroes or nothing.
-class Words {
+class WordReader {
  public:
-  explicit Words(std::span<const std::uint64_t> words) : rest_(words) {}
+  explicit WordReader(std::span<const std::uint64_t> words) : rest_(words) {}
 
   std::uint64_t take() {
     if (rest_.empty()) return whole_ = false;

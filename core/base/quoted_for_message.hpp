@@ -6,6 +6,6 @@
 namespace mcsim {
 
 // Shorten text from a file for a message and escape its unprintable characters.
-std::string shown(std::string_view text);
+std::string quoted_for_message(std::string_view text);
 
 }  // namespace mcsim
