@@ -19,10 +19,10 @@ class TwoExperts {
 
   Expert choose() { return random_.uniform() < first_ ? kFirst : kSecond; }
   // A fair coin, drawn from the same generator.
-  bool toss() { return random_.uniform() < 0.5; }
+  bool flip_coin() { return random_.uniform() < 0.5; }
 
   // Multiply the expert's weight by e^-loss, and normalise.
-  void punish(Expert expert, double loss) {
+  void penalize(Expert expert, double loss) {
     const double kept = portable_exp2(-kLog2E * loss);
     const double first = expert == kFirst ? first_ * kept : first_;
     const double second = expert == kFirst ? 1 - first_ : (1 - first_) * kept;
