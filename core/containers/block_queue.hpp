@@ -25,7 +25,7 @@ class BlockQueue {
 
   // The block must not be in the queue.
   void push(BlockId block) {
-    if (log_.size() >= kLeast && log_.size() >= 2 * static_cast<std::size_t>(size_)) squeeze();
+    if (log_.size() >= kLeast && log_.size() >= 2 * static_cast<std::size_t>(size_)) compact();
     log_.push_back(block);
     entry_after_[block] = static_cast<std::uint32_t>(log_.size());
     ++size_;
@@ -46,7 +46,7 @@ class BlockQueue {
 
   bool holds(std::size_t entry) const { return entry_after_[log_[entry]] == entry + 1; }
 
-  void squeeze() {
+  void compact() {
     std::size_t kept = 0;
     for (std::size_t entry = front_; entry < log_.size(); ++entry) {
       if (!holds(entry)) continue;

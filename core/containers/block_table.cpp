@@ -58,7 +58,7 @@ void BlockTable::clear() {
   size_ = 0;
 }
 
-void BlockTable::make_room(std::size_t more) {
+void BlockTable::ensure_space(std::size_t more) {
   if (!has_room(more)) grow(line_bits_for(wide_, size_ + more));
 }
 
@@ -68,7 +68,7 @@ void BlockTable::grow(int line_bits) {
   while (line_bits_ < line_bits && !wide_) double_narrow();
 }
 
-void BlockTable::relieve() {
+void BlockTable::resolve_overflow() {
   if (size_ * 4 > limit_) {
     grow(line_bits_ + 1);
   } else {
@@ -135,13 +135,13 @@ void BlockTable::double_narrow() {
   }
   ++line_bits_;
   limit_ = limit_of(false, line_bits_);
-  std::vector<Entry> homeless;
+  std::vector<Entry> overflow;
   for (const Entry& entry : waiting) {
-    if (!place(entry)) homeless.push_back(entry);
+    if (!place(entry)) overflow.push_back(entry);
   }
-  if (homeless.empty()) return;
+  if (overflow.empty()) return;
   widen();
-  for (const Entry& entry : homeless) place({mix_wide(unmix_narrow(entry.mixed)), entry.value});
+  for (const Entry& entry : overflow) place({mix_wide(unmix_narrow(entry.mixed)), entry.value});
 }
 
 // Move all entries to a new table, in the order of their homes, which is the same in both.

@@ -55,10 +55,10 @@ class BlockTable {
   int line_bits() const { return line_bits_; }
   // Whether `more` keys fit before the table has to grow.
   bool has_room(std::size_t more) const { return size_ + more <= limit_; }
-  void make_room(std::size_t more);
+  void ensure_space(std::size_t more);
   // Make progress for a key that found no entry within kMaxDistance lines: grow, or switch to
   // whole keys if the table is nearly empty.
-  void relieve();
+  void resolve_overflow();
   // Switch to whole keys.
   void widen();
   void add_to_size(std::size_t keys) { size_ += keys; }

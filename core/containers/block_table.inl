@@ -159,7 +159,7 @@ std::size_t update_keys(BlockTable& table, std::span<const std::uint64_t> keys, 
   for (std::size_t at = begin; at < keys.size();) {
     const std::size_t count = chunk_at(keys, at).size();
     if (!fits) return at;
-    if (!table.has_room(count)) table.make_room(count);
+    if (!table.has_room(count)) table.ensure_space(count);
     if (table.is_wide() != Lines::kWide) return at;
     const auto ahead = chunk_at(keys, at + count);
     fits = mix_keys<Lines>(ahead, next);
@@ -189,7 +189,7 @@ inline void resume(BlockTable& table, std::span<const std::uint64_t> keys, std::
   std::uint64_t bits = 0;
   for (const std::uint64_t key : chunk_at(keys, at)) bits |= key;
   if (NarrowLines::fits(bits)) {
-    table.relieve();
+    table.resolve_overflow();
   } else {
     table.widen();
   }

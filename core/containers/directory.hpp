@@ -78,7 +78,7 @@ class TableColumn {
 class DenseIndex {
  public:
   using Block = BlockId;
-  static constexpr bool kErasesBlindly = true;  // erase() is a single write
+  static constexpr bool kErasesWithoutSearch = true;  // erase() is a single write
 
   // A table of its own.
   explicit DenseIndex(std::size_t blocks)
@@ -93,7 +93,7 @@ class DenseIndex {
 
   // Upper bound on the number of distinct blocks.
   std::size_t blocks() const { return blocks_; }
-  bool knows(Block block) const { return block - first_ < blocks_; }
+  bool is_indexable(Block block) const { return block - first_ < blocks_; }
   std::size_t bytes() const { return blocks_ * sizeof(Slot); }
 
   Slot find(Block block) const { return *entry(block) - 1; }
@@ -135,7 +135,7 @@ class Directory {
     } else {
       free_ = static_cast<Slot>(block_of_[slot]);
     }
-    put(slot, block);
+    assign(slot, block);
     return slot;
   }
 
@@ -151,7 +151,7 @@ class Directory {
   void replace(Slot slot, Block block) {
     index_.erase(block_of_[slot]);
     --size_;
-    put(slot, block);
+    assign(slot, block);
   }
 
   // The number of blocks that have a slot.
@@ -172,7 +172,7 @@ class Directory {
   // The same with the slot that will follow, or kNoSlot. An index that searches in erase() needs
   // two steps: first the slot's block, then the index entry of that block.
   void prefetch_slot(Slot slot, Slot following) const {
-    if constexpr (Index::kErasesBlindly) {
+    if constexpr (Index::kErasesWithoutSearch) {
       prefetch_slot(slot);
     } else {
       prefetch(block_of_[slot]);
@@ -193,14 +193,14 @@ class Directory {
     std::size_t found = 0;
     for (Slot slot = 0; slot < used_; ++slot) {
       const Block block = block_of_[slot];
-      if (index_.knows(block) && index_.find(block) == slot) ++found;
+      if (index_.is_indexable(block) && index_.find(block) == slot) ++found;
     }
     if (found == size_) return absl::OkStatus();
     return internal_error("directory: {} blocks in {} slots", found, size_);
   }
 
  private:
-  void put(Slot slot, Block block) {
+  void assign(Slot slot, Block block) {
     block_of_[slot] = block;
     index_.set(block, slot);
     ++size_;

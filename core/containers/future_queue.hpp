@@ -28,7 +28,7 @@ class FutureQueue {
   static constexpr Position kNever = std::numeric_limits<Position>::max();
 
   FutureQueue(std::size_t positions, std::size_t slots)
-      : never_((positions + kStretch - 1) / kStretch),
+      : never_((positions + kRangeLength - 1) / kRangeLength),
         first_after_(never_ + 1),
         not_empty_(never_ + 1),
         nodes_(slots) {}
@@ -112,9 +112,9 @@ class FutureQueue {
     Slot after;
     Position use;
   };
-  static constexpr Position kStretch = 64;
+  static constexpr Position kRangeLength = 64;
 
-  std::size_t list_of(Position use) const { return use == kNever ? never_ : use / kStretch; }
+  std::size_t list_of(Position use) const { return use == kNever ? never_ : use / kRangeLength; }
 
   std::size_t never_;        // the list of slots never used again
   Pages<Slot> first_after_;  // by list: its first slot + 1; 0 if it is empty

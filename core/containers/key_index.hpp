@@ -19,11 +19,11 @@ namespace mcsim {
 class KeyIndex {
  public:
   using Block = std::uint64_t;
-  static constexpr bool kErasesBlindly = false;  // erase() searches for the entry
+  static constexpr bool kErasesWithoutSearch = false;  // erase() searches for the entry
 
   // Bounded only by the number of slots.
   std::size_t blocks() const { return kNoSlot; }
-  bool knows(Block) const { return true; }
+  bool is_indexable(Block) const { return true; }
   std::size_t bytes() const { return entries_.size() * sizeof(Entry); }
 
   Slot find(Block key) const {

@@ -93,7 +93,7 @@ class SlotLog {
   }
 
   // Remove the holes. Positions change, including those of hands.
-  void squeeze() {
+  void compact() {
     const Position end = std::exchange(end_, 0);
     for (Position base = oldest_ / kWord * kWord; base < end; base += kWord) {
       const Bits old = std::exchange(bits_[base / kWord], {});

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/prefetch.hpp"
-#include "core/containers/greatest.hpp"
+#include "core/containers/max_tracker.hpp"
 #include "core/containers/recency_log.hpp"
 #include "core/engine/hosts/cache_probe.hpp"
 #include "core/engine/hosts/exclusive_lru.hpp"
@@ -47,7 +47,7 @@ class ExclusiveLru final : public Host {
         dirty_(std::move(writes), trace, Copies::kOne),
         admission_(trace.vms.size()) {
     for (std::size_t k = 0; k < kTiers; ++k) capacity_[k] = machine.tiers[k].capacity_blocks;
-    excess_.assign(kTiers, Greatest(trace.vms.size()));
+    excess_.assign(kTiers, MaxTracker(trace.vms.size()));
     for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
       vms_.push_back({.stack = stacks[std::min(vm, stacks.size() - 1)], .index = VmId(vm)});
     }
@@ -367,7 +367,7 @@ class ExclusiveLru final : public Host {
   }
   // Return whether another VM would be the donor if this VM gets one more block.
   bool others_give(const Vm& vm, std::size_t tier) {
-    Greatest& excess = excess_[tier];
+    MaxTracker& excess = excess_[tier];
     if (rules_.victim == VictimRule::kMostOver)
       return excess.first_with_one_more(vm.index) != vm.index;
     excess.add(vm.index, +1);
@@ -451,7 +451,7 @@ class ExclusiveLru final : public Host {
   // The VM that evicts a block if a tier exceeds its capacity. Targets sum to at most the capacity,
   // so at least one VM exceeds its target.
   [[gnu::always_inline]] Vm& donor(std::size_t tier) {
-    Greatest& excess = excess_[tier];
+    MaxTracker& excess = excess_[tier];
     return vms_[rules_.victim == VictimRule::kFirstOver ? excess.first_above(0) : excess.first()];
   }
 
@@ -577,7 +577,7 @@ class ExclusiveLru final : public Host {
   DivisionRules rules_;
   std::array<Count, kTiers> capacity_{};
   std::array<Count, kTiers + 1> total_{};  // held by all VMs, as in Vm; unused if kApart
-  std::vector<Greatest> excess_;           // by tier and VM: blocks held minus target
+  std::vector<MaxTracker> excess_;         // by tier and VM: blocks held minus target
   Stack shared_;
   std::vector<Vm> vms_;
   BlockOwners owners_;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/status.hpp"
-#include "core/containers/greatest.hpp"
+#include "core/containers/max_tracker.hpp"
 #include "core/engine/policy/tier_cache.hpp"
 #include "core/engine/tiers/admission.hpp"
 #include "core/engine/tiers/division.hpp"
@@ -176,7 +176,7 @@ class Tier {
   // By part: blocks in excess of its target, if parts share space; negative below the target.
   // Targets sum to at most the capacity. So in a full tier with an insertion, at least one part
   // exceeds its target.
-  Greatest excess_;
+  MaxTracker excess_;
 };
 
 }  // namespace mcsim

@@ -22,7 +22,7 @@ class KeySource {
   }
   // False if these lines cannot take `more` keys.
   bool make_room(std::size_t more) {
-    if (!table_.has_room(more)) table_.make_room(more);
+    if (!table_.has_room(more)) table_.ensure_space(more);
     return table_.is_wide() == Lines::kWide;
   }
   // Where last accesses are, as long as there is room.

@@ -23,10 +23,10 @@ namespace mcsim {
 //
 // If there is more than one level, the last change is deferred until another amount changes. So an
 // amount that rises and falls again does not update the tree.
-class Greatest {
+class MaxTracker {
  public:
   // `count` amounts of zero; 1 <= count <= 2^32.
-  explicit Greatest(std::size_t count) {
+  explicit MaxTracker(std::size_t count) {
     assert(count >= 1 && count <= std::size_t{1} << 32);
     std::size_t words = 0;
     for (std::size_t size = count; true; size = (size + kRow - 1) / kRow) {
@@ -46,7 +46,7 @@ class Greatest {
     if (levels_ == 1) {
       words_[i] = word(i, amount);
     } else {
-      hold_back(i, word(i, amount));
+      defer(i, word(i, amount));
     }
   }
 
@@ -54,7 +54,7 @@ class Greatest {
     if (levels_ == 1) {
       words_[i] += change * kOne;
     } else {
-      hold_back(i, now(i) + change * kOne);
+      defer(i, now(i) + change * kOne);
     }
   }
 
@@ -67,7 +67,7 @@ class Greatest {
   // The smallest index whose amount is greater than `bound`; there must be one.
   std::size_t first_above(Count bound) {
     assert(amount(greatest()) > bound);
-    tell();
+    flush();
     std::size_t i = 0;
     for (std::size_t level = levels_; level-- > 0;) {
       i *= kRow;
@@ -95,19 +95,19 @@ class Greatest {
     return levels_ == 1 ? greatest_of(0, top_size_) : greatest_of_many();
   }
   Word now(std::size_t i) const { return levels_ > 1 && i == last_ ? now_ : words_[i]; }
-  void hold_back(std::size_t i, Word word) {
+  void defer(std::size_t i, Word word) {
     if (i != last_) {
-      tell();
+      flush();
       last_ = i;
     }
     now_ = word;
   }
   Word greatest_of_many() {
-    if (now_ < words_[last_]) tell();
+    if (now_ < words_[last_]) flush();
     return std::max(now_, greatest_of(begin_[levels_ - 1], top_size_));
   }
 
-  void tell() {
+  void flush() {
     if (levels_ == 1) return;
     std::size_t i = last_;
     Word word = now_;
