@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/containers/bit_array.hpp"
-#include "core/engine/caches/asking_cache.hpp"
+#include "core/engine/caches/callback_cache.hpp"
 
 namespace mcsim {
 
@@ -45,7 +45,7 @@ class PolicyHooks {
 //
 // Slot numbers are below the capacity of the setup; the capacity cannot grow above it. After an
 // error of the hooks, arbitrary blocks are evicted.
-class HookedCache final : public AskingCache {
+class HookedCache final : public CallbackCache {
  public:
   HookedCache(std::unique_ptr<PolicyHooks> hooks, const PolicySetup& setup);
 
@@ -54,14 +54,14 @@ class HookedCache final : public AskingCache {
   bool touch(const Access<>& a) override;
   void insert(const Access<>& a, std::vector<BlockId>& victims) override;
   bool take(BlockId block) override;
-  using AskingCache::resize;
+  using CallbackCache::resize;
   void resize(Count capacity, std::vector<BlockId>& victims) override;
   std::size_t bytes() const override;
   absl::Status check() const override;
 
  private:
   // Events not yet reported: accesses, and after them removals.
-  struct Untold {
+  struct Unreported {
     std::vector<std::int64_t> slots;
     std::vector<std::int64_t> blocks;
     std::vector<std::uint8_t> hits;
@@ -74,22 +74,22 @@ class HookedCache final : public AskingCache {
     if (failure_.ok()) failure_ = step();
   }
   absl::Status start();
-  void note(Slot slot, BlockId block, bool hit);
+  void record(Slot slot, BlockId block, bool hit);
   // Evict a block; the next insertion may reuse its slot.
   Slot evict(std::vector<BlockId>& victims);
   absl::StatusOr<Slot> next_victim();
   Slot any_block() const;
-  absl::Status ask();
+  absl::Status request_victims();
   absl::Status check_victim(std::int64_t victim) const;
-  absl::Status tell();
+  absl::Status report();
 
   std::unique_ptr<PolicyHooks> hooks_;
   BitArray held_;  // by slot
-  Untold untold_;
+  Unreported unreported_;
   std::size_t ahead_ = 0;              // victims to request at a time; 0 before the start
   std::vector<std::int64_t> victims_;  // in order of choice; those before `left_` have left
   std::size_t left_ = 0;
-  BitArray given_up_;  // by slot: chosen as victim, but still held
+  BitArray chosen_;  // by slot: chosen as victim, but still held
 };
 
 }  // namespace mcsim

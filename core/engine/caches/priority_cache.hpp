@@ -10,7 +10,7 @@
 
 #include "core/base/pages.hpp"
 #include "core/containers/slot_heap.hpp"
-#include "core/engine/caches/asking_cache.hpp"
+#include "core/engine/caches/callback_cache.hpp"
 
 namespace mcsim {
 
@@ -57,7 +57,7 @@ class PriorityFunction {
 //
 // The capacity cannot exceed that of the setup. After an error of the function, the top of the heap
 // is evicted.
-class PriorityCache final : public AskingCache {
+class PriorityCache final : public CallbackCache {
  public:
   PriorityCache(std::unique_ptr<PriorityFunction> function, const PolicySetup& setup);
 
@@ -66,7 +66,7 @@ class PriorityCache final : public AskingCache {
   bool touch(const Access<>& a) override;
   void insert(const Access<>& a, std::vector<BlockId>& victims) override;
   bool take(BlockId block) override;
-  using AskingCache::resize;
+  using CallbackCache::resize;
   void resize(Count capacity, std::vector<BlockId>& victims) override;
   std::size_t bytes() const override;
   absl::Status check() const override;
@@ -87,7 +87,7 @@ class PriorityCache final : public AskingCache {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   // Columns with the arguments of a call, and the results.
-  struct Question {
+  struct EvaluationBatch {
     std::vector<std::int64_t> accesses;
     std::vector<std::int64_t> last;
     std::vector<std::int64_t> inserted;
@@ -101,12 +101,12 @@ class PriorityCache final : public AskingCache {
 
   void start();
   void evict(std::vector<BlockId>& victims);
-  void refreshed(Slot slot);
+  void mark_fresh(Slot slot);
   absl::StatusOr<Slot> victim();
   absl::StatusOr<double> newcomer();
   absl::Status evaluate_stale();
   absl::Status evaluate_all();
-  absl::Status ask(Question& question);
+  absl::Status evaluate_batch(EvaluationBatch& batch);
 
   std::unique_ptr<PriorityFunction> function_;
   PriorityFunction::Terms terms_;
@@ -114,8 +114,8 @@ class PriorityCache final : public AskingCache {
   Pages<Block> blocks_;      // by slot
   std::vector<Slot> stale_;  // slots of blocks with stale priorities
   Count evicted_ = 0;
-  Question question_;
-  Question newcomers_;  // one for every access from newcomers_.now[0] on
+  EvaluationBatch batch_;
+  EvaluationBatch newcomers_;  // one for every access from newcomers_.now[0] on
   std::int64_t now_ = 0;
   bool started_ = false;
 };

@@ -13,12 +13,12 @@ Arrival end_of(std::size_t accesses) { return {0, accesses, Arrival::kWritten}; 
 }  // namespace
 
 BatchedChain::BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> part_of,
-                           const BlockOwners& owners, DirtyTracker& book,
+                           const BlockOwners& owners, DirtyTracker& dirty,
                            const Pages<NextUse>& next_uses, Pages<NextUse>& next_use_of)
     : tiers_(tiers),
       part_of_(part_of),
       owners_(owners),
-      dirty_(book),
+      dirty_(dirty),
       next_uses_(next_uses),
       next_use_of_(next_use_of),
       only_vm_(*std::ranges::max_element(part_of) + 1, kNoVm),
@@ -26,7 +26,7 @@ BatchedChain::BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> p
       write_backs_(part_of.size()),
       open_tiers_(only_vm_.size()),
       dealt_end_(only_vm_.size()),
-      numbered_(kStretch + 1) {
+      numbered_(kChunk + 1) {
   for (std::size_t vm = 0; vm < part_of.size(); ++vm) {
     std::size_t& only = only_vm_[part_of[vm]];
     only = only == kNoVm ? vm : kSeveralVms;
@@ -71,9 +71,9 @@ void BatchedChain::serve(const Batch& batch) {
   std::size_t begin = 0;
   for (std::size_t part = 0; part < dealt_end_.size(); ++part) {
     while (begin < dealt_end_[part]) {
-      const std::size_t count = std::min(kStretch, dealt_end_[part] - begin);
-      serve_stretch({batch, part, {dealt_.arrivals.data() + begin, count}},
-                    knows_future() ? dealt_.uses.data() + begin : nullptr);
+      const std::size_t count = std::min(kChunk, dealt_end_[part] - begin);
+      serve_chunk({batch, part, {dealt_.arrivals.data() + begin, count}},
+                  needs_next_use() ? dealt_.uses.data() + begin : nullptr);
       begin += count;
     }
   }
@@ -98,7 +98,7 @@ void BatchedChain::deal(const Batch& batch) {
 
   std::size_t i = trace.request_begin[range.begin];
   const std::size_t count = trace.request_begin[range.end] - i;
-  dealt_.reserve(count, knows_future());
+  dealt_.reserve(count, needs_next_use());
   Arrival* const arrivals = dealt_.arrivals.data();
   for (std::size_t r = range.begin; r < range.end; ++r) {
     const VmId vm = trace.request_vm[r];
@@ -108,7 +108,7 @@ void BatchedChain::deal(const Batch& batch) {
                          !open_tiers_[part_of_[vm]].empty();
     std::size_t& to = dealt_end_[part_of_[vm]];
     for (; i < trace.request_begin[r + 1]; ++i) {
-      if (knows_future()) dealt_.uses[to] = next_uses_[i];
+      if (needs_next_use()) dealt_.uses[to] = next_uses_[i];
       arrivals[to++] = Arrival(trace.ids[i], r - range.begin, kind, op, dirties);
     }
   }
@@ -120,16 +120,16 @@ Arrival::Kind BatchedChain::kind_of(VmId vm, Op op) const {
 }
 
 // Pass accesses of a part down its tiers, and the events below the last tier to the dirty tracker.
-void BatchedChain::serve_stretch(const Stretch& stretch, const NextUse* uses) {
-  const std::span<const Arrival> accesses = number(stretch.dealt);
+void BatchedChain::serve_chunk(const Chunk& chunk, const NextUse* uses) {
+  const std::span<const Arrival> accesses = number(chunk.dealt);
   std::span<const Arrival> arrivals = accesses;
   const std::size_t blocks = next_use_of_.size() / tiers_.size();
-  const std::vector<std::size_t>& open = open_tiers_[stretch.part];
+  const std::vector<std::size_t>& open = open_tiers_[chunk.part];
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     if (std::ranges::binary_search(open, k)) {
-      TierCache& cache = tiers_[k].cache(stretch.part);
+      TierCache& cache = tiers_[k].cache(chunk.part);
       below_.reserve(2 * arrivals.size() + static_cast<std::size_t>(cache.size()) + 1,
-                     knows_future());
+                     needs_next_use());
       const ArrivalUses all_uses{uses, next_use_of_.data() + k * blocks, below_.uses.data()};
       Arrival* const end =
           cache.serve(arrivals, below_.arrivals.data(), uses == nullptr ? nullptr : &all_uses);
@@ -138,11 +138,11 @@ void BatchedChain::serve_stretch(const Stretch& stretch, const NextUse* uses) {
       arrivals = std::span<const Arrival>(here_.arrivals.data(), end);
       if (uses != nullptr) uses = here_.uses.data();
     }
-    count_arrivals(stretch, k + 1, arrivals);
+    count_arrivals(chunk, k + 1, arrivals);
   }
   if (open.empty()) return;
-  if (probe_ != nullptr) report(stretch, accesses, arrivals.data());
-  if (dirty_.count() > 0 || dirty_.any(WriteMode::kBack)) keep_book(arrivals);
+  if (probe_ != nullptr) report(chunk, accesses, arrivals.data());
+  if (dirty_.count() > 0 || dirty_.any(WriteMode::kBack)) track_dirty(arrivals);
 }
 
 std::span<const Arrival> BatchedChain::number(std::span<const Arrival> dealt) {
@@ -152,38 +152,38 @@ std::span<const Arrival> BatchedChain::number(std::span<const Arrival> dealt) {
   return {accesses, dealt.size()};
 }
 
-void BatchedChain::count_arrivals(const Stretch& stretch, std::size_t tier,
+void BatchedChain::count_arrivals(const Chunk& chunk, std::size_t tier,
                                   std::span<const Arrival> arrivals) {
-  if (only_vm_[stretch.part] != kSeveralVms) {
-    Arrived& arrived = arrived_[only_vm_[stretch.part]][tier];
-    for (const Arrival arrival : arrivals) count_arrival(stretch, arrival, tier, arrived);
+  if (only_vm_[chunk.part] != kSeveralVms) {
+    Arrived& arrived = arrived_[only_vm_[chunk.part]][tier];
+    for (const Arrival arrival : arrivals) count_arrival(chunk, arrival, tier, arrived);
     return;
   }
   for (const Arrival arrival : arrivals) {
-    count_arrival(stretch, arrival, tier, arrived_[owners_.vm_of(arrival.block())][tier]);
+    count_arrival(chunk, arrival, tier, arrived_[owners_.vm_of(arrival.block())][tier]);
   }
 }
 
-void BatchedChain::count_arrival(const Stretch& stretch, Arrival arrival, std::size_t tier,
+void BatchedChain::count_arrival(const Chunk& chunk, Arrival arrival, std::size_t tier,
                                  Arrived& arrived) {
   if (arrival.kind() == Arrival::kVictim) {
     ++arrived.victims;
   } else if (arrival.kind() != Arrival::kWritten) {
     const auto op = static_cast<std::size_t>(arrival.op());
-    std::uint8_t& slowest = slowest_[stretch.dealt[arrival.number()].number()];
+    std::uint8_t& slowest = slowest_[chunk.dealt[arrival.number()].number()];
     ++arrived.accesses[op];
     arrived.requests[op] += slowest < tier ? 1 : 0;
     slowest = std::max(slowest, static_cast<std::uint8_t>(tier));
-    if (tier == backend() && stretch.batch.trace.keeps_bytes) {
-      arrived.bytes[op] += bytes_of(stretch, arrival);
+    if (tier == backend() && chunk.batch.trace.keeps_bytes) {
+      arrived.bytes[op] += bytes_of(chunk, arrival);
     }
   }
 }
 
 // The request's bytes in the block of an access.
-Count BatchedChain::bytes_of(const Stretch& stretch, Arrival arrival) {
-  const auto& [trace, range] = stretch.batch;
-  const std::size_t request = range.begin + stretch.dealt[arrival.number()].number();
+Count BatchedChain::bytes_of(const Chunk& chunk, Arrival arrival) {
+  const auto& [trace, range] = chunk.batch;
+  const std::size_t request = range.begin + chunk.dealt[arrival.number()].number();
   const std::span<const BlockId> blocks = trace.blocks_of(request);
   if (arrival.block() == blocks.front()) return trace.bytes_in_block(request, 0);
   if (arrival.block() != blocks.back()) return trace.block_bytes;
@@ -191,7 +191,7 @@ Count BatchedChain::bytes_of(const Stretch& stretch, Arrival arrival) {
 }
 
 // Track blocks that became dirty or left the chain: in that order if one access did both.
-void BatchedChain::keep_book(std::span<const Arrival> arrivals) {
+void BatchedChain::track_dirty(std::span<const Arrival> arrivals) {
   for (const Arrival arrival : arrivals) {
     const BlockId block = arrival.block();
     if (arrival.dirties()) {
@@ -205,9 +205,9 @@ void BatchedChain::keep_book(std::span<const Arrival> arrivals) {
 }
 
 // `left`: events below the last tier, terminated by an end mark.
-void BatchedChain::report(const Stretch& stretch, std::span<const Arrival> accesses,
+void BatchedChain::report(const Chunk& chunk, std::span<const Arrival> accesses,
                           const Arrival* left) const {
-  const std::size_t only = only_vm_[stretch.part];
+  const std::size_t only = only_vm_[chunk.part];
   const auto vm_of = [&](BlockId block) {
     return only == kSeveralVms ? owners_.vm_of(block) : static_cast<VmId>(only);
   };

@@ -45,7 +45,7 @@ class BatchedChain {
   // `part_of`: by VM. `next_uses`: of all accesses. `next_use_of`: by tier and block, of the blocks
   // held. Both are empty unless some policy needs the future. All arguments must outlive the chain.
   BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> part_of,
-               const BlockOwners& owners, DirtyTracker& book, const Pages<NextUse>& next_uses,
+               const BlockOwners& owners, DirtyTracker& dirty, const Pages<NextUse>& next_uses,
                Pages<NextUse>& next_use_of);
 
   // Replay requests and add their counts to the counters of every VM, except hits and misses, which
@@ -60,7 +60,7 @@ class BatchedChain {
  private:
   // The number of accesses of one part that pass through its tiers together: small, so that the
   // events between tiers stay in the CPU caches.
-  static constexpr std::size_t kStretch = 1 << 12;
+  static constexpr std::size_t kChunk = 1 << 12;
 
   // Markers for parts with no VM and with several VMs.
   static constexpr std::size_t kNoVm = static_cast<std::size_t>(-1);
@@ -95,7 +95,7 @@ class BatchedChain {
 
   // Accesses of one part; their numbers are those of their requests. In the tiers they get numbers
   // of their own, which identify the access that caused a victim.
-  struct Stretch {
+  struct Chunk {
     const Batch& batch;
     std::size_t part;
     std::span<const Arrival> dealt;
@@ -105,20 +105,20 @@ class BatchedChain {
   void serve(const Batch& batch);
   void deal(const Batch& batch);
   Arrival::Kind kind_of(VmId vm, Op op) const;
-  void serve_stretch(const Stretch& stretch, const NextUse* uses);
+  void serve_chunk(const Chunk& chunk, const NextUse* uses);
   std::span<const Arrival> number(std::span<const Arrival> dealt);
-  void count_arrivals(const Stretch& stretch, std::size_t tier, std::span<const Arrival> arrivals);
-  void count_arrival(const Stretch& stretch, Arrival arrival, std::size_t tier, Arrived& arrived);
-  void keep_book(std::span<const Arrival> arrivals);
-  void report(const Stretch& stretch, std::span<const Arrival> accesses, const Arrival* left) const;
+  void count_arrivals(const Chunk& chunk, std::size_t tier, std::span<const Arrival> arrivals);
+  void count_arrival(const Chunk& chunk, Arrival arrival, std::size_t tier, Arrived& arrived);
+  void track_dirty(std::span<const Arrival> arrivals);
+  void report(const Chunk& chunk, std::span<const Arrival> accesses, const Arrival* left) const;
   void find_open_tiers();
   void add(std::size_t vm, VmCounters& of, Found& found) const;
   static void add_requests(const ArrivedByTier& arrived, std::size_t backend, bool around,
                            VmCounters& of);
-  static Count bytes_of(const Stretch& stretch, Arrival arrival);
+  static Count bytes_of(const Chunk& chunk, Arrival arrival);
   static void add_victims(Count victims, bool leave, TierCounters& of);
   void add_writes(std::size_t vm, VmCounters& of) const;
-  bool knows_future() const { return next_uses_.size() > 0; }
+  bool needs_next_use() const { return next_uses_.size() > 0; }
   std::size_t backend() const { return tiers_.size(); }
 
   std::span<Tier> tiers_;

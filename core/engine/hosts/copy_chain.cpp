@@ -24,14 +24,14 @@ static_assert(use_of(EffectiveWriteMode::kByTier) == Use::kSlowPath);
 
 CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
                      std::span<const std::size_t> part_of, const BlockOwners& owners,
-                     const VmAdmission& gate, DirtyTracker& book, SlowPath& slow_path)
+                     const VmAdmission& admission, DirtyTracker& dirty, SlowPath& slow_path)
     : chain_(chain),
       tiers_(tiers),
       table_(table),
       part_of_(part_of),
       owners_(owners),
-      admission_(gate),
-      dirty_(book),
+      admission_(admission),
+      dirty_(dirty),
       slow_path_(slow_path) {
   std::vector<std::size_t> vms(std::ranges::max(part_of) + 1);
   for (const std::size_t part : part_of) ++vms[part];

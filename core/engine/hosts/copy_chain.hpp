@@ -45,7 +45,7 @@ class CopyChain {
   // Any chain but the exclusive one; `part_of`: by VM. All arguments must outlive this object.
   CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
             std::span<const std::size_t> part_of, const BlockOwners& owners,
-            const VmAdmission& gate, DirtyTracker& book, SlowPath& slow_path);
+            const VmAdmission& admission, DirtyTracker& dirty, SlowPath& slow_path);
   void attach(CacheProbe& probe) { probe_ = &probe; }
 
   // The same as BatchedChain::Found.

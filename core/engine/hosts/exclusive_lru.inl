@@ -199,12 +199,12 @@ class ExclusiveLru final : public Host {
   };
 
   // Call kernel<kSharing, kProbe>(), with kProbe if there is a probe or a log.
-  template <class Go>
-  void with_kernel(Go go) {
+  template <class Kernel>
+  void with_kernel(Kernel kernel) {
     const bool watched = probe_ != nullptr || backend_log_ != nullptr;
     const auto with_sharing = [&]<Sharing kSharing>() {
-      watched ? go.template operator()<kSharing, true>()
-              : go.template operator()<kSharing, false>();
+      watched ? kernel.template operator()<kSharing, true>()
+              : kernel.template operator()<kSharing, false>();
     };
     switch (sharing_) {
       case Sharing::kShared:

@@ -55,8 +55,8 @@ std::uint64_t FleetHost::since_begin(Nanoseconds time) const {
 void FleetHost::replay(const Accesses& trace, RequestRange range) {
   while (range.begin < range.end) {
     receive(since_begin(trace.request_time[range.begin]));
-    ask_for(trace, range.begin);
-    const std::size_t end = end_of_stretch(trace, range);
+    fetch_from_old_host(trace, range.begin);
+    const std::size_t end = end_without_transfer(trace, range);
     tiers_->replay(trace, {range.begin, end});
     for (auto i = trace.request_begin[range.begin]; i < trace.request_begin[end]; ++i) {
       accessed_[trace.ids[i]] = ++accesses_;
@@ -67,24 +67,24 @@ void FleetHost::replay(const Accesses& trace, RequestRange range) {
 
 // The end of the requests up to the next that accesses a block on the way, or up to the next
 // transfer.
-std::size_t FleetHost::end_of_stretch(const Accesses& trace, RequestRange range) const {
+std::size_t FleetHost::end_without_transfer(const Accesses& trace, RequestRange range) const {
   if (queue_.empty()) return range.end;
   std::size_t end = range.begin + 1;
   while (end < range.end && since_begin(trace.request_time[end]) < next_slot() &&
-         !asks(trace, end)) {
+         !has_block_on_the_way(trace, end)) {
     ++end;
   }
   return end;
 }
 
-bool FleetHost::asks(const Accesses& trace, std::size_t request) const {
+bool FleetHost::has_block_on_the_way(const Accesses& trace, std::size_t request) const {
   return sent_[trace.request_vm[request]].under_way() &&
          std::ranges::any_of(trace.blocks_of(request),
                              [&](BlockId block) { return is_on_the_way(block); });
 }
 
-void FleetHost::ask_for(const Accesses& trace, std::size_t request) {
-  if (!asks(trace, request)) return;
+void FleetHost::fetch_from_old_host(const Accesses& trace, std::size_t request) {
+  if (!has_block_on_the_way(trace, request)) return;
   const VmId vm = trace.request_vm[request];
   const Op op = static_cast<Op>(trace.request_op[request]);
   std::size_t slowest = 0;

@@ -103,10 +103,10 @@ class FleetHost final : public Host {
   }
   void receive(std::uint64_t now);
   bool has_more(Transfer& transfer);
-  void ask_for(const Accesses& trace, std::size_t request);
+  void fetch_from_old_host(const Accesses& trace, std::size_t request);
   bool fetch(VmId vm, BlockId block, Op op);
-  bool asks(const Accesses& trace, std::size_t request) const;
-  std::size_t end_of_stretch(const Accesses& trace, RequestRange range) const;
+  bool has_block_on_the_way(const Accesses& trace, std::size_t request) const;
+  std::size_t end_without_transfer(const Accesses& trace, RequestRange range) const;
 
   bool is_on_the_way(BlockId block) const { return on_the_way_[block]; }
   bool still_held(VmId vm, BlockId block) const {

@@ -79,7 +79,7 @@ bool TieredHost::unfiltered() const {
 
 // Return whether each tier can serve a batch without the state of slower tiers.
 bool TieredHost::batchable() const {
-  return unfiltered() && !(knows_future() && line_blocks_ > 1) &&
+  return unfiltered() && !(needs_next_use() && line_blocks_ > 1) &&
          std::ranges::all_of(tiers_, &Tier::independent_parts);
 }
 

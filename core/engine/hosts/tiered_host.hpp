@@ -231,7 +231,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   bool has_slot(BlockId block, std::size_t k) const {
     return !tiers_[k].has_slots() || table_->find(block, k) != kNoSlot;
   }
-  bool knows_future() const { return next_uses_.size() > 0; }
+  bool needs_next_use() const { return next_uses_.size() > 0; }
   NextUse& next_use(std::size_t tier, BlockId block) {
     return next_use_of_[tier * blocks_ + block / line_blocks_];
   }

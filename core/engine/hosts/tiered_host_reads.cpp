@@ -53,7 +53,7 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
     for (std::size_t i = begin; i < end; ++i) {
       look_ahead(ids, i, near);
       Access<> a{.block = ids[i], .op = op};
-      if (knows_future()) {
+      if (needs_next_use()) {
         a.next_use = next_uses_[i];
         for (std::size_t k = 0; k < backend(); ++k) next_use(k, a.block) = a.next_use;
       }
@@ -200,7 +200,7 @@ void TieredHost::look_ahead_of_victims(BlockId soon) const {
 bool TieredHost::push_down(std::size_t from, std::size_t source, const Request& owner,
                            BlockId block) {
   Access<> a{.block = block};
-  if (knows_future()) a.next_use = next_use(from, block);
+  if (needs_next_use()) a.next_use = next_use(from, block);
   for (std::size_t k = from + 1; k < backend(); ++k) {
     if (!one_copy() && tiers_[k].touch(owner.part, a)) return true;
     if (!admits(k, owner, block)) continue;
@@ -214,7 +214,7 @@ bool TieredHost::push_down(std::size_t from, std::size_t source, const Request& 
 // Insert a block that came from a faster tier.
 void TieredHost::put_below(std::size_t to, const Request& owner, const Access<>& a) {
   ++owner.tiers[to].demotions;
-  if (knows_future()) next_use(to, a.block) = a.next_use;
+  if (needs_next_use()) next_use(to, a.block) = a.next_use;
   insert(to, owner, a);
 }
 

@@ -183,7 +183,7 @@ bool TieredHost::write_on(std::size_t from, std::size_t source, VmId vm, BlockId
 
 bool TieredHost::pass_on(std::size_t from, const Request& owner, BlockId block) {
   Access<> a{.block = block, .op = Op::kWrite};
-  if (knows_future()) a.next_use = next_use(from, block);
+  if (needs_next_use()) a.next_use = next_use(from, block);
   bool taken = false;
   for (std::size_t k = from + 1; k < tiers_.size(); ++k) {
     const WriteMode mode = dirty_.mode(owner.vm, k);
@@ -231,7 +231,7 @@ void TieredHost::settle(VmId vm, BlockId block) {
     dirty_.move(block, k, to);
     if (holds(to, vm, block)) continue;
     Access<> a{.block = block, .op = Op::kWrite};
-    if (knows_future()) a.next_use = next_use(k, block);
+    if (needs_next_use()) a.next_use = next_use(k, block);
     put_below(to, owner, a);
   }
 }

@@ -88,9 +88,9 @@ class Runner {
         timer_queue_(trace, timers_),
         begin_(trace.request_count() == 0 ? 0 : trace.request_time.front()),
         meters_(system, measured),
-        asked_(timers_.size()) {}
+        timer_states_(timers_.size()) {}
 
-  absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
+  absl::StatusOr<RunResult> execute(const Cuts& metric_cuts) {
     MCSIM_RETURN_IF_ERROR(make_host());
     if (timer_queue_.request() == 0) MCSIM_RETURN_IF_ERROR(decide_at_once());
     MCSIM_RETURN_IF_ERROR(advance_to(metric_cuts.front()));
@@ -125,7 +125,7 @@ class Runner {
 
  private:
   // The state of a timer when it last fired.
-  struct Asked {
+  struct TimerState {
     std::size_t times = 0;
     std::vector<VmCounters> counters;
   };
@@ -141,7 +141,7 @@ class Runner {
     if (log_ != nullptr) host_->attach_log(*log_);
     departed_.resize(trace_.vms.size(), false);
     arrived_.resize(trace_.vms.size(), false);
-    for (Asked& timer : asked_) timer.counters = host_->counters();
+    for (TimerState& timer : timer_states_) timer.counters = host_->counters();
     return absl::OkStatus();
   }
 
@@ -254,13 +254,13 @@ class Runner {
 
   absl::Status decide(std::size_t timer, Nanoseconds now) {
     const auto start = Stopwatch::now();
-    Asked& asked = asked_[timer];
-    const bool at_start = timers_[timer].at_start && asked.times == 0;
+    TimerState& state = timer_states_[timer];
+    const bool at_start = timers_[timer].at_start && state.times == 0;
     if (!at_start) meters_.advance(timer);
     std::vector<VmCounters> counters = host_->counters();
     std::vector<VmCounters> since;
     for (std::size_t vm = 0; vm < counters.size(); ++vm) {
-      since.push_back(counters[vm].since(asked.counters[vm]));
+      since.push_back(counters[vm].since(state.counters[vm]));
     }
     const Allocation current = targets_of(counters);
     const std::vector<Reading> readings = meters_.readings();
@@ -268,7 +268,7 @@ class Runner {
     MCSIM_ASSIGN_OR_RETURN(
         std::optional<Decision> decision,
         system_.decide({.timer = timer,
-                        .interval = asked.times,
+                        .interval = state.times,
                         .now = now,
                         .meters = readings,
                         .counters = counters,
@@ -277,7 +277,7 @@ class Runner {
                         .probe = reads_probe ? probe_->readings() : std::span<const ProbeReading>(),
                         .departed = departed_,
                         .arrived = arrived_}));
-    asked = {.times = asked.times + 1, .counters = std::move(counters)};
+    state = {.times = state.times + 1, .counters = std::move(counters)};
     if (reads_probe) probe_->begin_window();
     result_.decide_seconds += seconds_since(start);
     if (!decision) return absl::OkStatus();
@@ -323,7 +323,7 @@ class Runner {
   TimerQueue timer_queue_;
   const Nanoseconds begin_;  // of the trace
   Meters meters_;
-  std::vector<Asked> asked_;  // by timer
+  std::vector<TimerState> timer_states_;  // by timer
   std::unique_ptr<Host> host_;
   std::optional<CacheProbe> probe_;
   std::size_t probe_timer_ = 0;
@@ -413,7 +413,7 @@ absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Chara
     MCSIM_RETURN_IF_ERROR(check_cuts(metric_cuts, trace));
     MCSIM_RETURN_IF_ERROR(check_meters(system, measured, trace));
     try {
-      return Runner(trace, system, measured, tick, log).go(metric_cuts);
+      return Runner(trace, system, measured, tick, log).execute(metric_cuts);
     } catch (const std::out_of_range& error) {
       return internal_error("{}", error.what());
     }

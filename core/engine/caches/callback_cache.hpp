@@ -8,7 +8,7 @@ namespace mcsim {
 
 // The base of caches that get their victims from a callback which may fail. It has a directory of
 // blocks, a capacity that cannot exceed that of the setup, and the first error.
-class AskingCache : public TierCache {
+class CallbackCache : public TierCache {
  public:
   using TierCache::resize;
   absl::Status failure() const override { return failure_; }
@@ -18,7 +18,7 @@ class AskingCache : public TierCache {
   bool needs_next_use() const override { return false; }
 
  protected:
-  explicit AskingCache(const PolicySetup& setup)
+  explicit CallbackCache(const PolicySetup& setup)
       : setup_(setup), capacity_(setup.capacity), directory_(index_for(setup), slots()) {}
 
   // Number of slots for resident blocks.
@@ -26,10 +26,10 @@ class AskingCache : public TierCache {
 
   // Set the capacity. Above that of the setup, return false and store an error with the callback's
   // name.
-  bool set_capacity(Count capacity, std::string_view asked) {
+  bool set_capacity(Count capacity, std::string_view callback) {
     if (capacity > setup_.capacity) {
       failure_ = absl::UnimplementedError(fmt::format(
-          "{}: the cache was made for {} blocks, not {}", asked, setup_.capacity, capacity));
+          "{}: the cache was made for {} blocks, not {}", callback, setup_.capacity, capacity));
       return false;
     }
     capacity_ = capacity;
