@@ -79,7 +79,7 @@ absl::StatusOr<File> File::create(std::string path) {
   return File(descriptor, std::move(path));
 }
 
-absl::StatusOr<File> File::unnamed_beside(const std::string& path) {
+absl::StatusOr<File> File::create_unnamed(const std::string& path) {
   std::string name = path + ".XXXXXX";
   const int descriptor = mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0) return failed(name, "made");

@@ -63,7 +63,7 @@ class File {
   static absl::StatusOr<File> create(std::string path);
   // Create an unnamed temporary file on the disk of `path`; it vanishes with this object and its
   // mappings.
-  static absl::StatusOr<File> unnamed_beside(const std::string& path);
+  static absl::StatusOr<File> create_unnamed(const std::string& path);
 
   File(File&& other) noexcept
       : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}

@@ -26,7 +26,7 @@ struct TableEntry {
   std::uint32_t* word;
 
   operator BlockId() const { return block; }
-  TableEntry beside(std::size_t columns) const { return {block, word + columns}; }
+  TableEntry in_column(std::size_t columns) const { return {block, word + columns}; }
 };
 
 // From the dense ids of an interned trace to slots, for one cache or for several. The entries of a

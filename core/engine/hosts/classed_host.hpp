@@ -44,11 +44,11 @@ class ClassedHost final : public Host {
   std::size_t backend() const { return capacity_.size(); }
   // Serve an access; return the tier that had the block, or the backend.
   std::size_t access(VmId vm, Op op, BlockId block, std::size_t of_class);
-  bool takes(std::size_t tier, std::size_t of_class) const;
+  bool accepts(std::size_t tier, std::size_t of_class) const;
   // The first tier, starting with `tier`, that accepts the class, or the backend.
-  std::size_t taker(std::size_t tier, std::size_t of_class) const;
+  std::size_t first_accepting(std::size_t tier, std::size_t of_class) const;
   void insert(std::size_t tier, BlockId block, std::size_t of_class);
-  void make_room(std::size_t tier);
+  void evict_one(std::size_t tier);
   void invalidate(BlockId block);
   // Demote the block to the first slower tier that accepts it, or evict it.
   void push_down(std::size_t tier, BlockId block, std::size_t of_class);

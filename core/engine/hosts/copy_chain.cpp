@@ -112,13 +112,13 @@ class CopyChain::Loop {
 
   // Blocks are passed as their rows in the table, in which each tier has one column.
   bool holds(std::size_t k, const Vm& vm, TableEntry block) {
-    return tier(k).holds(vm.part, block.beside(k));
+    return tier(k).holds(vm.part, block.in_column(k));
   }
   [[gnu::always_inline]] bool touch(std::size_t k, const Vm& vm, TableEntry block) {
-    return tier(k).touch_in_log(vm.part, block.beside(k));
+    return tier(k).touch_in_log(vm.part, block.in_column(k));
   }
   bool take(std::size_t k, const Vm& vm, TableEntry block) {
-    return tier(k).take(vm.part, block.beside(k));
+    return tier(k).take(vm.part, block.in_column(k));
   }
 
   template <Use kUse>
@@ -144,9 +144,9 @@ class CopyChain::Loop {
 
   void look_ahead(BlockId block) const {
     table_.prefetch(block);
-    look_ahead_beside(block);
+    prefetch_block_state(block);
   }
-  void look_ahead_beside(BlockId block) const {
+  void prefetch_block_state(BlockId block) const {
     if (dirty_.count() > 0) dirty_.prefetch(block);
     if constexpr (kProbe) probe_->prefetch(block);
   }
@@ -226,7 +226,7 @@ class CopyChain::Loop {
     if constexpr (kChain == Chain::kVictim) {
       outcome.top = outcome.low = enter_fastest(vm, block, found);
     } else {
-      enter_all(vm, block, rooms(vm), outcome);
+      enter_all(vm, block, tiers_with_space(vm), outcome);
       // Victims of the faster tiers may have evicted it from slower ones.
       while (outcome.low > outcome.top && !holds(outcome.low, vm, block)) --outcome.low;
     }
@@ -254,41 +254,42 @@ class CopyChain::Loop {
     if constexpr (kTo < kTiers) {
       if (kTo == found) return found;
       if (!has_room(kTo, vm)) return enter_fastest<kTo + 1>(vm, block, found);
-      come_into<kTo>(vm, block, found);
+      enter_tier<kTo>(vm, block, found);
       return kTo;
     }
     return kTiers;
   }
 
   // Return the tiers with space now, one bit each: insertions into slower tiers may change it.
-  [[gnu::always_inline]] unsigned rooms(const Vm& vm) {
-    unsigned rooms = 0;
-    for (std::size_t k = 0; k < kTiers; ++k) rooms |= static_cast<unsigned>(has_room(k, vm)) << k;
-    return rooms;
+  [[gnu::always_inline]] unsigned tiers_with_space(const Vm& vm) {
+    unsigned open_tiers = 0;
+    for (std::size_t k = 0; k < kTiers; ++k)
+      open_tiers |= static_cast<unsigned>(has_room(k, vm)) << k;
+    return open_tiers;
   }
 
   // Insert the block into all tiers above, the slowest first. In an inclusive chain, a tier without
   // space also keeps the block out of the tiers above.
   template <std::size_t kBelow = kTiers>
-  [[gnu::always_inline]] void enter_all(const Vm& vm, TableEntry block, unsigned rooms,
+  [[gnu::always_inline]] void enter_all(const Vm& vm, TableEntry block, unsigned open_tiers,
                                         Outcome& outcome) {
     if constexpr (kBelow > 0) {
       constexpr std::size_t kTo = kBelow - 1;
       if (kTo < outcome.found) {
-        if ((rooms >> kTo & 1) != 0) {
-          come_into<kTo>(vm, block, outcome.found);
+        if ((open_tiers >> kTo & 1) != 0) {
+          enter_tier<kTo>(vm, block, outcome.found);
           if (outcome.top == outcome.found) outcome.low = kTo;
           outcome.top = kTo;
         } else if (kChain == Chain::kInclusive) {
           return;
         }
       }
-      enter_all<kTo>(vm, block, rooms, outcome);
+      enter_all<kTo>(vm, block, open_tiers, outcome);
     }
   }
 
   template <std::size_t kTo>
-  [[gnu::always_inline]] void come_into(const Vm& vm, TableEntry block, std::size_t found) {
+  [[gnu::always_inline]] void enter_tier(const Vm& vm, TableEntry block, std::size_t found) {
     ++(found == kTiers ? vm.tiers[kTo].fills : vm.tiers[kTo].promotions);
     insert<kTo>(vm, block);
   }
@@ -297,9 +298,9 @@ class CopyChain::Loop {
   [[gnu::always_inline]] void insert(const Vm& vm, TableEntry block) {
     ++vm.tiers[kTo].occupancy;
     BlockId next = 0;
-    const auto [victim, own] = tier(kTo).insert_in_log(vm.part, block.beside(kTo), &next);
+    const auto [victim, own] = tier(kTo).insert_in_log(vm.part, block.in_column(kTo), &next);
     if (victim == kNoBlock) return;
-    look_ahead_beside(next);
+    prefetch_block_state(next);
     if (vm.alone && own) return leave<kTo>(vm, table_.row(victim));
     leave<kTo>(vm_of(owners_.vm_of(victim)), table_.row(victim));
   }

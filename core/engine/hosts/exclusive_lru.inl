@@ -78,7 +78,7 @@ class ExclusiveLru final : public Host {
     for (std::size_t k = 0; k < kTiers; ++k) {
       for (Vm& vm : vms_) {
         vm.target[k] = targets.at(k, vm.index);
-        excess_[k].set(vm.index, beyond(vm.held[k], vm.target[k]));
+        excess_[k].set(vm.index, excess(vm.held[k], vm.target[k]));
       }
     }
     with_kernel([&]<Sharing kSharing, bool kProbe>() { shrink<kSharing, kProbe>(); });
@@ -363,17 +363,17 @@ class ExclusiveLru final : public Host {
     if constexpr (kSharing == Sharing::kShared) return capacity_[tier] > 0;
     if constexpr (kSharing == Sharing::kApart) return vm.target[tier] > 0;
     return vm.held[tier] > 0 || total_[tier] < capacity_[tier] ||
-           (capacity_[tier] > 0 && others_give(vm, tier));
+           (capacity_[tier] > 0 && has_other_donor(vm, tier));
   }
   // Return whether another VM would be the donor if this VM gets one more block.
-  bool others_give(const Vm& vm, std::size_t tier) {
-    MaxTracker& excess = excess_[tier];
+  bool has_other_donor(const Vm& vm, std::size_t tier) {
+    MaxTracker& tracker = excess_[tier];
     if (rules_.victim == VictimRule::kMostOver)
-      return excess.first_with_one_more(vm.index) != vm.index;
-    excess.add(vm.index, +1);
-    const bool gives = excess.first_above(0) != vm.index;
-    excess.add(vm.index, -1);
-    return gives;
+      return tracker.first_with_one_more(vm.index) != vm.index;
+    tracker.add(vm.index, +1);
+    const bool is_other = tracker.first_above(0) != vm.index;
+    tracker.add(vm.index, -1);
+    return is_other;
   }
 
   // The tier got a block of the VM: demote a block if the tier exceeds its capacity.
@@ -383,11 +383,11 @@ class ExclusiveLru final : public Host {
       if (vm.held[kTier] > vm.target[kTier]) push_down<kSharing, kProbe, kTier>(vm);
     } else if (total_[kTier] > capacity_[kTier]) {
       // Usually the VM is the donor. This branch is predicted, so that later reads need not wait.
-      Vm& giver = kSharing == Sharing::kShared ? vm : donor(kTier);
-      if (&giver == &vm) [[likely]] {
+      Vm& donor = kSharing == Sharing::kShared ? vm : donor_in(kTier);
+      if (&donor == &vm) [[likely]] {
         push_down<kSharing, kProbe, kTier>(vm);
       } else {
-        push_down_another<kSharing, kProbe, kTier>(giver);
+        push_down_another<kSharing, kProbe, kTier>(donor);
       }
     }
   }
@@ -409,8 +409,8 @@ class ExclusiveLru final : public Host {
     sink<kSharing, kProbe, kTier, kTier + 1>(owner, id);
   }
   template <Sharing kSharing, bool kProbe, std::size_t kTier>
-  [[gnu::noinline]] void push_down_another(Vm& giver) {
-    push_down<kSharing, kProbe, kTier>(giver);
+  [[gnu::noinline]] void push_down_another(Vm& donor) {
+    push_down<kSharing, kProbe, kTier>(donor);
   }
 
   // Move a block that left a tier into the next tier with space, or evict it.
@@ -450,9 +450,9 @@ class ExclusiveLru final : public Host {
 
   // The VM that evicts a block if a tier exceeds its capacity. Targets sum to at most the capacity,
   // so at least one VM exceeds its target.
-  [[gnu::always_inline]] Vm& donor(std::size_t tier) {
-    MaxTracker& excess = excess_[tier];
-    return vms_[rules_.victim == VictimRule::kFirstOver ? excess.first_above(0) : excess.first()];
+  [[gnu::always_inline]] Vm& donor_in(std::size_t tier) {
+    MaxTracker& tracker = excess_[tier];
+    return vms_[rules_.victim == VictimRule::kFirstOver ? tracker.first_above(0) : tracker.first()];
   }
 
   // Remove a block that is not a victim.

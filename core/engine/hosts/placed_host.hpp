@@ -34,7 +34,8 @@ struct WriteArea {
 // A write area of a share of the fastest tier; the dirty limit is a share of the area.
 WriteArea write_area_of(const Machine& machine, double share, double high_water);
 // The number of extents of this size that fit in each tier in addition to the write area.
-std::vector<Count> rooms_beside(const WriteArea& area, const Machine& machine, Count extent_blocks);
+std::vector<Count> extent_capacity(const WriteArea& area, const Machine& machine,
+                                   Count extent_blocks);
 // The VM of every extent.
 std::vector<VmId> vms_of_extents(const Accesses& trace);
 
@@ -72,8 +73,8 @@ class PlacedHost final : public Host {
   void serve(VmCounters& vm, Op op, std::size_t tier, std::span<const BlockId> blocks);
   // Serve blocks of a backend extent with the write area. Return the slowest tier that served one,
   // or the backend. `is_first`: whether the blocks start with the first of their request.
-  std::size_t serve_beside(VmId vm, Op op, std::span<const BlockId> blocks, bool is_first,
-                           MissedBlocks& missed);
+  std::size_t serve_with_area(VmId vm, Op op, std::span<const BlockId> blocks, bool is_first,
+                              MissedBlocks& missed);
   void write_to_area(VmId vm, BlockId block);
   // Remove the block from the area and increment the counter `as`.
   void leave_area(BlockId block, Count TierCounters::* as);

@@ -70,8 +70,8 @@ class Cache {
   bool take(Block block) {
     const Slot slot = directory_.find(block);
     if (slot == kNoSlot || !policy_.resident(slot)) return false;
-    NullSink nobody;
-    PolicyView view(directory_, nobody);
+    NullSink null_sink;
+    PolicyView view(directory_, null_sink);
     policy_.remove(slot, view);
     return true;
   }
@@ -173,8 +173,8 @@ class PolicyCacheOf final : public TierCache {
 
   // A hit has no victims.
   bool touch(const Access<>& a) override {
-    NullSink nobody;
-    return cache_.touch(a, nobody);
+    NullSink null_sink;
+    return cache_.touch(a, null_sink);
   }
   void insert(const Access<>& a, std::vector<BlockId>& victims) override {
     Victims sink{victims};

@@ -129,7 +129,7 @@ class System {
 
   // Whether it divides the space of several hosts; otherwise machines with several hosts are
   // refused.
-  virtual bool knows_hosts() const { return false; }
+  virtual bool divides_hosts() const { return false; }
 
   // Make the data path with its initial targets.
   virtual absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) = 0;

@@ -44,6 +44,6 @@ struct DivisionRules {
 
 // The blocks of a part in excess of its target; negative if it is below the target. Limited to
 // -2^31 for MaxTracker: a larger deficit matters only after 2^31 insertions.
-inline Count beyond(Count held, Count target) { return std::max(held - target, -(Count{1} << 31)); }
+inline Count excess(Count held, Count target) { return std::max(held - target, -(Count{1} << 31)); }
 
 }  // namespace mcsim

@@ -61,7 +61,7 @@ class Tier {
 
   // Return whether a block that is not held is admitted and has space.
   bool admits(std::size_t part, BlockId block, Count request_blocks) {
-    return has_room(part) && (!has_filter() || passes(part, block, request_blocks));
+    return has_room(part) && (!has_filter() || is_accepted(part, block, request_blocks));
   }
   // The data that the filter staged without admitting it.
   std::optional<Count> staged_ns() const { return filter_ ? filter_->staged_ns() : std::nullopt; }
@@ -73,7 +73,7 @@ class Tier {
   // tier that is not full or in which the next victim would be another block.
   [[gnu::always_inline]] bool has_room(std::size_t part) {
     if (!lends_space()) return parts_[part].target > 0;
-    return held_ < capacity_ || (capacity_ > 0 && (size(part) > 0 || others_give(part)));
+    return held_ < capacity_ || (capacity_ > 0 && (size(part) > 0 || has_other_donor(part)));
   }
   // Insert a block that this tier does not hold into a part that has space. The victims, possibly
   // of other parts, are appended.
@@ -147,14 +147,14 @@ class Tier {
     --held_;
     if (shares_space()) excess_.add(part, -1);
   }
-  void give_room();
-  bool passes(std::size_t part, BlockId block, Count request_blocks);
+  void set_initial_capacities();
+  bool is_accepted(std::size_t part, BlockId block, Count request_blocks);
   void enter(std::size_t part, const Access<>& a, std::vector<BlockId>& victims);
   // Whether a part may hold more than its target, or less although it could use more.
   bool shares_space() const { return rules_.mode != ResizeMode::kEager; }
-  bool others_give(std::size_t part);
+  bool has_other_donor(std::size_t part);
   Victim insert_lazily(std::size_t part, BlockId block, BlockId* next);
-  void make_room(std::size_t part, std::vector<BlockId>& victims);
+  void ensure_space(std::size_t part, std::vector<BlockId>& victims);
   // The part that evicts a block when `part` inserts one into a full tier.
   [[gnu::always_inline]] std::size_t donor_for(std::size_t part) {
     if (rules_.victim == VictimRule::kFirstOver) [[unlikely]]
@@ -163,7 +163,7 @@ class Tier {
   }
   std::size_t first_over_for(std::size_t part);
   void count_excess(std::size_t part) {
-    if (shares_space()) excess_.set(part, beyond(size(part), parts_[part].target));
+    if (shares_space()) excess_.set(part, excess(size(part), parts_[part].target));
   }
 
   Count capacity_;
