@@ -84,7 +84,7 @@ absl::StatusOr<File> File::create_unnamed(const std::string& path) {
   const int descriptor = mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0) return failed(name, "made");
   unlink(name.c_str());
-  return File(descriptor, "a temporary file beside " + path);
+  return File(descriptor, "temporary file for " + path);
 }
 
 File::~File() {
@@ -115,7 +115,7 @@ absl::StatusOr<std::shared_ptr<const Mapping>> File::map() const {
   return guarded(path_, [&]() -> absl::StatusOr<std::shared_ptr<const Mapping>> {
     struct stat info{};
     if (fstat(descriptor_, &info) < 0) return failed(path_, "read");
-    if (!S_ISREG(info.st_mode)) return invalid_argument("{}: is no file", path_);
+    if (!S_ISREG(info.st_mode)) return invalid_argument("{}: not a regular file", path_);
     const auto size = static_cast<std::size_t>(info.st_size);
     const std::shared_ptr<Mapping> mapping(new Mapping());
     if (size == 0) return mapping;

@@ -53,7 +53,7 @@ class Registry {
       constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
       if (name.empty() || name.find_first_not_of(kLetters) != std::string_view::npos) {
         return invalid_argument("'{}' is not a valid {} name: expected {}", name, kind_,
-                                "small letters, digits and '-'");
+                                "lower-case letters, digits and '-'");
       }
       if (all.find(name).ok()) return invalid_argument("{} '{}' exists already", kind_, name);
       all.entries_.push_back(entry);

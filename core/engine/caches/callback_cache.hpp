@@ -28,8 +28,9 @@ class CallbackCache : public TierCache {
   // name.
   bool set_capacity(Count capacity, std::string_view callback) {
     if (capacity > setup_.capacity) {
-      failure_ = absl::UnimplementedError(fmt::format(
-          "{}: the cache was made for {} blocks, not {}", callback, setup_.capacity, capacity));
+      failure_ =
+          absl::UnimplementedError(fmt::format("{}: the cache cannot grow above {} blocks, got {}",
+                                               callback, setup_.capacity, capacity));
       return false;
     }
     capacity_ = capacity;

@@ -105,7 +105,7 @@ absl::Status HookedCache::request_victims() {
   left_ = 0;
   MCSIM_RETURN_IF_ERROR(hooks_->choose(ahead_, victims_));
   if (victims_.empty() || victims_.size() > ahead_) {
-    return invalid_argument("{}: gave {} victims; expected {}", hooks_->name(), victims_.size(),
+    return invalid_argument("{}: returned {} victims; expected {}", hooks_->name(), victims_.size(),
                             ahead_ == 1 ? "1" : fmt::format("1 to {}", ahead_));
   }
   for (const std::int64_t victim : victims_) {
@@ -118,14 +118,15 @@ absl::Status HookedCache::request_victims() {
 absl::Status HookedCache::check_victim(std::int64_t victim) const {
   const auto most = static_cast<std::int64_t>(slots());
   if (victim < 0 || victim >= most) {
-    return invalid_argument("{}: gave slot {} as a victim; the cache has slots 0 to {}",
+    return invalid_argument("{}: returned slot {} as a victim; the cache has slots 0 to {}",
                             hooks_->name(), victim, most - 1);
   }
   if (!held_[static_cast<Slot>(victim)]) {
-    return invalid_argument("{}: gave slot {} as a victim, which is empty", hooks_->name(), victim);
+    return invalid_argument("{}: returned slot {} as a victim, but it is empty", hooks_->name(),
+                            victim);
   }
   if (chosen_[static_cast<Slot>(victim)]) {
-    return invalid_argument("{}: gave slot {} as a victim twice", hooks_->name(), victim);
+    return invalid_argument("{}: returned slot {} as a victim twice", hooks_->name(), victim);
   }
   return absl::OkStatus();
 }

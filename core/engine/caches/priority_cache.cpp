@@ -134,8 +134,8 @@ absl::Status PriorityCache::evaluate_stale() {
     const double priority = batch_.priorities[i];
     if (terms_.rising && terms_.refresh == 0 && priority < before) {
       return invalid_argument(
-          "{}: fell from {} to {} with access {} to a block: a policy of which this is so must "
-          "not say that it is rising",
+          "{}: fell from {} to {} with access {} to a block; a policy with falling priorities must "
+          "set rising to false",
           function_->name(), before, priority, block.accesses);
     }
     heap_.update(stale_[i], {.priority = priority, .last = block.last});
@@ -171,7 +171,7 @@ absl::Status PriorityCache::evaluate_batch(EvaluationBatch& batch) {
       std::ranges::find_if(batch.priorities, [](double priority) { return std::isnan(priority); });
   if (wrong == batch.priorities.end()) return absl::OkStatus();
   const auto i = static_cast<std::size_t>(wrong - batch.priorities.begin());
-  return invalid_argument("{}: is not a number of accesses={}, last={}, inserted={}, now={}",
+  return invalid_argument("{}: is not a number for accesses={}, last={}, inserted={}, now={}",
                           function_->name(), batch.accesses[i], batch.last[i], batch.inserted[i],
                           batch.now[i]);
 }

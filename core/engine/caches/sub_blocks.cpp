@@ -163,8 +163,8 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_sub_block_cache(const MakeLines&
                                                                 const PolicySetup& setup,
                                                                 std::uint32_t line_blocks) {
   if (setup.capacity < line_blocks) {
-    return invalid_argument("line: a cache of {} blocks is less than a line of {}", setup.capacity,
-                            line_blocks);
+    return invalid_argument("line: a cache of {} blocks is smaller than a line of {}",
+                            setup.capacity, line_blocks);
   }
   MCSIM_ASSIGN_OR_RETURN(const auto smallest, make({.capacity = 1, .blocks = 1}));
   Pages<BlockId> trace;

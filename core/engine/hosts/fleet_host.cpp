@@ -254,7 +254,7 @@ absl::Status FleetHost::check_moves(std::span<const Migration> migrations,
     }
     if (!(migration.blocks_per_second >= 0 &&
           migration.blocks_per_second <= link_.blocks_per_second)) {
-      return out_of_range("migrations: {}: {} blocks a second over a link that takes {}", vm,
+      return out_of_range("migrations: {}: {} blocks per second exceed the {} of the link", vm,
                           migration.blocks_per_second, link_.blocks_per_second);
     }
     host_of[migration.vm] = migration.host;

@@ -62,7 +62,7 @@ class Host {
 
   // Move extents; fails if the host caches blocks.
   virtual absl::Status place(std::span<const Placement>) {
-    return absl::FailedPreconditionError("this host caches blocks, and places no extents");
+    return absl::FailedPreconditionError("this host caches blocks and cannot place extents");
   }
 
   // Move VMs in the given order, at a time since the trace began, and change the targets of all
@@ -76,7 +76,7 @@ class Host {
   virtual absl::Status set_write_modes(std::span<const WriteMode> modes) {
     for (const WriteMode mode : modes) {
       if (mode == WriteMode::kThrough) continue;
-      return absl::FailedPreconditionError("this host writes through, and nothing else");
+      return absl::FailedPreconditionError("this host supports only the write mode through");
     }
     return absl::OkStatus();
   }
@@ -87,12 +87,12 @@ class Host {
     return check_write_modes_by_tier(modes);
   }
   virtual absl::Status check_write_modes_by_tier(const ModesByTier&) const {
-    return absl::FailedPreconditionError("this host writes alike in all its tiers");
+    return absl::FailedPreconditionError("this host has one write mode for all tiers");
   }
 
   // Change which VMs are admitted, at any time (VmAdmission).
   virtual absl::Status set_admission(const std::vector<bool>&) {
-    return absl::FailedPreconditionError("this host lets in blocks of all VMs");
+    return absl::FailedPreconditionError("this host admits the blocks of all VMs");
   }
 
   // Report every access to the probe, which must outlive the host. To be called before the first

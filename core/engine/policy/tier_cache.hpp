@@ -38,7 +38,8 @@ struct AccessBatch {
   // Check that each column has a value for each access, or is empty.
   absl::Status check() const {
     if (!hits.empty() && hits.size() != blocks.size()) {
-      return invalid_argument("room for {} hits of {} accesses", hits.size(), blocks.size());
+      return invalid_argument("hits: expected {} elements, one per access, got {}", blocks.size(),
+                              hits.size());
     }
     if (ops.empty() || ops.size() == blocks.size()) return absl::OkStatus();
     return invalid_argument("{} operations of {} accesses", ops.size(), blocks.size());

@@ -366,11 +366,10 @@ absl::Status check_meters(const System& system, const Characterised& measured,
     const Metered* metered = measured.find(spec);
     if (metered == nullptr) {
       return invalid_argument(
-          "a meter of the system was not measured: characterise the trace "
-          "with meter_specs() of it");
+          "a meter of the system was not measured: characterise the trace with its meter_specs()");
     }
     if (metered->vms == trace.vms.size()) continue;
-    return invalid_argument("what was measured is of {} VMs, the trace of {}", metered->vms,
+    return invalid_argument("the meters were measured for {} VMs, the trace has {}", metered->vms,
                             trace.vms.size());
   }
   return absl::OkStatus();

@@ -30,7 +30,7 @@ DirtyTracker::DirtyTracker(WriteRules rules, const Accesses& trace, Copies copie
 
 absl::Status DirtyTracker::check_modes(std::span<const WriteMode> modes) const {
   if (modes.size() == vm_count()) return absl::OkStatus();
-  return invalid_argument("write modes: {} of them for {} VMs", modes.size(), vm_count());
+  return invalid_argument("write modes: expected {} VMs, got {}", vm_count(), modes.size());
 }
 
 void DirtyTracker::assign(std::span<const WriteMode> modes) {
