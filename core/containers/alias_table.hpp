@@ -11,7 +11,7 @@ namespace mcsim {
 
 // Draw an index with probability proportional to its weight: Walker's alias method as built by Vose
 // (IEEE TSE 17(9), 1991). Each of the n columns has its own index below a threshold and one alias
-// above it, so a draw is one random number and one look-up.
+// above it. So a draw is one random number and one look-up.
 //
 // Cost: O(n) to build, O(1) a draw, 16 bytes a weight. The same weights and generator give the same
 // draws on every platform.

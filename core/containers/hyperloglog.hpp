@@ -23,7 +23,7 @@ class HyperLogLog {
   // `precision` is in [kMinPrecision, kMaxPrecision].
   explicit HyperLogLog(int precision);
 
-  // The smallest precision whose standard error is at most `error`; fails if kMaxPrecision is not
+  // The smallest precision with a standard error of at most `error`; fails if kMaxPrecision is not
   // enough.
   static absl::StatusOr<int> precision_for(double error);
 

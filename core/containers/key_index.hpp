@@ -13,7 +13,7 @@
 
 namespace mcsim {
 
-// From raw 64-bit keys to slots, for streams whose blocks are not known in advance: a hash table
+// From raw 64-bit keys to slots, for streams of blocks that are not known in advance: a hash table
 // with linear probing. A deletion leaves no tombstone, since later entries of the same run move up
 // (Knuth 6.4, algorithm R). Only reserve() grows it. 32 to 64 bytes a slot.
 class KeyIndex {

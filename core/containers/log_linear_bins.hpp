@@ -7,9 +7,9 @@
 
 namespace mcsim {
 
-// Bins of whole numbers whose width grows with the numbers: numbers below 2^(bits + 1) have one bin
-// each, and every doubling above has 2^bits bins. So a bin is at most 2^-bits times as wide as the
-// numbers in it.
+// Bins of whole numbers with growing widths: numbers below 2^(bits + 1) have one bin each, and
+// every doubling above has 2^bits bins. So a bin is at most 2^-bits times as wide as the numbers in
+// it.
 struct LogLinearBins {
   int bits;
 

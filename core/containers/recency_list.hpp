@@ -52,9 +52,9 @@ inline std::size_t nth_set_bit(std::uint64_t bits, std::uint64_t n) {
 // Elements are stored in slots in the order of their last use. A bitmap marks the occupied slots
 // and all free slots after them. So filling the next slot changes no count, and moving an element
 // only clears the bit of its old slot. Bits are counted per 64 slots and per 256, and above those
-// by a binary tree whose nodes count their older half: one descent finds an element and removes it.
-// When the slots run out, the elements are compacted to the start; the moves since the last
-// compaction amortise this.
+// by a binary tree of counts of older halves: one descent finds an element and removes it. When the
+// slots run out, the elements are compacted to the start; the moves since the last compaction
+// amortise this.
 //
 // Cost: O(log n) a move and one cache miss on the element; two to four slots an
 // element.
