@@ -40,7 +40,7 @@ WriteArea PlacedExtents::write_area() const {
 }
 
 std::vector<Count> PlacedExtents::rooms() const {
-  return rooms_beside(write_area(), machine_, extent_blocks_);
+  return extent_capacity(write_area(), machine_, extent_blocks_);
 }
 
 py::object PlacedExtents::shown(const Observation& seen) {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "core/base/guarded.hpp"
-#include "core/base/shown.hpp"
+#include "core/base/quoted_for_message.hpp"
 #include "core/trace/formats/all.hpp"
 
 namespace mcsim {
@@ -144,7 +144,7 @@ absl::Status unknown_format(const std::string& name, const Head& head,
   std::string_view rest = head.bytes;
   for (int i = 0; i < kLines && !rest.empty(); ++i) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    begin += "\n    " + shown(rest.substr(0, end));
+    begin += "\n    " + quoted_for_message(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   const Guess& nearest = *std::ranges::max_element(
@@ -191,7 +191,7 @@ absl::StatusOr<std::string> format_of(const std::string& path, const Head& head)
   return data_loss(
       "{}:1: '{}' is a header, which the format {} of what follows does not have: remove it, or "
       "state the format with on_bad_line: skip",
-      path, shown(head.bytes.substr(0, line)), *behind);
+      path, quoted_for_message(head.bytes.substr(0, line)), *behind);
 }
 
 }  // namespace
@@ -227,7 +227,7 @@ absl::StatusOr<std::unique_ptr<RequestReader>> open_trace(const std::string& pat
 std::string vm_name_of(std::string_view path) {
   const std::string_view file = path.substr(path.find_last_of('/') + 1);
   const std::string_view name = file.substr(0, file.find('.', 1));
-  return is_vm_name(name) ? std::string(name) : shown(name);
+  return is_vm_name(name) ? std::string(name) : quoted_for_message(name);
 }
 
 }  // namespace mcsim

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/checksum.hpp"
-#include "core/base/shown.hpp"
+#include "core/base/quoted_for_message.hpp"
 
 namespace mcsim {
 namespace {
@@ -91,7 +91,8 @@ bool is_vm_name(std::string_view name) {
 absl::Status check_vm_name(std::string_view name) {
   if (is_vm_name(name)) return absl::OkStatus();
   return invalid_argument(
-      "the name of a VM must be text in UTF-8, without control characters, got '{}'", shown(name));
+      "the name of a VM must be text in UTF-8, without control characters, got '{}'",
+      quoted_for_message(name));
 }
 
 absl::Status check_requests(const RequestsView& rows, TraceKind kind, std::size_t vms,

@@ -127,7 +127,8 @@ std::string_view FieldScanner::text_slowly(const char* what) {
   const std::string_view field(at_ + 1, static_cast<std::size_t>(close - at_ - 1));
   if (close == end_ || !at_boundary(close + 1)) {
     complain(fmt::format("column {}: the quote that begins '{}' does not end with the column",
-                         column_ + 1, shown({at_, static_cast<std::size_t>(end_ - at_)})));
+                         column_ + 1,
+                         quoted_for_message({at_, static_cast<std::size_t>(end_ - at_)})));
     at_ = end_ + 1;
     return {};
   }
@@ -238,7 +239,8 @@ absl::StatusOr<ReaderContext> reading(std::string lines) {
 }
 
 void FieldScanner::complain_of(std::string_view what, std::string_view got) {
-  complain(fmt::format("expected {} in {}, got '{}'", what, column_text(column_), shown(got)));
+  complain(fmt::format("expected {} in {}, got '{}'", what, column_text(column_),
+                       quoted_for_message(got)));
 }
 
 std::string FieldScanner::column_text(int column) const {
@@ -246,7 +248,7 @@ std::string FieldScanner::column_text(int column) const {
   if (names_ == nullptr || column < 1 || at >= names_->size()) {
     return fmt::format("column {}", column);
   }
-  return fmt::format("column {} ({})", column, shown((*names_)[at]));
+  return fmt::format("column {} ({})", column, quoted_for_message((*names_)[at]));
 }
 
 std::string_view FieldScanner::peek() {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/shown.hpp"
+#include "core/base/quoted_for_message.hpp"
 #include "core/trace/digits.hpp"
 #include "core/trace/reader.hpp"
 

@@ -110,7 +110,7 @@ class CloudCache final : public DividedCache {
   CloudCache(const Params& params, SystemContext context)
       : DividedCache(params, std::move(context)), params_(params) {}
 
-  bool knows_hosts() const override { return true; }
+  bool divides_hosts() const override { return true; }
   Actions actions() const override {
     if (params_.overload == Overload::kScale) return {Action::kTargets};
     return {Action::kTargets, Action::kMigrations};

@@ -38,7 +38,7 @@ absl::StatusOr<std::optional<Decision>> ExtentPlacer::decide(const Observation& 
 }
 
 std::vector<Count> ExtentPlacer::rooms() const {
-  return rooms_beside(write_area(), machine_, extent_blocks_);
+  return extent_capacity(write_area(), machine_, extent_blocks_);
 }
 
 // Of equal scores whoever is faster already comes first, then the lower extent; what has no score

@@ -173,7 +173,7 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
       const Count step = std::llround(ratio(demoted_, unused_));
       set_most_queued(std::min(capacity_ - 1, most_queued_ + std::max<Count>(1, step)));
     }
-    experts_.punish(history == kOfLru ? kLru : kLfu, rate_);
+    experts_.penalize(history == kOfLru ? kLru : kLfu, rate_);
     if (size() == capacity_) evict(cache);
     block = {.count = block.count + (is_paper() ? 1 : 0), .demoted = false, .is_new = false};
     enter(kReused, slot);
@@ -288,7 +288,7 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
     } else if (rate_ <= kLeastRate) {
       rate_ = 0.005;
     } else {
-      set_rate(experts_.toss() ? rate_ * 1.25 : rate_ * 0.75);
+      set_rate(experts_.flip_coin() ? rate_ * 1.25 : rate_ * 0.75);
     }
   }
 

@@ -248,7 +248,7 @@ class ClockPro {
   }
   Position enter(Slot slot, Kind kind) {
     page_[slot] = {.kind = kind, .referenced = false};
-    if (clock_.full()) squeeze();
+    if (clock_.full()) compact();
     return clock_.push(slot, kind);
   }
   // The hands there go on.
@@ -258,10 +258,10 @@ class ClockPro {
     if (at == hand_test_) hand_test_ = clock_.next(at);
   }
   Position next_cold(Position at) const { return clock_.next_of<kCold, kTested>(at); }
-  [[gnu::noinline]] void squeeze() {
+  [[gnu::noinline]] void compact() {
     const Slot cold = clock_[hand_cold_];
     const Slot test = clock_[hand_test_];
-    clock_.squeeze();
+    clock_.compact();
     hand_cold_ = clock_.of(cold);
     hand_test_ = clock_.empty() ? clock_.oldest() : clock_.of(test);
   }

@@ -147,7 +147,7 @@ class LeCar : public CountedLists<3, LeCarBlock> {
     const double halvings =
         -portable_log2(params_.discount) * since / static_cast<double>(capacity_);
     const double regret = halvings < 900 ? portable_exp2(-halvings) : 0;
-    experts_.punish(lists_.list_of(slot) == kOfLru ? kLru : kLfu, params_.learning_rate * regret);
+    experts_.penalize(lists_.list_of(slot) == kOfLru ? kLru : kLfu, params_.learning_rate * regret);
   }
 
   void evict(auto& cache) {

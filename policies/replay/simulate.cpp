@@ -188,7 +188,7 @@ class Simulation {
       if (requests.counts() && begin >= warm_up) piece.hits = std::span(hits).first(end - begin);
       MCSIM_RETURN_IF_ERROR(replay_piece(*cache, piece, begin, discards));
       requests.add(piece.hits);
-      let_go(piece.blocks);
+      advise_dont_need(piece.blocks);
       seconds += begin < warm_up ? 0 : cpu_seconds() - start;
       MCSIM_RETURN_IF_ERROR(tell(end - begin));
       if (end == warm_up) before = cache->counts();

@@ -6,8 +6,8 @@
 
 namespace mcsim {
 
-// The base of policies that keep their blocks in one structure by slot, such as lists. A policy
-// that also keeps ghosts there, or has other structures, redefines the members that differ.
+// The base class of policies with a single structure indexed by slot, such as lists. A policy with
+// ghosts in that structure, or with other structures, redefines the members that differ.
 template <class Structure>
 class SlotPolicyBase {
  public:
@@ -25,7 +25,7 @@ class SlotPolicyBase {
 
  protected:
   explicit SlotPolicyBase(const PolicySetup& setup) : SlotPolicyBase(setup, setup.capacity) {}
-  // `most`: slots for blocks and ghosts together.
+  // `most`: number of slots for blocks and ghosts together.
   SlotPolicyBase(const PolicySetup& setup, Count most)
       : SlotPolicyBase(Structure(setup.slots_for(most)), setup.capacity) {}
   SlotPolicyBase(Structure kept, Count capacity) : kept_(std::move(kept)), capacity_(capacity) {}

@@ -21,7 +21,7 @@ class KeySource {
   }
   // Returns false if these lines cannot hold `more` keys.
   bool make_room(std::size_t more) {
-    if (!table_.has_room(more)) table_.make_room(more);
+    if (!table_.has_room(more)) table_.ensure_space(more);
     return table_.is_wide() == Lines::kWide;
   }
   // The last accesses; valid until the table grows.

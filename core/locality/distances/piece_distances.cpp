@@ -48,7 +48,7 @@ std::vector<BlockId> stack_after(std::span<const BlockId> blocks, std::size_t un
       if (i >= kAhead) seen.prefetch(part[i - kAhead]);
       if (seen.insert(part[i])) stack.push_back(part[i]);
     }
-    let_go(part);
+    advise_dont_need(part);
     blocks = blocks.first(blocks.size() - part.size());
   }
   std::ranges::reverse(stack);

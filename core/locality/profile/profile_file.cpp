@@ -13,7 +13,7 @@
 #include "core/base/checksum.hpp"
 #include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
-#include "core/base/words.hpp"
+#include "core/base/word_reader.hpp"
 #include "core/locality/profile/meter_checks.hpp"
 #include "core/locality/profile/meter_plan.hpp"
 #include "core/locality/profile/trace_meter.hpp"
@@ -52,7 +52,7 @@ std::uint64_t sum_of(std::span<const std::uint64_t> words) {
   for (auto rest = words.subspan(kHead); !rest.empty();) {
     const auto piece = rest.first(std::min(kPiece, rest.size()));
     sum = checksum(std::as_bytes(piece), sum);
-    let_go(piece);
+    advise_dont_need(piece);
     rest = rest.subspan(piece.size());
   }
   return sum_of_head(words.first(kHead), sum);
@@ -152,7 +152,7 @@ constexpr std::string_view kInvalidValues = "missing or invalid values";
 // error.
 class Reader {
  public:
-  Reader(Words words, const Accesses& trace, std::size_t periods)
+  Reader(WordReader words, const Accesses& trace, std::size_t periods)
       : words_(words), trace_(trace), periods_(periods), accesses_(trace.ids.size()) {}
 
   std::string_view operator()(Curves& curves) {
@@ -178,7 +178,7 @@ class Reader {
     take_rows(series.values);
     constexpr std::size_t kWords = 4;  // of a sample
     const auto samples = words_.take_up_to<std::size_t>(accesses_);
-    Words rest(words_.take_all(samples * kWords));
+    WordReader rest(words_.take_all(samples * kWords));
     for (std::size_t i = 0; i < samples && words_.whole() && rest.whole(); ++i) {
       RiSample& sample = series.samples.emplace_back();
       sample.window_end = std::bit_cast<Nanoseconds>(rest.take());
@@ -234,7 +234,7 @@ class Reader {
           uncounted -= counted.count;
           log.add(age, counted);
         }
-        let_go(counts);
+        advise_dont_need(counts);
       }
       log.end_period(accesses);
     }
@@ -279,7 +279,7 @@ class Reader {
   static constexpr std::string_view kTooFar = "a distance beyond all blocks";
   static constexpr std::string_view kTooMany = "more distances than accesses";
 
-  Words words_;
+  WordReader words_;
   const Accesses& trace_;
   std::size_t periods_;
   std::uint64_t accesses_;
@@ -304,15 +304,17 @@ absl::Status check_head(std::span<const std::uint64_t> words, std::string_view n
   return absl::OkStatus();
 }
 
-absl::StatusOr<Characterised> curves_in(Words words, const Accesses& trace, std::string_view name) {
+absl::StatusOr<Characterised> curves_in(WordReader words, const Accesses& trace,
+                                        std::string_view name) {
   auto curves = std::make_shared<Curves>();
   const std::string_view wrong = Reader(words, trace, 0)(*curves);
   if (!wrong.empty()) return refuse(name, wrong);
   return Characterised{.meters = {}, .whole_curves = std::move(curves)};
 }
 
-absl::StatusOr<Characterised> measured_in(Words words, const Accesses& trace, std::uint64_t kind,
-                                          const MeterSpec& meter, std::string_view name) {
+absl::StatusOr<Characterised> measured_in(WordReader words, const Accesses& trace,
+                                          std::uint64_t kind, const MeterSpec& meter,
+                                          std::string_view name) {
   const auto periods = pieces(trace.request_time, meter.clock.period, meter.clock.drifting);
   auto measured = std::make_shared<MeterValues>(empty_values(
       {.trace = trace, .spec = meter, .periods = periods, .windows = {}, .has_writes = true}));
@@ -368,7 +370,7 @@ absl::StatusOr<Characterised> profile_in(std::span<const std::uint64_t> words,
   return guarded(name, [&]() -> absl::StatusOr<Characterised> {
     MCSIM_RETURN_IF_ERROR(check_head(words, name));
     if (words[5] != trace.vms.size()) return refuse(name, fmt::format("of {} VMs", words[5]));
-    const Words behind(words.subspan(kHead));
+    const WordReader behind(words.subspan(kHead));
     if (meter) {
       MCSIM_RETURN_IF_ERROR(check_meter(trace, *meter));
       return measured_in(behind, trace, words[4], *meter, name);

@@ -56,7 +56,8 @@ class BiosnoopReader final : public LayoutReader<BiosnoopReader> {
     };
     for (const char* name : {"TIME(s)", "COMM", "PID", "DISK", "T", "SECTOR", "BYTES"}) {
       if (column(name) == "0") {
-        return data_loss("expected a header with {}, got '{}' in column 1", name, shown(header));
+        return data_loss("expected a header with {}, got '{}' in column 1", name,
+                         quoted_for_message(header));
       }
     }
     columns_ = names.size();

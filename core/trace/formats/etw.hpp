@@ -27,7 +27,8 @@ class EtwReader final : public LayoutReader<EtwReader> {
     const std::string_view whole = FieldScanner(line).text("an event");
     if (!mapper_.is_bound()) {
       if (whole != "BeginHeader") {
-        return refuse(data_loss("expected BeginHeader in column 1, got '{}'", shown(whole)));
+        return refuse(
+            data_loss("expected BeginHeader in column 1, got '{}'", quoted_for_message(whole)));
       }
       const absl::Status status = use(layout());
       return status.ok() ? LineKind::kNothing : refuse(status);

@@ -40,7 +40,7 @@ class FioReader final : public LayoutReader<FioReader> {
       return refuse(
           data_loss("expected 'fio version 2 iolog' or 'fio version 3 iolog' in column 1, "
                     "got '{}'",
-                    shown(line)));
+                    quoted_for_message(line)));
     }
     if (has_times && time_unit_ == TimeUnit::kByName) {
       return refuse(

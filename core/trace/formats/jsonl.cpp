@@ -222,7 +222,8 @@ void JsonlReader::check_missing(FieldScanner& scan) {
     if (taken_[column] || !mapper_.uses(column)) continue;
     mapper_.take_missing(column);
     if (mapper_.is_optional(column)) continue;
-    scan.complain(fmt::format("the field '{}' has no value", shown(mapper_.names()[column])));
+    scan.complain(
+        fmt::format("the field '{}' has no value", quoted_for_message(mapper_.names()[column])));
   }
 }
 

@@ -62,7 +62,7 @@ std::optional<std::string_view> KeysReader::text_of(std::string_view line) {
   if (is_vm_name(key) && (is_any_text_ || (!has_delimiter && key.front() != '#'))) return key;
   complaint_.complain(fmt::format("expected a key (UTF-8 without control characters{}), got '{}'",
                                   is_any_text_ ? "" : "; text_keys allows blanks and delimiters",
-                                  shown(key)));
+                                  quoted_for_message(key)));
   return std::nullopt;
 }
 
@@ -76,7 +76,7 @@ LineKind KeysReader::parse_first_text(std::string_view line, Requests& out) {
   if (static_cast<Count>(out.size()) != references_) {
     complaint_.complain(fmt::format(
         "expected a key of 64 bits, as those before, got '{}' (text_keys makes all of them text)",
-        shown(line)));
+        quoted_for_message(line)));
     return bad(complaint_);
   }
   for (std::uint64_t& key : out.offset) {

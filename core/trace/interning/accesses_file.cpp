@@ -31,7 +31,7 @@ std::uint64_t checksum_of(const SharedArray<T>& column) {
   for (std::size_t at = 0; at < column.size(); at += kValues) {
     const std::span piece(column.data() + at, std::min(kValues, column.size() - at));
     sum = checksum(std::as_bytes(piece), sum);
-    let_go(piece);
+    advise_dont_need(piece);
   }
   return sum;
 }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/checksum.hpp"
-#include "core/base/words.hpp"
+#include "core/base/word_reader.hpp"
 
 namespace mcsim::interning {
 namespace {
@@ -40,7 +40,7 @@ struct Sizes {
 };
 
 // Reads the list of optional columns at the end of a head; returns false if it is invalid.
-bool read_optional(Words& words, Sums& sums, Accesses& trace) {
+bool read_optional(WordReader& words, Sums& sums, Accesses& trace) {
   std::array<bool, kOptional> keeps{};
   std::uint64_t next = 0;
   if (words.left() % 2 == 1) {
@@ -61,7 +61,7 @@ bool read_optional(Words& words, Sums& sums, Accesses& trace) {
 }
 
 // Reads the discards of blocks below `blocks`.
-void read_discards(Words& words, std::size_t requests, std::uint64_t blocks, Accesses& trace) {
+void read_discards(WordReader& words, std::size_t requests, std::uint64_t blocks, Accesses& trace) {
   trace.discard_requests = words.take_as<Count>();
   const auto discards = words.take_up_to<std::size_t>(words.left() / 2);
   if (!words.whole()) return;
@@ -73,7 +73,7 @@ void read_discards(Words& words, std::size_t requests, std::uint64_t blocks, Acc
 }
 
 // Reads the VMs, their departures and their discards; returns the error in the VMs, or "".
-std::string read_vms(Words& words, std::size_t requests, Accesses& trace) {
+std::string read_vms(WordReader& words, std::size_t requests, Accesses& trace) {
   const auto vms = words.take_up_to<std::size_t>(kMostVms);
   const auto departures = words.take_up_to<std::size_t>(vms);
   if (!words.whole()) return "";
@@ -101,7 +101,7 @@ std::string read_vms(Words& words, std::size_t requests, Accesses& trace) {
 }
 
 // Reads a head into `trace`; returns the error in it, or "".
-std::string read_head(Words words, Sizes& sizes, Sums& sums, Accesses& trace) {
+std::string read_head(WordReader words, Sizes& sizes, Sums& sums, Accesses& trace) {
   // An upper limit that keeps sizes of files below 2^64.
   constexpr std::uint64_t kMost = std::uint64_t{1} << 56;
   sizes.requests = words.take_up_to<std::size_t>(kMost);
@@ -182,7 +182,7 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
   Accesses trace;
   Sizes sizes;
   sums = {};
-  const std::string why = read_head(Words(head.subspan(kChecksumAt + 1)), sizes, sums, trace);
+  const std::string why = read_head(WordReader(head.subspan(kChecksumAt + 1)), sizes, sums, trace);
   if (!why.empty()) return wrong(why);
   const Layout layout = layout_of(trace, sizes.requests, sizes.accesses);
   if (layout.end != bytes.size()) {

@@ -51,12 +51,12 @@ struct StreamReader {
   // Releases the memory of the merged requests.
   void release() {
     const auto release_part = [this](const auto& column) {
-      if (!column.empty()) let_go(column.subspan(released, next - released));
+      if (!column.empty()) advise_dont_need(column.subspan(released, next - released));
     };
     release_part(time), release_part(op), release_part(end);
     release_part(response), release_part(of_class), release_part(bytes);
     release_part(head);
-    let_go(ids.subspan(begin_of(released), begin_of(next) - begin_of(released)));
+    advise_dont_need(ids.subspan(begin_of(released), begin_of(next) - begin_of(released)));
     released = next;
   }
 };

@@ -64,10 +64,11 @@ TEST(Plugin, ANameThatIsTakenIsRefusedAndNothingAdded) {
 }
 
 TEST(Plugin, ANameThatCannotBeAskedForIsRefused) {
-  EXPECT_EQ(refusal(library("bad_name")),
-            library("bad_name") +
-                ": 'My LRU' is not a valid eviction policy name: expected small letters, digits "
-                "and '-'");
+  EXPECT_EQ(
+      refusal(library("bad_name")),
+      library("bad_name") +
+          ": 'My LRU' is not a valid eviction policy name: expected lower-case letters, digits "
+          "and '-'");
 }
 
 TEST(Plugin, OfAnotherVersionIsRefusedByBothNames) {

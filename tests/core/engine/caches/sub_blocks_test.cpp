@@ -171,7 +171,7 @@ TEST(SubBlocks, ImpossibleOnesAreRefused) {
   const std::vector<BlockId> blocks{0};
   const SimulateOptions options{.line_blocks = 8};
   EXPECT_EQ(message_of(simulate(blocks, {}, 8, {{CacheConfig{"lru", {}, 7}}}, options).status()),
-            "line: a cache of 7 blocks is less than a line of 8");
+            "line: a cache of 7 blocks is smaller than a line of 8");
 }
 
 // Requests of one VM, from a byte and so long.

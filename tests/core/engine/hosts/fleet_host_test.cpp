@@ -444,7 +444,7 @@ TEST(FleetHost, MistakesAreNamed) {
   EXPECT_EQ(refused({.vm = 0, .host = 0}, targets), "migrations: vm0 is on host h0 already");
   EXPECT_EQ(refused({.vm = 0, .host = 2}, targets), "migrations: VM 0 of 2 to host 2 of 2");
   EXPECT_EQ(refused({.vm = 0, .host = 1, .blocks_per_second = 2e8}, targets),
-            "migrations: vm0: 200000000 blocks a second over a link that takes 100000000");
+            "migrations: vm0: 200000000 blocks per second exceed the 100000000 of the link");
   EXPECT_EQ(host->counters()[0].host, 0);
   targets.at(0, 0) = 5;
   EXPECT_EQ(message_of(host->resize(targets)), "host h0: targets: tier 0 grants 5 blocks of 4");

@@ -971,7 +971,7 @@ TEST(TieredHost, RefusesWhatMakesNoSense) {
               ::testing::HasSubstr("the order is around, through, back"));
   DataPathParams staging = params_of(kLru, Chain::kVictim, "through / back");
   staging.admission = "none / staged(mode=data)";
-  EXPECT_THAT(error(staging), ::testing::HasSubstr("beside data that is staged a VM writes all"));
+  EXPECT_THAT(error(staging), ::testing::HasSubstr("with staged data a VM needs one write mode"));
   staging.writes = "back";
   const auto staged = make(staging, machine, trace, shared);
   EXPECT_FALSE(staged->supports().has(Action::kWriteModesByTier));
@@ -984,7 +984,7 @@ TEST(TieredHost, RefusesWhatMakesNoSense) {
   const auto host = make(params_of(kLru), machine, trace, shared);
   EXPECT_FALSE(host->resize(Allocation(2, 2)).ok());
   EXPECT_FALSE(host->set_write_modes(std::vector<WriteMode>(1)).ok());
-  EXPECT_EQ(message_of(host->set_admission({true})), "admits: 1 of them for 2 VMs");
+  EXPECT_EQ(message_of(host->set_admission({true})), "admits: expected 2 VMs, got 1");
 }
 
 // Four times 2^61 is zero in 64 bits.

@@ -193,7 +193,7 @@ TEST_F(RefusedDecisions, OfMigrationsLeaveAllAsItWas) {
   EXPECT_EQ(refused([](Decision& of) { of.migrations.push_back({.vm = 0, .host = 0}); }),
             "migrations: vm0 is on host h0 already");
   EXPECT_EQ(refused([](Decision& of) { of.migrations[1].blocks_per_second = 1e9; }),
-            "migrations: vm2: 1000000000 blocks a second over a link that takes 100000000");
+            "migrations: vm2: 1000000000 blocks per second exceed the 100000000 of the link");
   EXPECT_EQ(refused([](Decision& of) { of.targets->at(0, 1) = 6; }),
             "host h1: targets: tier 0 grants 9 blocks of 8");
   EXPECT_EQ(refused([](Decision& of) { of.targets->at(1, 2) = -1; }),
@@ -211,7 +211,7 @@ TEST_F(RefusedDecisions, OfModesByTierLeaveAllAsItWas) {
             "in an inclusive chain a tier has what faster ones have: it cannot be written through "
             "below one that is written back; the order is around, through, back");
   EXPECT_EQ(refused([](Decision& of) { of.write_modes.assign(kVms, WriteMode::kThrough); }),
-            "write modes: they are by VM or by tier and VM, not both");
+            "write modes: expected by VM or by tier and VM, got both");
 }
 
 TEST_F(RefusedDecisions, OfAnythingElseMoveNobody) {

@@ -762,11 +762,12 @@ TEST(Run, MistakesAreNamed) {
   EXPECT_THROW(seen.meter("load"), std::out_of_range);
   EXPECT_EQ(meter_specs(unread).size(), 0U);
   Scripted unmeasured({timer(kSecond)}, {{LoadMeter{}}});
-  EXPECT_EQ(complaint(unmeasured, {}),
-            "a meter of the system was not measured: characterise the trace with meter_specs() of "
-            "it");
+  EXPECT_EQ(
+      complaint(unmeasured, {}),
+      "a meter of the system was not measured: characterise the trace with its meter_specs()");
   const auto of_others = characterise(intern({{0, 0, {1}}}, 2), meter_specs(unmeasured));
-  EXPECT_EQ(complaint(unmeasured, *of_others), "what was measured is of 2 VMs, the trace of 1");
+  EXPECT_EQ(complaint(unmeasured, *of_others),
+            "the meters were measured for 2 VMs, the trace has 1");
 }
 
 }  // namespace

@@ -6,10 +6,9 @@
 
 namespace mcsim {
 
-// What caches have in common that ask somebody else, who may fail, which block is to leave:
-// blocks found in a directory, a capacity that cannot grow above that of the setup, and what
-// went wrong first.
-class AskingCache : public TierCache {
+// The base of caches that get their victims from a callback which may fail. It has a directory of
+// blocks, a capacity that cannot exceed that of the setup, and the first error.
+class CallbackCache : public TierCache {
  public:
   using TierCache::resize;
   absl::Status failure() const override { return failure_; }
@@ -19,17 +18,19 @@ class AskingCache : public TierCache {
   bool needs_next_use() const override { return false; }
 
  protected:
-  explicit AskingCache(const PolicySetup& setup)
+  explicit CallbackCache(const PolicySetup& setup)
       : setup_(setup), capacity_(setup.capacity), directory_(index_for(setup), slots()) {}
 
-  // Slots that there are, for blocks held.
+  // Number of slots for resident blocks.
   std::size_t slots() const { return setup_.slots_for(setup_.capacity); }
 
-  // False, and a failure of whom it asks, if the cache was not made for so many blocks.
-  bool set_capacity(Count capacity, std::string_view asked) {
+  // Set the capacity. Above that of the setup, return false and store an error with the callback's
+  // name.
+  bool set_capacity(Count capacity, std::string_view callback) {
     if (capacity > setup_.capacity) {
-      failure_ = absl::UnimplementedError(fmt::format(
-          "{}: the cache was made for {} blocks, not {}", asked, setup_.capacity, capacity));
+      failure_ =
+          absl::UnimplementedError(fmt::format("{}: the cache cannot grow above {} blocks, got {}",
+                                               callback, setup_.capacity, capacity));
       return false;
     }
     capacity_ = capacity;

@@ -9,11 +9,11 @@
 
 namespace mcsim {
 
-// Reads 64-bit words that nobody vouches for, from the beginning on: zeroes, and no longer whole,
-// from where they end or say what cannot be.
-class Words {
+// Read untrusted 64-bit words sequentially. After a missing or invalid word, whole() is false, and
+// all functions but take() return zeroes or nothing.
+class WordReader {
  public:
-  explicit Words(std::span<const std::uint64_t> words) : rest_(words) {}
+  explicit WordReader(std::span<const std::uint64_t> words) : rest_(words) {}
 
   std::uint64_t take() {
     if (rest_.empty()) return whole_ = false;
@@ -21,7 +21,7 @@ class Words {
     rest_ = rest_.subspan(1);
     return word;
   }
-  // At most `most`, or they are not whole.
+  // Read a number; invalid if it is above `most`.
   template <class T>
   T take_up_to(std::uint64_t most) {
     const std::uint64_t word = take();
@@ -32,7 +32,7 @@ class Words {
   T take_as() {
     return take_up_to<T>(static_cast<std::uint64_t>(std::numeric_limits<T>::max()));
   }
-  // The next `count`; none if there are fewer.
+  // Read the next `count` words; none if there are fewer.
   std::span<const std::uint64_t> take_all(std::size_t count) {
     if (count > rest_.size()) whole_ = false;
     if (!whole_) return {};

@@ -1,5 +1,5 @@
 // Trusts: a look at all numbers.
-#include "core/containers/greatest.hpp"
+#include "core/containers/max_tracker.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 namespace mcsim {
 namespace {
 
-TEST(Greatest, IsTheFirstOfTheGreatestWhateverChanges) {
+TEST(MaxTracker, FindsTheFirstMaximum) {
   Random random(3);
   for (const std::size_t count : {1U, 2U, 15U, 16U, 17U, 255U, 256U, 257U, 5'000U}) {
-    Greatest greatest(count);
+    MaxTracker greatest(count);
     std::vector<Count> numbers(count, 0);
     std::size_t last = 0;
     for (int step = 0; step < 3'000; ++step) {

@@ -7,11 +7,11 @@
 
 namespace mcsim {
 
-// Replays a batch through a cache that is in no hurry and may fail: access by access, and
-// no further than its first failure. `prefetch(i)` is called before access i.
+// Replay a batch access by access through a cache that may fail, and stop at its first failure.
+// Calls `prefetch(i)` before access i.
 template <class Cache, class Prefetch>
-absl::Status replay_one_by_one(Cache& cache, const AccessBatch<>& batch, CacheCounts& counts,
-                               Prefetch prefetch) {
+absl::Status scalar_replay(Cache& cache, const AccessBatch<>& batch, CacheCounts& counts,
+                           Prefetch prefetch) {
   MCSIM_RETURN_IF_ERROR(batch.check());
   std::vector<BlockId> victims;
   for (std::size_t i = 0; i < batch.blocks.size() && cache.failure().ok(); ++i) {

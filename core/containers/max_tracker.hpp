@@ -13,20 +13,20 @@
 
 namespace mcsim {
 
-// Amounts from -2^31 to below 2^31 that change one at a time, and which of them is the greatest.
+// Amounts in [-2^31, 2^31) that change one at a time, with a query for the maximum.
 //
-// An amount and its place are one word, so that of two words the greater has the greater amount,
-// of equal ones the first. Above the words stand the greatest of every sixteen, above those the
-// greatest of every sixteen of them, up to a row of at most sixteen, which is looked through when
-// the greatest is asked for. A change goes up as far as it matters: an amount that grew is
-// compared, one that was its row's greatest and shrank has the row looked through.
+// An amount and its index are packed into one word, so that the greater word has the greater amount
+// and, among equal amounts, the smaller index. A tree above the words stores the maximum of each
+// row of sixteen, level by level, up to a single row of at most sixteen, which every query scans.
+// An update climbs only as far as necessary: an amount that grew is compared; if the maximum of a
+// row shrank, the row is scanned.
 //
-// Where there are rows above, the change that came last is not told to them before another amount
-// changes: what one gets and gives again concerns nobody.
-class Greatest {
+// If there is more than one level, the last change is deferred until another amount changes. So an
+// amount that rises and falls again does not update the tree.
+class MaxTracker {
  public:
-  // All zero; at least one, at most 2^32.
-  explicit Greatest(std::size_t count) {
+  // `count` amounts of zero; 1 <= count <= 2^32.
+  explicit MaxTracker(std::size_t count) {
     assert(count >= 1 && count <= std::size_t{1} << 32);
     std::size_t words = 0;
     for (std::size_t size = count; true; size = (size + kRow - 1) / kRow) {
@@ -46,7 +46,7 @@ class Greatest {
     if (levels_ == 1) {
       words_[i] = word(i, amount);
     } else {
-      hold_back(i, word(i, amount));
+      defer(i, word(i, amount));
     }
   }
 
@@ -54,20 +54,20 @@ class Greatest {
     if (levels_ == 1) {
       words_[i] += change * kOne;
     } else {
-      hold_back(i, now(i) + change * kOne);
+      defer(i, now(i) + change * kOne);
     }
   }
 
-  // The first of the greatest.
+  // The smallest index with the maximum.
   [[gnu::always_inline]] std::size_t first() { return place(greatest()); }
-  // The same if this amount were one more.
+  // The same if amount i were one greater.
   [[gnu::always_inline]] std::size_t first_with_one_more(std::size_t i) {
     return place(std::max(greatest(), now(i) + kOne));
   }
-  // The first that is greater than `bound`; one is.
+  // The smallest index whose amount is greater than `bound`; there must be one.
   std::size_t first_above(Count bound) {
     assert(amount(greatest()) > bound);
-    tell();
+    flush();
     std::size_t i = 0;
     for (std::size_t level = levels_; level-- > 0;) {
       i *= kRow;
@@ -78,7 +78,7 @@ class Greatest {
 
  private:
   using Word = std::int64_t;
-  static constexpr Word kOne = Word{1} << 32;  // in a word, of an amount
+  static constexpr Word kOne = Word{1} << 32;  // an amount of 1 in a word
   static constexpr Word kLeast = std::numeric_limits<Word>::min();
   static constexpr std::size_t kRow = 16;
   static constexpr std::size_t kLanes = 4;
@@ -95,19 +95,19 @@ class Greatest {
     return levels_ == 1 ? greatest_of(0, top_size_) : greatest_of_many();
   }
   Word now(std::size_t i) const { return levels_ > 1 && i == last_ ? now_ : words_[i]; }
-  void hold_back(std::size_t i, Word word) {
+  void defer(std::size_t i, Word word) {
     if (i != last_) {
-      tell();
+      flush();
       last_ = i;
     }
     now_ = word;
   }
   Word greatest_of_many() {
-    if (now_ < words_[last_]) tell();
+    if (now_ < words_[last_]) flush();
     return std::max(now_, greatest_of(begin_[levels_ - 1], top_size_));
   }
 
-  void tell() {
+  void flush() {
     if (levels_ == 1) return;
     std::size_t i = last_;
     Word word = now_;
@@ -121,7 +121,7 @@ class Greatest {
     }
   }
 
-  // Which is the greatest nobody can guess: it is selected without branches, in lanes.
+  // The position of the maximum is unpredictable, so it is selected without branches, in lanes.
   [[gnu::always_inline]] Word greatest_of(std::size_t begin, std::size_t count) const {
     std::array<Word, kLanes> greatest;
     greatest.fill(kLeast);
@@ -134,11 +134,11 @@ class Greatest {
   }
 
   std::size_t levels_ = 0;
-  std::array<std::size_t, kMostLevels> begin_{};  // of each level
-  std::size_t top_size_ = 0;                      // words to look through in the last of them
-  std::vector<Word> words_;                       // rows are whole: beyond the last, the least
-  std::size_t last_ = 0;                          // the amount that changed last,
-  Word now_ = 0;                                  // and what it is; if that is held back
+  std::array<std::size_t, kMostLevels> begin_{};  // start of each level
+  std::size_t top_size_ = 0;                      // words to scan in the top level
+  std::vector<Word> words_;                       // rows are whole: padded with kLeast
+  std::size_t last_ = 0;                          // the index of the amount that changed last,
+  Word now_ = 0;                                  // and its word, if its update is deferred
 };
 
 }  // namespace mcsim

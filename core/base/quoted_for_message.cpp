@@ -1,10 +1,10 @@
-#include "core/base/shown.hpp"
+#include "core/base/quoted_for_message.hpp"
 
 #include <fmt/format.h>
 
 namespace mcsim {
 
-std::string shown(std::string_view text) {
+std::string quoted_for_message(std::string_view text) {
   constexpr std::size_t kLongest = 40;
   std::string printable;
   for (const char c : text.substr(0, kLongest)) {
