@@ -1,5 +1,5 @@
 """Trusts: the same systems in plain Python (naive_dividing.py), decision by decision; what their
-publications and arithmetic say of runs that one can see through."""
+published tables and arithmetic, on runs small enough to check by hand."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def scan(blocks: int) -> Blocks:
 
 
 class Trace:
-    """VMs whose accesses are told piece by piece: what, how many, how long."""
+    """VMs with accesses in given phases: blocks, number and duration."""
 
     def __init__(self, seed: int, *, writes: float = 0.3) -> None:
         self.rng, self.writes = np.random.default_rng(seed), writes
@@ -217,7 +217,7 @@ class TestSCave:
         trace.vm((skewed(400), 600_000, 30 * PERIOD))
         trace.vm((scan(10_000), 600_000, 30 * PERIOD))
         decided = by_vm(targets(trace.done(), ours("s-cave", machine(200), chunk=0.05)))
-        # Of four periods it loses a chunk in three, and in one it is given another try.
+        # In three of four periods it loses a chunk; in one it is tried again.
         assert decided[0] == [90, 110]
         assert max(scanner for _, scanner in decided[20:]) <= 2 * 10
         assert min(scanner for _, scanner in decided) == 10

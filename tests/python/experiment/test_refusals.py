@@ -32,7 +32,7 @@ def written(folder: Path, system: str, interval: str = "30min") -> Path:
 
 
 def complaint(path: Path) -> str:
-    """What is said of a file, which is run and must leave nothing."""
+    """Message for a file; the run must leave no files."""
     out = path.parent / "results"
     said = complaints.complaint(mcsim.run, path, out=out, figures=False)
     assert not out.exists() or not list(out.iterdir())

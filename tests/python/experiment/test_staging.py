@@ -92,7 +92,7 @@ def test_tables_charge_memory(results: Results) -> None:
     )
     assert fast < slow
     assert more > few
-    # What one VM has in memory it need not have in a cache that is as large.
+    # Blocks staged in memory need not be in an equally large cache.
     address, data = (slowdowns(results, of) for of in totals(results))
     assert address is not None
     assert data is not None

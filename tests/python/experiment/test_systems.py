@@ -159,7 +159,7 @@ def test_every_decision_is_the_twins(
 
 
 def test_throughputs_are_of_what_the_devices_say_that_they_can_do() -> None:
-    """Trusts: the same rates as parameters, and one after the other where nobody says any."""
+    """Trusts: the same rates given as parameters, and serial replays without rates."""
     trace = random_accesses(2)
 
     def objectives(flash: engine.Device, disk: engine.Device, **params: float) -> list[float]:
@@ -209,7 +209,7 @@ def test_the_slides_of_useful_distances() -> None:
     slide = one_after_the_other("W1 W2 R1 R3 R5 R6 R2")
     assert sizes(slide, "eci-cache", 20, min_blocks=0) == [[5]]
     assert sizes(slide, "centaur", 20, baseline="eci") == [[5]]
-    # Of rewrites that are farther apart than rereads the useful size knows nothing.
+    # The useful size ignores rewrites that are farther apart than rereads.
     rewritten = one_after_the_other("W1 W2 R1 R3 R5 R6 R2 R7 W1")
     assert sizes(rewritten, "eci-cache", 20, min_blocks=0) == [[5]]
     assert sizes(rewritten, "centaur", 20, baseline="eci") == [[6]]
@@ -245,7 +245,7 @@ def test_a_vm_that_only_writes_has_the_least_size_and_writes_around() -> None:
         assert not decision["infeasible"]
     written = result.tiers["fills"] + result.tiers["updates"]
     assert (written[1:, 0] == 0).all()
-    # What it had not written back yet is, once.
+    # Its dirty blocks are written back once.
     assert result.vms["write_backs"][1:, 0].tolist() == [9, 0, 0, 0]
     to_backend = result.vms["backend_writes"] - result.vms["write_backs"]
     assert to_backend[1:, 0].tolist() == result.vms["writes"][1:, 0].tolist()
@@ -317,7 +317,7 @@ class Sharing:
             mix = naive.Mix(naive.ratio_of(seen.meters["curve"][v]))
             return self.shares[v] * naive.latency(seen, v, blocks, mix)
 
-        # Who waits as short as it can has no more to do with it.
+        # A VM at its shortest latency is left out.
         free = [v for v, blocks in enumerate(got) if waits(v, blocks) > waits(v, capacity)]
         longest = max((waits(v, got[v]) for v in free), default=0)
         assert all(waits(v, got[v] - 1) >= longest for v in free if got[v])

@@ -19,7 +19,7 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import estimate, hit_ratio_curve
 from mcsim.locality.partial import PartialDistances, analyse, merge
 
-untimed = settings(deadline=None)  # how busy the machine is is not ours to answer for
+untimed = settings(deadline=None)  # it does not depend on the load of the machine
 streams = st.integers(0, 30).flatmap(lambda most: st.lists(st.integers(0, most), max_size=200))
 
 
@@ -30,7 +30,7 @@ def assert_same(found: HitRatioCurve, expected: HitRatioCurve) -> None:
 
 
 def below(limit: int, ids: list[int]) -> HitRatioCurve:
-    """The exact curve, whose steps beyond a limit are forgotten."""
+    """The exact curve without the steps beyond a limit."""
     whole = hit_ratio_curve(ids)
     return whole.resampled(whole.capacities[whole.capacities <= limit]) if limit else whole
 

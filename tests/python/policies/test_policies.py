@@ -209,7 +209,7 @@ def test_wrappers_on_a_loop() -> None:
     # After an epoch to see the loop and one to fill the shard, less the margin.
     assert (rows.hit_ratio[1:3] > 0.475 * 56 / 60).all()
     assert (rows.hit_ratio[1:3] < 0.5).all()
-    # What MRU hits of a loop: all but one of the blocks that fit.
+    # MRU hits all blocks of a loop that fit, but one.
     assert rows.hit_ratio[3] > 0.45
 
 

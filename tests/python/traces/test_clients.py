@@ -1,4 +1,4 @@
-"""Profiles whose VMs have a client that waits for each response.
+"""Profiles with clients that wait for each response.
 
 Trusts: line numbers one counts in the text below; the engine, whose fixed parts are the reference
 that clients wait for; Little's law, worked out by hand. What clients do request by request,
@@ -177,7 +177,7 @@ def test_in_fixed_parts_responses_are_those_that_the_clients_waited_for(folder: 
 
 
 class Watcher:
-    """Keeps what it is told of response times."""
+    """Records the response times that it receives."""
 
     meters = {"waits": {"meter": "responses"}}  # noqa: RUF012
     interval = "10s"

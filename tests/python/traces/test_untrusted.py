@@ -1,4 +1,4 @@
-"""Stores that somebody made up or that were damaged, and bytes that are no text.
+"""Forged and damaged stores, and bytes that are not text.
 
 Trusts: the rules of a trace, broken one at a time in a file written by pyarrow alone;
 that zeroes in place of anything else must be noticed.
