@@ -45,7 +45,7 @@ inline std::vector<MeterSpec> meters_of_every_kind(Nanoseconds period) {
           {clock, ResponseMeter{}}};
 }
 
-// What those who look at curves rely on.
+// Invariants of readers of curves.
 template <class Curve>
 std::string what_is_wrong_with(const Curve& curve, Count most) {
   if (curve.accesses() < 0 || curve.accesses() > most) return "a curve of other accesses";

@@ -15,7 +15,7 @@ TEST(MaxTracker, FindsTheFirstMaximum) {
     std::vector<Count> numbers(count, 0);
     std::size_t last = 0;
     for (int step = 0; step < 3'000; ++step) {
-      // Often the one that changed before, which has yet to be told to the others.
+      // Often the last changed element, which is not flushed yet.
       const std::size_t i = random.below(2) == 0 ? last : random.below(count);
       last = i;
       const Count change = static_cast<Count>(random.below(7)) - 3;

@@ -1,4 +1,4 @@
-// Trusts: a client simulated arrival by arrival, whose cache is a list that is searched; Little's
+// Trusts: a client simulated by arrival, with a list as its cache; Little's
 // law; arithmetic by hand.
 #include "core/trace/reference_client.hpp"
 
@@ -130,7 +130,7 @@ TEST(ReferenceClient, HasOneOfEachVmThatKnowsOfNoOther) {
   EXPECT_TRUE(std::ranges::is_sorted(all.time));
   check_by_hand(profile.vms[0], of_vm(all, 0));
   check_by_hand(profile.vms[2], of_vm(all, 2));
-  // Beside them who waits for nothing is as alone, and no response of theirs is known.
+  // A VM without a client is as alone, and its responses are unknown.
   const Requests beside = of_vm(all, 1);
   const Requests alone = generate({.seed = 5, .vms = {open}});
   EXPECT_EQ(beside.time, alone.time);
@@ -152,7 +152,7 @@ TEST(ReferenceClient, BeginsAPhaseOnTimeOrAsTheLastResponseComes) {
   EXPECT_LT(requests.time.back(), vm.phases.back().start + vm.phases.back().duration);
 }
 
-// Of n requests a binomial number are reads: five standard deviations.
+// The reads among n requests are binomial: five standard deviations.
 TEST(ReferenceClient, ReadsTheShareThatIsDeclared) {
   const Requests requests = generate({.seed = 6, .vms = {waiting_vm("vm", 60)}});
   const auto n = static_cast<double>(requests.size());

@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(HitWorth::kHits, HitWorth::kLatency)));
 
 TEST(BestDivision, OfAsManyHitsMoreAreInFasterTiers) {
-  // Both need 10 blocks for all of their hits, and there are as many; the second has most of
+  // Both need 10 blocks for all of their hits, the capacity; the second has most of
   // them in its first 4.
   RunningCurve late;
   late.add(std::vector<DistanceCount>{{9, 100}});

@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Of tests/support/plugins; it lies beside this program.
+// A library of tests/support/plugins, in the folder of this program.
 std::string library(const std::string& name) {
   return std::filesystem::read_symlink("/proc/self/exe").replace_filename("plugin_" + name + ".so");
 }

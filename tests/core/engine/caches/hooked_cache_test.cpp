@@ -350,7 +350,7 @@ TEST(PriorityCache, ContradictionsAreTold) {
             "Formula.priority: the cache cannot grow above 2 blocks, got 3");
 }
 
-// What a host may do, at random, to a cache and to one under the policy that it imitates.
+// Random operations of a host on a cache, and on one under the imitated policy.
 void expect_equal_in_a_host(TierCache& cache, const char* policy, std::uint64_t seed) {
   constexpr std::uint32_t kBlocks = 60;
   const auto twin =

@@ -212,7 +212,7 @@ TEST(Lines, RequestsAreCutAndSampledByPlace) {
   EXPECT_EQ(some.given.requests[0], 8000);
   EXPECT_EQ(some.given.accesses[0], 8000);
   EXPECT_NEAR(static_cast<double>(some.request_count()), 2000, 200);
-  // Of each place that is in the sample, both pieces came, each time.
+  // Both pieces of each sampled place were accessed each time.
   std::map<BlockId, int> times;
   for (const BlockId id : some.ids) ++times[id];
   for (const auto& [id, count] : times) EXPECT_EQ(count, 4) << id;

@@ -1,5 +1,5 @@
 // Trusts: the law that of a decision that is refused nothing is done: what was counted stays, and
-// the rest of the trace is served as if nobody had decided.
+// the rest of the trace is served without the decision.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,13 +42,13 @@ Counted numbers(const std::vector<VmCounters>& vms) {
   return all;
 }
 
-// What a host had counted when its run ended, and what once all of the trace was replayed.
+// Counts of a host at the end of its run, and after the whole trace.
 struct Left {
   Counted then;
   Counted in_the_end;
 };
 
-// Lets through what it is told, and replays at its end what nobody did.
+// Forwards all calls, and replays the remaining trace at its end.
 class Watched final : public testing::HostAround {
  public:
   Watched(std::unique_ptr<Host> host, const Accesses& trace, Left& left)
@@ -137,7 +137,7 @@ class RefusedDecisions : public ::testing::Test {
     return result.status();
   }
 
-  // What is said of the decision, of which nothing is done.
+  // Message for the decision, which has no effect.
   template <class Mistake>
   std::string refused(Mistake mistake) {
     Decision decision = right;

@@ -245,7 +245,7 @@ void write(const std::string& path, std::string_view bytes) {
 
 constexpr const char* kJobVariable = "MCSIM_PARTIAL_DISTANCES_JOB";
 
-// What the processes below are for: "analyse KEYS OUT" or "merge LEFT RIGHT OUT".
+// Commands of the processes below: "analyse KEYS OUT" or "merge LEFT RIGHT OUT".
 void work_on(const std::string& job) {
   std::istringstream words(job);
   const std::vector<std::string> argument{std::istream_iterator<std::string>(words), {}};

@@ -182,7 +182,7 @@ TEST_P(Band, CoversTheExactCurve) {
       }
     }
     EXPECT_GE(covered, 0.93 * points) << covered << " of " << points;
-    // And says something, unless it is stretched to hold what another estimate says.
+    // The band is narrow, unless it is stretched to contain another estimate.
     if (!is_stretched(name, params)) {
       EXPECT_LT(width / points, 0.2);
     }
@@ -306,7 +306,7 @@ TEST(Sampling, ABlockThatIsKnownToBeMissingIsSetAside) {
     }
   }
   std::ranges::nth_element(errors, errors.begin() + 10);
-  // As well as 2560 looks tell: SHARDS_adj errs by five times as much.
+  // Within the resolution of 2560 looks; SHARDS_adj has five times the error.
   EXPECT_LT(errors[10], 0.01);
 }
 

@@ -338,7 +338,7 @@ TEST(ClassMeter, IsTheExampleOfECICachePeriodByPeriod) {
   EXPECT_EQ(found[1][0].of(RequestClass::kWar), 1);
 }
 
-// Of the second period: the read of 1 comes after a write of the first, that of 2 after nothing.
+// Second period: the read of 1 follows a write of the first period, that of 2 nothing.
 TEST(ClassMeter, ScopesDifferInWhatIsRemembered) {
   const std::vector<Row> rows{{0, 0, {1}, Op::kWrite},
                               {1, 0, {1}},
@@ -499,7 +499,7 @@ TEST(ResponseMeter, IsLittlesLaw) {
   }
 }
 
-// In a window of several periods as many are under way as in each; before it is full, too.
+// A window of several periods has the mean of its periods, also before it is full.
 TEST(ResponseMeter, OfAWindowIsTheMeanOverThePeriodsThatItHas) {
   std::vector<Row> rows;
   for (Nanoseconds at = 0; at < 12; ++at) {

@@ -1,4 +1,4 @@
-// Trusts: what was measured of each period by itself, and curves added up from the first
+// Trusts: measurements of each single period, and curves added up from the first
 // period that they cover (characterise_test holds both to the definitions).
 #include "core/locality/profile/meter_reader.hpp"
 
@@ -15,7 +15,7 @@ using naive::random_spec;
 
 constexpr std::size_t kVms = 3;
 
-// The row that a series shows when so many periods have begun.
+// The visible row of a series after a number of periods.
 template <class T>
 T row_at(const Series<T>& series, std::size_t begun, VmId vm) {
   return begun < 2 ? T{} : series[std::min(begun - 2, series.size() - 1)][vm];

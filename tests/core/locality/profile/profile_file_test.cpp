@@ -1,5 +1,5 @@
 // Trusts: what was measured, which characterise_test holds to the definitions; and of files that
-// nobody vouches for the list of what those who look at meters rely on.
+// untrusted bytes: the list of invariants that readers of meters rely on.
 #include "core/locality/profile/profile_file.hpp"
 
 #include <gmock/gmock.h>
@@ -77,7 +77,7 @@ Accesses small() { return intern({{0, 0, {1, 2, 1}}, {5, 1, {7}}, {12, 0, {2}, O
 
 constexpr TimerClock kTen{.period = 10};
 
-// What a meter measured of `small`, or its curves.
+// Measurements of a meter on `small`, or its curves.
 Characterised found_of(const std::optional<MeterSpec>& meter) {
   const std::vector<MeterSpec> specs = meter ? std::vector{*meter} : std::vector<MeterSpec>{};
   return characterise(small(), specs).value();

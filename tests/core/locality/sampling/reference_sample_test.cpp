@@ -33,7 +33,7 @@ double exact_variance(const Keys& keys, double weight) {
   return squares * (weight - 1);
 }
 
-// Over many seeds, since one knows it to some ten per cent.
+// Over many seeds, since one has an error of about ten per cent.
 double mean_variance(const Keys& keys, std::uint64_t weight) {
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) sum += variance_of(keys, weight, seed);
@@ -101,7 +101,7 @@ TEST(ReferenceSample, KnowsWhatSampledBlocksLack) {
     references += sampling_error.absent[0] / 40;
     squares += (sampling_error.absent[0] - 20'000) * (sampling_error.absent[0] - 20'000) / 40;
     told += sampling_error.absent_variance / 40;
-    // What others vary by: 180,000 of one reference each.
+    // Variance of the others: 180,000 blocks of one reference each.
     EXPECT_NEAR(sampling_error.variance / (180'000.0 * 99), 1, 0.05);
   }
   EXPECT_NEAR(references, 20'000, 500);

@@ -121,7 +121,7 @@ void expect_same(const Accesses& a, const Accesses& b) {
 
 const ExpandOptions kAll{.ops = OpFilter::kAll};
 
-// With no, some or all of the columns that somebody has to ask for.
+// With none, some or all of the optional columns.
 std::vector<ExpandOptions> asked_for() {
   std::vector<ExpandOptions> all;
   for (unsigned which = 0; which < 8; ++which) {
@@ -253,7 +253,7 @@ TEST_F(AccessesFile, AnyChangedByteOfHeadOrColumnsIsFound) {
     auto words = std::make_shared<std::vector<std::uint64_t>>(changed.size() / 8 + 1);
     std::memcpy(words->data(), changed.data(), changed.size());
     const auto view = std::as_bytes(std::span(*words)).first(changed.size());
-    // What is between the columns says nothing.
+    // Bytes between the columns have no meaning.
     if (accesses_in(view, words, "t").ok()) passed += whole[at] == 0 ? 1 : 1'000'000;
   }
   EXPECT_LT(passed, 8 * 64);
@@ -288,7 +288,7 @@ TEST_F(AccessesFile, ThatCannotBeWrittenIsSaidToBeSo) {
 
 // --- Files that others wrote, with checksums that are right ---------------------------
 
-// One that says what it is told to.
+// A file with given contents.
 std::string refused(const Accesses& trace, const std::string& path) {
   write_accesses(trace, path).IgnoreError();  // which may see that something is wrong
   const absl::Status status = open_accesses(path).status();
@@ -391,7 +391,7 @@ TEST_F(AccessesFile, HasTheBytesOfItsVersionWithWhatIsAskedFor) {
   EXPECT_EQ(checksum(std::as_bytes(std::span(whole)), 0), 0xb8d794d43141ecf6U);
 }
 
-// What follows the VMs of a head: only what somebody may have written.
+// Words after the VMs of a head: only valid ones.
 TEST_F(AccessesFile, WithAnotherMarkOfAColumnIsRefused) {
   ExpandOptions kept = kAll;
   kept.classes = true;
