@@ -94,7 +94,7 @@ def miniature(
     Returns
     -------
     ResultTable, shape (policies x sizes,)
-        A row for each cache, in the requested order: ``policy``, ``capacity`` (blocks), ``hit_ratio``
+        A row for each cache, in requested order: ``policy``, ``capacity`` (blocks), ``hit_ratio``
         with its 95 % confidence band ``low`` and ``high`` (of the mean over the seeds; nan
         where there is none, and ``no_band`` has the reason), ``correction`` (``'none'`` or
         ``'adj'``, ``'exact'`` at rate 1), ``plain`` and ``adjusted`` (both estimates),
