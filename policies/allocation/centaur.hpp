@@ -76,9 +76,9 @@ class Centaur final : public OneCacheMaximizer {
                     "specified in the publication",
                     0, 1},
               Field{"baseline", &Params::baseline,
-                    "`eci`: Centaur as ECI-Cache's authors compare with it: each VM gets its "
-                    "largest reuse distance + 1, or if these do not fit the sum of latencies is "
-                    "minimised; targets are ignored and leftover space stays free"},
+                    "`eci`: Centaur in the form that ECI-Cache compares itself with: each VM gets "
+                    "its largest reuse distance + 1, or if these do not fit the sum of latencies "
+                    "is minimised; targets are ignored and leftover space stays free"},
               Field{"distance_scope", &Params::distance_scope,
                     "accesses that the reuse distances cover: of the interval, of all so far, or "
                     "of the interval after a warm start; not specified in the publication"},

@@ -9,8 +9,8 @@
 
 namespace mcsim {
 
-// One LRU stack over all VMs and all tiers. A VM's share follows its rate of distinct blocks. It
-// has the hits of a flat LRU cache with the capacity of all tiers; tier-1 hits are those of
+// One LRU stack over all VMs and all tiers. VMs that access the most blocks occupy the most space.
+// It has the hits of a flat LRU cache with the capacity of all tiers; tier-1 hits are those of
 // LRU(c1).
 class GlobalLru final : public System {
  public:

@@ -6,10 +6,10 @@
 
 namespace mcsim {
 
-// How ARC's target moves when one ghost list is longer than the other.
+// How ARC's target p moves when one ghost list is longer than the other.
 enum class ArcStep : std::uint8_t {
   kReal,     // by the ratio of their lengths, as published
-  kInteger,  // by the ratio's whole part, as Caffeine's simulator has it
+  kInteger,  // by the integer part of the ratio, as in Caffeine's simulator
 };
 
 template <>
@@ -18,23 +18,26 @@ struct Choices<ArcStep> {
                                     std::pair{"integer", ArcStep::kInteger}};
 };
 
-// Adaptive replacement cache: T1 has blocks seen once of late, T2 those seen again;
-// B1 and B2 remember what left either. A hit in B1 says that T1 is too small, one in
-// B2 that T2 is, and the target p of T1 follows.
+// Adaptive replacement cache: T1 holds blocks seen once recently, T2 blocks seen at least twice.
+// The ghost lists B1 and B2 remember the victims of T1 and T2. A hit in B1 means that T1 is too
+// small, a hit in B2 that T2 is; the target size p of T1 adapts.
 //
-// O(1) an access; 9 bytes a block held or remembered, twice the capacity at most.
+// O(1) per access; 9 bytes per block held or remembered, at most twice the capacity.
 class Arc : public SlotPolicyBase<SlotLists<4>> {
  public:
   struct Params {
     ArcStep step = ArcStep::kReal;
 
     static constexpr auto fields() {
-      return std::tuple{Field{"step", &Params::step, "how the target moves"}};
+      return std::tuple{Field{"step", &Params::step,
+                              "step of the target size of T1: the ratio of the ghost lists' "
+                              "lengths (real, as published), or its integer part (integer)"}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "arc",
-      .summary = "Balances recency and frequency by what it evicted too early.",
+      .summary =
+          "Balances recency (T1) and frequency (T2) by hits in ghost lists of recent victims.",
       .reference = "Megiddo, Modha: ARC: a self-tuning, low overhead replacement cache, FAST 2003"};
 
   Arc(const Params& params, const PolicySetup& setup)
@@ -91,7 +94,7 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
                     static_cast<double>(kept_.size(longer)) / static_cast<double>(kept_.size(hit)));
   }
 
-  // Case IV: makes room in the directory and, if it is full, in the cache.
+  // Case IV: free a slot in the directory and, if the cache is full, in the cache.
   void miss(auto& cache) {
     if (l1() == capacity_) {
       if (kept_.empty(kB1)) {
@@ -105,7 +108,7 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
     replace(false, cache);
   }
 
-  // The published cases imply a full cache; capacities that changed do not.
+  // The published cases imply a full cache; after a change of the capacity it may not be full.
   void replace(bool hit_in_b2, auto& cache) {
     if (size() == capacity_) demote(hit_in_b2, cache);
   }

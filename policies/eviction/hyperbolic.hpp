@@ -11,13 +11,12 @@
 
 namespace mcsim {
 
-// Hyperbolic caching: the priority of a block is how often it was accessed since it
-// came in, over the time since then. The victim is the least of a random sample, drawn
-// with replacement. A newcomer may begin with more than its one access, for it comes in
-// place of the last victim: `leeway` says how much its own counts, the rest is that
-// victim's priority. The authors' simulator has 0.1.
+// Hyperbolic caching: the priority of a block is its number of accesses since insertion over the
+// time since then. The victim is the block with the lowest priority in a random sample, drawn with
+// replacement. A new block may start with a count between its own access and the last victim's
+// priority: `leeway` is the weight of its own access. The authors' simulator has 0.1.
 //
-// O(1) a hit, O(sample) a miss; 24 bytes a block of the capacity.
+// O(1) per hit, O(sample) per miss; 24 bytes per block of the capacity.
 class Hyperbolic : public SlotPolicyBase<SlotSet> {
  public:
   struct Params {
@@ -25,14 +24,17 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
     double leeway = 1;
     static constexpr auto fields() {
       return std::tuple{
-          Field{"sample", &Params::sample, "blocks drawn for a victim", 1, 65536},
+          Field{"sample", &Params::sample, "number of blocks drawn for each victim", 1, 65536},
           Field{"leeway", &Params::leeway,
-                "weight of a newcomer's own access, not the last victim's priority", 1e-9, 1}};
+                "weight of a new block's own access in its initial count; the rest is the last "
+                "victim's priority",
+                1e-9, 1}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "hyperbolic",
-      .summary = "Evicts the least often accessed for its time in the cache, of a sample.",
+      .summary =
+          "Evicts the block with the fewest accesses per time in the cache, among a random sample.",
       .reference =
           "Blankstein, Sen, Freedman: Hyperbolic caching: Flexible caching for web "
           "applications, USENIX ATC 2017"};
@@ -76,7 +78,7 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
     const Block& block = blocks_[slot];
     return block.count / static_cast<double>(now - block.came);
   }
-  // Before anything has left there is no priority to begin with.
+  // Before the first eviction there is no victim's priority.
   double first_count() const {
     if (last_victims_ == 0) return 1;
     return params_.leeway + (1 - params_.leeway) * last_victims_;
@@ -102,7 +104,7 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
   Pages<Block> blocks_;
   Random random_;
   std::uint64_t now_ = 0;
-  double last_victims_ = 0;  // priority
+  double last_victims_ = 0;  // priority of the last victim
 };
 
 }  // namespace mcsim

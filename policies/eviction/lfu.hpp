@@ -5,16 +5,16 @@
 
 namespace mcsim {
 
-// Least frequently used, by the accesses of a block since it came in; of equals the
-// least recently used.
+// Least frequently used, by the accesses of a block since its insertion; ties go to the least
+// recently used.
 //
-// O(1) an access; 36 bytes a block of the capacity.
+// O(1) per access; 36 bytes per block of the capacity.
 class Lfu : public SlotPolicyBase<FrequencyLists> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "lfu",
-      .summary = "Evicts the block accessed least often since it came in.",
+      .summary = "Evicts the block with the fewest accesses since its insertion.",
       .reference =
           "Aho, Denning, Ullman: Principles of optimal page replacement, "
           "Journal of the ACM 18(1), 1971"};

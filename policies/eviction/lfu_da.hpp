@@ -9,18 +9,19 @@
 
 namespace mcsim {
 
-// LFU with dynamic ageing: the key of a block is how often it was accessed since it
-// came in, plus the age of the cache when it last was; the age is the key of the last
-// victim. So what was popular once is overtaken. Of equal keys the least recently
-// used leaves.
+// LFU with dynamic ageing: the key of a block is its number of accesses since insertion, plus the
+// age of the cache at its last access. The age is the key of the last victim, so formerly popular
+// blocks are overtaken. Among equal keys the least recently used block is evicted.
 //
-// O(1) an access, amortised; 22 to 24 bytes a block of the capacity.
+// O(1) per access, amortised; 22 to 24 bytes per block of the capacity.
 class LfuDa : public SlotPolicyBase<MonotoneQueue> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "lfu-da",
-      .summary = "LFU in which counts of newcomers start at the last victim's.",
+      .summary =
+          "Evicts by access counts plus an age that rises to the key of each victim (LFU with "
+          "ageing).",
       .reference =
           "Arlitt, Cherkasova, Dilley, Friedrich, Jin: Evaluating content management "
           "techniques for web proxy caches, ACM SIGMETRICS PER 27(4), 2000"};

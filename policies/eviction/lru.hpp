@@ -5,10 +5,10 @@
 
 namespace mcsim {
 
-// Least recently used. A stack algorithm: a cache holds what any smaller one does,
-// and its hits follow from reuse distances. The most recently used comes first.
+// Least recently used. A stack algorithm: a cache contains all blocks of any smaller cache, and its
+// hits follow from reuse distances. The most recently used block is first.
 //
-// O(1) an access; 8 bytes a block of the capacity.
+// O(1) per access; 8 bytes per block of the capacity.
 class Lru : public SlotPolicyBase<SlotLists<>> {
  public:
   using Params = NoParams;

@@ -16,14 +16,14 @@ namespace mcsim {
 
 inline constexpr std::size_t kMostQueues = 16;
 
-// Multi-Queue: LRU queues by the logarithm of how often a block was accessed. A block
-// that is not accessed for its lifetime falls one queue; victims come from the lowest.
-// A ghost queue, first in first out, remembers the counts of what was evicted.
+// Multi-Queue: LRU queues by the logarithm of a block's number of accesses. A block without
+// accesses for its lifetime moves one queue down; victims come from the lowest non-empty queue. A
+// FIFO ghost queue remembers the counts of victims.
 //
-// The paper takes the lifetime from the histogram of temporal distances; here it is a
-// multiple of the capacity.
+// The paper derives the lifetime from the histogram of temporal distances; here it is a multiple of
+// the capacity.
 //
-// O(queues) an access; 25 bytes a slot, five slots a block of the capacity.
+// O(queues) per access; 25 bytes per slot, five slots per block of the capacity.
 class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
  public:
   struct Params {
@@ -32,14 +32,19 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
     double ghosts = 4;
     static constexpr auto fields() {
       return std::tuple{
-          Field{"queues", &Params::queues, "LRU queues", 1, static_cast<double>(kMostQueues)},
-          Field{"lifetime", &Params::lifetime, "accesses until a block falls, in capacities", 0},
-          Field{"ghosts", &Params::ghosts, "blocks remembered, in capacities", 0}};
+          Field{"queues", &Params::queues, "number of LRU queues", 1,
+                static_cast<double>(kMostQueues)},
+          Field{"lifetime", &Params::lifetime,
+                "number of accesses after which an unused block moves one queue down, as a "
+                "multiple of the capacity",
+                0},
+          Field{"ghosts", &Params::ghosts,
+                "number of evicted blocks remembered, as a multiple of the capacity", 0}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "mq",
-      .summary = "LRU queues by frequency, from which blocks fall as time passes.",
+      .summary = "Keeps LRU queues by access frequency; unused blocks move down over time.",
       .reference =
           "Zhou, Philbin, Li: The Multi-Queue replacement algorithm for second level "
           "buffer caches, USENIX ATC 2001"};
@@ -57,7 +62,7 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
     const bool hit = slot != kNoSlot && resident(slot);
     if (!hit && size() == capacity_) {
       evict(cache);
-      slot = cache.find(a.block);  // it may have been forgotten
+      slot = cache.find(a.block);  // eviction may have dropped its ghost
     }
     if (slot == kNoSlot) {
       slot = cache.insert(a.block);
@@ -129,7 +134,7 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
     while (kept_.size(kGhosts) > most_ghosts_) cache.forget_back(kept_, kGhosts);
   }
 
-  // Time passes. The first block of each queue falls if its lifetime is over.
+  // Advance the time. The first block of each queue moves down if its lifetime is over.
   void adjust() {
     ++now_;
     for (std::size_t queue = 1; queue <= top_; ++queue) {

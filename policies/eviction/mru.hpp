@@ -4,10 +4,10 @@
 
 namespace mcsim {
 
-// Most recently used: keeps what LRU keeps and evicts from the other end. The best there
-// is for a loop that does not fit.
+// Most recently used: the data structure of LRU with victims from the other end. Optimal for a loop
+// that does not fit.
 //
-// O(1) an access; 8 bytes a block of the capacity.
+// O(1) per access; 8 bytes per block of the capacity.
 class Mru : public Lru {
  public:
   static constexpr ComponentInfo kInfo{

@@ -5,16 +5,18 @@
 
 namespace mcsim {
 
-// Belady's MIN: evicts the block whose next access is farthest away, which no policy
-// that must take in every block can beat.
+// Belady's MIN: evicts the block whose next access is farthest in the future. Optimal among
+// policies that must insert every block.
 //
-// O(1) an access, nearly; 12 bytes a block of the capacity, half a bit an access.
+// O(1) per access, nearly; 12 bytes per block of the capacity and half a bit per access.
 class Opt : public SlotPolicyBase<FutureQueue> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "opt",
-      .summary = "Evicts the block whose next access is farthest away.",
+      .summary =
+          "Evicts the block whose next access is farthest in the future (Belady's MIN; uses the "
+          "future).",
       .reference =
           "Belady: A study of replacement algorithms for a virtual-storage computer, "
           "IBM Systems Journal 5(2), 1966"};

@@ -6,15 +6,15 @@
 
 namespace mcsim {
 
-// Evicts any block, each as likely as the others.
+// Evicts a block drawn uniformly at random.
 //
-// O(1) an access; 8 bytes a block of the capacity.
+// O(1) per access; 8 bytes per block of the capacity.
 class RandomEviction : public SlotPolicyBase<SlotSet> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "random",
-      .summary = "Evicts a block drawn at random.",
+      .summary = "Evicts a block drawn uniformly at random.",
       .reference =
           "Belady: A study of replacement algorithms for a virtual-storage computer, "
           "IBM Systems Journal 5(2), 1966"};

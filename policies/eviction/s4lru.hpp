@@ -11,26 +11,28 @@ namespace mcsim {
 
 inline constexpr std::size_t kMostSegments = 8;
 
-// S4LRU: LRU lists one above the other, each with its share of the cache. Blocks come
-// in at the lowest; a hit takes a block one list up, and what a list has too much
-// goes one list down. What the lowest has too much leaves, also while there is space
-// in others; with `fill`, as in libCacheSim, newcomers take that space first.
+// S4LRU: a sequence of LRU lists, each with a fixed share of the cache. New blocks enter the lowest
+// list; a hit moves a block one list up, and the excess of a list moves one list down. The excess
+// of the lowest list is evicted, even while other lists have space. With `fill`, as in libCacheSim,
+// new blocks take that space first.
 //
-// O(1) an access; 9 bytes a block of the capacity.
+// O(1) per access; 9 bytes per block of the capacity.
 class S4Lru : public SlotPolicyBase<SlotLists<kMostSegments>> {
  public:
   struct Params {
     int segments = 4;
     bool fill = false;
     static constexpr auto fields() {
-      return std::tuple{Field{"segments", &Params::segments, "LRU lists of equal size", 1,
-                              static_cast<double>(kMostSegments)},
-                        Field{"fill", &Params::fill, "newcomers go to the lowest with space"}};
+      return std::tuple{
+          Field{"segments", &Params::segments, "number of LRU lists of equal size", 1,
+                static_cast<double>(kMostSegments)},
+          Field{"fill", &Params::fill,
+                "whether new blocks enter the lowest list with free space, not the lowest list"}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "s4lru",
-      .summary = "Four LRU lists of fixed size; a hit takes a block one list up.",
+      .summary = "Divides the cache into four LRU lists; each hit moves a block one list up.",
       .reference =
           "Huang, Birman, van Renesse, Lloyd, Kumar, Li: An analysis of Facebook photo "
           "caching, SOSP 2013"};
@@ -79,7 +81,8 @@ class S4Lru : public SlotPolicyBase<SlotLists<kMostSegments>> {
   }
 
  private:
-  // Of the capacity; the lower segments have one more where it does not divide.
+  // Return the share of the capacity of a list; the remainder goes to the lower lists, one block
+  // each.
   Count share(std::size_t segment) const {
     const auto parts = static_cast<Count>(segments_);
     return capacity_ / parts + (static_cast<Count>(segment) < capacity_ % parts ? 1 : 0);

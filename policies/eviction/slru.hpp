@@ -5,11 +5,11 @@
 
 namespace mcsim {
 
-// Segmented LRU: blocks come into a probationary segment and a hit takes them to a
-// protected one. What the protected segment has too much goes back to probation, as
-// its most recent. Nothing leaves before the cache is full.
+// Segmented LRU: blocks enter a probationary segment, and a hit moves them to a protected one. The
+// excess of the protected segment returns to probation, as the most recent block. Nothing is
+// evicted before the cache is full.
 //
-// O(1) an access; 9 bytes a block of the capacity.
+// O(1) per access; 9 bytes per block of the capacity.
 class Slru : public SlotPolicyBase<SlotLists<2>> {
  public:
   struct Params {
@@ -17,12 +17,12 @@ class Slru : public SlotPolicyBase<SlotLists<2>> {
 
     static constexpr auto fields() {
       return std::tuple{Field{"protected_share", &Params::protected_share,
-                              "share of the capacity that is protected", 0, 1}};
+                              "share of the capacity of the protected segment", 0, 1}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "slru",
-      .summary = "LRU in two segments; a hit takes a block to the protected one.",
+      .summary = "Divides LRU into two segments; a hit moves a block to the protected one.",
       .reference =
           "Karedla, Love, Wherry: Caching strategies to improve disk system "
           "performance, IEEE Computer 27(3), 1994"};

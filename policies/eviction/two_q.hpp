@@ -5,11 +5,11 @@
 
 namespace mcsim {
 
-// 2Q, the full version: newcomers go through a FIFO, A1in. Those that leave it are
-// remembered in A1out, and only a block that is accessed while remembered enters the
-// main LRU list, Am. Hits in A1in change nothing: they are taken for correlated.
+// 2Q, the full version: new blocks pass through a FIFO, A1in. Its victims are remembered in A1out,
+// and only a block that is accessed while remembered enters the main LRU list, Am. Hits in A1in
+// change nothing: they are considered correlated.
 //
-// O(1) an access; 9 bytes a block held or remembered.
+// O(1) per access; 9 bytes per block held or remembered.
 class TwoQ : public SlotPolicyBase<SlotLists<3>> {
  public:
   struct Params {
@@ -18,13 +18,14 @@ class TwoQ : public SlotPolicyBase<SlotLists<3>> {
 
     static constexpr auto fields() {
       return std::tuple{
-          Field{"kin", &Params::kin, "share of the capacity that A1in may keep", 0, 1},
-          Field{"kout", &Params::kout, "blocks remembered in A1out, by the capacity", 0, 100}};
+          Field{"kin", &Params::kin, "maximum share of the capacity for A1in", 0, 1},
+          Field{"kout", &Params::kout,
+                "number of blocks remembered in A1out, as a multiple of the capacity", 0, 100}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "2q",
-      .summary = "A FIFO for newcomers, LRU for blocks accessed again after it.",
+      .summary = "Filters new blocks in a FIFO; blocks accessed again after it enter an LRU list.",
       .reference =
           "Johnson, Shasha: 2Q: a low overhead high performance buffer management "
           "replacement algorithm, VLDB 1994"};
@@ -48,7 +49,7 @@ class TwoQ : public SlotPolicyBase<SlotLists<3>> {
       case kA1in:
         return true;
       default:
-        kept_.erase(slot);  // before others push it out of A1out
+        kept_.erase(slot);  // before another ghost replaces it in A1out
         reclaim(cache);
         kept_.push_front(kAm, slot);
         return false;
@@ -78,7 +79,7 @@ class TwoQ : public SlotPolicyBase<SlotLists<3>> {
     kout_ = share_of(params_.kout, capacity);
   }
 
-  // Makes room for one block.
+  // Free space for one block.
   void reclaim(auto& cache) {
     if (size() == capacity_) evict(cache);
   }
