@@ -77,10 +77,10 @@ std::vector<double> bottleneck_aware(std::span<const double> hit_ratios, double 
 
 absl::StatusOr<std::unique_ptr<System>> Baa::make(Params params, SystemContext context) {
   const Machine& machine = context.machine;
-  if (machine.tiers.empty()) return invalid_argument("baa: needs a tier");
+  if (machine.tiers.empty()) return invalid_argument("needs a tier");
   if ((params.fast_iops == 0 && !(machine.tiers[0].device.busy_ns(1) > 0)) ||
       (params.slow_iops == 0 && !(machine.backend.busy_ns(1) > 0))) {
-    return invalid_argument("baa: a device takes no time per block: set fast_iops and slow_iops");
+    return invalid_argument("a device takes no time per block: set fast_iops and slow_iops");
   }
   return make_checked<Baa>(std::move(params), std::move(context));
 }

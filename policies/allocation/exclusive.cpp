@@ -20,8 +20,7 @@ absl::StatusOr<std::unique_ptr<System>> Exclusive::make(Params params, SystemCon
   const std::size_t tiers = context.machine.tier_count();
   if (tiers > 2) {
     return invalid_argument(
-        "exclusive: needs 1 tier, or 2 (the VMs' memory and the hypervisor's cache), got {}",
-        tiers);
+        "needs 1 tier, or 2 (the VMs' memory and the hypervisor's cache), got {}", tiers);
   }
   return make_checked<Exclusive>(std::move(params), std::move(context));
 }

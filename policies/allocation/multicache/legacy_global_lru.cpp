@@ -96,7 +96,7 @@ class LegacyGlobalLru final : public Host {
   }
 
   absl::Status resize(const Allocation&) override {
-    return absl::FailedPreconditionError("all VMs share this host: it has no targets to change");
+    return absl::FailedPreconditionError("a host that all VMs share has no targets to change");
   }
 
   void attach_log(BackendLog& log) override { backend_log_ = &log; }
