@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -129,9 +131,9 @@ def component_page(root: Path, about: Kind, entry: Mapping[str, Any]) -> str:
         If docs/notes has no notes about it.
     """
     name = entry["name"]
-    notes = root / "docs" / "notes" / about.folder / f"{name}.md"
-    if not notes.is_file() and False:
-        raise ValueError(f"{notes.relative_to(root)} is missing: formulas, cost and differences")
+    notes = notes_of(root, about.folder)
+    if name not in notes:
+        raise ValueError(f"docs/notes/{about.folder}.md has no section `{name}`")
     parts = [f"# `{name}`", entry["summary"], f"**Source:** {text(entry['reference'])}"]
     found = components(root)
     component = found.get((about.source, name)) or next(
@@ -140,8 +142,9 @@ def component_page(root: Path, about: Kind, entry: Mapping[str, Any]) -> str:
     )
     if component is not None and component.comment:
         parts += ["## Behaviour", component.comment]
-    if notes.is_file():
-        parts.append(notes.read_text(encoding="utf-8").strip())
+    parts.append(notes[name])
+    if others := differences(root).get(name) if about.folder == "policies" else None:
+        parts += ["## Differences", others]
     parts += ["## Parameters", parameters(entry["params"])]
     if about.folder == "policies" and (figures := measured(root).get(name)):
         parts += ["## Measured", measurement(figures)]
@@ -150,6 +153,31 @@ def component_page(root: Path, about: Kind, entry: Mapping[str, Any]) -> str:
         used = tests_of(root, name, component.class_name, about.tests)
         parts.append("\n".join(f"- `{path}`" for path in used))
     return "\n\n".join(parts) + "\n"
+
+
+@cache
+def notes_of(root: Path, kind: str) -> dict[str, str]:
+    """Return the written notes about the components of a kind, by name."""
+    text = (root / "docs" / "notes" / f"{kind}.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## `(.+)`$", text, flags=re.MULTILINE)[1:]
+    bodies = [body.strip() for body in sections[1::2]]
+    headed = [body if body.startswith("### ") else f"### Rules\n\n{body}" for body in bodies]
+    return {
+        name: body.replace("### ", "## ") for name, body in zip(sections[::2], headed, strict=True)
+    }
+
+
+@cache
+def differences(root: Path) -> dict[str, str]:
+    """Return how other programs differ, from the table in policies/README.md, by policy."""
+    text = (root / "policies" / "README.md").read_text(encoding="utf-8")
+    found: dict[str, list[str]] = {}
+    for names, other, how in re.findall(
+        r"^\| (`[^|]+`) \| ([^|`]+) \| (.+) \|$", text, re.MULTILINE
+    ):
+        for name in re.findall(r"`([^`]+)`", names):
+            found.setdefault(name, []).append(f"- **{other}:** {how}")
+    return {name: "\n".join(lines) for name, lines in found.items()}
 
 
 def measurement(figures: Mapping[str, float]) -> str:
