@@ -109,8 +109,8 @@ def huge(tmp_path: Path, system: str) -> Path:
 def test_tiers_too_unlike_to_be_solved_together_are_told(tmp_path: Path) -> None:
     assert complaint(huge(tmp_path, "{name: multicache-joint, label: joint}")) == (
         "mine.yaml:9: systems[1]: multicache-joint: grid: units of 20 blocks, by the smallest "
-        "tier, make 200000000000020 units of all tiers; at most 2097152 can be solved: use a smaller "
-        "grid or tiers of more similar sizes"
+        "tier, make 200000000000020 units of all tiers; at most 2097152 can be solved: use a "
+        "smaller grid or tiers of more similar sizes"
     )
 
 
