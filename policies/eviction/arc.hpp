@@ -47,10 +47,10 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
     const Slot x = cache.find(a.block);
     if (x == kNoSlot) {
       miss(cache);
-      kept_.push_front(kT1, cache.insert(a.block));
+      blocks_.push_front(kT1, cache.insert(a.block));
       return false;
     }
-    const auto list = kept_.list_of(x);
+    const auto list = blocks_.list_of(x);
     if (list == kB1) {
       p_ = std::min(static_cast<double>(capacity_), p_ + step(kB2, kB1));
       replace(false, cache);
@@ -58,7 +58,7 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
       p_ = std::max(0.0, p_ - step(kB1, kB2));
       replace(true, cache);
     }
-    kept_.move_to_front(kT2, x);
+    blocks_.move_to_front(kT2, x);
     return list == kT1 || list == kT2;
   }
 
@@ -66,44 +66,44 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
     capacity_ = capacity;
     p_ = std::min(p_, static_cast<double>(capacity_));
     while (size() > capacity_) demote(false, cache);
-    while (l1() > capacity_) cache.forget_back(kept_, kB1);
-    while (l1() + l2() > 2 * capacity_) cache.forget_back(kept_, kB2);
-    kept_.reserve(cache.slots_for(2 * capacity_));
+    while (l1() > capacity_) cache.forget_back(blocks_, kB1);
+    while (l1() + l2() > 2 * capacity_) cache.forget_back(blocks_, kB2);
+    blocks_.reserve(cache.slots_for(2 * capacity_));
   }
 
-  bool resident(Slot slot) const { return kept_.list_of(slot) <= kT2; }
-  Count size() const { return kept_.size(kT1) + kept_.size(kT2); }
+  bool resident(Slot slot) const { return blocks_.list_of(slot) <= kT2; }
+  Count size() const { return blocks_.size(kT1) + blocks_.size(kT2); }
   absl::Status check() const {
     if (l1() > capacity_ || l1() + l2() > 2 * capacity_ || p_ < 0 ||
         p_ > static_cast<double>(capacity_)) {
       return internal_error("arc: L1 {}, L2 {}, p {} at c {}", l1(), l2(), p_, capacity_);
     }
-    return kept_.check();
+    return blocks_.check();
   }
 
  private:
   enum List { kT1, kT2, kB1, kB2 };
 
-  Count l1() const { return kept_.size(kT1) + kept_.size(kB1); }
-  Count l2() const { return kept_.size(kT2) + kept_.size(kB2); }
+  Count l1() const { return blocks_.size(kT1) + blocks_.size(kB1); }
+  Count l2() const { return blocks_.size(kT2) + blocks_.size(kB2); }
 
   double step(List longer, List hit) const {
-    const Count whole = kept_.size(longer) / kept_.size(hit);
+    const Count whole = blocks_.size(longer) / blocks_.size(hit);
     if (step_ == ArcStep::kInteger) return static_cast<double>(std::max<Count>(1, whole));
-    return std::max(1.0,
-                    static_cast<double>(kept_.size(longer)) / static_cast<double>(kept_.size(hit)));
+    return std::max(
+        1.0, static_cast<double>(blocks_.size(longer)) / static_cast<double>(blocks_.size(hit)));
   }
 
   // Case IV: free a slot in the directory and, if the cache is full, in the cache.
   void miss(auto& cache) {
     if (l1() == capacity_) {
-      if (kept_.empty(kB1)) {
-        cache.evict_back(kept_, kT1);
+      if (blocks_.empty(kB1)) {
+        cache.evict_back(blocks_, kT1);
         return;
       }
-      cache.forget_back(kept_, kB1);
+      cache.forget_back(blocks_, kB1);
     } else if (l1() + l2() == 2 * capacity_) {
-      cache.forget_back(kept_, kB2);
+      cache.forget_back(blocks_, kB2);
     }
     replace(false, cache);
   }
@@ -114,11 +114,11 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
   }
 
   void demote(bool hit_in_b2, auto& cache) {
-    const auto t1 = static_cast<double>(kept_.size(kT1));
-    const bool from_t1 = t1 >= 1 && (t1 > p_ || (hit_in_b2 && t1 == p_) || kept_.empty(kT2));
-    const Slot victim = kept_.back(from_t1 ? kT1 : kT2);
+    const auto t1 = static_cast<double>(blocks_.size(kT1));
+    const bool from_t1 = t1 >= 1 && (t1 > p_ || (hit_in_b2 && t1 == p_) || blocks_.empty(kT2));
+    const Slot victim = blocks_.back(from_t1 ? kT1 : kT2);
     cache.evict_to_ghost(victim);
-    kept_.move_to_front(from_t1 ? kB1 : kB2, victim);
+    blocks_.move_to_front(from_t1 ? kB1 : kB2, victim);
   }
 
   ArcStep step_;

@@ -28,17 +28,17 @@ class Clock : public SlotPolicyBase<SlotRing> {
     }
     if (size() == capacity_) {
       seek_victim();
-      cache.replace(kept_.hand(), a.block);
-      kept_.advance();
+      cache.replace(blocks_.hand(), a.block);
+      blocks_.advance();
     } else {
-      kept_.insert(cache.insert(a.block));
+      blocks_.insert(cache.insert(a.block));
     }
     return false;
   }
 
   void remove(Slot slot, auto& cache) {
     referenced_.clear(slot);
-    kept_.erase(slot);
+    blocks_.erase(slot);
     cache.forget(slot);
   }
 
@@ -46,19 +46,19 @@ class Clock : public SlotPolicyBase<SlotRing> {
     capacity_ = capacity;
     while (size() > capacity_) {
       seek_victim();
-      cache.evict(kept_.pop());
+      cache.evict(blocks_.pop());
     }
-    kept_.reserve(cache.slots_for(capacity_));
-    referenced_.reserve(kept_.slots());
+    blocks_.reserve(cache.slots_for(capacity_));
+    referenced_.reserve(blocks_.slots());
   }
 
   void prefetch(Slot) const {}  // the marks fit into the processor's caches
-  std::size_t bytes() const { return kept_.bytes() + referenced_.bytes(); }
+  std::size_t bytes() const { return blocks_.bytes() + referenced_.bytes(); }
 
  private:
   // Move the hand to the next block without a mark.
   void seek_victim() {
-    for (; referenced_[kept_.hand()]; kept_.advance()) referenced_.clear(kept_.hand());
+    for (; referenced_[blocks_.hand()]; blocks_.advance()) referenced_.clear(blocks_.hand());
   }
 
   BitArray referenced_;

@@ -24,18 +24,18 @@ class Fifo : public SlotPolicyBase<SlotRing> {
   bool access(const auto& a, auto& cache) {
     if (cache.find(a.block) != kNoSlot) return true;
     if (size() == capacity_) {
-      cache.replace(kept_.hand(), a.block);
-      kept_.advance();
+      cache.replace(blocks_.hand(), a.block);
+      blocks_.advance();
     } else {
-      kept_.insert(cache.insert(a.block));
+      blocks_.insert(cache.insert(a.block));
     }
     return false;
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
-    while (size() > capacity_) cache.evict(kept_.pop());
-    kept_.reserve(cache.slots_for(capacity_));
+    while (size() > capacity_) cache.evict(blocks_.pop());
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 
   void prefetch(Slot) const {}

@@ -42,31 +42,31 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
   Hyperbolic(const Params& params, const PolicySetup& setup)
       : SlotPolicyBase(setup),
         params_(params),
-        blocks_(slots()),
+        states_(slots()),
         random_(Random(setup.seed).split(kInfo.name)) {}
 
   bool access(const auto& a, auto& cache) {
     ++now_;
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      ++blocks_[slot].count;
+      ++states_[slot].count;
       return true;
     }
     if (size() == capacity_) evict(cache, now_);
     const Slot slot = cache.insert(a.block);
-    kept_.insert(slot);
-    blocks_[slot] = {.came = now_, .count = first_count()};
+    blocks_.insert(slot);
+    states_[slot] = {.came = now_, .count = first_count()};
     return false;
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) evict(cache, now_ + 1);
-    kept_.reserve(cache.slots_for(capacity_));
-    if (kept_.slots() > blocks_.size()) blocks_.extend(kept_.slots());
+    blocks_.reserve(cache.slots_for(capacity_));
+    if (blocks_.slots() > states_.size()) states_.extend(blocks_.slots());
   }
 
-  void prefetch(Slot slot) const { prefetch_line(&blocks_[slot]); }
-  std::size_t bytes() const { return kept_.bytes() + blocks_.size() * sizeof(Block); }
+  void prefetch(Slot slot) const { prefetch_line(&states_[slot]); }
+  std::size_t bytes() const { return blocks_.bytes() + states_.size() * sizeof(Block); }
 
  private:
   struct Block {
@@ -75,7 +75,7 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
   };
 
   double priority(Slot slot, std::uint64_t now) const {
-    const Block& block = blocks_[slot];
+    const Block& block = states_[slot];
     return block.count / static_cast<double>(now - block.came);
   }
   // Before the first eviction there is no victim's priority.
@@ -83,7 +83,7 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
     if (last_victims_ == 0) return 1;
     return params_.leeway + (1 - params_.leeway) * last_victims_;
   }
-  Slot draw() { return kept_[random_.below(static_cast<std::uint64_t>(kept_.size()))]; }
+  Slot draw() { return blocks_[random_.below(static_cast<std::uint64_t>(blocks_.size()))]; }
 
   void evict(auto& cache, std::uint64_t now) {
     Slot victim = draw();
@@ -96,12 +96,12 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
       victim = slot;
     }
     last_victims_ = least;
-    kept_.erase(victim);
+    blocks_.erase(victim);
     cache.evict(victim);
   }
 
   Params params_;
-  Pages<Block> blocks_;
+  Pages<Block> states_;
   Random random_;
   std::uint64_t now_ = 0;
   double last_victims_ = 0;  // priority of the last victim

@@ -23,24 +23,24 @@ class Lfu : public SlotPolicyBase<FrequencyLists> {
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      kept_.touch(slot);
+      blocks_.touch(slot);
       return true;
     }
     if (size() == capacity_) evict(cache);
-    kept_.insert(cache.insert(a.block));
+    blocks_.insert(cache.insert(a.block));
     return false;
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) evict(cache);
-    kept_.reserve(cache.slots_for(capacity_));
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 
  private:
   void evict(auto& cache) {
-    const Slot victim = kept_.least();
-    kept_.erase(victim);
+    const Slot victim = blocks_.least();
+    blocks_.erase(victim);
     cache.evict(victim);
   }
 };

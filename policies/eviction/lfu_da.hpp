@@ -30,13 +30,13 @@ class LfuDa : public SlotPolicyBase<MonotoneQueue> {
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      kept_.update(slot, age_ + ++count_[slot]);
+      blocks_.update(slot, age_ + ++count_[slot]);
       return true;
     }
     if (size() == capacity_) evict(cache);
     const Slot slot = cache.insert(a.block);
     count_[slot] = 1;
-    kept_.insert(slot, age_ + 1);
+    blocks_.insert(slot, age_ + 1);
     return false;
   }
 
@@ -44,21 +44,21 @@ class LfuDa : public SlotPolicyBase<MonotoneQueue> {
     capacity_ = capacity;
     while (size() > capacity_) evict(cache);
     const std::size_t slots = cache.slots_for(capacity_);
-    kept_.reserve(slots);
+    blocks_.reserve(slots);
     if (slots > count_.size()) count_.extend(slots);
   }
 
   void prefetch(Slot slot) const {
-    kept_.prefetch(slot);
+    blocks_.prefetch(slot);
     prefetch_line(&count_[slot]);
   }
-  std::size_t bytes() const { return kept_.bytes() + count_.size() * sizeof(std::uint32_t); }
+  std::size_t bytes() const { return blocks_.bytes() + count_.size() * sizeof(std::uint32_t); }
 
  private:
   void evict(auto& cache) {
-    const Slot victim = kept_.least();
-    age_ = kept_.key(victim);
-    kept_.erase(victim);
+    const Slot victim = blocks_.least();
+    age_ = blocks_.key(victim);
+    blocks_.erase(victim);
     cache.evict(victim);
   }
 

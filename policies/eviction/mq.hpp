@@ -53,7 +53,7 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
       : SlotPolicyBase(setup, setup.capacity + floor_share(params.ghosts, setup.capacity)),
         params_(params),
         top_(static_cast<std::size_t>(params.queues) - 1),
-        blocks_(slots()) {
+        states_(slots()) {
     set_capacity(setup.capacity);
   }
 
@@ -66,14 +66,14 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
     }
     if (slot == kNoSlot) {
       slot = cache.insert(a.block);
-      blocks_[slot].count = 0;
+      states_[slot].count = 0;
     } else {
-      kept_.erase(slot);
+      blocks_.erase(slot);
     }
-    Block& block = blocks_[slot];
+    Block& block = states_[slot];
     ++block.count;
     block.expires = now_ + lifetime_;
-    kept_.push_front(queue_of(block.count), slot);
+    blocks_.push_front(queue_of(block.count), slot);
     adjust();
     return hit;
   }
@@ -83,27 +83,27 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
     while (size() > capacity_) evict(cache);
     limit_ghosts(cache);
     const std::size_t slots = cache.slots_for(capacity_ + most_ghosts_);
-    kept_.reserve(slots);
-    if (slots > blocks_.size()) blocks_.extend(slots);
+    blocks_.reserve(slots);
+    if (slots > states_.size()) states_.extend(slots);
   }
 
-  bool resident(Slot slot) const { return kept_.list_of(slot) != kGhosts; }
+  bool resident(Slot slot) const { return blocks_.list_of(slot) != kGhosts; }
   Count size() const {
     Count size = 0;
-    for (std::size_t queue = 0; queue <= top_; ++queue) size += kept_.size(queue);
+    for (std::size_t queue = 0; queue <= top_; ++queue) size += blocks_.size(queue);
     return size;
   }
   void prefetch(Slot slot) const {
-    kept_.prefetch(slot);
-    prefetch_line(&blocks_[slot]);
+    blocks_.prefetch(slot);
+    prefetch_line(&states_[slot]);
   }
   absl::Status check() const {
-    if (kept_.size(kGhosts) > most_ghosts_) {
-      return internal_error("mq: {} ghosts of {}", kept_.size(kGhosts), most_ghosts_);
+    if (blocks_.size(kGhosts) > most_ghosts_) {
+      return internal_error("mq: {} ghosts of {}", blocks_.size(kGhosts), most_ghosts_);
     }
-    return kept_.check();
+    return blocks_.check();
   }
-  std::size_t bytes() const { return kept_.bytes() + blocks_.size() * sizeof(Block); }
+  std::size_t bytes() const { return blocks_.bytes() + states_.size() * sizeof(Block); }
 
  private:
   static constexpr std::size_t kGhosts = kMostQueues;  // Qout
@@ -124,31 +124,31 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
 
   void evict(auto& cache) {
     std::size_t queue = 0;
-    while (kept_.empty(queue)) ++queue;
-    const Slot victim = kept_.back(queue);
-    kept_.move_to_front(kGhosts, victim);
+    while (blocks_.empty(queue)) ++queue;
+    const Slot victim = blocks_.back(queue);
+    blocks_.move_to_front(kGhosts, victim);
     cache.evict_to_ghost(victim);
     limit_ghosts(cache);
   }
   void limit_ghosts(auto& cache) {
-    while (kept_.size(kGhosts) > most_ghosts_) cache.forget_back(kept_, kGhosts);
+    while (blocks_.size(kGhosts) > most_ghosts_) cache.forget_back(blocks_, kGhosts);
   }
 
   // Advance the time. The first block of each queue moves down if its lifetime is over.
   void adjust() {
     ++now_;
     for (std::size_t queue = 1; queue <= top_; ++queue) {
-      if (kept_.empty(queue)) continue;
-      const Slot slot = kept_.back(queue);
-      if (blocks_[slot].expires >= now_) continue;
-      blocks_[slot].expires = now_ + lifetime_;
-      kept_.move_to_front(queue - 1, slot);
+      if (blocks_.empty(queue)) continue;
+      const Slot slot = blocks_.back(queue);
+      if (states_[slot].expires >= now_) continue;
+      states_[slot].expires = now_ + lifetime_;
+      blocks_.move_to_front(queue - 1, slot);
     }
   }
 
   Params params_;
   std::size_t top_;  // the highest queue
-  Pages<Block> blocks_;
+  Pages<Block> states_;
   std::uint64_t now_ = 0;
   std::uint64_t lifetime_ = 0;
   Count most_ghosts_ = 0;

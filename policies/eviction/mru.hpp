@@ -21,13 +21,13 @@ class Mru : public Lru {
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      kept_.move_to_front(slot);
+      blocks_.move_to_front(slot);
       return true;
     }
     if (size() == capacity_) {
-      cache.replace(kept_.front(), a.block);
+      cache.replace(blocks_.front(), a.block);
     } else {
-      kept_.push_front(cache.insert(a.block));
+      blocks_.push_front(cache.insert(a.block));
     }
     return false;
   }
@@ -35,11 +35,11 @@ class Mru : public Lru {
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) {
-      const Slot victim = kept_.front();
-      kept_.erase(victim);
+      const Slot victim = blocks_.front();
+      blocks_.erase(victim);
       cache.evict(victim);
     }
-    kept_.reserve(cache.slots_for(capacity_));
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 };
 

@@ -30,29 +30,29 @@ class Opt : public SlotPolicyBase<FutureQueue> {
     Slot slot = cache.find(a.block);
     const bool hit = slot != kNoSlot;
     if (hit) {
-      kept_.erase(slot);
+      blocks_.erase(slot);
     } else {
       if (size() == capacity_) evict(cache);
       slot = cache.insert(a.block);
     }
-    kept_.insert(slot, a.next_use);
+    blocks_.insert(slot, a.next_use);
     return hit;
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) evict(cache);
-    kept_.reserve(cache.slots_for(capacity_));
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 
-  void prefetch_use(NextUse use) const { kept_.prefetch_use(use); }
+  void prefetch_use(NextUse use) const { blocks_.prefetch_use(use); }
 
  private:
   static_assert(FutureQueue::kNever == kNever);
 
   void evict(auto& cache) {
-    const Slot victim = kept_.farthest();
-    kept_.erase(victim);
+    const Slot victim = blocks_.farthest();
+    blocks_.erase(victim);
     cache.evict(victim);
   }
 };

@@ -27,7 +27,7 @@ class RandomEviction : public SlotPolicyBase<SlotSet> {
     if (size() == capacity_) {
       cache.replace(draw(), a.block);
     } else {
-      kept_.insert(cache.insert(a.block));
+      blocks_.insert(cache.insert(a.block));
     }
     return false;
   }
@@ -36,16 +36,16 @@ class RandomEviction : public SlotPolicyBase<SlotSet> {
     capacity_ = capacity;
     while (size() > capacity_) {
       const Slot victim = draw();
-      kept_.erase(victim);
+      blocks_.erase(victim);
       cache.evict(victim);
     }
-    kept_.reserve(cache.slots_for(capacity_));
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 
   void prefetch(Slot) const {}
 
  private:
-  Slot draw() { return kept_[random_.below(static_cast<std::uint64_t>(size()))]; }
+  Slot draw() { return blocks_[random_.below(static_cast<std::uint64_t>(size()))]; }
 
   Random random_;
 };

@@ -44,40 +44,40 @@ class S4Lru : public SlotPolicyBase<SlotLists<kMostSegments>> {
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      const std::size_t segment = std::min(kept_.list_of(slot) + 1, segments_ - 1);
-      kept_.move_to_front(segment, slot);
+      const std::size_t segment = std::min(blocks_.list_of(slot) + 1, segments_ - 1);
+      blocks_.move_to_front(segment, slot);
       demote_from(segment);
       return true;
     }
     std::size_t segment = fill_ ? lowest_with_space() : 0;
-    if (kept_.size(segment) == share(segment)) {
+    if (blocks_.size(segment) == share(segment)) {
       segment = 0;
-      cache.evict_back(kept_, segment);
+      cache.evict_back(blocks_, segment);
     }
-    kept_.push_front(segment, cache.insert(a.block));
+    blocks_.push_front(segment, cache.insert(a.block));
     return false;
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     demote_from(segments_ - 1);
-    while (kept_.size(0) > share(0)) cache.evict_back(kept_, 0);
-    kept_.reserve(cache.slots_for(capacity_));
+    while (blocks_.size(0) > share(0)) cache.evict_back(blocks_, 0);
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 
   Count size() const {
     Count size = 0;
-    for (std::size_t segment = 0; segment < segments_; ++segment) size += kept_.size(segment);
+    for (std::size_t segment = 0; segment < segments_; ++segment) size += blocks_.size(segment);
     return size;
   }
   absl::Status check() const {
     for (std::size_t segment = 0; segment < segments_; ++segment) {
-      if (kept_.size(segment) > share(segment)) {
-        return internal_error("s4lru: {} blocks in segment {} of {}", kept_.size(segment), segment,
-                              share(segment));
+      if (blocks_.size(segment) > share(segment)) {
+        return internal_error("s4lru: {} blocks in segment {} of {}", blocks_.size(segment),
+                              segment, share(segment));
       }
     }
-    return kept_.check();
+    return blocks_.check();
   }
 
  private:
@@ -89,13 +89,13 @@ class S4Lru : public SlotPolicyBase<SlotLists<kMostSegments>> {
   }
   std::size_t lowest_with_space() const {
     std::size_t segment = 0;
-    while (segment + 1 < segments_ && kept_.size(segment) == share(segment)) ++segment;
+    while (segment + 1 < segments_ && blocks_.size(segment) == share(segment)) ++segment;
     return segment;
   }
   void demote_from(std::size_t segment) {
     for (; segment > 0; --segment) {
-      while (kept_.size(segment) > share(segment)) {
-        kept_.move_to_front(segment - 1, kept_.back(segment));
+      while (blocks_.size(segment) > share(segment)) {
+        blocks_.move_to_front(segment - 1, blocks_.back(segment));
       }
     }
   }

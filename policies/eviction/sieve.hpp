@@ -29,7 +29,7 @@ class Sieve : public SlotPolicyBase<SlotLists<>> {
       return true;
     }
     if (size() == capacity_) cache.evict(pop_victim());
-    kept_.push_front(cache.insert(a.block));
+    blocks_.push_front(cache.insert(a.block));
     return false;
   }
 
@@ -42,20 +42,20 @@ class Sieve : public SlotPolicyBase<SlotLists<>> {
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) cache.evict(pop_victim());
-    kept_.reserve(cache.slots_for(capacity_));
-    visited_.reserve(kept_.slots());
+    blocks_.reserve(cache.slots_for(capacity_));
+    visited_.reserve(blocks_.slots());
   }
 
   void prefetch(Slot) const {}  // the marks fit into the processor's caches
-  std::size_t bytes() const { return kept_.bytes() + visited_.bytes(); }
+  std::size_t bytes() const { return blocks_.bytes() + visited_.bytes(); }
 
  private:
   Slot pop_victim() {
     while (true) {
-      if (hand_ == kNoSlot) hand_ = kept_.back();
+      if (hand_ == kNoSlot) hand_ = blocks_.back();
       if (!visited_[hand_]) break;
       visited_.clear(hand_);
-      hand_ = kept_.newer(hand_);
+      hand_ = blocks_.newer(hand_);
     }
     const Slot victim = hand_;
     unlink(victim);
@@ -64,8 +64,8 @@ class Sieve : public SlotPolicyBase<SlotLists<>> {
 
   // If the hand is at the block, it moves on.
   void unlink(Slot slot) {
-    if (slot == hand_) hand_ = kept_.newer(slot);
-    kept_.erase(slot);
+    if (slot == hand_) hand_ = blocks_.newer(slot);
+    blocks_.erase(slot);
   }
 
   BitArray visited_;

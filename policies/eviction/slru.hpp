@@ -34,26 +34,26 @@ class Slru : public SlotPolicyBase<SlotLists<2>> {
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      kept_.move_to_front(kProtected, slot);
-      if (kept_.size(kProtected) > protected_) demote();
+      blocks_.move_to_front(kProtected, slot);
+      if (blocks_.size(kProtected) > protected_) demote();
       return true;
     }
     if (size() == capacity_) evict(cache);
-    kept_.push_front(kProbation, cache.insert(a.block));
+    blocks_.push_front(kProbation, cache.insert(a.block));
     return false;
   }
 
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
-    while (kept_.size(kProtected) > protected_) demote();
+    while (blocks_.size(kProtected) > protected_) demote();
     while (size() > capacity_) evict(cache);
-    kept_.reserve(cache.slots_for(capacity_));
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 
-  Count size() const { return kept_.size(kProbation) + kept_.size(kProtected); }
+  Count size() const { return blocks_.size(kProbation) + blocks_.size(kProtected); }
   absl::Status check() const {
-    if (kept_.size(kProtected) > protected_) return internal_error("slru: too many protected");
-    return kept_.check();
+    if (blocks_.size(kProtected) > protected_) return internal_error("slru: too many protected");
+    return blocks_.check();
   }
 
  private:
@@ -63,9 +63,9 @@ class Slru : public SlotPolicyBase<SlotLists<2>> {
     capacity_ = capacity;
     protected_ = share_of(share_, capacity);
   }
-  void demote() { kept_.move_to_front(kProbation, kept_.back(kProtected)); }
+  void demote() { blocks_.move_to_front(kProbation, blocks_.back(kProtected)); }
   void evict(auto& cache) {
-    cache.evict_back(kept_, kept_.empty(kProbation) ? kProtected : kProbation);
+    cache.evict_back(blocks_, blocks_.empty(kProbation) ? kProtected : kProbation);
   }
 
   double share_;

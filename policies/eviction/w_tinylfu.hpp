@@ -82,7 +82,7 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
       reuse(slot);
     } else {
       if (size() == capacity_) evict(cache);
-      kept_.push_front(kWindow, cache.insert(a.block));
+      blocks_.push_front(kWindow, cache.insert(a.block));
       limit_window();
     }
     if (params_.climb) climb(hit);
@@ -92,26 +92,26 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
     limit_window();
-    while (kept_.size(kProtected) > max_protected_) demote();
-    while (size() > capacity_) cache.evict_back(kept_, main_victims());
+    while (blocks_.size(kProtected) > max_protected_) demote();
+    while (size() > capacity_) cache.evict_back(blocks_, main_victims());
     const std::size_t slots = cache.slots_for(capacity_);
-    kept_.reserve(slots);
+    blocks_.reserve(slots);
     sketch_.reserve(counters(slots));
     if (params_.doorkeeper) door_.reserve(slots);
   }
 
   Count size() const {
-    return kept_.size(kWindow) + kept_.size(kProbation) + kept_.size(kProtected);
+    return blocks_.size(kWindow) + blocks_.size(kProbation) + blocks_.size(kProtected);
   }
   absl::Status check() const {
-    if (kept_.size(kWindow) > max_window_ || kept_.size(kProtected) > max_protected_) {
+    if (blocks_.size(kWindow) > max_window_ || blocks_.size(kProtected) > max_protected_) {
       return internal_error("w-tinylfu: {} blocks in a window of {}, {} protected of {}",
-                            kept_.size(kWindow), max_window_, kept_.size(kProtected),
+                            blocks_.size(kWindow), max_window_, blocks_.size(kProtected),
                             max_protected_);
     }
-    return kept_.check();
+    return blocks_.check();
   }
-  std::size_t bytes() const { return kept_.bytes() + sketch_.bytes() + door_.bytes(); }
+  std::size_t bytes() const { return blocks_.bytes() + sketch_.bytes() + door_.bytes(); }
 
  private:
   static constexpr std::size_t kWindow = 0, kProbation = 1, kProtected = 2;
@@ -157,35 +157,35 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
   // --- Lists ----------------------------------------------------------------------
 
   void reuse(Slot slot) {
-    const std::size_t list = kept_.list_of(slot);
-    kept_.move_to_front(list == kWindow ? kWindow : kProtected, slot);
-    if (kept_.size(kProtected) > max_protected_) demote();
+    const std::size_t list = blocks_.list_of(slot);
+    blocks_.move_to_front(list == kWindow ? kWindow : kProtected, slot);
+    if (blocks_.size(kProtected) > max_protected_) demote();
   }
-  void demote() { kept_.move_to_front(kProbation, kept_.back(kProtected)); }
+  void demote() { blocks_.move_to_front(kProbation, blocks_.back(kProtected)); }
   void limit_window() {
-    while (kept_.size(kWindow) > max_window_) {
-      kept_.move_to_front(kProbation, kept_.back(kWindow));
+    while (blocks_.size(kWindow) > max_window_) {
+      blocks_.move_to_front(kProbation, blocks_.back(kWindow));
     }
   }
 
   // Return the list with the next victim; it is not empty.
   std::size_t main_victims() const {
-    if (!kept_.empty(kProbation)) return kProbation;
-    return kept_.empty(kProtected) ? kWindow : kProtected;
+    if (!blocks_.empty(kProbation)) return kProbation;
+    return blocks_.empty(kProtected) ? kWindow : kProtected;
   }
   // A block that must leave the window competes with the victim of the main part.
   void evict(auto& cache) {
     const std::size_t list = main_victims();
-    Slot victim = kept_.back(list);
-    if (kept_.size(kWindow) == max_window_ && list != kWindow) {
-      const Slot candidate = kept_.back(kWindow);
+    Slot victim = blocks_.back(list);
+    if (blocks_.size(kWindow) == max_window_ && list != kWindow) {
+      const Slot candidate = blocks_.back(kWindow);
       if (admits(cache.block(candidate), cache.block(victim))) {
-        kept_.move_to_front(kProbation, candidate);
+        blocks_.move_to_front(kProbation, candidate);
       } else {
         victim = candidate;
       }
     }
-    kept_.erase(victim);
+    blocks_.erase(victim);
     cache.evict(victim);
   }
 
@@ -204,7 +204,7 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
                 ? kDecay * step_
                 : std::copysign(kFirstStep * static_cast<double>(capacity_), step_);
     limit_window();
-    while (kept_.size(kProtected) > max_protected_) demote();
+    while (blocks_.size(kProtected) > max_protected_) demote();
   }
 
   Params params_;
