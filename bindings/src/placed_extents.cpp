@@ -12,7 +12,7 @@ PlacedExtents::PlacedExtents(const Params& params, Machine machine, std::vector<
 absl::StatusOr<std::unique_ptr<Host>> PlacedExtents::make_host(const Accesses& trace) {
   extent_blocks_ = trace.line_blocks;
   if (std::ranges::max(rooms()) == 0) {
-    return invalid_argument("extent: no tier has room for one of {} blocks", extent_blocks_);
+    return invalid_argument("extent: {} blocks do not fit into any tier", extent_blocks_);
   }
   vm_of_ = vms_of_extents(trace);
   const std::size_t extents = vm_of_.size();

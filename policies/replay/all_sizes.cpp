@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 16;
 
-// Gives the distance of every access: the cache that hits has more blocks than that.
+// Computes the distance of every access: the access hits in caches with more blocks than the
+// distance.
 class StackDistances {
  public:
   virtual ~StackDistances() = default;
@@ -55,7 +56,8 @@ class MruDistances final : public StackDistances {
   }
 
  private:
-  // The block comes on top, and what was there to where the block was, or to the end.
+  // Exchange the block with the top of the stack; a new block takes the top and the former top goes
+  // to the end.
   Count access(BlockId block) {
     const bool is_cold = place_after_[block] == 0;
     const std::size_t place = is_cold ? size_++ : place_after_[block] - 1;
@@ -69,7 +71,7 @@ class MruDistances final : public StackDistances {
   }
 
   Pages<BlockId> stack_;
-  Pages<std::uint32_t> place_after_;  // 1 more than the place; 0, as pages come, is none
+  Pages<std::uint32_t> place_after_;  // place + 1; 0, the initial value of pages, is none
   std::size_t size_ = 0;
 };
 
@@ -97,7 +99,7 @@ const StackAlgorithm* find(std::string_view policy) {
   return found == kStackAlgorithms.end() ? nullptr : found;
 }
 
-// How many accesses hit from each size on.
+// Counts by size the accesses that hit from that size on.
 class Tally {
  public:
   explicit Tally(std::span<const Count> capacities) : sizes_(capacities.begin(), capacities.end()) {
@@ -121,18 +123,18 @@ class Tally {
       counts.hits += hits_[0][i] + hits_[1][i];
       counts.write_hits += hits_[1][i];
     }
-    // What came in and is there no longer.
+    // Blocks that were inserted and are no longer cached.
     counts.evictions = counts.misses() - std::min(capacity, distinct);
     return counts;
   }
 
  private:
   std::vector<Count> sizes_;                // never decreasing
-  std::array<std::vector<Count>, 2> hits_;  // by operation; of those that smaller sizes miss
+  std::array<std::vector<Count>, 2> hits_;  // by operation: hits that smaller sizes miss
   std::array<Count, 2> accesses_{};
 };
 
-// The same of requests, each of which hits where the last of its blocks does, and of bytes.
+// The same for requests and bytes. A request hits from the size on at which all of its blocks hit.
 class RequestTally {
  public:
   RequestTally(const RequestColumns& requests, std::span<const Count> capacities)
@@ -141,7 +143,7 @@ class RequestTally {
     hits_.resize(sizes_.size() + 1);
   }
 
-  // The distances of the next accesses.
+  // Add the distances of the next accesses.
   void add(std::span<const Count> distances) {
     if (requests_.size() == 0) return;
     for (const Count distance : distances) {
@@ -176,11 +178,12 @@ class RequestTally {
 
   RequestColumns requests_;
   std::vector<Count> sizes_;       // never decreasing
-  std::vector<RequestHits> hits_;  // of those that smaller sizes miss; the last: of all sizes
+  std::vector<RequestHits> hits_;  // hits that smaller sizes miss; the last: misses of all sizes
   RequestHits all_;
   std::size_t access_ = 0;
   std::size_t request_ = 0;
-  std::size_t last_ = 0;  // size in which all accesses of this request so far hit
+  std::size_t last_ =
+      0;  // index of the smallest size at which all accesses of this request so far hit
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ SETTLED = {
 }  # fmt: skip
 NO_PUBLICATION = re.compile("no publication|Joint formulation|Mattson")
 SAYS = re.compile(r"\b(source|publi|paper|authors|cite)")
-OTHER_WORDS = re.compile("leaves? it open|left open|does not say|not known|unspecified")
+OTHER_WORDS = re.compile("leaves? it open|left open|does not say|not known|unspecified|silent")
 
 SYSTEMS = {system["name"]: system for system in engine.describe_systems()}
 DATA_PATH = {param["name"] for param in SYSTEMS["hierarchy"]["params"]}

@@ -50,7 +50,7 @@ TEST(ExtentPlacer, RefusesExtentsThatNoTierHasRoomFor) {
   for (const char* name : {"hystor", "edt", "vfrm"}) {
     const auto system = testing::make(name, {{"extent", std::int64_t{kExtent}}}, machine, 100);
     EXPECT_EQ(message_of(system->make_host(trace).status()),
-              "extent: no tier has room for one of 4 blocks");
+              "extent: 4 blocks do not fit into any tier");
   }
 }
 

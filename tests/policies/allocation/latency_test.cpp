@@ -126,7 +126,7 @@ TEST(LatencyGoals, AreTheStricterOfLatencyAndRate) {
               ElementsAre(std::numeric_limits<double>::infinity(),
                           std::numeric_limits<double>::infinity()));
   const LatencyGoals wrong{.latency_ms = {{"zebra", 1}}, .iops = {}, .outstanding = {}};
-  EXPECT_EQ(message_of(wrong.wanted_ns(kVms).status()), "latency_ms: there is no VM 'zebra'");
+  EXPECT_EQ(message_of(wrong.wanted_ns(kVms).status()), "latency_ms: no VM 'zebra'");
 }
 
 TEST(LatencyGoals, TakeOutstandingRequestsFromTheTraceWhereTheyAreGivenAsNone) {

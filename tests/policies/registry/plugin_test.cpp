@@ -74,15 +74,16 @@ TEST(Plugin, ANameThatCannotBeAskedForIsRefused) {
 TEST(Plugin, OfAnotherVersionIsRefusedByBothNames) {
   EXPECT_EQ(refusal(library("outdated")),
             library("outdated") +
-                ": was built for mcsim 0.0.1, interface 0123456789ab, Abseil 20200225, libstdc++; "
-                "this is " +
-                kPolicyInterface + ": build it again with the headers of this one");
+                ": built for mcsim 0.0.1, interface 0123456789ab, Abseil 20200225, libstdc++, "
+                "but this is " +
+                kPolicyInterface + ": rebuild it with the headers of this version");
 }
 
 TEST(Plugin, WhatIsNoneIsRefused) {
-  EXPECT_EQ(refusal("no/such.so"), "no/such.so: there is no such file");
-  EXPECT_EQ(refusal(library("none")),
-            library("none") + ": exports no eviction policies: it lacks MCSIM_EXPORT_POLICIES(…)");
+  EXPECT_EQ(refusal("no/such.so"), "no/such.so: no such file");
+  EXPECT_EQ(
+      refusal(library("none")),
+      library("none") + ": exports no eviction policies; MCSIM_EXPORT_POLICIES(…) is missing");
   const testing::OwnFile text("text.so");
   std::ofstream(text.path()) << "no library";
   EXPECT_THAT(refusal(text.path()), HasSubstr(text.path() + ": cannot be loaded: "));

@@ -71,7 +71,7 @@ def test_a_vm_waits_less_if_its_cache_comes_after_it(
     assert hits.nunique() == 1
     infeasible = results.decisions().to_pandas().query("infeasible != ''")
     assert set(infeasible["system"]) == {"scaled"}
-    assert infeasible["infeasible"].str.startswith("the VMs of full are to reuse").all()
+    assert infeasible["infeasible"].str.startswith("the working sets of the VMs of full are").all()
 
 
 def test_all_that_was_sent_came_once_or_stayed_behind(counts: pd.DataFrame) -> None:
@@ -167,7 +167,7 @@ systems:
         (
             "- cloudcache",
             "- {name: cloudcache, resize_mode: lazy}",
-            "two.yaml:13: systems[0]: cloudcache: resize_mode: on several hosts it is",
+            "two.yaml:13: systems[0]: cloudcache: resize_mode: must be eager with several hosts",
         ),
     ],
 )
@@ -286,5 +286,5 @@ def test_wrong_moves_are_named(decide: Callable[[], mcsim.Decision], message: st
 
 def test_an_allocator_that_would_take_the_space_of_another_host_is_refused() -> None:
     lazy = type("Lazy", (Moves,), {"resize_mode": "lazy"})(None)
-    with pytest.raises(ConfigError, match="resize_mode: on several hosts it is eager"):
+    with pytest.raises(ConfigError, match="resize_mode: must be eager with several hosts"):
         replayed(lazy)

@@ -376,7 +376,7 @@ def test_extents_that_no_tier_has_room_for_are_refused() -> None:
         allocator = type("Mine", (Answers,), {"host": host})(None)
         assert (
             complaint(run, drawn(1), asked(allocator, on))
-            == "extent: no tier has room for one of 4 blocks"
+            == "extent: 4 blocks do not fit into any tier"
         )
 
 

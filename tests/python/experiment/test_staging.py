@@ -141,10 +141,7 @@ def test_data_is_staged_before_the_backend_alone(tmp_path: Path) -> None:
     )
     said = complaint(Experiment.load, path)
     assert "two.yaml:8" in said
-    assert (
-        "admission: staged of tier 0 stages data, which only that of the slowest tier may, before "
-        "the backend" in said
-    )
+    assert "admission: staged of tier 0 stages data: only the slowest tier may do so" in said
     Experiment.load(path, overrides=["systems.1.admission=none / staged(mode=data)"])
 
 

@@ -179,7 +179,7 @@ def test_throughputs_are_of_what_the_devices_say_that_they_can_do() -> None:
     assert objectives(flash, disk) == pytest.approx(
         objectives(flash, disk, fast_iops=1e4, slow_iops=100.0)
     )
-    with pytest.raises(ConfigError, match="baa: a device that takes no time: say how many blocks"):
+    with pytest.raises(ConfigError, match="baa: a device takes no time per block: set fast_iops"):
         objectives(engine.Device("dram", 0, 0, 1.0), disk)
 
 
@@ -257,7 +257,7 @@ def test_floors_that_do_not_fit_are_told() -> None:
     result = run(trace, engine.System("eci-cache", params, machine(40)))
     told = [decision["infeasible"] for decision in result.decisions]
     vms = result.decisions[0]["targets"].shape[1]
-    floors = f"min_blocks: {vms} VMs are not sure of 100 blocks each of 40, but of {40 // vms}"
+    floors = f"min_blocks: {vms} VMs need 100 blocks each of 40, each gets at least {40 // vms}"
     assert told
     assert all(floors in why for why in told)
 
@@ -398,10 +398,13 @@ def test_an_unloved_promise_is_dropped_and_named() -> None:
     params = {"latency_ms": {"vm0": 2.0, "vm1": 2.0, "vm2": 2.0}, "priorities": {"vm0": 0.5}}
     for name in ("slo", "centaur", "maxperf"):
         for decision in decided(accesses(*loops), name, machine(45), **params):
-            assert decision["infeasible"] == "what is promised needs 60 blocks of 45; without: vm0"
+            assert (
+                decision["infeasible"]
+                == "the targets need 60 blocks, the capacity is 45; dropped: vm0"
+            )
             assert decision["targets"][0, 1:].tolist() >= [20, 20]
     hopeless = decided(accesses(*loops), "slo", machine(45), latency_ms={"vm2": 0.5})
-    assert "vm2 is to wait 0.5 ms and would wait" in hopeless[0]["infeasible"]
+    assert "vm2: target 0.5 ms, but " in hopeless[0]["infeasible"]
 
 
 @pytest.mark.parametrize(
@@ -411,13 +414,13 @@ def test_an_unloved_promise_is_dropped_and_named() -> None:
             "vcacheshare",
             {"window": 0, "reservations": {"vm0": 9.0, "vm1": 2.0}},
             (10,),
-            "reservations: more than the 10 blocks that there are",
+            "reservations: exceed the 10 blocks of the cache",
         ),
         (
             "vcacheshare",
             {"window": 0, "reservations": {"vm0": 5.0}, "limits": {"vm0": 4.0}},
             (10,),
-            "limits: vm0: 4 is less than the 5 that are reserved",
+            "limits: vm0: 4 is below its reservation of 5",
         ),
         (
             "slo",
@@ -429,7 +432,7 @@ def test_an_unloved_promise_is_dropped_and_named() -> None:
             "exclusive",
             {},
             (1, 2, 3),
-            "exclusive: the VMs' memory and the hypervisor's are 2 tiers, or 1 together, got 3",
+            "exclusive: needs 1 tier, or 2 (the VMs' memory and the hypervisor's cache), got 3",
         ),
     ],
 )

@@ -124,7 +124,7 @@ def test_decisions_by_tier_are_what_yaml_says_and_are_recorded(tmp_path: Path) -
         ),
         (
             "{name: hierarchy, chain: victim, writes: back / back / back}",
-            "writes: 3 of them for 2 tiers",
+            "writes: 3 entries for 2 tiers",
         ),
         (
             "{name: hierarchy, chain: victim, writes: back / forth}",

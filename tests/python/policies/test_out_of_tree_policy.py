@@ -211,7 +211,7 @@ except mc.ConfigError as error:
     )
     first, second, message = done.stdout.splitlines()
     assert first != second
-    assert message.endswith("libsampled_lru.so: there is no such file")
+    assert message.endswith("libsampled_lru.so: no such file")
     assert "wrong.yaml:3: plugins[0]: " in message
 
 

@@ -354,7 +354,10 @@ def test_threads_change_nothing() -> None:
         ({"tier": "flsh"}, r"tier: unknown device 'flsh' \(did you mean 'flash'\?\)"),
         ({"policies": "lur"}, "unknown eviction policy 'lur'"),
         ({"policies": "arc(steps=1)"}, "steps"),
-        ({"policies": "talus(policy=opt)"}, "opt must know the future: it cannot be wrapped"),
+        (
+            {"policies": "talus(policy=opt)"},
+            "opt needs the future of the trace: it cannot be wrapped",
+        ),
         ({"block_bytes": []}, "block_bytes: expected at least one"),
     ],
 )

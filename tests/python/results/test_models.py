@@ -293,10 +293,13 @@ def test_data_paths_are_chosen_in_the_experiment(tmp_path: Path) -> None:
     ("given", "message"),
     [
         ({"policy": "sive"}, r"systems\[0\]: hierarchy: unknown eviction policy 'sive' \(did you"),
-        ({"policy": "lru / arc"}, "policy: 2 of them for 1 tier$"),
+        ({"policy": "lru / arc"}, "policy: 2 entries for 1 tier$"),
         ({"admission": "nth(n=0)"}, r"nth: n: 0 is outside \[1, 255\]"),
         ({"writes": "back, a=often"}, "writes: unknown choice 'often'"),
-        ({"policy": "talus(policy=opt)"}, "opt must know the future: it cannot be wrapped"),
+        (
+            {"policy": "talus(policy=opt)"},
+            "opt needs the future of the trace: it cannot be wrapped",
+        ),
     ],
 )
 def test_data_paths_that_cannot_be_are_refused_before_the_run(

@@ -293,10 +293,10 @@ TEST(SubBlocks, HostsRefuseWhatIsOfBlocks) {
     const Accesses trace = interned({{0, 1}}, system.trace_view({.block_bytes = 10})).value();
     return message_of(system.make_host(trace).status());
   };
-  EXPECT_EQ(message(lines_of(8, "back")), "line: 6 blocks are less than a line of 8");
+  EXPECT_EQ(message(lines_of(8, "back")), "line: a target of 6 blocks is smaller than a line of 8");
   Hierarchy::Params filtered = lines_of(2, "back");
   filtered.admission = "nth";
-  EXPECT_EQ(message(filtered), "line: admission filters are of blocks, not of lines");
+  EXPECT_EQ(message(filtered), "line: admission filters need lines of 1 block");
 }
 
 }  // namespace

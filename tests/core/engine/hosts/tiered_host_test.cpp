@@ -952,17 +952,17 @@ TEST(TieredHost, RefusesWhatMakesNoSense) {
   const auto error = [&](const DataPathParams& params) {
     return message_of(make_data_path(params, machine, trace, shared, 1).status());
   };
-  EXPECT_EQ(error(params_of("lru / arc / lru")), "policy: 3 of them for 2 tiers");
+  EXPECT_EQ(error(params_of("lru / arc / lru")), "policy: 3 entries for 2 tiers");
   EXPECT_THAT(error(params_of("sive")), ::testing::HasSubstr("did you mean 'sieve'?"));
   EXPECT_THAT(error(params_of("arc(stop=integer)")), ::testing::HasSubstr("did you mean 'step'?"));
   EXPECT_THAT(error(params_of("talus(policy=opt)")),
-              ::testing::HasSubstr("opt must know the future: it cannot be wrapped"));
+              ::testing::HasSubstr("opt needs the future of the trace: it cannot be wrapped"));
   EXPECT_THAT(error(params_of("arc", Chain::kVictim, "backwards")),
               ::testing::HasSubstr("one of through, back, around"));
   EXPECT_THAT(error(params_of("arc", Chain::kVictim, "back, vm3=around")),
               ::testing::HasSubstr("no VM 'vm3'"));
   EXPECT_EQ(error(params_of("arc", Chain::kVictim, "through / back / back")),
-            "writes: 3 of them for 2 tiers");
+            "writes: 3 entries for 2 tiers");
   EXPECT_THAT(error(params_of(kLru, Chain::kExclusive, "through, vm1=through / back")),
               ::testing::HasSubstr("writes: an exclusive chain has one copy of a block"));
   EXPECT_THAT(error(params_of("arc", Chain::kInclusive, "back / through")),
