@@ -20,6 +20,7 @@ mcsim compare tiny.csv.gz --policies lru,arc,s3-fifo,opt --sizes 'log(1%, 100%, 
 mcsim run experiments/tiny.yaml --quiet
 mcsim results plot tiny --only hit-ratio --format svg -o run
 mcsim results plot tiny --only occupancy --format svg -o run
+mcsim reproduce cloudphysics/adapting --quiet --format svg --results reproduced
 """
 """Commands in one empty folder; the SVG files that they write are the pictures."""
 

@@ -27,12 +27,12 @@ Function* function_of(const Library& library, const char* name) {
 
 absl::Status built_for_another(const std::string& path, std::string_view built_for) {
   return invalid_argument(
-      "{}: was built for {}; this is {}: build it again with the headers of this one", path,
+      "{}: built for {}, but this is {}: rebuild it with the headers of this version", path,
       built_for, kPolicyInterface);
 }
 
 // Returns the interface line in the file of a library that cannot be loaded, or nothing.
-// The libraries of another distribution are absent here, and the loader names only those.
+// dlopen() fails where a library needs the Abseil of another distribution, and names only that.
 std::string interface_line_in(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes(std::istreambuf_iterator<char>(file), {});
@@ -47,9 +47,9 @@ std::string interface_line_in(const std::string& path) {
 absl::StatusOr<Library> open(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) {
-    return not_found("{}: there is no such file", path);
+    return not_found("{}: no such file", path);
   }
-  // Without a slash in it, it would be looked for elsewhere.
+  // dlopen() would search a name without a slash in the library path.
   Library library(dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library != nullptr) return library;
   const std::string reason = dlerror();
@@ -65,7 +65,7 @@ absl::StatusOr<const ExportedPolicies*> policies_in(const Library& library,
   const auto interface = function_of<const char*()>(library, "mcsim_policy_interface");
   const auto exported = function_of<const void*()>(library, "mcsim_exported_policies");
   if (interface == nullptr || exported == nullptr) {
-    return invalid_argument("{}: exports no eviction policies: it lacks MCSIM_EXPORT_POLICIES(…)",
+    return invalid_argument("{}: exports no eviction policies; MCSIM_EXPORT_POLICIES(…) is missing",
                             path);
   }
   const std::string_view built_for = interface();
@@ -79,7 +79,7 @@ struct Loaded {
 };
 
 Loaded& loaded() {
-  static auto* const made = new Loaded;  // never destroyed: the registry points into them
+  static auto* const made = new Loaded;  // never destroyed: the registry points into the libraries
   return *made;
 }
 
@@ -89,7 +89,7 @@ absl::StatusOr<std::vector<std::string>> load_policies(const std::string& path) 
   const std::lock_guard lock(loaded().loading);
   MCSIM_ASSIGN_OR_RETURN(Library library, open(path));
   MCSIM_ASSIGN_OR_RETURN(const ExportedPolicies* policies, policies_in(library, path));
-  // The same library has the same handle.
+  // dlopen() returns the same handle for the same library.
   if (std::ranges::find(loaded().libraries, library) == loaded().libraries.end()) {
     if (const absl::Status added = add_eviction_policies(*policies); !added.ok()) {
       return absl::Status(added.code(), fmt::format("{}: {}", path, message_of(added)));

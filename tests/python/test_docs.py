@@ -13,14 +13,12 @@ import ast
 import contextlib
 import doctest
 import fnmatch
-import gzip
 import importlib
 import io
 import os
 import re
 import shlex
 import shutil
-import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -33,6 +31,7 @@ import click
 import numpy as np
 import pytest
 from commands import cells
+from documents import blocks_of, example, write_stand_ins
 from small import ROOT
 
 import mcsim
@@ -40,9 +39,6 @@ from mcsim.cli.main import cli, main
 from mcsim.experiment.experiment import Experiment
 from mcsim.reproduce.catalogue import chosen
 from mcsim.sweeps.plan import read_grid
-from mcsim.traces.mapping import write_mapping
-from mcsim.traces.proposal import propose
-from mcsim.traces.synth import synth_trace
 
 PACKAGE = ROOT / "bindings"
 OURS = ("bindings", "core", "docs", "examples", "experiments", "optimizers", "policies", "tests")
@@ -52,31 +48,6 @@ DOCUMENTS = sorted(
         *(path for folder in OURS for path in (ROOT / folder).rglob("*.md")),
     ]
 )
-
-PROFILE = """
-name: web
-seed: 1
-vms:
-"""
-MACHINE = """
-  {name}:
-    components:
-      pages: {{zipf: {{blocks: 4000, alpha: 1.3}}, sizes: {{4KiB: 3, 16KiB: 1}}}}
-    phases:
-      - {{duration: 3h, requests: 3000, read_share: 0.8, reads: pages, writes: pages}}
-"""
-
-
-def blocks_of(document: Path, language: str) -> list[str]:
-    """The code blocks of a document in a language."""
-    text = document.read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-
-
-def example(document: str, language: str, containing: str) -> str:
-    """The one code block of a document that contains a text."""
-    (found,) = [b for b in blocks_of(ROOT / document, language) if containing in b]
-    return found
 
 
 def shell_lines(document: Path) -> Iterator[str]:
@@ -111,40 +82,8 @@ def help_lines() -> Iterator[str]:
 def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with traces as the documents call them, and their parsed forms."""
     folder = tmp_path_factory.mktemp("stand_ins")
-    names = [f"web_{k}" for k in range(4)]
-    profile = folder / "web.yaml"
-    profile.write_text(PROFILE + "".join(MACHINE.format(name=name) for name in names))
-    trace = synth_trace(profile, cache_dir=folder / "cache")
-    profile.unlink()
-    for name in names:
-        trace.slice(vms=[name]).save(folder / f"{name}.csv.gz")
-    (folder / "experiments").symlink_to(ROOT / "experiments")
-    tiny_profile = ROOT / "experiments" / "workloads" / "tiny.yaml"
-    synth_trace(tiny_profile, cache_dir=folder / "cache").save(folder / "tiny.csv.gz")
-    tiny = (ROOT / "experiments/tiny.yaml").read_text()
-    mine = tiny.replace("workloads/", "experiments/workloads/")
-    (folder / "mine.yaml").write_text(mine)
-    (folder / "sizes.yaml").write_text(example("docs/sweeps.md", "yaml", "name: sizes"))
-    write_cases(folder)
+    write_stand_ins(folder)
     return folder
-
-
-def write_cases(folder: Path) -> None:
-    """Write the small traces of public formats that docs/traces.md names."""
-    cases = ROOT / "tests" / "data" / "cases"
-    for case, name in (
-        ("alibaba_io_traces.csv", "io_traces.csv"),
-        ("hourly/2016022219-LUN4.csv", "2016022219-LUN4.csv"),
-        ("hourly/2016022220-LUN4.csv", "2016022220-LUN4.csv"),
-    ):
-        (folder / f"{name}.gz").write_bytes(gzip.compress((cases / case).read_bytes()))
-    rows = [f"{i},{i * i % 97 * 4096},4096,{'RW'[i % 3 == 0]}\n" for i in range(400)]
-    objects = [struct.pack("<IQI2x", i, i * i % 7, 100) for i in range(400)]
-    mcsim.Trace.from_arrays([0, 1, 2], [0, 0, 4096], 4096).save(folder / "misses.arrow")
-    (folder / "requests.bin").write_bytes(b"".join(objects))
-    (folder / "requests.csv").write_text("time_ms,offset,length,op\n" + "".join(rows))
-    found = propose(folder / "requests.csv")
-    write_mapping(folder / "requests.map.yaml", found.format, found.options)
 
 
 @pytest.fixture(scope="module")
