@@ -62,7 +62,7 @@ with_packages() {
 make_roots() {
   cached "$1-base" debian "$1"
   cached "$1-bare" with_packages "$1" bare python3 python3-venv
-  cached "$1-build" with_build_packages "$1" build patchelf
+  cached "$1-build" with_build_packages "$1" build
 }
 
 # with_build_packages CODENAME LAYER PACKAGE…: what `./mcsim` would install, and more.
