@@ -4,7 +4,8 @@
 # first is written to. The mounts are private, and end with the command. With OFFLINE=yes there is no
 # network, and no variable of the caller.
 in_root() {
-  local upper=${1%%:*} lower=${1#*:} options=(--mount --fork --propagation private)
+  local upper=${1%%:*} lower=${1#*:} options=(--mount --fork --kill-child --propagation private)
+  rm -rf --one-file-system "$upper.work"
   mkdir -p "$upper" "$upper.work" "$packages/out"
   if [ "${OFFLINE-}" = yes ]; then options+=(--net); fi
   # Objects of before, from this machine's ccache.
@@ -13,7 +14,7 @@ in_root() {
     unshare "${options[@]}" bash -euo pipefail -c '
       at=$PACKAGES/root
       mkdir -p "$at"
-      mount -t overlay overlay -o "lowerdir=$LOWER,upperdir=$UPPER,workdir=$UPPER.work" "$at"
+      mount -t overlay overlay -o "lowerdir=$LOWER,upperdir=$UPPER,workdir=$UPPER.work,volatile" "$at"
       mkdir -p "$at"/{mcsim,out,root/.cache/ccache}
       mount -t proc proc "$at/proc"
       mount --rbind /dev "$at/dev"
