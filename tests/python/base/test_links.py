@@ -23,7 +23,7 @@ def links() -> Any:
 
 
 class _ByPath(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         self.send_response(int(self.path[1:]))
         self.end_headers()
 
