@@ -17,7 +17,7 @@ def require(purpose: str, *packages: str) -> None:
     Parameters
     ----------
     purpose : str
-        What needs them, in the plural: the subject of the message.
+        Subject of the message, in the plural, such as ``"pages"``.
     *packages : str
         Packages of an extra. Their modules have the same names.
 
