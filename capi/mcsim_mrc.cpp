@@ -15,8 +15,8 @@ namespace {
 using mcsim::OnlineMrc;
 static_assert(OnlineMrc::kBinCount == MCSIM_MRC_MAX_BINS);
 
-// The last step at or below `capacity`: what `values` says there, by access; not a
-// number if there are none.
+// The value of the last step at or below `capacity`, divided by the accesses; NaN if there are no
+// values.
 double ratio_at(const mcsim::CurveEstimate& curve, const std::vector<double>& values,
                 std::uint64_t capacity) {
   if (values.size() < curve.capacity.size()) return std::numeric_limits<double>::quiet_NaN();

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mcsim
 
 project = "mcsim"
@@ -16,7 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["paper.md"]
+exclude_patterns = ["paper.md", "notes"]
 
 myst_enable_extensions = ["attrs_block", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
@@ -43,3 +45,24 @@ pygments_dark_style = "a11y-high-contrast-dark"
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 html_show_search_summary = False  # a page opened as a file cannot read other pages
+
+
+def make_accessible(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Give captions of the navigation a level, and let the keyboard scroll code and tables."""
+    del app, pagename, templatename, doctree
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace(
+        'role="heading"', 'role="heading" aria-level="2"'
+    )
+    body = context.get("body", "")
+    body = body.replace("<pre>", '<pre tabindex="0">')
+    context["body"] = body.replace(
+        '<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'
+    )
+
+
+def setup(app: Any) -> None:
+    """Connect the changes to Furo's pages."""
+    app.connect("html-page-context", make_accessible, priority=900)

@@ -24,14 +24,14 @@ class Fifo(mc.PriorityPolicy):
 
 
 class Lfu(mc.PriorityPolicy):
-    """Least frequently used; of equals mcsim takes the least recently used."""
+    """Least frequently used; mcsim breaks ties by least recently used."""
 
     def priority(self, accesses: Any, last: Any, inserted: Any, now: Any) -> Any:
         return accesses
 
 
 class Hyperbolic(mc.PriorityPolicy):
-    """Least frequently used for its time in the cache: falls as time goes by."""
+    """Fewest accesses per time in the cache; the priority falls over time."""
 
     refresh = 1000
 
@@ -40,7 +40,7 @@ class Hyperbolic(mc.PriorityPolicy):
 
 
 class Clock(mc.Policy):
-    """Second chance: a hand goes round, unmarks what is marked and evicts what is not."""
+    """Second chance: a rotating hand unmarks marked blocks and evicts unmarked ones."""
 
     def __init__(self, ahead: int = 1) -> None:
         self.ahead = ahead
@@ -50,7 +50,7 @@ class Clock(mc.Policy):
         self.hand = 0
 
     def accessed(self, slots: Any, blocks: Any, hits: Any) -> None:
-        self.marked[slots] = hits  # of a slot that comes several times the last one counts
+        self.marked[slots] = hits  # for a repeated slot the last value counts
 
     def victims(self, count: int) -> Any:
         chosen: list[Any] = []
@@ -64,7 +64,7 @@ class Clock(mc.Policy):
             wanted -= len(found)
             self.hand = (self.hand + passed) % len(self.marked)
             if self.hand == 0 and wanted < count:
-                break  # once around, so that none is chosen twice
+                break  # after one round, so that no slot is chosen twice
         return np.concatenate(chosen)
 
 

@@ -12,8 +12,7 @@
 
 namespace mcsim {
 
-// The one list of optimisers. The registry, Python, the command line and the
-// conformance tests follow from it.
+// All optimisers. The registry, Python, the command line and the conformance tests use this list.
 using AllOptimizers =
     TypeList<Exact, Ilp, Lagrangian, Greedy, Lookahead, Annealing, AnnealingLegacy, Equal>;
 

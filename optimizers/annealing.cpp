@@ -11,17 +11,17 @@
 namespace mcsim {
 namespace {
 
-// `units` of the cumulative sizes of tiers first..last go from one VM to
-// another; the number of VMs stands for free space.
+// A move of `units` of the cumulative sizes of tiers first..last between two VMs; the number of VMs
+// stands for free space.
 struct Move {
   std::size_t from = 0;
   std::size_t to = 0;
   std::size_t first = 0;
   std::size_t last = 0;
-  std::size_t units = 0;  // 0: there is no such move
+  std::size_t units = 0;  // 0: no move
 };
 
-// A choice on equally spaced sizes that can be shifted both ways.
+// A choice on equally spaced sizes, and its random moves.
 class Walker {
  public:
   Walker(const AllocationProblem& problem, const Draft& start, double stride)
@@ -86,7 +86,7 @@ class Walker {
   }
 
  private:
-  // Whether more space is ever worth less: only then is free space worth anything.
+  // Whether more space ever has less value: only then is free space useful.
   static bool can_lose(const AllocationProblem& problem) {
     return std::ranges::any_of(problem.value, [](const auto& tables) {
       return std::ranges::any_of(tables, [](const auto& t) { return !std::ranges::is_sorted(t); });
@@ -105,8 +105,8 @@ class Walker {
     return most;
   }
 
-  // Space freed in the fastest tier of a range is missing in the tier after it,
-  // which then holds more of the same cumulative size.
+  // Space freed in the fastest tier of a range is missing in the next slower tier, which then holds
+  // more of the same cumulative size.
   std::size_t most_to_take(const Move& move) const {
     const bool is_last = move.last + 1 == left_.size();
     if (is_free(move.to)) return is_last ? problem_.sizes.size() : left_[move.last + 1];
@@ -126,7 +126,7 @@ class Walker {
   std::vector<std::size_t> longest_;  // longest move, per tier
 };
 
-// A draft, and what no allocation is worth more than.
+// A start and an upper bound of all allocations.
 struct Start {
   Draft draft;
   double bound;
@@ -151,7 +151,7 @@ absl::StatusOr<Start> better_start(const AllocationProblem& problem, Count& eval
   return Start{equal_is_better ? std::move(equal) : std::move(greedy), bound};
 }
 
-// Whether no allocation can be worth more than `choice`, up to rounding.
+// Return whether `choice` meets the upper bound, up to rounding.
 bool is_proven_best(const AllocationProblem& problem, const Choice& choice, double bound) {
   return objective_of(problem, choice) >= bound - 1e-12 * std::abs(bound);
 }
@@ -168,7 +168,7 @@ double range_of_neighbours(const Walker& walker, Random& random) {
   return most - least;
 }
 
-// The best of all that a random walk from `start` comes to.
+// Return the best allocation on a random walk from `start`.
 Choice walk(const AllocationProblem& problem, const Draft& start, const Annealing::Params& params,
             Random random, Count& evaluations) {
   Walker walker(problem, start, params.stride);

@@ -21,7 +21,7 @@ struct Object {
   double value = 0;
   Count weight = 0;
 
-  // What nothing costs is worth infinitely much, unless it is worth nothing.
+  // An object of weight 0 has an infinite ratio, unless its value is 0.
   double ratio() const {
     if (weight > 0) return value / static_cast<double>(weight);
     return value > 0 ? std::numeric_limits<double>::infinity() : 0.0;
@@ -66,14 +66,14 @@ class Knapsack {
     return sizes;
   }
 
-  // The greatest value of any choice that fits, by dynamic programming over values. Infinite if
-  // values are not whole, or if that takes more than kMostWork steps.
+  // Return the greatest value of a feasible choice, by dynamic programming over values. Infinite if
+  // values are not whole, or if it takes more than kMostWork steps.
   double optimum() const {
     constexpr double kUnknown = std::numeric_limits<double>::infinity();
     constexpr Count kNone = std::numeric_limits<Count>::max();
     const double step = common_step();
     if (step == 0) return kUnknown;
-    std::vector<Count> least{0};  // the least weight of each value, in steps
+    std::vector<Count> least{0};  // minimum weight of each value, in steps
     double work = 0;
     for (const auto& group : groups_) {
       const double most = std::ranges::max_element(group, {}, &Object::value)->value;
@@ -115,7 +115,7 @@ class Knapsack {
  private:
   static constexpr double kMostWork = 1e7;
 
-  // The greatest common divisor of all values; 0 if they are not whole or negative.
+  // Return the greatest common divisor of all values; 0 if one is negative or not whole.
   double common_step() const {
     std::int64_t step = 0;
     for (const Object& object : objects_) {
@@ -140,8 +140,8 @@ class Knapsack {
     return std::max<Count>(weight, 0);
   }
 
-  // Group by group, its objects in order of ratio as long as the excess does not
-  // grow. What is too much after that is taken from the heaviest.
+  // Repair group by group with its objects in order of ratio, as long as the excess does not grow.
+  // The remaining excess is taken from the heaviest objects.
   void repair() {
     for (const auto& group : groups_) {
       for (const Object& object : group) {
@@ -180,7 +180,7 @@ class Knapsack {
   Count capacity_;
   std::vector<std::vector<Object>> groups_;  // by ratio
   std::vector<Object> lightest_;             // by group
-  std::vector<Object> objects_;              // of all groups, by ratio
+  std::vector<Object> objects_;              // objects of all groups, by ratio
   std::vector<Object> chosen_;               // one per group
 };
 
@@ -194,7 +194,7 @@ absl::StatusOr<Solution> AnnealingLegacy::solve(const AllocationProblem& problem
   Knapsack knapsack(problem, params_.whole_percent);
   std::vector<Object> best = knapsack.chosen();
   double best_value = knapsack.value();
-  // Sums of whole values are exact: no iteration changes the best choice after the optimum.
+  // Sums of whole values are exact, so iterations after the optimum cannot change the best choice.
   const double optimum = knapsack.optimum();
   Count i = 0;
   for (; i < params_.iterations && best_value < optimum; ++i) {

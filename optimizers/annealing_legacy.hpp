@@ -5,16 +5,15 @@
 
 namespace mcsim {
 
-// The annealer behind the published Multi-Cache numbers: a
-// hybrid for the multiple-choice knapsack, with VMs as groups, sizes as objects
-// and values cut to whole hundredths. A greedy start is perturbed by a few random
-// objects, repaired and upgraded; the search falls back to the best solution more
-// and more often, and soon always.
+// The annealer behind the published Multi-Cache results: a hybrid for the multiple-choice knapsack,
+// with VMs as groups, sizes as objects and values truncated to hundredths. A greedy start is
+// perturbed by a few random objects, repaired and upgraded. The search returns to the best solution
+// with rising probability, which soon is 1.
 //
-// The search ends early at a choice that is proven best: the result is the same.
+// The search ends early at a choice that is proven optimal; the result is the same.
 //
-// One tier, any sizes. Capacity may stay unused: what objects do not fill is the
-// caller's to scale up. O(V n) per iteration.
+// One tier, any sizes. Capacity may stay unused; the caller may scale the result up. O(V n) per
+// iteration.
 class AnnealingLegacy final : public Optimizer {
  public:
   struct Params {
@@ -23,13 +22,15 @@ class AnnealingLegacy final : public Optimizer {
 
     static constexpr auto fields() {
       return std::tuple{
-          Field{"iterations", &Params::iterations, "perturbations tried", 1},
-          Field{"whole_percent", &Params::whole_percent, "cut 100 x value to a whole number"}};
+          Field{"iterations", &Params::iterations, "number of perturbations tried", 1},
+          Field{"whole_percent", &Params::whole_percent,
+                "whether values are truncated to hundredths"}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "annealing-legacy",
-      .summary = "Anneal a multiple-choice knapsack of one tier as the Multi-Cache authors did.",
+      .summary =
+          "Anneals a multiple-choice knapsack of one tier as in the Multi-Cache authors' code.",
       .reference = "the public code of Multi-Cache"};
 
   AnnealingLegacy(Params params, OptimizerContext context) : params_(params), seed_(context.seed) {}

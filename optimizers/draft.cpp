@@ -9,11 +9,11 @@
 namespace mcsim {
 namespace {
 
-// The best way on for one VM in one tier: `to` == at means there is none.
+// The best step of one VM in one tier; `to` equals the current index if there is none.
 struct Leap {
   std::size_t to = 0;
   Count blocks = 0;
-  double utility = 0;  // per whole tier, so that tiers compare
+  double utility = 0;  // per whole tier, comparable across tiers
 };
 
 bool exceeds(double a, double b) { return a > b + kTie * std::abs(b); }
@@ -53,8 +53,8 @@ Limits closed_limits(const AllocationProblem& problem) {
 absl::StatusOr<Draft> Draft::at_reservations(const AllocationProblem& problem) {
   auto limits = std::make_shared<const Limits>(closed_limits(problem));
   Draft draft(problem, limits, limits->low);
-  // A tier asked for too much leans on the next faster one: a block there backs
-  // a reservation of the tiers 0..k just as well.
+  // An overfull tier takes space from the next faster one: a block there meets a reservation of the
+  // tiers 0..k equally well.
   for (std::size_t k = problem.tiers(); k-- > 1;) {
     while (draft.left(k) < 0) {
       std::size_t poorest = problem.vms();
@@ -115,8 +115,9 @@ Count grow(Draft& draft) {
   const std::size_t tiers = draft.problem().tiers();
   Count evaluations = 0;
   std::vector<Leap> leaps(vms * tiers);
-  std::vector<Count> left_then(tiers, -1);  // when the leaps of a tier were last looked at
-  std::size_t grown = vms;                  // the VM that grew last: its leaps are stale
+  std::vector<Count> left_then(tiers,
+                               -1);  // by tier: free blocks when its leaps were computed
+  std::size_t grown = vms;           // the VM that grew last: its leaps are stale
   while (true) {
     const Leap* best = nullptr;
     std::size_t best_tier = 0;

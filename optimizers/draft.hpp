@@ -9,29 +9,29 @@
 
 #include "core/engine/run/allocation.hpp"
 
-// An allocation under construction, and the two ways in which every heuristic
-// finishes one: grow() by marginal utility, spread() what is left.
+// An allocation under construction, and the two steps by which every heuristic finishes one: grow()
+// by marginal utility, and spread() for the leftover.
 namespace mcsim {
 
 using Choice = std::vector<std::vector<std::size_t>>;  // [vm][tier], as in Solution
 
-// Bounds closed under z[v][k-1] <= z[v][k]: what a faster tier reserves, the
-// slower ones reserve too; what a slower tier denies, the faster ones deny too.
+// Bounds closed under z[v][k-1] <= z[v][k]: lower bounds of a faster tier apply to slower ones too,
+// upper bounds of a slower tier to faster ones.
 struct Limits {
   Choice low;
   Choice high;
 };
 Limits closed_limits(const AllocationProblem& problem);
 
-// Cumulative sizes and the blocks left in every tier. Sizes only rise.
+// Cumulative sizes and the free blocks of every tier. Sizes only increase.
 class Draft {
  public:
-  // Everyone at its reservation. Fails if reservations of slower tiers, which
-  // lean on space in faster ones, cannot be met together.
+  // Create an allocation with every VM at its reservation. Fails if reservations of slower tiers,
+  // which use space in faster ones, cannot be met together.
   static absl::StatusOr<Draft> at_reservations(const AllocationProblem& problem);
-  // At a feasible choice.
+  // Start from a feasible choice.
   Draft(const AllocationProblem& problem, Choice choice);
-  // At another one of the same problem.
+  // Start from another choice of the same problem.
   Draft at(Choice choice) const { return {*problem_, limits_, std::move(choice)}; }
 
   const AllocationProblem& problem() const { return *problem_; }
@@ -40,27 +40,27 @@ class Draft {
   std::size_t high(std::size_t vm, std::size_t tier) const { return limits_->high[vm][tier]; }
   const Limits& limits() const { return *limits_; }
   Count left(std::size_t tier) const { return left_[tier]; }
-  // Blocks of the tier itself.
+  // Return the blocks of a VM in the tier itself.
   Count part(std::size_t vm, std::size_t tier) const;
 
-  // Raising tiers 0..`tier` of a VM to sizes[to], at(vm, tier) < to <= high: the
-  // slower tiers rise with it only as far as they must, so only `tier` pays.
+  // Raising tiers 0..`tier` of a VM to sizes[to], at(vm, tier) < to <= high: the slower tiers rise
+  // only as far as necessary, so only `tier` loses free space.
   Count blocks_needed(std::size_t vm, std::size_t tier, std::size_t to) const {
     return problem_->sizes[to] - problem_->sizes[choice_[vm][tier]];
   }
   double gain(std::size_t vm, std::size_t tier, std::size_t to) const;
   void raise(std::size_t vm, std::size_t tier, std::size_t to);
 
-  // Gives what is left, fastest tier first, size by size to the VM with the
-  // smallest part of the tier (ties: the lower id), as long as `allowed` likes
-  // the gain. O(V + S log V) a tier for S sizes given.
+  // Distribute the leftover, fastest tier first, one size step at a time to the VM with the
+  // smallest part of the tier (ties: the lower id), while `allowed` accepts the gain. O(V + S log
+  // V) per tier for S steps.
   template <class Allowed>
   void spread(Allowed allowed) {
     for (std::size_t k = 0; k < left_.size(); ++k) spread_tier(k, allowed);
   }
 
-  // The rule of every method for space that decides nothing: it is given away
-  // equally unless that would cost value.
+  // Distribute leftover space equally unless that would reduce the value: the common last step of
+  // all methods.
   void fill() {
     spread([](double gain) { return gain >= 0; });
   }
@@ -68,8 +68,8 @@ class Draft {
  private:
   Draft(const AllocationProblem& problem, std::shared_ptr<const Limits> limits, Choice choice);
 
-  // Who cannot take the next size will not be able to later: there is never more left, and nothing
-  // else that counts changes but for who is raised.
+  // A VM that cannot take the next size cannot take it later: free space never grows, and its other
+  // conditions change only when the VM itself is raised.
   template <class Allowed>
   void spread_tier(std::size_t tier, Allowed allowed) {
     const auto takes = [&](std::size_t v) {
@@ -77,7 +77,7 @@ class Draft {
       return next <= high(v, tier) && blocks_needed(v, tier, next) <= left_[tier] &&
              allowed(gain(v, tier, next));
     };
-    std::vector<std::pair<Count, std::size_t>> poor;  // a heap by part, then id: the least first
+    std::vector<std::pair<Count, std::size_t>> poor;  // a heap by part, then id: the smallest first
     for (std::size_t v = 0; v < choice_.size(); ++v) {
       if (takes(v)) poor.emplace_back(part(v, tier), v);
     }
@@ -95,16 +95,15 @@ class Draft {
   }
 
   const AllocationProblem* problem_;
-  std::shared_ptr<const Limits> limits_;  // those of a problem are of all its drafts
+  std::shared_ptr<const Limits> limits_;  // shared by all drafts of a problem
   Choice choice_;
   std::vector<Count> left_;
 };
 
-// Utility-based look-ahead (Qureshi and Patt, MICRO 2006): again and again the
-// step, of any length that fits, with the greatest gain per block (ties: the
-// shortest, then the VM with the smallest part, then the lower id), while any
-// gains. Across tiers a block counts by its share of its tier. Returns the
-// number of values looked at. O(V T n) per step at worst, mostly O(T n).
+// Utility-based look-ahead (Qureshi and Patt, MICRO 2006): repeat the step, of any length that
+// fits, with the greatest gain per block, while one gains (ties: the shortest, then the VM with the
+// smallest part, then the lower id). Across tiers a block counts by its share of its tier. Returns
+// the number of evaluated values. O(V T n) per step at worst, mostly O(T n).
 Count grow(Draft& draft);
 
 class Stopwatch {
@@ -117,11 +116,11 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// `bound` is proven up to rounding; the objective itself is never above it.
+// Return a solution. `bound` is proven up to rounding; it is raised to the objective if below.
 Solution make_solution(const AllocationProblem& problem, Choice choice, double bound,
                        Count evaluations, const Stopwatch& watch);
 
-// For methods that divide a single tier.
+// Check that the problem has a single tier, for methods that need one.
 absl::Status require_one_tier(const AllocationProblem& problem, std::string_view method);
 
 }  // namespace mcsim

@@ -7,14 +7,15 @@
 
 namespace mcsim {
 
-// The baseline: equal parts of every tier, within the bounds, whatever the
-// values say. O(V) per size given.
+// The baseline: equal parts of every tier, within the bounds, independent of the values. O(V) per
+// step.
 class Equal final : public Optimizer {
  public:
   using Params = NoParams;
-  static constexpr ComponentInfo kInfo{.name = "equal",
-                                       .summary = "Give every VM an equal part of every tier.",
-                                       .reference = "the static baseline of the Multi-Cache code"};
+  static constexpr ComponentInfo kInfo{
+      .name = "equal",
+      .summary = "Gives every VM an equal part of every tier, within its bounds.",
+      .reference = "the static baseline of the Multi-Cache code"};
 
   Equal(Params, OptimizerContext) {}
 

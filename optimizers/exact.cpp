@@ -22,7 +22,7 @@ struct Optimum {
   Count evaluations = 0;
 };
 
-// Differences of the objective below this are ties.
+// Differences of the objective below this value are ties.
 double tie_of(const AllocationProblem& problem) {
   double range = 0;
   for (const auto& tables : problem.value) {
@@ -41,12 +41,11 @@ void raise_to_sums(double* best, const double* rest, double value, std::size_t c
   }
 }
 
-// The states are the blocks used of every tier, in steps, as one mixed-radix
-// number whose last digit is the slowest tier. An option of a VM is a state too:
-// what it takes of every tier.
+// A state is the blocks used of every tier, in steps, as one mixed-radix number whose last digit is
+// the slowest tier. An option of a VM, its blocks of every tier, is encoded in the same way.
 class JointProgram {
  public:
-  // Values of kNever are no options; differences below `tie` do not count.
+  // Values of kNever are not options; differences below `tie` are ignored.
   JointProgram(const AllocationProblem& problem, double tie, Count work_limit)
       : problem_(problem), limits_(closed_limits(problem)), tie_(tie), work_limit_(work_limit) {
     const Count step = common_step(problem.sizes);
@@ -68,7 +67,7 @@ class JointProgram {
   struct Option {
     std::size_t state;
     double value;
-    std::vector<std::size_t> taken;  // of every tier, in steps: the state's digits
+    std::vector<std::size_t> taken;  // blocks of every tier, in steps: the digits of the state
   };
 
   absl::Status check_memory() {
@@ -100,7 +99,7 @@ class JointProgram {
 
   std::size_t row_length() const { return budget_.back() + 1; }
 
-  // Blocks of every tier, in steps.
+  // Return the blocks of every tier, in steps.
   std::vector<std::size_t> digits(std::size_t state) const {
     std::vector<std::size_t> used(budget_.size());
     for (std::size_t k = budget_.size(); k-- > 0;) {
@@ -114,7 +113,7 @@ class JointProgram {
     return std::ranges::equal(part, whole, std::less_equal<>());
   }
 
-  // Every chain of cumulative sizes that fits, as worth by state.
+  // Enumerate every feasible chain of cumulative sizes and store its value by state.
   void add_chains(std::size_t v, std::size_t k, std::size_t from, std::size_t state, double value,
                   std::vector<double>& worth) {
     if (k == budget_.size()) {
@@ -131,8 +130,8 @@ class JointProgram {
     }
   }
 
-  // Keeps the options that nothing smaller or equal in every tier is as good as.
-  // On the way `worth` turns into its running maximum: the table of one VM.
+  // Keep the undominated options: no other option is at most as large in every tier and at least as
+  // good. Meanwhile `worth` becomes its running maximum: the table of one VM.
   void add_options(std::size_t v) {
     std::vector<double> worth(states_, kNever);
     add_chains(v, 0, 0, 0, 0.0, worth);
@@ -153,8 +152,8 @@ class JointProgram {
     if (v == 0) tables_.push_back(std::move(worth));
   }
 
-  // A row of the table is built from rows of the one before it, shifted by the
-  // option's last digit and raised by its value: one contiguous loop.
+  // A row of the table is computed from rows of the previous table, shifted by the option's last
+  // digit and raised by its value, in one contiguous loop.
   void add_table(std::size_t v) {
     const std::vector<double>& rest = tables_.back();
     std::vector<double> best(states_, kNever);
@@ -176,8 +175,8 @@ class JointProgram {
     return v == 0 ? 0.0 : tables_[v - 1][state];
   }
 
-  // From the last VM to the first: of the options that reach the best value, the
-  // one nearest to an equal part of what is left for this VM and those before.
+  // Trace back from the last VM to the first: among options with the best value, take the one
+  // nearest to an equal part of what is left for this VM and those before it.
   absl::StatusOr<Optimum> trace_back() const {
     Optimum optimum{.choice = Choice(problem_.vms()), .evaluations = evaluations_};
     std::size_t state = states_ - 1;
@@ -235,13 +234,13 @@ class JointProgram {
   std::vector<std::size_t> budget_;  // capacities in steps
   std::size_t states_ = 1;
   std::vector<std::vector<Option>> options_;  // [vm]
-  std::vector<std::vector<double>> tables_;   // [vm][state], for all but the last VM
+  std::vector<std::vector<double>> tables_;   // [vm][state], except the last VM
   Count evaluations_ = 0;
 };
 
-// The problem of one tier without the sizes that no allocation has which is worth `found` or
-// more. With prices for blocks, an allocation falls short of the price of all space and the best
-// that each VM can make of it by what each VM's size does.
+// Return the problem of one tier without sizes that no allocation worth `found` or more can
+// contain. With prices for blocks, the value of an allocation is below the price of all space plus
+// the best of each VM at these prices by the sum of what each VM's size loses.
 AllocationProblem without_hopeless(const AllocationProblem& problem, double price, double found) {
   const Limits limits = closed_limits(problem);
   const Count step = common_step(problem.sizes);
@@ -286,8 +285,8 @@ absl::StatusOr<Optimum> solve_one_tier(const AllocationProblem& problem, Count w
   return Optimum{filled.choice(), optimum.value, evaluations + optimum.evaluations};
 }
 
-// Each tier's own optimum over cumulative sizes; together they are the optimum
-// if every VM's sizes then rise from tier to tier.
+// Return the separate optimum of each tier over cumulative sizes. Together they are the joint
+// optimum if every VM's sizes rise from tier to tier.
 absl::StatusOr<std::optional<Optimum>> solve_decoupled(const AllocationProblem& problem,
                                                        Count work_limit) {
   Optimum joint{.choice = Choice(problem.vms())};

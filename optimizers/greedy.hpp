@@ -7,17 +7,15 @@
 
 namespace mcsim {
 
-// Marginal gains on concave hulls: step by step along the hulls, the
-// steepest first, until a step does not fit; look-ahead on the curves themselves
-// divides the rest. Optimal where all curves are concave, and elsewhere short of
-// the optimum by no more than that one step. One tier; O(V n + n log V) on
-// concave curves.
+// Marginal gains on concave hulls: follow the steepest steps of the hulls until a step does not
+// fit, then divide the rest by look-ahead on the curves. Optimal if all curves are concave;
+// otherwise the loss is at most that one step. One tier; O(V n + n log V) on concave curves.
 class Greedy final : public Optimizer {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "greedy",
-      .summary = "Follow the steepest steps of the concave hulls of one tier.",
+      .summary = "Follows the steepest steps of the curves' concave hulls, for one tier.",
       .reference = "Fox, Operations Research 14(2), 1966"};
 
   Greedy(Params, OptimizerContext) {}

@@ -9,8 +9,8 @@
 namespace mcsim {
 namespace {
 
-// A VM's next hull step. Steepness is compared in whole numbers, so that slopes
-// which differ by rounding alone are equal and the order is still total.
+// A VM's next hull step. Steepness is compared in whole numbers, so that slopes that differ only by
+// rounding are equal and the order is total.
 struct Step {
   double slope = 0;
   double steepness = 0;
@@ -23,7 +23,7 @@ struct Step {
   }
 };
 
-// One VM's walk along its hull.
+// The walk of one VM along its hull.
 class HullPath {
  public:
   HullPath(const AllocationProblem& problem, std::size_t vm)
@@ -53,7 +53,7 @@ std::vector<std::size_t> upper_hull(std::span<const Count> sizes, std::span<cons
   const auto [least, most] = std::ranges::minmax(value.subspan(low, high - low + 1));
   const double tolerance = kTie * (most - least);
   const auto below_chord = [&](std::size_t a, std::size_t b, std::size_t c) {
-    // Most of many VMs gain nothing from most sizes: such stretches are not computed.
+    // With many VMs, most sizes add no gain for most VMs; such ranges are not computed.
     if (value[a] == value[c] && value[b] >= value[a]) return false;
     const double along =
         static_cast<double>(sizes[b] - sizes[a]) / static_cast<double>(sizes[c] - sizes[a]);

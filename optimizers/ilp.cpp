@@ -11,8 +11,7 @@ namespace {
 
 constexpr double kFree = std::numeric_limits<double>::infinity();
 
-// Blocks are counted in steps of the sizes' common divisor, which keeps the
-// coefficients small.
+// Blocks are counted in steps of the sizes' common divisor, which keeps the coefficients small.
 class Formulation {
  public:
   explicit Formulation(const AllocationProblem& problem)
@@ -39,14 +38,14 @@ class Formulation {
   }
 
  private:
-  // The sizes one VM is offered in one tier, a column each.
+  // The sizes available to one VM in one tier, one column each.
   struct Columns {
     std::size_t first = 0;
     std::vector<std::size_t> sizes;
   };
 
-  // Sizes that can never be had are not offered; nor, where no other tier leans
-  // on them, those that a smaller one is as good as.
+  // Infeasible sizes get no column, and, where no other tier depends on them, sizes that have a
+  // smaller one of equal value.
   void add_columns(std::size_t v) {
     auto& tiers = columns_.emplace_back();
     Count reach = 0;
@@ -76,7 +75,7 @@ class Formulation {
     for (std::size_t j = 0; j < columns.sizes.size(); ++j) add(columns.first + j, 1.0);
   }
 
-  // sign x the cumulative size.
+  // Add sign x the cumulative size.
   void add_size(const Columns& columns, double sign) {
     for (std::size_t j = 0; j < columns.sizes.size(); ++j) {
       const Count steps = problem_.sizes[columns.sizes[j]] / step_;

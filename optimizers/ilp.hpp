@@ -7,16 +7,15 @@
 
 namespace mcsim {
 
-// The problem as a binary program: u[v][k][i] says that VM v has
-// sizes[i] in tiers 0..k. The program is built here and solved by the context's
-// solver, to its optimum or to the bound it reports. Any number of tiers; among
-// equally good allocations it is the solver that chooses.
+// The problem as a binary program: u[v][k][i] = 1 if VM v has sizes[i] in tiers 0..k. This class
+// builds the program; the context's solver solves it, to its optimum or to the bound that it
+// reports. Any number of tiers; the solver selects among equally good allocations.
 class Ilp final : public Optimizer {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "ilp",
-      .summary = "Solve a binary program, of one tier or several jointly, with HiGHS.",
+      .summary = "Solves a binary program with HiGHS, of one tier or several jointly.",
       .reference = "Huangfu and Hall, Mathematical Programming Computation 10, 2018"};
 
   Ilp(Params, OptimizerContext context) : solver_(std::move(context.binary_program_solver)) {}

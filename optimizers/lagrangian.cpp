@@ -17,7 +17,7 @@ double dot(const Vector& a, const Vector& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// What the VMs take at given prices, and the bound that follows.
+// The sizes that the VMs take at given prices, and the resulting bound.
 struct Response {
   Choice choice;
   double bound = 0;
@@ -51,8 +51,8 @@ class Market {
     return response;
   }
 
-  // No price above it sells anything: a block of the fastest tier may raise the
-  // cumulative sizes of all.
+  // An upper limit of prices, above which no VM takes space: a block of the fastest tier may raise
+  // the cumulative sizes of all tiers.
   double highest_price() const {
     double highest = 0;
     for (std::size_t k = 0; k < problem_.tiers(); ++k) {
@@ -71,8 +71,8 @@ class Market {
   Count evaluations() const { return evaluations_; }
 
  private:
-  // The sizes of one VM worth most after their price, the largest of several. A
-  // cumulative size pays its own tier's price and is spared the next one's.
+  // Return the sizes of one VM with the greatest value after price, the largest on a tie. A
+  // cumulative size pays the price of its own tier and saves the price of the next one.
   double take(std::size_t v, const Vector& price, std::vector<std::size_t>& taken) {
     const std::size_t tiers = problem_.tiers();
     faster_.assign(tiers, std::vector<std::size_t>(problem_.sizes.size()));
@@ -112,12 +112,12 @@ class Market {
   Count evaluations_ = 0;
 };
 
-// An ellipsoid known to contain the prices sought, as centre + axes * (unit
-// ball); each cut through its centre leaves a smaller one. Keeping the axes
-// rather than their square keeps it an ellipsoid under rounding.
+// An ellipsoid that contains the optimal prices, as centre + axes * (unit ball); each cut through
+// its centre gives a smaller one. Storing the axes instead of their square keeps it an ellipsoid
+// under rounding.
 class Ellipsoid {
  public:
-  // Around the cube [0, highest]^tiers.
+  // Start from a ball around the cube [0, highest]^tiers.
   Ellipsoid(std::size_t tiers, double highest)
       : centre_(tiers, highest / 2), axes_(tiers, Vector(tiers, 0.0)) {
     for (std::size_t k = 0; k < tiers; ++k) {
@@ -127,13 +127,14 @@ class Ellipsoid {
 
   const Vector& centre() const { return centre_; }
 
-  // How much a function with this subgradient at the centre can fall inside.
+  // Return an upper bound on the decrease, inside, of a function with this subgradient at the
+  // centre.
   double reach(const Vector& normal) const {
     const Vector along = in_axes(normal);
     return std::sqrt(dot(along, along));
   }
 
-  // Drops the half where normal * (x - centre) > 0.
+  // Remove the half where normal * (x - centre) > 0.
   void cut(const Vector& normal) {
     const double n = static_cast<double>(centre_.size());
     const double shrink = n / (n + 1);
@@ -163,7 +164,7 @@ class Ellipsoid {
   std::vector<Vector> axes_;
 };
 
-// What responses have shown so far: the best choice that fits, and the lowest bound.
+// The best feasible choice so far, and the lowest bound.
 struct Found {
   const AllocationProblem& problem;
   Choice choice;
@@ -178,7 +179,7 @@ struct Found {
   }
 };
 
-// Asks the market with prices in ever smaller ellipsoids.
+// Evaluate prices at the centres of ever smaller ellipsoids.
 void search(Market& market, Count iterations, Found& found) {
   const std::size_t tiers = found.problem.tiers();
   const Response unpriced = market.respond(Vector(tiers, 0.0));

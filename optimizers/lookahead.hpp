@@ -7,15 +7,15 @@
 
 namespace mcsim {
 
-// Utility-based look-ahead: from the reservations on, the step of any
-// length with the greatest gain per block, so that a cliff is seen from its foot
-// if it fits into what is left. Any number of tiers; O(V n) per step at worst.
+// Utility-based look-ahead: starts from the reservations and repeats the step of any length with
+// the greatest gain per block. It therefore crosses a cliff that fits into the free space. Any
+// number of tiers; O(V n) per step at worst.
 class Lookahead final : public Optimizer {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "lookahead",
-      .summary = "Repeat the step of any length with the greatest gain per block.",
+      .summary = "Repeats the step of any length with the greatest gain per block.",
       .reference = "Qureshi and Patt, MICRO 2006"};
 
   Lookahead(Params, OptimizerContext) {}

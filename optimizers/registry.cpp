@@ -6,7 +6,7 @@
 namespace mcsim {
 namespace {
 
-// Memory that runs out is a status.
+// Report out-of-memory as a status.
 class GuardedOptimizer final : public Optimizer {
  public:
   explicit GuardedOptimizer(std::unique_ptr<Optimizer> optimizer)

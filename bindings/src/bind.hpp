@@ -2,7 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
-// One function a binding file; module.cpp calls them in order.
+// A function for each binding file; module.cpp calls them in order.
 namespace mcsim::python {
 
 void bind_accesses(pybind11::module_& m);

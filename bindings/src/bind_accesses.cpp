@@ -20,7 +20,7 @@ std::vector<std::pair<std::size_t, VmId>> departures_of(const Accesses& accesses
   return departures;
 }
 
-// Return a column of the discards, a view of their list, which `accesses` keeps.
+// Return a column of the discards as a view of the list that `accesses` owns.
 template <class T>
 py::array_t<T> discard_column(const py::object& accesses, T Discard::* member) {
   const auto& discards = accesses.cast<const Accesses&>().discards;
@@ -33,7 +33,7 @@ void pass(const Accesses& accesses, std::size_t begin, std::size_t end) {
   if (begin > end || end > accesses.request_count()) {
     throw Error{out_of_range("requests {} to {} of {}", begin, end, accesses.request_count())};
   }
-  accesses.passed({begin, end});
+  accesses.release_pages({begin, end});
 }
 
 void bind_interned(py::module_& m) {

@@ -7,7 +7,7 @@
 namespace mcsim::python {
 namespace {
 
-// The exception classes live in mcsim/errors.py; this is which status is which.
+// Maps status codes to the exception classes of mcsim/base/errors.py.
 const char* exception_name(absl::StatusCode code) {
   switch (code) {
     case absl::StatusCode::kInvalidArgument:
@@ -31,15 +31,15 @@ const char* exception_name(absl::StatusCode code) {
 void set_python_error(const absl::Status& status) {
   const py::object kind =
       py::module_::import("mcsim.base.errors").attr(exception_name(status.code()));
-  // A message may quote bytes of a file, or its name, which need not be UTF-8.
+  // A message may quote bytes or names of files that are not valid UTF-8.
   const std::string message = message_of(status);
   const auto text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
       message.data(), static_cast<py::ssize_t>(message.size()), "backslashreplace"));
   if (text) PyErr_SetObject(kind.ptr(), text.ptr());
 }
 
-// A choice of the user's that cannot be had is not passed over. Python makes it an
-// ImportError with this cause.
+// Rejects an instruction set that the user chose and the machine lacks, instead of ignoring the
+// choice. Python raises an ImportError with this cause.
 void check_environment() {
   const auto isa = isa_from_environment();
   if (isa.ok()) return;

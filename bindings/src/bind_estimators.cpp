@@ -15,10 +15,10 @@
 namespace mcsim::python {
 namespace {
 
-// Between two pieces Ctrl-C is served and progress told.
+// The keys of a piece; signals and progress are handled between pieces.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
-// An estimator and how much it was given.
+// An estimator and the number of references that it has processed.
 class StreamedEstimator {
  public:
   StreamedEstimator(const std::string& name, const ParamMap& params, std::uint64_t seed,
@@ -36,7 +36,7 @@ class StreamedEstimator {
                    });
   }
 
-  // Keys of 32 bits are widened piece by piece, so that no copy of all is made.
+  // Widens 32-bit keys piece by piece, so that the whole column is not copied.
   void process(std::span<const std::uint32_t> narrow, const References& rest, const Tick& tick) {
     discards_ += rest.discard_at.size();
     const bool is_whole = !rest.discard_at.empty() || !rest.requests.blocks.empty();
@@ -83,8 +83,8 @@ class StreamedEstimator {
 };
 
 template <class T>
-std::span<const T> beside_keys(const char* name, const std::optional<Column<T>>& given,
-                               std::size_t keys) {
+std::span<const T> column_for_keys(const char* name, const std::optional<Column<T>>& given,
+                                   std::size_t keys) {
   if (!given) return {};
   const std::span<const T> values = span_of(*given);
   if (values.size() != keys) {
@@ -93,16 +93,16 @@ std::span<const T> beside_keys(const char* name, const std::optional<Column<T>>&
   return values;
 }
 
-// Positions among the keys, and what is discarded there.
+// Positions among the keys, and the keys discarded there.
 using Discards = std::pair<Column<std::uint64_t>, Column<std::uint64_t>>;
-// The size of a block; by request, blocks, offsets in the first block, and bytes.
+// The block size, then for each request: blocks, offset in the first block, and bytes.
 using Requests =
     std::tuple<std::uint32_t, Column<std::uint32_t>, Column<std::uint32_t>, Column<std::uint32_t>>;
 
 void add_discards(References& references, const Discards& discards, std::size_t keys) {
   references.discard_at = span_of(discards.first);
   references.discard_keys =
-      beside_keys<std::uint64_t>("discards", discards.second, references.discard_at.size());
+      column_for_keys<std::uint64_t>("discards", discards.second, references.discard_at.size());
   if (!std::ranges::is_sorted(references.discard_at) ||
       (!references.discard_at.empty() && references.discard_at.back() > keys)) {
     raise_if_error(invalid_argument("discards: expected increasing positions up to {}", keys));
@@ -117,8 +117,8 @@ void add_requests(References& references, const Requests& requests, std::size_t 
   references.requests = {
       .block_bytes = std::get<0>(requests),
       .blocks = blocks,
-      .head = beside_keys<std::uint32_t>("head", std::get<2>(requests), blocks.size()),
-      .bytes = beside_keys<std::uint32_t>("bytes", std::get<3>(requests), blocks.size())};
+      .head = column_for_keys<std::uint32_t>("head", std::get<2>(requests), blocks.size()),
+      .bytes = column_for_keys<std::uint32_t>("bytes", std::get<3>(requests), blocks.size())};
 }
 
 template <class Key>
@@ -129,8 +129,8 @@ void process(StreamedEstimator& estimator, const Column<Key>& keys,
              py::object progress) {
   const std::span<const Key> all = span_of(keys);
   References references{.keys = {},
-                        .times = beside_keys("times", times, all.size()),
-                        .ops = beside_keys("ops", ops, all.size())};
+                        .times = column_for_keys("times", times, all.size()),
+                        .ops = column_for_keys("ops", ops, all.size())};
   if (discards) add_discards(references, *discards, all.size());
   if (requests) add_requests(references, *requests, all.size());
   const Tick tick = make_tick(std::move(progress));
@@ -170,13 +170,13 @@ void bind_estimator(py::module_& m) {
   bind_process<std::uint32_t>(estimator);
   estimator.def("curve", &StreamedEstimator::curve, py::call_guard<py::gil_scoped_release>())
       .def_property_readonly("references", &StreamedEstimator::references)
-      // Like the curve, it may first count what waits.
+      // Like the curve, it may first have to count pending keys.
       .def_property_readonly("distinct", py::cpp_function(&StreamedEstimator::distinct,
                                                           py::call_guard<py::gil_scoped_release>()))
       .def_property_readonly("bytes", &StreamedEstimator::bytes);
 }
 
-// The indices at which increasing capacities lie on their upper concave hull.
+// Return the indices of the increasing capacities that lie on their upper concave hull.
 py::array_t<std::int64_t> hull_of(const Column<Count>& capacities, const Column<double>& hits) {
   if (capacities.size() == 0 || capacities.size() != hits.size()) {
     raise_if_error(

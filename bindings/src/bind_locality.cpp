@@ -28,7 +28,7 @@ py::dict spec_dict(const MeterSpec& spec) {
 }
 
 void bind_spec(py::module_& m) {
-  py::class_<MeterSpec>(m, "MeterSpec", "What to measure of every VM, and how often.")
+  py::class_<MeterSpec>(m, "MeterSpec", "A measurement of every VM, and its period.")
       .def(py::init([](const std::string& meter, const ParamMap& params, Nanoseconds interval,
                        bool drifting) {
              return MeterSpec{.clock = {.period = interval, .drifting = drifting},
@@ -106,7 +106,7 @@ void bind_curve(py::module_& m) {
       });
 }
 
-// Return an array [period, vm] of one figure.
+// Return an array [period, vm] of a figure.
 template <class Row, class Read>
 auto table(const Series<Row>& rows, Read&& read) {
   const std::size_t vms = rows.empty() ? 0 : rows.front().size();
@@ -115,15 +115,15 @@ auto table(const Series<Row>& rows, Read&& read) {
   }));
 }
 
-const Metered& metered(const Characterised& found, const MeterSpec& spec) {
-  const Metered* of = found.find(spec);
-  if (of == nullptr) throw Error{invalid_argument("this meter was not asked for")};
+const MeterResult& metered(const Characterised& found, const MeterSpec& spec) {
+  const MeterResult* of = found.find(spec);
+  if (of == nullptr) throw Error{invalid_argument("this meter was not requested")};
   return *of;
 }
 
-// All figures of a meter, by their names.
+// Collects all figures of a meter by name.
 struct Tables {
-  const Measured& measured;
+  const MeterValues& measured;
   py::dict d = {};
 
   void operator()(const CurveMeter&) {}
@@ -149,7 +149,7 @@ struct Tables {
 };
 
 py::dict tables_of(const Characterised& found, const MeterSpec& spec) {
-  const Metered& of = metered(found, spec);
+  const MeterResult& of = metered(found, spec);
   Tables tables{.measured = *of.measured};
   std::visit(tables, of.spec.what);
   return tables.d;
@@ -170,8 +170,8 @@ py::dict windows_of(const Characterised& found, const MeterSpec& spec) {
   return d;
 }
 
-// Set by hand: py::index_error is turned into Python's by whichever pybind11
-// module was imported first, and that one may not recognise ours.
+// Sets the IndexError directly: py::index_error is translated by the pybind11 module that was
+// imported first, which may not recognise this module's exception.
 std::size_t checked_index(const char* what, py::ssize_t index, std::size_t size) {
   if (index < 0 || static_cast<std::size_t>(index) >= size) {
     const std::string text = fmt::format("{} {}: there are {} of them", what, index, size);
@@ -181,10 +181,10 @@ std::size_t checked_index(const char* what, py::ssize_t index, std::size_t size)
   return static_cast<std::size_t>(index);
 }
 
-// As it is read when the period ends.
+// Return the curve as read at the end of the period.
 HitCurve curve_of_period(const Characterised& found, const MeterSpec& spec, py::ssize_t period,
                          py::ssize_t vm) {
-  const Metered& of = metered(found, spec);
+  const MeterResult& of = metered(found, spec);
   if (!std::holds_alternative<CurveMeter>(spec.what)) {
     throw Error{invalid_argument("a meter '{}' has no curves", name_of(spec.what))};
   }
@@ -194,12 +194,12 @@ HitCurve curve_of_period(const Characterised& found, const MeterSpec& spec, py::
 
 void bind_characterise(py::module_& m) {
   using C = Characterised;
-  py::class_<C, std::shared_ptr<C>>(m, "Characterised", "What was measured, by period and VM.")
+  py::class_<C, std::shared_ptr<C>>(m, "Characterised", "Measurements by period and VM.")
       .def(py::init<>())
       .def_property_readonly("specs",
                              [](const C& c) {
                                std::vector<MeterSpec> specs;
-                               for (const Metered& of : c.meters) specs.push_back(of.spec);
+                               for (const MeterResult& of : c.meters) specs.push_back(of.spec);
                                return specs;
                              })
       .def_property_readonly("whole_curves", [](const C& c) { return *c.whole_curves; })
@@ -279,7 +279,7 @@ void bind_distances(py::module_& m) {
 }
 
 void bind_sketch(py::module_& m) {
-  py::class_<HyperLogLog>(m, "HyperLogLog", "Estimates how many distinct keys it was given.")
+  py::class_<HyperLogLog>(m, "HyperLogLog", "Estimates the number of distinct keys.")
       .def(py::init([](double error) {
              return HyperLogLog(value_or_raise(HyperLogLog::precision_for(error)));
            }),

@@ -11,7 +11,7 @@
 namespace mcsim::python {
 namespace {
 
-// A Python object that may be let go by a thread without the GIL.
+// A Python object that a thread without the GIL may release.
 using Shared = std::shared_ptr<py::object>;
 
 Shared share(py::object object) {
@@ -94,7 +94,7 @@ py::array_t<std::int64_t> bound_of(const AllocationProblem& problem, Bound bound
 struct NamedSolution : Solution {
   Allocation blocks;
 
-  // How far the objective may be from the best, as a share of the proven bound.
+  // The relative distance of the objective from the proven upper bound.
   double gap() const {
     const double missing = upper_bound - objective;
     return missing == 0 ? 0 : missing / std::abs(upper_bound);
@@ -181,7 +181,7 @@ class PythonOptimizer final : public Optimizer {
     return choice_from({blocks.data(), static_cast<std::size_t>(blocks.size())}, problem);
   }
 
-  // Cumulative sizes are rounded down to sizes the problem knows.
+  // Rounds cumulative sizes down to sizes of the problem.
   static absl::StatusOr<Choice> choice_from(std::span<const Count> blocks,
                                             const AllocationProblem& problem) {
     Choice choice(problem.vms());
@@ -202,7 +202,7 @@ class PythonOptimizer final : public Optimizer {
   Shared object_;
 };
 
-// Python sees the program's columns without copies, during the call only.
+// Python views the program's columns without copies, only during the call.
 BinaryProgramSolver solver_from(py::object solver) {
   if (solver.is_none()) return nullptr;
   return [held = share(std::move(solver))](

@@ -41,7 +41,7 @@ py::bytes to_bytes(const PartialDistances& partial) {
 }
 
 PartialDistances from_bytes(const py::bytes& bytes) {
-  const std::string_view view = bytes;  // of memory that `bytes` owns and never changes
+  const std::string_view view = bytes;  // a view of memory that `bytes` owns and never changes
   py::gil_scoped_release release;
   return value_or_raise(PartialDistances::from_bytes(view));
 }

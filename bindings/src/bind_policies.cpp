@@ -46,7 +46,7 @@ std::vector<std::string> names_of(TypeList<Ts...>) {
   return {Ts::kInfo.name...};
 }
 
-// All but those of Python, which are none of mcsim's.
+// Return mcsim's own policies, without those written in Python.
 py::list describe_policies() {
   std::vector<std::pair<ComponentInfo, std::vector<ParamInfo>>> policies;
   for (const auto& entry : eviction_registry().entries()) {
@@ -56,7 +56,7 @@ py::list describe_policies() {
   return describe_entry_list(policies);
 }
 
-// The keys, numbered as they first appear, and how many there are.
+// Return the keys, numbered by first appearance, and the number of distinct keys.
 std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>& keys) {
   const std::span<const std::uint64_t> all = span_of(keys);
   if (all.size() >= kNoBlock) {
@@ -64,7 +64,7 @@ std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>&
   }
   std::vector<BlockId> numbers(all.size());
   BlockTable table;
-  constexpr std::size_t kPiece = std::size_t{1} << 22;  // between which Ctrl-C is served
+  constexpr std::size_t kPiece = std::size_t{1} << 22;  // signals are handled between pieces
   const Tick tick = make_tick(py::none());
   for (std::size_t begin = 0; begin < all.size(); begin += kPiece) {
     const std::size_t count = std::min(kPiece, all.size() - begin);
@@ -76,8 +76,8 @@ std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>&
   return {to_array(std::move(numbers)), table.size()};
 }
 
-// How references are spread over blocks: the sum of the squares of how many each has, and how
-// many have any.
+// Return the sum of squares of the references to each block, and the number of blocks with
+// references.
 std::pair<double, Count> spread_of(const Column<BlockId>& blocks, std::size_t unique) {
   const std::span<const BlockId> all = span_of(blocks);
   py::gil_scoped_release release;
@@ -115,7 +115,7 @@ py::dict columns_of(const std::vector<SimulatedCache>& caches) {
   return columns;
 }
 
-// None if all are reads.
+// `ops` is None if all accesses are reads.
 std::span<const std::uint8_t> operations_of(const std::optional<Column<std::uint8_t>>& ops,
                                             std::size_t accesses) {
   if (!ops) return {};
@@ -132,9 +132,9 @@ std::span<const std::uint8_t> operations_of(const std::optional<Column<std::uint
   return operations;
 }
 
-// The access before which each block is discarded, and these blocks.
+// The accesses before which blocks are discarded, and these blocks.
 using Discards = std::pair<Column<std::uint64_t>, Column<BlockId>>;
-// First accesses of requests, their bytes, the offsets in their first blocks, bytes of a block.
+// First access, bytes and offset in the first block of each request, and the block size.
 using GivenRequests =
     std::tuple<Column<std::uint64_t>, Column<std::uint32_t>, Column<std::uint32_t>, std::uint32_t>;
 
@@ -194,7 +194,7 @@ py::array_t<Count> bytes_needed(const Column<BlockId>& blocks, std::size_t uniqu
   return to_array(std::vector<Count>(bytes.begin(), bytes.end()));
 }
 
-// A row for every seed, and in it one for every cache.
+// Return a row for each seed, with an entry for each cache.
 py::dict simulate_miniatures(const Column<BlockId>& blocks, std::size_t unique,
                              const std::vector<Config>& configs, double rate, Count min_blocks,
                              const std::vector<std::uint64_t>& sample_seeds,
@@ -235,7 +235,7 @@ void bind_policies(py::module_& parent) {
              return PythonPolicy{std::move(name), is_function, std::move(factory)};
            }),
            py::arg("name"), py::arg("is_function"), py::arg("factory"));
-  m.def("put", &put_python_policy, py::arg("name"), py::arg("policy"));
+  m.def("put", &register_python_policy, py::arg("name"), py::arg("policy"));
   m.def("describe", &describe_policies);
   m.def("wrappers", [] { return names_of(AllPolicyWrappers{}); });
   m.def(

@@ -43,7 +43,7 @@ py::dict counters_of(const RunResult& result, bool by_tier) {
     add_table(VmCounters::kTotals);
     add_table(VmCounters::kLevels);
   }
-  // Counts of the backend follow those of the tiers.
+  // Counters of the backend follow those of the tiers.
   const auto add_served = [&](const char* name, Op op, auto what) {
     add(name, [=](const VmCounters& vm, std::size_t tier) {
       return (vm.served(op).*what)[by_tier ? tier : tiers];
@@ -57,7 +57,7 @@ py::dict counters_of(const RunResult& result, bool by_tier) {
 }
 
 // Return the write mode of each VM, or its modes by tier, divided by slashes.
-std::vector<std::string> modes_in_words(const Decision& decision) {
+std::vector<std::string> mode_names(const Decision& decision) {
   std::vector<std::string> words;
   for (const WriteMode mode : decision.write_modes) words.emplace_back(name_of(mode));
   for (const std::vector<WriteMode>& tier : decision.write_modes_by_tier) {
@@ -93,9 +93,9 @@ py::dict to_dict(const DecisionRecord& record) {
                   "evaluations"_a = decision.evaluations, "timer"_a = record.timer,
                   "times"_a = record.times, "infeasible"_a = decision.infeasible,
                   "note"_a = decision.note, "throughputs"_a = decision.throughputs,
-                  "moved"_a = record.moved, "write_modes"_a = modes_in_words(decision),
+                  "moved"_a = record.moved, "write_modes"_a = mode_names(decision),
                   "migrations"_a = migrations_of(decision), "admits"_a = decision.admits,
-                  // A row for each extent that moves: its number, and its tier from then on.
+                  // One row for each extent that moves: its number and its new tier.
                   "placements"_a = filled({placements.size(), 2}, [&](std::size_t i) {
                     const Placement& placed = placements[i / 2];
                     return static_cast<Count>(i % 2 == 0 ? placed.extent : placed.tier);

@@ -73,7 +73,7 @@ std::shared_ptr<System> make_system(const std::string& name, const ParamMap& par
   std::shared_ptr<System> system = value_or_raise(system_registry().make(
       name, params,
       {.machine = machine, .interval = interval, .seed = seed, .vms = std::move(vms)}));
-  if (machine.fleet.several() && !system->knows_hosts()) {
+  if (machine.fleet.several() && !system->divides_hosts()) {
     throw Error{invalid_argument("{}: this system divides one host, and there are {}", name,
                                  machine.fleet.count())};
   }
@@ -82,7 +82,8 @@ std::shared_ptr<System> make_system(const std::string& name, const ParamMap& par
   return system;
 }
 
-// Returns name, period, and whether it fires however short the trace is.
+// Returns each timer's name, its period, and whether it also fires in traces shorter than the
+// period.
 std::vector<std::tuple<std::string, Nanoseconds, bool>> timers_of(const System& system) {
   std::vector<std::tuple<std::string, Nanoseconds, bool>> timers;
   for (const Timer& of : system.timers()) {

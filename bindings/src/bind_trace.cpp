@@ -13,7 +13,7 @@
 namespace mcsim::python {
 namespace {
 
-// The columns of a chunk, in the order of the store, which has classes if there are any.
+// Return the columns of a chunk in the order of the store; classes are included if present.
 py::tuple to_columns(Requests&& chunk) {
   const py::tuple columns =
       py::make_tuple(to_array(std::move(chunk.time)), to_array(std::move(chunk.vm)),
@@ -30,7 +30,7 @@ std::optional<py::tuple> next_chunk(RequestReader& reader) {
   return to_columns(std::move(chunk));
 }
 
-// All keys of a dictionary as Arrow keeps strings: offsets, and the bytes behind each other.
+// Return all keys of a dictionary in Arrow's string layout: offsets and concatenated bytes.
 py::tuple to_texts(const KeyDictionary& keys) {
   std::vector<std::int64_t> offsets{0};
   offsets.reserve(keys.size() + 1);
@@ -63,7 +63,7 @@ std::unique_ptr<RequestReader> read_pipe(TracePipe& pipe, const std::string& for
 }
 
 void bind_pipe(py::module_& m) {
-  py::class_<TracePipe>(m, "Pipe", "A trace that comes through a pipe.")
+  py::class_<TracePipe>(m, "Pipe", "A trace read from a pipe.")
       .def(py::init([](int descriptor, const std::string& name) {
              return value_or_raise(without_gil([&] { return TracePipe::open(descriptor, name); }));
            }),
@@ -84,7 +84,7 @@ void bind_reader(py::module_& m) {
       py::arg("path"), "The format of a file by its content.");
   m.def(
       "vm_name_of", [](const std::string& path) { return vm_name_of(path); }, py::arg("path"),
-      "The VM a file of one nameless VM is said to hold: its name up to the first dot.");
+      "The VM of a file without VM names: the file's name up to the first dot.");
 
   using C = RowCounts;
   def_fields(py::class_<C>(m, "RowCounts"),
@@ -110,7 +110,7 @@ void bind_reader(py::module_& m) {
           "Offsets and bytes of the keys by their ids; None if keys are numbers.");
 }
 
-// A column of a table: values, and for texts their bytes; and which values are there.
+// Convert a column of a table: its values, the bytes of texts, and the validity of the values.
 ArrowColumn table_column_of(const py::handle& given) {
   const auto [values, bytes, valid] =
       given.cast<std::tuple<py::array, std::optional<Column<std::uint8_t>>,
@@ -130,7 +130,7 @@ ArrowColumn table_column_of(const py::handle& given) {
   return column;
 }
 
-// Columns that are not used are None.
+// Unused columns are None.
 py::tuple add_rows(TableRows& table, const py::list& given, std::size_t rows) {
   std::vector<ArrowColumn> columns;
   for (const py::handle& column : given) {
@@ -161,7 +161,7 @@ std::unique_ptr<TableRows> make_table_rows(const std::string& name,
 }
 
 void bind_tables(py::module_& m) {
-  py::class_<TableRows, RequestReader>(m, "TableRows", "Requests of rows of tables.")
+  py::class_<TableRows, RequestReader>(m, "TableRows", "Converts rows of tables to requests.")
       .def(py::init(&make_table_rows), py::arg("name"), py::arg("columns"), py::arg("params"),
            py::arg("vm_name"), py::arg("skip_bad_rows"), py::arg("keep_unsorted"))
       .def("uses", &TableRows::uses, py::arg("column"))
@@ -172,7 +172,7 @@ void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, cons
                     const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
                     const Column<std::uint32_t>& length) {
   const RequestsView rows = requests_of(time, vm, op, offset, length);
-  // Requests may have very many blocks: Ctrl-C is served between some of them.
+  // Requests may have many blocks: signals are handled between pieces.
   constexpr std::size_t kPiece = std::size_t{1} << 14;
   const Tick tick = make_tick(py::none());
   for (std::size_t begin = 0; begin < rows.size(); begin += kPiece) {
@@ -194,14 +194,14 @@ void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, cons
 
 using Classes = std::optional<Column<std::uint8_t>>;
 
-// None, or what is wrong with rows from elsewhere.
-std::optional<std::string> wrong_in(const Column<Nanoseconds>& time, const Column<VmId>& vm,
-                                    const Column<std::uint8_t>& op,
-                                    const Column<std::uint64_t>& offset,
-                                    const Column<std::uint32_t>& length,
-                                    const Column<Nanoseconds>& response, const Classes& of_class,
-                                    std::size_t vms, const std::string& kind, std::size_t first_row,
-                                    std::optional<Nanoseconds> after) {
+// Return None, or the error in rows that mcsim did not write.
+std::optional<std::string> row_error(const Column<Nanoseconds>& time, const Column<VmId>& vm,
+                                     const Column<std::uint8_t>& op,
+                                     const Column<std::uint64_t>& offset,
+                                     const Column<std::uint32_t>& length,
+                                     const Column<Nanoseconds>& response, const Classes& of_class,
+                                     std::size_t vms, const std::string& kind,
+                                     std::size_t first_row, std::optional<Nanoseconds> after) {
   const auto of_kind = choice_or_raise<TraceKind>("kind", kind);
   const RequestsView rows = rows_of(time, vm, op, offset, length, response, of_class);
   py::gil_scoped_release unlocked;
@@ -223,20 +223,19 @@ std::uint64_t checksum_of_columns(const Column<Nanoseconds>& time, const Column<
 }
 
 void bind_checks(py::module_& m) {
-  m.def("wrong_in", &wrong_in, "None, or what is wrong with rows from elsewhere.",
+  m.def("wrong_in", &row_error, "Return the error in rows from another source, or None.",
         py::arg("time").noconvert(), py::arg("vm").noconvert(), py::arg("op").noconvert(),
         py::arg("offset").noconvert(), py::arg("length").noconvert(),
         py::arg("response").noconvert(), py::arg("classes").noconvert() = py::none(), py::kw_only(),
         py::arg("vms"), py::arg("kind") = "blocks", py::arg("first_row") = 0,
         py::arg("after") = py::none());
-  m.def("checksum", &checksum_of_columns, "A number that tells damaged columns from whole ones.",
-        py::arg("time").noconvert(), py::arg("vm").noconvert(), py::arg("op").noconvert(),
-        py::arg("offset").noconvert(), py::arg("length").noconvert(),
-        py::arg("response").noconvert(), py::arg("classes").noconvert() = py::none(), py::kw_only(),
-        py::arg("first_row"));
+  m.def("checksum", &checksum_of_columns, "The checksum of columns.", py::arg("time").noconvert(),
+        py::arg("vm").noconvert(), py::arg("op").noconvert(), py::arg("offset").noconvert(),
+        py::arg("length").noconvert(), py::arg("response").noconvert(),
+        py::arg("classes").noconvert() = py::none(), py::kw_only(), py::arg("first_row"));
   m.def(
       "check_vm_name", [](const std::string& name) { raise_if_error(check_vm_name(name)); },
-      "ConfigError if that can be no name of a VM.", py::arg("name"));
+      "Raise ConfigError for an invalid VM name.", py::arg("name"));
 }
 
 void bind_summary(py::module_& m) {

@@ -3,8 +3,7 @@
 #include "bindings/src/pybind.hpp"
 #include "core/locality/profile/meters.hpp"
 
-// What Python sees of the rows that meters give, field by field, by the names that it has for
-// them: visit(name, read) is called for each.
+// The fields of each meter's values under their Python names: visit(name, read) is called for each.
 namespace mcsim::python {
 
 template <class Visit>

@@ -1,8 +1,7 @@
 #include "bindings/src/bind.hpp"
 #include "core/base/threads.hpp"
 
-// The order of registration and nothing else: classes before the functions that
-// mention them.
+// Registers classes before the functions that mention them.
 PYBIND11_MODULE(_core, m) {
   m.doc() = "mcsim's compiled core; use the `mcsim` package instead.";
   using namespace mcsim::python;

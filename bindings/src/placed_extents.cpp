@@ -12,7 +12,7 @@ PlacedExtents::PlacedExtents(const Params& params, Machine machine, std::vector<
 absl::StatusOr<std::unique_ptr<Host>> PlacedExtents::make_host(const Accesses& trace) {
   extent_blocks_ = trace.line_blocks;
   if (std::ranges::max(rooms()) == 0) {
-    return invalid_argument("extent: no tier has room for one of {} blocks", extent_blocks_);
+    return invalid_argument("extent: {} blocks do not fit into any tier", extent_blocks_);
   }
   vm_of_ = vms_of_extents(trace);
   const std::size_t extents = vm_of_.size();
@@ -40,7 +40,7 @@ WriteArea PlacedExtents::write_area() const {
 }
 
 std::vector<Count> PlacedExtents::rooms() const {
-  return rooms_beside(write_area(), machine_, extent_blocks_);
+  return extent_capacity(write_area(), machine_, extent_blocks_);
 }
 
 py::object PlacedExtents::shown(const Observation& seen) {

@@ -10,8 +10,8 @@
 
 namespace mcsim::python {
 
-// The extents of a Python allocator that places them: how each was asked for, since each of its
-// timers rang last, and where it lives.
+// The extents of a Python allocator that places extents: their accesses since each of its timers
+// last fired, and the tiers in which they reside.
 class PlacedExtents {
  public:
   struct Params {
@@ -31,18 +31,19 @@ class PlacedExtents {
     }
   };
 
-  // Requests of at most as many bytes as each of `sizes` are counted apart, and larger ones.
+  // Requests are counted by size class: up to each of `sizes` bytes, and above the largest.
   PlacedExtents(const Params& params, Machine machine, std::vector<Count> sizes,
                 std::size_t timers);
 
-  // What the lines of the trace are to be.
+  // The number of blocks in a line that the trace must have.
   std::uint32_t line_blocks() const { return static_cast<std::uint32_t>(params_.extent); }
-  // All extents are in the backend, and nothing is counted. Outlives the host.
+  // Makes a host with all extents in the backend and resets the counts. Must outlive the host.
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace);
 
-  // The fields of mcsim.experiment.answers.Extents, as a timer rings that counts anew from now on.
+  // Returns the fields of mcsim.experiment.answers.Extents for the timer that fired, and restarts
+  // the counts of this timer.
   py::object shown(const Observation& seen);
-  // What moves so that each extent is in the tier that Python says.
+  // Returns the moves after which each extent is in the tier that Python decided.
   absl::StatusOr<std::vector<Placement>> moves_to(const py::object& tiers);
 
  private:
@@ -58,12 +59,12 @@ class PlacedExtents {
 
   Params params_;
   Machine machine_;
-  Count extent_blocks_ = 1;     // as the trace has them
+  Count extent_blocks_ = 1;     // from the trace
   std::vector<Count> sizes_;    // bytes
   Counts counts_;               // since the trace began
-  std::vector<Counts> before_;  // by timer, as it rang last
+  std::vector<Counts> before_;  // by timer, when it last fired
   std::vector<VmId> vm_of_;
-  std::vector<std::size_t> placed_;  // tiers, or the backend
+  std::vector<std::size_t> placed_;  // the tier of each extent; the number of tiers is the backend
 };
 
 }  // namespace mcsim::python

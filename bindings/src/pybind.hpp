@@ -1,6 +1,6 @@
 #pragma once
 
-// The only include of pybind11: one set of casters for the whole module.
+// The only include of pybind11, so that the whole module uses the same type casters.
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -29,7 +29,7 @@
 #include "core/base/tick.hpp"
 #include "core/trace/requests.hpp"
 
-// To Python a position is a number, and a column of positions one of numbers.
+// Converts positions to Python numbers, and columns of positions to columns of numbers.
 namespace pybind11::detail {
 
 template <class Kind, class Number>
@@ -58,13 +58,13 @@ namespace mcsim::python {
 namespace py = pybind11;
 using namespace py::literals;
 
-// A status that is not OK leaves C++ as the Python exception of its kind
-// (bind_errors.cpp); `Error` carries it there.
+// Carries a status that is not OK to the exception translator (bind_errors.cpp), which raises the
+// Python exception of its kind.
 struct Error {
   absl::Status status;
 };
 
-// Throws what Python raised if the status stands for that (python_policy.cpp).
+// Rethrows the Python exception that the status represents, if there is one (python_policy.cpp).
 void rethrow_from_python(const absl::Status& status);
 
 inline void raise_if_error(const absl::Status& status) {
@@ -79,24 +79,24 @@ T value_or_raise(absl::StatusOr<T>&& result) {
   return *std::move(result);
 }
 
-// What `work` returns, during which other threads may run Python.
+// Return the result of `work`, which runs without the GIL.
 template <class Work>
 auto without_gil(Work&& work) {
   py::gil_scoped_release release;
   return std::forward<Work>(work)();
 }
 
-// The enumerator that a user named.
+// Return the enumerator with this name, or raise an error.
 template <class E>
 E choice_or_raise(const char* parameter, const std::string& name) {
   return value_or_raise(choice_named<E>(parameter, name));
 }
 
-// A column on its way in: C-contiguous, exactly of this type, never converted.
+// An input column: C-contiguous, of exactly this type, never converted.
 template <class T>
 using Column = py::array_t<T, py::array::c_style>;
 
-// One of numbers of any type, which are converted.
+// An input column of numbers of any type, which are converted.
 template <class T>
 using Converted = py::array_t<T, py::array::c_style | py::array::forcecast>;
 
@@ -109,7 +109,7 @@ std::span<const T> span_of(const Column<T>& column) {
   return {column.data(), static_cast<std::size_t>(column.size())};
 }
 
-// The columns of requests, however long they are.
+// Return the columns of requests, of any length.
 inline RequestsView rows_of(const Column<Nanoseconds>& time, const Column<VmId>& vm,
                             const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
                             const Column<std::uint32_t>& length,
@@ -124,7 +124,7 @@ inline RequestsView rows_of(const Column<Nanoseconds>& time, const Column<VmId>&
           .of_class = of_class ? span_of(*of_class) : std::span<const std::uint8_t>()};
 }
 
-// The same, which must be equally long.
+// The same, but the columns must have equal length.
 inline RequestsView requests_of(const Column<Nanoseconds>& time, const Column<VmId>& vm,
                                 const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
                                 const Column<std::uint32_t>& length,
@@ -176,7 +176,7 @@ py::array_t<T> view_of(std::span<const T> values, py::handle owner) {
   return read_only(py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data(), owner));
 }
 
-// Return a getter of such an array of a member of an object, or of what a function returns.
+// Return a getter of such an array for a member, or for the result of a function.
 template <class Owner, class Member>
 auto viewed(Member Owner::* member) {
   return [member](const py::object& self) {
@@ -220,11 +220,11 @@ Class def_views(Class bound, const Table& table) {
   return bound;
 }
 
-// Serves signals (Ctrl-C) and the caller's progress callback, from C++ that
-// runs without the GIL. `progress` may be None.
+// Handles signals (Ctrl-C) and calls the progress callback, from C++ code that runs without the
+// GIL. `progress` may be None.
 Tick make_tick(py::object progress);
 
-// The members of a list, as dictionaries: name, summary, reference, params.
+// Return the entries of a list as dictionaries: name, summary, reference, params.
 py::list describe_entry_list(const std::vector<std::pair<ComponentInfo, std::vector<ParamInfo>>>&);
 
 template <class Interface, class Context>

@@ -58,7 +58,7 @@ absl::StatusOr<Allocation> targets_from(const py::object& answer, const std::str
   return targets;
 }
 
-// Python resolved the names of VMs and hosts. Moves the VMs in `hosts`, too.
+// Names of VMs and hosts are already resolved in Python. Also updates the VMs' `hosts`.
 absl::StatusOr<std::vector<Migration>> migrations_from(const py::list& answer,
                                                        const std::string& name, Hosts& hosts) {
   std::vector<Migration> migrations;

@@ -46,7 +46,7 @@ struct ReadingArrays {
   }
 };
 
-// None if another timer fired.
+// Return None if another timer fired.
 py::object probe_arrays(std::span<const ProbeReading> readings) {
   if (readings.empty()) return py::none();
   py::dict all;
@@ -82,7 +82,7 @@ void add_machine(const ObservedRun& run, py::dict& all) {
   all["hosts"] = py::tuple(py::cast(machine.fleet.hosts));
 }
 
-// Counts are those since this timer fired last; VMs that departed have none.
+// Adds counts since this timer last fired; departed VMs have none.
 void add_counters(const ObservedRun& run, const Observation& seen, py::dict& all) {
   const std::size_t vms = seen.vms();
   const auto by_vm = [&](const char* name, auto count) {
@@ -114,7 +114,7 @@ void add_counters(const ObservedRun& run, const Observation& seen, py::dict& all
           [&](const VmCounters& vm, std::size_t k) { return tier_mean_ns(vm, run.machine, k); });
 }
 
-// Adds values that VMs have after their departure, too.
+// Adds values that VMs still have after their departure.
 void add_state(const ObservedRun& run, const Observation& seen, py::dict& all) {
   const std::size_t vms = seen.vms();
   all["current"] = filled({run.machine.tiers.size(), vms},

@@ -13,14 +13,14 @@
 namespace mcsim::python {
 namespace {
 
-// A copy, as the policy may keep it.
+// Return a copy, because the policy may keep it.
 template <class T>
 py::array_t<T> array_of(std::span<const T> values) {
   return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
-// What both kinds have in common: the object, made when it is first needed, and calls
-// of it whose exceptions are kept.
+// A policy object, created at its first use, with calls that store exceptions. Common to functions
+// and hooks.
 class PythonObject {
  public:
   PythonObject(std::shared_ptr<const PythonPolicy> policy, const char* method,
@@ -41,7 +41,7 @@ class PythonObject {
   const std::string& method() const { return method_; }
   py::object attr(const char* name) const { return object_.attr(name); }
 
-  // Runs something with the GIL that may throw what Python raised.
+  // Runs `call` with the GIL; it may throw Python exceptions.
   template <class Call>
   absl::Status guarded(Call&& call) {
     const py::gil_scoped_acquire gil;
@@ -55,7 +55,7 @@ class PythonObject {
 
   void make(const PolicySetup& setup) { object_ = policy_->factory(setup.capacity, setup.seed); }
 
-  // An attribute that must be a whole number from 1 on.
+  // Return an attribute that must be a positive integer.
   absl::StatusOr<Count> positive(const char* name) const {
     const py::object given = attr(name);
     if (py::isinstance<py::int_>(given) && !py::isinstance<py::bool_>(given)) {
@@ -190,9 +190,8 @@ class PythonFunction final : public PriorityFunction {
   PythonObject python_;
 };
 
-// Holds the GIL for a replay: taken and given at each call, two such caches on two
-// threads would wait for one another at each. In a host there is no such thing, and it is
-// taken for each call.
+// Holds the GIL during a replay. If it were acquired and released at each call, two such caches on
+// two threads would wait for each other at each call. Hosts do not replay; their calls acquire it.
 class PythonCache final : public TierCache {
  public:
   explicit PythonCache(std::unique_ptr<TierCache> cache) : cache_(std::move(cache)) {}
@@ -227,15 +226,15 @@ class PythonCache final : public TierCache {
   std::unique_ptr<TierCache> cache_;
 };
 
-// Exceptions that statuses stand for, by the number that these carry. Never destroyed, as
-// Python may be gone by then.
-struct KeptExceptions {
+// The exceptions that statuses represent, by the number in their payload. Never destroyed, as
+// Python may already have shut down.
+struct PendingExceptions {
   std::mutex mutex;
   std::map<std::string, std::exception_ptr> by_number;
   std::uint64_t next = 0;
 };
-KeptExceptions& kept_exceptions() {
-  static auto* const kept = new KeptExceptions;
+PendingExceptions& pending_exceptions() {
+  static auto* const kept = new PendingExceptions;
   return *kept;
 }
 constexpr const char* kNumber = "mcsim/python-exception";
@@ -246,7 +245,7 @@ absl::Status PythonFailure::keep(std::exception_ptr exception) {
   const std::lock_guard lock(mutex_);
   if (first_) return absl::CancelledError("Python raised an exception");
   first_ = exception;
-  KeptExceptions& kept = kept_exceptions();
+  PendingExceptions& kept = pending_exceptions();
   const std::lock_guard lock_all(kept.mutex);
   number_ = std::to_string(kept.next++);
   kept.by_number[number_] = std::move(exception);
@@ -258,7 +257,7 @@ absl::Status PythonFailure::keep(std::exception_ptr exception) {
 void rethrow_from_python(const absl::Status& status) {
   const auto number = status.GetPayload(kNumber);
   if (!number) return;
-  KeptExceptions& kept = kept_exceptions();
+  PendingExceptions& kept = pending_exceptions();
   std::unique_lock lock(kept.mutex);
   auto found = kept.by_number.extract(std::string(*number));
   lock.unlock();
@@ -272,7 +271,7 @@ absl::Status PythonFailure::status() const {
 
 void PythonFailure::rethrow_if_any() {
   if (!first_) return;
-  KeptExceptions& kept = kept_exceptions();
+  PendingExceptions& kept = pending_exceptions();
   {
     const std::lock_guard lock(kept.mutex);
     kept.by_number.erase(number_);
@@ -308,8 +307,8 @@ std::unique_ptr<TierCache> make_python_cache(std::shared_ptr<const PythonPolicy>
   return std::make_unique<PythonCache>(std::move(cache));
 }
 
-void put_python_policy(const std::string& name, std::shared_ptr<const PythonPolicy> policy) {
-  // Both stay for ever, as the names of all policies do.
+void register_python_policy(const std::string& name, std::shared_ptr<const PythonPolicy> policy) {
+  // Both are never freed, like the names of all policies.
   const auto* const kept_name = new std::string(name);
   const auto* const kept_policy = new std::shared_ptr(std::move(policy));
   put_eviction_policy({.info = {.name = kept_name->c_str(),

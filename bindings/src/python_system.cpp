@@ -109,7 +109,7 @@ class PythonSystem final : public System {
         {.name = "interval", .clock = {.period = attribute("interval", interval)}});
   }
 
-  // Names in parentheses keep the usual meters apart from the allocator's own.
+  // Parentheses keep the names of the usual meters apart from those of the allocator.
   void add_meter(const std::string& name, Meter meter) {
     meter.name = run_.meters.size() < kUsualMeters ? fmt::format("({})", name) : name;
     run_.meter_names.push_back(name);
@@ -135,7 +135,7 @@ class PythonSystem final : public System {
     }
   }
 
-  // Without a host of its own, an allocator divides the usual one.
+  // Reads the allocator's host; without one it divides the default host.
   void read_host(const SystemContext& context) {
     using Own = std::tuple<std::string, ParamMap, std::vector<Count>>;
     const auto own = attribute("host", std::optional<Own>());
@@ -153,7 +153,7 @@ class PythonSystem final : public System {
     }
   }
 
-  // An allocator may name its actions; by default they are all that its host supports.
+  // Reads the allocator's actions; the default is all that its host supports.
   void read_actions() {
     actions_ = host_supports();
     const auto own = attribute("actions", std::optional<std::vector<std::string>>());
@@ -173,7 +173,7 @@ class PythonSystem final : public System {
   std::optional<ProbeSpec> probe_;
   DivisionRules rules_;
   DataPathParams data_path_;
-  // A host of its own.
+  // The allocator's own host.
   std::optional<Dss> classed_;
   std::optional<PlacedExtents> placed_;
 };

@@ -15,11 +15,11 @@ namespace mcsim::python {
 // when a timer fires; `mcsim.Allocator` documents its arguments, results and attributes.
 std::shared_ptr<System> make_python_system(py::object allocator, const SystemContext& context);
 
-// The part that all observations of an allocator share.
+// The part that all observations of an allocator have in common.
 struct ObservedRun {
   Machine machine = {};
   std::vector<Timer> timers = {};
-  std::vector<Meter> meters = {};  // first the usual ones, which are fields of an observation
+  std::vector<Meter> meters = {};  // the usual ones first, which are fields of an observation
   std::vector<std::string> meter_names = {};
   std::string probe_name = {};  // empty: no probe
   std::vector<std::string> vm_names = {};
@@ -27,12 +27,12 @@ struct ObservedRun {
 };
 inline constexpr std::size_t kUsualMeters = 3;
 
-// Return the fields of mcsim.Observation, in arrays that are copies. `placed` is null where no
-// extents are placed.
+// Return the fields of mcsim.Observation, in arrays that are copies. `placed` is null if no extents
+// are placed.
 py::object observation_of(const ObservedRun& run, const Observation& seen, PlacedExtents* placed);
 
-// Read the answer of an allocator: None, an array of targets, or a mcsim.Decision. apply() checks
-// the lengths of its lists. `name` is the class of the allocator, for messages.
+// Convert the result of an allocator: None, an array of targets, or a mcsim.Decision. apply()
+// checks the lengths of its lists. `name` is the class of the allocator, for messages.
 absl::StatusOr<std::optional<Decision>> decision_from(const py::object& answer,
                                                       const std::string& name,
                                                       const Machine& machine,

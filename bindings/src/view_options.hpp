@@ -19,8 +19,8 @@ inline ExpandOptions view_from(const py::kwargs& given) {
   return value_or_raise(parse_params<ViewOptions>(given.cast<ParamMap>()));
 }
 
-// Return the options of a view. Files of interned traces are named by them: fields that were added
-// later are left out at their defaults, so that the names stay.
+// Return the options of a view. They name files of interned traces: fields added later are omitted
+// at their defaults, so that existing names do not change.
 inline ParamMap params_of_view(const ExpandOptions& view) {
   ParamMap params = param_map(ViewOptions{view});
   const ParamMap defaults = param_map(ViewOptions{});

@@ -1,6 +1,5 @@
-// Compiles what follows, up to end_isa.hpp, for the instruction set MCSIM_ISA:
-// portable, avx2 or avx512 (core/base/isa.hpp). No include guard: meant to be
-// included where the switch is wanted.
+// Compile the code from here up to end_isa.hpp for the instruction set MCSIM_ISA: portable, avx2 or
+// avx512 (core/base/isa.hpp). No include guard: a file may include this several times.
 #if defined(__x86_64__)
 #define MCSIM_ISA_NUMBER_portable 0
 #define MCSIM_ISA_NUMBER_avx2 2

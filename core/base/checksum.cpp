@@ -15,9 +15,9 @@ constexpr std::size_t kBlock = kChains * sizeof(std::uint64_t);
 
 using Chains = std::array<std::uint64_t, kChains>;
 
-// Every step can be undone, given the word: no two states or words lead to the same. The
-// second multiplication keeps the highest bits, which the first moves nowhere, from being
-// undone by a bit of the next word.
+// Each step is invertible: for a given word the new state determines the old one, and for a given
+// state it determines the word. The first multiplication does not spread a difference in the
+// highest bits; without the second one, a bit of the next word could cancel it.
 void add_block(const std::byte* at, Chains& chains) {
   constexpr std::uint64_t kFirst = 0x9e3779b97f4a7c15ULL;
   constexpr std::uint64_t kSecond = 0xbf58476d1ce4e5b9ULL;

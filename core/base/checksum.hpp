@@ -6,12 +6,12 @@
 
 namespace mcsim {
 
-// Tells damaged bytes from whole ones, as fast as memory can be read: eight chains of
-// multiplications side by side, word by word, so that a change of any one word changes
-// the sum for certain, and other damage but for an accident of 64 bits. No defence against
-// those who want to deceive. The same on every machine.
+// Compute a checksum that detects damaged bytes, about as fast as memory can be read: eight
+// independent chains of multiplications, word by word. A change of any single word always changes
+// the sum; other damage goes unnoticed with a probability of about 2^-64. Not cryptographic. The
+// result is the same on every machine.
 //
-// Sums are chained: `seed` is the sum of what comes before.
+// Sums can be chained: `seed` is the checksum of the preceding bytes.
 std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed);
 
 }  // namespace mcsim

@@ -8,7 +8,7 @@
 
 #include "core/base/status.hpp"
 
-// Enumerations that users name. The names are written once, beside the enum:
+// Enumerations that users name. The names are written once, next to the enum:
 //
 //   template <> struct Choices<Mode> {
 //     static constexpr std::array names{std::pair{"eager", Mode::kEager}, …};
@@ -36,7 +36,7 @@ std::string choice_list() {
   return list;
 }
 
-// The name of a value, "" if it was given none.
+// The name of a value; "" if it has none.
 template <class E>
 constexpr const char* name_of(E value) {
   for (const auto& [name, choice] : Choices<E>::names) {
@@ -45,7 +45,7 @@ constexpr const char* name_of(E value) {
   return "";
 }
 
-// The value of that name; an error says what `parameter` may be.
+// The value with that name; the error lists the valid choices of `parameter`.
 template <class E>
 absl::StatusOr<E> choice_named(std::string_view parameter, std::string_view name) {
   for (const auto& [known, value] : Choices<E>::names) {

@@ -13,7 +13,7 @@ std::string_view trimmed(std::string_view text) {
 
 namespace {
 
-// The parts between separators that are in no parentheses.
+// The parts between separators outside of parentheses.
 absl::StatusOr<std::vector<std::string_view>> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   int depth = 0;

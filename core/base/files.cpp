@@ -25,7 +25,7 @@ absl::Status failed(std::string_view path, std::string_view what) {
   return absl::UnavailableError(text);
 }
 
-// All mappings there are.
+// All mappings of the process.
 struct Mapped {
   std::mutex mutex;
   std::vector<const Mapping*> mappings;
@@ -59,7 +59,7 @@ Mapping::~Mapping() {
   if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-void let_go(std::span<const std::byte> memory) {
+void advise_dont_need(std::span<const std::byte> memory) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(memory.data()) / page * page;
   const auto end = reinterpret_cast<std::uintptr_t>(memory.data() + memory.size()) / page * page;
@@ -79,12 +79,12 @@ absl::StatusOr<File> File::create(std::string path) {
   return File(descriptor, std::move(path));
 }
 
-absl::StatusOr<File> File::unnamed_beside(const std::string& path) {
+absl::StatusOr<File> File::create_unnamed(const std::string& path) {
   std::string name = path + ".XXXXXX";
   const int descriptor = mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0) return failed(name, "made");
   unlink(name.c_str());
-  return File(descriptor, "a temporary file beside " + path);
+  return File(descriptor, "temporary file for " + path);
 }
 
 File::~File() {
@@ -115,7 +115,7 @@ absl::StatusOr<std::shared_ptr<const Mapping>> File::map() const {
   return guarded(path_, [&]() -> absl::StatusOr<std::shared_ptr<const Mapping>> {
     struct stat info{};
     if (fstat(descriptor_, &info) < 0) return failed(path_, "read");
-    if (!S_ISREG(info.st_mode)) return invalid_argument("{}: is no file", path_);
+    if (!S_ISREG(info.st_mode)) return invalid_argument("{}: not a regular file", path_);
     const auto size = static_cast<std::size_t>(info.st_size);
     const std::shared_ptr<Mapping> mapping(new Mapping());
     if (size == 0) return mapping;

@@ -10,11 +10,11 @@
 
 #include "core/base/status.hpp"
 
-// Files of plain bytes: written where one says, and mapped into memory to be read.
+// Files of plain bytes: written at given offsets, and read through memory mappings.
 namespace mcsim {
 
-// A whole file in memory, read-only. Whoever makes the file shorter meanwhile ends this
-// process: files that are mapped are replaced by others and never changed.
+// A whole file in memory, read-only. If the file is truncated while it is mapped, an access ends
+// the process (SIGBUS). So mapped files are replaced by new ones, never changed in place.
 class Mapping {
  public:
   Mapping(const Mapping&) = delete;
@@ -30,38 +30,40 @@ class Mapping {
   std::span<const std::byte> bytes_;
 };
 
-// Memory that is not read soon: what of it is mapped from files need not be held, and is read
-// anew if it has to be. Other memory stays as it is.
-void let_go(std::span<const std::byte> memory);
+// Release the physical pages of memory that is not read again soon, if it is mapped from a file; a
+// later access reads the file again. No effect on other memory.
+void advise_dont_need(std::span<const std::byte> memory);
 
 template <class T>
-void let_go(std::span<const T> values) {
-  let_go(std::as_bytes(values));
+void advise_dont_need(std::span<const T> values) {
+  advise_dont_need(std::as_bytes(values));
 }
 
-// Calls visit(part) for one part of the values after the other, and lets go of each.
+// Call visit(part) for consecutive parts of the values, and release the pages of each part
+// afterwards.
 template <class T, class Visit>
 void for_each_part(std::span<const T> values, Visit&& visit) {
   constexpr std::size_t kPart = (std::size_t{1} << 22) / sizeof(T);
   while (!values.empty()) {
     const std::span<const T> part = values.first(std::min(kPart, values.size()));
     visit(part);
-    let_go(part);
+    advise_dont_need(part);
     values = values.subspan(part.size());
   }
 }
 
-// A file that is there, in memory.
+// Map an existing file into memory.
 absl::StatusOr<std::shared_ptr<const Mapping>> map_file(const std::string& path);
 
 class File {
  public:
-  // To be read.
+  // Open an existing file for reading.
   static absl::StatusOr<File> open(std::string path);
-  // To be written and read: an empty one.
+  // Create or empty a file for writing and reading.
   static absl::StatusOr<File> create(std::string path);
-  // One without a name, on the disk of `path`, that is gone with this object and its mappings.
-  static absl::StatusOr<File> unnamed_beside(const std::string& path);
+  // Create an unnamed temporary file on the disk of `path`; it vanishes with this object and its
+  // mappings.
+  static absl::StatusOr<File> create_unnamed(const std::string& path);
 
   File(File&& other) noexcept
       : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
@@ -72,11 +74,11 @@ class File {
   }
   ~File();
 
-  // Unavailable, with the reason and the path, if that cannot be.
+  // Write all bytes at `offset`; the error is Unavailable and has the path and the reason.
   absl::Status write(std::span<const std::byte> bytes, std::uint64_t offset) const;
-  // Makes it so long at least, with zeroes.
+  // Extend the file with zeroes to at least this size.
   absl::Status extend(std::uint64_t bytes) const;
-  // As long as it is.
+  // Map the file at its current size.
   absl::StatusOr<std::shared_ptr<const Mapping>> map() const;
 
  private:

@@ -8,12 +8,11 @@
 
 #include "core/base/status.hpp"
 
-// Where memory that ran out becomes a status. Containers, pages and threads say so by
-// throwing, and what throws is let through up to the boundary of core: there, and
-// around whatever a thread of ours does, stands guarded().
+// Turn memory exhaustion into a status. Containers, pages and threads throw when memory runs out.
+// guarded() catches the exception at the boundary of core, and around the work of each thread.
 namespace mcsim {
 
-// ResourceExhausted, and made even if there is not a byte left for its message.
+// ResourceExhausted; needs no memory if even its message cannot be allocated.
 inline absl::Status out_of_memory(std::string_view what) noexcept {
   try {
     return absl::ResourceExhaustedError(fmt::format("{}: there is not enough memory", what));
@@ -22,15 +21,15 @@ inline absl::Status out_of_memory(std::string_view what) noexcept {
   }
 }
 
-// Returns what `work` does, a Status or StatusOr, or ResourceExhausted; `what` begins
-// the message of that and says what was being done.
+// Return the result of `work`, a Status or StatusOr, or ResourceExhausted if memory runs out.
+// `what` begins the error message and names the work.
 template <class Work>
 std::invoke_result_t<Work> guarded(std::string_view what, Work&& work) {
   try {
     return std::forward<Work>(work)();
   } catch (const std::bad_alloc&) {
     return out_of_memory(what);
-  } catch (const std::length_error&) {  // more elements than a container can ever have
+  } catch (const std::length_error&) {  // more elements than a container can have
     return out_of_memory(what);
   }
 }

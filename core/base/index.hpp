@@ -11,15 +11,15 @@
 
 namespace mcsim {
 
-// A position among things of one kind. It is read as a number wherever one is wanted, such as
-// between brackets; of a number it is made only by name, so that a position among other things,
-// or a count, does not pass for it: the compiler calls such a number "not usable in a constant
-// expression", for literals do pass. It is a number to the processor.
+// A position among things of one kind. It converts implicitly to a number, for example between
+// brackets, but a number converts to it only explicitly. So a position among other things, or a
+// count, is not accepted by mistake: the compiler calls such a number "not usable in a constant
+// expression", because only literals convert. At run time it is a plain number.
 template <class Kind, std::unsigned_integral Number>
 class Index {
  public:
   using Value = Number;
-  // Narrow positions would wrap within their type: `vm + 1` is an int, as of any 16-bit number.
+  // Narrow positions have no arithmetic, since `vm + 1` is an int, as for any 16-bit number.
   static constexpr bool kIsWide = sizeof(Number) >= sizeof(int);
 
   Index() = default;
@@ -48,7 +48,7 @@ class Index {
     number_ = static_cast<Number>(number_ - static_cast<Number>(distance));
     return *this;
   }
-  // So many places on. What is between two is a number.
+  // The position `distance` further on. The difference between two positions is a number.
   template <std::integral Any>
     requires(kIsWide)
   friend constexpr Index operator+(Index from, Any distance) {
@@ -59,7 +59,7 @@ class Index {
   Number number_;
 };
 
-// The numbers of positions, where they are.
+// A view of positions as plain numbers, without a copy.
 template <std::ranges::contiguous_range Positions>
 auto numbers_of(Positions&& positions) {
   using Position = std::remove_pointer_t<decltype(std::ranges::data(positions))>;

@@ -26,8 +26,8 @@ absl::StatusOr<Isa> isa_from_environment() {
   if (wanted == nullptr || *wanted == '\0') return best;
   MCSIM_ASSIGN_OR_RETURN(const Isa named, choice_named<Isa>("MCSIM_ISA", wanted));
   if (named > best) {
-    return invalid_argument("MCSIM_ISA: this processor has no {}; its best is {}", wanted,
-                            name_of(best));
+    return invalid_argument("MCSIM_ISA: this processor does not support {}; its best set is {}",
+                            wanted, name_of(best));
   }
   return named;
 }

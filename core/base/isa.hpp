@@ -7,17 +7,16 @@
 #include "core/base/choices.hpp"
 #include "core/base/status.hpp"
 
-// Which instructions the hot loops use. The loops exist once in the source and
-// are compiled for each set; one is picked when the process first asks. All give
-// the same bits.
+// The instruction sets of the hot loops. Each loop has one source, which is compiled for every set;
+// the first call of isa() selects the set for the process. All sets give the same bits.
 //
-// A loop is declared beside its subject, as a template over the set; its body is an
-// .inl file, which core/isa/{portable,avx2,avx512}.cpp include in turn. Callers write
+// A loop is declared next to its subject, as a template over the set; its body is an .inl file,
+// which core/isa/{portable,avx2,avx512}.cpp include in turn. Callers write
 //
 //   with_isa([&]<Isa kIsa>() { exchange_keys<kIsa>(table, keys, first, previous); });
 //
-// A file that holds such loops includes all it needs, then switches the compiler
-// to a set for the rest of the file:
+// A file that defines such loops includes all its headers first, then switches the compiler to a
+// set for the remaining lines:
 //
 //   #include …                                        // compiled for any processor
 //   #define MCSIM_ISA avx2
@@ -27,7 +26,7 @@
 namespace mcsim {
 
 enum class Isa : std::uint8_t {
-  kPortable,  // whatever the compiler assumes of every processor
+  kPortable,  // the instructions that the compiler assumes for every processor
   kAvx2,      // x86-64-v3
   kAvx512,    // x86-64-v4
 };
@@ -42,14 +41,14 @@ struct Choices<Isa> {
 // The best set of this processor.
 Isa best_isa();
 
-// That, or the one that the environment variable MCSIM_ISA names; fails if that is no set, or not
-// one of this processor's.
+// The set that the environment variable MCSIM_ISA names, or else best_isa(). Fails if the name is
+// unknown or this processor does not support the set.
 absl::StatusOr<Isa> isa_from_environment();
 
-// The same, decided once; a wrong MCSIM_ISA counts as none.
+// The set of this process, selected once; an invalid MCSIM_ISA is ignored.
 Isa isa();
 
-// Calls work<kIsa>() for that one.
+// Call work<kIsa>() for the set of this process.
 template <class Work>
 decltype(auto) with_isa(Work&& work) {
 #if defined(__x86_64__)

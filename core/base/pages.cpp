@@ -22,8 +22,7 @@ std::byte* map(std::size_t bytes) {
   return static_cast<std::byte*>(memory);
 }
 
-// Huge pages need an aligned range: one page more is mapped, and what sticks out
-// at either end is given back.
+// Huge pages need an aligned range: map one page more, then unmap the excess at both ends.
 std::byte* map_huge(std::size_t bytes) {
   std::byte* const memory = map(bytes + kHugePage);
   const std::size_t before = round_up(reinterpret_cast<std::uintptr_t>(memory), kHugePage) -
@@ -31,12 +30,12 @@ std::byte* map_huge(std::size_t bytes) {
   if (before > 0) munmap(memory, before);
   if (before < kHugePage) munmap(memory + before + bytes, kHugePage - before);
 #if defined(MADV_HUGEPAGE)
-  madvise(memory + before, bytes, MADV_HUGEPAGE);  // a wish: without it, all is only slower
+  madvise(memory + before, bytes, MADV_HUGEPAGE);  // a hint: without it, access is only slower
 #endif
   return memory + before;
 }
 
-// Moves the pages themselves, so that what they hold stays where it is in memory.
+// Move the pages themselves, without copying their contents.
 bool remap([[maybe_unused]] void* from, [[maybe_unused]] std::size_t bytes,
            [[maybe_unused]] void* to) {
 #if defined(MREMAP_FIXED)

@@ -6,9 +6,9 @@
 
 namespace mcsim {
 
-// Zeroed memory straight from the operating system, in huge pages where it is
-// large enough to gain from them, as random access to tables beyond the caches
-// does: fewer translations miss. What is never touched costs nothing.
+// Zeroed memory directly from the operating system. Large blocks use huge pages, so that random
+// access to tables larger than the caches has fewer TLB misses. Pages that are never touched cost
+// nothing.
 class PageBlock {
  public:
   PageBlock() = default;
@@ -24,7 +24,8 @@ class PageBlock {
 
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  // Becomes larger: what is there stays, without being copied, and zeroes follow.
+  // Enlarge the block: the old contents stay (large blocks are remapped, not copied), and zeroes
+  // follow.
   void extend(std::size_t bytes);
 
  private:
@@ -32,7 +33,7 @@ class PageBlock {
   std::size_t bytes_ = 0;
 };
 
-// An array of `size` zeroes in such memory.
+// An array of `size` zeroes in a PageBlock.
 template <class T>
 class Pages {
   static_assert(std::is_trivially_copyable_v<T>);

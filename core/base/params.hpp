@@ -26,17 +26,17 @@
 //     }
 //   };
 //
-// The member initialiser is the default and nothing else is. From fields() come
-// the strict parser, the YAML check, `mcsim describe` and the documentation.
+// Only the member initialiser defines the default. The strict parser, the YAML check, `mcsim
+// describe` and the documentation are derived from fields().
 namespace mcsim {
 
-// What a parameter may hold, as it comes from YAML or Python. The map gives one
-// number per VM, by name.
+// The types of parameter values as they come from YAML or Python. PerVm has one number per VM, by
+// name.
 using PerVm = std::map<std::string, double>;
 using ParamValue = std::variant<bool, std::int64_t, double, std::string, PerVm>;
 using ParamMap = std::map<std::string, ParamValue>;
 
-// A length of time; YAML may write it as "1h" or "60 s".
+// A duration; YAML may write it as "1h" or "60 s".
 struct Duration {
   Nanoseconds ns = 0;
   friend bool operator==(const Duration&, const Duration&) = default;
@@ -72,7 +72,7 @@ enum class ParamKind : std::uint8_t {
   kPerVm,
 };
 
-// Everything the outside world knows of one parameter.
+// The public description of one parameter.
 struct ParamInfo {
   std::string name;
   std::string help;
@@ -83,7 +83,7 @@ struct ParamInfo {
   std::vector<std::string> choices;
 };
 
-// What the outside world knows of a component beside its parameters.
+// The public description of a component, without its parameters.
 struct ComponentInfo {
   const char* name;       // key in YAML and Python: [a-z0-9-]+
   const char* summary;    // one sentence
@@ -158,15 +158,15 @@ absl::Status assign_as_it_is(const ParamInfo& info, const ParamValue& given, T& 
   return absl::OkStatus();
 }
 
-// Whether a cast to an integer type is defined.
+// Return whether a cast to an integer type is defined.
 template <class T>
 bool fits(double number) {
   constexpr double kEnd = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
   return number >= static_cast<double>(std::numeric_limits<T>::min()) && number < kEnd;
 }
 
-// A number given where another kind of number is wanted is taken only if it
-// loses nothing. Its range is checked before it is cast.
+// Assign a number of one kind to a parameter of another kind if nothing is lost. The range is
+// checked before the cast.
 template <class T>
 absl::Status assign_number(const ParamInfo& info, const ParamValue& given, T& target) {
   constexpr bool kIsDuration = std::is_same_v<T, Duration>;
@@ -238,7 +238,7 @@ std::vector<ParamInfo> describe() {
   return infos;
 }
 
-// What Params holds, as a map that would fill it.
+// The values of Params as a map; parse_params() turns it back.
 template <class Params>
 ParamMap param_map(const Params& params) {
   ParamMap map;
@@ -250,8 +250,8 @@ ParamMap param_map(const Params& params) {
   return map;
 }
 
-// Fills Params from a map: an unknown name, a wrong type or a value out of its
-// range is an error that names the parameter and what would be right.
+// Fill Params from a map. The error for an unknown name, a wrong type or a value out of range names
+// the parameter and the valid values.
 template <class Params>
 absl::StatusOr<Params> parse_params(const ParamMap& given) {
   const std::vector<ParamInfo> infos = describe<Params>();

@@ -17,7 +17,8 @@ double portable_log2(double x) {
     mantissa *= 2;
     --exponent;
   }
-  // ln m = 2 artanh(s) with |s| <= 0.172: the terms fall by 33 each.
+  // ln m = 2 artanh(s) with |s| <= 0.172: each term is at least 33 times smaller than the one
+  // before.
   const double s = (mantissa - 1) / (mantissa + 1);
   const double square = s * s;
   double sum = 0;

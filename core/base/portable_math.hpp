@@ -1,9 +1,8 @@
 #pragma once
 
-// Elementary functions out of IEEE additions, multiplications and divisions
-// alone, so that they give the same bits on every platform, which the C
-// library's do not. Accurate to a few units in the 15th digit; for building
-// tables, not for inner loops.
+// Elementary functions computed only with IEEE additions, multiplications and divisions, so that
+// they give the same bits on every platform, unlike those of the C library. Accurate to a few units
+// in the 15th digit. Meant for building tables, not for inner loops.
 namespace mcsim {
 
 // x > 0.

@@ -2,9 +2,9 @@
 
 namespace mcsim {
 
-// Asks for the cache line of what is going to be written. The empty statement is there
-// because GCC holds a function that only prefetches to be without effect, and drops calls
-// to it unless it has inlined them early: several policies fetched nothing so.
+// Prefetch the cache line at an address for writing. The empty asm statement is necessary: GCC
+// considers a function that only prefetches to have no effect, and drops calls that it has not
+// inlined early. Without it, several policies prefetched nothing.
 inline void prefetch_line(const void* address) {
   __builtin_prefetch(address, 1);
   asm volatile("");

@@ -7,8 +7,8 @@
 
 namespace mcsim {
 
-// A full-quality 64-bit mix (splitmix64's finaliser): every input bit reaches
-// every output bit, and distinct inputs stay distinct.
+// A full 64-bit mix (the finaliser of splitmix64): every input bit affects every output bit, and
+// distinct inputs have distinct outputs.
 constexpr std::uint64_t mix64(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -16,9 +16,9 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// The one generator of the project: xoshiro256** (Blackman and Vigna, 2018),
-// the same stream on every platform. Components draw from `split(name)`, so
-// that adding one does not change the numbers another sees.
+// The only generator of the project: xoshiro256** (Blackman and Vigna, 2018), the same stream on
+// every platform. Components draw from `split(name)`, so that a new component does not change the
+// numbers of the others.
 class Random {
  public:
   using result_type = std::uint64_t;
@@ -27,7 +27,7 @@ class Random {
     for (auto& word : state_) word = mix64(seed++);
   }
 
-  // Goes on from a state that is not all zero.
+  // Continue from a state that is not all zero.
   static constexpr Random from_state(const std::array<std::uint64_t, 4>& state) {
     Random random(0);
     random.state_ = state;

@@ -11,22 +11,22 @@
 #include "core/base/status.hpp"
 #include "core/base/suggest.hpp"
 
-// From names to objects. Every enumerable thing (systems, optimisers, trace
-// formats, …) is written once, as a TypeList; the registry, the command line,
-// Python, tests and documentation are derived from it. A member declares
+// Map names to objects. The members of each kind (systems, optimisers, trace formats, …) are listed
+// once, as a TypeList; the registry, the command line, Python, tests and documentation are derived
+// from it. A member declares
 //
 //   struct Params { …; static constexpr auto fields(); };
 //   static constexpr ComponentInfo kInfo{.name, .summary, .reference};
 //   T(Params, Context);
 //
-// or, where that can fail, `static absl::StatusOr<std::unique_ptr<Interface>> make` of the
-// same, and derives from the list's interface.
+// or, if construction can fail, `static absl::StatusOr<std::unique_ptr<Interface>> make` with the
+// same parameters, and derives from the list's interface.
 namespace mcsim {
 
 template <class... Ts>
 struct TypeList {};
 
-// One member of a list, without its type.
+// One member of a list, with its type erased.
 template <class Interface, class Context>
 struct Entry {
   ComponentInfo info;
@@ -45,7 +45,7 @@ class Registry {
 
   const std::vector<EntryType>& entries() const { return entries_; }
 
-  // These and more; fails if a name is taken, or is none that can be asked for.
+  // A copy with more members; fails if a name is taken or not valid.
   absl::StatusOr<Registry> with(const std::vector<EntryType>& more) const {
     Registry all = *this;
     for (const EntryType& entry : more) {
@@ -53,7 +53,7 @@ class Registry {
       constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
       if (name.empty() || name.find_first_not_of(kLetters) != std::string_view::npos) {
         return invalid_argument("'{}' is not a valid {} name: expected {}", name, kind_,
-                                "small letters, digits and '-'");
+                                "lower-case letters, digits and '-'");
       }
       if (all.find(name).ok()) return invalid_argument("{} '{}' exists already", kind_, name);
       all.entries_.push_back(entry);
@@ -61,7 +61,7 @@ class Registry {
     return all;
   }
 
-  // These and one more, which takes the place of the one that has its name.
+  // A copy with one more member, which replaces the member with the same name.
   Registry with_in_place(EntryType entry) const {
     Registry all = *this;
     std::erase_if(all.entries_, [&](const EntryType& old) {
@@ -71,7 +71,7 @@ class Registry {
     return all;
   }
 
-  // These, each of what they make in a wrapper.
+  // A copy in which every object made is wrapped in a Wrapper.
   template <class Wrapper>
   Registry wrapped() const {
     Registry all = *this;
@@ -95,7 +95,7 @@ class Registry {
     return not_found("unknown {} '{}'{}", kind_, name, did_you_mean(name, names));
   }
 
-  // Finds, checks the parameters and builds; an error names the member.
+  // Find the member, check the parameters and construct it; an error names the member.
   absl::StatusOr<std::unique_ptr<Interface>> make(std::string_view name, const ParamMap& params,
                                                   Context context) const {
     return guarded(kind_, [&]() -> absl::StatusOr<std::unique_ptr<Interface>> {

@@ -7,9 +7,8 @@
 #include <absl/status/statusor.h>
 #include <fmt/format.h>
 
-// Every boundary of core returns absl::Status or StatusOr: nothing throws and
-// nothing prints. These helpers keep that short. Messages say what was wrong,
-// where, and what would be right.
+// Every boundary of core returns absl::Status or StatusOr: nothing throws and nothing prints. These
+// helpers construct statuses. Messages state what is wrong, where, and what would be right.
 namespace mcsim {
 
 template <class... Args>
@@ -33,13 +32,13 @@ absl::Status data_loss(fmt::format_string<Args...> text, Args&&... args) {
   return absl::DataLossError(fmt::format(text, std::forward<Args>(args)...));
 }
 
-// Our own mistake: a law the engine must keep was broken.
+// A bug in mcsim: an internal invariant is violated.
 template <class... Args>
 absl::Status internal_error(fmt::format_string<Args...> text, Args&&... args) {
   return absl::InternalError(fmt::format(text, std::forward<Args>(args)...));
 }
 
-// Abseil's own string_view on Debian is not std's; this is the one bridge.
+// Convert the message, since Abseil's own string_view on Debian is not std::string_view.
 inline std::string message_of(const absl::Status& status) { return std::string(status.message()); }
 
 }  // namespace mcsim

@@ -24,7 +24,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Words of others for what mcsim calls otherwise.
+// Words of other tools and the mcsim words for the same thing.
 constexpr std::array kSynonyms{
     std::pair<std::string_view, std::string_view>{"size", "length"},
     std::pair<std::string_view, std::string_view>{"bytes", "length"},

@@ -6,8 +6,8 @@
 
 namespace mcsim {
 
-// The nearest of `known` to a misspelt `word`, as " (did you mean 'x'?)", or
-// "" if none is near enough to be what was meant.
+// The entry of `known` that is nearest to a misspelt `word`, as " (did you mean 'x'?)", or "" if
+// none is near enough.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
 }  // namespace mcsim

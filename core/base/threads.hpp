@@ -2,8 +2,8 @@
 
 namespace mcsim {
 
-// oneTBB makes itself ready when it is first used, and waits for ever if memory runs out in
-// the middle of that: to be called while there is some, when a program begins.
+// Initialise oneTBB. To be called when a program begins: otherwise oneTBB initialises itself on
+// first use and hangs if memory runs out meanwhile.
 void prepare_threads();
 
 }  // namespace mcsim

@@ -7,9 +7,8 @@
 
 namespace mcsim {
 
-// Called every ~100 ms of work with the accesses done so far; a status that is
-// not OK stops the work and is returned (Ctrl-C, a deadline). Always called
-// from the thread that asked for the work.
+// Called every ~100 ms of work with the number of accesses processed; a status that is not OK stops
+// the work and is returned (Ctrl-C, a deadline). Always called on the thread that started the work.
 using Tick = std::function<absl::Status(Count done)>;
 
 }  // namespace mcsim

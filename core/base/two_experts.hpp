@@ -9,9 +9,8 @@
 
 namespace mcsim {
 
-// How far each of two experts is followed: by a multiplicative update of their
-// weights, which sum to 1 and stay between 0.01 and 0.99, so that neither is ever
-// given up.
+// Choose between two experts by multiplicative weights. The weights sum to 1 and stay between 0.01
+// and 0.99, so that both experts keep a chance.
 class TwoExperts {
  public:
   enum Expert { kFirst, kSecond };
@@ -19,11 +18,11 @@ class TwoExperts {
   explicit TwoExperts(const Random& random) : random_(random) {}
 
   Expert choose() { return random_.uniform() < first_ ? kFirst : kSecond; }
-  // Of the same draws.
-  bool toss() { return random_.uniform() < 0.5; }
+  // A fair coin, drawn from the same generator.
+  bool flip_coin() { return random_.uniform() < 0.5; }
 
-  // Divides a weight by e to the loss.
-  void punish(Expert expert, double loss) {
+  // Multiply the expert's weight by e^-loss, and normalise.
+  void penalize(Expert expert, double loss) {
     const double kept = portable_exp2(-kLog2E * loss);
     const double first = expert == kFirst ? first_ * kept : first_;
     const double second = expert == kFirst ? 1 - first_ : (1 - first_) * kept;
@@ -37,10 +36,10 @@ class TwoExperts {
   double first_ = 0.5;
 };
 
-// By which the least frequently used is found.
+// The order in which the least frequently used element is found.
 struct CountAndTie {
   std::uint64_t count;
-  std::uint64_t tie;  // among equal counts the least leaves first
+  std::uint64_t tie;  // among equal counts, the smallest tie leaves first
   friend bool operator<(const CountAndTie& a, const CountAndTie& b) {
     return std::tie(a.count, a.tie) < std::tie(b.count, b.tie);
   }

@@ -9,13 +9,12 @@
 
 namespace mcsim {
 
-// Draws an index with probability proportional to its weight: Walker's alias
-// method as built by Vose (IEEE TSE 17(9), 1991). Each of the n columns holds
-// its own index up to a threshold and one alias above it, so a draw is one
-// random number and one look-up.
+// Draw an index with probability proportional to its weight: Walker's alias method as built by Vose
+// (IEEE TSE 17(9), 1991). Each of the n columns has its own index below a threshold and one alias
+// above it. So a draw is one random number and one look-up.
 //
-// Cost: O(n) to build, O(1) a draw, 16 bytes a weight. The same weights and
-// generator give the same draws on every platform.
+// Cost: O(n) to build, O(1) a draw, 16 bytes a weight. The same weights and generator give the same
+// draws on every platform.
 class AliasTable {
  public:
   // Weights are finite, none negative, not all zero, fewer than 2^32.
@@ -25,8 +24,7 @@ class AliasTable {
 
   std::size_t draw(Random& random) const { return resolve(random()); }
 
-  // Draws as many as `drawn` holds, the same as one by one; their cache misses
-  // overlap.
+  // Fill `drawn` with draws, the same as one by one; their cache misses overlap.
   void draw(Random& random, std::span<std::size_t> drawn) const {
     for (std::size_t& raw : drawn) raw = random();
     for (std::size_t& index : drawn) index = resolve(index);
@@ -34,7 +32,7 @@ class AliasTable {
 
  private:
   struct Column {
-    std::uint64_t threshold;  // share of the column that is its own, in 2^-64
+    std::uint64_t threshold;  // fraction of the column that is its own, in 2^-64
     std::uint32_t alias;
   };
 

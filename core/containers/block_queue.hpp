@@ -10,9 +10,9 @@
 
 namespace mcsim {
 
-// A queue of blocks from which any may leave: a log of those that came and, by block, where
-// its entry is. The entry of a block that left stays until it is met, or until half of the
-// log is such entries.
+// A FIFO queue of blocks from which any block can be erased: a log of insertions and, by block, the
+// position of its entry. The entry of an erased block stays in the log until front() passes it, or
+// until half of the log consists of such entries.
 //
 // 4 bytes a block of the universe, and 8 a block in the queue.
 class BlockQueue {
@@ -23,19 +23,19 @@ class BlockQueue {
   bool empty() const { return size_ == 0; }
   bool contains(BlockId block) const { return entry_after_[block] != 0; }
 
-  // A block that is not in the queue.
+  // The block must not be in the queue.
   void push(BlockId block) {
-    if (log_.size() >= kLeast && log_.size() >= 2 * static_cast<std::size_t>(size_)) squeeze();
+    if (log_.size() >= kLeast && log_.size() >= 2 * static_cast<std::size_t>(size_)) compact();
     log_.push_back(block);
     entry_after_[block] = static_cast<std::uint32_t>(log_.size());
     ++size_;
   }
-  // A block that is.
+  // The block must be in the queue.
   void erase(BlockId block) {
     entry_after_[block] = 0;
     --size_;
   }
-  // The first that came; there is one.
+  // The block inserted first; the queue must not be empty.
   BlockId front() {
     while (!holds(front_)) ++front_;
     return log_[front_];
@@ -46,7 +46,7 @@ class BlockQueue {
 
   bool holds(std::size_t entry) const { return entry_after_[log_[entry]] == entry + 1; }
 
-  void squeeze() {
+  void compact() {
     std::size_t kept = 0;
     for (std::size_t entry = front_; entry < log_.size(); ++entry) {
       if (!holds(entry)) continue;
@@ -57,9 +57,9 @@ class BlockQueue {
     front_ = 0;
   }
 
-  Pages<std::uint32_t> entry_after_;  // by block: one more than its entry; 0: not in the queue
+  Pages<std::uint32_t> entry_after_;  // by block: its entry + 1; 0: not in the queue
   std::vector<BlockId> log_;
-  std::size_t front_ = 0;  // no entry before it counts
+  std::size_t front_ = 0;  // all entries before it are erased
   Count size_ = 0;
 };
 

@@ -10,14 +10,13 @@ namespace {
 
 using block_table_internal::kNarrowMask;
 
-// The tag must hold what the choice of the line leaves of the key, and the
-// distance.
+// Lower bound of line bits: the tag must hold the distance and the key bits that do not select the
+// line.
 constexpr int kFewestNarrowBits = BlockTable::kNarrowBits - (32 - BlockTable::kDistanceBits);
 constexpr int kFewestWideBits = 6;
-constexpr std::size_t kWords = 8;  // of 64 bits, a line
+constexpr std::size_t kWords = 8;  // 64-bit words in a line
 
-// How many keys lines hold before they are doubled: three quarters, of whole keys
-// seven tenths.
+// The number of keys at which the table doubles: load factor 3/4, with whole keys 7/10.
 constexpr std::size_t limit_of(bool wide, int line_bits) {
   const std::size_t lines = std::size_t{1} << line_bits;
   return wide ? lines * 35 / 10 : lines * 6;
@@ -29,7 +28,7 @@ int line_bits_for(bool wide, std::size_t keys) {
   return bits;
 }
 
-// Chains of narrow lines do not wrap around but end in a few lines more.
+// Chains of narrow lines do not wrap around; they end in a few extra lines.
 constexpr std::size_t line_count(bool wide, int line_bits) {
   return (std::size_t{1} << line_bits) + (wide ? 0 : BlockTable::kMaxDistance);
 }
@@ -59,7 +58,7 @@ void BlockTable::clear() {
   size_ = 0;
 }
 
-void BlockTable::make_room(std::size_t more) {
+void BlockTable::ensure_space(std::size_t more) {
   if (!has_room(more)) grow(line_bits_for(wide_, size_ + more));
 }
 
@@ -69,7 +68,7 @@ void BlockTable::grow(int line_bits) {
   while (line_bits_ < line_bits && !wide_) double_narrow();
 }
 
-void BlockTable::relieve() {
+void BlockTable::resolve_overflow() {
   if (size_ * 4 > limit_) {
     grow(line_bits_ + 1);
   } else {
@@ -81,7 +80,7 @@ void BlockTable::widen() {
   if (!wide_) rebuild(true, line_bits_for(true, size_));
 }
 
-// The entries that lie in a line.
+// Copy the entries of a line to `found` and return their number.
 std::size_t BlockTable::entries_of(std::size_t line, Entry* found) const {
   std::size_t count = 0;
   const std::uint64_t* words = lines_.data() + line * kWords;
@@ -100,11 +99,11 @@ std::size_t BlockTable::entries_of(std::size_t line, Entry* found) const {
   return count;
 }
 
-// A key's home in the doubled table is twice its home in this one, or one more. So
-// from the last line back to the first, lines are emptied before entries come to
-// them; only those of the first few lines can go to where others still are, and
-// wait aside. How full the lines are that entries now come to is kept in a ring of
-// counts: looking would cost a mispredicted branch an entry.
+// A key's home in the doubled table is 2 or 2 + 1 times its home in this one. So lines are emptied
+// from the last to the first, before entries move into them. Only entries of the first few lines
+// could move into lines not emptied yet; they wait in a list. The number of entries in each
+// destination line is kept in a ring of counters: reading the line would cost a mispredicted branch
+// an entry.
 void BlockTable::double_narrow() {
   constexpr std::size_t kFirstLines = 2 * (kMaxDistance + 1);
   constexpr std::size_t kRing = 256;
@@ -117,7 +116,7 @@ void BlockTable::double_narrow() {
     std::array<Entry, 8> entries;
     const std::size_t count = entries_of(line, entries.data());
     std::fill_n(lines_.data() + line * kWords, kWords, 0);
-    // The two lowest lines that entries of this and later lines can come to.
+    // The two lowest destinations of this line's entries: new, so their counts start at 0.
     const std::size_t lowest = 2 * line - 2 * kMaxDistance;
     fill[lowest % kRing] = 0;
     fill[(lowest + 1) % kRing] = 0;
@@ -136,17 +135,16 @@ void BlockTable::double_narrow() {
   }
   ++line_bits_;
   limit_ = limit_of(false, line_bits_);
-  std::vector<Entry> homeless;
+  std::vector<Entry> overflow;
   for (const Entry& entry : waiting) {
-    if (!place(entry)) homeless.push_back(entry);
+    if (!place(entry)) overflow.push_back(entry);
   }
-  if (homeless.empty()) return;
+  if (overflow.empty()) return;
   widen();
-  for (const Entry& entry : homeless) place({mix_wide(unmix_narrow(entry.mixed)), entry.value});
+  for (const Entry& entry : overflow) place({mix_wide(unmix_narrow(entry.mixed)), entry.value});
 }
 
-// Moves all entries to a new table, in the order of their homes, which is the same
-// in both.
+// Move all entries to a new table, in the order of their homes, which is the same in both.
 void BlockTable::rebuild(bool wide, int line_bits) {
   BlockTable old = std::move(*this);
   size_ = old.size_;
@@ -161,8 +159,8 @@ void BlockTable::rebuild(bool wide, int line_bits) {
   }
 }
 
-// Stores a key that the table does not have; false if there is no entry for it,
-// which whole keys always find.
+// Store a key that the table does not have. Return false if no entry is free near its home; whole
+// keys always find one.
 bool BlockTable::place(const Entry& entry) {
   const std::size_t home = entry.mixed >> ((wide_ ? 64 : kNarrowBits) - line_bits_);
   const std::size_t values = wide_ ? 10 : 8;

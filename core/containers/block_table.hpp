@@ -11,35 +11,35 @@
 
 namespace mcsim {
 
-// A hash table from 64-bit keys to 32-bit values > 0, for tens of millions of
-// blocks: one cache line a look-up, no deletion, no iteration order to rely on.
+// A hash table from 64-bit keys to 32-bit values > 0, for tens of millions of blocks: one cache
+// line a look-up, no deletion, no defined iteration order.
 //
-// A line holds eight entries of tag and value. The key is mixed by a bijection of
-// 41 bits; the top bits of the result choose the line and the rest, with how many
-// lines further on the entry came to lie, are the tag, so that eight bytes hold a
-// whole key (quotienting: Knuth 6.4, Cleary 1984). A value of 0 is an empty entry:
-// fresh pages need no filling. Keys of 2^41 and more, or keys that crowd in one
-// place (which takes intent), turn the table into one of five whole keys a line.
+// A line has eight entries of tag and value. A bijection of 41 bits mixes the key. The top bits of
+// the result select the home line; the other bits and the distance from the home line to the
+// entry's line are the tag. So eight bytes store a whole key and its value (quotienting: Knuth 6.4,
+// Cleary 1984). The value 0 marks an empty entry, so fresh pages need no initialisation. The table
+// switches to lines of five whole keys if a key is 2^41 or larger, or if too many keys collide
+// (which takes intent).
 //
-// 10.7 to 21.3 bytes a key, whole keys 18 to 37. It doubles in place.
+// 10.7 to 21.3 bytes a key, whole keys 18 to 37. The table doubles in place.
 //
-// The batch operations look ahead in their keys to fetch lines early. Kernels that
-// want it all in one loop use block_table.inl.
+// The batch operations prefetch the lines of later keys. Kernels with a loop of their own use
+// block_table.inl.
 class BlockTable {
  public:
   BlockTable();
 
-  // The value of keys[i] becomes values[i] > 0, at least `first`; its previous value, 0 if it had
-  // none, goes to previous[values[i] - first].
+  // Set the value of keys[i] to values[i] > 0, which is at least `first`. The previous value, 0 if
+  // there was none, is written to previous[values[i] - first].
   void exchange(std::span<const std::uint64_t> keys, std::span<const std::uint32_t> values,
                 std::uint32_t first, std::uint32_t* previous);
-  // numbers[i] = how many keys the table got before keys[i], counted from 0: the
-  // keys are numbered as they first appear. For tables that nothing else wrote to.
+  // Number the keys by first appearance, from 0: numbers[i] = number of keys in the table before
+  // the first keys[i]. Only for tables that no other function wrote to.
   void number(std::span<const std::uint64_t> keys, std::span<std::uint32_t> numbers);
   // values[i] = the value of keys[i], 0 if it has none.
   void find(std::span<const std::uint64_t> keys, std::span<std::uint32_t> values) const;
 
-  // No keys; of a small table the memory is used again.
+  // Remove all keys; a small table keeps its memory.
   void clear();
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return lines_.bytes(); }
@@ -55,14 +55,14 @@ class BlockTable {
   int line_bits() const { return line_bits_; }
   // Whether `more` keys fit before the table has to grow.
   bool has_room(std::size_t more) const { return size_ + more <= limit_; }
-  void make_room(std::size_t more);
-  // For a key that found no entry within kMaxDistance lines: grows, or, if the
-  // table is nearly empty, goes over to whole keys.
-  void relieve();
-  // Goes over to whole keys.
+  void ensure_space(std::size_t more);
+  // Make progress for a key that found no entry within kMaxDistance lines: grow, or switch to
+  // whole keys if the table is nearly empty.
+  void resolve_overflow();
+  // Switch to whole keys.
   void widen();
   void add_to_size(std::size_t keys) { size_ += keys; }
-  // Calls work(value) with a reference to every value > 0.
+  // Call work(value) with a reference to every value > 0.
   template <class Work>
   void for_each_value(Work&& work);
 
@@ -72,9 +72,9 @@ class BlockTable {
   static constexpr std::uint64_t mix_wide(std::uint64_t key);
 
  private:
-  // An entry on its way from one table to the next.
+  // An entry during the move from one table to the next.
   struct Entry {
-    std::uint64_t mixed;  // of the layout it comes from
+    std::uint64_t mixed;  // in the layout of the old table
     std::uint32_t value;
   };
 
@@ -92,7 +92,7 @@ class BlockTable {
   Pages<std::uint64_t> lines_;
 };
 
-// --- Its loops (block_table.inl): exchange(), number() and find() ----------------------
+// --- Loops (block_table.inl) of exchange(), number() and find() ------------------------
 
 template <Isa kIsa>
 void exchange_keys(BlockTable& table, std::span<const std::uint64_t> keys,
@@ -149,8 +149,8 @@ constexpr std::uint64_t BlockTable::mix_wide(std::uint64_t key) {
 
 template <class Work>
 void BlockTable::for_each_value(Work&& work) {
-  // Both layouts keep a line's values in its last words: eight of them, or five
-  // and a spare one that stays 0.
+  // In both layouts the values are the last 32-bit words of a line: eight values, or five and a
+  // spare word that stays 0.
   const std::size_t first = wide_ ? 10 : 8;
   auto* words = reinterpret_cast<std::uint32_t*>(lines_.data());
   const std::size_t end = lines_.size() * 2;

@@ -1,10 +1,10 @@
 // The operations of BlockTable; included once for each instruction set, inside
 // namespace mcsim::MCSIM_ISA.
 
-// Bit i is set if words[i] == wanted.
+// Return a mask in which bit i is set if words[i] == wanted.
 inline std::uint32_t matches_of_8(const std::uint32_t* words, std::uint32_t wanted) {
 #if MCSIM_ISA_NUMBER(MCSIM_ISA) >= 2
-  // Not into a mask register: GCC 12 may spill one as a byte and load four.
+  // No mask register: GCC 12 may spill one as a byte and load four.
   const __m256i all = _mm256_load_si256(reinterpret_cast<const __m256i*>(words));
   const __m256i equal = _mm256_cmpeq_epi32(all, _mm256_set1_epi32(static_cast<int>(wanted)));
   return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(equal)));
@@ -28,16 +28,16 @@ class NarrowLines {
 
   void prefetch(std::uint64_t mixed) const { __builtin_prefetch(line_of(mixed), 1); }
 
-  // The value becomes update(value), which is 0 for a new key. False, and nothing
-  // done, if there is no entry left near the key's home.
+  // Replace the key's value by update(value); a new key has value 0. Return false without any
+  // change if no entry is free near the key's home.
   template <class Update>
   [[gnu::always_inline]] bool update(std::uint64_t mixed, Update&& update) const {
     std::uint32_t* line = line_of(mixed);
     const std::uint64_t rest = mixed & ((std::uint64_t{1} << shift_) - 1);
     auto tag = static_cast<std::uint32_t>(rest << BlockTable::kDistanceBits);
     for (std::size_t i = 0; i <= BlockTable::kMaxDistance; ++i, ++tag, line += 16) {
-      // Entries fill from the front, so the first hit is the key if it is there at
-      // all; an empty entry under the key's own tag is as good as any.
+      // Entries fill from the front, so the first hit is the key if the table has it. An empty
+      // entry that matches the key's tag is handled like any other empty entry.
       const std::uint32_t hits = matches_of_8(line, tag) | matches_of_8(line + 8, 0) << 8;
       if (hits != 0) [[likely]] {
         const auto entry = static_cast<unsigned>(std::countr_zero(hits)) % 8;
@@ -108,7 +108,7 @@ class WideLines {
     std::uint32_t* values() const { return reinterpret_cast<std::uint32_t*>(line) + 10; }
   };
 
-  // The entry of the key, or the empty one where it would be.
+  // The entry of the key, or the empty entry where it belongs.
   [[gnu::always_inline]] Place locate(std::uint64_t mixed) const {
     for (std::size_t at = mixed >> shift_;; at = (at + 1) & last_) {
       std::uint64_t* const line = lines_ + at * 8;
@@ -127,8 +127,8 @@ class WideLines {
   std::size_t last_;
 };
 
-// Keys are worked on in chunks: while the lines of one are used, those of the next
-// are on their way.
+// Keys are processed in chunks: while the lines of one chunk are used, those of the next are being
+// prefetched.
 constexpr std::size_t kChunk = 224;
 
 inline std::span<const std::uint64_t> chunk_at(std::span<const std::uint64_t> keys,
@@ -136,7 +136,7 @@ inline std::span<const std::uint64_t> chunk_at(std::span<const std::uint64_t> ke
   return keys.subspan(begin, std::min(kChunk, keys.size() - begin));
 }
 
-// Mixes keys for the lines; false if one does not fit into them.
+// Mix keys for the lines; return false if one does not fit into them.
 template <class Lines>
 inline bool mix_keys(std::span<const std::uint64_t> keys, std::uint64_t* mixed) {
   std::uint64_t bits = 0;
@@ -147,8 +147,8 @@ inline bool mix_keys(std::span<const std::uint64_t> keys, std::uint64_t* mixed) 
   return Lines::fits(bits);
 }
 
-// update(i, value) -> new value for every key i from `begin` on. Returns where it
-// stopped: at the end, or where these lines cannot go on (see resume()).
+// Apply update(i, value) -> new value to every key i from `begin` on. Return the index after the
+// last key processed: keys.size(), or the key for which the table must change first (see resume()).
 template <class Lines, class Update>
 std::size_t update_keys(BlockTable& table, std::span<const std::uint64_t> keys, std::size_t begin,
                         Update& update) {
@@ -159,7 +159,7 @@ std::size_t update_keys(BlockTable& table, std::span<const std::uint64_t> keys, 
   for (std::size_t at = begin; at < keys.size();) {
     const std::size_t count = chunk_at(keys, at).size();
     if (!fits) return at;
-    if (!table.has_room(count)) table.make_room(count);
+    if (!table.has_room(count)) table.ensure_space(count);
     if (table.is_wide() != Lines::kWide) return at;
     const auto ahead = chunk_at(keys, at + count);
     fits = mix_keys<Lines>(ahead, next);
@@ -183,13 +183,13 @@ std::size_t update_keys(BlockTable& table, std::span<const std::uint64_t> keys, 
   return keys.size();
 }
 
-// Makes the table such that work on keys[at], which stopped there, can go on.
+// Change the table so that processing can continue at keys[at], where it stopped.
 inline void resume(BlockTable& table, std::span<const std::uint64_t> keys, std::size_t at) {
   if (table.is_wide()) return;
   std::uint64_t bits = 0;
   for (const std::uint64_t key : chunk_at(keys, at)) bits |= key;
   if (NarrowLines::fits(bits)) {
-    table.relieve();
+    table.resolve_overflow();
   } else {
     table.widen();
   }

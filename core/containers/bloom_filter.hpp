@@ -10,15 +10,14 @@
 
 namespace mcsim {
 
-// A set of keys that may take others for members: four bits of one word a key, so
-// that it costs one cache line (Putze, Sanders, Singler: "Cache-, hash- and
-// space-efficient Bloom filters", 2007). 16 to 32 bits a key that it is made for; so
-// full it errs once in a hundred.
+// An approximate set of keys with false positives: four bits of one word a key, that is, one cache
+// line an operation (Putze, Sanders, Singler: "Cache-, hash- and space-efficient Bloom filters",
+// 2007). 16 to 32 bits for each key of the capacity; a full filter has about 1 % false positives.
 class BloomFilter {
  public:
   explicit BloomFilter(std::size_t keys) { reserve(keys); }
 
-  // Room for more keys. Forgets all if it has to grow.
+  // Make room for more keys; loses all keys if the filter has to grow.
   void reserve(std::size_t keys) {
     const std::size_t words = std::bit_ceil(std::max<std::size_t>(1, keys / 4));
     if (words > words_.size()) words_ = Pages<std::uint64_t>(words);
@@ -28,7 +27,7 @@ class BloomFilter {
     const std::uint64_t hash = mix64(~key);
     return (word_of(hash) & bits(hash)) == bits(hash);
   }
-  // Whether it was there.
+  // Return whether the key was present before.
   bool insert(std::uint64_t key) {
     const std::uint64_t hash = mix64(~key);
     std::uint64_t& word = words_[hash & (words_.size() - 1)];

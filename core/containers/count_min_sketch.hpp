@@ -11,17 +11,17 @@
 
 namespace mcsim {
 
-// About how often keys occur, by counters of four bits: a count-min sketch of four
-// rows (Cormode, Muthukrishnan: "An improved data stream summary", 2005). The four
-// counters of a key lie in one cache line. Estimates are never too low, but for
-// what counters stop at (15) and what halve() takes.
+// Estimate how often keys occur with counters of four bits: a count-min sketch of four rows
+// (Cormode, Muthukrishnan: "An improved data stream summary", 2005). The four counters of a key lie
+// in one cache line. Estimates are never too low, except that counters saturate at 15 and halve()
+// reduces them.
 //
-// Half a byte a counter; their number is rounded up to a power of two.
+// Half a byte a counter; the number of counters is rounded up to a power of two.
 class CountMinSketch {
  public:
   explicit CountMinSketch(std::size_t counters) { reserve(counters); }
 
-  // Forgets all if it has to grow.
+  // Loses all counts if the sketch has to grow.
   void reserve(std::size_t counters) {
     const std::size_t lines = std::bit_ceil(std::max<std::size_t>(1, counters / kCounters));
     if (lines > lines_.size()) lines_ = Pages<Line>(lines);
@@ -38,8 +38,8 @@ class CountMinSketch {
     return static_cast<std::uint32_t>(least);
   }
 
-  // Increments the counters of the key that are below the maximum; false if there
-  // is none.
+  // Increment the counters of the key that are below the maximum; return false if all are
+  // saturated.
   bool add(std::uint64_t key) {
     const std::uint64_t hash = mix64(key);
     Line& line = line_of(hash);
@@ -52,8 +52,8 @@ class CountMinSketch {
     }
     return added;
   }
-  // Only the smallest counters of the key: closer estimates, that still are not too
-  // low (Estan, Varghese: "New directions in traffic measurement", 2002).
+  // Increment only the smallest counters of the key: closer estimates that are still not too low
+  // (Estan, Varghese: "New directions in traffic measurement", 2002).
   bool add_to_least(std::uint64_t key) {
     const std::uint64_t least = estimate(key);
     if (least == kMax) return false;
@@ -67,7 +67,7 @@ class CountMinSketch {
     return true;
   }
 
-  // Ages: all counters.
+  // Age all counters.
   void halve() {
     for (Line& line : lines_) {
       for (std::uint64_t& word : line) word = word >> 1 & 0x7777'7777'7777'7777ULL;
@@ -79,12 +79,12 @@ class CountMinSketch {
  private:
   static constexpr std::size_t kRows = 4;
   static constexpr std::size_t kWords = 8;
-  static constexpr std::size_t kCounters = 16 * kWords;  // of a line
+  static constexpr std::size_t kCounters = 16 * kWords;  // in a line
   static constexpr std::uint64_t kMax = 15;
 
   using Line = std::array<std::uint64_t, kWords>;
 
-  // A row has two words of a line, that is, 32 counters.
+  // A row is two words of a line, that is, 32 counters.
   struct Place {
     std::size_t word;
     std::uint64_t shift;

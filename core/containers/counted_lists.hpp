@@ -10,8 +10,8 @@
 
 namespace mcsim {
 
-// Slots in lists, the counts of those that are held, and what else is known of a slot: the
-// state of policies that can evict the least recently and the least frequently used.
+// Lists of slots, the access counts of resident slots, and per-slot data of a policy. Policies use
+// them to evict the least recently or the least frequently used block.
 template <std::size_t kLists, class Block>
 class CountedLists {
  public:

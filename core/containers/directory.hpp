@@ -14,25 +14,25 @@
 #include "core/base/types.hpp"
 #include "core/containers/slot.hpp"
 
-// Which block is in which slot of a cache. Whatever a policy keeps about a block
-// lies in arrays indexed by slot, so it is as compact as the cache is small, and
-// the same policy serves interned traces (DenseIndex) and raw keys (KeyIndex).
+// The mapping between blocks and slots of a cache. Policies keep per-block data in arrays indexed
+// by slot, so memory depends on the cache size, and the same policy serves interned traces
+// (DenseIndex) and raw keys (KeyIndex).
 namespace mcsim {
 
-// A block and its entry in a column of a table; or its row, which is the first one: looked up once
-// by who knows which columns it reads.
+// A block and its entry in a column of a table, or its row, which is the entry of the first column.
+// A caller that reads fixed columns looks the row up once.
 struct TableEntry {
   BlockId block;
   std::uint32_t* word;
 
   operator BlockId() const { return block; }
-  TableEntry beside(std::size_t columns) const { return {block, word + columns}; }
+  TableEntry in_column(std::size_t columns) const { return {block, word + columns}; }
 };
 
-// From the dense ids of an interned trace to slots, for one cache or for several whose
-// entries of a block lie side by side: what one of them fetches, the others have.
+// From the dense ids of an interned trace to slots, for one cache or for several. The entries of a
+// block for all caches are adjacent, so one prefetch serves all caches.
 //
-// Four bytes a block of the trace and column; columns are a power of two.
+// Four bytes for each block of the trace and column; the number of columns is a power of two.
 class SlotTable {
  public:
   SlotTable(std::size_t blocks, std::size_t columns)
@@ -54,17 +54,17 @@ class SlotTable {
 
  private:
   unsigned shift_;
-  Pages<Slot> slot_after_;  // 1 more than the slot; 0, as pages come, is none
+  Pages<Slot> slot_after_;  // slot + 1; 0, the value of fresh pages, means none
 };
 
-// A column of a table, for who keeps something else than slots there; 0 is none, too.
+// A column of a table that stores other values than slots; 0 means none here, too.
 class TableColumn {
  public:
   TableColumn(std::shared_ptr<SlotTable> table, std::size_t column)
       : table_(std::move(table)), first_(table_->column(column)), shift_(table_->shift()) {}
 
   std::uint32_t& operator[](BlockId block) const { return first_[std::size_t{block} << shift_]; }
-  // Of an entry of this column.
+  // The value of an entry of this column.
   std::uint32_t& operator[](TableEntry entry) const { return *entry.word; }
   std::size_t bytes() const { return table_->blocks() * sizeof(std::uint32_t); }
 
@@ -74,16 +74,16 @@ class TableColumn {
   unsigned shift_;
 };
 
-// One cache's column of a table.
+// The column of one cache in a table.
 class DenseIndex {
  public:
   using Block = BlockId;
-  static constexpr bool kErasesBlindly = true;  // a write, without a look
+  static constexpr bool kErasesWithoutSearch = true;  // erase() is a single write
 
   // A table of its own.
   explicit DenseIndex(std::size_t blocks)
       : DenseIndex(std::make_shared<SlotTable>(blocks, 1), 0, 0, blocks) {}
-  // For blocks in [first, first + blocks) alone.
+  // Only for blocks in [first, first + blocks).
   DenseIndex(std::shared_ptr<SlotTable> table, std::size_t column, Block first, std::size_t blocks)
       : table_(std::move(table)),
         slot_after_(table_->column(column)),
@@ -91,13 +91,13 @@ class DenseIndex {
         first_(first),
         blocks_(blocks) {}
 
-  // No more than these can be in the cache.
+  // Upper bound on the number of distinct blocks.
   std::size_t blocks() const { return blocks_; }
-  bool knows(Block block) const { return block - first_ < blocks_; }
+  bool is_indexable(Block block) const { return block - first_ < blocks_; }
   std::size_t bytes() const { return blocks_ * sizeof(Slot); }
 
   Slot find(Block block) const { return *entry(block) - 1; }
-  // Most likely the slot of the block, if it has one.
+  // A guess at the slot of the block; here always right.
   Slot guess(Block block) const { return find(block); }
   void set(Block block, Slot slot) { *entry(block) = slot + 1; }
   void erase(Block block) { *entry(block) = 0; }
@@ -110,13 +110,12 @@ class DenseIndex {
 
   std::shared_ptr<SlotTable> table_;
   Slot* slot_after_;
-  std::size_t stride_;  // not a shift: to multiply is cheaper than to shift by a variable
+  std::size_t stride_;  // not a shift: multiplying is cheaper than shifting by a variable
   Block first_;
   std::size_t blocks_;
 };
 
-// An index and the blocks that it found slots for. Free slots are handed out
-// again, the last one first.
+// An index and the blocks of its slots. Free slots are reused, the last one first.
 template <class Index>
 class Directory {
  public:
@@ -136,7 +135,7 @@ class Directory {
     } else {
       free_ = static_cast<Slot>(block_of_[slot]);
     }
-    put(slot, block);
+    assign(slot, block);
     return slot;
   }
 
@@ -148,16 +147,16 @@ class Directory {
     --size_;
   }
 
-  // As erase and insert, in the same slot.
+  // The same as erase and insert, in the same slot.
   void replace(Slot slot, Block block) {
     index_.erase(block_of_[slot]);
     --size_;
-    put(slot, block);
+    assign(slot, block);
   }
 
-  // Blocks that have a slot.
+  // The number of blocks that have a slot.
   std::size_t size() const { return size_; }
-  // As many slots as an answer to `wanted` needs: no more than there are blocks.
+  // The number of slots for a capacity of `wanted` blocks: no more than there are distinct blocks.
   std::size_t slots_for(Count wanted) const {
     return std::min(static_cast<std::size_t>(wanted), index_.blocks());
   }
@@ -168,12 +167,12 @@ class Directory {
 
   void prefetch(Block block) const { index_.prefetch(block); }
 
-  // Towards erase of a slot.
+  // Prefetch for erasing a slot.
   void prefetch_slot(Slot slot) const { prefetch_line(&block_of_[slot]); }
-  // The same where it is known which one follows, if one does: by then an index that
-  // searches for what it erases has been fetched, too.
+  // The same with the slot that will follow, or kNoSlot. An index that searches in erase() needs
+  // two steps: first the slot's block, then the index entry of that block.
   void prefetch_slot(Slot slot, Slot following) const {
-    if constexpr (Index::kErasesBlindly) {
+    if constexpr (Index::kErasesWithoutSearch) {
       prefetch_slot(slot);
     } else {
       prefetch(block_of_[slot]);
@@ -183,7 +182,7 @@ class Directory {
 
   std::size_t bytes() const { return index_.bytes() + block_of_.size() * sizeof(Block); }
 
-  // Every slot in use is the one its block leads to, and none is lost.
+  // Check that every block in use maps to its slot and that no slot is lost.
   absl::Status check() const {
     std::size_t free = 0;
     for (Slot slot = free_; slot != kNoSlot; slot = static_cast<Slot>(block_of_[slot])) ++free;
@@ -194,21 +193,21 @@ class Directory {
     std::size_t found = 0;
     for (Slot slot = 0; slot < used_; ++slot) {
       const Block block = block_of_[slot];
-      if (index_.knows(block) && index_.find(block) == slot) ++found;
+      if (index_.is_indexable(block) && index_.find(block) == slot) ++found;
     }
     if (found == size_) return absl::OkStatus();
     return internal_error("directory: {} blocks in {} slots", found, size_);
   }
 
  private:
-  void put(Slot slot, Block block) {
+  void assign(Slot slot, Block block) {
     block_of_[slot] = block;
     index_.set(block, slot);
     ++size_;
   }
 
   Index index_;
-  Pages<Block> block_of_;  // of a free slot: the next free one
+  Pages<Block> block_of_;  // for a free slot: the next free one
   Slot free_ = kNoSlot;
   Slot used_ = 0;  // slots from here on were never used
   std::size_t size_ = 0;

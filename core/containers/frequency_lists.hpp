@@ -12,10 +12,10 @@
 
 namespace mcsim {
 
-// Slots by how often they were touched, and among equals by when: a list of
-// buckets, one a count that occurs, each a list of slots (Matani, Shah, Mitra: "An
-// O(1) algorithm for implementing the LFU cache eviction scheme", 2010). A slot that
-// is alone in its bucket, as the popular ones are, moves by adding 1 to the count.
+// Slots ordered by access count and, for equal counts, by time of the last access: a list of
+// buckets, one per count, each a list of slots (Matani, Shah, Mitra: "An O(1) algorithm for
+// implementing the LFU cache eviction scheme", 2010). A slot that is alone in its bucket, as
+// popular ones are, is touched by adding 1 to the bucket's count.
 //
 // O(1) an operation; 36 bytes a slot.
 class FrequencyLists {
@@ -33,13 +33,13 @@ class FrequencyLists {
 
   Count size() const { return size_; }
   std::uint64_t count(Slot slot) const { return buckets_[bucket_of_[slot]].count; }
-  // Touched least often and, of those, longest ago.
+  // The least recently used among the least frequently used slots.
   Slot least() const {
     assert(lowest_ != kNone);
     return buckets_[lowest_].oldest;
   }
 
-  // With a count of 1.
+  // Insert with a count of 1.
   void insert(Slot slot) {
     assert(slot < slots());
     if (lowest_ == kNone || buckets_[lowest_].count != 1) {
@@ -119,10 +119,10 @@ class FrequencyLists {
     Slot newest;
     Slot oldest;
     std::uint32_t lower;
-    std::uint32_t higher;  // of a free bucket: the next free one
+    std::uint32_t higher;  // for a free bucket: the next free one
   };
 
-  // A new bucket between its neighbours.
+  // Insert a new bucket between its neighbours.
   std::uint32_t open(const Bucket& bucket) {
     const std::uint32_t b = free_ != kNone ? free_ : used_++;
     if (b == free_) free_ = buckets_[b].higher;
@@ -144,7 +144,7 @@ class FrequencyLists {
     bucket_of_[slot] = b;
   }
 
-  // Out of its bucket, and the bucket out of the list if it was the last.
+  // Remove the slot from its bucket, and the bucket from the list if it becomes empty.
   void take(Slot slot) {
     const std::uint32_t b = bucket_of_[slot];
     Bucket& bucket = buckets_[b];

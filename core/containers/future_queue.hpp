@@ -14,12 +14,12 @@
 
 namespace mcsim {
 
-// Slots by when they are used next, a position in a trace: the farthest leaves first. Of
-// those that are never used again, the one that came in last.
+// Slots ordered by their next use, a position in a trace, the farthest first. Among slots that are
+// never used again, the last one inserted comes first.
 //
-// Positions are cut into stretches of 64, each with a list of its slots, and a set says
-// which lists are not empty. The farthest is looked for in the last one, where there are
-// few: what is used soon comes close together, but what is used late does not.
+// Positions are divided into ranges of 64, each with a list of its slots; a set stores which lists
+// are not empty. Only the last nonempty list is searched for the farthest slot. It is short: next
+// uses are dense in the near future and sparse in the far future.
 //
 // O(1) an operation, nearly; 12 bytes a slot, half a bit a position.
 class FutureQueue {
@@ -28,7 +28,7 @@ class FutureQueue {
   static constexpr Position kNever = std::numeric_limits<Position>::max();
 
   FutureQueue(std::size_t positions, std::size_t slots)
-      : never_((positions + kStretch - 1) / kStretch),
+      : never_((positions + kRangeLength - 1) / kRangeLength),
         first_after_(never_ + 1),
         not_empty_(never_ + 1),
         nodes_(slots) {}
@@ -67,7 +67,7 @@ class FutureQueue {
     --size_;
   }
 
-  // Of a queue that is not empty.
+  // The queue must not be empty.
   Slot farthest() const {
     assert(size_ > 0);
     const std::size_t list = not_empty_.largest();
@@ -79,7 +79,7 @@ class FutureQueue {
     return farthest;
   }
 
-  // Towards a later call about this slot, or one that gives some slot this use.
+  // Prefetch for a later call with this slot, or with this next use.
   void prefetch(Slot slot) const { prefetch_line(&nodes_[slot]); }
   void prefetch_use(Position use) const { prefetch_line(&first_after_[list_of(use)]); }
 
@@ -112,12 +112,12 @@ class FutureQueue {
     Slot after;
     Position use;
   };
-  static constexpr Position kStretch = 64;
+  static constexpr Position kRangeLength = 64;
 
-  std::size_t list_of(Position use) const { return use == kNever ? never_ : use / kStretch; }
+  std::size_t list_of(Position use) const { return use == kNever ? never_ : use / kRangeLength; }
 
-  std::size_t never_;        // the list after all others
-  Pages<Slot> first_after_;  // by list: 1 more than its first slot; 0 if it is empty
+  std::size_t never_;        // the list of slots never used again
+  Pages<Slot> first_after_;  // by list: its first slot + 1; 0 if it is empty
   IntegerSet not_empty_;
   Pages<Node> nodes_;
   Count size_ = 0;

@@ -9,12 +9,12 @@
 namespace mcsim {
 namespace {
 
-// Registers that merge() compares at once; divides their number.
+// Number of registers that merge() compares at once; divides the number of registers.
 constexpr std::size_t kGroup = std::size_t{1} << HyperLogLog::kMinPrecision;
 
 double error_of(int precision) { return 1.04 / std::sqrt(std::ldexp(1.0, precision)); }
 
-// Corrects the bias of the harmonic mean.
+// The bias correction of the harmonic mean.
 double alpha(std::size_t registers) {
   switch (registers) {
     case 16:
@@ -67,7 +67,7 @@ absl::Status HyperLogLog::merge(const HyperLogLog& other) {
     return invalid_argument("HyperLogLog of precision {} cannot be merged with one of {}",
                             precision_, other.precision_);
   }
-  // Most registers stay as they are if this has met many more keys.
+  // Most registers do not change if this sketch has seen many more keys.
   for (std::size_t group = 0; group < registers_.size(); group += kGroup) {
     std::array<std::uint8_t, kGroup> longest;
     std::transform(registers_.begin() + static_cast<std::ptrdiff_t>(group),

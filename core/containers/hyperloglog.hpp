@@ -11,10 +11,10 @@
 
 namespace mcsim {
 
-// Estimates how many distinct keys it was given (Flajolet et al. 2007). A key's
-// 64-bit hash picks one of 2^precision registers, which keeps the longest run
-// of leading zeros it met; few keys are counted by the registers still at zero.
-// O(1) per key and per estimate, one byte a register, standard error 1.04 / sqrt(registers).
+// Estimate the number of distinct keys (Flajolet et al. 2007). A key's 64-bit hash selects one of
+// 2^precision registers, which stores the longest run of leading zeros seen. Small numbers are
+// estimated from the registers that are still zero. O(1) per key and per estimate, one byte a
+// register, standard error 1.04 / sqrt(registers).
 class HyperLogLog {
  public:
   static constexpr int kMinPrecision = 4;
@@ -23,13 +23,13 @@ class HyperLogLog {
   // `precision` is in [kMinPrecision, kMaxPrecision].
   explicit HyperLogLog(int precision);
 
-  // The smallest precision whose standard error is at most `error`; fails where
-  // kMaxPrecision is not enough.
+  // The smallest precision with a standard error of at most `error`; fails if kMaxPrecision is not
+  // enough.
   static absl::StatusOr<int> precision_for(double error);
 
   void add(std::uint64_t key) {
     const std::uint64_t hash = mix64(key);
-    // A sentinel bit ends the run of zeros where the hash does.
+    // A sentinel bit ends the run of zeros at the end of the hash.
     const std::uint64_t rest = (hash << precision_) | (std::uint64_t{1} << (precision_ - 1));
     const auto run = static_cast<std::uint8_t>(1 + std::countl_zero(rest));
     std::uint8_t& longest = registers_[hash >> (64 - precision_)];
@@ -37,11 +37,11 @@ class HyperLogLog {
   }
   double estimate() const;
   void clear();
-  // Afterwards this has met the keys of both; their precisions must agree.
+  // Add the keys of another sketch of the same precision.
   absl::Status merge(const HyperLogLog& other);
 
   int precision() const { return precision_; }
-  // Beside the object itself.
+  // Memory in addition to the object itself.
   std::size_t bytes() const { return registers_.capacity(); }
   double standard_error() const;
 
@@ -54,7 +54,7 @@ class HyperLogLog {
 
   int precision_;
   std::vector<std::uint8_t> registers_;
-  // How many registers have each value, so that estimate() need not look.
+  // The number of registers with each value, so that estimate() need not scan the registers.
   std::array<std::uint32_t, 65> registers_with_{};
 };
 

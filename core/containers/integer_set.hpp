@@ -10,9 +10,9 @@
 
 namespace mcsim {
 
-// A set of numbers below a bound that finds its largest: a bitmap, and over it
-// bitmaps that say which words of the one below are not empty (a van Emde Boas tree
-// of 64 branches a node). A handful of steps an operation; 1.02 bits a number.
+// A set of numbers below a bound with a query for its largest: a bitmap, and above it bitmaps of
+// the nonempty words of the level below (a van Emde Boas tree with 64 branches a node). A handful
+// of steps an operation; 1.02 bits a number.
 class IntegerSet {
  public:
   explicit IntegerSet(std::size_t bound) {
@@ -45,7 +45,7 @@ class IntegerSet {
     }
   }
 
-  // Of a set that is not empty.
+  // The set must not be empty.
   std::size_t largest() const {
     assert(levels_.back()[0] != 0);
     std::size_t number = 0;

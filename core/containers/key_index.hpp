@@ -13,18 +13,17 @@
 
 namespace mcsim {
 
-// From raw 64-bit keys to slots, for streams whose blocks are not known before: a hash
-// table with linear probing whose deletions leave no trace, since what comes after in
-// the same run moves up (Knuth 6.4, algorithm R). It grows by reserve alone. 32 to 64
-// bytes a slot.
+// From raw 64-bit keys to slots, for streams of blocks that are not known in advance: a hash table
+// with linear probing. A deletion leaves no tombstone, since later entries of the same run move up
+// (Knuth 6.4, algorithm R). Only reserve() grows it. 32 to 64 bytes a slot.
 class KeyIndex {
  public:
   using Block = std::uint64_t;
-  static constexpr bool kErasesBlindly = false;  // it searches for what it erases
+  static constexpr bool kErasesWithoutSearch = false;  // erase() searches for the entry
 
-  // No bound but that of slots.
+  // Bounded only by the number of slots.
   std::size_t blocks() const { return kNoSlot; }
-  bool knows(Block) const { return true; }
+  bool is_indexable(Block) const { return true; }
   std::size_t bytes() const { return entries_.size() * sizeof(Entry); }
 
   Slot find(Block key) const {
@@ -34,22 +33,22 @@ class KeyIndex {
     }
   }
 
-  // The slot of the key if it is where it belongs, or of what has its place.
+  // The slot stored at the key's home: most likely that of the key.
   Slot guess(Block key) const { return entries_[home(key)].slot_after - 1; }
 
-  // Of a key that is not in here.
+  // The key must not be in the index.
   void set(Block key, Slot slot) {
     std::size_t at = home(key);
     while (entries_[at].slot_after != 0) at = next(at);
     entries_[at] = {.key = key, .slot_after = slot + 1};
   }
 
-  // Of a key that is.
+  // The key must be in the index.
   void erase(Block key) {
     std::size_t hole = home(key);
     while (entries_[hole].key != key || entries_[hole].slot_after == 0) hole = next(hole);
     for (std::size_t at = next(hole); entries_[at].slot_after != 0; at = next(at)) {
-      // An entry may move up to the hole unless its home lies beyond it.
+      // An entry may move up to the hole unless its home lies after the hole.
       const std::size_t from_home = (at - home(entries_[at].key)) & mask_;
       if (from_home < ((at - hole) & mask_)) continue;
       entries_[hole] = entries_[at];
@@ -58,7 +57,7 @@ class KeyIndex {
     entries_[hole] = {};
   }
 
-  // Room for so many keys at half the load at most.
+  // Make room for `slots` keys at a load of at most one half.
   void reserve(std::size_t slots) {
     const std::size_t size = std::bit_ceil(std::max<std::size_t>(2 * slots, 16));
     if (size <= entries_.size()) return;
@@ -74,7 +73,7 @@ class KeyIndex {
  private:
   struct Entry {
     Block key;
-    Slot slot_after;  // 1 more than the slot; 0 is none
+    Slot slot_after;  // slot + 1; 0 means none
   };
 
   std::size_t home(Block key) const { return mix64(key) & mask_; }

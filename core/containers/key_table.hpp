@@ -6,13 +6,13 @@
 
 namespace mcsim {
 
-// What an estimator remembers of a key.
+// The state of an estimator by key.
 template <class Value>
 using KeyTable = boost::unordered_flat_map<std::uint64_t, Value>;
 
 template <class Value>
 std::size_t bytes_of(const KeyTable<Value>& table) {
-  // One byte of metadata beside every slot.
+  // One byte of metadata for every slot.
   return table.bucket_count() * (sizeof(typename KeyTable<Value>::value_type) + 1);
 }
 

@@ -13,7 +13,7 @@ constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-// Seven nine-bit counts: 64 live slots in every word before.
+// Seven nine-bit counts: 64 live slots in every word before each.
 constexpr std::uint64_t full_line_counts() {
   std::uint64_t counts = 0;
   for (unsigned word = 0; word < 7; ++word) counts |= std::uint64_t{64 * word} << (9 * word);
@@ -28,7 +28,7 @@ LiveSlots::LiveSlots(std::size_t slots)
   lines_ = Pages<std::uint64_t>(line_count_ * 8);
   line_counts_ = Pages<std::uint16_t>(round_up(line_count_, kLinesPerGroup));
   std::size_t counts = 0;
-  // One more level than there are groups to tell apart would count nothing.
+  // A level with a single group would count nothing.
   for (std::size_t groups = line_counts_.size() / kLinesPerGroup; groups > 1;
        groups = round_up(groups, kFanOut) / kFanOut) {
     level_begin_[static_cast<std::size_t>(level_count_++)] = counts;

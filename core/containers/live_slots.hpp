@@ -9,25 +9,25 @@
 
 namespace mcsim {
 
-// A row of slots, each live or dead, that answers how many are live up to a given
-// one. Slots only die: a structure of recency fills it once and lets the slot of a
-// block's last access die when the block is accessed again, so the slots of the
-// future are live before their time and an access sets nothing.
+// A row of slots, each live or dead, with a query for the number of live slots up to a given one.
+// Slots can only die. A recency structure starts with all slots live; when a block is accessed
+// again, the slot of its previous access dies. So the slots of future accesses are already live,
+// and an access sets no bit.
 //
-// 64 bytes hold 448 slots: seven words of bits and a word of seven nine-bit
-// counts, each what lies before its word (after Vigna's rank9, 2008). Above it, a
-// tree of such exclusive counts: of each line within its 32, of those groups
-// within their 16, and so on. A query adds one number a level; a death subtracts
-// one from the numbers behind it, a single vector a level.
+// 64 bytes hold 448 slots: seven words of bits, and one word of seven nine-bit counts of the live
+// slots before each word (after Vigna's rank9, 2008). Above the lines is a tree of such exclusive
+// counts: of each line within its 32, of each group of lines within its 16, and so on. A query adds
+// one number a level. A death subtracts one from all later numbers of the row, which is a single
+// vector operation a level.
 //
-// A slot is named by its code, line * 512 + position, which spares the division by
-// 448. The operations are in live_slots.inl, for a chosen instruction set.
+// A slot is identified by its code, line * 512 + position, which avoids a division by 448. The
+// operations are in live_slots.inl, for a chosen instruction set.
 class LiveSlots {
  public:
   static constexpr std::uint32_t kLineSlots = 448;
   static constexpr std::uint32_t kLineCodes = 512;
-  // Slots of 32 lines. Threads may let slots of different groups die at once, if each has
-  // counts of groups of its own.
+  // Codes of 32 lines. Threads may kill slots of different groups concurrently if each thread has
+  // its own group counts.
   static constexpr std::uint32_t kGroupCodes = 32 * kLineCodes;
   static constexpr std::size_t kMaxSlots = (std::size_t{1} << 32) / kLineCodes * kLineSlots;
   static constexpr int kMaxLevels = 5;  // above the counts of lines
@@ -37,10 +37,10 @@ class LiveSlots {
   }
 
   LiveSlots() = default;
-  // At least `slots` of them, all live; slots <= kMaxSlots.
+  // At least `slots` slots, all live; slots <= kMaxSlots.
   explicit LiveSlots(std::size_t slots);
 
-  // All slots are live again.
+  // Make all slots live again.
   void fill();
 
   std::size_t size() const { return line_count_ * kLineSlots; }
@@ -50,7 +50,7 @@ class LiveSlots {
     return lines_.bytes() + line_counts_.bytes() + group_counts_.bytes();
   }
 
-  // What the operations work on.
+  // The data of the operations.
   struct View {
     std::uint64_t* lines;                           // eight words each
     std::uint16_t* line_counts;                     // in groups of 32
@@ -58,11 +58,11 @@ class LiveSlots {
   };
   View view() const { return view_with(group_counts_.data()); }
   View view_with(std::uint32_t* group_counts) const;
-  // The counts of all levels above those of lines.
+  // The counts of all levels above the lines.
   std::span<std::uint32_t> group_counts() const {
     return {group_counts_.data(), group_counts_.size()};
   }
-  // How many of View::levels there are.
+  // The number of View::levels in use.
   int level_count() const { return level_count_; }
 
  private:

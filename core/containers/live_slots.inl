@@ -1,11 +1,11 @@
 // The operations of LiveSlots; included once for each instruction set, inside
 // namespace mcsim::MCSIM_ISA.
 
-// Row k has zeroes up to k and ones behind.
+// Row k has zeroes up to index k and ones after it.
 struct StepTables {
   alignas(64) std::uint16_t halves[32][32] = {};
   alignas(64) std::uint32_t words[16][16] = {};
-  // One off each nine-bit count of the words after.
+  // Subtracts one from each nine-bit count of the later words.
   std::uint64_t later_words[8] = {};
   constexpr StepTables() {
     for (int row = 0; row < 32; ++row) {
@@ -23,8 +23,8 @@ struct StepTables {
 };
 constexpr StepTables kSteps;
 
-// row[i] -= steps[i] for 64 bytes at once. Loads and stores have the width of one
-// another, or the processor could not pass a fresh value from one to the next.
+// row[i] -= steps[i] for 64 bytes at once. Loads and stores have the same width; otherwise the
+// processor could not forward a stored value to the next load.
 using HalvesRow = std::uint16_t __attribute__((vector_size(64)));
 using WordsRow = std::uint32_t __attribute__((vector_size(64)));
 template <class Row, class T>
@@ -37,7 +37,7 @@ inline void subtract_row(T* row, const T* steps) {
   std::memcpy(row, &values, sizeof values);
 }
 
-// Live slots up to and including `code`.
+// The number of live slots up to and including `code`.
 template <int kLevels>
 inline std::uint32_t rank(const LiveSlots::View& slots, std::uint32_t code) {
   const std::size_t line = code / LiveSlots::kLineCodes;
@@ -54,8 +54,8 @@ inline std::uint32_t rank(const LiveSlots::View& slots, std::uint32_t code) {
   return count;
 }
 
-// Slots die one after the other: ranks[i] = how many were live up to and including codes[i],
-// one of them. Calls between(i) at every step. The counts of the top level, which every death
+// Kill the slots codes[i] in turn: ranks[i] = number of live slots up to and including codes[i]
+// before its death. Calls between(i) at every step. The counts of the top level, which every death
 // changes, stay in a register.
 template <int kLevels, class Between>
 inline void take_slots(const LiveSlots::View& slots, const std::uint32_t* codes, std::size_t count,
@@ -101,7 +101,7 @@ inline void prefetch_slot(const LiveSlots::View& slots, std::uint32_t code) {
   __builtin_prefetch(slots.lines + std::size_t{code / LiveSlots::kLineCodes} * 8, 1);
 }
 
-// Calls work.template operator()<kLevels>() with the number of levels of `slots`.
+// Call work.template operator()<kLevels>() with the number of levels of `slots`.
 template <class Work>
 inline void with_levels(const LiveSlots& slots, Work&& work) {
   switch (slots.level_count()) {

@@ -10,8 +10,8 @@
 
 namespace mcsim {
 
-// A histogram of whole numbers in LogLinearBins, `bins` for every doubling. Eight
-// bytes a bin, up to the largest number met. O(1) per number.
+// A histogram of whole numbers in LogLinearBins, with `bins` bins for every doubling. Eight bytes a
+// bin, up to the largest number added. O(1) per number.
 template <class Mass>
 class LogHistogram {
  public:
@@ -28,8 +28,8 @@ class LogHistogram {
     mass_[bin] += mass;
   }
 
-  // Calls visit(lowest number, how many numbers, mass) for every bin that has
-  // mass, in increasing order.
+  // Call visit(lowest number, count of numbers, mass) for every bin that has mass, in increasing
+  // order.
   template <class Visit>
   void for_each(Visit visit) const {
     for (std::size_t bin = 0; bin < mass_.size(); ++bin) {

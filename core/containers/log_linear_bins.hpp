@@ -7,13 +7,13 @@
 
 namespace mcsim {
 
-// Whole numbers in bins that grow with them: numbers below 2^(bits + 1) have bins
-// of their own, and from there on every doubling has 2^bits, so that a bin is at
-// most 2^-bits as wide as the numbers in it.
+// Bins of whole numbers with growing widths: numbers below 2^(bits + 1) have one bin each, and
+// every doubling above has 2^bits bins. So a bin is at most 2^-bits times as wide as the numbers in
+// it.
 struct LogLinearBins {
   int bits;
 
-  // The number's leading bits, after a count of the bits that were dropped.
+  // The leading bits of the number, plus the count of dropped bits shifted by `bits`.
   constexpr std::size_t index(std::uint64_t number) const {
     const int dropped = std::max(0, static_cast<int>(std::bit_width(number)) - 1 - bits);
     return (static_cast<std::size_t>(dropped) << bits) +

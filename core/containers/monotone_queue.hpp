@@ -14,11 +14,10 @@
 
 namespace mcsim {
 
-// Slots by whole keys: the least first, and of equals the one that got its key longest
-// ago. For keys that are never less than the last least() was: buckets in a ring for
-// the keys close to that floor, and one list for those beyond, which are sorted into
-// the ring when the floor comes near (Dial: "Algorithm 360: Shortest-path forest with
-// topological ordering", 1969).
+// Slots ordered by integer keys, the least first, and among equal keys the one that got its key
+// first. Keys must not be below the key of the last least(), the floor. Keys close to the floor are
+// in a ring of buckets. Larger keys are in one list, which is distributed to the ring when the
+// floor approaches (Dial: "Algorithm 360: Shortest-path forest with topological ordering", 1969).
 //
 // O(1) an operation, amortised, if keys rise by O(1) an operation; 18 to 20 bytes a
 // slot.
@@ -50,7 +49,7 @@ class MonotoneQueue {
     insert(slot, key);
   }
 
-  // Of a queue that is not empty.
+  // The queue must not be empty.
   Slot least() {
     assert(size() > 0);
     if (near_ == 0) {
@@ -89,8 +88,8 @@ class MonotoneQueue {
   }
 
  private:
-  // In a circle with the root of its list, which lies between the newest and the
-  // oldest. Roots come first in the array: the buckets' and that of the far list.
+  // A node in the circular list of its bucket; the root lies between the newest and the oldest.
+  // Roots come first in the array: those of the buckets and that of the far list.
   struct Node {
     std::uint32_t newer;
     std::uint32_t older;
@@ -123,8 +122,8 @@ class MonotoneQueue {
     nodes_[older].newer = newer;
   }
 
-  // The horizon follows in large steps; what comes within it goes into the ring, the
-  // oldest first.
+  // The horizon follows in large steps; slots below the new horizon move into the ring, the oldest
+  // first.
   void raise_floor(std::uint64_t floor) {
     floor_ = floor;
     if (floor_ + ring_ / 2 < horizon_) return;

@@ -9,12 +9,11 @@
 
 namespace mcsim {
 
-// A set of slots that starts full, only loses members, and counts how many are
-// left up to one. Each level holds, for every part, the members before it within
-// the part above: a query reads one number a level and counts the bits of one
-// word; a removal lowers the numbers after it, a fixed stretch of each level that
-// the compiler makes vector code of. No branches that depend on data; no memory
-// beyond the constructor's. 1.4 bits a slot.
+// A set of slots that starts full and only loses members, with a query for the number of members up
+// to a slot. Each level stores, for every part, the number of members before it within its parent.
+// A query reads one number a level and counts the bits of one word. A removal decrements the
+// numbers after it, a fixed range of each level, which compiles to vector code. No branches that
+// depend on data; no allocation after the constructor. 1.4 bits a slot.
 class RankedSlots {
  public:
   // At least `size` slots.
@@ -32,7 +31,7 @@ class RankedSlots {
            words_.size() * (sizeof words_[0] + sizeof bits_[0]);
   }
 
-  // Makes every slot a member.
+  // Make every slot a member.
   void fill() {
     for (std::size_t s = 0; s < supers_.size(); ++s) {
       supers_[s] = static_cast<std::uint32_t>(s * kSuperSlots);
@@ -46,7 +45,7 @@ class RankedSlots {
     for (auto& bits : bits_) bits.fill(~std::uint64_t{0});
   }
 
-  // Members at [0, slot].
+  // The number of members in [0, slot].
   std::uint32_t rank(std::size_t slot) const {
     const std::size_t group = slot / kGroupSlots;
     const std::size_t word = slot / kWordBits % kWords;
@@ -55,7 +54,7 @@ class RankedSlots {
            words_[group][word] + static_cast<std::uint32_t>(std::popcount(upto));
   }
 
-  // Takes out `slot`, which must be a member.
+  // Remove `slot`, which must be a member.
   void clear(std::size_t slot) {
     const std::size_t super = slot / kSuperSlots;
     const std::size_t group = slot / kGroupSlots;

@@ -30,9 +30,8 @@ inline constexpr auto kBitOfByte = [] {
   return table;
 }();
 
-// Position of the n-th set bit, counted from the lowest as 0; n < popcount. The
-// bytes' bits are counted in parallel (Vigna, "Broadword implementation of
-// rank/select queries", 2008).
+// Position of the n-th set bit, counted from the lowest as 0; n < popcount. The bits of all bytes
+// are counted in parallel (Vigna, "Broadword implementation of rank/select queries", 2008).
 inline std::size_t nth_set_bit(std::uint64_t bits, std::uint64_t n) {
   assert(n < static_cast<std::uint64_t>(std::popcount(bits)));
   std::uint64_t counts = bits - (bits >> 1 & 0x5555555555555555);
@@ -47,16 +46,15 @@ inline std::size_t nth_set_bit(std::uint64_t bits, std::uint64_t n) {
 
 }  // namespace recency_list_internal
 
-// A list in order of use whose elements are found by position: "the k-th most
-// recently used, and move it to the front", the step of an LRU-stack model.
+// A list in order of use whose elements are found by position: "move the k-th most recently used to
+// the front", the step of an LRU-stack model.
 //
-// Elements sit in slots in order of their last use. A bitmap marks the slots
-// that hold one, and all that are yet to be filled, so that taking the next
-// slot changes no count: moving an element only clears the bit of its old slot.
-// Bits are counted per 64 slots and per 256, and over those by a binary tree
-// whose nodes count their older half: one descent finds an element and takes it
-// out. When the slots run out the elements are packed to the start, which the moves
-// since the last time have paid for.
+// Elements are stored in slots in the order of their last use. A bitmap marks the occupied slots
+// and all free slots after them. So filling the next slot changes no count, and moving an element
+// only clears the bit of its old slot. Bits are counted per 64 slots and per 256, and above those
+// by a binary tree of counts of older halves: one descent finds an element and removes it. When the
+// slots run out, the elements are compacted to the start; the moves since the last compaction
+// amortise this.
 //
 // Cost: O(log n) a move and one cache miss on the element; two to four slots an
 // element.
@@ -68,10 +66,9 @@ class RecencyList {
 
   std::size_t size() const { return size_; }
 
-  // For each i in turn makes the element at positions[i], counted from the most
-  // recent as 0, the most recent and copies it to values[i]; where the list is
-  // not that long it adds values[i] as a new element. A batch of a few dozen
-  // waits for its cache misses together.
+  // For each i in turn, move the element at positions[i] (0 is the most recent) to the front and
+  // copy it to values[i]; if the list is shorter, insert values[i] as a new element. The cache
+  // misses of a batch of a few dozen overlap.
   void use(std::span<const std::size_t> positions, std::span<T> values) {
     if (next_ + positions.size() > slots_.size()) pack(positions.size());
     from_.clear();
@@ -92,7 +89,7 @@ class RecencyList {
   static constexpr std::size_t kLeastSlots = 4096;
   static constexpr std::size_t kNew = std::numeric_limits<std::size_t>::max();
 
-  // Finds the slot of the element at position k and clears its bit.
+  // Find the slot of the element at position k and clear its bit.
   std::size_t take(std::size_t k) {
     using namespace recency_list_internal;
     std::uint64_t before = --size_ - k;  // older elements
@@ -124,7 +121,7 @@ class RecencyList {
     return (bits_[slot / kWordSlots] >> (slot % kWordSlots) & 1) != 0;
   }
 
-  // Makes room for `more` elements.
+  // Compact the slots and make room for `more` elements.
   void pack(std::size_t more) {
     std::size_t packed = 0;
     for (std::size_t slot = 0; slot < next_; ++slot) {
@@ -135,7 +132,7 @@ class RecencyList {
     reset(std::max(slots_.size(), 2 * std::bit_ceil(packed + more)));
   }
 
-  // Marks all slots; their number is a power of two.
+  // Mark all slots; their number is a power of two.
   void reset(std::size_t slots) {
     slots_.resize(slots);
     bits_.assign(slots / kWordSlots, ~std::uint64_t{0});
@@ -147,7 +144,7 @@ class RecencyList {
   }
 
   std::vector<T> slots_;              // by last use, oldest first
-  std::vector<std::uint64_t> bits_;   // slots that hold an element or will
+  std::vector<std::uint64_t> bits_;   // slots that hold an element or are free for new ones
   std::vector<std::uint64_t> words_;  // set bits of a group's four words, 16 bits each
   std::vector<std::uint32_t> older_;  // a tree over the groups: set bits in the older half
   std::vector<std::size_t> from_;     // slots of a batch

@@ -1,9 +1,9 @@
-// The loop of SpatialFilter; included once for each instruction set, inside
-// namespace mcsim::MCSIM_ISA. What differs between the sets is how 64 keys are
-// hashed and compared; all give one mask.
+// The loop of SpatialFilter; included once for each instruction set, inside namespace
+// mcsim::MCSIM_ISA. The sets differ in how 64 keys are hashed and compared; all compute the same
+// mask.
 
 constexpr std::size_t kMaskKeys = 64;
-// Far enough ahead to hide memory, and the width of one page.
+// Far enough ahead to hide memory latency, and the size of one page.
 constexpr std::size_t kAheadBytes = 4096;
 
 #if MCSIM_ISA_NUMBER(MCSIM_ISA) == 512
@@ -31,7 +31,7 @@ inline Lanes mix_lanes(Lanes x) {
   return x ^ (x >> 31);
 }
 
-// One bit a lane.
+// One bit per lane: whether a <= limit.
 inline std::uint64_t at_most(Lanes a, Lanes limit) {
 #if MCSIM_ISA_NUMBER(MCSIM_ISA) == 512
   const __mmask8 mask =

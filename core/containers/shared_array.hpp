@@ -8,8 +8,8 @@
 
 namespace mcsim {
 
-// Values that do not change, and that copies share: of a vector, or of memory that
-// something else keeps, such as a file that is mapped.
+// Constant values shared by all copies: those of a vector, or memory with another owner, such as a
+// mapped file.
 template <class T>
 class SharedArray {
  public:
@@ -33,7 +33,7 @@ class SharedArray {
   const T& front() const { return values_.front(); }
   const T& back() const { return values_.back(); }
 
-  // To be changed.
+  // A mutable copy.
   std::vector<T> copy() const { return {begin(), end()}; }
 
  private:

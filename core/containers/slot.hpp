@@ -5,8 +5,7 @@
 
 namespace mcsim {
 
-// A place in the arrays of a cache: one for every block that it holds or, as a
-// ghost, remembers.
+// An index into the arrays of a cache: one for every resident block and every ghost entry.
 using Slot = std::uint32_t;
 
 inline constexpr Slot kNoSlot = std::numeric_limits<Slot>::max();

@@ -13,9 +13,9 @@
 
 namespace mcsim {
 
-// Slots by key, the least on top; keys may change. A heap of four children a node,
-// and where in it each slot is. O(log n) a change; the size of a key and eight
-// bytes a slot, rounded up.
+// Slots ordered by key, the least on top; keys may change. A heap with four children a node, and
+// the heap position of each slot. O(log n) a change; the size of a key plus eight bytes a slot,
+// rounded up.
 template <class Key>
 class SlotHeap {
  public:
@@ -41,7 +41,7 @@ class SlotHeap {
     rise(size_++, {key, slot});
   }
 
-  // Gives a slot that is in here another key.
+  // Change the key of a slot in the heap.
   void update(Slot slot, const Key& key) {
     assert(contains(slot));
     const std::size_t position = position_of_[slot];
@@ -52,12 +52,12 @@ class SlotHeap {
     }
   }
 
-  // Of each slot, in the order in which rekey() asks.
+  // Visit each slot, in the order in which rekey() requests keys.
   void for_each(auto&& visit) const {
     for (std::size_t i = 0; i < size_; ++i) visit(Slot{entries_[i].slot});
   }
 
-  // Gives every slot another key, in O(n).
+  // Change the keys of all slots, in O(n).
   void rekey(auto&& key_of) {
     for (std::size_t i = 0; i < size_; ++i) entries_[i].key = key_of(entries_[i].slot);
     for (std::size_t i = size_; i-- > 0;) sink(i, Entry(entries_[i]));

@@ -14,11 +14,10 @@
 
 namespace mcsim {
 
-// Doubly linked lists of slots, in one array of nodes: a slot is in one of
-// kLists lists or in none. The front is where what is new or recent goes.
+// Doubly linked lists of slots in one array of nodes. A slot is in at most one of kLists lists. New
+// and recently used slots go to the front.
 //
-// Eight bytes a slot, and one more where there are several lists, to tell which
-// one a slot is in.
+// Eight bytes a slot, and one more to store the list of a slot if there are several lists.
 template <std::size_t kLists = 1>
 class SlotLists {
  public:
@@ -39,7 +38,7 @@ class SlotLists {
 
   Count size(List list = 0) const { return size_[list]; }
   bool empty(List list = 0) const { return size_[list] == 0; }
-  // Of a slot that is in a list.
+  // The slot must be in a list.
   List list_of(Slot slot) const {
     if constexpr (kLists == 1) return 0;
     return list_of_[slot];
@@ -80,7 +79,7 @@ class SlotLists {
     return slot;
   }
 
-  // To the front of any list.
+  // Move the slot to the front of any list.
   void move_to_front(List list, Slot slot) {
     erase(slot);
     push_front(list, slot);
@@ -92,7 +91,7 @@ class SlotLists {
     link(root(0), slot);
   }
 
-  // Towards a later call about this slot.
+  // Prefetch for a later call with this slot.
   void prefetch(Slot slot) const {
     prefetch_line(&node(slot));
     if constexpr (kLists > 1) prefetch_line(&list_of_[slot]);
@@ -100,7 +99,7 @@ class SlotLists {
 
   std::size_t bytes() const { return nodes_.size() * sizeof(Node) + list_of_.size(); }
 
-  // Walks all lists: links in both directions agree, and so do sizes and tags.
+  // Walk all lists and check that the links of both directions, sizes and tags agree.
   absl::Status check() const {
     for (List list = 0; list < kLists; ++list) {
       Count walked = 0;
@@ -124,8 +123,8 @@ class SlotLists {
   }
 
  private:
-  // Indices into nodes_, in which the roots of the lists come first and close
-  // the ring: before the newest, after the oldest.
+  // Links are indices into nodes_. The roots of the lists come first and close the ring, between
+  // the oldest and the newest.
   struct Node {
     std::uint32_t newer;
     std::uint32_t older;
@@ -139,7 +138,7 @@ class SlotLists {
   Node& node(Slot slot) { return nodes_[slot + kLists]; }
   const Node& node(Slot slot) const { return nodes_[slot + kLists]; }
 
-  // Puts the slot on the older side of `newer`.
+  // Insert the slot on the older side of `newer`.
   void link(std::uint32_t newer, Slot slot) {
     assert(slot < slots());
     const auto index = static_cast<std::uint32_t>(slot + kLists);

@@ -18,16 +18,16 @@
 
 namespace mcsim {
 
-// Slots in a ring without links: a log to whose end newcomers go. Who leaves makes a
-// hole, and when the log is full the holes are squeezed out. Each slot is of a kind. A
-// hand on the ring is a position; it sees what comes far ahead, and finds the kinds it
-// looks for 64 positions at a time.
+// A ring of slots without links: a log to which new slots are appended. Erased slots leave holes,
+// and a full log is compacted. Each slot has a kind, stored as one bitmap per kind. A clock hand is
+// a position in the log: it can prefetch far ahead, and it searches for kinds 64 positions at a
+// time.
 //
 //   log       a b . c . . d e        oldest at a, newest at e, after which comes a
 //   kind 0    1 0 0 1 0 0 0 1
 //   kind 1    0 1 0 0 0 0 1 0
 //
-// 12 bytes a slot and 2 bits more for each kind.
+// 12 bytes a slot, and 2 more bits per kind.
 template <std::size_t kKinds>
 class SlotLog {
  public:
@@ -49,15 +49,15 @@ class SlotLog {
   bool empty() const { return size_ == 0; }
   Slot operator[](Position at) const { return log_[at]; }
   Position of(Slot slot) const { return position_[slot]; }
-  // Of an empty ring: where the next newcomer will be.
+  // The oldest position; in an empty ring, the position of the next insertion.
   Position oldest() const { return oldest_; }
-  // A slot that is most likely in the ring, and that a hand at this position gets to soon.
+  // A slot most likely in the ring that a hand at this position reaches soon.
   Slot ahead(Position at) const { return log_[at + kAhead]; }
 
-  // A full log takes no newcomer before it is squeezed.
+  // A full log must be compacted before the next insertion.
   bool full() const { return end_ == log_.size() - kAhead; }
 
-  // Becomes the newest; where it is.
+  // Append the slot as the newest and return its position.
   Position push(Slot slot, Kind kind) {
     assert(!full() && slot < slots());
     const Position at = end_++;
@@ -68,7 +68,7 @@ class SlotLog {
     return at;
   }
 
-  // What is given as its kind, it is.
+  // `kind` and `from` must be the current kind of the slot.
   void erase(Position at, Kind kind) {
     assert(is(kind, at));
     bits_[at / kWord][kind] &= ~bit(at);
@@ -83,17 +83,17 @@ class SlotLog {
 
   bool is(Kind kind, Position at) const { return (bits_[at / kWord][kind] & bit(at)) != 0; }
 
-  // The next position round the ring; of an empty one, where the next newcomer will be.
+  // The next position round the ring; in an empty ring, the position of the next insertion.
   Position next(Position at) const { return search(any, at + 1); }
-  // The next one of these kinds: there is one.
+  // The next position with one of these kinds; there must be one.
   template <Kind... kinds>
   Position next_of(Position at) const {
     assert(!empty());
     return search(of_kinds<kinds...>, at + 1);
   }
 
-  // Squeezes the holes out. Positions change, those of hands in use too.
-  void squeeze() {
+  // Remove the holes. Positions change, including those of hands.
+  void compact() {
     const Position end = std::exchange(end_, 0);
     for (Position base = oldest_ / kWord * kWord; base < end; base += kWord) {
       const Bits old = std::exchange(bits_[base / kWord], {});
@@ -140,10 +140,10 @@ class SlotLog {
   }
 
  private:
-  // Of 64 positions, by kind. A hole is of none.
+  // The bits of 64 positions, by kind. A hole has no kind.
   using Bits = std::array<std::uint64_t, kKinds>;
 
-  // Positions for each slot: more means rarer squeezing.
+  // Positions for each slot: more means rarer compaction.
   static constexpr std::size_t kSlack = 2;
   static constexpr std::size_t kMinimum = 64;
   static constexpr Position kWord = 64;
@@ -159,7 +159,7 @@ class SlotLog {
     return std::reduce(bits.begin(), bits.end(), std::uint64_t{0}, std::bit_or<>());
   }
 
-  // The first position from this one on, round the ring, that is in a set.
+  // The first position from `from` on, round the ring, that is in a set.
   template <class Set>
   Position search(Set set, Position from) const {
     const std::uint64_t near = set(bits_[from / kWord]) >> (from % kWord);
@@ -180,7 +180,7 @@ class SlotLog {
   }
 
   Pages<Position> position_;  // by slot
-  Pages<Slot> log_;           // and kAhead more, for who looks ahead
+  Pages<Slot> log_;           // kAhead more entries, for ahead()
   Pages<Bits> bits_;
   Position oldest_ = 0;
   Position end_ = 0;

@@ -12,9 +12,9 @@
 
 namespace mcsim {
 
-// Slots in a ring with a hand, which points to the oldest: a clock. What comes
-// in goes behind the hand. A victim under the hand whose slot goes to the newcomer
-// costs one step of the hand and changes no link. Eight bytes a slot.
+// A clock: slots in a ring with a hand, which points to the oldest. New slots are inserted behind
+// the hand. Reusing the slot of the victim under the hand for a new block costs one step of the
+// hand and changes no link. Eight bytes a slot.
 class SlotRing {
  public:
   explicit SlotRing(std::size_t slots) : nodes_(slots) {}
@@ -32,7 +32,7 @@ class SlotRing {
     hand_ = nodes_[hand_].newer;
   }
 
-  // Behind the hand: the newest.
+  // Insert behind the hand, as the newest.
   void insert(Slot slot) {
     assert(slot < slots());
     if (size_++ == 0) {
@@ -46,7 +46,7 @@ class SlotRing {
     nodes_[hand_].older = slot;
   }
 
-  // The hand goes on if it pointed there.
+  // The hand advances if it points to the slot.
   void erase(Slot slot) {
     assert(!empty());
     if (slot == hand_) advance();
@@ -62,7 +62,7 @@ class SlotRing {
     return slot;
   }
 
-  // Towards a later call about this slot.
+  // Prefetch for a later call with this slot.
   void prefetch(Slot slot) const { prefetch_line(&nodes_[slot]); }
 
   std::size_t bytes() const { return nodes_.size() * sizeof(Node); }

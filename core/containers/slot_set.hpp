@@ -11,8 +11,8 @@
 
 namespace mcsim {
 
-// A set of slots that are also numbered, without gaps, to draw one at random: the
-// last takes the number of one that leaves. Eight bytes a slot.
+// A set of slots, numbered without gaps so that one can be drawn at random. When a slot is erased,
+// the last one takes its number. Eight bytes a slot.
 class SlotSet {
  public:
   explicit SlotSet(std::size_t slots) : members_(slots), position_of_(slots) {}

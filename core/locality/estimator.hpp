@@ -9,8 +9,8 @@
 #include "core/base/types.hpp"
 #include "core/locality/hit_curve.hpp"
 
-// The one interface of everything that says how often an LRU cache of any
-// capacity hits, exactly or nearly, from one look at the references.
+// The interface of all estimators, which compute the hits of LRU caches of all capacities, exactly
+// or approximately, in one pass over the references.
 namespace mcsim {
 
 // The requests of a piece, in order; their blocks are the keys, request by request.
@@ -27,20 +27,21 @@ struct References {
   std::span<const std::uint64_t> keys;
   std::span<const Nanoseconds> times = {};
   std::span<const std::uint8_t> ops = {};  // values of Op
-  // Keys that are discarded, each before the key at a position, which never decreases and is at
-  // most the number of keys.
+  // Discarded keys, each before the key at a position of `keys`; positions never decrease and are
+  // at most the number of keys.
   std::span<const std::uint64_t> discard_at = {};
   std::span<const std::uint64_t> discard_keys = {};
   RequestShapes requests = {};  // empty if requests are not counted
 
-  // Without discards and requests.
+  // Drops discards and requests.
   References subspan(std::size_t begin, std::size_t count) const {
     return {keys.subspan(begin, count), times.empty() ? times : times.subspan(begin, count),
             ops.empty() ? ops : ops.subspan(begin, count)};
   }
 };
 
-// Calls process(references) between discards and discard(key) for each, in the order of the piece.
+// Calls process(references) for the keys between discards and discard(key) for each discard, in
+// order.
 template <class Process, class Discard>
 absl::Status for_each_run(const References& piece, Process&& process, Discard&& discard) {
   std::size_t done = 0;
@@ -54,14 +55,14 @@ absl::Status for_each_run(const References& piece, Process&& process, Discard&& 
   return process(piece.subspan(done, piece.keys.size() - done));
 }
 
-// Values from each of some increasing capacities on; 0 before.
+// Evaluates a step function: values[i] from capacities[i] on, 0 before the first.
 double value_at(std::span<const double> capacities, std::span<const double> values,
                 double capacity);
 
 // The hits of LRU over its capacity, exact or estimated: a step function.
 struct CurveEstimate {
-  // hits[i] of `accesses` hit in caches of capacity[i] blocks and more, up to
-  // below capacity[i + 1]; none do below capacity[0].
+  // hits[i] of `accesses` hit in caches of capacity[i] blocks and more, up to below capacity[i +
+  // 1]; none hit below capacity[0].
   std::vector<double> capacity;  // strictly increasing, > 0
   std::vector<double> hits;      // never decreasing, in [0, accesses]
   double accesses = 0;           // of the whole stream, whatever share was sampled
@@ -73,15 +74,14 @@ struct CurveEstimate {
   double requests = 0;
   double bytes = 0;
 
-  // 95 % confidence band on the hits, of capacities up to the next; empty if the
-  // estimator has none, or not of this stream.
+  // The 95 % confidence band of the hits, each entry for capacities up to the next. Empty if the
+  // estimator has no band for this stream.
   std::vector<double> low;
   std::vector<double> high;
 
-  // Below this many blocks the estimate rests on too little to be trusted.
+  // The smallest capacity, in blocks, at which the estimate is reliable.
   double resolved_from = 0;
-  // What the estimator chose by itself, for the user to read ("adjusted, since
-  // …"); often empty.
+  // Explains an automatic choice of the estimator to the user ("adjusted, since …"); often empty.
   std::string note;
 
   double hits_at(double blocks) const { return value_at(capacity, hits, blocks); }
@@ -92,21 +92,21 @@ CurveEstimate exact_estimate(const DistanceHistogram& histogram);
 class Estimator {
  public:
   virtual ~Estimator() = default;
-  // The next piece of the stream; how it is cut into pieces changes nothing.
+  // Processes the next piece of the stream. How the stream is cut into pieces has no effect.
   virtual absl::Status process(const References& next) = 0;
-  // Of all references so far; the stream may go on afterwards.
+  // Returns the curve of all references so far; more may follow.
   virtual absl::StatusOr<CurveEstimate> curve() = 0;
-  // Distinct blocks so far, perhaps estimated.
+  // Distinct blocks so far, possibly estimated.
   virtual double distinct() const = 0;
   // Whether discards remove blocks; otherwise the estimator ignores them.
   virtual bool removes_discards() const { return false; }
-  // Memory held, the object itself and its histogram included.
+  // Memory used, including the object itself and its histogram.
   virtual std::size_t bytes() const = 0;
 };
 
 struct EstimatorContext {
-  std::uint64_t seed = 1;  // of whatever is drawn or hashed
-  int threads = 1;         // an estimator may use up to so many
+  std::uint64_t seed = 1;  // of random numbers and hashes
+  int threads = 1;         // the maximum number of threads
 };
 
 }  // namespace mcsim

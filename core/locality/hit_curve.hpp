@@ -7,16 +7,16 @@
 
 namespace mcsim {
 
-// How often each reuse distance occurred, and how many accesses were cold
-// (a distance is the number of distinct other blocks touched since the
-// last access to the same block). Sparse: only distances that occurred.
+// How often each reuse distance occurred, and the number of cold accesses. A distance is the number
+// of distinct other blocks accessed since the previous access to the same block. Sparse: only
+// distances that occurred.
 struct DistanceHistogram {
   std::vector<Count> distance;  // strictly increasing
   std::vector<Count> count;     // > 0, one per distance
   Count cold = 0;
 
   Count accesses() const;  // Σ count + cold
-  // Adds the counts of `other`: the histogram of two streams that do not meet.
+  // Adds the counts of `other`; the sum is the histogram of two streams without common blocks.
   void merge(const DistanceHistogram& other);
   // Distances >= limit become cold (a truncated histogram).
   void truncate(Count limit);
@@ -36,22 +36,22 @@ class HitCurve {
   double ratio(Count capacity) const;
   // hits() of each capacity, in any order.
   std::vector<Count> points(std::span<const Count> capacities) const;
-  // This curve known at `capacities` alone (increasing): exact there, and between
-  // two of them what the smaller one hits.
+  // This curve sampled at `capacities` (increasing): exact there, and between two of them the hits
+  // of the smaller one.
   HitCurve sampled(std::span<const Count> capacities) const;
   Count accesses() const { return accesses_; }
-  // The smallest capacity at which no larger one hits more.
+  // The smallest capacity with the maximum number of hits.
   Count saturation() const { return distance_.empty() ? 0 : distance_.back() + 1; }
   // The smallest capacity with hits(capacity) >= wanted, or -1 if none has.
   Count capacity_for(Count wanted) const;
-  // Adds the hits of `other` at every capacity: both streams, each with a cache
-  // of that capacity to itself.
+  // Adds the hits of `other` at every capacity, as if each stream had its own cache of that
+  // capacity.
   void merge(const HitCurve& other);
 
   // The steps: cumulative()[i] accesses have a distance <= distances()[i].
   std::span<const Count> distances() const { return distance_; }
   std::span<const Count> cumulative() const { return cumulative_; }
-  // The histogram this is the curve of.
+  // The histogram of this curve.
   DistanceHistogram histogram() const;
   friend bool operator==(const HitCurve&, const HitCurve&) = default;
 

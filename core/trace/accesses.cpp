@@ -4,10 +4,10 @@
 
 namespace mcsim {
 
-void Accesses::passed(RequestRange range) const {
+void Accesses::release_pages(RequestRange range) const {
   assert(range.begin <= range.end && range.end <= request_count());
   const auto release = [](const auto& column, std::size_t begin, std::size_t end) {
-    if (!column.empty()) let_go(std::span(column.data() + begin, end - begin));
+    if (!column.empty()) advise_dont_need(std::span(column.data() + begin, end - begin));
   };
   release(ids, request_begin[range.begin], request_begin[range.end]);
   const auto release_requests = [&](const auto&... column) {

@@ -20,17 +20,17 @@
 #include "core/containers/shared_array.hpp"
 #include "core/trace/requests.hpp"
 
-// Accesses: the interned trace that every simulation replays. Requests are
-// split into blocks, blocks get dense ids, the VMs are merged by time.
+// The interned trace that every simulation replays. Requests are split into blocks, blocks get
+// dense ids, and VMs are merged by time.
 namespace mcsim {
 
 enum class OpFilter : std::uint8_t { kReads, kAll };
 
-// What makes two touches the same block.
+// Defines which accesses are to the same block.
 enum class BlockKey : std::uint8_t {
   kAligned,     // floor(offset / block size)
   kByteOffset,  // the request's byte offset + 0, 1, 2, …: the Multi-Cache authors' code
-  kObject,      // the request's offset: one reference, whatever its length
+  kObject,      // the request's offset: one access, whatever its length
 };
 
 template <>
@@ -49,31 +49,31 @@ struct ExpandOptions {
   std::uint32_t block_bytes = 4096;
   OpFilter ops = OpFilter::kReads;
   BlockKey key = BlockKey::kAligned;
-  // Cuts times to whole seconds since the first request.
+  // Truncates times to whole seconds since the first request.
   bool whole_seconds = false;
-  // Blocks of a line: aligned, so many blocks long, with ids side by side.
+  // Blocks in a line. Lines are aligned, and the blocks of a line have adjacent ids.
   std::uint32_t line_blocks = 1;
-  // Requests are cut where a multiple of this begins, a request a piece; 0: they are not.
+  // Requests are cut into pieces at multiples of this; 0: not cut. Each piece becomes a request.
   // Objects are not cut.
   std::uint32_t cut_bytes = 0;
-  // Share of the pieces that is kept: all or none of those at one place, picked by its
-  // hash. Blocks and lines are in one place each.
+  // The sampling rate of pieces: all or none of those at one place, selected by its hash. Blocks
+  // and lines lie in one place each.
   double sample_rate = 1;
   std::uint64_t sample_seed = 1;
-  // Whether response times are kept: 8 bytes a request. A piece has its request's.
+  // Whether to keep response times: 8 bytes a request. A piece has its request's.
   bool responses = false;
-  // Whether classes are kept: a byte a request. A piece has its request's.
+  // Whether to keep classes: a byte a request. A piece has its request's.
   bool classes = false;
-  // Whether the bytes of requests and of each of their blocks are kept: 8 bytes a request. A
-  // piece has its own.
+  // Whether to keep the bytes of requests and of each of their blocks: 8 bytes a request. A piece
+  // has its own.
   bool bytes = false;
 
   friend bool operator==(const ExpandOptions&, const ExpandOptions&) = default;
 };
 
-// One VM of an interned trace; its ids are [first_id, first_id + unique_blocks). Of a
-// line that is touched all blocks have ids. Requests and accesses are those after the
-// warm-up. Without an arrival time a VM is present from the start.
+// One VM of an interned trace; its ids are [first_id, first_id + unique_blocks). If a line is
+// accessed, all its blocks have ids. Counts requests and accesses after the warm-up. Without an
+// arrival time a VM is present from the start.
 struct VmInfo {
   std::string name;
   BlockId first_id = 0;
@@ -89,7 +89,7 @@ struct RequestRange {
   std::size_t end = 0;
 };
 
-// How much there is, by operation.
+// Requests and accesses, by operation.
 struct GivenCounts {
   std::array<Count, 2> requests{};
   std::array<Count, 2> accesses{};
@@ -102,21 +102,21 @@ struct Departure {
   friend bool operator==(const Departure&, const Departure&) = default;
 };
 
-// A block that is discarded before a request is served: it leaves all tiers, its dirty data is
-// dropped.
+// A block that is discarded before a request is served: it is removed from all tiers, and its dirty
+// data is dropped.
 struct Discard {
   std::size_t request = 0;  // at most the number of requests
   BlockId block = 0;
   friend bool operator==(const Discard&, const Discard&) = default;
 };
 
-// The bytes of a request, from the offset `head` in its first block on.
+// The bytes of a request; they start at the offset `head` in its first block.
 struct RequestBytes {
   std::uint64_t head = 0;
   std::uint64_t bytes = 0;
 };
 
-// Those in the i-th of its blocks. The last has all the rest, as objects have.
+// The bytes in the i-th block. The last block has all remaining bytes, as for objects.
 inline Count bytes_in_block(RequestBytes request, std::size_t blocks, std::size_t i,
                             std::uint64_t block_bytes) {
   const std::uint64_t begin = std::max(request.head, i * block_bytes);
@@ -124,39 +124,38 @@ inline Count bytes_in_block(RequestBytes request, std::size_t blocks, std::size_
   return static_cast<Count>(end - begin);
 }
 
-// All accesses, in time order. The blocks of request r are
-// ids[request_begin[r] .. request_begin[r + 1]), all at request_time[r].
-// Immutable once built, and shared by all threads. The columns are in memory, or in a
-// file that is mapped (interning/accesses_file.hpp).
+// All accesses, in time order. The blocks of request r are ids[request_begin[r] .. request_begin[r
+// + 1]), all accessed at request_time[r]. Immutable after construction and shared by all threads.
+// The columns are in memory or in a mapped file (interning/accesses_file.hpp).
 struct Accesses {
   std::vector<VmInfo> vms;
   TimeBase time_base = TimeBase::kClock;
   std::uint32_t block_bytes = 4096;
-  // Block b is in line b / line_blocks. Systems that move extents have them as lines.
+  // Block b is in line b / line_blocks. Lines are the extents of systems that move extents.
   std::uint32_t line_blocks = 1;
-  // Of the requests that were given, those included that the sample left out.
+  // Counts of the original requests, including those that sampling dropped.
   GivenCounts given;
-  // So many requests come first that fill caches and are not counted.
+  // The number of leading requests that fill caches and are not counted.
   std::size_t warm_up = 0;
-  std::vector<Departure> departures;  // in the order in which they are
-  // In the order of (time, VM, position in the VM's stream). Blocks that their VM has not
-  // referenced before have no discard.
+  std::vector<Departure> departures;  // in order of time
+  // In the order of (time, VM, position in the VM's stream). Discards of blocks that the VM has not
+  // accessed before are dropped.
   std::vector<Discard> discards;
-  Count discard_requests = 0;  // that were given
+  Count discard_requests = 0;  // before that
   bool keeps_responses = false;
   bool keeps_classes = false;
   bool keeps_bytes = false;  // request_bytes and request_head
 
   SharedArray<BlockId> ids;
-  SharedArray<std::uint64_t> request_begin{{0}};  // one more than there are requests
+  SharedArray<std::uint64_t> request_begin{{0}};  // one entry more than requests
   SharedArray<Nanoseconds> request_time;
   SharedArray<VmId> request_vm;
   SharedArray<std::uint8_t> request_op;
-  // Optional columns, empty unless they are kept.
-  SharedArray<Nanoseconds> request_response;  // -1: not known
+  // Optional columns, empty unless kept.
+  SharedArray<Nanoseconds> request_response;  // -1: unknown
   SharedArray<std::uint8_t> request_class;    // below kMostClasses
-  SharedArray<std::uint32_t> request_bytes;   // as recorded, whatever blocks
-  SharedArray<std::uint32_t> request_head;    // bytes of its first block before it
+  SharedArray<std::uint32_t> request_bytes;   // as recorded, not rounded to blocks
+  SharedArray<std::uint32_t> request_head;    // offset in its first block
 
   std::size_t request_count() const { return request_time.size(); }
   Count access_count() const { return static_cast<Count>(ids.size()); }
@@ -173,15 +172,15 @@ struct Accesses {
     assert(range.begin <= range.end && range.end <= request_count());
     return static_cast<Count>(request_begin[range.end] - request_begin[range.begin]);
   }
-  // The bytes of a request in its i-th block, if they are kept.
+  // The bytes of a request in its i-th block; requires keeps_bytes.
   Count bytes_in_block(std::size_t request, std::size_t i) const {
     return mcsim::bytes_in_block({request_head[request], request_bytes[request]},
                                  request_begin[request + 1] - request_begin[request], i,
                                  block_bytes);
   }
   RequestRange all() const { return {0, request_count()}; }
-  // These are not looked at soon: of a file that is mapped, memory need not hold them.
-  void passed(RequestRange range) const;
+  // Releases the pages of these requests if the file is mapped; they are not needed soon.
+  void release_pages(RequestRange range) const;
 };
 
 }  // namespace mcsim

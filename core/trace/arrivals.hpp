@@ -14,11 +14,10 @@ struct RequestArrival {
   bool in_burst = false;
 };
 
-// When the requests of one phase arrive. The phase is cut into segments of
-// constant rate: bursts, and between them pieces of at most ten minutes that
-// follow the time of day. Request i of n arrives where the expected number of
-// requests reaches i + u, u uniform in [0, 1): in order, exactly n, and within
-// one request of the declared number in every stretch of time.
+// Draws the arrival times of the requests of one phase. The phase is cut into segments of constant
+// rate: bursts, and between them pieces of at most ten minutes that follow the time of day. Request
+// i of n arrives when the expected number of requests reaches i + u, u uniform in [0, 1): times are
+// in order, exactly n, and within one request of the declared number in every interval.
 class Arrivals {
  public:
   Arrivals(const SyntheticPhase& phase, Random random);
@@ -31,7 +30,7 @@ class Arrivals {
     Nanoseconds begin;
     Nanoseconds end;
     double before;    // requests expected before it
-    double requests;  // and in it
+    double requests;  // requests expected in it
     bool in_burst;
   };
 

@@ -33,8 +33,8 @@ namespace io = boost::iostreams;
 
 constexpr std::streamsize kFilterBuffer = 256 * 1024;
 
-// What is compressed asks for more memory than its decoder may take: ZSTD's own limit on
-// windows, and the one that Boost sets for LZMA.
+// The data needs more memory than the decoder's limit: ZSTD's own limit on windows, or the limit
+// that Boost sets for LZMA.
 struct WindowTooLarge : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -42,8 +42,8 @@ constexpr const char* kZstdLimit = "a window of more than 128 MiB; compress it w
 constexpr const char* kXzLimit = "more than 100 MiB; compress it with xz -9 at most";
 constexpr int kLzmaMemoryLimitError = 6;  // LZMA_MEMLIMIT_ERROR, which Boost does not name
 
-// The file as it is on disk. Boost.Iostreams reports through exceptions, so
-// this does too; they are caught in read() below and go no further.
+// The file as on disk. Boost.Iostreams reports errors by exceptions, and so does this class; read()
+// below catches them.
 class RawBytes {
  public:
   virtual ~RawBytes() = default;
@@ -52,7 +52,7 @@ class RawBytes {
     consumed_ += got;
     return got;
   }
-  // Reads until `size` bytes have come, or the end.
+  // Reads until the buffer is full or the source ends.
   std::size_t fill(char* to, std::size_t size) {
     std::size_t filled = 0;
     std::size_t got = 0;
@@ -110,8 +110,7 @@ class MemoryBytes final : public RawBytes {
   std::size_t at_ = 0;
 };
 
-// The end of a Boost.Iostreams chain: first the bytes that were read to tell
-// the codec, then the rest.
+// The end of a Boost.Iostreams chain: first the bytes read to detect the codec, then the others.
 class ChainEnd {
  public:
   using char_type = char;
@@ -135,8 +134,7 @@ class ChainEnd {
   std::string_view head_;
 };
 
-// Boost's own zstd filter takes a frame that was cut short for a complete one,
-// so this one stands in its place.
+// Replaces Boost's own zstd filter, which accepts a truncated frame as complete.
 class ZstdDecompressor {
  public:
   using char_type = char;
@@ -270,12 +268,12 @@ class DecompressedSource final : public ByteSource {
     } catch (const std::bad_alloc&) {
       return out_of_memory(fmt::format("{}: decompressing the {} data", name_, codec_));
     } catch (const std::exception&) {
-      // The codecs' own texts say less than what follows.
+      // The message below is clearer than those of the codecs.
     }
     return data_loss("{}: the {} data is damaged or cut short", name_, codec_);
   }
 
-  // Decompressed bytes that are there already are not counted.
+  // Does not count bytes that are already decompressed.
   bool is_ready(std::chrono::milliseconds patience) const override {
     return raw_->is_ready(patience);
   }
@@ -331,7 +329,7 @@ Codec codec_of(std::string_view head) {
       std::pair{"BZh"sv, Codec::kBzip2},
   };
   for (const auto& [magic, codec] : kMagic) {
-    // A file that ends within its magic number was cut.
+    // A file that ends within its magic number is truncated.
     if (head.starts_with(magic) || (head.size() > 1 && magic.starts_with(head))) return codec;
   }
   // A zstd file may begin with a skippable frame: 0x184D2A5? little-endian.

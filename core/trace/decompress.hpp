@@ -9,9 +9,9 @@
 
 #include "core/base/status.hpp"
 
-// Trace files as plain bytes, whatever they are compressed with. A codec is
-// told by its magic number, never by the file's name; files of several members
-// or frames (`cat a.gz b.gz`) are read whole; a file cut short is an error.
+// Reads trace files as plain bytes with any compression. The codec is detected by its magic number,
+// never by the file's name. Files of several members or frames (`cat a.gz b.gz`) are read
+// completely; a truncated file is an error.
 namespace mcsim {
 
 enum class Codec : std::uint8_t { kNone, kGzip, kZstd, kXz, kBzip2 };
@@ -23,18 +23,18 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  // Fills `buffer` and returns the number of bytes put there: less than its
-  // size at the end only. DataLoss if the compressed data is damaged or ends
-  // too early. After an error the source is of no further use.
+  // Fills `buffer` and returns the number of bytes read, which is less than its size only at the
+  // end. DataLoss if the compressed data is damaged or truncated. After an error the source is
+  // unusable.
   virtual absl::StatusOr<std::size_t> read(std::span<char> buffer) = 0;
 
-  // Does the same, but returns as soon as a pipe has no more bytes yet: 0 at the end only.
+  // The same, but returns early if a pipe has no more bytes yet; 0 only at the end.
   virtual absl::StatusOr<std::size_t> read_some(std::span<char> buffer) { return read(buffer); }
 
-  // Whether more bytes, or the end, come through a pipe within `patience`; true for files.
+  // Whether a pipe delivers more bytes, or its end, within `patience`; true for files.
   virtual bool is_ready(std::chrono::milliseconds patience) const = 0;
 
-  // Bytes of the file itself, compressed as it is, that were read so far.
+  // Bytes of the file read so far, before decompression.
   virtual std::uint64_t consumed() const = 0;
 };
 

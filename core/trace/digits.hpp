@@ -10,7 +10,7 @@ namespace mcsim {
 
 namespace digits_internal {
 
-// Bytes in the order of memory, the first in the lowest bits.
+// Loads bytes in memory order, the first in the lowest bits.
 inline std::uint64_t load_eight(const char* p) {
   std::uint64_t word;
   std::memcpy(&word, p, sizeof word);
@@ -18,8 +18,8 @@ inline std::uint64_t load_eight(const char* p) {
   return word;
 }
 
-// The value of eight digits 0..9, one a byte, the first the most significant:
-// neighbours are joined to pairs, pairs to fours, fours to the whole.
+// The value of eight digits 0..9, one a byte, the first the most significant. Joins neighbours into
+// pairs, pairs into fours, and fours into the result.
 inline std::uint64_t join_eight(std::uint64_t digits) {
   digits = digits * 10 + (digits >> 8);
   constexpr std::uint64_t kPairs = 0x000000ff000000ffULL;
@@ -31,14 +31,14 @@ inline std::uint64_t join_eight(std::uint64_t digits) {
 inline constexpr std::array<std::uint64_t, 10> kPowersOfTen{
     1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
 
-// More digits than fit in every case; false on overflow.
+// Handles numbers that may overflow; returns false on overflow.
 bool read_many_digits(const char*& at, std::uint64_t& value);
 
 }  // namespace digits_internal
 
-// Reads the digits at `at` and steps behind them. False if there are none or if
-// they exceed 64 bits. Reads up to seven bytes behind the last digit, which the
-// caller must own, and which must not all be digits.
+// Reads the digits at `at` and moves behind them. Returns false without digits or if they exceed 64
+// bits. Reads up to seven bytes behind the last digit; these bytes must be readable and must not
+// all be digits.
 [[gnu::always_inline]] inline bool read_digits(const char*& at, std::uint64_t& value) {
   using namespace digits_internal;
   const char* const begin = at;

@@ -16,8 +16,7 @@ std::vector<double> weights_of(std::span<const RequestSize> sizes) {
   return weights;
 }
 
-// Extents of the mix's sizes that cover exactly `blocks` blocks; the last is
-// cut to fit.
+// Extents of the mix's sizes that cover exactly `blocks` blocks; the last one is shortened to fit.
 std::vector<Extent> fixed_extents(Count blocks, const SizeMix& sizes, BlockSpace& space,
                                   Random& random) {
   std::vector<Extent> extents;
@@ -39,10 +38,10 @@ std::vector<double> zipf_weights(std::size_t count, double alpha) {
   return weights;
 }
 
-// The pieces a straight line over log(blocks) is drawn with: sixteen an octave.
+// The number of pieces that approximate a straight line over log(blocks), for each doubling.
 constexpr double kPiecesPerOctave = 16;
 
-// Adds the pieces of the curve from one point to the next.
+// Adds the pieces of the curve between two points.
 void add_pieces(const HitRatioPoint& from, const HitRatioPoint& to, Interpolation interpolation,
                 std::vector<Count>& bounds, std::vector<double>& shares) {
   const double rise = to.hit_ratio - from.hit_ratio;

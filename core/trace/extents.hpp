@@ -14,18 +14,16 @@
 #include "core/containers/recency_list.hpp"
 #include "core/trace/synthetic.hpp"
 
-// The locality models of synthetic workloads at work: each hands out one extent
-// a request.
+// Generators for the locality models of synthetic workloads; each returns one extent a request.
 namespace mcsim {
 
-// A run of consecutive blocks that is always requested whole.
+// A run of consecutive blocks that is always requested as a whole.
 struct Extent {
   std::uint32_t first_block = 0;
   std::uint32_t bytes = 0;
 };
 
-// The blocks of one VM: every extent is fresh, so that components never share
-// a block.
+// The blocks of one VM. Every extent is new, so components never share a block.
 class BlockSpace {
  public:
   explicit BlockSpace(std::uint32_t block_bytes) : block_bytes_(block_bytes) {}
@@ -40,7 +38,7 @@ class BlockSpace {
 
   std::uint32_t blocks_of(std::uint32_t bytes) const { return (bytes - 1) / block_bytes_ + 1; }
 
-  // Extents taken since then wrap around and are void.
+  // Whether all 2^32 block numbers are used; later extents would wrap around and are invalid.
   bool exhausted() const { return next_ > (std::uint64_t{1} << 32); }
 
  private:
@@ -48,7 +46,7 @@ class BlockSpace {
   std::uint64_t next_ = 0;
 };
 
-// Draws the sizes of fresh extents.
+// Draws the sizes of new extents.
 class SizeMix {
  public:
   explicit SizeMix(std::span<const RequestSize> sizes);
@@ -62,15 +60,15 @@ class SizeMix {
   AliasTable table_;
 };
 
-// Draws reuse distances from a hit-ratio curve: a piece of the curve by its
-// share, then any distance of the piece.
+// Draws reuse distances from a hit-ratio curve: first a piece of the curve by its share, then a
+// uniform distance in the piece.
 class DistanceSampler {
  public:
   static constexpr Count kCold = -1;
 
   explicit DistanceSampler(const StackModel& model);
 
-  // A distance in blocks, or kCold.
+  // Returns a distance in blocks, or kCold.
   Count draw(Random& random) const;
 
  private:
@@ -78,7 +76,7 @@ class DistanceSampler {
   AliasTable pieces_;          // the last one is cold
 };
 
-// Extents made in batches and handed out one by one: cache misses overlap.
+// Extents made in batches and returned one by one, so that cache misses overlap.
 class ExtentBatch {
  public:
   static constexpr std::size_t kSize = 32;

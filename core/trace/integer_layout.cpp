@@ -9,7 +9,7 @@
 namespace mcsim {
 namespace {
 
-// What the integers have at each byte.
+// The values of one byte position over all integers.
 struct ByteColumn {
   std::bitset<256> values;
   std::size_t extensions = 0;  // 0x00 or 0xff, as the high bytes of small numbers
@@ -30,7 +30,7 @@ std::array<ByteColumn, kBytes> columns_of(std::string_view head) {
   return columns;
 }
 
-// The order in which the first or the last bytes are the high ones.
+// The byte order if the first or the last bytes are clearly the high ones.
 template <std::size_t kBytes>
 std::optional<ByteOrder> order_of(std::string_view head) {
   const auto columns = columns_of<kBytes>(head);
@@ -46,7 +46,7 @@ std::optional<ByteOrder> order_of(std::string_view head) {
   return std::nullopt;
 }
 
-// Whether the two halves of eight bytes differ in kind, as those of one number do.
+// Whether the two halves of eight bytes look different, as in a single number.
 bool halves_differ(std::string_view head) {
   std::array<boost::unordered_flat_set<std::uint32_t>, 2> values;
   std::array<std::size_t, 2> extensions{};
@@ -63,7 +63,7 @@ bool halves_differ(std::string_view head) {
   return more >= kSample && fewer * 4 <= more;
 }
 
-// Share of integers of `bytes` bytes that occur before.
+// The share of integers of `bytes` bytes that occur repeatedly.
 double repeated_share(std::string_view head, std::size_t bytes) {
   boost::unordered_flat_set<std::string_view> values;
   const std::size_t count = head.size() / bytes;

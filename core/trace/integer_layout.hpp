@@ -7,7 +7,7 @@
 
 namespace mcsim {
 
-// How integers of a file without any structure are stored.
+// The storage layout of integers in a file without other structure.
 struct IntegerLayout {
   std::size_t bytes = 0;  // 4 or 8
   ByteOrder order = ByteOrder::little;
@@ -15,8 +15,8 @@ struct IntegerLayout {
   friend bool operator==(const IntegerLayout&, const IntegerLayout&) = default;
 };
 
-// Returns the layout of a file of integers by its beginning, if one is certain: the high bytes of
-// ids and block numbers are mostly 0 or have few values, the low bytes have many.
+// Detects the layout from the beginning of a file of integers; nullopt if uncertain. The high bytes
+// of ids and block numbers are mostly 0 or have few values, the low bytes have many.
 std::optional<IntegerLayout> integer_layout(std::string_view head);
 
 }  // namespace mcsim

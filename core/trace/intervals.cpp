@@ -16,8 +16,8 @@ std::uint64_t elapsed(Nanoseconds earlier, Nanoseconds later) {
   return static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier);
 }
 
-// As people write it: in the largest unit of which it is a whole number.
-std::string in_words(Nanoseconds length, TimeBase time_base) {
+// Formats a length in the largest unit of which it is a whole multiple.
+std::string formatted_length(Nanoseconds length, TimeBase time_base) {
   if (time_base != TimeBase::kClock) return fmt::format("{} references", length);
   constexpr std::array units{
       std::pair{"d", 86'400 * kSecond}, std::pair{"h", 3'600 * kSecond},
@@ -34,15 +34,16 @@ std::string in_words(Nanoseconds length, TimeBase time_base) {
 absl::Status check_intervals(std::span<const Nanoseconds> times, TimeBase time_base,
                              std::string_view name, Nanoseconds length, std::uint64_t most) {
   if (length <= 0) {
-    return invalid_argument("{}: must be positive, got {}", name, in_words(length, time_base));
+    return invalid_argument("{}: must be positive, got {}", name,
+                            formatted_length(length, time_base));
   }
   if (times.empty()) return absl::OkStatus();
   const std::uint64_t whole =
       elapsed(times.front(), times.back()) / static_cast<std::uint64_t>(length);
   if (whole < most) return absl::OkStatus();
-  const std::uint64_t pieces = std::max(whole, whole + 1);  // which may not fit
+  const std::uint64_t pieces = std::max(whole, whole + 1);  // the sum may overflow
   return invalid_argument("{}: '{}' cuts this trace into {} pieces; at most {} can be kept", name,
-                          in_words(length, time_base), pieces, most);
+                          formatted_length(length, time_base), pieces, most);
 }
 
 Cuts aligned_cuts(std::span<const Nanoseconds> times, Nanoseconds length) {

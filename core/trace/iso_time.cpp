@@ -6,7 +6,7 @@
 namespace mcsim {
 namespace {
 
-// Takes parts of a text from its beginning.
+// Parses parts of a text from left to right.
 class Parts {
  public:
   explicit Parts(std::string_view text) : rest_(text) {}
@@ -19,7 +19,7 @@ class Parts {
     rest_.remove_prefix(1);
     return true;
   }
-  // Takes exactly that number of digits.
+  // Parses exactly `digits` digits.
   bool number(std::size_t digits, int& value) {
     if (rest_.size() < digits || is_at("-")) return false;
     const char* const end = rest_.data() + digits;
@@ -28,7 +28,7 @@ class Parts {
     rest_.remove_prefix(digits);
     return true;
   }
-  // The digits behind a decimal point.
+  // Parses the digits after a decimal point.
   Nanoseconds fraction() {
     Nanoseconds sum = 0;
     Nanoseconds worth = kSecond;
@@ -45,7 +45,7 @@ class Parts {
   std::string_view rest_;
 };
 
-// Seconds since midnight.
+// Parses the seconds since midnight.
 bool take_clock(Parts& parts, Nanoseconds& seconds) {
   int hour = 0;
   int minute = 0;
@@ -56,7 +56,7 @@ bool take_clock(Parts& parts, Nanoseconds& seconds) {
   return hour < 24 && minute < 60 && second <= 60;
 }
 
-// Seconds by which the zone is ahead of UTC.
+// Parses the offset of the time zone from UTC, in seconds.
 bool take_zone(Parts& parts, Nanoseconds& seconds) {
   if (parts.is_over() || parts.take("Zz")) return true;
   const Nanoseconds sign = parts.is_at("-") ? -1 : 1;
@@ -72,7 +72,7 @@ bool take_zone(Parts& parts, Nanoseconds& seconds) {
 }  // namespace
 
 std::optional<Nanoseconds> parse_iso_time(std::string_view text) {
-  constexpr int kFirstYear = 1678;  // of those that 64 bits of nanoseconds can tell
+  constexpr int kFirstYear = 1678;  // the range of 64-bit nanoseconds
   constexpr int kLastYear = 2261;
   Parts parts(text);
   int year = 0;

@@ -7,8 +7,8 @@
 
 namespace mcsim {
 
-// A date and time as in ISO 8601, in nanoseconds since 1970: 2016-02-22 19:00:00.25+01:00. Parts
-// from the right may be missing, and a T may replace the blank. Without a zone it is UTC.
+// Parses an ISO 8601 date and time into nanoseconds since 1970: 2016-02-22 19:00:00.25+01:00. Parts
+// from the right may be missing, and a T may replace the blank. The default zone is UTC.
 std::optional<Nanoseconds> parse_iso_time(std::string_view text);
 
 }  // namespace mcsim

@@ -42,7 +42,7 @@ class KeyDictionary {
  private:
   static constexpr std::size_t kShort = 7;
 
-  // The bytes of a short key and their number, which no other key has.
+  // Packs the bytes and the length of a short key into a unique number.
   static std::uint64_t packed(std::string_view key) {
     std::uint64_t word = key.size();
     for (const char c : key) word = word << 8 | static_cast<unsigned char>(c);

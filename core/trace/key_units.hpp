@@ -8,7 +8,7 @@
 
 namespace mcsim {
 
-// What the numbers of a trace stand for: keys of objects, or blocks of `unit_bytes`.
+// The meaning of the numbers in a trace: keys of objects, or blocks of `unit_bytes`.
 struct KeyParams {
   Count unit_bytes = 0;
   static constexpr auto fields() {
@@ -26,7 +26,7 @@ class KeyUnits {
   TraceKind kind() const { return unit_ == 0 ? TraceKind::kObjects : TraceKind::kBlocks; }
   std::uint64_t unit() const { return unit_; }
 
-  // Whether the end of a block with that key is below 2^64.
+  // Whether the block with this key ends below 2^64.
   bool fits(std::uint64_t key, std::uint64_t length) const {
     return unit_ == 0 || key <= (kMaxOffset - length) / unit_;
   }

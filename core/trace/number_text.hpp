@@ -9,7 +9,7 @@
 
 namespace mcsim {
 
-// Returns a number as decimal text in `buffer`, as FieldScanner::next_field() takes it.
+// Returns a number as decimal text in `buffer`, padded for FieldScanner::next_field().
 template <class T>
 std::string_view padded_text(T value, std::string& buffer) {
   constexpr std::size_t kLongestNumber = 352;  // a double without exponent

@@ -28,7 +28,7 @@ bool matches_pattern(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;
   std::size_t star = std::string_view::npos;  // the last * so far
-  std::size_t after_star = 0;                 // where what follows it was tried
+  std::size_t after_star = 0;                 // the position in `text` tried after it
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;

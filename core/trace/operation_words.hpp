@@ -10,7 +10,7 @@
 
 namespace mcsim {
 
-// What a row of a trace does. Only the first three are requests.
+// The operation of a row of a trace. Only the first three are requests.
 enum class Operation : std::uint8_t {
   kRead = 0,
   kWrite = 1,
@@ -19,21 +19,21 @@ enum class Operation : std::uint8_t {
   kIgnored = 4  // filtered
 };
 
-// The parts of a text between separators, without blanks around them; empty ones too.
+// Splits a text at separators and trims blanks; keeps empty parts.
 std::vector<std::string> split_words(std::string_view text, char separator);
 
-// Whether both are the same, letters in any case.
+// Compares words without regard to case.
 bool is_same_word(std::string_view one, std::string_view other);
 
-// Whether a pattern, in which * stands for any text and ? for any character, matches all of
-// `text`, letters in any case.
+// Matches a pattern against all of `text`, without regard to case: * matches any text, ? any
+// character.
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
-// The words of a column of operations.
+// The words for operations in a column.
 class OperationWords {
  public:
   OperationWords() = default;
-  // Words or patterns separated by commas.
+  // Arguments are words or patterns separated by commas.
   OperationWords(std::string_view read, std::string_view write, std::string_view discard,
                  std::string_view flush, std::string_view ignored = "");
 

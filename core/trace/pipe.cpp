@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatience{1000};
 
-// Bytes that were read already, and then the rest of their source.
+// Returns bytes that were read before, then the remaining bytes of their source.
 class ResumedSource final : public ByteSource {
  public:
   ResumedSource(std::string head, std::unique_ptr<ByteSource> rest)

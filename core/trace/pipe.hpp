@@ -9,18 +9,18 @@
 
 namespace mcsim {
 
-// A trace that comes through a pipe. Its reader returns chunks as soon as no more requests have
-// come, and numbers text keys by hashes, so that memory does not grow with the trace.
+// A trace read from a pipe. The reader returns a chunk as soon as the pipe is empty, and numbers
+// text keys by hashes, so that memory does not grow with the trace.
 class TracePipe {
  public:
-  // Takes the descriptor. `name` begins every message, and names a VM without a name.
+  // Takes ownership of the descriptor. `name` begins every message and names a VM without a name.
   static absl::StatusOr<TracePipe> open(int descriptor, const std::string& name);
 
-  // Detects the format by the beginning, of which files are detected; or by less, if it fits one
-  // format and nothing comes for a second.
+  // Detects the format from a head as long as for files. A shorter head is enough if it fits only
+  // one format and no more bytes come for a second.
   absl::StatusOr<std::string> detect_format();
 
-  // Returns the reader of a stated format. The pipe has no more use then.
+  // Returns the reader of the given format and empties the pipe object.
   absl::StatusOr<std::unique_ptr<RequestReader>> read(const ReadOptions& options);
 
  private:

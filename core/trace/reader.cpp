@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "core/base/guarded.hpp"
-#include "core/base/shown.hpp"
+#include "core/base/quoted_for_message.hpp"
 #include "core/trace/formats/all.hpp"
 
 namespace mcsim {
@@ -39,7 +39,7 @@ absl::Status RequestReader::next(Requests& chunk) {
   absl::Status status = guarded(context_.name, [&] { return read(chunk); });
   if (absl::IsResourceExhausted(status)) {
     failed_ = status;
-    chunk = {};  // its columns may differ in length
+    chunk = {};  // its columns may differ in length after the error
   } else if (context_.is_live && chunk.size() > 0) {
     failed_ = std::exchange(status, absl::OkStatus());
   }
@@ -48,7 +48,7 @@ absl::Status RequestReader::next(Requests& chunk) {
 
 absl::Status RequestReader::read(Requests& chunk) {
   chunk.clear();
-  // A file that was long so far is likely to go on; a short one needs no room.
+  // Expects a file that was long so far to continue; a short file needs no reserved memory.
   chunk.reserve(std::min(full_chunk(), static_cast<std::size_t>(requests_)));
   MCSIM_RETURN_IF_ERROR(fill(chunk));
   requests_ += static_cast<Count>(chunk.size());
@@ -108,7 +108,8 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
     return {std::move(format), Fit::kNo, "", 0, status};
   }
   if (reader.is_empty() && more) return {std::move(format), Fit::kUnopposed, ""};
-  // The columns are there, but the mapping lacks something: opening the file says what.
+  // If the columns are there and the mapping is incomplete, opening the file reports what is
+  // missing.
   const bool is_mapped = fit == Fit::kPossible && absl::IsInvalidArgument(status);
   if (is_mapped || reader.has_known_names()) return {std::move(format), fit, ""};
   return {std::move(format), Fit::kNo, message_of(status), chunk.size()};
@@ -116,7 +117,7 @@ Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool mo
 
 namespace {
 
-// The format of text whose columns are mapped that the beginning looks like, "" if it does not.
+// Returns the format with mapped columns that the beginning looks like, "" if there is none.
 std::string_view mapped_format(const Head& head) {
   const std::string_view line = std::string_view(head.bytes).substr(0, head.bytes.find('\n'));
   if (line.starts_with('{')) return "jsonl";
@@ -126,8 +127,8 @@ std::string_view mapped_format(const Head& head) {
   return is_header ? "csv" : "";
 }
 
-// How far a format came with a file: requests, then whether its columns may be mapped, then the
-// column that its objection names.
+// Returns how far a format could read a file: requests, then whether its columns can be mapped,
+// then the column in its objection.
 std::tuple<std::size_t, bool, int> reached(const Guess& guess, std::string_view mapped) {
   constexpr std::string_view kColumn = "in column ";
   const std::size_t at = guess.objection.find(kColumn);
@@ -143,13 +144,13 @@ absl::Status unknown_format(const std::string& name, const Head& head,
   std::string_view rest = head.bytes;
   for (int i = 0; i < kLines && !rest.empty(); ++i) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    begin += "\n    " + shown(rest.substr(0, end));
+    begin += "\n    " + quoted_for_message(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   const Guess& nearest = *std::ranges::max_element(
       guesses, {}, [&](const Guess& guess) { return reached(guess, mapped_format(head)); });
   return data_loss(
-      "{}: no known trace format, by its content. It begins:{}\nThe nearest format is {}: {}.\n"
+      "{}: no known trace format. It begins:{}\nThe nearest format is {}: {}.\n"
       "mcsim trace map {} proposes which column is what",
       name, begin, nearest.format, nearest.objection, name);
 }
@@ -190,7 +191,7 @@ absl::StatusOr<std::string> format_of(const std::string& path, const Head& head)
   return data_loss(
       "{}:1: '{}' is a header, which the format {} of what follows does not have: remove it, or "
       "state the format with on_bad_line: skip",
-      path, shown(head.bytes.substr(0, line)), *behind);
+      path, quoted_for_message(head.bytes.substr(0, line)), *behind);
 }
 
 }  // namespace
@@ -226,7 +227,7 @@ absl::StatusOr<std::unique_ptr<RequestReader>> open_trace(const std::string& pat
 std::string vm_name_of(std::string_view path) {
   const std::string_view file = path.substr(path.find_last_of('/') + 1);
   const std::string_view name = file.substr(0, file.find('.', 1));
-  return is_vm_name(name) ? std::string(name) : shown(name);
+  return is_vm_name(name) ? std::string(name) : quoted_for_message(name);
 }
 
 }  // namespace mcsim

@@ -19,45 +19,44 @@
 #include "core/trace/key_dictionary.hpp"
 #include "core/trace/requests.hpp"
 
-// From trace files to requests, in chunks, in bounded memory. A format is one
-// header in core/trace/formats and one word in its list, all.hpp; this file is
-// what the outside sees of them.
+// Reads requests from trace files, in chunks, in bounded memory. A format is one header in
+// core/trace/formats and one entry in its list, all.hpp. This file is the interface of all formats.
 namespace mcsim {
 
-// A line, or a record, that contradicts the format.
+// How to handle a line or record that contradicts the format.
 enum class OnBadLine : std::uint8_t {
-  kError,  // stops the reading
-  kSkip,   // is left out, counted, and reported
+  kError,  // stop reading
+  kSkip,   // drop, count and report it
 };
 
-// A request earlier than the one before it.
+// How to handle a request earlier than the one before it.
 enum class OnUnsorted : std::uint8_t {
-  kError,  // stops the reading
-  kKeep,   // is handed out where it stands: the caller sorts
+  kError,  // stop reading
+  kKeep,   // return it unsorted; the caller sorts
 };
 
-// What every format is built with, beside its own parameters.
+// The constructor argument of every format, in addition to its own parameters.
 struct ReaderContext {
   std::unique_ptr<ByteSource> source;
-  std::string name;     // of the file, as messages say it; none for the head of one
-  std::string vm_name;  // of the one VM of a file that names none
+  std::string name;     // of the file, for messages; empty for the head of a file
+  std::string vm_name;  // of the single VM of a file without VM names
   OnBadLine on_bad_line = OnBadLine::kError;
   OnUnsorted on_unsorted = OnUnsorted::kError;
-  // Reads a pipe as its bytes come, in constant memory. Chunks are small, and ids of text keys are
-  // hashes. Requests before an error are returned before the error.
+  // Reads a pipe as its bytes arrive, in constant memory: chunks are small, and ids of text keys
+  // are hashes. Requests before an error are returned before the error.
   bool is_live = false;
 };
 
-// What a file consists of, for messages: "x.csv:17:", "x.bin: record 17:" or "t: row 17:".
+// The unit of a file in messages: "x.csv:17:", "x.bin: record 17:" or "t: row 17:".
 enum class RecordUnit : std::uint8_t { kLine, kRecord, kRow };
 
-// Rows that are not requests, and requests that rows stand for beyond the first.
+// Rows that are not requests, and requests beyond the first of a row.
 struct RowCounts {
-  Count filtered = 0;  // by definition of the format no request: waits, other events
-  Count skipped = 0;   // unreadable
+  Count filtered = 0;  // not a request by definition of the format: waits, other events
+  Count skipped = 0;   // not readable
   Count flushes = 0;
-  Count repeated = 0;  // requests of rows with a repeat count, without the first of each
-  std::vector<std::string> complaints;  // about the first skipped ones
+  Count repeated = 0;                   // further requests of rows with a repeat count
+  std::vector<std::string> complaints;  // about the first skipped rows
 };
 
 inline constexpr std::uint64_t kMaxOffset = std::numeric_limits<std::uint64_t>::max();
@@ -75,50 +74,49 @@ class RequestReader {
   RequestReader& operator=(const RequestReader&) = delete;
   virtual ~RequestReader() = default;
 
-  // Replaces `chunk` by the next requests, at most a full chunk; by none at the end.
-  // A file without any request is an error. After an error the chunk holds what
-  // came before it.
+  // Replaces `chunk` by the next requests, at most a full chunk, or none at the end. A file without
+  // requests is an error. After an error the chunk holds the requests before it.
   absl::Status next(Requests& chunk);
 
-  // These are complete once next() has come to the end.
+  // Complete after next() has reached the end.
   virtual TimeBase time_base() const = 0;
-  // Whether the file tells how long requests were; else each is a block.
+  // Whether the file has lengths of requests; otherwise each request is one block.
   virtual bool has_lengths() const { return true; }
   virtual TraceKind kind() const { return TraceKind::kBlocks; }
-  // Whether keys are positions in keys(); else they are numbers.
+  // Whether keys are positions in keys(); otherwise they are numbers.
   virtual bool has_text_keys() const { return false; }
   const std::deque<std::string>& vms() const { return vms_.keys(); }
   const KeyDictionary& keys() const { return keys_; }
 
   const RowCounts& rows() const { return rows_; }
 
-  // Whether names in the file are those of columns that the format has.
+  // Whether column names in the file belong to the format.
   virtual bool has_known_names() const { return false; }
 
-  // Whether next() came to the end of it and met neither a request nor a bad line.
+  // Whether next() reached the end without any request or bad line.
   bool is_empty() const { return is_empty_; }
 
-  // Whether some request was earlier than the one before it (kKeep only).
+  // Whether any request was earlier than the one before it (only with kKeep).
   bool unsorted() const { return unsorted_; }
 
-  // The number of a VM, which is new if its name is.
+  // Returns the number of a VM; a new name gets a new number.
   absl::StatusOr<VmId> vm_of(std::string_view name);
   std::optional<VmId> known_vm(std::string_view name) const {
     const auto number = vms_.find(name);
     return number ? std::optional(static_cast<VmId>(*number)) : std::nullopt;
   }
-  // The id of an object's key.
+  // Returns the id of an object's key.
   std::uint64_t id_of(std::string_view key) {
     if (context_.is_live) return checksum(std::as_bytes(std::span(key)), 0);
     return keys_.id_of(key);
   }
 
-  // The file names no VM: all is the context's, number 0.
-  void name_the_only_vm() {
+  // Assigns all requests to the context's VM, number 0, because the file has no VM names.
+  void use_single_vm() {
     vms_.id_of(context_.vm_name);
     names_vms_ = false;
   }
-  // Whether the content names the VMs; else the file's name does.
+  // Whether the content has VM names; otherwise the VM's name is that of the file.
   bool names_vms() const { return names_vms_; }
 
   // Bytes of the file read so far, for progress.
@@ -127,13 +125,13 @@ class RequestReader {
   }
 
  protected:
-  // Appends requests until the chunk is full or the file at its end.
+  // Appends requests until the chunk is full or the file ends.
   virtual absl::Status fill(Requests& chunk) = 0;
 
-  // Line or record `number` contradicts the format: OK if it is to be left out.
+  // Handles line or record `number`, which contradicts the format: OK if it is to be skipped.
   absl::Status reject(Count number, const std::string& complaint);
 
-  // `at` is the time of the request in line or record `number`, just read.
+  // Checks the time `at` of the request just read in line or record `number`.
   absl::Status check_order(Count number, Nanoseconds at) {
     if (at >= last_time_) [[likely]] {
       last_time_ = at;
@@ -142,10 +140,10 @@ class RequestReader {
     return out_of_order(number, at);
   }
 
-  // "x.csv:17", the beginning of a message.
+  // The beginning of a message: "x.csv:17".
   std::string place(Count number) const;
 
-  // Requests that did not come through next().
+  // Counts requests that next() did not return.
   void note_requests(Count count) { requests_ += count; }
   void count_filtered() { ++rows_.filtered; }
   void count_flush() { ++rows_.flushes; }
@@ -168,45 +166,45 @@ class RequestReader {
   bool unsorted_ = false;
   bool is_empty_ = false;
   bool names_vms_ = true;
-  absl::Status failed_;  // memory ran out, or an error after requests that were returned
+  absl::Status failed_;  // out of memory, or an error after requests that were returned
 };
 
 using FormatRegistry = Registry<RequestReader, ReaderContext>;
 const FormatRegistry& formats();
 
-// The beginning of a file, uncompressed, by which formats are told apart.
+// The beginning of a file, uncompressed, for format detection.
 struct Head {
   static constexpr std::size_t kMost = 64 * 1024;
   std::string bytes;
-  bool whole = false;  // there is no more
+  bool whole = false;  // whether it is the complete file
 };
 
-// How well a file's beginning fits a format. Unopposed is a beginning of which the format
-// says nothing, such as comments.
+// How well a file's beginning fits a format. An unopposed beginning has nothing that confirms or
+// contradicts the format, such as comments only.
 enum class Fit : std::uint8_t { kNo, kUnopposed, kPossible, kCertain };
 
 struct Guess {
   std::string format;
   Fit fit = Fit::kNo;
-  std::string objection;     // if kNo: what contradicts the format
-  std::size_t requests = 0;  // read before that
-  absl::Status exhausted{};  // if memory ran out over it
+  std::string objection;     // if kNo: the contradiction to the format
+  std::size_t requests = 0;  // read before the objection
+  absl::Status exhausted{};  // if memory ran out
 };
 
-// Fit by trial: `fit` if `reader`, which reads the head, takes it. `more`: the file goes on.
+// Tests a format: the result is `fit` if `reader` can read the head. `more`: the file is longer.
 Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool more);
 
-// The best guess. An error names all candidates, or the beginning of the file and the format that
-// comes nearest, with its objection.
+// Returns the best guess. The error lists all candidates, or else the beginning of the file and the
+// nearest format with its objection.
 absl::StatusOr<std::string> decide(const std::string& name, const Head& head,
                                    std::span<const Guess> guesses);
 
-// The format of a file by its content.
+// Detects the format of a file by its content.
 absl::StatusOr<std::string> detect_format(const std::string& path);
 absl::StatusOr<std::string> detect_format(const std::string& name, const Head& head);
 
 struct ReadOptions {
-  std::string format;  // empty: by content
+  std::string format;  // empty: detect it
   ParamMap params;
   OnBadLine on_bad_line = OnBadLine::kError;
   OnUnsorted on_unsorted = OnUnsorted::kError;

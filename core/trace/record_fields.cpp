@@ -33,7 +33,7 @@ double RecordField::fraction(const char* record) const {
 absl::StatusOr<RecordStruct> parse_record_struct(std::string_view format) {
   if (!format.starts_with('<') && !format.starts_with('>')) {
     return invalid_argument("expected < (little-endian) or > and types such as <IQI, got '{}'",
-                            shown(format));
+                            quoted_for_message(format));
   }
   RecordStruct record;
   std::size_t count = 0;
@@ -47,7 +47,7 @@ absl::StatusOr<RecordStruct> parse_record_struct(std::string_view format) {
       return invalid_argument(
           "unknown type '{}' at position {}; there are b B h H i I l L q Q f d, c, and x for a "
           "byte to pass over",
-          shown(format.substr(i, 1)), i + 1);
+          quoted_for_message(format.substr(i, 1)), i + 1);
     }
     if (count > kMostBytes) return invalid_argument("a record has at most {} bytes", kMostBytes);
     if (absl::ascii_isdigit(type)) continue;

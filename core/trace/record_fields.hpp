@@ -7,10 +7,10 @@
 
 namespace mcsim {
 
-// A number in a record: where it is, and its type as in Python's struct module.
+// A number in a record: its position, and its type as in Python's struct module.
 struct RecordField {
   std::size_t at = 0;
-  char type = 0;  // 0: there is no such field
+  char type = 0;  // 0: no such field
   bool is_big = false;
 
   bool is_given() const { return type != 0; }
@@ -54,8 +54,9 @@ struct RecordStruct {
   std::size_t bytes = 0;
 };
 
-// Returns the fields of a record by a format of Python's struct module, such as "<IQ2H4xq": the
-// byte order, then types, each behind a count if there are several. Fields have no gaps but x.
+// Parses the fields of a record from a format of Python's struct module, such as "<IQ2H4xq": the
+// byte order, then types, each behind a count if there are several. Only x makes gaps between
+// fields.
 absl::StatusOr<RecordStruct> parse_record_struct(std::string_view format);
 
 }  // namespace mcsim

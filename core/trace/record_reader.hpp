@@ -11,12 +11,12 @@
 
 #include "core/trace/text.hpp"
 
-// What the binary formats share: records of one size, behind a header of the format or none.
+// Base classes of the binary formats: records of one size, optionally behind a header.
 namespace mcsim {
 
 using ByteOrder = boost::endian::order;
 
-// Loads a number that is stored in that byte order.
+// Loads a number stored in this byte order.
 template <class T, ByteOrder order = ByteOrder::little>
 T number_at(const char* at) {
   unsigned char bytes[sizeof(T)];
@@ -24,10 +24,10 @@ T number_at(const char* at) {
   return boost::endian::endian_load<T, sizeof(T), order>(bytes);
 }
 
-// The request that a record stands for.
+// The request in a record.
 struct RecordRequest {
   static constexpr Nanoseconds kNoTime = std::numeric_limits<Nanoseconds>::min();
-  Nanoseconds time = kNoTime;  // of a record that is filtered, too, if it has one
+  Nanoseconds time = kNoTime;  // also of a filtered record, if it has one
   Op op = Op::kRead;
   std::uint64_t offset = 0;  // of an object, its key
   std::uint32_t length = 0;
@@ -36,13 +36,13 @@ struct RecordRequest {
   std::uint32_t payload = 0;  // bytes between this record and the next
 };
 
-// A reader of records. `Format` derives from RecordReader<Format> and has
+// A reader of records. `Format` derives from RecordReader<Format> and implements
 //
 //   absl::StatusOr<RecordLayout> begin(std::string_view head);
 //   LineKind parse(const char* record, RecordRequest& request);
 //
-// begin() checks the first bytes of the file. parse() fills the request, counts a flush, or ends
-// in bad() or refuse(). A record that may stand for several requests has
+// begin() checks the first bytes of the file. parse() fills the request, counts a flush, or returns
+// bad() or refuse(). If a record may represent several requests, it is instead
 //
 //   LineKind parse(const char* record, Requests& out);
 struct RecordLayout {
@@ -53,25 +53,25 @@ struct RecordLayout {
 template <class Format>
 class RecordReader : public RequestReader {
  public:
-  // Whether records name their VM; else all are of the file's.
+  // Whether records name their VM; otherwise all belong to the file's VM.
   static constexpr bool kHasVms = false;
 
   explicit RecordReader(ReaderContext context)
       : RequestReader(std::move(context), RecordUnit::kRecord), buffer_(kBuffer) {
-    if constexpr (!Format::kHasVms) name_the_only_vm();
+    if constexpr (!Format::kHasVms) use_single_vm();
   }
 
-  // Accepts a file that ends within a record, because it is the head of a longer one.
+  // Accepts a file that ends within a record, as the head of a longer file does.
   void expect_more() { is_head_ = true; }
 
  protected:
-  // Bytes of the head that begin() receives, if the file has so many.
+  // The maximum length of the head that begin() receives.
   static constexpr std::size_t kHead = 64 * 1024;
 
-  // Whether the head that begin() receives is all of the file.
+  // Whether the head that begin() receives is the complete file.
   bool is_whole() const { return is_whole_ && !is_head_; }
 
-  // The number of the record that is parsed, from 1.
+  // The number of the record being parsed, from 1.
   Count number() const { return number_; }
 
   LineKind bad(std::string complaint) {
@@ -81,25 +81,25 @@ class RecordReader : public RequestReader {
 
   LineKind bad(FieldScanner& scan) { return bad(scan.take_complaint()); }
 
-  // Stops the reading at the record that is parsed.
+  // Stops reading at the record being parsed.
   LineKind refuse(const absl::Status& why) {
     refusal_ = absl::Status(why.code(), fmt::format("{}: {}", place(number_), message_of(why)));
     return LineKind::kRefused;
   }
 
-  // Stops the reading before the first record.
+  // Stops reading before the first record.
   absl::Status refuse(std::string_view complaint) const {
     return data_loss("{}{}{}", context_.name, context_.name.empty() ? "" : ": ", complaint);
   }
 
-  // Checks the end of a file that ends with a whole record.
+  // Checks the last record of a file that does not end within a record.
   virtual std::string objection_to_end() const { return ""; }
 
  private:
   static constexpr std::size_t kBuffer = 256 * 1024;
   static constexpr std::size_t kBatch = 1024;
   static_assert(kHead <= kBuffer);
-  // Least part of the head that begin() receives, if a pipe pauses for `kPatience`.
+  // The minimum length of the head that begin() receives if a pipe pauses for `kPatience`.
   static constexpr std::size_t kLeastHead = 4096;
   static constexpr std::chrono::milliseconds kPatience{1000};
 
@@ -133,14 +133,14 @@ class RecordReader : public RequestReader {
     return absl::OkStatus();
   }
 
-  // Passes over bytes, which need not have been read yet.
+  // Skips bytes, including bytes not read yet.
   void skip(std::size_t bytes) {
     const std::size_t here = std::min(bytes, size());
     at_ += here;
     skip_ = bytes - here;
   }
 
-  // Reads more, until `wanted` bytes are there or the file ends.
+  // Reads until `wanted` bytes are buffered or the file ends.
   absl::Status refill(std::size_t wanted) {
     while (size() < wanted && !source_ended_) {
       const std::size_t left = size();
@@ -236,7 +236,7 @@ class RecordReader : public RequestReader {
   const char* at_ = buffer_.data();
   const char* end_ = buffer_.data();
   RecordLayout layout_;
-  std::size_t skip_ = 0;  // bytes to pass over that are not read yet
+  std::size_t skip_ = 0;  // bytes to skip that are not read yet
   Count number_ = 0;
   std::string complaint_;
   absl::Status refusal_;
@@ -246,18 +246,18 @@ class RecordReader : public RequestReader {
   bool has_ended_ = false;
 };
 
-// Evidence that a file has a format of records.
+// The evidence that a file has a format of records.
 enum class Proof : std::uint8_t {
   kMagic,    // a number that only this format has
-  kFields,   // fields that exclude most values, and times in order; a single record is no proof
-  kRepeats,  // times in order, and objects that occur again with their size
+  kFields,   // fields that exclude most values, and ordered times; one record is not enough
+  kRepeats,  // ordered times, and objects that occur again with the same size
 };
 
-// Whether an object occurs again, and most such objects have their size again.
+// Whether an object occurs again, and most repeated objects keep their size.
 bool has_repeated_objects(const Requests& requests);
 
-// The fit of a format of records, if a reader with default parameters takes all records of the
-// head.
+// Returns the fit of a format of records: a reader with default parameters must accept all records
+// of the head.
 template <class Format>
 Guess guess_by_records(const Head& head, Proof proof) {
   constexpr const char* kName = Format::kInfo.name;

@@ -11,13 +11,13 @@
 
 namespace mcsim {
 
-// What a client waits for: the blocks of its requests, one after the other, in an LRU cache of
-// its own. 44 to 76 bytes for each block that it has room for; that grows with what it holds.
+// Computes a client's response times: accesses the blocks of its requests in its own LRU cache. 44
+// to 76 bytes for each block of allocated space, which grows with the number of cached blocks.
 class ReferenceClient {
  public:
   explicit ReferenceClient(const SyntheticClient& client) : client_(client), recency_(0) {}
 
-  // How long the next request takes.
+  // Returns the response time of the next request.
   Nanoseconds respond(Op op, std::uint32_t first_block, std::uint32_t blocks) {
     bool all_held = true;
     for (std::uint32_t i = 0; i < blocks; ++i) all_held &= use(first_block + i);
@@ -26,7 +26,7 @@ class ReferenceClient {
   }
 
  private:
-  // Whether the block was held; now it is, as the most recent one.
+  // Returns whether the block was cached, and makes it the most recent one.
   bool use(std::uint32_t block) {
     if (block_of_.empty()) grow();
     const Slot found = index_.find(block);
@@ -56,7 +56,7 @@ class ReferenceClient {
 
   SyntheticClient client_;
   KeyIndex index_;       // slots by block
-  SlotLists<> recency_;  // the most recent one in front
+  SlotLists<> recency_;  // the most recent block first
   std::vector<std::uint32_t> block_of_;
 };
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "core/base/checksum.hpp"
-#include "core/base/shown.hpp"
+#include "core/base/quoted_for_message.hpp"
 
 namespace mcsim {
 namespace {
 
-// The bytes of the code point at the beginning of `text`, 0 if it is none: one that is
-// cut short, longer than it need be, a surrogate, or beyond U+10FFFF.
+// Returns the length of the code point at the beginning of `text`, 0 if it is invalid: truncated,
+// longer than necessary, a surrogate, or beyond U+10FFFF.
 std::size_t code_point_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -25,7 +25,7 @@ std::size_t code_point_bytes(std::string_view text) {
   return is_wrong ? 0 : size;
 }
 
-// What is wrong with one row, "" if nothing is.
+// Returns the error in a row, "" if it is valid.
 std::string complaint_of(const RequestsView& rows, TraceKind kind, std::size_t i, std::size_t vms,
                          Nanoseconds before) {
   if (rows.time[i] < before) {
@@ -51,7 +51,7 @@ std::string complaint_of(const RequestsView& rows, TraceKind kind, std::size_t i
   return "";
 }
 
-// Whether some of the rows is wrong, without a branch for each.
+// Whether any row is wrong, without a branch for each.
 bool any_wrong(const RequestsView& rows, TraceKind kind, std::size_t begin, std::size_t end,
                std::size_t vms, Nanoseconds before) {
   const bool has_offsets = kind == TraceKind::kBlocks;
@@ -91,7 +91,8 @@ bool is_vm_name(std::string_view name) {
 absl::Status check_vm_name(std::string_view name) {
   if (is_vm_name(name)) return absl::OkStatus();
   return invalid_argument(
-      "the name of a VM must be text in UTF-8, without control characters, got '{}'", shown(name));
+      "the name of a VM must be text in UTF-8, without control characters, got '{}'",
+      quoted_for_message(name));
 }
 
 absl::Status check_requests(const RequestsView& rows, TraceKind kind, std::size_t vms,

@@ -11,14 +11,14 @@
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 
-// Requests: what a trace file says, as columns. A reader produces them in
-// chunks, the Arrow store keeps them, and everything later starts from them.
+// Requests: the content of a trace file, as columns. A reader produces them in chunks, the Arrow
+// store keeps them, and all later stages start from them.
 namespace mcsim {
 
-// What the time column counts.
+// The unit of the time column.
 enum class TimeBase : std::uint8_t {
   kClock,  // nanoseconds since the Unix epoch, or since the trace's own zero
-  kIndex,  // the trace has no clock: references made before this request
+  kIndex,  // without a clock: the number of references before this request
 };
 
 template <>
@@ -33,18 +33,18 @@ struct Choices<TraceKind> {
                                     std::pair{"objects", TraceKind::kObjects}};
 };
 
-// As many classes of requests as there can be; class 0 is worth most.
+// The maximum number of request classes; class 0 matters most.
 inline constexpr std::size_t kMostClasses = 8;
 
 // A chunk of requests, borrowed. All columns have the same length.
 struct RequestsView {
   std::span<const Nanoseconds> time;
-  std::span<const VmId> vm;                     // into the list of VM names kept beside the columns
+  std::span<const VmId> vm;                     // index into the list of VM names
   std::span<const std::uint8_t> op;             // Op
-  std::span<const std::uint64_t> offset;        // bytes; of an object, its key
-  std::span<const std::uint32_t> length;        // bytes; 0 touches no block; of an object, its size
-  std::span<const Nanoseconds> response;        // duration, or -1 where the trace has none
-  std::span<const std::uint8_t> of_class = {};  // below kMostClasses; empty: the trace has none
+  std::span<const std::uint64_t> offset;        // bytes; the key of an object
+  std::span<const std::uint32_t> length;        // bytes; 0: no block; the size of an object
+  std::span<const Nanoseconds> response;        // duration; -1: unknown
+  std::span<const std::uint8_t> of_class = {};  // below kMostClasses; empty without classes
 
   std::size_t size() const { return time.size(); }
 };
@@ -57,7 +57,7 @@ struct Requests {
   std::vector<std::uint64_t> offset;
   std::vector<std::uint32_t> length;
   std::vector<Nanoseconds> response;
-  std::vector<std::uint8_t> of_class;  // of all requests, or of none
+  std::vector<std::uint8_t> of_class;  // for all requests, or empty
 
   std::size_t size() const { return time.size(); }
 
@@ -66,7 +66,7 @@ struct Requests {
     offset.clear(), length.clear(), response.clear(), of_class.clear();
   }
 
-  // But for classes, which few have.
+  // Does not reserve classes, which few traces have.
   void reserve(std::size_t count) {
     time.reserve(count), vm.reserve(count), op.reserve(count);
     offset.reserve(count), length.reserve(count), response.reserve(count);
@@ -86,25 +86,24 @@ struct Requests {
   RequestsView view() const { return {time, vm, op, offset, length, response, of_class}; }
 };
 
-// There are numbers for so many VMs.
+// The number of different VM ids.
 inline constexpr std::size_t kMostVms = std::size_t{std::numeric_limits<VmId>::max()} + 1;
 
-// Whether that may be the name of a VM: text in UTF-8 without control characters, so
-// that it can stand in any table or message; and not nothing.
+// Whether a text can be the name of a VM: not empty, and UTF-8 without control characters, so that
+// it can appear in any table or message.
 bool is_vm_name(std::string_view name);
 
-// "…, got 'caf\xe9'"
+// The error ends with "…, got 'caf\xe9'".
 absl::Status check_vm_name(std::string_view name);
 
-// Whether columns from a file are what a trace may hold: equally long, each VM one of
-// `vms`, known operations, no blocks beyond 64 bits, in the order of time. They begin
-// with row `first_row`, and `after` is the time of the row before. Everything behind
-// this relies on it. Says which row is wrong.
+// Checks columns from a file: equal lengths, each VM one of `vms`, known operations, no blocks
+// beyond 64 bits, times in order. The columns begin with row `first_row`, and `after` is the time
+// of the row before. All later code relies on these properties. The error names the row.
 absl::Status check_requests(const RequestsView& rows, TraceKind kind, std::size_t vms,
                             std::size_t first_row, Nanoseconds after);
 
-// The checksum of columns that begin with row `first_row`: not that of the same rows
-// elsewhere. Where there are no classes they are not in it.
+// Computes the checksum of columns that begin with row `first_row`; it depends on that number.
+// Missing classes are not included.
 std::uint64_t checksum_of(const RequestsView& rows, std::size_t first_row);
 
 }  // namespace mcsim

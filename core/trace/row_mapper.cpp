@@ -45,8 +45,8 @@ std::uint64_t bytes_in(LengthUnit unit, Count block_bytes) {
   return 1;
 }
 
-// Whether a header has a field's own name: "time", or with a unit, "time_ms". "op_count" is not
-// the field op, and "key_size" is not a key.
+// Whether a header is a field's own name: "time", or with a unit, "time_ms". "op_count" is not the
+// field op, and "key_size" is not a key.
 bool is_own_name(std::string_view header, std::string_view own) {
   if (!is_same_word(header.substr(0, own.size()), own)) return false;
   if (header.size() == own.size()) return true;
@@ -88,7 +88,7 @@ absl::Status RowMapper::bind_columns() {
   joins_vm_ = mapping_.vm.find('+') != std::string::npos;
   for (const std::string& part : split_words(mapping_.vm, '+')) {
     MCSIM_ASSIGN_OR_RETURN(const auto vm, assign(Role::kVm, part, "vm"));
-    if (!vm) reader_->name_the_only_vm();
+    if (!vm) reader_->use_single_vm();
   }
   if (!mapping_.classes.empty()) {
     MCSIM_RETURN_IF_ERROR(assign(Role::kClass, mapping_.classes, "classes").status());
@@ -239,7 +239,7 @@ absl::StatusOr<TimeUnit> RowMapper::unit_of(std::optional<std::size_t> position,
     }
   }
   if (std::string_view(parameter) == "time_unit") return TimeUnit::kByName;  // or by its values
-  return invalid_argument("{}: state it (such as ms), for the name of column {} does not tell",
+  return invalid_argument("{}: state it (such as ms); the name of column {} does not show it",
                           parameter, *position + 1);
 }
 
@@ -353,7 +353,7 @@ absl::StatusOr<RowMapper::Row> RowMapper::finish_row(FieldScanner& scan, Request
   if (is_filtered_) return Row::kFiltered;
   if (has_unknown_unit_) {
     return invalid_argument(
-        "time_unit: state it (such as ms), for neither the name nor the values of its column tell");
+        "time_unit: state it (such as ms); the name and the values of its column do not show it");
   }
   if (scan.failed()) return Row::kRequest;
   if (row_.op == Operation::kFlush) return Row::kFlush;
@@ -394,7 +394,7 @@ void RowMapper::push(const Fields& row, VmId vm, Requests& out) {
     if (!has_clock_) references_ += references_of(row) * static_cast<Count>(row.repeat);
     return;
   }
-  // A long discard is cut where no block is.
+  // Cuts a long discard into pieces at block boundaries.
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 31;
   std::uint64_t offset = row.offset;
   std::uint64_t left = row.length;

@@ -16,14 +16,14 @@
 namespace mcsim {
 
 enum class TimeUnit : std::uint8_t {
-  kByName,  // the column's name ends in the unit: time_ms; or its values are ISO dates
+  kByName,  // the suffix of the column's name: time_ms; or ISO dates as values
   kSeconds,
   kMilliseconds,
   kMicroseconds,
   kNanoseconds,
   kFiletime,    // 100 ns, since 1601
   kIso,         // 2016-02-22 19:00:00.5, with a zone or in UTC
-  kReferences,  // no clock: references before the request
+  kReferences,  // no clock: the number of references before the request
 };
 
 template <>
@@ -36,7 +36,7 @@ struct Choices<TimeUnit> {
 };
 
 enum class LengthUnit : std::uint8_t {
-  kByName,  // bytes, unless the column's name suggests something else: then it must be stated
+  kByName,  // bytes; an error if the column's name suggests another unit
   kBytes,
   kSectors,
   kBlocks
@@ -49,9 +49,9 @@ struct Choices<LengthUnit> {
       std::pair{"sectors", LengthUnit::kSectors}, std::pair{"blocks", LengthUnit::kBlocks}};
 };
 
-// Which column is what. A column is given by its name in any case, or by its position from 1. If
-// it is not given, it is the one with the field's own name (time_ns, vm, op, offset, length,
-// response_ns, key, size). Classes, repeat and where must be given.
+// Maps columns to fields. A column is given by its name, in any case, or by its position from 1.
+// The default is the column with the field's own name (time_ns, vm, op, offset, length,
+// response_ns, key, size); classes, repeat and where have no default.
 struct ColumnMapping {
   std::string time = {};
   TimeUnit time_unit = TimeUnit::kByName;
@@ -61,7 +61,7 @@ struct ColumnMapping {
   std::string write = "write,w";
   std::string discard = "discard,trim,delete,unmap,d,t";
   std::string flush = "flush,sync,fsync,f";
-  std::string ignored = {};  // operations that are no requests: their rows are filtered
+  std::string ignored = {};  // operations that are not requests: their rows are filtered
   std::string offset = {};
   LengthUnit offset_unit = LengthUnit::kByName;
   std::string length = {};
@@ -73,7 +73,7 @@ struct ColumnMapping {
   std::string repeat = {};
   std::string where = {};
   Count block_bytes = 4096;
-  bool has_own_names = true;  // columns that are not given are found by the field's own name
+  bool has_own_names = true;  // whether to find other columns by the field's own name
 
   static constexpr auto fields() {
     return std::tuple{
@@ -109,19 +109,19 @@ struct ColumnMapping {
   }
 };
 
-// Makes requests of rows whose columns are mapped: of text, JSON and tables alike. A row is
-// begin_row(), take() for each column that is used, and finish_row(). What is wrong with a row is
-// the complaint of the scanner that was given last.
+// Converts rows with mapped columns to requests, from text, JSON and tables. A row is a call of
+// begin_row(), of take() for each used column, and of finish_row(). An error in a row becomes the
+// complaint of the last scanner.
 class RowMapper {
  public:
-  // What a row turned out to be.
+  // The kind of a row.
   enum class Row : std::uint8_t { kRequest, kFiltered, kFlush };
 
   RowMapper(ColumnMapping mapping, RequestReader* reader)
       : mapping_(std::move(mapping)), reader_(reader) {}
 
-  // Assigns the columns. `named`: the names are those of a header, and can be used in the mapping.
-  // `has_positions`: a number in the mapping is a position, also if a header has it as a name.
+  // Assigns the columns. `named`: the names come from a header and can be used in the mapping.
+  // `has_positions`: a number in the mapping is a position, even if a header has it as a name.
   absl::Status bind(std::vector<std::string> names, bool named, bool has_positions = false);
   bool is_bound() const { return !columns_.empty(); }
   std::size_t column_count() const { return columns_.size(); }
@@ -130,13 +130,13 @@ class RowMapper {
     return columns_[column].role != Role::kIgnored || columns_[column].condition >= 0;
   }
   bool is_key(std::size_t column) const { return columns_[column].role == Role::kKey; }
-  // Whether the row, whose operation was taken, must have a value there to be a request.
+  // Whether a row with this operation needs a value in the column to be a request.
   bool needs(std::size_t column) const {
     if (row_.op == Operation::kFlush || row_.op == Operation::kIgnored) return false;
     const Role role = columns_[column].role;
     return role != Role::kLength ? !is_optional(column) : !has_keys_;
   }
-  // Whether rows may have no value there.
+  // Whether rows may lack a value in the column.
   bool is_optional(std::size_t column) const {
     const Role role = columns_[column].role;
     return role == Role::kIgnored || role == Role::kResponse || role == Role::kRepeat;
@@ -148,10 +148,10 @@ class RowMapper {
     vm_name_.clear();
     is_filtered_ = false;
   }
-  // Takes the next field of the scanner, which is of that column.
+  // Takes the next field of the scanner, which belongs to the column.
   void take(std::size_t column, FieldScanner& scan);
-  // Takes an integer of 64 bits, perhaps signed, if the column is a time, offset, length, key or
-  // operation and can have that value. Otherwise it is to be taken as text.
+  // Takes a 64-bit integer, signed or not, if the column is a time, offset, length, key or
+  // operation that can have this value. Returns false if the value must be taken as text.
   bool take_integer(std::size_t column, std::uint64_t value, bool is_signed) {
     const auto [role, condition] = columns_[column];
     if (condition >= 0) return false;
@@ -174,20 +174,20 @@ class RowMapper {
         return false;
     }
   }
-  // The row has no value there: a condition on it fails.
+  // Handles a missing value: a condition on it fails.
   void take_missing(std::size_t column) { is_filtered_ |= columns_[column].condition >= 0; }
-  // Sets the id of the key, in place of taking it.
+  // Sets the id of the key instead of taking it.
   void set_key(std::uint64_t id) { row_.offset = id; }
-  // Whether a condition of `where` has failed: errors of the row do not matter.
+  // Whether a condition of `where` failed; errors of the row then do not matter.
   bool is_filtered() const { return is_filtered_; }
-  Operation operation() const { return row_.op; }  // of the row
-  // Appends what the row stands for, which has no complaint so far.
+  Operation operation() const { return row_.op; }
+  // Appends the requests of a row without complaints.
   absl::StatusOr<Row> finish_row(FieldScanner& scan, Requests& out);
 
   TimeBase time_base() const { return has_clock_ ? TimeBase::kClock : TimeBase::kIndex; }
   TraceKind kind() const { return has_keys_ ? TraceKind::kObjects : TraceKind::kBlocks; }
   bool has_lengths() const { return has_lengths_; }
-  // Requests beyond the first of rows with a repeat count.
+  // Further requests of rows with a repeat count.
   Count repeated() const { return repeated_; }
 
  private:
@@ -217,8 +217,8 @@ class RowMapper {
     std::optional<std::uint8_t> of_class = {};
   };
 
-  // Gives the stated column, or else the one with the field's own name, its role; nullopt if there
-  // is none.
+  // Assigns the role to the stated column, or else to the column with the field's own name; nullopt
+  // if there is none.
   absl::StatusOr<std::optional<std::size_t>> assign(Role role, const std::string& column,
                                                     std::string_view own_name);
   absl::StatusOr<std::optional<std::size_t>> position_of(const std::string& column,
@@ -249,7 +249,7 @@ class RowMapper {
   bool named_ = false;
   bool has_positions_ = false;
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> conditions_;  // patterns, one of which must match
+  std::vector<std::vector<std::string>> conditions_;  // patterns; one of each list must match
   OperationWords words_;
   std::uint64_t offset_unit_ = 1;
   std::uint64_t length_unit_ = 1;
@@ -266,9 +266,9 @@ class RowMapper {
   Fields row_;
   bool is_filtered_ = false;
   bool has_unknown_unit_ = false;  // of the time
-  bool joins_vm_ = false;          // the name of the VM has several columns
+  bool joins_vm_ = false;          // the VM's name is joined from several columns
   std::optional<VmId> vm_ = 0;
-  std::string vm_name_;  // of a VM that may be new
+  std::string vm_name_;  // of a VM that may not have a number yet
   std::string last_vm_name_;
   VmId last_vm_ = 0;
 };

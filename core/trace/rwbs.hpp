@@ -6,9 +6,9 @@
 
 #include "core/trace/text.hpp"
 
-// The letters by which the Linux kernel describes a block request (blk_fill_rwbs): R, W, D
-// (discard) or N (none), behind an F if a flush comes first; then A (readahead), F (forced unit
-// access), S (synchronous), M (metadata), E (secure erase). FF or F alone is a flush.
+// The letters of the Linux kernel for a block request (blk_fill_rwbs): R, W, D (discard) or N
+// (none), behind an F if a flush precedes it. Then A (readahead), F (forced unit access), S
+// (synchronous), M (metadata), E (secure erase). FF or F alone is a flush.
 namespace mcsim {
 
 inline constexpr const char* kRwbsRead = "R*,FR*";
@@ -17,7 +17,7 @@ inline constexpr const char* kRwbsDiscard = "D*,FD*";
 inline constexpr const char* kRwbsFlush = "F,FF*";
 inline constexpr const char* kRwbsIgnored = "N*,FN*,Z*";  // Z: management of zones
 
-// Complains if the field last taken has other letters.
+// Complains if the last field contains other characters.
 inline void check_rwbs(FieldScanner& scan, std::string_view rwbs) {
   constexpr std::size_t kMost = 8;
   const bool is_right = rwbs.size() <= kMost && std::ranges::all_of(rwbs, absl::ascii_isupper);

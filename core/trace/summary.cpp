@@ -30,8 +30,8 @@ std::uint64_t tenths_of(std::uint64_t length, std::size_t tenths) {
   return length / 10 * tenths + length % 10 * tenths / 10;
 }
 
-// Sums of log(r) and its square over the ranks r from 1 to n, by the formula of Euler and Maclaurin
-// beyond the first ranks.
+// Sums of log(r) and its square over the ranks r from 1 to n, by the Euler-Maclaurin formula beyond
+// the first ranks.
 struct LogSums {
   double logs = 0;
   double squares = 0;
@@ -60,13 +60,13 @@ struct LogSums {
   }
 };
 
-// Returns the slope of log(count) by log(rank) by least squares. Counts fall; each has a number of
-// ranks.
+// Returns the least-squares slope of log(count) over log(rank). Counts decrease; each has a number
+// of ranks.
 double slope_of(const std::vector<std::pair<std::uint32_t, Count>>& counts) {
   Count ranks = 0;
   double y = 0, xy = 0;
   for (const auto& [count, number] : counts) {
-    // By the greatest count, so that equal counts have a slope of exactly 0.
+    // Relative to the largest count, so that equal counts have a slope of exactly 0.
     const double log_count = std::log(static_cast<double>(count) / counts.front().first);
     const double before = LogSums::up_to(ranks).logs;
     ranks += number;
@@ -180,7 +180,7 @@ void TraceSummary::count_repeats(Vm& vm, Word& word, std::uint64_t blocks) {
   }
 }
 
-// Records the distinct blocks before a request, if it is the first one of another tenth.
+// Records the distinct blocks before a request that is the first of a new tenth.
 void TraceSummary::record_growth(Nanoseconds now) {
   const auto requests = static_cast<std::uint64_t>(whole_.requests);
   while (tenths_of_requests_ < 10 &&

@@ -21,7 +21,7 @@ struct VmSummary {
   Count requests = 0;  // reads and writes
   Count discards = 0;
   Count read_requests = 0;
-  Count blocks = 0;  // accesses: every request counts each block it touches
+  Count blocks = 0;  // accesses: every block of every request
   Count read_blocks = 0;
   Count unique_blocks = 0;
   Count unique_read_blocks = 0;
@@ -38,9 +38,10 @@ struct VmSummary {
   // Accesses to the most popular 1 % and 10 % of the distinct blocks, rounded up to whole blocks.
   Count top_1_percent_accesses = 0;
   Count top_10_percent_accesses = 0;
-  // Least squares of log(accesses) by log(rank) over all distinct blocks, negated; 0 for one block.
+  // The negated least-squares slope of log(accesses) over log(rank) of all distinct blocks; 0 for
+  // one block.
   double zipf_exponent = 0;
-  // Tenths of the requests, and of the time, of the whole trace; see `TraceExtent`.
+  // By tenths of the requests, and of the time, of the whole trace; see `TraceExtent`.
   Growth growth_by_requests{};
   Growth growth_by_time{};
 };
@@ -52,11 +53,11 @@ struct TraceExtent {
   Nanoseconds last_time = 0;
 };
 
-// Summarises a trace in one pass. The distinct blocks of a VM are bitmaps of 64 neighbouring blocks
-// in a hash table: a request of many blocks costs one look-up for 64 of them. Further accesses are
-// counted for 16 neighbouring blocks at a time. Memory grows with the distinct blocks and with the
-// distinct request sizes, not with the length of the trace. A block takes at worst some 70 bytes,
-// and 64 more if it is accessed again; with locality 1 to 5. An object takes 20 to 40 bytes.
+// Summarises a trace in one pass. The distinct blocks of a VM are bitmaps of 64 adjacent blocks in
+// a hash table, so a request of many blocks needs one look-up for 64 blocks. Further accesses are
+// counted by groups of 16 adjacent blocks. Memory grows with the distinct blocks and the distinct
+// request sizes, not with the length of the trace. A block takes at most some 70 bytes, and 64 more
+// if it is accessed again; with locality 1 to 5. An object takes 20 to 40 bytes.
 class TraceSummary {
  public:
   // An object is one block, whatever its size. `whole` defines the tenths of the growth.
@@ -64,13 +65,13 @@ class TraceSummary {
                         const TraceExtent& whole = {})
       : block_bytes_(block_bytes), kind_(kind), whole_(whole) {}
 
-  // VMs are numbered as in the trace. The growth by time needs requests in the order of time.
+  // VMs are numbered as in the trace. The growth by time needs requests in order of time.
   void add(const RequestsView& chunk);
 
   // One per VM number seen, in order.
   std::vector<VmSummary> vms() const;
 
-  // All VMs together; blocks of different VMs are different.
+  // All VMs; blocks of different VMs are different.
   VmSummary total() const;
 
  private:
@@ -78,7 +79,8 @@ class TraceSummary {
   struct Word {
     std::uint64_t touched = 0;
     std::uint64_t read = 0;
-    // By 16 blocks: their number in `Vm::repeats`, from 1; 0 if none is accessed again.
+    // By 16 blocks: the number of their entry in `Vm::repeats`, from 1; 0 if none is accessed
+    // again.
     std::array<std::uint32_t, 4> repeats{};
   };
   struct Object {
@@ -90,7 +92,7 @@ class TraceSummary {
   struct Vm {
     VmSummary summary;
     boost::unordered_flat_map<std::uint64_t, Word> words;
-    // Accesses of 16 blocks after the first one of each; saturate.
+    // Accesses to 16 blocks after each block's first one; saturates.
     std::deque<std::array<std::uint32_t, kPart>> repeats;
     boost::unordered_flat_map<std::uint64_t, Object> objects;
     boost::unordered_flat_map<std::uint32_t, Count> sizes;
@@ -110,7 +112,7 @@ class TraceSummary {
   TraceKind kind_;
   TraceExtent whole_;
   Count requests_ = 0;
-  // Tenths that are over.
+  // Completed tenths.
   std::size_t tenths_of_requests_ = 0;
   std::size_t tenths_of_time_ = 0;
   std::vector<Vm> vms_;

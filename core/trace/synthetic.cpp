@@ -19,17 +19,17 @@ namespace mcsim {
 namespace {
 
 constexpr Count kMostBlocks = Count{1} << 32;
-// Of a client, in its cache and in a phase.
+// The maximum number of blocks of a client, in its cache and in a phase.
 constexpr Count kMostHeld = Count{1} << 31;
 constexpr Count kMostRequests = Count{1} << 32;  // of a profile
 constexpr Count kMostBursts = 1'000'000;         // of a phase
-// So that no sum of a moment and what is waited for from there on overflows.
+// Limits that prevent overflows of a time plus a wait.
 constexpr Nanoseconds kLatest = Nanoseconds{1} << 62;
 constexpr Nanoseconds kLongestWait = Nanoseconds{1} << 60;
 
 bool is_share(double x) { return x >= 0 && x <= 1; }
 
-// Weights that can be drawn from: none negative, none infinite, not all zero.
+// Checks weights for drawing: none negative, none infinite, not all zero.
 template <class Range>
 absl::Status check_weights(std::string_view what, const Range& range) {
   double sum = 0;
@@ -116,7 +116,7 @@ absl::Status within(std::string_view where, const absl::Status& status) {
   return absl::Status(status.code(), fmt::format("{}: {}", where, message_of(status)));
 }
 
-// Classes are a column: of all requests, or of none.
+// Classes are a column: all components have one, or none has.
 absl::Status check_classes(std::span<const SyntheticVm> vms) {
   const auto has_class = [](const SyntheticComponent& component) {
     return component.of_class.has_value();
@@ -132,7 +132,7 @@ absl::Status check_classes(std::span<const SyntheticVm> vms) {
   return absl::OkStatus();
 }
 
-// The moments in a phase, as far apart as the client's fastest responses.
+// The maximum number of a client's requests in a phase, if all responses are the fastest.
 Count most_requests(const SyntheticPhase& phase, const SyntheticClient& client) {
   return (phase.duration - 1) / (client.fastest() + *phase.think) + 1;
 }
@@ -146,28 +146,24 @@ absl::Status check_wait(std::string_view what, Nanoseconds wait) {
   return invalid_argument("{}: {} ns is outside [0, {}]", what, wait, kLongestWait);
 }
 
-// Whether what says how many requests there are is what the VM needs.
+// Checks that a phase states its number of requests in the way that the VM needs.
 absl::Status check_amount(const SyntheticPhase& phase,
                           const std::optional<SyntheticClient>& client) {
   if (!phase.think) {
     if (!client) return absl::OkStatus();
-    return invalid_argument(
-        "requests of a client that waits come when it has thought: give 'think'");
+    return invalid_argument("requests: a VM with a 'client' needs 'think' instead");
   }
   if (!client) {
-    return invalid_argument("think: who thinks is a client that waits: give the VM a 'client'");
+    return invalid_argument("think: needs a VM with a 'client'");
   }
   MCSIM_RETURN_IF_ERROR(check_wait("think", *phase.think));
   if (phase.requests != 0 || phase.diurnal || phase.bursts) {
-    return invalid_argument(
-        "think: when requests come, and how many, follows from it: no {} beside it",
-        phase.requests != 0 ? "requests"
-        : phase.diurnal     ? "diurnal"
-                            : "bursts");
+    return invalid_argument("think: cannot be combined with {}", phase.requests != 0 ? "requests"
+                                                                 : phase.diurnal     ? "diurnal"
+                                                                                     : "bursts");
   }
   if (client->fastest() + *phase.think == 0) {
-    return invalid_argument(
-        "think: 0 ns, and a response that takes 0 ns: no time would pass, so one must be longer");
+    return invalid_argument("think: 0 ns and responses of 0 ns: one must be longer");
   }
   const Count most = most_requests(phase, *client);
   if (most <= kMostRequests) return absl::OkStatus();
@@ -177,7 +173,7 @@ absl::Status check_amount(const SyntheticPhase& phase,
       *phase.think, client->fastest(), most, kMostRequests);
 }
 
-// Which component an access goes to.
+// Draws the component of an access.
 class Mixture {
  public:
   Mixture(const std::vector<ComponentShare>& shares, const std::vector<SyntheticComponent>& all)
@@ -192,7 +188,7 @@ class Mixture {
 
  private:
   static std::vector<double> weights(const std::vector<ComponentShare>& shares) {
-    if (shares.empty()) return {1};  // never drawn from
+    if (shares.empty()) return {1};  // never drawn
     std::vector<double> weights;
     for (const ComponentShare& share : shares) weights.push_back(share.weight);
     return weights;
@@ -202,7 +198,7 @@ class Mixture {
   std::vector<std::size_t> component_;
 };
 
-// A component at work, with the generator that only it draws from.
+// The state of a component, with its own random numbers.
 struct Component {
   ExtentStream stream;
   Random random;
@@ -296,7 +292,7 @@ absl::Status validate(std::span<const SyntheticVm> vms) {
   if (vms.size() > kMostVms) {
     return invalid_argument("{} VMs are too many (at most {})", vms.size(), kMostVms);
   }
-  Count requests = 0;  // of VMs that are valid: no sum overflows before it is too large
+  Count requests = 0;  // checked in each step, so that it cannot overflow
   for (const SyntheticVm& vm : vms) {
     MCSIM_RETURN_IF_ERROR(within(fmt::format("vm '{}'", vm.name), validate(vm)));
     for (const SyntheticPhase& phase : vm.phases) {
@@ -309,7 +305,7 @@ absl::Status validate(std::span<const SyntheticVm> vms) {
   return check_classes(vms);
 }
 
-// The requests of one VM.
+// Generates the requests of one VM.
 class SyntheticTrace::VmGenerator {
  public:
   VmGenerator(const SyntheticVm& vm, std::uint32_t block_bytes, const Random& random)
@@ -327,13 +323,13 @@ class SyntheticTrace::VmGenerator {
     }
   }
 
-  // Makes the next request; false once there are no more.
+  // Generates the next request; returns false after the last one.
   bool advance() {
-    while (!(client_ ? sends_ < phase_end_ : requests_left_ > 0)) {
+    while (!(client_ ? next_send_ < phase_end_ : requests_left_ > 0)) {
       if (phase_ == vm_.phases.size()) return false;
       begin(vm_.phases[phase_++]);
     }
-    const RequestArrival arrival = client_ ? RequestArrival{.time = sends_} : arrivals_->next();
+    const RequestArrival arrival = client_ ? RequestArrival{.time = next_send_} : arrivals_->next();
     const bool is_read = draw_read();
     const Mixture& mixture = mixtures_[(arrival.in_burst ? 2U : 0U) + (is_read ? 0U : 1U)];
     const std::size_t drawn = mixture.draw(choice_random_);
@@ -361,7 +357,7 @@ class SyntheticTrace::VmGenerator {
     read_share_ = phase.read_share;
     if (client_) {
       phase_end_ = phase.start + phase.duration;
-      sends_ = std::max(phase.start, answered_);
+      next_send_ = std::max(phase.start, last_response_);
       think_ = *phase.think;
     } else {
       requests_left_ = phase.requests;
@@ -382,7 +378,7 @@ class SyntheticTrace::VmGenerator {
     mixtures_.emplace_back(either(bursts.writes, phase.writes), vm_.components);
   }
 
-  // Where requests are counted so many are reads; a client decides each time.
+  // Draws the operation: with a fixed number of reads without a client, independently with one.
   bool draw_read() {
     if (client_) return choice_random_.uniform() < read_share_;
     const auto left = static_cast<std::uint64_t>(requests_left_--);
@@ -391,18 +387,18 @@ class SyntheticTrace::VmGenerator {
     return is_read;
   }
 
-  // For the response to the request that was made, and then thinks.
+  // Waits for the response to the last request, then thinks.
   void wait() {
     response_ = client_->respond(op_, extent_.first_block, space_.blocks_of(extent_.bytes));
-    answered_ = time_ + response_;
-    sends_ = answered_ + think_;
+    last_response_ = time_ + response_;
+    next_send_ = last_response_ + think_;
   }
 
   const SyntheticVm& vm_;
   Random random_;
   BlockSpace space_;
   Random arrival_random_;
-  Random choice_random_;  // read or write, and which component
+  Random choice_random_;  // for operations and components
   std::vector<Component> components_;
 
   std::size_t phase_ = 0;  // the next one to begin
@@ -410,12 +406,12 @@ class SyntheticTrace::VmGenerator {
   Count reads_left_ = 0;
   double read_share_ = 1;
   std::optional<Arrivals> arrivals_;
-  std::optional<ReferenceClient> client_;  // instead of these arrivals and counts
+  std::optional<ReferenceClient> client_;  // replaces these arrivals and counts
   Nanoseconds phase_end_ = 0;
   Nanoseconds think_ = 0;
-  Nanoseconds answered_ = 0;       // its last request
-  Nanoseconds sends_ = 0;          // its next one
-  std::vector<Mixture> mixtures_;  // reads, writes; the same in bursts
+  Nanoseconds last_response_ = 0;  // when the client's last response arrived
+  Nanoseconds next_send_ = 0;      // when it sends the next request
+  std::vector<Mixture> mixtures_;  // reads, writes; reads and writes in bursts
 
   Nanoseconds time_ = 0;
   Nanoseconds response_ = -1;

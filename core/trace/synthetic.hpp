@@ -16,23 +16,22 @@
 #include "core/base/types.hpp"
 #include "core/trace/requests.hpp"
 
-// Synthetic workloads: requests drawn from a declared profile. The same profile
-// and seed give the same bytes on every platform.
+// Synthetic workloads: requests drawn from a declared profile. The same profile and seed give the
+// same bytes on every platform.
 //
-// A VM has components, each with its own blocks and its own locality, and
-// phases, which say how many requests arrive when and how they are spread over
-// the components. A component keeps its state from one phase to the next.
+// A VM has components, each with its own blocks and locality, and phases. A phase defines the
+// number and times of requests and their distribution over the components. Components keep their
+// state between phases.
 //
-// A component deals in extents: runs of consecutive blocks that are always
-// requested whole. An extent has the size its first request drew from the
-// component's mix. A reuse distance drawn as d blocks re-references the extent
-// floor(d / mean) places down the stack of extents, `mean` being the mix's mean
-// size in blocks. With one size s the blocks' distances are then
-// s·floor(d/s) + s - 1, which for single-block requests is d itself; with
-// several sizes the sizes lying above the extent add their spread.
+// A component consists of extents: runs of consecutive blocks that are always requested as a whole.
+// An extent's size is drawn from the component's mix at its first request. A drawn reuse distance
+// of d blocks selects the extent floor(d / mean) places down the stack of extents; `mean` is the
+// mix's mean size in blocks. With a single size s the blocks' distances are s·floor(d/s) + s - 1,
+// which for single-block requests is d. With several sizes the distances also vary with the sizes
+// above.
 namespace mcsim {
 
-// A request size and how often it is drawn.
+// A request size and its relative frequency.
 struct RequestSize {
   std::uint32_t bytes = 4096;
   double weight = 1;
@@ -46,29 +45,29 @@ struct HitRatioPoint {
 
 enum class Interpolation : std::uint8_t { kLinear, kLog };
 
-// LRU-stack model (Mattson et al., IBM Systems Journal 9(2), 1970): every
-// access draws its reuse distance from the curve and re-references the block at
-// that depth. What is missing to 1 at the last point are first touches, and so
-// are draws deeper than what has been touched so far.
+// LRU-stack model (Mattson et al., IBM Systems Journal 9(2), 1970): every access draws its reuse
+// distance from the curve and accesses the block at that depth. The difference between 1 and the
+// last hit ratio is the share of first accesses. Distances beyond the blocks so far are first
+// accesses too.
 struct StackModel {
-  std::vector<HitRatioPoint> curve{};  // after (0, 0), both coordinates rising
-  // Between points: straight, or straight over log(blocks) (first piece: straight).
+  std::vector<HitRatioPoint> curve{};  // after (0, 0), both coordinates increase
+  // Interpolates linearly over blocks or over log(blocks); the first piece is always linear.
   Interpolation interpolation = Interpolation::kLinear;
 };
 
-// Independent draws over a fixed set of blocks; the k-th most popular extent has
-// a probability proportional to k^-alpha.
+// Independent draws from a fixed set of blocks. The k-th most popular extent has a probability
+// proportional to k^-alpha.
 struct ZipfModel {
   Count blocks = 0;
   double alpha = 1;
 };
 
-// A fixed set of blocks, in order, again and again: every distance is blocks - 1.
+// A loop over a fixed set of blocks: every distance is blocks - 1.
 struct LoopModel {
   Count blocks = 0;
 };
 
-// Blocks never seen before.
+// Only new blocks.
 struct ScanModel {};
 
 using LocalityModel = std::variant<StackModel, ZipfModel, LoopModel, ScanModel>;
@@ -77,7 +76,7 @@ struct SyntheticComponent {
   std::string name;
   LocalityModel model;
   std::vector<RequestSize> sizes{};
-  std::optional<std::uint8_t> of_class{};  // of its requests; all of a profile say one, or none
+  std::optional<std::uint8_t> of_class{};  // of its requests; all components have one, or none
 };
 
 // A component's share of the reads or the writes of a phase.
@@ -86,9 +85,9 @@ struct ComponentShare {
   double weight = 1;
 };
 
-// In every `period` one window of `length`, somewhere, takes its part of the
-// share of the phase's requests that arrives in bursts. Where `reads` or
-// `writes` is given it replaces the phase's own inside the windows.
+// Each `period` has one window of `length` at a random position. The windows share the part of the
+// phase's requests that arrives in bursts. `reads` or `writes`, if given, replace those of the
+// phase inside the windows.
 struct Bursts {
   Nanoseconds period = 0;
   Nanoseconds length = 0;
@@ -97,41 +96,39 @@ struct Bursts {
   std::vector<ComponentShare> writes{};
 };
 
-// The rate outside bursts is multiplied by 1 + amplitude·cos(2π(t - peak)/day),
-// t counted from the start of the trace.
+// The rate outside bursts is multiplied by 1 + amplitude·cos(2π(t - peak)/day); t is the time since
+// the start of the trace.
 struct Diurnal {
   double amplitude = 0;
   Nanoseconds peak = 0;
 };
 
-// A client that waits: it sends a request, gets its response, thinks, and sends
-// the next, with one request under way at a time. How long a response takes it
-// learns of a reference system: an LRU cache of its VM's own, which every block
-// that is read or written enters. So the requests are those of a trace that was
-// recorded on that system, whatever they are replayed on, and so are their
-// response times.
+// A closed-loop client: it sends a request, waits for the response, thinks, and sends the next one.
+// Response times come from a reference system: an LRU cache of the VM, into which every block read
+// or written is inserted. So requests and response times are those of a trace recorded on that
+// system, whatever system they are replayed on.
 struct SyntheticClient {
   Count cache_blocks = 0;
-  Nanoseconds hit = 0;   // a read that finds all its blocks in the cache
-  Nanoseconds miss = 0;  // any other
+  Nanoseconds hit = 0;   // a read with all blocks in the cache
+  Nanoseconds miss = 0;  // any other read
   Nanoseconds write = 0;
 
   Nanoseconds fastest() const { return std::min({hit, miss, write}); }
 };
 
-// Requests arrive evenly, each at a random moment of its own share of the
-// phase; what is uneven is declared. The number of requests and of reads,
-// round(read_share · requests), is exact.
+// Requests arrive evenly, each at a random time in its own share of the phase; bursts and daily
+// patterns must be declared. The numbers of requests and of reads, round(read_share · requests),
+// are exact.
 //
-// Those of a client come `think` after the response to the one before, as long as
-// that is in the phase, and each is a read with the probability `read_share`. The
-// first comes as the phase starts, or when the last response of the phase before
+// A client sends a request `think` after the previous response, as long as that is in the phase;
+// each is a read with the probability `read_share`. It sends the first when the phase starts, or
+// when the last response of the previous phase arrives, if that is later.
 // has come, if that is later.
 struct SyntheticPhase {
   Nanoseconds start = 0;
   Nanoseconds duration = 0;
-  Count requests = 0;                  // of a VM without a client
-  std::optional<Nanoseconds> think{};  // of a VM with one
+  Count requests = 0;                  // without a client
+  std::optional<Nanoseconds> think{};  // with a client
   double read_share = 1;
   std::vector<ComponentShare> reads{};
   std::vector<ComponentShare> writes{};
@@ -152,22 +149,21 @@ struct SyntheticProfile {
   std::vector<SyntheticVm> vms{};
 };
 
-// Say what is wrong and where, or OK. `components` are the names a phase may
-// refer to, `client` is its VM's.
+// Returns OK or an error with its place. `components` are the names that a phase may refer to,
+// `client` is that of its VM.
 absl::Status validate(const SyntheticComponent& component);
 absl::Status validate(const SyntheticClient& client);
 absl::Status validate(const SyntheticPhase& phase, std::span<const std::string_view> components,
                       const std::optional<SyntheticClient>& client);
 absl::Status validate(const SyntheticVm& vm);
-// At most 2^32 requests, and classes of all components or of none.
+// Checks that there are at most 2^32 requests, and classes for all components or for none.
 absl::Status validate(std::span<const SyntheticVm> vms);
 
-// Memory of the extents that exist from the beginning: all of a loop and of a zipf component.
+// Memory of the extents that exist from the beginning: all those of loop and zipf components.
 double bytes_needed(const SyntheticComponent& component, std::uint32_t block_bytes);
 
-// The requests of a profile, chunk by chunk, in order of time; at equal times in
-// order of the VMs. Memory is that of the live extents: 8 bytes each in a loop,
-// 24 for zipf, 16 to 32 for a stack; and that of clients' caches.
+// Generates the requests of a profile, chunk by chunk, in order of time, then of VMs. Memory for
+// live extents, 8 bytes each in a loop, 24 for zipf, 16 to 32 for a stack; and for clients' caches.
 class SyntheticTrace {
  public:
   static absl::StatusOr<SyntheticTrace> make(SyntheticProfile profile);
@@ -176,8 +172,8 @@ class SyntheticTrace {
   SyntheticTrace& operator=(SyntheticTrace&&) noexcept;
   ~SyntheticTrace();
 
-  // Requests in all. How many those of clients are shows as they are made: so many
-  // come if each response is the fastest.
+  // The total number of requests; for clients an upper bound, reached if all responses are the
+  // fastest.
   Count request_count() const;
 
   // Replaces `chunk` with the next requests, at most `limit`; none at the end.
@@ -186,7 +182,7 @@ class SyntheticTrace {
 
  private:
   class VmGenerator;
-  // A VM's next request, in a heap with the earliest on top.
+  // A VM's next request, in a heap with the earliest one on top.
   struct Head {
     Nanoseconds time;
     VmId vm;
@@ -197,7 +193,7 @@ class SyntheticTrace {
 
   absl::Status generate(std::size_t limit, Requests& chunk);
 
-  std::unique_ptr<SyntheticProfile> profile_;  // the generators refer to it
+  std::unique_ptr<SyntheticProfile> profile_;  // referenced by the generators
   std::vector<std::unique_ptr<VmGenerator>> generators_;
   std::vector<Head> heads_;
   absl::Status exhausted_;

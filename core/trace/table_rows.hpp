@@ -10,7 +10,7 @@
 
 namespace mcsim {
 
-// Strings as Arrow has them: string i is data[offsets[i] .. offsets[i + 1]).
+// Strings in Arrow's layout: string i is data[offsets[i] .. offsets[i + 1]).
 struct TextColumn {
   std::span<const std::int64_t> offsets;
   const char* data = nullptr;
@@ -21,10 +21,10 @@ struct ArrowColumn {
   std::variant<std::span<const std::int64_t>, std::span<const std::uint64_t>,
                std::span<const double>, TextColumn>
       values;
-  std::span<const std::uint8_t> is_valid = {};  // empty: all are
+  std::span<const std::uint8_t> is_valid = {};  // empty: all are valid
 };
 
-// Makes requests of the rows of tables, by the same mapping as for text.
+// Converts the rows of tables to requests, with the same mapping as for text.
 class TableRows final : public RequestReader {
  public:
   TableRows(ColumnMapping mapping, ReaderContext context)
@@ -34,8 +34,7 @@ class TableRows final : public RequestReader {
   // Whether add() needs the column.
   bool uses(std::size_t column) const { return mapper_.uses(column); }
 
-  // Appends the requests of the next rows. There is a column for each name; those that are not
-  // used may have no values.
+  // Appends the requests of the next rows. Each name has a column; unused columns may be empty.
   absl::Status add(std::span<const ArrowColumn> columns, std::size_t rows, Requests& out);
 
   TimeBase time_base() const override { return mapper_.time_base(); }
@@ -44,10 +43,10 @@ class TableRows final : public RequestReader {
   bool has_text_keys() const override { return kind() == TraceKind::kObjects; }
 
  private:
-  // Rows come from add(); next() only checks that there were requests.
+  // Returns no rows, since rows come from add(); next() only checks that there were requests.
   absl::Status fill(Requests&) override { return absl::OkStatus(); }
   absl::Status add_row(std::span<const ArrowColumn> columns, std::size_t row, Requests& out);
-  // The value as text, in front of LineReader::kPadding other bytes.
+  // Returns the value as text, followed by LineReader::kPadding other bytes.
   std::string_view text_of(const ArrowColumn& column, std::size_t row);
 
   RowMapper mapper_;

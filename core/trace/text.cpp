@@ -85,7 +85,7 @@ bool LineReader::refill() {
   }
   at_ = buffer_.data();
   char* end = buffer_.data() + left + *got;
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // as some put before UTF-8
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // optional in UTF-8 files
   if (!began_ && std::string_view(at_, *got).starts_with(kByteOrderMark)) {
     at_ += kByteOrderMark.size();
   }
@@ -127,7 +127,8 @@ std::string_view FieldScanner::text_slowly(const char* what) {
   const std::string_view field(at_ + 1, static_cast<std::size_t>(close - at_ - 1));
   if (close == end_ || !at_boundary(close + 1)) {
     complain(fmt::format("column {}: the quote that begins '{}' does not end with the column",
-                         column_ + 1, shown({at_, static_cast<std::size_t>(end_ - at_)})));
+                         column_ + 1,
+                         quoted_for_message({at_, static_cast<std::size_t>(end_ - at_)})));
     at_ = end_ + 1;
     return {};
   }
@@ -147,8 +148,8 @@ Nanoseconds FieldScanner::time_slowly(const char* what, Nanoseconds unit) {
   bool read = at < end && read_digits(at, whole);
   Nanoseconds below_one = 0;
   if (read && at < end && *at == '.') {
-    // `unit` is a power of ten, so every digit is worth a whole number of
-    // nanoseconds until it is worth less than one.
+    // `unit` is a power of ten, so every digit is a whole number of nanoseconds until it is below
+    // one.
     Nanoseconds worth = unit;
     for (++at; at < end && *at >= '0' && *at <= '9'; ++at) {
       worth /= 10;
@@ -232,13 +233,14 @@ absl::StatusOr<std::string> first_lines(const Head& head) {
 
 absl::StatusOr<ReaderContext> reading(std::string lines) {
   MCSIM_ASSIGN_OR_RETURN(auto source, open_bytes(std::move(lines), ""));
-  // The order of times says nothing about the format.
+  // Unsorted times do not count against a format.
   return ReaderContext{
       .source = std::move(source), .name = "", .vm_name = "", .on_unsorted = OnUnsorted::kKeep};
 }
 
 void FieldScanner::complain_of(std::string_view what, std::string_view got) {
-  complain(fmt::format("expected {} in {}, got '{}'", what, column_text(column_), shown(got)));
+  complain(fmt::format("expected {} in {}, got '{}'", what, column_text(column_),
+                       quoted_for_message(got)));
 }
 
 std::string FieldScanner::column_text(int column) const {
@@ -246,7 +248,7 @@ std::string FieldScanner::column_text(int column) const {
   if (names_ == nullptr || column < 1 || at >= names_->size()) {
     return fmt::format("column {}", column);
   }
-  return fmt::format("column {} ({})", column, shown((*names_)[at]));
+  return fmt::format("column {} ({})", column, quoted_for_message((*names_)[at]));
 }
 
 std::string_view FieldScanner::peek() {

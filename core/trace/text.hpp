@@ -8,17 +8,17 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/shown.hpp"
+#include "core/base/quoted_for_message.hpp"
 #include "core/trace/digits.hpp"
 #include "core/trace/reader.hpp"
 
-// What the line-oriented formats share: lines out of a byte source, fields out
-// of a line, and the loop from lines to requests.
+// Base classes of the line-oriented formats: lines from a byte source, fields from a line, and the
+// loop from lines to requests.
 namespace mcsim {
 
-// Hands out lines one by one, without their end ("\n" or "\r\n"); the last line
-// may lack it. A byte order mark of UTF-8 is passed over. A line is a view into the reader's
-// buffer, valid until the next call; kPadding bytes after it may be read.
+// Returns lines one by one, without their end ("\n" or "\r\n"); the last line may lack it. Skips a
+// UTF-8 byte order mark. A line is a view into the reader's buffer, valid until the next call;
+// kPadding bytes after it can be read.
 class LineReader {
  public:
   static constexpr std::size_t kLongestLine = 64 * 1024;
@@ -27,8 +27,8 @@ class LineReader {
   LineReader(ByteSource* source, std::string name)
       : source_(source), name_(std::move(name)), buffer_(kBuffer + kPadding) {}
 
-  // False at the end of the file, and after an error; unless `waits`, also if a pipe has no whole
-  // line yet.
+  // Returns false at the end of the file and after an error; unless `waits`, also if a pipe has no
+  // whole line yet.
   bool next(bool waits = true) {
     while (true) {
       if (const void* found = std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_))) {
@@ -53,7 +53,7 @@ class LineReader {
   static constexpr std::size_t kBuffer = 256 * 1024;
   static_assert(kLongestLine < kBuffer);
 
-  // Reads more of the file; a newline that the last line lacks is added.
+  // Reads more of the file and adds a newline if the last line lacks it.
   bool refill();
 
   ByteSource* source_;
@@ -68,9 +68,8 @@ class LineReader {
   absl::Status status_;
 };
 
-// Takes the fields of a line from left to right. The first thing that is wrong
-// becomes the complaint; the caller asks for it once, at the end. Delimiter ' '
-// means runs of blanks. A field may stand in double quotes.
+// Takes the fields of a line from left to right. The first error becomes the complaint; the caller
+// checks it once, at the end. Delimiter ' ' means runs of blanks. A field may be in double quotes.
 class FieldScanner {
  public:
   static constexpr char kNoDelimiter = '\x1f';
@@ -81,7 +80,7 @@ class FieldScanner {
     if (delimiter_ == ' ') skip_blanks();
   }
 
-  // A whole number in [min, max]; `what` names the field in complaints.
+  // Takes a whole number in [min, max]; `what` names the field in complaints.
   std::uint64_t number(const char* what, std::uint64_t min = 0,
                        std::uint64_t max = std::numeric_limits<std::uint64_t>::max()) {
     std::uint64_t value = 0;
@@ -107,8 +106,8 @@ class FieldScanner {
     return text_slowly(what);
   }
 
-  // A decimal number of `unit` nanoseconds, a power of ten, read exactly; what is below one
-  // nanosecond is cut off.
+  // Takes a decimal number of `unit` nanoseconds (a power of ten) exactly, and drops fractions of a
+  // nanosecond.
   Nanoseconds time(const char* what, Nanoseconds unit) {
     std::uint64_t whole = 0;
     std::uint64_t below_one = 0;
@@ -130,24 +129,24 @@ class FieldScanner {
     return time_slowly(what, unit);
   }
 
-  // A date and time as in ISO 8601, in nanoseconds since 1970: 2016-02-22 19:00:00.25+01:00. Parts
-  // from the right may be missing; a T may replace the blank. Without a zone it is UTC.
+  // Takes an ISO 8601 date and time, in nanoseconds since 1970: 2016-02-22 19:00:00.25+01:00. Parts
+  // from the right may be missing; a T may replace the blank. The default zone is UTC.
   Nanoseconds iso_time(const char* what);
 
-  // The field after the next call of text(), which does not take it.
+  // Returns the field that the next call of text() takes.
   std::string_view peek();
 
-  // The names of the columns, for messages.
+  // Sets the names of the columns, for messages.
   void set_names(const std::vector<std::string>* names) { names_ = names; }
-  // Continues with a separate field of the column, counted from 0. After it there must be
-  // LineReader::kPadding bytes that can be read, the first of them no digit.
+  // Continues with a separate field of the column, counted from 0. The LineReader::kPadding bytes
+  // behind it must be readable, and the first of these must not be a digit.
   void next_field(std::string_view field, std::size_t column) {
     at_ = field.data();
     end_ = field.data() + field.size();
     column_ = static_cast<int>(column);
   }
 
-  // Takes `fields` whole fields, delimiters included, if they read `expected`.
+  // Takes `fields` whole fields, including delimiters, if their text is `expected`.
   bool take_if(std::string_view expected, int fields) {
     if (at_ > end_ || expected.empty() || static_cast<std::size_t>(end_ - at_) < expected.size() ||
         std::memcmp(at_, expected.data(), expected.size()) != 0) {
@@ -158,7 +157,7 @@ class FieldScanner {
     return true;
   }
 
-  // Takes the next field if there is nothing in it.
+  // Takes the next field if it is empty.
   bool take_empty() {
     if (at_ > end_ || !at_boundary(at_)) return false;
     advance(at_);
@@ -166,17 +165,17 @@ class FieldScanner {
   }
 
   bool at_end() const { return at_ > end_; }
-  int column() const { return column_; }  // of the field last taken, from 1
+  int column() const { return column_; }  // of the last field, from 1
   bool failed() const { return !complaint_.empty(); }
   std::string take_complaint() { return std::move(complaint_); }
 
   void complain(std::string complaint) {
     if (complaint_.empty()) complaint_ = std::move(complaint);
   }
-  // "expected <what> in column <of the field last taken>, got '<got>'"
+  // The message "expected <what> in column <of the last field>, got '<got>'".
   void complain_of(std::string_view what, std::string_view got);
 
-  // Whether all went well and the line is used up.
+  // Returns true if there was no error and the whole line was taken.
   bool finish() {
     if (at_end() && !failed()) [[likely]]
       return true;
@@ -193,7 +192,7 @@ class FieldScanner {
     if (at_ == end_) ++at_;
   }
 
-  // Steps behind the field that ends at `after`, and behind its delimiter.
+  // Moves behind the field that ends at `after`, and behind its delimiter.
   void advance(const char* after) {
     ++column_;
     at_ = after + 1;
@@ -202,7 +201,7 @@ class FieldScanner {
 
   static constexpr std::uint64_t kMaxTime = std::numeric_limits<Nanoseconds>::max();
 
-  // `decimals` digits behind the point, as a part of `unit`; kMaxTime if there are too many.
+  // `decimals` digits after the point, as a part of `unit`; kMaxTime if there are too many.
   static std::uint64_t scaled(std::uint64_t digits, std::ptrdiff_t decimals, Nanoseconds unit) {
     using digits_internal::kPowersOfTen;
     constexpr std::ptrdiff_t kDecimals = 9;
@@ -219,7 +218,7 @@ class FieldScanner {
   void complain_of_rest();
   std::string column_text(int column) const;  // "column 5 (offset)"
 
-  const char* at_;  // behind end_ when the line is used up
+  const char* at_;  // behind end_ after the last field
   const char* end_;
   char delimiter_;
   int column_ = 0;
@@ -227,13 +226,13 @@ class FieldScanner {
   std::string complaint_;
 };
 
-// Whether these are bytes of text: UTF-8 without control characters but ends of lines and tabs. The
-// last character may be cut.
+// Whether the bytes are text: UTF-8 with no control characters except line ends and tabs. The last
+// character may be truncated.
 bool is_text(std::string_view bytes);
 
-// Takes the name of a VM, or part of one.
+// Takes a VM's name, or part of one.
 std::string_view vm_name(FieldScanner& scan, const char* what);
-// Complains if the field last taken is no such name.
+// Complains if the last field is not a valid name.
 void check_vm_name(FieldScanner& scan, const char* what, std::string_view name);
 
 // Takes the key of an object and returns its id.
@@ -243,7 +242,7 @@ std::uint64_t take_key(FieldScanner& scan, RequestReader& reader);
 inline constexpr Nanoseconds kFiletimeTick = 100;
 Nanoseconds filetime(FieldScanner& scan);
 
-// Takes a response time; -1 is none known, whatever the unit.
+// Takes a response time; -1 means unknown, whatever the unit.
 inline Nanoseconds response_time(FieldScanner& scan, Nanoseconds unit) {
   const Nanoseconds time = scan.time("a response time", unit);
   if (time >= 0) [[likely]]
@@ -254,21 +253,20 @@ inline Nanoseconds response_time(FieldScanner& scan, Nanoseconds unit) {
   return -1;
 }
 
-// What a line turned out to be.
+// The kind of a line.
 enum class LineKind : std::uint8_t {
   kRequest,
   kNothing,
-  kFiltered,  // no request by definition of the format, and counted
-  kBad,       // skipped, if the user wants that
-  kRefused,   // no use in reading on
+  kFiltered,  // not a request by definition of the format; counted
+  kBad,       // skipped if the user wants that
+  kRefused,   // stops reading
 };
 
-// A reader of lines. `Format` derives from TextReader<Format> and has
+// A reader of lines. `Format` derives from TextReader<Format> and implements
 //
 //   LineKind parse(std::string_view line, Requests& out);
 //
-// which appends one request, or none, or ends in bad() or refuse(). Empty lines
-// are passed over.
+// which appends at most one request, or returns bad() or refuse(). Empty lines are skipped.
 template <class Format>
 class TextReader : public RequestReader {
  public:
@@ -316,13 +314,14 @@ class TextReader : public RequestReader {
   absl::Status refusal_;
 };
 
-// The first whole lines of a file.
+// Returns the first whole lines of a file.
 absl::StatusOr<std::string> first_lines(const Head& head);
 
-// How to read them like a file of their own.
+// Returns a context for reading lines as a separate file.
 absl::StatusOr<ReaderContext> reading(std::string lines);
 
-// The fit of a line-oriented format: `fit` if a reader with these parameters takes the first lines.
+// Returns the fit of a line-oriented format: `fit` if a reader with these parameters accepts the
+// first lines.
 template <class Format>
 Guess guess_by_lines(Fit fit, const Head& head,
                      const typename Format::Params& params = typename Format::Params{}) {

@@ -145,7 +145,14 @@ def component_page(root: Path, about: Kind, entry: Mapping[str, Any]) -> str:
     parts.append(notes[name])
     if others := differences(root).get(name) if about.folder == "policies" else None:
         parts += ["## Differences", others]
-    parts += ["## Parameters", parameters(entry["params"])]
+    common = data_path_parameters() if about.folder == "systems" else frozenset()
+    parts += ["## Parameters", parameters([p for p in entry["params"] if p["name"] not in common])]
+    if shared := [p for p in entry["params"] if p["name"] in common]:
+        parts += [
+            "## Parameters of the data path",
+            "All systems with tiers have these.",
+            parameters(shared),
+        ]
     if about.folder == "policies" and (figures := measured(root).get(name)):
         parts += ["## Measured", measurement(figures)]
     if component is not None:
@@ -153,6 +160,13 @@ def component_page(root: Path, about: Kind, entry: Mapping[str, Any]) -> str:
         used = tests_of(root, name, component.class_name, about.tests)
         parts.append("\n".join(f"- `{path}`" for path in used))
     return "\n\n".join(parts) + "\n"
+
+
+@cache
+def data_path_parameters() -> frozenset[str]:
+    """Return the parameters of the data path, which `hierarchy` has beside its own."""
+    (found,) = [entry for entry in catalogue()["systems"] if entry["name"] == "hierarchy"]
+    return frozenset(p["name"] for p in found["params"]) - {"groups", "shares", "line"}
 
 
 @cache

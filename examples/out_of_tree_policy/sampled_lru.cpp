@@ -10,8 +10,8 @@ namespace {
 
 using namespace mcsim;
 
-// Least recently used, of a few blocks drawn at random with replacement: no list to
-// keep, and two of them are much better than one.
+// Evicts the least recently used of a few blocks drawn at random with replacement. It needs no
+// list, and a sample of two is much better than one.
 //
 // O(1) a hit, O(sample) a miss; 16 bytes a block of the capacity.
 class SampledLru {

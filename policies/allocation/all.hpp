@@ -31,8 +31,8 @@
 
 namespace mcsim {
 
-// The one list of systems. The registry, YAML, the command line, Python, tests
-// and documentation are derived from it.
+// All systems. The registry, the YAML check, the command line, Python, the tests and the
+// documentation are derived from this list.
 using AllSystems =
     TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
              VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive, SCave, CloudCache,

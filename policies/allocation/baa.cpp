@@ -8,15 +8,15 @@
 namespace mcsim {
 namespace {
 
-// Of the times fair shares that clients get whom the slow device limits (x) and the fast one (y):
-// x · of x + y · of y <= most.
+// A linear constraint on the multiples of fair shares, x for clients limited by the slow device and
+// y for clients limited by the fast device: limit.x · x + limit.y · y <= limit.most.
 struct Limit {
   double x;
   double y;
   double most;
 };
 
-// Where limits meet, the best point that none of them forbids; (1, 1) is one.
+// Return the best intersection of two constraints that violates no other one; (1, 1) is feasible.
 std::array<double, 2> best_corner(std::span<const Limit> limits, double worth_x, double worth_y) {
   constexpr double kRounding = 1e-9;
   std::array<double, 2> best{1, 1};
@@ -43,14 +43,14 @@ std::array<double, 2> best_corner(std::span<const Limit> limits, double worth_x,
 
 std::vector<double> bottleneck_aware(std::span<const double> hit_ratios, double fast, double slow) {
   const auto clients = static_cast<double>(hit_ratios.size());
-  std::array<double, 2> worth{};      // of one fair share, of those the slow device limits first
-  std::array<double, 2> fast_time{};  // what they take of it
+  std::array<double, 2> worth{};      // sum of fair shares; [0]: limited by the slow device
+  std::array<double, 2> fast_time{};  // the time that these shares take of the fast device
   std::array<double, 2> slow_time{};
-  std::array<double, 2> envied{};  // the most that one of them takes of the other's bottleneck
+  std::array<double, 2> envied{};  // largest use of the other side's bottleneck
   std::vector<std::size_t> side;
   std::vector<double> fair;
   for (const double hit : hit_ratios) {
-    // Of each device the part that a client needs for a request, by what there is.
+    // The fractions of each device's capacity that one request per second uses.
     const double needs_fast = hit / fast;
     const double needs_slow = (1 - hit) / slow;
     const std::size_t which = needs_slow > needs_fast ? 0 : 1;
@@ -77,10 +77,10 @@ std::vector<double> bottleneck_aware(std::span<const double> hit_ratios, double 
 
 absl::StatusOr<std::unique_ptr<System>> Baa::make(Params params, SystemContext context) {
   const Machine& machine = context.machine;
-  if (machine.tiers.empty()) return invalid_argument("baa: needs a tier");
+  if (machine.tiers.empty()) return invalid_argument("needs a tier");
   if ((params.fast_iops == 0 && !(machine.tiers[0].device.busy_ns(1) > 0)) ||
       (params.slow_iops == 0 && !(machine.backend.busy_ns(1) > 0))) {
-    return invalid_argument("baa: a device that takes no time: say how many blocks a second");
+    return invalid_argument("a device takes no time per block: set fast_iops and slow_iops");
   }
   return make_checked<Baa>(std::move(params), std::move(context));
 }

@@ -12,18 +12,18 @@
 
 namespace mcsim {
 
-// The throughputs that bottleneck-aware allocation gives to clients with these hit ratios, of a
-// fast device and a slow one that serve so many requests a second. Each client's fair share is
-// what it would have with an equal part of both. Clients whom the slow device limits get so many
-// times their fair shares, those whom the fast one limits so many times theirs, each at least
-// once and as many times as fit, so that all throughputs together are most and nobody would
-// rather have the devices' time that another has.
+// Compute the throughputs that bottleneck-aware allocation gives to clients with these hit ratios.
+// `fast` and `slow` are the requests per second that the two devices serve. The fair share of a
+// client is its throughput with an equal part of both devices. Clients limited by the slow device
+// get a multiple of their fair shares; clients limited by the fast device get another multiple.
+// Both multiples are at least 1. They maximise the sum of the throughputs, subject to the capacity
+// of the devices and to envy-freeness: no client would gain by another client's device time.
 std::vector<double> bottleneck_aware(std::span<const double> hit_ratios, double fast, double slow);
 
-// Bottleneck-aware allocation: who gets how much of the devices' time, by the hit ratios of a
-// shared cache. Time is not replayed here: each decision has the throughputs of the VMs, in blocks
-// a second, by the hit ratios of the last period, and their sum as its objective. VMs that had no
-// accesses have no share.
+// Bottleneck-aware allocation: a share of device time for each VM, from its hit ratio in a shared
+// cache. The replay has no device time, so a decision changes nothing. It reports the throughput of
+// each VM in blocks per second, from the hit ratios of the last period, and their sum as the
+// objective. VMs without accesses have throughput 0.
 class Baa final : public System {
  public:
   struct Params : DataPathParams {
@@ -35,19 +35,24 @@ class Baa final : public System {
       return std::tuple_cat(
           std::tuple{
               Field{"period", &Params::period,
-                    "between two allocations (0: the experiment's interval); the source is silent",
+                    "time between two allocations (0: the interval of the experiment); not "
+                    "specified in the publication",
                     0},
               Field{"fast_iops", &Params::fast_iops,
-                    "blocks a second of the tiers together (0: those of the first device)", 0},
+                    "blocks per second that the cache serves (0: the rate of the first tier's "
+                    "device)",
+                    0},
               Field{"slow_iops", &Params::slow_iops,
-                    "blocks a second of the backend (0: those of the device)", 0},
+                    "blocks per second that the backend serves (0: the rate of its device)", 0},
           },
           DataPathParams::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "baa",
-      .summary = "Bottleneck-aware allocation: throughput by VM of a shared cache over a disk.",
+      .summary =
+          "Computes a throughput for each VM of a shared cache over a disk, by bottleneck-aware "
+          "allocation.",
       .reference =
           "Wang, Varman: Balancing fairness and efficiency in tiered storage systems with "
           "bottleneck-aware allocation, FAST 2014"};

@@ -8,7 +8,7 @@
 namespace mcsim {
 namespace {
 
-// All tiers at once are tried where they have no more states than this.
+// Joint optimisation is tried for problems with at most this number of states.
 constexpr double kMostStates = 20'000;
 
 class Divider {
@@ -42,7 +42,7 @@ class Divider {
     return worth_of(targets, gains_, [&](std::size_t v, Count b) { return table_.at(v, b); });
   }
 
-  // One cache of so many blocks for all, each VM within its limit.
+  // Divide one cache of `blocks` among all VMs, each within its limit.
   absl::StatusOr<Solution> divide(Count blocks, std::span<const Count> limits) {
     AllocationProblem problem;
     problem.sizes = sizes_;
@@ -58,7 +58,7 @@ class Divider {
     return solution;
   }
 
-  // More than all space by a size, which may be rounded up.
+  // A limit that never binds: all space and one unit more, since sizes may be rounded up.
   std::vector<Count> unlimited() const {
     return std::vector<Count>(vms(), together_.back() + table_.unit);
   }
@@ -72,7 +72,8 @@ class Divider {
       std::vector<Count> blocks;
       for (const auto& choice : solution.choice) blocks.push_back(sizes_[choice[0]]);
       use_all(together_[k], limits, blocks);
-      // What was one cache with the tiers before is the next limit, of which they take a part.
+      // The shares of the previous step are the limits of this one. The difference is the share of
+      // tier k + 1.
       for (std::size_t v = 0; v < vms(); ++v) {
         if (k + 1 < tiers()) targets.at(k + 1, v) = limits[v] - blocks[v];
       }
@@ -82,7 +83,7 @@ class Divider {
     return targets;
   }
 
-  // Gives out what the sizes leave, which no VM needs: equally as far as limits allow.
+  // Distribute the leftover space, which no VM needs, equally within the limits.
   static void use_all(Count space, std::span<const Count> limits, std::vector<Count>& blocks) {
     Count left = space - std::accumulate(blocks.begin(), blocks.end(), Count{0});
     for (std::size_t open = blocks.size(); left > 0 && open > 0;) {
@@ -97,8 +98,9 @@ class Divider {
     }
   }
 
-  // Each tier with the faster ones as one cache that is divided for itself alone. Any sizes,
-  // rounded up, are multiples of the unit that take so many more blocks.
+  // Sum the upper bounds of the tiers, each divided together with the faster ones as one
+  // independent cache. To bound all sizes, sizes are rounded up to multiples of the unit, which
+  // adds at most unit - 1 blocks for each VM.
   absl::Status bound(bool all_sizes) {
     const Count more = all_sizes ? static_cast<Count>(vms()) * (table_.unit - 1) : 0;
     for (std::size_t k = 0; k < tiers(); ++k) {
@@ -148,13 +150,13 @@ class Divider {
   std::span<const Count> capacities_;
   std::span<const double> gains_;
   Optimizer& optimizer_;
-  std::vector<Count> together_;  // by tier: with all faster ones
+  std::vector<Count> together_;  // by tier: capacity including all faster tiers
   std::vector<Count> sizes_;
   double slowest_bound_ = 0;
   BestDivision best_;
 };
 
-// Of what the optimizer works on, in all: 256 MB of doubles.
+// Maximum number of values in the optimizer's tables: 256 MB of doubles.
 constexpr Count kMostValues = Count{1} << 25;
 
 }  // namespace
@@ -171,8 +173,8 @@ absl::StatusOr<std::vector<double>> gains_of(const Machine& machine, HitWorth wo
     gains[k] = next.read_ns - machine.tiers[k].device.read_ns;
     if (gains[k] >= 0) continue;
     return invalid_argument(
-        "objective: latency needs tiers from the fastest to the slowest: {} reads a block in {} "
-        "ns, {} after it in {} ns",
+        "objective: latency needs tiers ordered from fast to slow: {} reads a block in {} "
+        "ns, the next device, {}, in {} ns",
         machine.tiers[k].device.name, machine.tiers[k].device.read_ns, next.name, next.read_ns);
   }
   return gains;
@@ -211,8 +213,8 @@ absl::StatusOr<BestDivision> best_of(std::span<const RunningCurve> curves,
                                      std::span<const double> gains, Count grid,
                                      Optimizer& optimizer, bool bound_all_sizes) {
   const Count space = std::accumulate(capacities.begin(), capacities.end(), Count{0});
-  Count useful = 0;  // of all VMs together
-  Count most = 0;    // of any of them
+  Count useful = 0;  // sum over the VMs
+  Count most = 0;    // maximum over the VMs
   for (const RunningCurve& curve : curves) {
     const Count blocks = std::min(space, curve.saturation());
     useful = std::min(space, useful + blocks);

@@ -14,14 +14,15 @@
 #include "core/locality/profile/meters.hpp"
 #include "core/locality/profile/running_curve.hpp"
 
-// The best division of all tiers at once for LRU in an exclusive chain, each VM in parts of its
-// own: there a VM hits in tiers 0..k what its curve says of all their blocks together.
+// The best division of all tiers at once, for LRU tiers in an exclusive chain where each VM has its
+// own partition. The hits of a VM in tiers 0..k are the hits on its curve at its blocks in these
+// tiers.
 namespace mcsim {
 
-// What a hit counts for.
+// The value of a hit.
 enum class HitWorth : std::uint8_t {
-  kHits,     // 1, in any tier; of as many hits, more are in faster tiers
-  kLatency,  // the time that a read saves against the backend
+  kHits,     // 1 in any tier; equal hit counts favour faster tiers
+  kLatency,  // the time that a read hit saves against the backend
 };
 
 template <>
@@ -30,53 +31,54 @@ struct Choices<HitWorth> {
                                     std::pair{"latency", HitWorth::kLatency}};
 };
 
-// By tier, what a hit gains from being there and not in the next slower one. Fails where that
-// is negative: a tier that is slower than the next has no best use.
+// Return for each tier the gain of a hit there over a hit in the next slower tier. Fails if a gain
+// is negative, that is if a tier is slower than the next one.
 absl::StatusOr<std::vector<double>> gains_of(const Machine& machine, HitWorth worth);
 
-// The meter of the hits that count: for latency those of reads, since writes wait for the backend
-// or for the tier that takes them, whatever they hit.
+// Return a meter of the hits that count. The latency objective counts hits of reads only: writes
+// wait for the backend, or for the tier that takes them, whether they hit or not.
 CurveMeter curve_for(HitWorth worth, CurveMeter of);
 
-// What is known of the VMs: hits at the sizes 0, unit, 2 unit, …
+// Hits of each VM at the sizes 0, unit, 2 unit, …
 struct HitTable {
   Count unit = 1;
   std::vector<std::vector<double>> hits;  // [vm][i] of i * unit blocks
 
-  double at(std::size_t vm, Count blocks) const;  // of the size below
+  double at(std::size_t vm, Count blocks) const;  // at the largest tabulated size <= blocks
 };
 
-// `most` blocks are the last of the sizes, or what is next above that is one.
+// Tabulate the curves up to `most` blocks, rounded up to a multiple of `unit`.
 HitTable hits_of(std::span<const RunningCurve> curves, Count unit, Count most);
 
 struct BestDivision {
-  Allocation targets;  // which leave no space unused
-  // Proven: no division into multiples of the unit is worth more; or, if asked for so, no
-  // division at all.
+  Allocation targets;  // use all space
+  // Proven upper bound over all divisions into multiples of the unit, or over all divisions if that
+  // was requested.
   double upper_bound = 0;
   Count evaluations = 0;
 };
 
-// Tiers are divided one after the other, the slowest first, each with all faster ones together
-// as one cache, and within what the slower ones left to each VM. That is the best there is where
-// hits count as such, and elsewhere if what a VM gets is within that limit anyway; where it is
-// not and the problem is small, `optimizer` has all tiers at once.
+// Divide the tiers from the slowest to the fastest. Each step divides a tier together with all
+// faster ones as one cache; a VM's share is limited by its share of the previous step. The result
+// is optimal for the hits objective. For other objectives it is optimal if no limit binds; if one
+// binds and the problem is small, `optimizer` solves all tiers jointly.
 absl::StatusOr<BestDivision> best_division(const HitTable& table, std::span<const Count> capacities,
                                            std::span<const double> gains, Optimizer& optimizer,
                                            bool bound_all_sizes = false);
 
-// The same from curves, at `grid` sizes, or fewer where the optimizer refuses so many.
+// Divide by curves, tabulated at `grid` sizes. The number of sizes is halved while the optimizer
+// refuses the problem.
 absl::StatusOr<BestDivision> best_of(std::span<const RunningCurve> curves,
                                      std::span<const Count> capacities,
                                      std::span<const double> gains, Count grid,
                                      Optimizer& optimizer, bool bound_all_sizes = false);
 
-// The decision for that, with what it is worth by these curves.
+// Return that division as a decision, with its value on these curves.
 absl::StatusOr<Decision> best_decision(std::span<const RunningCurve> curves, const Machine& machine,
                                        std::span<const double> gains, Count grid,
                                        Optimizer& optimizer, bool bound_all_sizes = false);
 
-// Σ of what the hits are worth; `hits` of a VM and blocks.
+// Sum the value of the hits of an allocation. `hits(vm, blocks)` returns the hits of a VM.
 template <class Hits>
 double worth_of(const Allocation& targets, std::span<const double> gains, Hits hits) {
   double worth = 0;
@@ -90,7 +92,7 @@ double worth_of(const Allocation& targets, std::span<const double> gains, Hits h
   return worth;
 }
 
-// The capacities of the tiers, the fastest first.
+// Return the capacities of the tiers, the fastest first.
 std::vector<Count> capacities_of(const Machine& machine);
 
 }  // namespace mcsim

@@ -12,8 +12,8 @@
 
 namespace mcsim {
 
-// From how many requests and misses in a window on a VM is busy: as given, or by the means of its
-// busiest windows so far.
+// Thresholds of requests and misses per window above which a VM is busy. They are parameters, or
+// derived from the means of the VM's busiest windows so far.
 class BusyThresholds {
  public:
   struct Params {
@@ -26,21 +26,23 @@ class BusyThresholds {
     static constexpr auto fields() {
       return std::tuple{
           Field{"request_thresholds", &Params::request_thresholds,
-                "requests a window of each VM; one not named has those of its busiest windows"},
+                "threshold of requests per window of each VM; a VM not named gets a threshold from "
+                "its busiest windows"},
           Field{"miss_thresholds", &Params::miss_thresholds,
-                "misses of each VM; one not named has those of its busiest windows"},
+                "threshold of misses per window of each VM (a ratio or a count, see `misses`); a "
+                "VM not named gets a threshold from its busiest windows"},
           Field{"busy_windows", &Params::busy_windows,
-                "how many windows of a VM with most requests give its thresholds; until it had "
-                "so many with requests it neither borrows nor gives. The source calibrates by "
-                "runs under heavy load",
+                "number of busiest windows of a VM from which its thresholds are derived; before "
+                "it has had this number of windows with requests, it does not borrow or lend; the "
+                "publication calibrates in runs under heavy load",
                 1, 10'000},
           Field{"busy_requests", &Params::busy_requests,
-                "threshold of requests, by their mean in the busiest windows; the source is "
-                "silent",
+                "threshold of requests, as a multiple of the mean requests in the busiest windows; "
+                "not specified in the publication",
                 0},
           Field{"busy_misses", &Params::busy_misses,
-                "threshold of misses, by their mean in the busiest windows; the source is "
-                "silent",
+                "threshold of misses, as a multiple of the mean misses in the busiest windows; not "
+                "specified in the publication",
                 0}};
     }
   };
@@ -52,15 +54,17 @@ class BusyThresholds {
   explicit BusyThresholds(Params params) : params_(std::move(params)) {}
   absl::Status begin(std::span<const VmInfo> vms);
 
-  // A window of the VM with requests. Of windows with as many the earlier one is the busier.
+  // Add a window in which the VM had requests. Among windows with equal requests, the earlier one
+  // counts as busier.
   void add(std::size_t vm, Window window);
-  // None until there were enough windows to tell what was not given.
+  // Return the thresholds of a VM; none while a threshold is not a parameter and there are too few
+  // windows.
   std::optional<Window> of(std::size_t vm) const;
 
  private:
   struct State {
-    Window given;                 // below 0: not
-    std::vector<Window> busiest;  // most requests first
+    Window given;                 // below 0: not given
+    std::vector<Window> busiest;  // the most requests first
   };
 
   Params params_;

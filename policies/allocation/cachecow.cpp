@@ -17,9 +17,8 @@ absl::Status CacheCow::begin(const Accesses& trace, std::vector<Count>&) {
       promised_ns_, per_vm("latency_ms", params_.latency_ms, trace.vms, kNothing, "a latency"));
   for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
     if (promised_ns_[vm] == 0) {
-      return out_of_range(
-          "latency_ms: {}: no access takes 0 ms; leave the VM out to promise nothing",
-          vms_[vm].name);
+      return out_of_range("latency_ms: {}: must be above 0 ms; leave the VM out to set no target",
+                          vms_[vm].name);
     }
     promised_ns_[vm] *= 1e6;
   }
@@ -45,8 +44,8 @@ std::string CacheCow::divide(const Observation& seen, std::vector<Count>& blocks
   return too_small(seen);
 }
 
-// Those that wait longest for what they are promised first, each from the one that waits least,
-// of these the one whose tail is hit least.
+// Serve late VMs in descending order of latency / target. The donor is the VM with the lowest
+// ratio; ties go to the VM with fewer hits in its tail.
 std::string CacheCow::help_late(const std::vector<Now>& now, std::vector<bool> gives,
                                 std::vector<Count>& blocks) const {
   std::vector<std::size_t> late;
@@ -63,7 +62,7 @@ std::string CacheCow::help_late(const std::vector<Now>& now, std::vector<bool> g
       if (gives[other] && (from == now.size() || order(other) < order(from))) from = other;
     }
     if (from == now.size()) {
-      return fmt::format("{} waits {:.6g} ms, is promised {:.6g}, and nobody can give it a chunk",
+      return fmt::format("{} waits {:.6g} ms, its target is {:.6g} ms, and no VM can give a chunk",
                          vms_[vm].name, now[vm].waits * promised_ns_[vm] / 1e6,
                          promised_ns_[vm] / 1e6);
     }
@@ -73,8 +72,8 @@ std::string CacheCow::help_late(const std::vector<Now>& now, std::vector<bool> g
   return {};
 }
 
-// Moves a chunk to the VM with most ghost hits from the other VM with fewest tail hits, if the
-// ghost hits are more.
+// Move a chunk to the VM with the most ghost hits from the other VM with the fewest tail hits, if
+// the ghost hits are more.
 void CacheCow::gain_hits(const std::vector<Now>& now, const std::vector<bool>& present,
                          std::vector<Count>& blocks) const {
   std::size_t to = now.size();

@@ -10,11 +10,11 @@
 
 namespace mcsim {
 
-// CacheCOW: a VM that waits longer than it is promised gets a chunk from the one that is best off
-// by its own promise; when all are well off, a chunk moves where it brings most hits. What a VM
-// would hit with more space or less, an LRU list of its accesses says: the hits in the ghosts
-// beyond its part, and in the tail of it. Hits of a period, not ratios, are compared, so that
-// those who ask more often count for more.
+// CacheCOW: a VM whose mean latency exceeds its target gets a chunk from the VM with the lowest
+// latency relative to its own target. While all VMs meet their targets, a chunk moves to where it
+// gains most hits. The gain and the loss of hits come from an LRU list of each VM's accesses: hits
+// in the ghosts beyond its partition, and hits in the tail of the partition. Hit counts of a period
+// are compared, not ratios, so that VMs with more accesses weigh more.
 class CacheCow final : public ChunkMover {
  public:
   struct Params : ChunkMover::Params {
@@ -26,10 +26,10 @@ class CacheCow final : public ChunkMover {
       return std::tuple_cat(
           std::tuple{
               Field{"latency_ms", &Params::latency_ms,
-                    "mean latency that a VM is promised, in ms; nothing to one not named"},
+                    "target of the mean latency of each VM, in ms; a VM not named has no target"},
               Field{"ghost", &Params::ghost,
-                    "length of the ghosts, and of the tail: share of the cache; the source is "
-                    "silent",
+                    "length of the ghost list and of the tail, as a share of the cache; not "
+                    "specified in the publication",
                     0, 1},
           },
           ChunkMover::Params::fields());
@@ -37,7 +37,9 @@ class CacheCow final : public ChunkMover {
   };
   static constexpr ComponentInfo kInfo{
       .name = "cachecow",
-      .summary = "CacheCOW: chunks go to VMs that miss their latencies, or to where most is hit.",
+      .summary =
+          "Moves chunks of cache to VMs above their latency targets, else to where they gain most "
+          "hits (CacheCOW).",
       .reference =
           "Goyal, Jadav, Modha, Tewari: CacheCOW: QoS for storage system caches, IWQoS 2003"};
 
@@ -56,9 +58,9 @@ class CacheCow final : public ChunkMover {
   std::string divide(const Observation& seen, std::vector<Count>& blocks) override;
 
  private:
-  // A VM as a period ends.
+  // State of a VM at the end of a period.
   struct Now {
-    double waits = 0;  // by what it is promised
+    double waits = 0;  // mean latency / target
     Count ghost = 0;   // hits
     Count tail = 0;
     bool waits_too_long() const { return waits > 1; }

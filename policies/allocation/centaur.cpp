@@ -33,7 +33,7 @@ std::string Centaur::prepare(const Observation& seen) {
   return promises.infeasible;
 }
 
-// ECI-Cache compares itself with a Centaur that takes all accesses for reads.
+// ECI-Cache compares itself with a Centaur that treats all accesses as reads.
 double Centaur::worth(const Observation& seen, const Stage&, std::size_t vm, std::size_t,
                       Count blocks) const {
   if (params_.baseline == CentaurBaseline::kNone) {
@@ -67,8 +67,8 @@ Count Centaur::least_for_misses(const RunningCurve& curve) const {
   return least;
 }
 
-// Sizes of the least κ that fits; a VM that waits longer than its share with all blocks has the
-// fewest with which it waits as short as it can.
+// Choose the sizes of the smallest κ that fits. A VM that cannot reach its latency κ / s_v gets the
+// smallest size at which its latency is minimal.
 void Centaur::share_latency(const Observation& seen) {
   const auto sizes = [&](double kappa) {
     std::vector<Count> of_vm(seen.vms(), 0);
@@ -83,7 +83,7 @@ void Centaur::share_latency(const Observation& seen) {
   for (std::size_t v = 0; v < seen.vms(); ++v) {
     high = std::max(high, shares_[v] * mean_ns(seen, v, 0));
   }
-  constexpr int kSteps = 60;  // beyond the digits of a double
+  constexpr int kSteps = 60;  // more than the digits of a double
   for (int i = 0; i < kSteps; ++i) {
     const double middle = (low + high) / 2;
     const std::vector<Count> needed = sizes(middle);

@@ -15,9 +15,9 @@
 namespace mcsim {
 
 enum class CentaurObjective : std::uint8_t {
-  kLatency,        // the least sum of mean latencies
-  kLeastSize,      // the least space that keeps the promises
-  kLatencyShares,  // latencies in inverse proportion to shares
+  kLatency,        // minimise the sum of mean latencies
+  kLeastSize,      // minimise the space that meets all targets
+  kLatencyShares,  // latencies inversely proportional to shares
 };
 
 template <>
@@ -27,10 +27,10 @@ struct Choices<CentaurObjective> {
                                     std::pair{"latency-shares", CentaurObjective::kLatencyShares}};
 };
 
-// As what it is compared with.
+// A variant that another publication compares itself with.
 enum class CentaurBaseline : std::uint8_t {
   kNone,
-  kEci,  // the largest reuse distance + 1 for each VM; if that is too much, the least latency
+  kEci,  // largest reuse distance + 1 for each VM; if too large, minimum latency
 };
 
 template <>
@@ -39,11 +39,11 @@ struct Choices<CentaurBaseline> {
                                     std::pair{"eci", CentaurBaseline::kEci}};
 };
 
-// Centaur: every interval the cache is divided by the VMs' miss ratio curves. Each VM first gets
-// the least size that keeps its promise of latency or, by Little's law, of accesses a second. The
+// Centaur: divides the cache every interval by the VMs' miss ratio curves. Each VM first gets the
+// smallest size that meets its target of latency or, by Little's law, of accesses per second. The
 // prediction follows the write mode in force (LatencyModel). The leftover serves the objective.
-// With latency shares, the mean latency of VM v is κ / s_v, for the least κ that fits into the
-// cache; it is found by bisection. Writes are written back.
+// With latency shares, the mean latency of VM v is κ / s_v; bisection finds the smallest κ that
+// fits into the cache. Writes are write-back.
 class Centaur final : public OneCacheMaximizer {
  public:
   struct Params : OneCacheMaximizer::Params, LatencyGoals {
@@ -61,26 +61,35 @@ class Centaur final : public OneCacheMaximizer {
       return std::tuple_cat(
           OneCacheMaximizer::Params::fields(), LatencyGoals::fields(),
           std::tuple{
-              Field{"objective", &Params::objective, "what the space that is left is for"},
+              Field{"objective", &Params::objective,
+                    "use of the leftover space: minimise the sum of mean latencies, leave it free, "
+                    "or make latencies inversely proportional to `shares`"},
               Field{"weight", &Params::weight,
-                    "of latencies: 1 for each VM, or its accesses; the source is silent"},
+                    "weight of a VM's latency in the sum: 1 (ratio), or its accesses (rate); not "
+                    "specified in the publication"},
               Field{"shares", &Params::shares,
-                    "of latency-shares: how much shorter a VM waits; one not named counts 1"},
+                    "with objective latency-shares: latency of a VM is inversely proportional to "
+                    "its share; a VM not named has share 1"},
               Field{"miss_tolerance", &Params::miss_tolerance,
-                    "of least-size: how much higher a miss ratio may be than with all blocks (1: "
-                    "promises alone count); the source is silent",
+                    "with objective least-size: allowed increase of a VM's miss ratio over its "
+                    "miss ratio with all blocks, between 0 and 1 (1: only targets count); not "
+                    "specified in the publication",
                     0, 1},
               Field{"baseline", &Params::baseline,
-                    "as ECI-Cache compares itself with it: the largest distance + 1, or if that "
-                    "does not fit the least latency; no promises, nothing beyond"},
+                    "`eci`: Centaur in the form that ECI-Cache compares itself with: each VM gets "
+                    "its largest reuse distance + 1, or if these do not fit the sum of latencies "
+                    "is minimised; targets are ignored and leftover space stays free"},
               Field{"distance_scope", &Params::distance_scope,
-                    "what an access finds in the cache; the source is silent"},
+                    "accesses that the reuse distances cover: of the interval, of all so far, or "
+                    "of the interval after a warm start; not specified in the publication"},
           });
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "centaur",
-      .summary = "Centaur: cache sizes for latency, IOPS or shares by miss ratio curves.",
+      .summary =
+          "Sizes each VM's cache for latency, IOPS or latency shares, by miss ratio curves "
+          "(Centaur).",
       .reference =
           "Koller, Mashtizadeh, Rangaswami: Centaur: Host-side SSD Caching for Storage "
           "Performance Control, ICAC 2015"};

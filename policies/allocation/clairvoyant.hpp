@@ -15,9 +15,10 @@
 
 namespace mcsim {
 
-// A yardstick: every interval is divided by its own curves, which nobody can know when it
-// begins. They tell what fixed parts would hit that had been as large before; what a part lacks
-// when it has just grown they do not tell, so a system that moves less may still hit more.
+// An upper reference, not a real system: every interval is divided by its own curves, which are not
+// known when it begins. The curves give the hits of fixed partitions of these sizes that are
+// already warm. They ignore the misses of a partition that has just grown, so a system that moves
+// less space may still get more hits.
 class Clairvoyant final : public System {
  public:
   struct Params : DataPathParams {
@@ -29,21 +30,28 @@ class Clairvoyant final : public System {
     static constexpr auto fields() {
       return std::tuple_cat(
           std::tuple{
-              Field{"objective", &Params::objective, "what a hit counts for"},
+              Field{"objective", &Params::objective,
+                    "value of a hit: 1 (hits), or the read latency that it saves against the "
+                    "backend (latency)"},
               Field{"period", &Params::period,
-                    "between two divisions (0: the experiment's interval)", 0},
+                    "time between two divisions (0: the interval of the experiment)", 0},
               Field{"grid", &Params::grid,
-                    "sizes to choose from, at most, of all the space that hits anything", 2,
-                    10'000'000},
-              Field{"resize_mode", &Params::resize_mode, "how parts come to their new targets"},
+                    "maximum number of sizes to choose from; they cover the space in which any "
+                    "block hits",
+                    2, 10'000'000},
+              Field{"resize_mode", &Params::resize_mode,
+                    "how partitions change to new targets: shrink at once (eager), evict only when "
+                    "the tier is full (lazy), or evict their own blocks when they insert "
+                    "(strict-own)"},
           },
           DataPathParams::fields());
     }
   };
-  static constexpr ComponentInfo kInfo{
-      .name = "clairvoyant",
-      .summary = "Divide all tiers by the curves of the interval that begins.",
-      .reference = "no publication: a yardstick"};
+  static constexpr ComponentInfo kInfo{.name = "clairvoyant",
+                                       .summary =
+                                           "Divides all tiers every interval by the curves of the "
+                                           "interval that begins (uses the future).",
+                                       .reference = "no publication: an upper reference"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
     MCSIM_RETURN_IF_ERROR(check(params, context));
@@ -80,7 +88,7 @@ class Clairvoyant final : public System {
     MCSIM_ASSIGN_OR_RETURN(Decision best,
                            best_decision(seen.meter("curve").curves, context_.machine, gains_,
                                          params_.grid, *optimizer_));
-    // Where nothing hits at any size, no size is better than that in force.
+    // No division is better than the current one if no size has hits.
     if (best.upper_bound <= 0) return std::nullopt;
     return best;
   }

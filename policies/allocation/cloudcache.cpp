@@ -52,13 +52,13 @@ std::string CloudCache::divide(const Observation& seen, std::vector<Count>& bloc
       blocks[vms[host][i]] = static_cast<Count>(here[i]);
     }
     if (enough) continue;
-    why += fmt::format("{}the VMs{} are to reuse {} blocks, and there are {}",
+    why += fmt::format("{}the working sets of the VMs{} are {} blocks, the capacity is {}",
                        why.empty() ? "" : "; ", of_host, sum, capacity());
   }
   return why;
 }
 
-// Moves VMs away from where too much is wanted.
+// Migrate VMs away from hosts whose working sets exceed their space.
 void CloudCache::relieve(const Observation& seen, std::span<const double> wanted) {
   std::vector<double> load(machine().fleet.count(), 0);
   for (std::size_t vm = 0; vm < wanted.size(); ++vm) load[host_of()[vm]] += wanted[vm];

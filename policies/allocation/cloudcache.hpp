@@ -17,8 +17,8 @@
 namespace mcsim {
 
 enum class Overload : std::uint8_t {
-  kScale,    // all on the host get so much less
-  kMigrate,  // VMs move to hosts with less to do; then as before
+  kScale,    // scale all working sets of the host down
+  kMigrate,  // move VMs to less loaded hosts, then scale
 };
 
 template <>
@@ -27,13 +27,13 @@ struct Choices<Overload> {
                                     std::pair{"migrate", Overload::kMigrate}};
 };
 
-// CloudCache: each VM gets the blocks that it is forecast to reuse, and no block comes in before
-// it has been reused. Of a VM's reuse working sets, those that stand out are taken for what was
-// forecast instead, and the rest is smoothed. What nobody is forecast to reuse nobody gets. If a
-// host has less space than that, VMs may move to others: each time the one whose move lowers the
-// load of the fullest host and of where it goes the most, until none does or nothing is too full.
-// Who is still followed by blocks stays. If it does not do, all on the host get so much less, and
-// the decision is infeasible.
+// CloudCache: each VM gets its forecast reuse working set, and a block is admitted only after it
+// has been reused. In a VM's series of working sets, spikes are replaced by their forecasts before
+// smoothing. Space beyond the forecasts stays free. If the working sets of a host exceed its space,
+// VMs may migrate: each step moves the VM that most lowers the load of the fullest host and of the
+// target host, until no move helps or all working sets fit. A VM with a migration in progress
+// stays. If the working sets still exceed the space, all on the host are scaled down, and the
+// decision is marked infeasible.
 class CloudCache final : public DividedCache {
  public:
   struct Params : DividedCache::Params {
@@ -56,34 +56,38 @@ class CloudCache final : public DividedCache {
       return std::tuple_cat(
           std::tuple{
               Field{"window", &Params::window,
-                    "of the reuse working set (0: a period), a whole number of periods; the source "
-                    "is silent",
+                    "time window of the reuse working set, a whole number of periods (0: one "
+                    "period); not specified in the publication",
                     0},
-              Field{"reuses", &Params::reuses,
-                    "how often a block of it is reused; unless `admission` says otherwise it is "
-                    "staged until it was; the source is silent",
-                    0},
+              Field{
+                  "reuses", &Params::reuses,
+                  "number of reuses that put a block into the working set; by default `admission` "
+                  "stages a block for this number of reuses; not specified in the publication",
+                  0},
               Field{"smoothing", &Params::smoothing,
-                    "how working sets are forecast; the source is silent"},
-              Field{"history", &Params::history,
-                    "working sets that the forecast rests on; the source is silent", 2, 1'000},
+                    "forecast of working sets: the last one, exponential smoothing, or Holt's "
+                    "double exponential smoothing; not specified in the publication"},
+              Field{
+                  "history", &Params::history,
+                  "number of working sets that the forecast uses; not specified in the publication",
+                  2, 1'000},
               Field{"spike", &Params::spike,
-                    "a working set is a spike if it is more standard deviations off the mean of "
-                    "those before it, once there are as many as `history` (0: none is); the source "
-                    "is silent",
+                    "a working set is a spike if it differs from the mean of the last `history` "
+                    "ones by more than this number of standard deviations (0: no spikes); not "
+                    "specified in the publication",
                     0},
               Field{"overload", &Params::overload,
-                    "what happens if the VMs of a host are to reuse more than it has; the source "
-                    "migrates, of one host it is silent"},
+                    "action when the working sets of a host exceed its space: scale them down, or "
+                    "migrate VMs first; the publication migrates and does not cover a single host"},
               Field{"migrate_keep", &Params::migrate_keep,
-                    "whether the cache of a VM that moves comes after it, or is dropped"},
+                    "whether a migrated VM's cached blocks follow it; if not, they are dropped"},
               Field{"migrate_rate", &Params::migrate_rate,
-                    "blocks a second in which it comes (0: what the link takes); the source is "
-                    "silent",
+                    "blocks per second that follow a migrated VM (0: the bandwidth of the link); "
+                    "not specified in the publication",
                     0},
               Field{"on_demand", &Params::on_demand,
-                    "which blocks are read from the host that it left; others come from the "
-                    "backend"},
+                    "blocks that are read from the old host during a migration: dirty ones or all; "
+                    "others come from the backend"},
           },
           DividedCache::Params::fields());
     }
@@ -91,7 +95,8 @@ class CloudCache final : public DividedCache {
   static constexpr ComponentInfo kInfo{
       .name = "cloudcache",
       .summary =
-          "CloudCache: each VM gets what it is forecast to reuse, and moves if its host has less.",
+          "Gives each VM its forecast reuse working set; may migrate VMs from overloaded hosts "
+          "(CloudCache).",
       .reference =
           "Arteaga, Cabrera, Xu, Sundararaman, Zhao: CloudCache: On-demand flash cache management "
           "for cloud computing, FAST 2016"};
@@ -99,8 +104,7 @@ class CloudCache final : public DividedCache {
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
     MCSIM_RETURN_IF_ERROR(check_hosts(context.machine, params, params.resize_mode));
     if (params.overload == Overload::kMigrate && !context.machine.fleet.several()) {
-      return invalid_argument(
-          "overload: there is one host, and nowhere to migrate to; see `hosts`");
+      return invalid_argument("overload: migrate needs several hosts; see `hosts`");
     }
     if (params.admission == Params().admission) {
       params.admission = fmt::format("staged(n={})", params.reuses + 1);
@@ -110,7 +114,7 @@ class CloudCache final : public DividedCache {
   CloudCache(const Params& params, SystemContext context)
       : DividedCache(params, std::move(context)), params_(params) {}
 
-  bool knows_hosts() const override { return true; }
+  bool divides_hosts() const override { return true; }
   Actions actions() const override {
     if (params_.overload == Overload::kScale) return {Action::kTargets};
     return {Action::kTargets, Action::kMigrations};
@@ -137,7 +141,7 @@ class CloudCache final : public DividedCache {
   void relieve(const Observation& seen, std::span<const double> wanted);
 
   Params params_;
-  std::vector<Forecast> forecasts_;  // of working sets, by VM
+  std::vector<Forecast> forecasts_;  // by VM: working sets
 };
 
 }  // namespace mcsim

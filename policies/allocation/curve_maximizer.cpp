@@ -10,7 +10,7 @@
 namespace mcsim {
 namespace {
 
-// blocks · to / from, whole blocks; with any capacity the product may be beyond 64 bits.
+// Return blocks · to / from, rounded down. The product may exceed 64 bits.
 Count scaled(Count blocks, Count to, Count from) {
   __extension__ using Wide = __int128;
   return static_cast<Count>(static_cast<Wide>(blocks) * to / from);
@@ -71,7 +71,7 @@ std::vector<Count> CurveMaximizer::capacities() const {
   return {std::accumulate(all.begin(), all.end(), Count{0})};
 }
 
-// Blocks of the stage's tiers for every VM, of those not active what they keep.
+// Return the blocks of every VM in the tiers of the stage; inactive VMs get what they keep.
 absl::StatusOr<Allocation> CurveMaximizer::solve(const Observation& seen, Stage& stage,
                                                  Decision& decision) const {
   const std::size_t vms = seen.vms();
@@ -91,7 +91,8 @@ absl::StatusOr<Allocation> CurveMaximizer::solve(const Observation& seen, Stage&
   decision.upper_bound += solution.upper_bound;
   decision.evaluations += solution.evaluations;
   decision.optimizer_seconds += solution.seconds;
-  // Less of a faster tier would need more of the next; only the last can give.
+  // Reducing a share of a faster tier would raise the need of the next one, so only the last tier
+  // is reduced.
   for (std::size_t v = 0; v < vms && rules_.leftover != Leftover::kScale; ++v) {
     solution.choice[v].back() = useful_choice(problem, solution, v, tiers - 1);
   }
@@ -143,7 +144,8 @@ void CurveMaximizer::worth_of_all(const Observation& seen, const Stage& stage, s
   }
 }
 
-// Gives what was chosen, and what is left over by the rule; false if all is to stay as it is.
+// Set the targets to the chosen sizes, and handle leftover space by the rule. Returns false if the
+// targets are to stay unchanged.
 bool CurveMaximizer::grant(const Allocation& chosen, Stage& stage, Allocation& targets) const {
   for (std::size_t k = 0; k < chosen.tiers(); ++k) {
     const Count capacity = capacities()[stage.first + k];

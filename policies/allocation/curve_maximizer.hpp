@@ -17,17 +17,17 @@
 
 namespace mcsim {
 
-// What a VM's hit ratio counts for.
+// The weight of a VM's hit ratio.
 enum class UtilityWeight : std::uint8_t {
   kRatio,  // 1: a quiet VM counts as much as a busy one (the paper)
-  kRate,   // its accesses in the interval: hits, not ratios
+  kRate,   // its accesses in the interval, so that hits are summed
 };
 
-// What VMs without accesses in an interval get.
+// The share of a VM without accesses in an interval.
 enum class IdlePolicy : std::uint8_t {
   kZero,   // nothing
-  kKeep,   // their targets in force
-  kCurve,  // what their curves are worth, as VMs with accesses do
+  kKeep,   // its current targets
+  kCurve,  // the optimal share by its curve, as for VMs with accesses
 };
 
 template <>
@@ -42,15 +42,15 @@ struct Choices<IdlePolicy> {
                                     std::pair{"curve", IdlePolicy::kCurve}};
 };
 
-// A system that divides tiers anew every interval so that what all VMs get is worth the
-// most, as their curves of the last interval say: those of its first meter. A member states the
-// sizes to choose from, what they are worth to a VM and what it is sure of (the functions it
-// overrides), and by `Rules` what becomes of leftover space. Here are the rest: the data path, the
-// problem, its solution, leftover space, and what is reported of objective and bound.
+// A base class of systems that divide tiers every interval so that the sum of the VMs' values is
+// largest, by the curves of the last interval (those of the system's first meter). A subclass
+// overrides functions for the sizes to choose from, their value to a VM, and a VM's guaranteed
+// sizes. `Rules` selects the use of leftover space. This class implements the data path, the
+// optimisation problem, its solution, the leftover, and the reported objective and bound.
 //
-// Tiers are solved in stages, from the fastest on, each given the result of those above: one
-// tier a stage, or all tiers in one. A system that knows of one cache alone has all tiers
-// together for it, and what a VM gets of that is spread over them.
+// Tiers are solved in stages, from the fastest to the slowest. A stage is one tier or all tiers,
+// and takes the results of the stages before it as given. A system defined for a single cache
+// treats all tiers together as that cache; the share of a VM is then spread over the tiers.
 class CurveMaximizer : public System {
  public:
   struct Params : DataPathParams {
@@ -63,27 +63,32 @@ class CurveMaximizer : public System {
       return std::tuple_cat(
           std::tuple{
               Field{"rd_interval", &Params::rd_interval,
-                    "between two allocations, and what reuse distances cover (0: the experiment's "
-                    "interval; Multi-Cache's paper: 1h)",
+                    "time between two allocations, and the accesses that reuse distances cover (0: "
+                    "the interval of the experiment); Multi-Cache's paper: 1h",
                     0},
-              Field{"weight", &Params::weight, "maximise the sum of hit ratios, or of hits"},
+              Field{"weight", &Params::weight,
+                    "maximise the sum of hit ratios (ratio) or of hits (rate)"},
               Field{"priorities", &Params::priorities, "weight of each VM; one not named counts 1"},
               Field{"resize_mode", &Params::resize_mode,
-                    "how parts come to their new targets; the source is silent, its authors' code "
-                    "is lazy"},
+                    "how partitions change to new targets: shrink at once (eager), evict only when "
+                    "the tier is full (lazy), or evict their own blocks when they insert "
+                    "(strict-own); not specified in the publication, the authors' code is lazy"},
           },
           DataPathParams::fields());
     }
-    // For systems that do not weigh hits as Multi-Cache does.
+    // The fields of systems with other weights than Multi-Cache.
     static constexpr auto interval_fields() {
       return std::tuple_cat(
           std::tuple{
               Field{"interval", &Params::rd_interval,
-                    "between two allocations (0: the experiment's interval); the source is silent",
+                    "time between two allocations (0: the interval of the experiment); not "
+                    "specified in the publication",
                     0},
               Field{"priorities", &Params::priorities, "weight of each VM; one not named counts 1"},
               Field{"resize_mode", &Params::resize_mode,
-                    "how parts come to their new targets; the source is silent"},
+                    "how partitions change to new targets: shrink at once (eager), evict only when "
+                    "the tier is full (lazy), or evict their own blocks when they insert "
+                    "(strict-own); not specified in the publication"},
           },
           DataPathParams::fields());
     }
@@ -99,9 +104,9 @@ class CurveMaximizer : public System {
 
  protected:
   enum class Leftover : std::uint8_t {
-    kSpread,  // what is worth nothing to a VM is free; all free space is added in proportion
-    kScale,   // targets are scaled to fill the tier; if there are none, all stay as they are
-    kStay,    // what is worth nothing to a VM is free, and nobody has it
+    kSpread,  // space without value to its VM is freed; free space is added in proportion
+    kScale,   // targets are scaled to fill the tier; unchanged if all are 0
+    kStay,    // space without value to its VM is freed and stays unused
   };
   enum class Tiers : std::uint8_t { kOneByOne, kTogether, kAsOne };
   struct Rules {
@@ -111,50 +116,50 @@ class CurveMaximizer : public System {
     Leftover leftover = Leftover::kSpread;
   };
   struct Stage {
-    std::size_t first = 0;          // tier
-    std::vector<Count> capacities;  // of its tiers, as far as they are to be divided
+    std::size_t first = 0;          // the first tier
+    std::vector<Count> capacities;  // of its tiers, without the space that idle VMs keep
     std::vector<Count> base;        // by VM: blocks of faster tiers
-    std::vector<bool> active;       // by VM: who takes part
+    std::vector<bool> active;       // by VM: whether it takes part
   };
 
-  // `name` is the system's, for messages.
+  // `name` is the name of the system, for messages.
   CurveMaximizer(const char* name, const Params& params, SystemContext context, Rules rules);
 
-  // Cumulative sizes to choose from, and the capacities that they fill. They may count, for a
-  // VM, counted_base() blocks beside those of the stage.
+  // Cumulative sizes to choose from, and the capacities that they fill. The sizes of a VM may
+  // include counted_base() blocks outside of the stage.
   struct Grid {
     std::vector<Count> sizes;
     std::vector<Count> capacities;
   };
   virtual Grid grid(const Stage& stage) const = 0;
   virtual Count counted_base(const Stage&, std::size_t /*vm*/) const { return 0; }
-  // What `blocks` in the tiers of the stage up to `tier` are worth to an active VM.
+  // Return the value of `blocks` in the tiers of the stage up to `tier` to an active VM.
   virtual double worth(const Observation& seen, const Stage& stage, std::size_t vm,
                        std::size_t tier, Count blocks) const = 0;
-  // The same of several sizes, for who has something to find out once for all of them.
+  // Compute worth() for several sizes. A subclass overrides it to compute common terms once.
   virtual void worth_of_all(const Observation& seen, const Stage& stage, std::size_t vm,
                             std::size_t tier, std::span<const Count> blocks,
                             std::span<double> worths) const;
-  // Blocks that an active VM gets in each tier of the stage, at least and at most. Of sizes of
-  // the grid, the largest that is not above.
+  // Bounds on the blocks of an active VM in each tier of the stage. A bound between two sizes of
+  // the grid is rounded down.
   struct Bounds {
     Count least = 0;
     Count most = std::numeric_limits<Count>::max();
   };
   virtual Bounds bounds(const Observation&, const Stage&, std::size_t /*vm*/) const { return {}; }
-  // Who takes part; the others get what the rules leave to them.
+  // Whether a VM takes part. `Rules` determines the share of other VMs.
   virtual bool active(const Observation& seen, std::size_t vm) const {
     return curves(seen)[vm].accesses() > 0;
   }
-  // Before the stages are solved: what must be found out once for all VMs, and what is wrong
-  // with it, to be reported as infeasible.
+  // Compute values that all VMs share, before the stages are solved. The returned text, if any, is
+  // reported as the reason of infeasibility.
   virtual std::string prepare(const Observation&) { return {}; }
 
   static std::span<const RunningCurve> curves(const Observation& seen) {
     return seen.meter("curve").curves;
   }
 
-  // What a VM's gain counts for.
+  // Return the weight of a VM's gain.
   double weight(const Observation& seen, std::size_t vm) const;
   const std::vector<double>& priorities() const { return priorities_; }
 
@@ -174,7 +179,7 @@ class CurveMaximizer : public System {
   std::uint64_t seed_;
   Rules rules_;
   std::shared_ptr<Optimizer> optimizer_;
-  std::vector<double> priorities_;  // by VM, known once the trace is
+  std::vector<double> priorities_;  // by VM, set by make_host()
 };
 
 }  // namespace mcsim

@@ -14,9 +14,8 @@
 
 namespace mcsim {
 
-// A system that knows one cache, of all tiers together, each VM of which has a part of its own:
-// what a VM gets of it is spread over the tiers. A member says every period how many blocks each
-// VM has from then on (divide()).
+// A base class of systems that divide one cache into a partition for each VM. All tiers together
+// are that cache, and the share of a VM is spread over them. divide() sets the sizes every period.
 class DividedCache : public System {
  public:
   struct Params : DataPathParams {
@@ -27,10 +26,13 @@ class DividedCache : public System {
       return std::tuple_cat(
           std::tuple{
               Field{"period", &Params::period,
-                    "between two decisions (0: the experiment's interval); the source is silent",
+                    "time between two decisions (0: the interval of the experiment); not specified "
+                    "in the publication",
                     0},
               Field{"resize_mode", &Params::resize_mode,
-                    "how parts come to their new targets; the source is silent"},
+                    "how partitions change to new targets: shrink at once (eager), evict only when "
+                    "the tier is full (lazy), or evict their own blocks when they insert "
+                    "(strict-own); not specified in the publication"},
           },
           DataPathParams::fields());
     }
@@ -45,22 +47,22 @@ class DividedCache : public System {
  protected:
   DividedCache(const Params& params, SystemContext context);
 
-  // The trace is known: what is kept by VM, and what the VMs get at first, which is equal parts
-  // unless this changes them.
+  // Initialise the state of the VMs, once the trace is known. `blocks` has equal sizes, which the
+  // function may change.
   virtual absl::Status begin(const Accesses& trace, std::vector<Count>& blocks) = 0;
-  // What each VM gets from now on, in place of what it has: of VMs that are gone nothing, which
-  // leaves their space free. Says why what was asked for cannot be had, if it cannot.
+  // Replace the current sizes by new ones. A departed VM gets 0, which leaves its space free.
+  // Returns the reason if the requested sizes are infeasible, else an empty text.
   virtual std::string divide(const Observation& seen, std::vector<Count>& blocks) = 0;
-  // What divide() found out besides, for the decision to say.
+  // Attach a note from divide() to the decision.
   void note(std::string what) { note_ = std::move(what); }
 
-  Count capacity() const { return capacity_; }  // of a host
-  // By VM where it is; where several hosts are known, divide() may move it.
+  Count capacity() const { return capacity_; }  // of one host
+  // The host of each VM. With several hosts, divide() may change it.
   std::vector<std::size_t>& host_of() { return host_of_; }
   const Machine& machine() const { return machine_; }
 
   static Count held(const VmCounters& vm);
-  // Space that nobody has goes to the VMs that are there, in proportion to what they have.
+  // Distribute free space to the VMs that are present, in proportion to their sizes.
   void share_free(const Observation& seen, std::vector<Count>& blocks) const;
 
  private:
@@ -73,7 +75,7 @@ class DividedCache : public System {
   std::string note_;
 };
 
-// A system that moves pieces of one size from VM to VM.
+// A base class of systems that move chunks of one size between VMs.
 class ChunkMover : public DividedCache {
  public:
   struct Params : DividedCache::Params {
@@ -84,8 +86,11 @@ class ChunkMover : public DividedCache {
       return std::tuple_cat(
           std::tuple{
               Field{"chunk", &Params::chunk,
-                    "share of the cache that is moved at once; the source is silent", 0, 1},
-              Field{"floor", &Params::floor, "chunks that no VM has to give; the source is silent",
+                    "size of a chunk, as a share of the cache; not specified in the publication", 0,
+                    1},
+              Field{"floor", &Params::floor,
+                    "number of chunks below which a VM does not shrink; not specified in the "
+                    "publication",
                     0, 1'000},
           },
           DividedCache::Params::fields());
@@ -95,10 +100,10 @@ class ChunkMover : public DividedCache {
  protected:
   ChunkMover(const Params& params, SystemContext context);
 
-  // Blocks that a VM with so many can give.
+  // Return the blocks that a VM of this size can give.
   Count spare(Count blocks) const { return std::clamp<Count>(blocks - floor_, 0, chunk_); }
   void move(std::size_t from, std::size_t to, std::vector<Count>& blocks) const;
-  // Says so if the cache is too small for the floors of all VMs.
+  // Return an error text if the cache is too small for the floors of all VMs.
   std::string too_small(const Observation& seen) const;
 
  private:

@@ -18,7 +18,7 @@ absl::StatusOr<std::vector<double>> per_vm(const char* parameter, const PerVm& g
   for (const auto& [name, value] : given) {
     const auto found = std::ranges::find(names, name);
     if (found == names.end()) {
-      return not_found("{}: there is no VM '{}'{}", parameter, name, did_you_mean(name, names));
+      return not_found("{}: no VM '{}'{}", parameter, name, did_you_mean(name, names));
     }
     if (!(value >= 0) || std::isinf(value)) {
       return out_of_range("{}: {}: {} is not {} (0 or more)", parameter, name, value, kind);
@@ -83,7 +83,7 @@ Allocation proportional(const Machine& machine, std::span<const double> weights)
 Allocation over_tiers(const Machine& machine, std::span<const Count> blocks) {
   Allocation targets(machine.tiers.size(), blocks.size());
   std::vector<Count> left(blocks.begin(), blocks.end());
-  Count capacity = 0;  // of this tier and the slower ones
+  Count capacity = 0;  // of this tier and all slower ones
   for (const TierSpec& tier : machine.tiers) capacity += tier.capacity_blocks;
   for (std::size_t k = 0; k < targets.tiers() && capacity > 0; ++k) {
     const Count total = std::accumulate(left.begin(), left.end(), Count{0});

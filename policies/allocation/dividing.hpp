@@ -11,42 +11,41 @@
 
 namespace mcsim {
 
-// One number per VM in trace order, from a parameter that names VMs; a VM not
-// named gets `otherwise`. A name that is not a VM is an error, and so is a number below 0, which
-// is not what `kind` says.
+// Return one number per VM in trace order, from a parameter that maps VM names to numbers. VMs that
+// are not named get `otherwise`. Unknown names and numbers below 0 are errors; `kind` describes the
+// number in the message.
 absl::StatusOr<std::vector<double>> per_vm(const char* parameter, const PerVm& given,
                                            std::span<const VmInfo> vms, double otherwise,
                                            const char* kind = "a weight");
 
-// Divides `blocks` in proportion to `weights` (equally if all are zero), in
-// whole blocks that sum to `blocks` exactly: floors first, then one block each
-// to the largest remainders, the lower index on a tie.
+// Divide `blocks` in proportion to `weights` (equally if all are 0), into whole blocks with the
+// exact sum: floors first, then one block each to the largest remainders, the lower index on a tie.
 std::vector<Count> proportional(Count blocks, std::span<const double> weights);
 
-// Adds `left` blocks to the targets of the VMs that are `active`, in proportion to
-// what they have (equally if they have nothing; to nobody if nobody is active).
+// Add `left` blocks to the targets of the active VMs in proportion to their targets, or equally if
+// all of these are 0. Without active VMs nothing is added.
 void spread(Count left, const std::vector<bool>& active, std::span<Count> targets);
 
-// The smallest size that is worth as much to the VM as the one chosen for it, and
-// that its bounds and the faster tiers allow. What lies between is free to be
-// spread: optimisers fill a tier to the last unit, worth anything or not.
+// Return the smallest size with the same value to the VM as its chosen size, within its bounds and
+// above its size in faster tiers. The difference is free space: optimisers fill a tier to the last
+// unit even if that adds no value.
 std::size_t useful_choice(const AllocationProblem& problem, const Solution& solution,
                           std::size_t vm, std::size_t tier);
 
-// The VMs on each host.
+// Return the VMs on each host.
 std::vector<std::vector<std::size_t>> by_host(const Machine& machine,
                                               std::span<const std::size_t> host_of);
 
-// Every tier divided in proportion to `weights`.
+// Divide every tier in proportion to `weights`.
 Allocation proportional(const Machine& machine, std::span<const double> weights);
 
-// What each VM gets of one cache, of all tiers together, as blocks of every tier: all tiers are
-// as full as each other, and each VM has the same share of its blocks in each, but for a block.
+// Spread the blocks of each VM over the tiers. All tiers are equally full, and each VM has the same
+// share of its blocks in each tier, up to rounding to blocks.
 Allocation over_tiers(const Machine& machine, std::span<const Count> blocks);
-// The same on each host, for the VMs that are on it.
+// Spread the blocks of the VMs of each host over the tiers of that host.
 Allocation over_tiers(const Machine& machine, std::span<const Count> blocks,
                       std::span<const std::size_t> host_of);
-// The other way round.
+// Return the blocks of a VM in all tiers together.
 Count in_all_tiers(const Allocation& targets, std::size_t vm);
 
 }  // namespace mcsim

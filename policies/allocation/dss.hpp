@@ -14,9 +14,9 @@
 namespace mcsim {
 
 enum class ClassesBy : std::uint8_t {
-  kAuto,    // the trace, if it says
-  kSize,    // of the blocks of a request
-  kColumn,  // the trace says
+  kAuto,    // the column of the trace if there is one, else the size
+  kSize,    // the size of a request in whole blocks
+  kColumn,  // the column of the trace
 };
 
 template <>
@@ -26,14 +26,14 @@ struct Choices<ClassesBy> {
                                     std::pair{"column", ClassesBy::kColumn}};
 };
 
-// Differentiated Storage Services: requests have classes. What is of a class that matters is
-// always let in, the rest only where there is room (selective allocation); and what is evicted
-// first is of the class that matters least (selective eviction). With one class it is LRU.
+// Differentiated Storage Services: requests have classes. Selective allocation always admits blocks
+// of the most important classes, and others only while there is free space. Selective eviction
+// evicts blocks of the least important class first. With one class it is LRU.
 //
-// Classes come from whoever makes the requests: from policies about users, which is here a class
-// for a VM, or from file systems and databases that know what they ask for, which is a column of
-// classes in the trace. Without one it is that of the request's size: small ones come first, as of
-// metadata and small files.
+// Classes come from the source of the requests. A policy about users is a class for each VM here.
+// File systems and databases that classify their requests correspond to a column of the trace.
+// Without that column the request size determines the class: small requests rank first, as metadata
+// and small files do.
 class Dss final : public System {
  public:
   struct Params {
@@ -46,30 +46,32 @@ class Dss final : public System {
     static constexpr auto fields() {
       return std::tuple{
           Field{"classes", &Params::classes,
-                "class of all requests of a VM, from 0, which matters most, to 7; `by` says what "
-                "tells those of a VM not named",
+                "class of all requests of a VM, from 0 (most important) to 7; `by` determines the "
+                "classes of VMs that are not named",
                 0},
           Field{"by", &Params::by,
-                "what tells the class of a request: its size, which gives 0, 1 or 2, the trace's "
-                "column of classes, or that if there is one and else the size"},
+                "source of a request's class: its size (class 0, 1 or 2), the class column of the "
+                "trace, or auto: the column if there is one, else the size"},
           Field{"small", &Params::small,
-                "bytes of the blocks of a request up to which it is of class 0; the source is "
-                "silent",
+                "maximum size of a request of class 0, in bytes of whole blocks; not specified in "
+                "the publication",
                 0},
           Field{"large", &Params::large,
-                "those up to which it is of class 1, beyond which it is of class 2; the source is "
-                "silent",
+                "maximum size of a request of class 1, in bytes of whole blocks; larger requests "
+                "are of class 2; not specified in the publication",
                 0},
           Field{"always", &Params::always,
-                "how many classes are let in where others have to leave for them; the source is "
-                "silent",
+                "number of classes, from 0 on, that are admitted to a full cache by evicting other "
+                "blocks; not specified in the publication",
                 0, kMostClasses},
       };
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "dss",
-      .summary = "Differentiated storage: classes of requests decide what comes in and what goes.",
+      .summary =
+          "Admits and evicts blocks by the class of their requests (Differentiated Storage "
+          "Services).",
       .reference = "Mesnier, Chen, Luo, Akers: Differentiated storage services, SOSP 2011"};
 
   Dss(Params params, SystemContext context)
@@ -86,7 +88,7 @@ class Dss final : public System {
     const bool by_column =
         params_.by == ClassesBy::kAuto ? trace.keeps_classes : params_.by == ClassesBy::kColumn;
     if (by_column && !trace.keeps_classes) {
-      return invalid_argument("by: column: the classes of the trace were not kept");
+      return invalid_argument("by: column: the trace has no column of classes");
     }
     MCSIM_ASSIGN_OR_RETURN(
         const std::vector<double> classes,

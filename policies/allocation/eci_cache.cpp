@@ -47,12 +47,12 @@ std::string EciCache::prepare(const Observation& seen) {
   const std::string floors =
       least == params_.min_blocks
           ? ""
-          : fmt::format("min_blocks: {} VMs are not sure of {} blocks each of {}, but of {}",
+          : fmt::format("min_blocks: {} VMs need {} blocks each of {}, each gets at least {}",
                         seen.vms(), params_.min_blocks, capacity(), least);
   if (all <= capacity()) return floors;
   for (Bounds& of_vm : bounds_) of_vm.least = least;
-  return fmt::format("the useful distances need {} blocks of {}{}{}", all, capacity(),
-                     floors.empty() ? "" : "; ", floors);
+  return fmt::format("the useful reuse distances need {} blocks, the capacity is {}{}{}", all,
+                     capacity(), floors.empty() ? "" : "; ", floors);
 }
 
 double EciCache::worth(const Observation& seen, const Stage&, std::size_t vm, std::size_t,

@@ -15,7 +15,7 @@
 
 namespace mcsim {
 
-// Of what a share is taken.
+// The total that the share of rewrites refers to.
 enum class EciShareOf : std::uint8_t { kReuses, kAccesses };
 
 template <>
@@ -24,11 +24,12 @@ struct Choices<EciShareOf> {
                                     std::pair{"accesses", EciShareOf::kAccesses}};
 };
 
-// ECI-Cache: every interval the write policy of each VM is chosen first. Where writes to blocks
-// that were accessed before (WAW, WAR) are more than θ of all reuses, they are written around
-// the cache, else back. Then sizes, by the useful distances of the reads to such blocks (RAW,
-// RAR) alone: the largest + 1. If these fit together, they are what VMs get and the rest is
-// nobody's; if not, the sum of mean latencies becomes least, nobody getting more than that.
+// ECI-Cache: every interval it first chooses the write policy of each VM. If writes to blocks
+// accessed before (WAW, WAR) are more than the share θ of all reuses, the VM's writes go around the
+// cache, else they are written back. Then it chooses sizes from the useful reuse distances, those
+// of reads to blocks accessed before (RAW, RAR): the largest + 1. If these sizes fit together, they
+// are the sizes of the VMs and the rest stays free. If not, the sum of mean latencies is minimised
+// with these sizes as maxima.
 class EciCache final : public OneCacheMaximizer {
  public:
   struct Params : OneCacheMaximizer::Params {
@@ -45,30 +46,34 @@ class EciCache final : public OneCacheMaximizer {
           OneCacheMaximizer::Params::fields(),
           std::tuple{
               Field{"theta", &Params::theta,
-                    "share of rewrites above which a VM writes around the cache; the source "
-                    "is silent",
+                    "share of rewrites above which a VM's writes go around the cache; not "
+                    "specified in the publication",
                     0, 1},
               Field{"write_share_of", &Params::write_share_of,
-                    "of what that share is: of reuses, as published, or of all accesses"},
+                    "denominator of that share: reuses, as published, or all accesses"},
               Field{"hysteresis", &Params::hysteresis,
-                    "intervals in a row that must ask for another write policy; the source "
-                    "is silent",
+                    "consecutive intervals that must favour the other write policy before it is "
+                    "applied; not specified in the publication",
                     1},
               Field{"quantile", &Params::quantile,
-                    "share of the useful distances that a size holds (1: all, as published)", 0, 1},
+                    "share of the useful reuse distances that fit into a VM's size (1: all, as "
+                    "published)",
+                    0, 1},
               Field{"min_blocks", &Params::min_blocks,
-                    "what every VM gets at least, but no more than an equal part; the source "
-                    "is silent",
+                    "minimum size of a VM in blocks, at most an equal part; not specified in the "
+                    "publication",
                     0},
               Field{"drop_writes", &Params::drop_writes,
-                    "of a VM that writes around, distances as if its writes were not there; the "
-                    "source is silent"},
+                    "whether the reuse distances of a VM that writes around the cache ignore its "
+                    "writes; not specified in the publication"},
           });
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "eci-cache",
-      .summary = "ECI-Cache: least sizes by useful reuse distances, a write policy for each VM.",
+      .summary =
+          "Chooses minimal sizes by useful reuse distances and a write policy for each VM "
+          "(ECI-Cache).",
       .reference =
           "Ahmadian, Mutlu, Asadi: ECI-Cache: A High-Endurance and Cost-Efficient I/O Caching "
           "Scheme for Virtualized Platforms, SIGMETRICS 2018"};
@@ -92,7 +97,7 @@ class EciCache final : public OneCacheMaximizer {
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
 
  protected:
-  // Who does nothing has the least size.
+  // Idle VMs take part and get the minimum size.
   bool active(const Observation& seen, std::size_t vm) const override { return is_here(seen, vm); }
   std::string prepare(const Observation& seen) override;
   double worth(const Observation& seen, const Stage& stage, std::size_t vm, std::size_t tier,
@@ -105,7 +110,7 @@ class EciCache final : public OneCacheMaximizer {
 
   Params params_;
   std::vector<WriteMode> modes_;  // by VM
-  std::vector<Count> asked_;      // by VM: intervals in a row for the other mode
+  std::vector<Count> asked_;      // by VM: consecutive intervals that favour the other mode
 };
 
 }  // namespace mcsim

@@ -7,7 +7,7 @@
 namespace mcsim {
 namespace {
 
-// What is exactly used up fits, however it was added up.
+// Tolerance, so that an exactly exhausted budget still fits despite rounding of the sum.
 constexpr double kRounding = 1e-9;
 
 }  // namespace
@@ -37,8 +37,8 @@ double Edt::cost(const Place& place, double operations) {
   return std::max(1 / place.extents, operations / place.operations) * place.price;
 }
 
-// Tiers take turns from the fastest: of the extents that are cheapest there, among the places
-// that are left, those come in that save most against the next cheapest.
+// Fill the tiers from the fastest. Candidates are the extents that are cheapest there among the
+// remaining devices; those that save most against the next cheapest device come first.
 std::vector<std::size_t> Edt::wanted() const {
   const std::vector<Place> places = this->places();
   const std::size_t backend = places.size() - 1;

@@ -8,14 +8,15 @@
 
 namespace mcsim {
 
-// EDT: every extent on the device where it costs least. A device is paid for by whatever an
-// extent takes more of, its room or its operations, so that busy extents are cheapest on fast
-// devices and idle ones on large ones. A tier takes what saves most there, until its room or its
-// operations are used up; the rest goes where it costs least next.
+// EDT: places every extent on the device where it costs least. The cost of an extent is the larger
+// of its shares of the device's space and of its operations, times the price of the device. Busy
+// extents are therefore cheapest on fast devices, and idle ones on large devices. A tier takes the
+// extents that save most there until its space or its operations are used up; the rest goes to the
+// next cheapest device.
 //
-// An operation is a request, and takes a device as long as one of a block keeps it busy: large
-// requests use up no more. The backend has as many drives as it needs, each with the operations of
-// one. Nothing is powered down.
+// An operation is a request, and keeps a device busy for the time of one block whatever its length.
+// The backend has the number of drives that it needs, each with the operations of one drive.
+// Powering down idle devices is not modelled.
 class Edt final : public ExtentPlacer {
  public:
   struct Params : ExtentPlacer::Params {
@@ -26,22 +27,25 @@ class Edt final : public ExtentPlacer {
     static constexpr auto fields() {
       return std::tuple_cat(
           ExtentPlacer::Params::fields(),
-          std::tuple{
-              Field{"memory", &Params::memory,
-                    "weight of the past in the mean rate of an extent (0: the last epoch "
-                    "alone); the source is silent",
-                    0, 0.999},
-              Field{"busy", &Params::busy,
-                    "share of its time that a tier may be busy with what is placed in it; "
-                    "the source is silent",
-                    0, 1},
-              Field{"drive_gb", &Params::drive_gb,
-                    "size of a drive of the backend, in 10^9 bytes; the source is silent", 1e-9}});
+          std::tuple{Field{"memory", &Params::memory,
+                           "weight of past epochs in an extent's mean rate of operations (0: only "
+                           "the last epoch); not specified in the publication",
+                           0, 0.999},
+                     Field{"busy", &Params::busy,
+                           "maximum utilisation of a tier by the extents placed in it, as a share "
+                           "of its time; not specified in the publication",
+                           0, 1},
+                     Field{"drive_gb", &Params::drive_gb,
+                           "size of a drive of the backend, in units of 10^9 bytes; not specified "
+                           "in the publication",
+                           1e-9}});
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "edt",
-      .summary = "EDT: extents live where they cost least, by room and by operations.",
+      .summary =
+          "Places each extent on the device where it costs least, by space and by operations "
+          "(EDT).",
       .reference =
           "Guerra, Pucha, Glider, Belluomini, Rangaswami: Cost effective storage using extent "
           "based dynamic tiering, FAST 2011"};
@@ -58,14 +62,14 @@ class Edt final : public ExtentPlacer {
   std::vector<std::size_t> wanted() const override;
 
  private:
-  // What a device can do and what it costs.
+  // Capacity and price of a device.
   struct Place {
-    double price;       // of all of it, dollars
-    double extents;     // that fit
-    double operations;  // in an epoch
+    double price;       // dollars for the whole device
+    double extents;     // extents that fit
+    double operations;  // operations per epoch
   };
   std::vector<Place> places() const;
-  // Dollars of the device that an extent of so many operations an epoch takes.
+  // Return the cost in dollars of an extent with this number of operations per epoch.
   static double cost(const Place& place, double operations);
 
   double memory_;

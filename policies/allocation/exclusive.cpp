@@ -9,7 +9,7 @@
 namespace mcsim {
 namespace {
 
-// Misses of which there is a logarithm: no misses count half of one.
+// Misses for a logarithm: 0 misses count as 0.5.
 double misses_at(const RunningCurve& curve, Count blocks) {
   return std::max(0.5, static_cast<double>(curve.accesses() - curve.hits(blocks)));
 }
@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<System>> Exclusive::make(Params params, SystemCon
   const std::size_t tiers = context.machine.tier_count();
   if (tiers > 2) {
     return invalid_argument(
-        "the VMs' memory and the hypervisor's are 2 tiers, or 1 together, got {}", tiers);
+        "needs 1 tier, or 2 (the VMs' memory and the hypervisor's cache), got {}", tiers);
   }
   return make_checked<Exclusive>(std::move(params), std::move(context));
 }

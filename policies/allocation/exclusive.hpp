@@ -13,13 +13,13 @@
 
 namespace mcsim {
 
-// The hypervisor's exclusive cache: the first tier is the VMs' own memory, in equal parts that
-// stay, each an LRU cache; what leaves it comes into the second, the hypervisor's, which is
-// divided so that the geometric mean of the miss ratios is least,
+// The hypervisor's exclusive cache. The first tier is the VMs' own memory: fixed equal parts, each
+// an LRU cache. Its victims enter the second tier, the hypervisor's cache, which is divided so that
+// the geometric mean of the miss ratios is smallest,
 //
 //   minimise Π_v MR_v(own + c_v)   with   MR_v(own + c_v) <= (1 + δ) MR_v(own + equal part).
 //
-// Of a machine with one tier the VMs' memory is a part of that.
+// On a machine with one tier, that tier contains the VMs' memory too.
 class Exclusive final : public CurveMaximizer {
  public:
   struct Params : CurveMaximizer::Params {
@@ -36,19 +36,24 @@ class Exclusive final : public CurveMaximizer {
           CurveMaximizer::Params::interval_fields(),
           std::tuple{
               Field{"delta", &Params::delta,
-                    "how much higher than with an equal part a VM's miss ratio may be, as a share "
-                    "of that; the source is silent",
+                    "maximum relative increase of a VM's miss ratio over its miss ratio with an "
+                    "equal part; not specified in the publication",
                     0},
               Field{"distance_scope", &Params::distance_scope,
-                    "what an access finds in the cache; the source is silent"},
+                    "accesses that the reuse distances cover: of the interval, of all so far, or "
+                    "of the interval after a warm start; not specified in the publication"},
               Field{"grid", &Params::grid,
-                    "sizes tried of what VMs are not sure of; the source is silent", 2, 1'000'000},
+                    "number of sizes into which the space beyond the guaranteed sizes is divided; "
+                    "not specified in the publication",
+                    2, 1'000'000},
           });
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "exclusive",
-      .summary = "Hypervisor exclusive cache: least geometric mean of misses, losses bounded.",
+      .summary =
+          "Minimises the geometric mean of miss ratios and bounds each VM's loss (hypervisor "
+          "exclusive cache).",
       .reference =
           "Lu, Shen: Virtual Machine Memory Access Tracing with Hypervisor Exclusive Cache, "
           "USENIX ATC 2007"};
@@ -63,7 +68,7 @@ class Exclusive final : public CurveMaximizer {
   }
 
  protected:
-  // A VM's own memory stays, whatever it does.
+  // A VM keeps its own memory even if it is idle.
   bool active(const Observation& seen, std::size_t vm) const override { return !seen.departed[vm]; }
   std::string prepare(const Observation& seen) override;
   Grid grid(const Stage& stage) const override;

@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<Host>> ExtentPlacer::make_host(const Accesses& tr
   block_bytes_ = trace.block_bytes;
   const auto fits = [&](const TierSpec& tier) { return tier.capacity_blocks >= extent_blocks_; };
   if (std::ranges::none_of(machine_.tiers, fits)) {
-    return invalid_argument("extent: no tier has room for one of {} blocks", extent_blocks_);
+    return invalid_argument("extent: {} blocks do not fit into any tier", extent_blocks_);
   }
   const std::size_t extents = trace.id_count() / trace.line_blocks;
   scores_.assign(extents, 0);
@@ -38,11 +38,11 @@ absl::StatusOr<std::optional<Decision>> ExtentPlacer::decide(const Observation& 
 }
 
 std::vector<Count> ExtentPlacer::rooms() const {
-  return rooms_beside(write_area(), machine_, extent_blocks_);
+  return extent_capacity(write_area(), machine_, extent_blocks_);
 }
 
-// Of equal scores whoever is faster already comes first, then the lower extent; what has no score
-// is wanted nowhere.
+// Ties of scores go to the extent in the faster tier, then to the lower index. Extents with score 0
+// stay in the backend.
 std::vector<std::size_t> ExtentPlacer::wanted() const {
   std::vector<std::size_t> order(scores_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -61,8 +61,8 @@ std::vector<std::size_t> ExtentPlacer::wanted() const {
   return wanted;
 }
 
-// Those that are to come into some tier, and those that are to leave each; the highest scores
-// first.
+// Return the extents that must enter a tier, and for each tier the extents that must leave it, the
+// highest scores first.
 ExtentPlacer::Travellers ExtentPlacer::travellers_to(const std::vector<std::size_t>& wanted) const {
   const std::size_t tiers = machine_.tiers.size();
   Travellers found{.coming = {}, .leaving = std::vector<std::vector<std::size_t>>(tiers)};
@@ -80,8 +80,9 @@ ExtentPlacer::Travellers ExtentPlacer::travellers_to(const std::vector<std::size
   return found;
 }
 
-// As far as the rate allows, the highest scores first. Where a tier is full, the lowest score in
-// it that is wanted elsewhere goes to the backend, and from there on when it is its turn.
+// Return the moves that the rate allows, the highest scores first. If a tier is full, the extent
+// with the lowest score that must leave it moves to the backend; its own move to a slower tier
+// follows in its turn.
 std::vector<Placement> ExtentPlacer::moves_to(const std::vector<std::size_t>& wanted) const {
   const std::size_t tiers = machine_.tiers.size();
   auto [coming, leaving] = travellers_to(wanted);
@@ -115,7 +116,8 @@ std::vector<Placement> ExtentPlacer::moves_to(const std::vector<std::size_t>& wa
   return moves;
 }
 
-// In an epoch; 0.29 blocks a second for 100 seconds are 29.
+// Return the maximum number of moves per epoch: 0.29 blocks per second for 100 seconds are 29
+// blocks, in exact arithmetic.
 std::size_t ExtentPlacer::most_moves() const {
   if (params_.rate <= 0) return std::numeric_limits<std::size_t>::max();
   const double seconds = static_cast<double>(params_.epoch.ns) / static_cast<double>(kSecond);

@@ -10,10 +10,11 @@
 
 namespace mcsim {
 
-// A system that moves extents instead of caching blocks. A member states what a request adds to
-// the score of an extent, and what becomes of scores when an epoch ends; by them every extent has
-// a tier in which it is wanted. Unless the member has another rule, those that score most are
-// wanted in the fastest tier as far as they fit, the next in the next, the rest in the backend.
+// A base class of systems that move extents between devices instead of caching blocks. A subclass
+// defines the score that a request adds to its extent, and how scores change at the end of an
+// epoch. Scores determine the target tier of every extent. By default the extents with the highest
+// scores go to the fastest tier until it is full, the next ones to the next tier, and the rest to
+// the backend.
 class ExtentPlacer : public System {
  public:
   struct Params {
@@ -23,11 +24,13 @@ class ExtentPlacer : public System {
 
     static constexpr auto fields() {
       return std::tuple{
-          Field{"epoch", &Params::epoch, "between two placements; the source is silent", 1},
-          Field{"extent", &Params::extent, "blocks of an extent; the source is silent", 1, 1 << 18},
+          Field{"epoch", &Params::epoch,
+                "time between two placements; not specified in the publication", 1},
+          Field{"extent", &Params::extent,
+                "size of an extent in blocks; not specified in the publication", 1, 1 << 18},
           Field{"rate", &Params::rate,
-                "blocks a second that may move, on average over an epoch (0: no limit); the source "
-                "is silent",
+                "maximum number of blocks moved per second, averaged over an epoch (0: no limit); "
+                "not specified in the publication",
                 0},
       };
     }
@@ -49,21 +52,21 @@ class ExtentPlacer : public System {
   ExtentPlacer(const Params& params, SystemContext context)
       : params_(params), machine_(std::move(context.machine)) {}
 
-  // What an access adds to the score of its extent.
+  // Return the amount that an access adds to the score of its extent.
   virtual double score(const ExtentAccess& access, Count block_bytes) const = 0;
-  // Scores as they are for the epoch that begins.
+  // Update the scores at the end of an epoch.
   virtual void end_epoch(std::vector<double>& scores) const = 0;
-  // What of the fastest tier takes writes to extents of the backend.
+  // Return the area of the fastest tier that takes writes to extents of the backend.
   virtual WriteArea write_area() const { return {}; }
-  // The tier in which each extent is wanted; the number of tiers stands for the backend. No tier
-  // is wanted by more than fit.
+  // Return the target tier of each extent; the number of tiers stands for the backend. No tier gets
+  // more extents than fit.
   virtual std::vector<std::size_t> wanted() const;
 
   const Machine& machine() const { return machine_; }
   Nanoseconds epoch() const { return params_.epoch.ns; }
   Count block_bytes() const { return block_bytes_; }
   Count extent_bytes() const { return extent_blocks_ * block_bytes_; }
-  // How many extents fit in each tier.
+  // Return the number of extents that fit in each tier.
   std::vector<Count> rooms() const;
   const std::vector<double>& scores() const { return scores_; }
   const std::vector<std::size_t>& placed() const { return placed_; }
@@ -71,7 +74,7 @@ class ExtentPlacer : public System {
  private:
   struct Travellers {
     std::vector<std::size_t> coming;
-    std::vector<std::vector<std::size_t>> leaving;  // by the tier that they are in
+    std::vector<std::vector<std::size_t>> leaving;  // [current tier]
   };
   Travellers travellers_to(const std::vector<std::size_t>& wanted) const;
   std::vector<Placement> moves_to(const std::vector<std::size_t>& wanted) const;
@@ -79,7 +82,7 @@ class ExtentPlacer : public System {
 
   Params params_;
   Machine machine_;
-  Count extent_blocks_ = 1;  // as the trace has them
+  Count extent_blocks_ = 1;  // from the trace
   Count block_bytes_ = 1;
   std::vector<double> scores_;       // by extent
   std::vector<std::size_t> placed_;  // by extent: its tier, or the backend

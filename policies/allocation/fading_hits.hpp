@@ -6,14 +6,14 @@
 
 namespace mcsim {
 
-// What fixed parts of any size would have hit, interval after interval: sums that halve in so many
-// intervals; 0: that never do.
+// Exponentially decaying sums of the hits of fixed partitions, by size. A sum halves every
+// `half_life` intervals; with half-life 0 it does not decay.
 struct FadingHits {
   double half_life = 0;
-  double weight = 0;  // of all intervals so far
+  double weight = 0;  // sum of the weights of all intervals so far
   HitTable sums;
 
-  // One more interval; of VMs that are gone nothing is left.
+  // Add an interval. The sums of departed VMs become 0.
   void add(const HitTable& last, const std::vector<bool>& departed);
 };
 

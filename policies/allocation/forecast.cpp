@@ -6,7 +6,7 @@
 namespace mcsim {
 namespace {
 
-// Holt's level and trend under one choice of weights, and how wrong it was so far.
+// Holt's level and trend with one pair of weights, and their squared error so far.
 struct Smoother {
   double level_weight;
   double trend_weight;
@@ -58,8 +58,8 @@ double Forecast::next(double value, const Rules& rules) {
   return forecast_ = forecast(smooth_, rules.smoothing);
 }
 
-// Squares of sums, which are whole numbers, and not roots of their quotients: what lies exactly
-// on the border is none.
+// Compare squares of integer sums instead of roots of quotients, so that a value exactly at the
+// limit is not a spike.
 bool Forecast::is_spike(double value, const Rules& rules) const {
   if (rules.spike == 0 || seen_.size() < static_cast<std::size_t>(rules.history)) return false;
   const auto count = static_cast<double>(seen_.size());

@@ -12,9 +12,9 @@
 namespace mcsim {
 
 enum class Smoothing : std::uint8_t {
-  kNone,         // the last value
-  kExponential,  // a level
-  kHolt,         // a level and its trend (double exponential)
+  kNone,         // the forecast is the last value
+  kExponential,  // level
+  kHolt,         // level and trend (double exponential smoothing)
 };
 
 template <>
@@ -24,29 +24,29 @@ struct Choices<Smoothing> {
                                     std::pair{"holt", Smoothing::kHolt}};
 };
 
-// What a series of values will be next, by smoothing from its first value on, under the weights
-// of a tenth to nine tenths that would have forecast its values best.
+// Forecast the next value of a series by smoothing it from its first value on. The smoothing
+// weights are those of 0.1, 0.2, …, 0.9 with the smallest squared error of past one-step forecasts.
 double forecast(std::span<const double> values, Smoothing smoothing);
 
-// The same value after value, of the last so many, those that stand out taken for what was
-// forecast instead: a spike is more standard deviations off the mean of those before it, once there
-// are as many as are looked at.
+// An online forecast over the last `history` values, in which spikes are replaced by their
+// forecasts. A value is a spike if it differs from the mean of the last `history` values by more
+// than `spike` standard deviations; before there are `history` values, none is a spike.
 class Forecast {
  public:
   struct Rules {
     Smoothing smoothing = Smoothing::kHolt;
     Count history = 10;
-    double spike = 3;  // 0: none is one
+    double spike = 3;  // 0: no value is a spike
   };
 
-  // A value came; what the next one will be.
+  // Add a value and return the forecast of the next one.
   double next(double value, const Rules& rules);
 
  private:
   bool is_spike(double value, const Rules& rules) const;
 
-  std::vector<double> seen_;    // as they came
-  std::vector<double> smooth_;  // and without spikes
+  std::vector<double> seen_;    // the last values
+  std::vector<double> smooth_;  // the same with spikes replaced
   double forecast_ = 0;
 };
 

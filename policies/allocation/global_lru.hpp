@@ -9,23 +9,23 @@
 
 namespace mcsim {
 
-// One LRU stack over all VMs and all tiers: whoever touches most holds most.
-// Equivalent to a flat LRU of all tiers together; tier-1 hits are LRU(c1).
+// One LRU stack over all VMs and all tiers. VMs that access the most blocks occupy the most space.
+// It has the hits of a flat LRU cache with the capacity of all tiers; tier-1 hits are those of
+// LRU(c1).
 class GlobalLru final : public System {
  public:
   struct Params {
     bool legacy = false;
 
     static constexpr auto fields() {
-      return std::tuple{
-          Field{"legacy", &Params::legacy,
-                "reproduce the Multi-Cache authors' baseline, which loses every block that "
-                "leaves the first of its two tiers"}};
+      return std::tuple{Field{"legacy", &Params::legacy,
+                              "whether to reproduce the Multi-Cache authors' baseline, which drops "
+                              "every block that leaves the first of its two tiers"}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "lru",
-      .summary = "Global LRU: one stack over all VMs and tiers.",
+      .summary = "Manages all VMs and tiers as one LRU stack (global LRU).",
       .reference = "Mattson et al., IBM Systems Journal 9(2), 1970; baseline of Multi-Cache"};
 
   GlobalLru(Params params, SystemContext context)
@@ -41,14 +41,15 @@ class GlobalLru final : public System {
   Machine machine_;
 };
 
-// The same space as one fast tier: what tiering costs in hits (nothing) and in
-// latency (the difference) against `lru`.
+// Global LRU with the same space in one fast tier. Compared with `lru`, it has equal hits; the
+// difference in latency is the cost of tiering.
 class SingleTierLru final : public System {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "single-tier",
-      .summary = "Global LRU on one tier: the fastest device with the capacity of all tiers.",
+      .summary =
+          "Runs global LRU on a single tier: the fastest device with the capacity of all tiers.",
       .reference = "Mattson et al., IBM Systems Journal 9(2), 1970"};
 
   SingleTierLru(Params, SystemContext context) : machine_(std::move(context.machine)) {

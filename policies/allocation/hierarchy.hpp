@@ -8,11 +8,11 @@
 
 namespace mcsim {
 
-// As many as a line of 1 GiB has of 4 KiB.
+// The number of 4 KiB blocks in 1 GiB.
 inline constexpr double kMostLineBlocks = 1 << 18;
 
-// The machine's tiers under any policies, shared by all VMs or divided among groups of
-// them once and for all. Nobody decides anything: this is the data path alone.
+// The machine's tiers under any eviction policies, shared by all VMs or statically divided among
+// groups of VMs. There are no decisions; this is the data path alone.
 class Hierarchy final : public System {
  public:
   struct Params : DataPathParams {
@@ -22,23 +22,26 @@ class Hierarchy final : public System {
 
     static constexpr auto fields() {
       return std::tuple_cat(
-          std::tuple{Field{"groups", &Params::groups,
-                           "VMs of the same number share a part of each tier; a VM not named "
-                           "counts as 0",
-                           0},
-                     Field{"shares", &Params::shares,
-                           "what each VM adds to its group's part; a VM not named adds 1", 0},
-                     Field{"line", &Params::line,
-                           "blocks of a line: a miss loads one of them, and what is evicted is "
-                           "the line",
-                           1, kMostLineBlocks}},
+          std::tuple{
+              Field{"groups", &Params::groups,
+                    "group of each VM, as a number; VMs of one group share a partition of each "
+                    "tier; a VM not named is in group 0",
+                    0},
+              Field{"shares", &Params::shares,
+                    "weight of each VM in the size of its group's partition; a VM not named has "
+                    "weight 1",
+                    0},
+              Field{"line", &Params::line,
+                    "blocks per line; a miss loads one block, and eviction removes a whole line", 1,
+                    kMostLineBlocks}},
           DataPathParams::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "hierarchy",
-      .summary = "Tiers under any policies, shared by all VMs or by groups of them.",
-      .reference = "no publication: the data path that systems decide about, alone"};
+      .summary =
+          "Runs the data path alone, under any policies; VMs or groups of VMs share the tiers.",
+      .reference = "no publication: the data path of all systems, without decisions"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
     return make_checked<Hierarchy>(std::move(params), std::move(context));

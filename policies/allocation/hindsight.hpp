@@ -17,10 +17,10 @@
 
 namespace mcsim {
 
-// A yardstick: the best of all divisions that stay as they are, chosen with the curves of the
-// whole trace before it begins. It hits what its objective says, access for access, and no
-// division into other sizes is worth more than its bound; they are the same where the sizes are
-// whole blocks, unless latency counts and tiers want what excludes each other.
+// An upper reference, not a real system: the best static division, chosen before the trace begins
+// from the curves of the whole trace. Its replay has exactly the hits that it predicts. Its upper
+// bound holds for all static divisions, into any sizes. Prediction and bound are equal if sizes are
+// single blocks, except for the latency objective when the optima of the tiers conflict.
 class Hindsight final : public System {
  public:
   struct Params {
@@ -29,19 +29,22 @@ class Hindsight final : public System {
 
     static constexpr auto fields() {
       return std::tuple{
-          Field{"objective", &Params::objective, "what a hit counts for"},
+          Field{"objective", &Params::objective,
+                "value of a hit: 1 (hits), or the read latency that it saves against the backend "
+                "(latency)"},
           Field{"grid", &Params::grid,
-                "sizes to choose from, at most, of all the space that hits anything: with more "
-                "blocks than that they are multiples of several (fewer where the optimizer "
-                "refuses so many)",
+                "maximum number of sizes to choose from; they cover the space in which any block "
+                "hits, and are multiples of several blocks if that space is larger; fewer are used "
+                "if the optimizer refuses this number",
                 2, 10'000'000},
       };
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "hindsight",
-      .summary = "The best fixed division of all tiers for the whole trace, known beforehand.",
-      .reference = "no publication: a yardstick, by Mattson's stack distances (1970)"};
+      .summary =
+          "Applies the best static division of all tiers for the whole trace (uses the future).",
+      .reference = "no publication: an upper reference, by Mattson's stack distances (1970)"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
     MCSIM_ASSIGN_OR_RETURN(std::vector<double> gains, gains_of(context.machine, params.objective));
@@ -56,7 +59,7 @@ class Hindsight final : public System {
     return absl::OkStatus();
   }
 
-  // No trace is as long as the period.
+  // The period exceeds every trace, so that the timer fires only at the start.
   std::vector<Timer> timers() const override {
     return {{.name = "begin",
              .clock = {.period = std::numeric_limits<Nanoseconds>::max()},
@@ -81,7 +84,8 @@ class Hindsight final : public System {
     return best_decision(curves, machine_, gains_, params_.grid, *optimizer_, true);
   }
 
-  // Hits of the reads after the warm-up, by VM. The meter of the whole trace counts all operations.
+  // Return the curves of the reads after the warm-up, by VM. The meter of the whole trace counts
+  // all operations.
   static std::vector<RunningCurve> read_curves(const Accesses& trace);
 
  private:

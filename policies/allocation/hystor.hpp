@@ -13,10 +13,10 @@
 
 namespace mcsim {
 
-// What the size of a request is.
+// The size of a request.
 enum class SizeOf : std::uint8_t {
-  kRequest,  // bytes as they were asked for
-  kBlocks,   // the blocks that it touches, whole
+  kRequest,  // its bytes
+  kBlocks,   // its whole blocks
 };
 
 template <>
@@ -25,11 +25,11 @@ struct Choices<SizeOf> {
                                     std::pair{"blocks", SizeOf::kBlocks}};
 };
 
-// Hystor: what is cheap for a fast device and dear for a disk lives in the fast one. A request of
-// N sectors adds 2^max(0, 7 - floor(log2 N)) to the cost of what it touches, so that small and
-// frequent ones count most. Costs go on from epoch to epoch; those of all are halved when one is
-// saturated. Its write-back area takes what is written elsewhere. Its class of metadata blocks
-// needs hints that traces do not have.
+// Hystor: keeps the extents that cost a disk most in the faster tiers. A request of N sectors adds
+// 2^max(0, 7 - floor(log2 N)) to the cost of its extents, so that small and frequent requests weigh
+// most. Costs accumulate over epochs; all are halved when one reaches saturation. A write-back area
+// takes writes to extents of the backend. Hystor's class of metadata blocks is not modelled, since
+// traces have no such hints.
 class Hystor final : public ExtentPlacer {
  public:
   struct Params : ExtentPlacer::Params {
@@ -39,28 +39,27 @@ class Hystor final : public ExtentPlacer {
     SizeOf size = SizeOf::kRequest;
 
     static constexpr auto fields() {
-      return std::tuple_cat(ExtentPlacer::Params::fields(),
-                            std::tuple{Field{"saturation", &Params::saturation,
-                                             "cost from which on all are halved; the source is "
-                                             "silent",
-                                             1},
-                                       Field{"write_area", &Params::write_area,
-                                             "share of the first tier that is for blocks written "
-                                             "to extents of the backend; the source is silent",
-                                             0, 1},
-                                       Field{"high_water", &Params::high_water,
-                                             "share of that area that may be dirty; the oldest "
-                                             "beyond it are written back; the source is silent",
-                                             0, 1},
-                                       Field{"size", &Params::size,
-                                             "sectors of a request: the source's, which it asked "
-                                             "for, if the trace tells; or all of the blocks that "
-                                             "it touches"}});
+      return std::tuple_cat(
+          ExtentPlacer::Params::fields(),
+          std::tuple{
+              Field{"saturation", &Params::saturation,
+                    "cost at which all costs are halved; not specified in the publication", 1},
+              Field{"write_area", &Params::write_area,
+                    "share of the first tier reserved for blocks written to extents of the "
+                    "backend; not specified in the publication",
+                    0, 1},
+              Field{"high_water", &Params::high_water,
+                    "maximum share of that area that is dirty; the oldest blocks beyond it are "
+                    "written back; not specified in the publication",
+                    0, 1},
+              Field{"size", &Params::size,
+                    "size of a request in the cost: its bytes if the trace has them, as in the "
+                    "publication (request), or its whole blocks (blocks)"}});
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "hystor",
-      .summary = "Hystor: extents that cost a disk most live in the faster tiers.",
+      .summary = "Keeps the extents whose requests cost a disk most in the faster tiers (Hystor).",
       .reference =
           "Chen, Koufaty, Zhang: Hystor: making the best use of solid state drives in "
           "high performance storage systems, ICS 2011"};
@@ -73,7 +72,7 @@ class Hystor final : public ExtentPlacer {
     return ExtentPlacer::trace_view(experiment);
   }
 
-  // Of one request, by its size.
+  // Return the cost of one request by its size.
   static double cost(Count sectors) {
     const auto whole = static_cast<std::uint64_t>(std::max<Count>(sectors, 1));
     const int log2 = static_cast<int>(std::bit_width(whole)) - 1;

@@ -20,7 +20,8 @@ std::vector<Count> negative(std::vector<Count> of) {
 
 std::vector<Count> lend(std::span<const Count> credits, std::span<const Count> wanted,
                         Count supply) {
-  // Those with more credits are brought down to one level, the lowest that there is enough for.
+  // VMs with more credits are brought down to one common level: the lowest for which the supply
+  // suffices.
   const auto taken_at = [&](Count level) {
     std::vector<Count> taken;
     for (std::size_t i = 0; i < credits.size(); ++i) {
@@ -57,7 +58,7 @@ std::vector<Meter> Karma::meters() const {
 }
 
 std::string Karma::divide(const Observation& seen, std::vector<Count>& blocks) {
-  std::vector<std::size_t> vms;  // that take part
+  std::vector<std::size_t> vms;  // present VMs
   for (std::size_t vm = 0; vm < blocks.size(); ++vm) {
     blocks[vm] = 0;
     if (seen.arrived[vm] && !seen.departed[vm]) vms.push_back(vm);
@@ -78,7 +79,7 @@ std::string Karma::divide(const Observation& seen, std::vector<Count>& blocks) {
     supply -= blocks[vms[i]];
   }
   const std::vector<Count> borrowed = lend(credits, wanted, supply);
-  // Who has fewest credits lends first; those that lend borrow nothing.
+  // The VM with the fewest credits lends first. A VM that lends borrows nothing.
   const std::vector<Count> earned = lend(negative(credits), lent, sum(borrowed));
   for (std::size_t i = 0; i < vms.size(); ++i) credits[i] += earned[i] - borrowed[i];
   const Count shared = sum(borrowed) - sum(earned);

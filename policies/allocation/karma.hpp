@@ -14,8 +14,8 @@
 namespace mcsim {
 
 enum class Demand : std::uint8_t {
-  kDistinct,  // the blocks that were accessed
-  kCurve,     // the smallest size that has most of the hits that there are
+  kDistinct,  // the distinct blocks accessed
+  kCurve,     // the smallest size with the share `enough` of the maximum hits
 };
 
 template <>
@@ -24,13 +24,13 @@ struct Choices<Demand> {
                                     std::pair{"curve", Demand::kCurve}};
 };
 
-// Karma: each VM is sure of a part of its fair share, and asks for what it needs. What it does
-// not need of that part it lends, and what nobody is sure of is there to be shared: blocks of
-// both go one by one to the VM that has most credits of those that need more, for a credit. It
-// goes to the VM with fewest credits of those that lend, as long as they have something to
-// lend; what was paid for shared blocks goes back to all in equal parts. So credits tell who
-// gave over time and who took, and their sum never changes. They begin at 0 and may fall below
-// it: only differences count. What nobody needs nobody gets.
+// Karma: each VM is guaranteed the share alpha of its fair share, and has a demand. It lends the
+// guaranteed blocks that it does not need. Blocks that are lent, and shared blocks that no VM is
+// guaranteed, go one by one to the borrower with the most credits, for one credit each. The credit
+// goes to the lender with the fewest credits that still has blocks to lend; credits paid for shared
+// blocks return to all VMs in equal parts. Credits therefore record who lent and who borrowed over
+// time, and their sum is constant. They start at 0 and may become negative, since only differences
+// matter. Space beyond all demands stays free.
 class Karma final : public DividedCache {
  public:
   struct Params : DividedCache::Params {
@@ -43,17 +43,19 @@ class Karma final : public DividedCache {
       return std::tuple_cat(
           std::tuple{
               Field{"alpha", &Params::alpha,
-                    "share of its fair share that a VM is sure of; 0: everything is lent, 1: fair "
-                    "shares, of which only what is not needed is",
+                    "guaranteed share of a VM's fair share (0: everything is shared, 1: only "
+                    "unneeded blocks of the fair shares are lent)",
                     0, 1},
-              Field{"demand", &Params::demand, "what a VM needs; the source is told it"},
+              Field{"demand", &Params::demand,
+                    "demand of a VM: the distinct blocks it accessed, or the smallest size with "
+                    "most of its hits; demands are an input in the publication"},
               Field{"window", &Params::window,
-                    "of what a VM accessed (0: a period), a whole number of periods; the source is "
-                    "silent",
+                    "time window of the demand, a whole number of periods (0: one period); not "
+                    "specified in the publication",
                     0},
               Field{"enough", &Params::enough,
-                    "share of the most hits that make a size of the curve enough; the source is "
-                    "silent",
+                    "with demand curve: share of the maximum hits that a size must reach; not "
+                    "specified in the publication",
                     0, 1},
           },
           DividedCache::Params::fields());
@@ -61,7 +63,9 @@ class Karma final : public DividedCache {
   };
   static constexpr ComponentInfo kInfo{
       .name = "karma",
-      .summary = "Karma: who needs less than the fair share earns credits to borrow with later.",
+      .summary =
+          "Divides the cache by demand; VMs that use less than their fair share earn credits to "
+          "borrow (Karma).",
       .reference =
           "Vuppalapati, Fikioris, Agarwal, Cidon, Khandelwal, Tardos: Karma: Resource allocation "
           "for dynamic demands, OSDI 2023"};
@@ -88,8 +92,8 @@ class Karma final : public DividedCache {
   std::vector<Count> credits_;  // by VM
 };
 
-// `supply` blocks go one by one to whoever has most credits of those that want more, for a
-// credit, the first on a tie: how many each has in the end.
+// Distribute `supply` blocks one by one to the VM with the most credits that still wants blocks,
+// for one credit each, the first VM on a tie. Returns the blocks of each VM.
 std::vector<Count> lend(std::span<const Count> credits, std::span<const Count> wanted,
                         Count supply);
 

@@ -111,7 +111,7 @@ absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(std::span<const VmIn
 std::vector<double> LatencyGoals::wanted_ns(std::span<const VmInfo> vms,
                                             const Observation& seen) const {
   const auto told = asks_trace() ? seen.meter("responses").responses : std::span<const Responses>();
-  return *wanted_ns(vms, told);  // which was right before the first interval
+  return *wanted_ns(vms, told);  // validated before the first interval
 }
 
 absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(std::span<const VmInfo> vms,
@@ -134,8 +134,8 @@ absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(std::span<const VmIn
 void Promises::fit(std::span<const double> priorities) {
   Count promised = std::accumulate(least.begin(), least.end(), Count{0});
   if (promised <= model_.capacity()) return;
-  std::string why =
-      fmt::format("what is promised needs {} blocks of {}; without:", promised, model_.capacity());
+  std::string why = fmt::format(
+      "the targets need {} blocks, the capacity is {}; dropped:", promised, model_.capacity());
   std::vector<std::size_t> order(least.size());
   std::iota(order.rbegin(), order.rend(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t v) { return priorities[v]; });
@@ -150,8 +150,8 @@ void Promises::fit(std::span<const double> priorities) {
 }
 
 void Promises::cannot_have(std::size_t vm, double wanted_ns, double best_ns) {
-  complain(fmt::format("{} is to wait {:.6g} ms and would wait {:.6g} with all blocks",
-                       vms_[vm].name, wanted_ns / 1e6, best_ns / 1e6));
+  complain(fmt::format("{}: target {:.6g} ms, but {:.6g} ms with all blocks", vms_[vm].name,
+                       wanted_ns / 1e6, best_ns / 1e6));
 }
 
 void Promises::complain(const std::string& why) {

@@ -19,13 +19,14 @@
 #include "core/locality/profile/meters.hpp"
 #include "core/trace/accesses.hpp"
 
-// Latency of VMs: measured, predicted and promised.
+// Latency of VMs: measured, predicted, and guaranteed.
 namespace mcsim {
 
-// Mean latency of the VM's accesses, from the blocks that each device served; 0 without accesses.
+// Return the mean latency of the VM's accesses, from the blocks that each device served; 0 without
+// accesses.
 double mean_ns(const VmCounters& counted, const Machine& machine, const std::string& vm);
 
-// The same for the accesses that one tier served; 0 if it served none.
+// Return the mean latency of the accesses that one tier served; 0 if it served none.
 double tier_mean_ns(const VmCounters& counted, const Machine& machine, std::size_t tier);
 
 // Accesses of one VM: `read_ratio(c)` is the share of its reads that hit in c blocks.
@@ -100,7 +101,7 @@ class LatencyModel {
   }
 
  private:
-  // Blocks in tiers 0..k, of `blocks` in all.
+  // Return the number of blocks in tiers 0..k if the VM has `blocks` in all tiers.
   Count held(Count blocks, std::size_t k) const {
     return k + 1 == share_.size() ? blocks : floor_share(share_[k], blocks);
   }
@@ -116,7 +117,7 @@ class LatencyModel {
   ModesByTier modes_;
 };
 
-// The parameters of systems that promise latency.
+// The parameters of systems with latency targets.
 struct LatencyGoals {
   PerVm latency_ms;
   PerVm iops;
@@ -125,21 +126,22 @@ struct LatencyGoals {
   static constexpr auto fields() {
     return std::tuple{
         Field{"latency_ms", &LatencyGoals::latency_ms,
-              "mean latency that a VM is promised, in ms; nothing to one not named"},
+              "target of the mean latency of each VM, in ms; a VM not named has no target"},
         Field{"iops", &LatencyGoals::iops,
-              "accesses a second that a VM is promised: by Little's law outstanding / latency"},
+              "target of accesses per second of each VM, converted by Little's law: latency = "
+              "outstanding / iops"},
         Field{"outstanding", &LatencyGoals::outstanding,
-              "accesses that a VM has under way at a time, 1 of one not named; 0: as many as "
-              "requests were in the last interval, by the response times of the trace"},
+              "number of outstanding accesses of each VM, 1 for a VM not named; 0: the mean of the "
+              "last interval, by the response times of the trace"},
     };
   }
-  // The latency in ns by which a VM has all that it is promised; infinity where that is nothing,
-  // and of a rate while nothing tells how many accesses are outstanding.
+  // Return the latency in ns that meets all targets of each VM. It is infinite without a target,
+  // and for a target of `iops` while the number of outstanding accesses is not known.
   absl::StatusOr<std::vector<double>> wanted_ns(std::span<const VmInfo> vms) const;
-  // The same as a timer rings, by what the meters tell.
+  // Return the same when a timer fires, with the readings of the meters.
   std::vector<double> wanted_ns(std::span<const VmInfo> vms, const Observation& seen) const;
 
-  // The meters of a system, and last that which tells of outstanding accesses, if one has to.
+  // Append the meter of outstanding accesses if a VM needs it.
   std::vector<Meter> with_responses(std::vector<Meter> meters) const;
 
  private:
@@ -148,7 +150,7 @@ struct LatencyGoals {
                                                 std::span<const Responses> told) const;
 };
 
-// What VMs are sure of, and why it is less than they were promised, if it is.
+// The guaranteed sizes of VMs, and the reasons why they miss a target.
 class Promises {
  public:
   Promises(const LatencyModel& model, std::span<const VmInfo> vms)
@@ -157,7 +159,7 @@ class Promises {
   std::vector<Count> least;  // by VM
   std::string infeasible;
 
-  // The VM is to wait no longer than that; nothing is promised if it is infinite.
+  // Guarantee the VM the fewest blocks with this mean latency; an infinite latency needs none.
   template <class Ratio>
   void promise(std::size_t vm, double wanted_ns, const AccessMix<Ratio>& of) {
     if (std::isinf(wanted_ns)) return;
@@ -165,8 +167,8 @@ class Promises {
     if (found < 0) cannot_have(vm, wanted_ns, model_.mean_ns(vm, model_.capacity(), of));
     least[vm] = std::max<Count>(found, 0);
   }
-  // Drops promises, those of the least priority first, and of these the last VM's, until the
-  // rest fits.
+  // Drop guarantees until the rest fits: those of the lowest priority first, and of equal
+  // priorities the last VM's.
   void fit(std::span<const double> priorities);
 
  private:

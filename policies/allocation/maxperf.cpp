@@ -87,7 +87,7 @@ absl::StatusOr<std::optional<Decision>> Maxperf::decide(const Observation& seen)
   for (std::size_t v = 0; v < seen.vms(); ++v) {
     if (here[v]) gains[v] = gain(seen, v, sizes[v]);
   }
-  // Where nothing gains, all that are here do alike.
+  // Without any gain, spare space is divided equally among VMs with accesses.
   if (std::ranges::max(gains) <= 0) gains.assign(here.begin(), here.end());
   const Count used = std::accumulate(sizes.begin(), sizes.end(), Count{0});
   const std::vector<Count> extra = proportional(latency_.capacity() - used, gains);

@@ -17,7 +17,7 @@
 namespace mcsim {
 
 enum class MaxperfCurve : std::uint8_t {
-  kExact,    // of the last interval's reuse distances, across its start, as the cache is warm
+  kExact,    // by the reuse distances of the last interval, with a warm start
   kNeville,  // the polynomial through the hit ratios of reads, measured at the last sizes
 };
 
@@ -27,16 +27,17 @@ struct Choices<MaxperfCurve> {
                                     std::pair{"neville", MaxperfCurve::kNeville}};
 };
 
-// Hit ratio by size from the last sizes at which it was measured: the polynomial through these
-// points, cut to 0..1, by Neville's scheme. Where that falls on the way from 0 to all blocks it
-// is straight lines instead, from no hits with no blocks, level beyond the last point.
+// Hit ratios by size, interpolated from the last sizes at which they were measured. The curve is
+// the polynomial through these points by Neville's scheme, clamped to 0..1. If the polynomial
+// decreases anywhere between 0 and all blocks, the curve is piecewise linear instead: 0 hits with 0
+// blocks, constant after the last point.
 class MeasuredCurve {
  public:
   static constexpr std::size_t kPoints = 4;
 
-  // The newest; one of the same size is replaced.
+  // Add the newest point; it replaces one of the same size.
   void add(Count blocks, double ratio);
-  // Between which sizes it must rise.
+  // Check at `steps` sizes up to `capacity` whether the polynomial increases.
   void settle(Count capacity, Count steps);
   double ratio(Count blocks) const;
 
@@ -44,13 +45,13 @@ class MeasuredCurve {
   double polynomial(double blocks) const;
   double lines(double blocks) const;
 
-  std::deque<std::pair<double, double>> points_;  // oldest first
+  std::deque<std::pair<double, double>> points_;  // the oldest first
   bool rises_ = false;
 };
 
-// Maxperf on one server. Every interval each VM is given the least space with which it has the
-// performance that it is promised: the linear program over servers, of which there is one, is
-// these sizes. Spare space goes to all in proportion to what a little more of it gains them.
+// Maxperf on one server. Every interval each VM gets the smallest size that meets its performance
+// target: with a single server, the linear program over servers reduces to these sizes. Spare space
+// is divided in proportion to the marginal gains of the VMs.
 class Maxperf final : public System {
  public:
   struct Params : DataPathParams, LatencyGoals {
@@ -64,26 +65,32 @@ class Maxperf final : public System {
       return std::tuple_cat(
           std::tuple{
               Field{"interval", &Params::interval,
-                    "between two allocations (0: the experiment's interval); the source is "
-                    "silent",
+                    "time between two allocations (0: the interval of the experiment); not "
+                    "specified in the publication",
                     0},
               Field{"curve", &Params::curve,
-                    "hits by size: of the interval's reuse distances, or as published a "
-                    "polynomial through the last sizes that were tried, here 4"},
+                    "hit ratios by size: from the reuse distances of the interval (exact), or as "
+                    "published a polynomial through the last sizes in use, here 4 (neville)"},
               Field{"steps", &Params::steps,
-                    "a little more is so small a part of all blocks; the source is silent", 1,
-                    1'000'000},
+                    "the marginal gain is measured over 1 / steps of all blocks; not specified in "
+                    "the publication",
+                    1, 1'000'000},
               Field{"priorities", &Params::priorities,
-                    "whose promises are dropped last, and what gains count for"},
+                    "priority of each VM: weight of its gain, and low priorities lose their "
+                    "targets first; not specified in the publication"},
               Field{"resize_mode", &Params::resize_mode,
-                    "how parts come to their new targets; the source is silent"},
+                    "how partitions change to new targets: shrink at once (eager), evict only when "
+                    "the tier is full (lazy), or evict their own blocks when they insert "
+                    "(strict-own); not specified in the publication"},
           },
           LatencyGoals::fields(), DataPathParams::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "maxperf",
-      .summary = "Maxperf: least sizes for targets, spare space by marginal gain.",
+      .summary =
+          "Meets latency targets with minimal sizes and divides spare space by marginal gain "
+          "(Maxperf).",
       .reference =
           "Prabhakar, Srikantaiah, Patrick, Kandemir: Dynamic Storage Cache Allocation in "
           "Multi-server Architectures, SC 2009"};
@@ -109,9 +116,9 @@ class Maxperf final : public System {
 
  private:
   void measure(const Observation& seen);
-  // What a little more than so many blocks saves all accesses of the VM.
+  // Return the latency that a small extension saves all accesses of the VM.
   double gain(const Observation& seen, std::size_t vm, Count blocks) const;
-  // Accesses of a VM in the last interval, at least one.
+  // Return the mix of a VM's accesses in the last interval, at least one access.
   auto mix(const Observation& seen, std::size_t vm) const {
     const VmCounters& of = seen.since[vm];
     const double writes = static_cast<double>(of.writes) / static_cast<double>(of.accesses);

@@ -10,7 +10,8 @@ namespace mcsim {
 absl::StatusOr<std::unique_ptr<System>> MixedCaching::make(Params params, SystemContext context) {
   const std::size_t tiers = context.machine.tier_count();
   if (tiers != 2) {
-    return invalid_argument("the guests' memory and the host's cache are 2 tiers, got {}", tiers);
+    return invalid_argument("needs 2 tiers (the guests' memory and the host's cache), got {}",
+                            tiers);
   }
   return make_checked<MixedCaching>(std::move(params), std::move(context));
 }

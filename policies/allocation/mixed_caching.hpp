@@ -11,9 +11,9 @@
 
 namespace mcsim {
 
-// Mixed caching: guests cache in their memory, the first tier, above the host's cache, the
-// second; each VM has an equal part of either. Blocks of a guest are in the host's cache, too,
-// so its memory shrinks every period, down to a least share.
+// Mixed caching: guests cache in their own memory, the first tier, above the host's cache, the
+// second tier. Each VM has an equal part of both. The host's cache includes the blocks of the
+// guests. The guests' memory therefore shrinks every period, down to a minimum share.
 class MixedCaching final : public System {
  public:
   struct Params : DataPathParams {
@@ -26,18 +26,23 @@ class MixedCaching final : public System {
       return std::tuple_cat(
           std::tuple{
               Field{"period", &Params::period,
-                    "between two reductions (0: the experiment's interval); the source is silent",
+                    "time between two reductions of guest memory (0: the interval of the "
+                    "experiment); not specified in the publication",
                     0},
               Field{"factor", &Params::factor,
-                    "share of a guest's memory that a period leaves; the source is silent", 0, 1},
+                    "share of a guest's memory that remains after a period; not specified in the "
+                    "publication",
+                    0, 1},
               Field{"least", &Params::least,
-                    "share of its first memory that a guest keeps; the source is silent", 0, 1}},
+                    "minimum share of a guest's initial memory; not specified in the publication",
+                    0, 1}},
           DataPathParams::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "mixed-caching",
-      .summary = "Mixed caching: guests above the host's cache, whose memory shrinks.",
+      .summary =
+          "Shrinks the guests' memory above an inclusive host cache every period (mixed caching).",
       .reference =
           "Singh: Page/slab cache control in a virtualized environment, Linux Symposium 2010"};
 

@@ -13,9 +13,9 @@
 
 namespace mcsim {
 
-// A system that divides one cache, all tiers together: every VM has as much of its space in
-// each tier. What VMs are sure of is given to the block; a grid divides the rest so that it is
-// worth the most.
+// A base class of systems that divide one cache, all tiers together; every VM has the same share of
+// its space in each tier. Guaranteed sizes are exact to the block. A grid divides the rest so that
+// the total value is largest.
 class OneCacheMaximizer : public CurveMaximizer {
  public:
   struct Params : CurveMaximizer::Params {
@@ -29,8 +29,9 @@ class OneCacheMaximizer : public CurveMaximizer {
       return std::tuple_cat(
           CurveMaximizer::Params::interval_fields(),
           std::tuple{Field{"grid", &Params::grid,
-                           "sizes tried of what VMs are not sure of; the source is silent", 2,
-                           1'000'000}});
+                           "number of sizes into which the space beyond the guaranteed sizes is "
+                           "divided; not specified in the publication",
+                           2, 1'000'000}});
     }
   };
 
@@ -45,10 +46,10 @@ class OneCacheMaximizer : public CurveMaximizer {
         steps_(params.grid),
         writes_(params.writes) {}
 
-  // The meters of mean_ns() and promise(): curves of all accesses, then those of reads.
+  // Return the meters of mean_ns() and promise(): curves of all accesses, then those of reads.
   std::vector<Meter> latency_meters(DistanceScope scope) const;
 
-  // What every VM gets at least, which fits together, and at most. Set by prepare().
+  // Minimum and maximum size of every VM, set by prepare(). The minima fit together.
   std::vector<Bounds> bounds_;
 
   Grid grid(const Stage& stage) const final;
@@ -57,24 +58,24 @@ class OneCacheMaximizer : public CurveMaximizer {
     return bounds_[vm];
   }
 
-  // Whether it had an access, and is not gone.
+  // Return whether the VM has arrived and has not departed.
   static bool is_here(const Observation& seen, std::size_t vm) {
     return seen.arrived[vm] && !seen.departed[vm];
   }
   const std::vector<VmInfo>& vms() const { return vms_; }
   const LatencyModel& latency() const { return latency_; }
   Count capacity() const { return latency_.capacity(); }
-  // Accesses of a VM in the last interval.
+  // Return the mix of a VM's accesses in the last interval.
   auto mix(const Observation& seen, std::size_t vm) const {
     const RunningCurve& reads = latency_.read_curve(seen, vm);
     const auto all = static_cast<double>(curves(seen)[vm].accesses());
     return AccessMix{.write_share = all > 0 ? 1 - static_cast<double>(reads.accesses()) / all : 0.0,
                      .read_ratio = [&reads](Count blocks) { return reads.ratio(blocks); }};
   }
-  // Mean latency of a VM at a size, by the accesses of the last interval.
+  // Return the mean latency of a VM at a size, by the accesses of the last interval.
   double mean_ns(const Observation& seen, std::size_t vm, Count blocks) const;
-  // The fewest blocks with which every VM that had accesses waits no longer than it wants, and
-  // the VMs that cannot have that with all blocks.
+  // Return the smallest size that meets the target of each VM with accesses, and the VMs that miss
+  // their targets with all blocks.
   Promises promise(const Observation& seen, std::span<const double> wanted_ns) const;
 
  private:

@@ -5,7 +5,7 @@
 
 namespace mcsim {
 
-// The systems of all.hpp, without their headers.
+// Return the registry of the systems in all.hpp. This header does not include their headers.
 const Registry<System, SystemContext>& system_registry();
 
 }  // namespace mcsim

@@ -28,8 +28,8 @@ absl::StatusOr<std::unique_ptr<Host>> Remoca::make_host(const Accesses& trace) {
   return make_data_path(params_, context_.machine, trace, division, context_.seed);
 }
 
-// A timer rings once a period; only the first time counts. All VMs share a tier, which has what
-// they are granted together.
+// A timer fires every period; only the first time counts. All VMs share a tier, so the sum of the
+// targets is its size.
 absl::StatusOr<std::optional<Decision>> Remoca::decide(const Observation& seen) {
   if (seen.interval > 0) return std::nullopt;
   const std::vector<TierSpec>& tiers = context_.machine.tiers;

@@ -11,10 +11,9 @@
 
 namespace mcsim {
 
-// REMOCA: the machine's last tier is memory of other hosts, which holds what the tiers above
-// evict; its device says how far away it is. Once the hosts that lend it fail, the tier is gone:
-// what is in it leaves, dirty blocks by way of the backend. What it is for is fewer accesses to
-// the backend.
+// REMOCA: the machine's last tier is memory of remote hosts, and holds victims of the tiers above.
+// Its device models the distance. When the remote hosts fail, the tier is lost: its blocks leave,
+// and dirty ones are written to the backend. The aim is fewer accesses to the backend.
 class Remoca final : public System {
  public:
   struct Params : DataPathParams {
@@ -23,16 +22,17 @@ class Remoca final : public System {
 
     static constexpr auto fields() {
       return std::tuple_cat(
-          std::tuple{Field{"fails_at", &Params::fails_at,
-                           "when the last tier is lost, since the trace began (0: never)", 0},
-                     Field{"returns_at", &Params::returns_at,
-                           "when it is there again, empty (0: never)", 0}},
+          std::tuple{
+              Field{"fails_at", &Params::fails_at,
+                    "time since the start of the trace at which the last tier fails (0: never)", 0},
+              Field{"returns_at", &Params::returns_at,
+                    "time since the start of the trace at which it returns, empty (0: never)", 0}},
           DataPathParams::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "remoca",
-      .summary = "REMOCA: memory of other hosts holds what is evicted, until they fail.",
+      .summary = "Caches victims in the memory of remote hosts, which may fail (REMOCA).",
       .reference =
           "Chen, Wang, Wang, Wen, Jin, Luo, Li: REMOCA: Hypervisor remote disk cache, ISPA 2009"};
 

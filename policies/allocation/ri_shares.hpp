@@ -14,9 +14,9 @@
 
 namespace mcsim {
 
-// Every interval each tier is divided in proportion to the VMs' reuse intensities of the last
-// one. Nothing is done while nothing is reused. A full tier takes the block of the VM that is
-// the most over its share.
+// Every interval, each tier is divided in proportion to the VMs' reuse intensities of the last
+// interval. Targets stay unchanged while all intensities are 0. A full tier evicts from the VM that
+// is most above its target.
 class RiShares final : public System {
  public:
   struct Params : DataPathParams {
@@ -27,18 +27,19 @@ class RiShares final : public System {
       return std::tuple_cat(
           std::tuple{
               Field{"interval", &Params::interval,
-                    "between two divisions, and the window of reuse intensity (0: the "
-                    "experiment's interval)",
+                    "time between two divisions, and the window of reuse intensity (0: the "
+                    "interval of the experiment)",
                     0},
               Field{"intensity", &Params::intensity,
-                    "share of repeats, or accesses to each distinct block a second (vCacheShare)"},
+                    "reuse intensity: share of repeated accesses, or accesses per distinct block "
+                    "and second (as in vCacheShare)"},
           },
           DataPathParams::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "ri-shares",
-      .summary = "Space in proportion to reuse intensity.",
+      .summary = "Divides each tier in proportion to the VMs' reuse intensities.",
       .reference = "Weighted LRU, a baseline in the code of Multi-Cache (IC2E 2016)"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {

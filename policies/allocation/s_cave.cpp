@@ -12,7 +12,7 @@ std::string SCave::divide(const Observation& seen, std::vector<Count>& blocks) {
     scores.push_back(score(seen, vm, blocks[vm]));
   }
   share_free(seen, blocks);
-  std::vector<bool> waits = seen.departed;  // those that take part in no pair yet
+  std::vector<bool> waits = seen.departed;  // VMs that are not in a pair yet
   waits.flip();
   for (Count pair = 0; pair < params_.pairs; ++pair) {
     std::size_t to = blocks.size();

@@ -14,8 +14,8 @@
 namespace mcsim {
 
 enum class ScaveMetric : std::uint8_t {
-  kWss,   // the working set: blocks that were accessed
-  kRecs,  // the effective cache space: blocks of the cache that were hit
+  kWss,   // working set size: distinct blocks accessed
+  kRecs,  // effective cache space: distinct blocks hit
 };
 
 template <>
@@ -24,11 +24,11 @@ struct Choices<ScaveMetric> {
                                     std::pair{"recs", ScaveMetric::kRecs}};
 };
 
-// S-CAVE: chunks move from the VMs that make least use of their space to those that would make
-// most of more. What a VM's working set asks for, or how much of its space was of use, in parts of
-// what it has, is its score; where it does not fill its part, so much less. A VM that got a chunk,
-// filled its part and hits hardly better is unfriendly to caches: for a few periods it scores
-// lowest of all, and shrinks.
+// S-CAVE: moves chunks from VMs that use their space least to VMs that would gain most by more. The
+// score of a VM is its working set, or its effective cache space, divided by its size; while the VM
+// does not fill its partition, the score is reduced in proportion. A VM that received a chunk,
+// filled its partition, and did not improve its hit ratio is cache-unfriendly: for a few periods it
+// has the lowest score, and shrinks.
 class SCave final : public ChunkMover {
  public:
   struct Params : ChunkMover::Params {
@@ -44,21 +44,26 @@ class SCave final : public ChunkMover {
       return std::tuple_cat(
           std::tuple{
               Field{"metric", &Params::metric,
-                    "what a VM's score is of: what it accessed, as others cite it, or what was hit "
-                    "of what it has; the source is silent"},
+                    "numerator of the score: distinct blocks accessed (wss), as others cite it, or "
+                    "distinct blocks hit (recs); not specified in the publication"},
               Field{"full", &Params::full,
-                    "share of its part that a VM fills if it is full; the source is silent", 0, 1},
+                    "share of its partition that a VM must fill to count as full; not specified in "
+                    "the publication",
+                    0, 1},
               Field{"gain", &Params::gain,
-                    "what its hit ratio has to gain by a chunk for a full VM to stay friendly; the "
-                    "source is silent"},
+                    "minimum increase of the hit ratio after a chunk for a full VM to stay "
+                    "cache-friendly; not specified in the publication"},
               Field{"unfriendly", &Params::unfriendly,
-                    "periods that a VM is taken for unfriendly; the source is silent", 0},
+                    "number of periods for which a VM is treated as cache-unfriendly; not "
+                    "specified in the publication",
+                    0},
               Field{"threshold", &Params::threshold,
-                    "by how much scores have to differ for a chunk to move; the source is silent",
+                    "minimum difference of two scores for a chunk to move; not specified in the "
+                    "publication",
                     0},
               Field{"pairs", &Params::pairs,
-                    "chunks that move in a period, between VMs of their own each; the source is "
-                    "silent",
+                    "maximum number of chunks moved per period, each between a different pair of "
+                    "VMs; not specified in the publication",
                     0},
           },
           ChunkMover::Params::fields());
@@ -66,7 +71,7 @@ class SCave final : public ChunkMover {
   };
   static constexpr ComponentInfo kInfo{
       .name = "s-cave",
-      .summary = "S-CAVE: chunks move to the VMs whose working sets ask for more than they have.",
+      .summary = "Moves chunks to VMs whose working sets exceed their space most (S-CAVE).",
       .reference =
           "Luo, Ma, Lee, Zhang, Liu, Zhou: S-CAVE: Effective SSD caching to improve virtual "
           "machine storage performance, PACT 2013"};
@@ -95,9 +100,9 @@ class SCave final : public ChunkMover {
 
  private:
   struct State {
-    double hit_ratio = 0;   // in the last period that had accesses
-    bool received = false;  // in the last period
-    Count unfriendly = 0;   // periods to come
+    double hit_ratio = 0;   // in the last period with accesses
+    bool received = false;  // a chunk, in the last period
+    Count unfriendly = 0;   // remaining periods
   };
 
   double score(const Observation& seen, std::size_t vm, Count blocks);

@@ -14,11 +14,12 @@
 
 namespace mcsim {
 
-// Every interval each VM gets the least space that keeps its promise of latency, or of accesses a
-// second. The prediction is that of LatencyModel, by the VM's curve and the write mode in force.
-// The leftover minimises the sum of mean latencies. A VM whose promise needs more than all blocks
-// is named. The curve may be wrong about the time to come: with `correction` the target is L / (1 +
-// correction · e). There e accumulates the measured latency over L, minus 1, and is never below 0.
+// Every interval, each VM gets the smallest size that meets its target of latency or of accesses
+// per second. LatencyModel predicts the latency from the VM's curve and the write mode in force.
+// The leftover minimises the sum of mean latencies. VMs that miss their targets with all blocks are
+// reported. Since the last interval's curve may mispredict the next one, `correction` lowers the
+// target to L / (1 + correction · e). There e accumulates the measured latency over L, minus 1, and
+// is never below 0.
 class Slo final : public OneCacheMaximizer {
  public:
   struct Params : OneCacheMaximizer::Params, LatencyGoals {
@@ -30,19 +31,22 @@ class Slo final : public OneCacheMaximizer {
           OneCacheMaximizer::Params::fields(), LatencyGoals::fields(),
           std::tuple{
               Field{"weight", &Params::weight,
-                    "of latencies: 1 for each VM, or its accesses; the source is silent"},
+                    "weight of a VM's latency in the sum: 1 (ratio), or its accesses (rate); not "
+                    "specified in the publication"},
               Field{"correction", &Params::correction,
-                    "how much of what was missed so far is made up for in an interval (0: none); "
-                    "the source is silent",
+                    "strength of the correction by the accumulated relative excess of the measured "
+                    "latency (0: none); not specified in the publication",
                     0},
               Field{"distance_scope", &Params::distance_scope,
-                    "what an access finds in the cache: warm, as it will be; the source is silent"},
+                    "accesses that the reuse distances cover: of the interval, of all so far, or "
+                    "of the interval after a warm start; not specified in the publication"},
           });
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "slo",
-      .summary = "Least space for latency or IOPS targets, the rest for the least mean latency.",
+      .summary =
+          "Meets latency or IOPS targets with minimal sizes; the rest minimises the mean latency.",
       .reference =
           "Ahmad: talk on miss ratio curves, SNIA Storage Developer Conference 2015 (its "
           "application to latency targets)"};
@@ -82,8 +86,8 @@ class Slo final : public OneCacheMaximizer {
   }
 
  private:
-  // What is aimed at so that the VM has what it wants. What can be had is not given up for what
-  // cannot.
+  // Return the corrected target of a VM. An unreachable target is not lowered below the latency
+  // with all blocks.
   double aimed(const Observation& seen, std::size_t vm, double wanted) {
     if (params_.correction == 0 || std::isinf(wanted) || seen.since[vm].accesses == 0) {
       return wanted;

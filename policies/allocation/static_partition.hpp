@@ -8,9 +8,8 @@
 
 namespace mcsim {
 
-// Every VM gets a fixed part of each tier, once and for all: equal parts, or
-// parts in proportion to `shares`. A VM hits exactly what it would alone with
-// its own space.
+// Each VM has a fixed partition of each tier: equal parts, or parts in proportion to `shares`. A VM
+// has exactly the hits that it would have alone with its partition.
 class StaticPartition final : public System {
  public:
   struct Params : DataPathParams {
@@ -19,13 +18,13 @@ class StaticPartition final : public System {
     static constexpr auto fields() {
       return std::tuple_cat(
           std::tuple{Field{"shares", &Params::shares,
-                           "relative size of each VM's part; a VM not named counts 1", 0}},
+                           "weight of each VM's partition; a VM not named has weight 1", 0}},
           DataPathParams::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "static",
-      .summary = "Static partition: each VM its own fixed part of every tier.",
+      .summary = "Gives each VM a fixed partition of every tier.",
       .reference =
           "Static baseline of the Multi-Cache code and of thin provisioning "
           "(Mylar Balasubramanya, 2012)"};

@@ -50,7 +50,8 @@ void Steady::begin(const Observation& seen) {
   }
 }
 
-// What a VM's blocks down to a tier, before and after, count for there.
+// Sum `of` over VMs and tiers, weighted by the gains: its arguments are the VM and its blocks in
+// tiers 0..k before and after the move.
 template <class Of>
 double Steady::sum_of_move(const Allocation& from, const Allocation& to, Of of) const {
   double sum = 0;

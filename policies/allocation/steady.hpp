@@ -16,18 +16,18 @@
 
 namespace mcsim {
 
-// A baseline that is hard to beat: the best division of all tiers at once by curves that decay,
-// and no move that does not pay.
+// A strong baseline: the best division of all tiers at once, by curves that decay, and only moves
+// that pay off.
 //
-// Every interval adds what fixed parts of any size would have hit in it to sums that halve in so
-// many intervals, one for each half-life. How long to remember, and how reluctant to be, no
-// constant is right about: all candidates, each with a division that it alone has led, are
-// charged after every interval for what they would have hit in it less what their last move cost,
-// and the one that has done best lately is followed.
+// Every interval adds the hits of fixed partitions of any size to decaying sums, one for each
+// half-life. No constant half-life and no constant reluctance to move is best for all traces. A
+// candidate is a pair of both, with its own simulated division. After every interval its score adds
+// the hits of its division in the interval, less the cost of its last move. The system follows the
+// candidate with the best decayed score.
 //
-// Space that a VM gets is empty at first: in that interval a hit is lost for every block, as long
-// as some are left of what the space was to bring. A candidate moves if a better division gains
-// more in an interval than that cost times its reluctance.
+// Newly gained space is empty: in its first interval it loses one hit per block, at most the hits
+// that the space would add. A candidate moves if the gain of a better division per interval exceeds
+// this cost times its reluctance.
 class Steady final : public System {
  public:
   struct Params : DataPathParams {
@@ -40,21 +40,27 @@ class Steady final : public System {
     static constexpr auto fields() {
       return std::tuple_cat(
           std::tuple{
-              Field{"objective", &Params::objective, "what a hit counts for"},
+              Field{"objective", &Params::objective,
+                    "value of a hit: 1 (hits), or the read latency that it saves against the "
+                    "backend (latency)"},
               Field{"period", &Params::period,
-                    "between two decisions (0: the experiment's interval)", 0},
-              Field{"grid", &Params::grid, "sizes to choose from, at most, of all space", 2,
-                    1'000'000},
+                    "time between two decisions (0: the interval of the experiment)", 0},
+              Field{"grid", &Params::grid, "maximum number of sizes to choose from, over all space",
+                    2, 1'000'000},
               Field{"regret_half_life", &Params::regret_half_life,
-                    "intervals in which what candidates have hit counts half", 0.1, 1e6},
-              Field{"resize_mode", &Params::resize_mode, "how parts come to their new targets"},
+                    "half-life of the candidates' scores, in intervals", 0.1, 1e6},
+              Field{"resize_mode", &Params::resize_mode,
+                    "how partitions change to new targets: shrink at once (eager), evict only when "
+                    "the tier is full (lazy), or evict their own blocks when they insert "
+                    "(strict-own)"},
           },
           DataPathParams::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "steady",
-      .summary = "The best division by curves that decay, moved only where that pays.",
+      .summary =
+          "Follows the best division by decaying curves and moves space only where that pays off.",
       .reference =
           "no publication: a baseline; candidates by regret as in Herbster and Warmuth, "
           "Machine Learning 32, 1998"};
@@ -74,12 +80,12 @@ class Steady final : public System {
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
 
-  // In intervals; the last one for ever.
+  // Half-lives in intervals; 0: no decay.
   static constexpr std::array kHalfLives{0.5, 1.0, 2.0, 4.0, 16.0, 0.0};
   static constexpr std::array kReluctances{0.0, 0.1, 0.5};
 
  private:
-  // What is remembered with one half-life, and the best division by that.
+  // Decaying hits with one half-life, and the best division by them.
   struct Memory : FadingHits {
     Allocation best;
   };
@@ -87,7 +93,7 @@ class Steady final : public System {
     std::size_t memory = 0;
     double reluctance = 0;
     Allocation division;
-    double score = 0;   // worth of hits, lately
+    double score = 0;   // decayed value of its hits
     Allocation before;  // its division one interval ago
   };
 
@@ -95,10 +101,10 @@ class Steady final : public System {
   template <class Of>
   double sum_of_move(const Allocation& from, const Allocation& to, Of of) const;
   double worth(const HitTable& table, const Allocation& division) const;
-  // The same, of an interval that began with a move from another division.
+  // The value in an interval that began with a move from another division.
   double worth_after_move(const HitTable& table, const Candidate& candidate) const;
   double cost(const Allocation& from, const Allocation& to) const;
-  // Whether to go from a division to the best that a memory knows.
+  // Return whether moving to the best division of this memory pays off.
   bool pays(const Memory& memory, double reluctance, const Allocation& from) const;
 
   Params params_;
@@ -107,7 +113,7 @@ class Steady final : public System {
   std::vector<Count> capacities_;
   std::shared_ptr<Optimizer> optimizer_;
   Count unit_ = 1;
-  Count most_ = 0;  // that any VM had use for so far
+  Count most_ = 0;  // largest useful size of any VM so far
   std::vector<Memory> memories_;
   std::vector<Candidate> candidates_;
 };

@@ -13,8 +13,7 @@ absl::StatusOr<std::unique_ptr<System>> ThinProvisioning::make(Params params,
                                                                SystemContext context) {
   if (params.quantum >= 0.5) {
     return invalid_argument(
-        "quantum: {} of what a VM has at first: less than 0.5, for a VM gives only while twice as "
-        "much is unused",
+        "quantum: {}: must be below 0.5, since a VM gives only while twice the quantum is unused",
         params.quantum);
   }
   return make_checked<ThinProvisioning>(std::move(params), std::move(context));
@@ -44,7 +43,7 @@ std::string ThinProvisioning::divide(const Observation& seen, std::vector<Count>
     wrong += (wrong.empty() ? "replacement policy problem: " : ", ") + states_[vm].vm;
   }
   note(std::move(wrong));
-  // What nobody has: of VMs that are gone, and what was given before anybody needed it.
+  // Free space: of departed VMs, and given to the pool before a VM needed it.
   Count pool = for_vms_ - std::accumulate(blocks.begin(), blocks.end(), Count{0});
   if (params_.eager_pool) {
     for (const std::size_t vm : donors) {

@@ -15,16 +15,16 @@
 namespace mcsim {
 
 enum class BorrowWhen : std::uint8_t {
-  kUsed,       // more than the threshold is used (the table)
-  kRemaining,  // less than the threshold is left (the text)
+  kUsed,       // used blocks exceed the threshold (the table)
+  kRemaining,  // unused blocks are below the threshold (the text)
 };
 enum class MissMetric : std::uint8_t {
-  kRatio,  // misses by accesses (the text)
+  kRatio,  // misses / accesses (the text)
   kCount,  // misses (the table)
 };
 enum class Twice : std::uint8_t {
-  kUse,  // the use of the cache (as printed)
-  kAll,  // requests and misses, too
+  kUse,  // only the use of the cache (as printed)
+  kAll,  // requests and misses too
 };
 
 template <>
@@ -42,19 +42,21 @@ struct Choices<Twice> {
   static constexpr std::array names{std::pair{"use", Twice::kUse}, std::pair{"all", Twice::kAll}};
 };
 
-// Thin provisioning: VMs begin with equal parts, and one that is busy, misses and uses its part
-// borrows a quantum from one that is idle, hits and has twice as much unused:
+// Thin provisioning: VMs start with equal parts. A VM with many requests, many misses, and a used
+// partition borrows a quantum from a VM with few requests, few misses, and twice the quantum
+// unused:
 //
-//   requests > theirs, misses > theirs, used > quantum        borrows
-//   requests < theirs, misses < theirs, unused > 2 · quantum   gives
-//   else                                                       keeps what it has
+//   requests > threshold, misses > threshold, used > quantum          borrows
+//   requests < threshold, misses < threshold, unused > 2 · quantum    gives
+//   otherwise                                                         keeps its space
 //
-// One that misses more and asks less keeps it, too, for its replacement policy is at fault: a note.
+// A VM with many misses and few requests keeps its space too: its replacement policy is the
+// problem, which is reported as a note.
 //
-// Those with most misses for their threshold borrow first, and each from the one that offers
-// most, the one with more unused space on a tie. A VM's thresholds of requests and misses are
-// given, or those of its busiest windows so far. Used are blocks that are held and were touched
-// in the window, so that a VM that was busy once gives what it left behind.
+// Borrowers are served in descending order of misses / threshold. Each borrows from the donor with
+// the largest quantum, the one with more unused space on a tie. The thresholds of a VM are
+// parameters, or are derived from its busiest windows so far. Used blocks are those that are cached
+// and were accessed in the window, so that a VM that was busy earlier can give unused space.
 class ThinProvisioning final : public DividedCache {
  public:
   struct Params : DividedCache::Params, BusyThresholds::Params {
@@ -71,34 +73,36 @@ class ThinProvisioning final : public DividedCache {
       return std::tuple_cat(
           std::tuple{
               Field{"hypervisor", &Params::hypervisor,
-                    "share of the cache that no VM gets; the source is silent", 0, 1},
+                    "share of the cache that is given to no VM; not specified in the publication",
+                    0, 1},
               Field{"quantum", &Params::quantum,
-                    "what is borrowed at once, and the threshold of use: share of what a VM has at "
-                    "first; the source is silent",
+                    "amount borrowed at once, and the threshold of used blocks, as a share of a "
+                    "VM's initial space; not specified in the publication",
                     0, 0.5},
-              Field{
-                  "borrow_when", &Params::borrow_when,
-                  "which use makes a VM borrow: the source's table says used, its text remaining"},
+              Field{"borrow_when", &Params::borrow_when,
+                    "condition on use for borrowing: used blocks above the quantum (the "
+                    "publication's table), or unused blocks below it (its text)"},
               Field{"misses", &Params::misses,
-                    "what of misses is compared: the source's table says count, its text ratio"},
-              Field{
-                  "twice", &Params::twice,
-                  "what has to hold in the last two windows and not in the last alone for a VM to "
-                  "borrow: the source's table says the use"},
+                    "misses compared with the threshold: their count (the publication's table), or "
+                    "their ratio (its text)"},
+              Field{"twice", &Params::twice,
+                    "conditions that must hold in the last two windows, not only in the last, for "
+                    "a VM to borrow: the use of the cache (the publication's table), or all"},
               Field{"donor_windows", &Params::donor_windows,
-                    "windows, 1 or 2, in which all has to hold for a VM to give; the source is "
-                    "silent",
+                    "number of windows, 1 or 2, in which the conditions for giving must hold; not "
+                    "specified in the publication",
                     1, 2},
               Field{"eager_pool", &Params::eager_pool,
-                    "those that can give do at once, to a pool from which VMs borrow first, as the "
-                    "source's pseudo-code has it"},
+                    "whether donors give at once to a pool from which VMs borrow first, as in the "
+                    "publication's pseudo-code"},
           },
           BusyThresholds::Params::fields(), DividedCache::Params::fields());
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "thin",
-      .summary = "Thin provisioning: busy VMs that miss borrow from idle ones that hit.",
+      .summary =
+          "Lets busy VMs with many misses borrow space from idle VMs that hit (thin provisioning).",
       .reference = "Mylar Balasubramanya: thesis on thin provisioning, Wichita State Univ., 2012"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context);
@@ -113,24 +117,24 @@ class ThinProvisioning final : public DividedCache {
   std::string divide(const Observation& seen, std::vector<Count>& blocks) override;
 
  private:
-  // What a window said of a VM.
+  // State of a VM in a window.
   struct Window {
     bool busy = false;    // more requests and misses than the thresholds
-    bool idle = false;    // less
+    bool idle = false;    // fewer requests and misses than the thresholds
     bool used = false;    // enough to borrow
     bool unused = false;  // enough to give
   };
   struct State {
-    std::string vm;  // its name
+    std::string vm;  // name of the VM
     Count quantum = 0;
     Window last = {};
   };
-  // A VM as a window ends.
+  // Verdict on a VM at the end of a window.
   struct Now {
     bool borrows = false;
     bool gives = false;
     bool evicts_wrong = false;
-    double over = 0;  // misses by their threshold
+    double over = 0;  // misses / threshold
     Count unused = 0;
   };
 

@@ -18,13 +18,13 @@ absl::StatusOr<std::unique_ptr<Host>> VCacheShare::make_host(const Accesses& tra
   for (std::size_t v = 0; v < vms().size(); ++v) {
     bounds_[v].most = most[v] < all ? static_cast<Count>(most[v]) : capacity();
     if (least[v] > most[v] && most[v] < all) {
-      return invalid_argument("limits: {}: {} is less than the {} that are reserved", vms()[v].name,
+      return invalid_argument("limits: {}: {} is below its reservation of {}", vms()[v].name,
                               most[v], least[v]);
     }
     bounds_[v].least = least[v] < all ? static_cast<Count>(least[v]) : capacity();
     reserved += bounds_[v].least;
     if (least[v] > all || reserved > capacity()) {
-      return out_of_range("reservations: more than the {} blocks that there are", capacity());
+      return out_of_range("reservations: exceed the {} blocks of the cache", capacity());
     }
   }
   return host;

@@ -16,14 +16,14 @@ namespace mcsim {
 
 // How reuse intensity enters vCacheShare's utility.
 enum class AlphaMode : std::uint8_t {
-  kLiteral,  // α·RI whatever the size: it cannot change which allocation is best
+  kLiteral,  // α·RI at every size: a constant, which cannot change the best allocation
   kLinear,   // α·RI/max RI in proportion to the size
 };
 
-// How long a miss of a VM takes.
+// The latency of a miss.
 enum class MissLatency : std::uint8_t {
-  kMachine,  // what the machine says of its backend
-  kTrace,    // the mean response time of the requests of the interval
+  kMachine,  // the read latency of the backend device
+  kTrace,    // mean response time of the requests of the interval
 };
 
 template <>
@@ -37,15 +37,14 @@ struct Choices<AlphaMode> {
                                     std::pair{"linear", AlphaMode::kLinear}};
 };
 
-// vCacheShare: a cache of the server's that is written around. Every interval it is divided so
-// that the sum of the VMs' utilities is largest. With priority w, latency l of the VM's backend (as
-// the machine has it, or as long as the requests of the trace took), and of the interval's accesses
-// a share RR of reads:
+// vCacheShare: divides a write-around cache of a server every interval so that the sum of the VMs'
+// utilities is largest. With priority w, latency l of the VM's backend (of the device, or of the
+// requests in the trace), and the share RR of reads among the accesses of the interval:
 //
 //   CU(c) = w · l · RR · (H(c) + α·RI)
 //
-// H is the hit ratio of reads over a long window, as if there were no writes, RI their reuse
-// intensity in a short one. A VM has no less than its reservation, no more than its limit.
+// H is the hit ratio of reads over a long window, ignoring writes; RI is the reuse intensity of
+// reads in a short window. The size of a VM is at least its reservation and at most its limit.
 class VCacheShare final : public OneCacheMaximizer {
  public:
   struct Params : OneCacheMaximizer::Params {
@@ -64,29 +63,35 @@ class VCacheShare final : public OneCacheMaximizer {
           OneCacheMaximizer::Params::fields(),
           std::tuple{
               Field{"window", &Params::window,
-                    "of reads whose distances make the curve, a whole number of intervals (0: "
-                    "one); the source is silent",
+                    "time window of the reads in the curves, a whole number of intervals (0: one "
+                    "interval); not specified in the publication",
                     0},
               Field{"ri_window", &Params::ri_window,
-                    "length of a reuse-intensity window (as Multi-Cache's authors cite it)", 1},
+                    "length of the window of reuse intensity (as Multi-Cache's authors cite it)",
+                    1},
               Field{"intensity", &Params::intensity,
-                    "reads of each distinct block a second, or the share of repeats (as "
-                    "Multi-Cache cites it)"},
-              Field{"alpha", &Params::alpha, "weight of reuse intensity; the source is silent", 0},
+                    "reuse intensity: reads per distinct block and second, or the share of "
+                    "repeated reads (as Multi-Cache's authors cite it)"},
+              Field{"alpha", &Params::alpha,
+                    "weight of reuse intensity; not specified in the publication", 0},
               Field{"alpha_mode", &Params::alpha_mode,
-                    "reuse intensity as it is, the same for every size, or in proportion to the "
-                    "size, the highest being 1; the source is silent"},
+                    "use of reuse intensity: the same at every size (literal), or divided by the "
+                    "highest intensity and in proportion to the size (linear); not specified in "
+                    "the publication"},
               Field{"latency", &Params::latency,
-                    "of a VM's backend, which the source measures: what the machine says, or the "
-                    "mean response time of the trace's requests in an interval"},
-              Field{"reservations", &Params::reservations, "blocks that a VM is sure of"},
-              Field{"limits", &Params::limits, "blocks that a VM gets at most"},
+                    "latency of a VM's backend, measured in the publication: of the machine's "
+                    "backend, or the mean response time of the trace's requests in an interval"},
+              Field{"reservations", &Params::reservations,
+                    "minimum size of each VM, in blocks; a VM not named has none"},
+              Field{"limits", &Params::limits,
+                    "maximum size of each VM, in blocks; a VM not named has none"},
           });
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "vcacheshare",
-      .summary = "vCacheShare: divide a write-around cache by read locality and reuse intensity.",
+      .summary =
+          "Divides a write-around cache by read hit ratios and reuse intensity (vCacheShare).",
       .reference =
           "Meng, Zhou, Ma, Uttamchandani, Liu: vCacheShare: Automated Server Flash Cache Space "
           "Management in a Virtualization Environment, USENIX ATC 2014"};
@@ -112,7 +117,7 @@ class VCacheShare final : public OneCacheMaximizer {
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
 
  protected:
-  // Reservations are kept for those who do nothing.
+  // Idle VMs keep their reservations.
   bool active(const Observation& seen, std::size_t vm) const override { return !seen.departed[vm]; }
   std::string prepare(const Observation& seen) override;
   double worth(const Observation& seen, const Stage& stage, std::size_t vm, std::size_t tier,

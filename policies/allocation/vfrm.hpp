@@ -9,10 +9,10 @@
 
 namespace mcsim {
 
-// What of its accesses counts for an extent.
+// The accesses that add to the score of an extent.
 enum class Counted : std::uint8_t {
   kBlocks,
-  kSmallReads,  // reads of at most 16 KiB, of which a disk does few
+  kSmallReads,  // reads of at most 16 KiB, which are slow on a disk
 };
 
 template <>
@@ -21,10 +21,10 @@ struct Choices<Counted> {
                                     std::pair{"small-reads", Counted::kSmallReads}};
 };
 
-// vFRM: a flash resource manager places coarse chunks by how often they were accessed, once an
-// epoch instead of at every access. The chunk and the epoch are those of ExtentPlacer; how much of
-// the past counts the source does not say. By small reads alone, it is how the drives that
-// join flash and a disk are proposed to be filled (Payer et al.: Combo drive, WISH 2009).
+// vFRM: a flash resource manager that places coarse chunks by their number of accesses, once per
+// epoch instead of at every access. Chunk size and epoch are the parameters of ExtentPlacer; the
+// publication does not specify the weight of past epochs. Counting small reads alone gives the
+// proposed placement for combined flash and disk drives (Payer et al.: Combo drive, WISH 2009).
 class Vfrm final : public ExtentPlacer {
  public:
   struct Params : ExtentPlacer::Params {
@@ -32,19 +32,19 @@ class Vfrm final : public ExtentPlacer {
     Counted counts = Counted::kBlocks;
 
     static constexpr auto fields() {
-      return std::tuple_cat(
-          ExtentPlacer::Params::fields(),
-          std::tuple{Field{"memory", &Params::memory,
-                           "what a count is worth an epoch later (0: nothing); the source is "
-                           "silent",
-                           0, 1},
-                     Field{"counts", &Params::counts,
-                           "what is counted: blocks, or reads of at most 16 KiB of blocks"}});
+      return std::tuple_cat(ExtentPlacer::Params::fields(),
+                            std::tuple{Field{"memory", &Params::memory,
+                                             "weight of a count one epoch later (0: counts restart "
+                                             "every epoch); not specified in the publication",
+                                             0, 1},
+                                       Field{"counts", &Params::counts,
+                                             "accesses that are counted: all blocks, or reads of "
+                                             "at most 16 KiB in whole blocks"}});
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "vfrm",
-      .summary = "vFRM: the most accessed extents live in the faster tiers.",
+      .summary = "Keeps the most accessed extents in the faster tiers (vFRM).",
       .reference =
           "Tai, Liu, et al.: vFRM: Flash resource manager in VMware ESX server, "
           "NOMS 2014"};

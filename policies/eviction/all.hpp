@@ -30,8 +30,8 @@
 
 namespace mcsim {
 
-// The one list of eviction policies. The registry, the command line, Python, the
-// conformance tests and the benchmarks follow from it.
+// All eviction policies. The registry, the command line, Python, the conformance tests and the
+// benchmarks use this list.
 using AllEvictionPolicies = TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu,
                                      Slru, TwoQ, S3Fifo, Arc, Opt, Car, Lirs, ClockPro, WTinyLfu,
                                      S4Lru, LfuDa, Gdsf, LruK, Mq, Hyperbolic, LeCar, Cacheus>;

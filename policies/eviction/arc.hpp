@@ -6,10 +6,10 @@
 
 namespace mcsim {
 
-// How ARC's target moves when one ghost list is longer than the other.
+// How ARC's target p moves when one ghost list is longer than the other.
 enum class ArcStep : std::uint8_t {
   kReal,     // by the ratio of their lengths, as published
-  kInteger,  // by the ratio's whole part, as Caffeine's simulator has it
+  kInteger,  // by the integer part of the ratio, as in Caffeine's simulator
 };
 
 template <>
@@ -18,23 +18,26 @@ struct Choices<ArcStep> {
                                     std::pair{"integer", ArcStep::kInteger}};
 };
 
-// Adaptive replacement cache: T1 has blocks seen once of late, T2 those seen again;
-// B1 and B2 remember what left either. A hit in B1 says that T1 is too small, one in
-// B2 that T2 is, and the target p of T1 follows.
+// Adaptive replacement cache: T1 holds blocks seen once recently, T2 blocks seen at least twice.
+// The ghost lists B1 and B2 remember the victims of T1 and T2. A hit in B1 means that T1 is too
+// small, a hit in B2 that T2 is; the target size p of T1 adapts.
 //
-// O(1) an access; 9 bytes a block held or remembered, twice the capacity at most.
+// O(1) per access; 9 bytes per block held or remembered, at most twice the capacity.
 class Arc : public SlotPolicyBase<SlotLists<4>> {
  public:
   struct Params {
     ArcStep step = ArcStep::kReal;
 
     static constexpr auto fields() {
-      return std::tuple{Field{"step", &Params::step, "how the target moves"}};
+      return std::tuple{Field{"step", &Params::step,
+                              "step of the target size of T1: the ratio of the ghost lists' "
+                              "lengths (real, as published), or its integer part (integer)"}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "arc",
-      .summary = "Balances recency and frequency by what it evicted too early.",
+      .summary =
+          "Balances recency (T1) and frequency (T2) by hits in ghost lists of recent victims.",
       .reference = "Megiddo, Modha: ARC: a self-tuning, low overhead replacement cache, FAST 2003"};
 
   Arc(const Params& params, const PolicySetup& setup)
@@ -44,10 +47,10 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
     const Slot x = cache.find(a.block);
     if (x == kNoSlot) {
       miss(cache);
-      kept_.push_front(kT1, cache.insert(a.block));
+      blocks_.push_front(kT1, cache.insert(a.block));
       return false;
     }
-    const auto list = kept_.list_of(x);
+    const auto list = blocks_.list_of(x);
     if (list == kB1) {
       p_ = std::min(static_cast<double>(capacity_), p_ + step(kB2, kB1));
       replace(false, cache);
@@ -55,7 +58,7 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
       p_ = std::max(0.0, p_ - step(kB1, kB2));
       replace(true, cache);
     }
-    kept_.move_to_front(kT2, x);
+    blocks_.move_to_front(kT2, x);
     return list == kT1 || list == kT2;
   }
 
@@ -63,59 +66,59 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
     capacity_ = capacity;
     p_ = std::min(p_, static_cast<double>(capacity_));
     while (size() > capacity_) demote(false, cache);
-    while (l1() > capacity_) cache.forget_back(kept_, kB1);
-    while (l1() + l2() > 2 * capacity_) cache.forget_back(kept_, kB2);
-    kept_.reserve(cache.slots_for(2 * capacity_));
+    while (l1() > capacity_) cache.forget_back(blocks_, kB1);
+    while (l1() + l2() > 2 * capacity_) cache.forget_back(blocks_, kB2);
+    blocks_.reserve(cache.slots_for(2 * capacity_));
   }
 
-  bool resident(Slot slot) const { return kept_.list_of(slot) <= kT2; }
-  Count size() const { return kept_.size(kT1) + kept_.size(kT2); }
+  bool resident(Slot slot) const { return blocks_.list_of(slot) <= kT2; }
+  Count size() const { return blocks_.size(kT1) + blocks_.size(kT2); }
   absl::Status check() const {
     if (l1() > capacity_ || l1() + l2() > 2 * capacity_ || p_ < 0 ||
         p_ > static_cast<double>(capacity_)) {
       return internal_error("arc: L1 {}, L2 {}, p {} at c {}", l1(), l2(), p_, capacity_);
     }
-    return kept_.check();
+    return blocks_.check();
   }
 
  private:
   enum List { kT1, kT2, kB1, kB2 };
 
-  Count l1() const { return kept_.size(kT1) + kept_.size(kB1); }
-  Count l2() const { return kept_.size(kT2) + kept_.size(kB2); }
+  Count l1() const { return blocks_.size(kT1) + blocks_.size(kB1); }
+  Count l2() const { return blocks_.size(kT2) + blocks_.size(kB2); }
 
   double step(List longer, List hit) const {
-    const Count whole = kept_.size(longer) / kept_.size(hit);
+    const Count whole = blocks_.size(longer) / blocks_.size(hit);
     if (step_ == ArcStep::kInteger) return static_cast<double>(std::max<Count>(1, whole));
-    return std::max(1.0,
-                    static_cast<double>(kept_.size(longer)) / static_cast<double>(kept_.size(hit)));
+    return std::max(
+        1.0, static_cast<double>(blocks_.size(longer)) / static_cast<double>(blocks_.size(hit)));
   }
 
-  // Case IV: makes room in the directory and, if it is full, in the cache.
+  // Case IV: free a slot in the directory and, if the cache is full, in the cache.
   void miss(auto& cache) {
     if (l1() == capacity_) {
-      if (kept_.empty(kB1)) {
-        cache.evict_back(kept_, kT1);
+      if (blocks_.empty(kB1)) {
+        cache.evict_back(blocks_, kT1);
         return;
       }
-      cache.forget_back(kept_, kB1);
+      cache.forget_back(blocks_, kB1);
     } else if (l1() + l2() == 2 * capacity_) {
-      cache.forget_back(kept_, kB2);
+      cache.forget_back(blocks_, kB2);
     }
     replace(false, cache);
   }
 
-  // The published cases imply a full cache; capacities that changed do not.
+  // The published cases imply a full cache; after a change of the capacity it may not be full.
   void replace(bool hit_in_b2, auto& cache) {
     if (size() == capacity_) demote(hit_in_b2, cache);
   }
 
   void demote(bool hit_in_b2, auto& cache) {
-    const auto t1 = static_cast<double>(kept_.size(kT1));
-    const bool from_t1 = t1 >= 1 && (t1 > p_ || (hit_in_b2 && t1 == p_) || kept_.empty(kT2));
-    const Slot victim = kept_.back(from_t1 ? kT1 : kT2);
+    const auto t1 = static_cast<double>(blocks_.size(kT1));
+    const bool from_t1 = t1 >= 1 && (t1 > p_ || (hit_in_b2 && t1 == p_) || blocks_.empty(kT2));
+    const Slot victim = blocks_.back(from_t1 ? kT1 : kT2);
     cache.evict_to_ghost(victim);
-    kept_.move_to_front(from_t1 ? kB1 : kB2, victim);
+    blocks_.move_to_front(from_t1 ? kB1 : kB2, victim);
   }
 
   ArcStep step_;

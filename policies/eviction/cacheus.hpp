@@ -14,10 +14,10 @@ namespace mcsim {
 
 enum class CacheusVariant : std::uint8_t {
   kPaper,
-  // As the authors' simulator has it: rates are rounded to three digits before they are
-  // compared; the learning rate also stays if the hit rate did, and moves by a quarter,
-  // up or down at random, if that fell while it stayed. A hit leaves a block new, and one
-  // that returns from a history has the count with which it left.
+  // As in the authors' simulator. Rates are rounded to three digits before comparisons. The
+  // learning rate also stays unchanged if the hit rate did; if the hit rate fell with an unchanged
+  // learning rate, it moves by a quarter up or down at random. A hit leaves a block new, and a
+  // block that returns from a history has the count with which it left.
   kAuthors,
 };
 
@@ -30,33 +30,33 @@ struct Choices<CacheusVariant> {
 struct CacheusBlock {
   std::uint32_t count;
   bool demoted;  // from S to Q
-  bool is_new;   // came in to Q and was not hit
+  bool is_new;   // entered Q and has not been hit
 };
 
-// CACHEUS: LeCaR with better experts and no parameters. SR-LRU keeps what was reused
-// in an LRU list S, and newcomers and what S has too much in a list Q, from which it
-// evicts; their sizes adapt as in ARC, to hits of blocks that S demoted and to misses
-// of new blocks that were evicted unused. CR-LFU evicts the most recent of those of
-// the lowest count. The learning rate climbs with the hit rate, over periods of as
-// many accesses as blocks fit.
+// CACHEUS: LeCaR with better experts and without parameters. SR-LRU keeps reused blocks in an LRU
+// list S; a list Q holds new blocks and the excess of S, and provides the victims. The sizes of S
+// and Q adapt as in ARC, to hits of blocks demoted from S and to misses of new blocks evicted
+// without a hit. CR-LFU evicts the most recent block with the lowest count. The learning rate
+// climbs with the hit rate, over periods of `capacity` accesses.
 //
-// As in the authors' code, the histories have half the capacity each, blocks that fill
-// the cache at first are not new, and a rate that helps no longer for ten periods is
-// set to what it began with (the paper draws it at random). A block is not new any more
-// once it is hit, and one that returns from a history has its count and one more.
+// As in the authors' code, each history has half the capacity, and blocks that fill the cache at
+// first are not new. A learning rate without improvement for ten periods is reset to its initial
+// value (the paper draws it at random). A block stops being new when it is hit; one that returns
+// from a history has its count + 1.
 //
-// O(log n) an access; 45 bytes a slot, two slots a block of the capacity.
+// O(log n) per access; 45 bytes per slot, two slots per block of the capacity.
 class Cacheus : public CountedLists<4, CacheusBlock> {
  public:
   struct Params {
     CacheusVariant variant = CacheusVariant::kPaper;
     static constexpr auto fields() {
-      return std::tuple{Field{"variant", &Params::variant, "whose algorithm"}};
+      return std::tuple{Field{"variant", &Params::variant,
+                              "algorithm: as in the paper, or as in the authors' simulator"}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "cacheus",
-      .summary = "Learns which of a scan- and a churn-resistant expert to follow.",
+      .summary = "Learns to follow a scan-resistant (SR-LRU) or a churn-resistant (CR-LFU) expert.",
       .reference =
           "Rodriguez, Yusuf, Lyons, Paz, Rangaswami, Liu, Zhao, Narasimhan: Learning cache "
           "replacement with CACHEUS, FAST 2021"};
@@ -123,7 +123,7 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
   }
 
  private:
-  // Lists: S, Q and the histories, most recent first.
+  // Lists S, Q and the histories, the most recent first.
   static constexpr std::size_t kReused = 0, kQueue = 1, kOfLru = 2, kOfLfu = 3;
   static constexpr TwoExperts::Expert kLru = TwoExperts::kFirst, kLfu = TwoExperts::kSecond;
   static constexpr double kLeastRate = 0.001;
@@ -144,7 +144,7 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
     most_queued_ = capacity_ - most_reused_;
   }
 
-  // --- What happens to a block ---------------------------------------------------
+  // --- Changes of a block ---------------------------------------------------------
 
   void hit(Slot slot) {
     CacheusBlock& block = blocks_[slot];
@@ -173,7 +173,7 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
       const Count step = std::llround(ratio(demoted_, unused_));
       set_most_queued(std::min(capacity_ - 1, most_queued_ + std::max<Count>(1, step)));
     }
-    experts_.punish(history == kOfLru ? kLru : kLfu, rate_);
+    experts_.penalize(history == kOfLru ? kLru : kLfu, rate_);
     if (size() == capacity_) evict(cache);
     block = {.count = block.count + (is_paper() ? 1 : 0), .demoted = false, .is_new = false};
     enter(kReused, slot);
@@ -194,7 +194,7 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
     lists_.push_front(list, slot);
     counts_.push(slot, rank(blocks_[slot].count));
   }
-  // Of equal counts the last access comes first.
+  // Ties of counts go to the most recent access.
   CountAndTie rank(std::uint32_t count) const { return {.count = count, .tie = ~now_}; }
 
   static double ratio(Count a, Count b) {
@@ -241,8 +241,8 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
 
   // --- The learning rate ---------------------------------------------------------
 
-  // A period ends with every access whose number is a multiple of the capacity, before
-  // it is served. The rate goes on, if the hit rate followed its last change, or back.
+  // A period ends before every access whose number is a multiple of the capacity. The learning rate
+  // continues in its direction if the hit rate followed its last change, else it turns.
   void learn() {
     if (++accesses_ < capacity_) return;
     const double hit_rate = compared(static_cast<double>(hits_) / static_cast<double>(capacity_));
@@ -268,7 +268,7 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
     idle_periods_ = 0;
   }
 
-  // What the authors do where there is no slope to follow.
+  // Change the rate as the authors do if there is no slope to follow.
   void go_anywhere(double hit_rate, double change) {
     const bool falls = change < 0;
     if (falls || hit_rate == 0) ++idle_periods_;
@@ -288,11 +288,11 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
     } else if (rate_ <= kLeastRate) {
       rate_ = 0.005;
     } else {
-      set_rate(experts_.toss() ? rate_ * 1.25 : rate_ * 0.75);
+      set_rate(experts_.flip_coin() ? rate_ * 1.25 : rate_ * 0.75);
     }
   }
 
-  // As decimals are rounded: by the exact value, and ties to even.
+  // Round decimals by the exact value, ties to even.
   static double round_to_thousandths(double x) {
     const double below = std::floor(x * 1000);
     double rounded = below;
@@ -312,7 +312,7 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
   Count capacity_ = 0;
   Count most_reused_ = 0;
   Count most_queued_ = 0;
-  Count most_remembered_ = 0;  // by each history
+  Count most_remembered_ = 0;  // per history
   Count demoted_ = 0;          // blocks in Q
   Count unused_ = 0;           // new blocks in the history of SR-LRU
   double rate_ = 0;

@@ -8,20 +8,22 @@
 
 namespace mcsim {
 
-// CAR, the clock cousin of ARC: T1 and T2 are clocks of pages seen once and more
-// than once of late, B1 and B2 the ghosts of what they evicted, and a hit in a
-// ghost list moves the target size p of T1. A hit in the cache only sets a bit.
+// CAR, the CLOCK variant of ARC: T1 and T2 are clocks of pages seen once and more than once
+// recently. B1 and B2 are the ghost lists of their victims, and a hit in a ghost list moves the
+// target size p of T1. A hit in the cache only sets a bit.
 //
-// p is real, as the ratios that it moves by. The directory keeps to its bounds
-// also while there is space, which the paper never has once there are ghosts.
+// p is real, like the ratios by which it moves. The directory respects its bounds also while there
+// is free space, a case that cannot occur in the paper once there are ghosts.
 //
-// O(1) an access, amortised; 9.1 bytes a slot, two slots a block of the capacity.
+// O(1) per access, amortised; 9.1 bytes per slot, two slots per block of the capacity.
 class Car {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "car",
-      .summary = "Two clocks that adapt to recency and frequency by their ghosts.",
+      .summary =
+          "Balances two clocks, for recency and frequency, by hits in ghost lists of recent "
+          "victims.",
       .reference = "Bansal, Modha: CAR: Clock with adaptive replacement, FAST 2004"};
 
   Car(const Params&, const PolicySetup& setup)
@@ -66,7 +68,7 @@ class Car {
   Count size() const { return size(kT1) + size(kT2); }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return lists_.slots(); }
-  // Hits, and those are more, change no links; the marks stay in the processor's own caches.
+  // Hits, the more frequent case, change no links; the marks fit into the processor's caches.
   void prefetch(Slot) const {}
   absl::Status check() const {
     if (size(kT1) + size(kB1) > capacity_ || size() + size(kB1) + size(kB2) > 2 * capacity_) {
@@ -78,13 +80,13 @@ class Car {
   std::size_t bytes() const { return lists_.bytes() + referenced_.bytes(); }
 
  private:
-  // A clock's hand is at the back of its list.
+  // The hand of a clock is at the back of its list.
   static constexpr std::size_t kT1 = 0, kT2 = 1, kB1 = 2, kB2 = 3;
 
   Count size(std::size_t list) const { return lists_.size(list); }
 
-  // Evicts a page: the first without a mark under the hand of the clock whose turn
-  // it is. Marked ones go on to T2.
+  // Evict the first page without a mark under the hand of the selected clock. Marked pages move to
+  // T2.
   void replace(auto& cache) {
     while (true) {
       const bool from_t1 = static_cast<double>(size(kT1)) >= std::max(1.0, target_);
@@ -107,7 +109,7 @@ class Car {
     }
   }
 
-  // A ghost of this list would have been hit, had its clock been larger.
+  // A ghost hit would have been a hit with a larger clock.
   void adapt(std::size_t ghosts) {
     const auto b1 = static_cast<double>(size(kB1));
     const auto b2 = static_cast<double>(size(kB2));
@@ -118,7 +120,7 @@ class Car {
 
   SlotLists<4> lists_;
   BitArray referenced_;
-  double target_ = 0;  // p: the blocks that T1 should have
+  double target_ = 0;  // p: target size of T1
   Count capacity_;
 };
 

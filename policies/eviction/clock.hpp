@@ -6,16 +6,17 @@
 
 namespace mcsim {
 
-// CLOCK, or second chance: FIFO whose hand passes over blocks that were referenced
-// since it last saw them, and takes their mark away. Blocks come in unmarked.
+// CLOCK, or second chance: FIFO whose hand passes over blocks referenced since its last visit, and
+// clears their marks. New blocks are unmarked.
 //
-// O(1) an access, amortised; 8.1 bytes a block of the capacity.
+// O(1) per access, amortised; 8.1 bytes per block of the capacity.
 class Clock : public SlotPolicyBase<SlotRing> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "clock",
-      .summary = "FIFO with a second chance for blocks referenced since.",
+      .summary =
+          "Evicts in FIFO order, with a second chance for blocks referenced since the hand passed.",
       .reference = "Corbato: A paging experiment with the Multics system, MIT Project MAC, 1968"};
 
   Clock(const Params&, const PolicySetup& setup) : SlotPolicyBase(setup), referenced_(slots()) {}
@@ -27,17 +28,17 @@ class Clock : public SlotPolicyBase<SlotRing> {
     }
     if (size() == capacity_) {
       seek_victim();
-      cache.replace(kept_.hand(), a.block);
-      kept_.advance();
+      cache.replace(blocks_.hand(), a.block);
+      blocks_.advance();
     } else {
-      kept_.insert(cache.insert(a.block));
+      blocks_.insert(cache.insert(a.block));
     }
     return false;
   }
 
   void remove(Slot slot, auto& cache) {
     referenced_.clear(slot);
-    kept_.erase(slot);
+    blocks_.erase(slot);
     cache.forget(slot);
   }
 
@@ -45,19 +46,19 @@ class Clock : public SlotPolicyBase<SlotRing> {
     capacity_ = capacity;
     while (size() > capacity_) {
       seek_victim();
-      cache.evict(kept_.pop());
+      cache.evict(blocks_.pop());
     }
-    kept_.reserve(cache.slots_for(capacity_));
-    referenced_.reserve(kept_.slots());
+    blocks_.reserve(cache.slots_for(capacity_));
+    referenced_.reserve(blocks_.slots());
   }
 
-  void prefetch(Slot) const {}  // the marks stay in the processor's own caches
-  std::size_t bytes() const { return kept_.bytes() + referenced_.bytes(); }
+  void prefetch(Slot) const {}  // the marks fit into the processor's caches
+  std::size_t bytes() const { return blocks_.bytes() + referenced_.bytes(); }
 
  private:
-  // Moves the hand to the next block without a mark.
+  // Move the hand to the next block without a mark.
   void seek_victim() {
-    for (; referenced_[kept_.hand()]; kept_.advance()) referenced_.clear(kept_.hand());
+    for (; referenced_[blocks_.hand()]; blocks_.advance()) referenced_.clear(blocks_.hand());
   }
 
   BitArray referenced_;

@@ -12,22 +12,22 @@
 
 namespace mcsim {
 
-// CLOCK-Pro: LIRS by a clock. Hot pages, cold ones and the ghosts of cold ones lie on
-// it in the order in which they were last at its head, which is behind HAND_hot. A
-// cold page is in its test period from when it comes to the head; if it is accessed
-// during it, also as a ghost, it becomes hot. HAND_cold finds the victims, HAND_hot
-// the hot pages to turn cold, and HAND_test ends test periods.
+// CLOCK-Pro: LIRS on a clock. Hot pages, cold pages and the ghosts of cold pages are on the clock
+// in the order in which they were last at its head, which is behind HAND_hot. The test period of a
+// cold page starts when it enters at the head. If the page is accessed during the period, also as a
+// ghost, it becomes hot. HAND_cold finds the victims, HAND_hot turns hot pages cold, and HAND_test
+// ends test periods.
 //
-// The cold pages' share adapts by what becomes of the ghosts: one more page for each
-// that is accessed again, one less for each whose test period ends. The share starts
-// at its minimum; min_cold = max_cold fixes it. As in the authors' simulator, blocks
-// come in hot while hot pages lack, there are no more ghosts than the capacity, and
-// the end of a test period takes the mark of a page. As in the paper and not there, a
-// cold page that is accessed after its test period stays and is tested anew.
+// The target share of cold pages adapts to the ghosts: one page more for each accessed ghost, one
+// less for each test period that ends. It starts at its minimum; min_cold = max_cold fixes it. As
+// in the authors' simulator, new blocks are hot while there are too few hot pages, there are at
+// most as many ghosts as the capacity, and the end of a test period clears the mark of a page. As
+// in the paper but not in the simulator, a cold page that is accessed after its test period stays
+// and starts a new one.
 //
-// Hands look for the kinds that concern them, lest they pass the others one by one.
+// Hands search for the next page of a relevant kind, so that they do not visit the others.
 //
-// O(1) an access, amortised; 15 bytes a slot, two slots a block of the capacity.
+// O(1) per access, amortised; 15 bytes per slot, two slots per block of the capacity.
 class ClockPro {
  public:
   struct Params {
@@ -35,13 +35,14 @@ class ClockPro {
     double max_cold = 0.99;
     static constexpr auto fields() {
       return std::tuple{
-          Field{"min_cold", &Params::min_cold, "least share of the cache for cold pages", 0, 1},
-          Field{"max_cold", &Params::max_cold, "largest share of the cache for cold pages", 0, 1}};
+          Field{"min_cold", &Params::min_cold,
+                "minimum share of the cache for cold pages, and its initial value", 0, 1},
+          Field{"max_cold", &Params::max_cold, "maximum share of the cache for cold pages", 0, 1}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "clock-pro",
-      .summary = "A clock that keeps pages of small reuse distance hot, as LIRS does.",
+      .summary = "Keeps pages with small reuse distances hot, as LIRS does, on a clock.",
       .reference =
           "Jiang, Chen, Zhang: CLOCK-Pro: An effective improvement of the CLOCK replacement, "
           "USENIX ATC 2005"};
@@ -60,7 +61,7 @@ class ClockPro {
     }
     if (size() == capacity_) {
       run_hand_cold(cache);
-      if (slot != kNoSlot) slot = cache.find(a.block);  // its test may just have ended
+      if (slot != kNoSlot) slot = cache.find(a.block);  // its test period may have just ended
     }
     if (slot != kNoSlot) {
       cold_target_ = std::min(cold_target_ + 1, max_cold_);
@@ -99,7 +100,7 @@ class ClockPro {
   Count size() const { return hot_ + cold_; }
   Count capacity() const { return capacity_; }
   std::size_t slots() const { return clock_.slots(); }
-  // Hits, and those are more, change only the page, which stays in the processor's own caches.
+  // Hits, the more frequent case, change only the page, which fits into the processor's caches.
   void prefetch(Slot) const {}
   absl::Status check() const {
     MCSIM_RETURN_IF_ERROR(clock_.check());
@@ -119,7 +120,7 @@ class ClockPro {
   std::size_t bytes() const { return clock_.bytes() + page_.size() * sizeof(Page); }
 
  private:
-  // Tested: a cold page in its test period.
+  // kTested: a cold page in its test period.
   enum Kind : std::uint8_t { kHot, kCold, kTested, kGhost, kKinds };
   struct Page {
     Kind kind;
@@ -139,8 +140,8 @@ class ClockPro {
     cold_target_ = std::clamp(cold_target_, min_cold_, max_cold_);
   }
 
-  // Evicts a cold page. What was accessed goes to the head: pages in their test
-  // periods become hot, others are tested.
+  // Evict a cold page. Accessed pages move to the head: pages in their test periods become hot,
+  // other cold pages start a test period.
   void run_hand_cold(auto& cache) {
     while (true) {
       const Position at = hand_cold_;
@@ -175,8 +176,8 @@ class ClockPro {
   void limit_hot(auto& cache) {
     while (hot_ > capacity_ - cold_target_) run_hand_hot(cache);
   }
-  // Turns a hot page cold, and goes on to the next hot one. All pages that the hand
-  // passes are at the head then; test periods end.
+  // Turn a hot page cold and move to the next hot one. All pages that the hand passes move to the
+  // head, and their test periods end.
   void run_hand_hot(auto& cache) {
     bool done = false;
     while (!done || (hot_ > 0 && !clock_.is(kHot, clock_.oldest()))) {
@@ -212,7 +213,7 @@ class ClockPro {
     cache.forget(slot);
   }
 
-  // HAND_test: ends the test periods up to that of the next ghost.
+  // HAND_test: end the test periods up to that of the next ghost.
   void limit_ghosts(auto& cache) {
     while (ghosts_ > capacity_) {
       if (clock_.is(kHot, hand_test_)) {
@@ -231,7 +232,7 @@ class ClockPro {
     }
   }
 
-  // Of a hand that goes over pages of long ago.
+  // Prefetch for a hand that visits pages accessed long ago.
   void prefetch_ahead(Position hand, auto& cache) const {
     const Slot soon = clock_.ahead(hand);
     prefetch_line(&page_[soon]);
@@ -248,20 +249,20 @@ class ClockPro {
   }
   Position enter(Slot slot, Kind kind) {
     page_[slot] = {.kind = kind, .referenced = false};
-    if (clock_.full()) squeeze();
+    if (clock_.full()) compact();
     return clock_.push(slot, kind);
   }
-  // The hands there go on.
+  // Remove a page; hands at it move to the next page.
   void leave(Position at, Kind kind) {
     clock_.erase(at, kind);
     if (at == hand_cold_ && cold_ > 0) hand_cold_ = next_cold(at);
     if (at == hand_test_) hand_test_ = clock_.next(at);
   }
   Position next_cold(Position at) const { return clock_.next_of<kCold, kTested>(at); }
-  [[gnu::noinline]] void squeeze() {
+  [[gnu::noinline]] void compact() {
     const Slot cold = clock_[hand_cold_];
     const Slot test = clock_[hand_test_];
-    clock_.squeeze();
+    clock_.compact();
     hand_cold_ = clock_.of(cold);
     hand_test_ = clock_.empty() ? clock_.oldest() : clock_.of(test);
   }

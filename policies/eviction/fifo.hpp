@@ -5,17 +5,16 @@
 
 namespace mcsim {
 
-// First in, first out: the order in which blocks came in, hits or not. The victim's
-// slot is the newcomer's, so the hand, which is at the first to leave, goes round an order that
-// does not change.
+// First in, first out: the order of insertion, independent of hits. A new block takes the slot of
+// the victim, so the hand, at the oldest block, moves around a constant order.
 //
-// O(1) an access, hits touch nothing; 8 bytes a block of the capacity.
+// O(1) per access, hits change nothing; 8 bytes per block of the capacity.
 class Fifo : public SlotPolicyBase<SlotRing> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "fifo",
-      .summary = "Evicts the block that came in first.",
+      .summary = "Evicts the block that was inserted first.",
       .reference =
           "Belady: A study of replacement algorithms for a virtual-storage computer, "
           "IBM Systems Journal 5(2), 1966"};
@@ -25,18 +24,18 @@ class Fifo : public SlotPolicyBase<SlotRing> {
   bool access(const auto& a, auto& cache) {
     if (cache.find(a.block) != kNoSlot) return true;
     if (size() == capacity_) {
-      cache.replace(kept_.hand(), a.block);
-      kept_.advance();
+      cache.replace(blocks_.hand(), a.block);
+      blocks_.advance();
     } else {
-      kept_.insert(cache.insert(a.block));
+      blocks_.insert(cache.insert(a.block));
     }
     return false;
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
-    while (size() > capacity_) cache.evict(kept_.pop());
-    kept_.reserve(cache.slots_for(capacity_));
+    while (size() > capacity_) cache.evict(blocks_.pop());
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 
   void prefetch(Slot) const {}

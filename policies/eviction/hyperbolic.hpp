@@ -11,13 +11,12 @@
 
 namespace mcsim {
 
-// Hyperbolic caching: the priority of a block is how often it was accessed since it
-// came in, over the time since then. The victim is the least of a random sample, drawn
-// with replacement. A newcomer may begin with more than its one access, for it comes in
-// place of the last victim: `leeway` says how much its own counts, the rest is that
-// victim's priority. The authors' simulator has 0.1.
+// Hyperbolic caching: the priority of a block is its number of accesses since insertion over the
+// time since then. The victim is the block with the lowest priority in a random sample, drawn with
+// replacement. A new block may start with a count between its own access and the last victim's
+// priority: `leeway` is the weight of its own access. The authors' simulator has 0.1.
 //
-// O(1) a hit, O(sample) a miss; 24 bytes a block of the capacity.
+// O(1) per hit, O(sample) per miss; 24 bytes per block of the capacity.
 class Hyperbolic : public SlotPolicyBase<SlotSet> {
  public:
   struct Params {
@@ -25,14 +24,17 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
     double leeway = 1;
     static constexpr auto fields() {
       return std::tuple{
-          Field{"sample", &Params::sample, "blocks drawn for a victim", 1, 65536},
+          Field{"sample", &Params::sample, "number of blocks drawn for each victim", 1, 65536},
           Field{"leeway", &Params::leeway,
-                "weight of a newcomer's own access, not the last victim's priority", 1e-9, 1}};
+                "weight of a new block's own access in its initial count; the rest is the last "
+                "victim's priority",
+                1e-9, 1}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "hyperbolic",
-      .summary = "Evicts the least often accessed for its time in the cache, of a sample.",
+      .summary =
+          "Evicts the block with the fewest accesses per time in the cache, among a random sample.",
       .reference =
           "Blankstein, Sen, Freedman: Hyperbolic caching: Flexible caching for web "
           "applications, USENIX ATC 2017"};
@@ -40,31 +42,31 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
   Hyperbolic(const Params& params, const PolicySetup& setup)
       : SlotPolicyBase(setup),
         params_(params),
-        blocks_(slots()),
+        states_(slots()),
         random_(Random(setup.seed).split(kInfo.name)) {}
 
   bool access(const auto& a, auto& cache) {
     ++now_;
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      ++blocks_[slot].count;
+      ++states_[slot].count;
       return true;
     }
     if (size() == capacity_) evict(cache, now_);
     const Slot slot = cache.insert(a.block);
-    kept_.insert(slot);
-    blocks_[slot] = {.came = now_, .count = first_count()};
+    blocks_.insert(slot);
+    states_[slot] = {.came = now_, .count = first_count()};
     return false;
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) evict(cache, now_ + 1);
-    kept_.reserve(cache.slots_for(capacity_));
-    if (kept_.slots() > blocks_.size()) blocks_.extend(kept_.slots());
+    blocks_.reserve(cache.slots_for(capacity_));
+    if (blocks_.slots() > states_.size()) states_.extend(blocks_.slots());
   }
 
-  void prefetch(Slot slot) const { prefetch_line(&blocks_[slot]); }
-  std::size_t bytes() const { return kept_.bytes() + blocks_.size() * sizeof(Block); }
+  void prefetch(Slot slot) const { prefetch_line(&states_[slot]); }
+  std::size_t bytes() const { return blocks_.bytes() + states_.size() * sizeof(Block); }
 
  private:
   struct Block {
@@ -73,15 +75,15 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
   };
 
   double priority(Slot slot, std::uint64_t now) const {
-    const Block& block = blocks_[slot];
+    const Block& block = states_[slot];
     return block.count / static_cast<double>(now - block.came);
   }
-  // Before anything has left there is no priority to begin with.
+  // Before the first eviction there is no victim's priority.
   double first_count() const {
     if (last_victims_ == 0) return 1;
     return params_.leeway + (1 - params_.leeway) * last_victims_;
   }
-  Slot draw() { return kept_[random_.below(static_cast<std::uint64_t>(kept_.size()))]; }
+  Slot draw() { return blocks_[random_.below(static_cast<std::uint64_t>(blocks_.size()))]; }
 
   void evict(auto& cache, std::uint64_t now) {
     Slot victim = draw();
@@ -94,15 +96,15 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
       victim = slot;
     }
     last_victims_ = least;
-    kept_.erase(victim);
+    blocks_.erase(victim);
     cache.evict(victim);
   }
 
   Params params_;
-  Pages<Block> blocks_;
+  Pages<Block> states_;
   Random random_;
   std::uint64_t now_ = 0;
-  double last_victims_ = 0;  // priority
+  double last_victims_ = 0;  // priority of the last victim
 };
 
 }  // namespace mcsim

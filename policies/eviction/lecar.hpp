@@ -12,10 +12,10 @@
 
 namespace mcsim {
 
-// Which of equal counts the least frequently used is.
+// Tie-breaking of the LFU expert among equal counts.
 enum class LeCarTies : std::uint8_t {
-  kRecency,  // the least recently used
-  kNumber,   // the least number; blocks are numbered as they first come
+  kRecency,  // evicts the least recently used
+  kNumber,   // evicts the lowest block number; blocks are numbered by first access
 };
 
 template <>
@@ -29,19 +29,18 @@ struct LeCarBlock {
   std::uint64_t count;
 };
 
-// LeCaR: each victim is that of LRU or that of LFU, by weights. Each of the two has a
-// history of what it evicted; a miss that is found in one costs that expert weight, the
-// more the shorter it was there. A block that both would evict is not remembered.
+// LeCaR: each victim is chosen by LRU or by LFU, at random by weights. Each of the two has a
+// history of its victims. A miss that is found in a history reduces the weight of that expert, the
+// more the more recent the eviction. A block that both would evict is not remembered.
 //
-// As in the authors' code, counts outlast an eviction in the histories and weights stay
-// between 0.01 and 0.99. Histories have half the capacity each, as in the code that they
-// published with CACHEUS; they had all of it in the one that they published with LeCaR
-// (`history`). Of equal counts LFU takes the least recently used; the authors' code, the
-// one of the least block number (`ties`). Here a trace's blocks have the numbers that they
-// were given when they first came, so `number` is the authors' rule for a trace whose
-// blocks are numbered so; where keys are not numbered anew, it is theirs.
+// As in the authors' code, counts survive an eviction in the histories, and weights stay between
+// 0.01 and 0.99. Each history has half the capacity, as in the code published with CACHEUS; the
+// code published with LeCaR has the full capacity (`history`). Among equal counts LFU evicts the
+// least recently used block; the authors' code evicts the lowest block number (`ties`). Here the
+// blocks of a trace are numbered by first access, so `number` is the authors' rule for traces that
+// are numbered so. Keys that are not renumbered follow the authors' rule exactly.
 //
-// O(log n) an access; 53 bytes a slot, two slots a block of the capacity.
+// O(log n) per access; 53 bytes per slot, two slots per block of the capacity.
 class LeCar : public CountedLists<3, LeCarBlock> {
  public:
   struct Params {
@@ -51,17 +50,22 @@ class LeCar : public CountedLists<3, LeCarBlock> {
     LeCarTies ties = LeCarTies::kRecency;
     static constexpr auto fields() {
       return std::tuple{
-          Field{"learning_rate", &Params::learning_rate, "lambda", 0, 100},
+          Field{"learning_rate", &Params::learning_rate, "learning rate λ of the experts' weights",
+                0, 100},
           Field{"discount", &Params::discount,
-                "what is left of a regret after as many accesses as blocks fit", 1e-9, 1},
-          Field{"history", &Params::history, "of each expert, in capacities", 0},
-          Field{"ties", &Params::ties,
-                "which of equal counts LFU evicts: by number, the first to have come"}};
+                "factor by which a regret decays over as many accesses as the capacity has blocks",
+                1e-9, 1},
+          Field{"history", &Params::history,
+                "length of the history of each expert, as a multiple of the capacity", 0},
+          Field{
+              "ties", &Params::ties,
+              "tie-breaking of LFU among equal counts: evict the least recently used block "
+              "(recency), or the lowest block number, that is the first to be accessed (number)"}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "lecar",
-      .summary = "Learns from its regrets whether to evict as LRU or as LFU.",
+      .summary = "Learns from regretted evictions whether to evict by LRU or by LFU.",
       .reference =
           "Vietri, Rodriguez, Martinez, Lyons, Liu, Rangaswami, Zhao, Narasimhan: Driving "
           "cache replacement with ML-based LeCaR, HotStorage 2018"};
@@ -123,7 +127,7 @@ class LeCar : public CountedLists<3, LeCarBlock> {
   }
 
  private:
-  // Lists: most recently used, or evicted, first.
+  // Lists, the most recently used or evicted block first.
   static constexpr std::size_t kHeld = 0, kOfLru = 1, kOfLfu = 2;
   static constexpr TwoExperts::Expert kLru = TwoExperts::kFirst, kLfu = TwoExperts::kSecond;
 
@@ -135,19 +139,19 @@ class LeCar : public CountedLists<3, LeCarBlock> {
   }
   Count most_remembered() const { return most_remembered(params_, capacity_); }
 
-  // With one more access.
+  // Return the rank with one more access.
   CountAndTie rank(Slot slot, std::uint64_t block) {
     const std::uint64_t tie = params_.ties == LeCarTies::kRecency ? now_ : block;
     return {.count = ++blocks_[slot].count, .tie = tie};
   }
 
-  // Of the expert that evicted this block.
+  // Punish the expert that evicted this block.
   void regret(Slot slot) {
     const auto since = static_cast<double>(now_ - blocks_[slot].evicted);
     const double halvings =
         -portable_log2(params_.discount) * since / static_cast<double>(capacity_);
     const double regret = halvings < 900 ? portable_exp2(-halvings) : 0;
-    experts_.punish(lists_.list_of(slot) == kOfLru ? kLru : kLfu, params_.learning_rate * regret);
+    experts_.penalize(lists_.list_of(slot) == kOfLru ? kLru : kLfu, params_.learning_rate * regret);
   }
 
   void evict(auto& cache) {

@@ -5,16 +5,16 @@
 
 namespace mcsim {
 
-// Least frequently used, by the accesses of a block since it came in; of equals the
-// least recently used.
+// Least frequently used, by the accesses of a block since its insertion; ties go to the least
+// recently used.
 //
-// O(1) an access; 36 bytes a block of the capacity.
+// O(1) per access; 36 bytes per block of the capacity.
 class Lfu : public SlotPolicyBase<FrequencyLists> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "lfu",
-      .summary = "Evicts the block accessed least often since it came in.",
+      .summary = "Evicts the block with the fewest accesses since its insertion.",
       .reference =
           "Aho, Denning, Ullman: Principles of optimal page replacement, "
           "Journal of the ACM 18(1), 1971"};
@@ -23,24 +23,24 @@ class Lfu : public SlotPolicyBase<FrequencyLists> {
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      kept_.touch(slot);
+      blocks_.touch(slot);
       return true;
     }
     if (size() == capacity_) evict(cache);
-    kept_.insert(cache.insert(a.block));
+    blocks_.insert(cache.insert(a.block));
     return false;
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) evict(cache);
-    kept_.reserve(cache.slots_for(capacity_));
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 
  private:
   void evict(auto& cache) {
-    const Slot victim = kept_.least();
-    kept_.erase(victim);
+    const Slot victim = blocks_.least();
+    blocks_.erase(victim);
     cache.evict(victim);
   }
 };

@@ -9,18 +9,19 @@
 
 namespace mcsim {
 
-// LFU with dynamic ageing: the key of a block is how often it was accessed since it
-// came in, plus the age of the cache when it last was; the age is the key of the last
-// victim. So what was popular once is overtaken. Of equal keys the least recently
-// used leaves.
+// LFU with dynamic ageing: the key of a block is its number of accesses since insertion, plus the
+// age of the cache at its last access. The age is the key of the last victim, so formerly popular
+// blocks are overtaken. Among equal keys the least recently used block is evicted.
 //
-// O(1) an access, amortised; 22 to 24 bytes a block of the capacity.
+// O(1) per access, amortised; 22 to 24 bytes per block of the capacity.
 class LfuDa : public SlotPolicyBase<MonotoneQueue> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "lfu-da",
-      .summary = "LFU in which counts of newcomers start at the last victim's.",
+      .summary =
+          "Evicts by access counts plus an age that rises to the key of each victim (LFU with "
+          "ageing).",
       .reference =
           "Arlitt, Cherkasova, Dilley, Friedrich, Jin: Evaluating content management "
           "techniques for web proxy caches, ACM SIGMETRICS PER 27(4), 2000"};
@@ -29,13 +30,13 @@ class LfuDa : public SlotPolicyBase<MonotoneQueue> {
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      kept_.update(slot, age_ + ++count_[slot]);
+      blocks_.update(slot, age_ + ++count_[slot]);
       return true;
     }
     if (size() == capacity_) evict(cache);
     const Slot slot = cache.insert(a.block);
     count_[slot] = 1;
-    kept_.insert(slot, age_ + 1);
+    blocks_.insert(slot, age_ + 1);
     return false;
   }
 
@@ -43,21 +44,21 @@ class LfuDa : public SlotPolicyBase<MonotoneQueue> {
     capacity_ = capacity;
     while (size() > capacity_) evict(cache);
     const std::size_t slots = cache.slots_for(capacity_);
-    kept_.reserve(slots);
+    blocks_.reserve(slots);
     if (slots > count_.size()) count_.extend(slots);
   }
 
   void prefetch(Slot slot) const {
-    kept_.prefetch(slot);
+    blocks_.prefetch(slot);
     prefetch_line(&count_[slot]);
   }
-  std::size_t bytes() const { return kept_.bytes() + count_.size() * sizeof(std::uint32_t); }
+  std::size_t bytes() const { return blocks_.bytes() + count_.size() * sizeof(std::uint32_t); }
 
  private:
   void evict(auto& cache) {
-    const Slot victim = kept_.least();
-    age_ = kept_.key(victim);
-    kept_.erase(victim);
+    const Slot victim = blocks_.least();
+    age_ = blocks_.key(victim);
+    blocks_.erase(victim);
     cache.evict(victim);
   }
 

@@ -12,17 +12,16 @@
 
 namespace mcsim {
 
-// LIRS: blocks of low inter-reference recency (LIR) keep nearly all of the cache.
-// The stack S holds them by recency, and above the oldest of them whatever else was
-// accessed since: resident HIR blocks and ghosts, which become LIR if accessed again
-// while they are there. Victims come from the queue Q of resident HIR blocks.
+// LIRS: blocks of low inter-reference recency (LIR) occupy nearly all of the cache. The stack S
+// holds them by recency, and above the oldest LIR block all other blocks accessed since: resident
+// HIR blocks and ghosts. These become LIR if they are accessed again while they are in S. Victims
+// come from the queue Q of resident HIR blocks.
 //
-// As in the authors' simulator: an immediate repetition is a hit that changes
-// nothing, and a stack over its limit loses its lowest HIR block; their limit is 2500
-// capacities, that is, none. Whatever leaves room among the LIR blocks, the next to
-// come in is one.
+// As in the authors' simulator, an immediate repetition is a hit that changes nothing, and a stack
+// over its limit loses its lowest HIR block; the authors' limit is 2500 capacities, practically
+// none. Whenever there is space among the LIR blocks, the next inserted block becomes LIR.
 //
-// O(1) an access, amortised; 17 bytes a slot, six slots a block of the capacity.
+// O(1) per access, amortised; 17 bytes per slot, six slots per block of the capacity.
 class Lirs {
  public:
   struct Params {
@@ -30,13 +29,14 @@ class Lirs {
     double stack = 5;
     static constexpr auto fields() {
       return std::tuple{
-          Field{"hirs", &Params::hirs, "share of the cache that is for HIR blocks", 0, 1},
-          Field{"stack", &Params::stack, "limit of the stack, in capacities", 1}};
+          Field{"hirs", &Params::hirs, "share of the cache for resident HIR blocks", 0, 1},
+          Field{"stack", &Params::stack,
+                "maximum length of the stack S, as a multiple of the capacity", 1}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "lirs",
-      .summary = "Keeps blocks whose last two accesses are close to each other.",
+      .summary = "Keeps blocks with a small distance between their last two accesses.",
       .reference =
           "Jiang, Zhang: LIRS: An efficient low inter-reference recency set replacement "
           "policy to improve buffer cache performance, SIGMETRICS 2002"};
@@ -117,13 +117,13 @@ class Lirs {
  private:
   enum class State : std::uint8_t {
     kLir,
-    kStacked,  // a resident HIR block in both the stack and the queue
-    kQueued,   // one in the queue alone
-    kGhost,    // in the stack
+    kStacked,  // a resident HIR block in the stack and the queue
+    kQueued,   // a resident HIR block in the queue only
+    kGhost,    // in the stack only
   };
 
   Count most_stacked(Count capacity) const { return floor_share(params_.stack, capacity); }
-  // The newcomer is in the stack before the limit is seen to.
+  // The new block enters the stack before the limit is enforced.
   Count most_slots(Count capacity) const { return most_stacked(capacity) + capacity + 1; }
 
   void set_capacity(Count capacity) {
@@ -134,7 +134,7 @@ class Lirs {
     max_stack_ = most_stacked(capacity);
   }
 
-  // An access to a block that was accessed before: to the top of the stack.
+  // Move a block accessed before to the top of the stack.
   void reuse(Slot slot, auto& cache) {
     if (state_[slot] == State::kQueued) {
       queue_.erase(slot);
@@ -176,7 +176,7 @@ class Lirs {
     }
   }
 
-  // The stack ends with its lowest LIR block.
+  // Remove blocks below the lowest LIR block of the stack.
   void prune(auto& cache) {
     while (!stack_.empty() && state_[stack_.back()] != State::kLir) drop(stack_.back(), cache);
   }
@@ -186,7 +186,7 @@ class Lirs {
       drop(lowest_hir_, cache);
     }
   }
-  // A HIR block out of the stack.
+  // Remove a HIR block from the stack.
   void drop(Slot slot, auto& cache) {
     leave_stack(slot);
     if (state_[slot] == State::kGhost) {
@@ -206,10 +206,10 @@ class Lirs {
   }
 
   Params params_;
-  SlotLists<> stack_;  // S: most recently accessed first
+  SlotLists<> stack_;  // S: the most recently accessed first
   SlotLists<> queue_;  // Q: the next victim last
   Pages<State> state_;
-  Slot lowest_hir_ = kNoSlot;  // all below it in the stack are LIR
+  Slot lowest_hir_ = kNoSlot;  // all blocks below it in the stack are LIR
   Slot last_ = kNoSlot;        // of the last access
   Count capacity_ = 0;
   Count lirs_ = 0;

@@ -5,10 +5,10 @@
 
 namespace mcsim {
 
-// Least recently used. A stack algorithm: a cache holds what any smaller one does,
-// and its hits follow from reuse distances. The most recently used comes first.
+// Least recently used. A stack algorithm: a cache contains all blocks of any smaller cache, and its
+// hits follow from reuse distances. The most recently used block is first.
 //
-// O(1) an access; 8 bytes a block of the capacity.
+// O(1) per access; 8 bytes per block of the capacity.
 class Lru : public SlotPolicyBase<SlotLists<>> {
  public:
   using Params = NoParams;
@@ -23,18 +23,18 @@ class Lru : public SlotPolicyBase<SlotLists<>> {
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      kept_.move_to_front(slot);
+      blocks_.move_to_front(slot);
       return true;
     }
-    if (size() == capacity_) cache.evict_back(kept_);
-    kept_.push_front(cache.insert(a.block));
+    if (size() == capacity_) cache.evict_back(blocks_);
+    blocks_.push_front(cache.insert(a.block));
     return false;
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
-    while (size() > capacity_) cache.evict_back(kept_);
-    kept_.reserve(cache.slots_for(capacity_));
+    while (size() > capacity_) cache.evict_back(blocks_);
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 };
 

@@ -14,14 +14,12 @@
 
 namespace mcsim {
 
-// LRU-K: evicts the block whose K-th last reference is the farthest back; blocks with
-// fewer go first, and of equals the least recently used. References within the
-// correlated period of the last one count as one with it, and a block in that period
-// is evicted only if all are. References are remembered after eviction, for as many
-// blocks as `history` says; the first evicted is forgotten first.
+// LRU-K: evicts the block whose K-th last reference is oldest. Blocks with fewer references are
+// evicted first, the least recently used one on a tie. References within the correlated period
+// after the last one count as one with it, and a block in that period is evicted only if all blocks
+// are. References are remembered after eviction for `history` capacities of blocks, in FIFO order.
 //
-// O(log n) an access; 46 + 8 k bytes a slot, as many slots as blocks held and
-// remembered.
+// O(log n) per access; 46 + 8 k bytes per slot, one slot per block held or remembered.
 class LruK {
  public:
   struct Params {
@@ -30,14 +28,17 @@ class LruK {
     double history = 1;
     static constexpr auto fields() {
       return std::tuple{
-          Field{"k", &Params::k, "the reference that counts, from the last one", 1, 16},
-          Field{"correlated", &Params::correlated, "accesses of a correlated reference period", 0},
-          Field{"history", &Params::history, "evicted blocks remembered, in capacities", 0}};
+          Field{"k", &Params::k, "K: the reference that ranks a block, counted from the last one",
+                1, 16},
+          Field{"correlated", &Params::correlated,
+                "length of the correlated reference period, in accesses", 0},
+          Field{"history", &Params::history,
+                "number of evicted blocks remembered, as a multiple of the capacity", 0}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "lru-k",
-      .summary = "Evicts the block whose K-th last reference is the farthest back.",
+      .summary = "Evicts the block whose K-th last reference is oldest.",
       .reference =
           "O'Neil, O'Neil, Weikum: The LRU-K page replacement algorithm for database disk "
           "buffering, SIGMOD 1993"};
@@ -61,7 +62,7 @@ class LruK {
       refer_again(slot);
     } else {
       if (size() == capacity_) evict(cache);
-      slot = cache.find(a.block);  // it may have been forgotten
+      slot = cache.find(a.block);  // eviction may have dropped its ghost
       if (slot == kNoSlot) {
         slot = cache.insert(a.block);
         for (std::size_t i = 0; i < k_; ++i) time(slot, i) = 0;
@@ -118,7 +119,7 @@ class LruK {
 
  private:
   enum class State : std::uint8_t { kCorrelated, kYoung, kRanked, kGhost };
-  // Most recently referenced first; ghosts as they were evicted.
+  // The most recently referenced first; ghosts by eviction.
   static constexpr std::size_t kCorrelated = 0, kYoung = 1, kGhosts = 2;
 
   struct Rank {
@@ -128,7 +129,7 @@ class LruK {
   };
 
   Count most_ghosts(Count capacity) const { return floor_share(params_.history, capacity); }
-  // Of the reference i + 1 from the last; 0 if there was none.
+  // Return the time of reference i + 1 from the last; 0 if there was none.
   std::uint64_t& time(Slot slot, std::size_t i) { return times_[slot * k_ + i]; }
 
   void refer_again(Slot slot) {
@@ -146,7 +147,8 @@ class LruK {
     leave(slot);
     enter(slot);
   }
-  // Makes place for a reference; the older ones move by the length of the last burst.
+  // Shift the reference times to insert a new one; the older ones move by the length of the last
+  // burst.
   void shift(Slot slot, std::uint64_t burst) {
     for (std::size_t i = k_ - 1; i > 0; --i) {
       const std::uint64_t newer = time(slot, i - 1);
@@ -175,7 +177,7 @@ class LruK {
       lists_.erase(slot);
     }
   }
-  // Blocks not referenced for a correlated period may be evicted now.
+  // End the periods of blocks without references for a correlated period; these may be evicted now.
   void end_periods() {
     while (!lists_.empty(kCorrelated)) {
       const Slot slot = lists_.back(kCorrelated);
@@ -207,7 +209,7 @@ class LruK {
   SlotHeap<Rank> ranking_;  // of blocks with K references
   Pages<State> state_;
   Pages<std::uint64_t> last_;
-  Pages<std::uint64_t> times_;  // k_ a slot
+  Pages<std::uint64_t> times_;  // k_ per slot
   std::uint64_t now_ = 0;
   Count capacity_;
 };

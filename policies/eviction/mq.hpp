@@ -16,14 +16,14 @@ namespace mcsim {
 
 inline constexpr std::size_t kMostQueues = 16;
 
-// Multi-Queue: LRU queues by the logarithm of how often a block was accessed. A block
-// that is not accessed for its lifetime falls one queue; victims come from the lowest.
-// A ghost queue, first in first out, remembers the counts of what was evicted.
+// Multi-Queue: LRU queues by the logarithm of a block's number of accesses. A block without
+// accesses for its lifetime moves one queue down; victims come from the lowest non-empty queue. A
+// FIFO ghost queue remembers the counts of victims.
 //
-// The paper takes the lifetime from the histogram of temporal distances; here it is a
-// multiple of the capacity.
+// The paper derives the lifetime from the histogram of temporal distances; here it is a multiple of
+// the capacity.
 //
-// O(queues) an access; 25 bytes a slot, five slots a block of the capacity.
+// O(queues) per access; 25 bytes per slot, five slots per block of the capacity.
 class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
  public:
   struct Params {
@@ -32,14 +32,19 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
     double ghosts = 4;
     static constexpr auto fields() {
       return std::tuple{
-          Field{"queues", &Params::queues, "LRU queues", 1, static_cast<double>(kMostQueues)},
-          Field{"lifetime", &Params::lifetime, "accesses until a block falls, in capacities", 0},
-          Field{"ghosts", &Params::ghosts, "blocks remembered, in capacities", 0}};
+          Field{"queues", &Params::queues, "number of LRU queues", 1,
+                static_cast<double>(kMostQueues)},
+          Field{"lifetime", &Params::lifetime,
+                "number of accesses after which an unused block moves one queue down, as a "
+                "multiple of the capacity",
+                0},
+          Field{"ghosts", &Params::ghosts,
+                "number of evicted blocks remembered, as a multiple of the capacity", 0}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "mq",
-      .summary = "LRU queues by frequency, from which blocks fall as time passes.",
+      .summary = "Keeps LRU queues by access frequency; unused blocks move down over time.",
       .reference =
           "Zhou, Philbin, Li: The Multi-Queue replacement algorithm for second level "
           "buffer caches, USENIX ATC 2001"};
@@ -48,7 +53,7 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
       : SlotPolicyBase(setup, setup.capacity + floor_share(params.ghosts, setup.capacity)),
         params_(params),
         top_(static_cast<std::size_t>(params.queues) - 1),
-        blocks_(slots()) {
+        states_(slots()) {
     set_capacity(setup.capacity);
   }
 
@@ -57,18 +62,18 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
     const bool hit = slot != kNoSlot && resident(slot);
     if (!hit && size() == capacity_) {
       evict(cache);
-      slot = cache.find(a.block);  // it may have been forgotten
+      slot = cache.find(a.block);  // eviction may have dropped its ghost
     }
     if (slot == kNoSlot) {
       slot = cache.insert(a.block);
-      blocks_[slot].count = 0;
+      states_[slot].count = 0;
     } else {
-      kept_.erase(slot);
+      blocks_.erase(slot);
     }
-    Block& block = blocks_[slot];
+    Block& block = states_[slot];
     ++block.count;
     block.expires = now_ + lifetime_;
-    kept_.push_front(queue_of(block.count), slot);
+    blocks_.push_front(queue_of(block.count), slot);
     adjust();
     return hit;
   }
@@ -78,27 +83,27 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
     while (size() > capacity_) evict(cache);
     limit_ghosts(cache);
     const std::size_t slots = cache.slots_for(capacity_ + most_ghosts_);
-    kept_.reserve(slots);
-    if (slots > blocks_.size()) blocks_.extend(slots);
+    blocks_.reserve(slots);
+    if (slots > states_.size()) states_.extend(slots);
   }
 
-  bool resident(Slot slot) const { return kept_.list_of(slot) != kGhosts; }
+  bool resident(Slot slot) const { return blocks_.list_of(slot) != kGhosts; }
   Count size() const {
     Count size = 0;
-    for (std::size_t queue = 0; queue <= top_; ++queue) size += kept_.size(queue);
+    for (std::size_t queue = 0; queue <= top_; ++queue) size += blocks_.size(queue);
     return size;
   }
   void prefetch(Slot slot) const {
-    kept_.prefetch(slot);
-    prefetch_line(&blocks_[slot]);
+    blocks_.prefetch(slot);
+    prefetch_line(&states_[slot]);
   }
   absl::Status check() const {
-    if (kept_.size(kGhosts) > most_ghosts_) {
-      return internal_error("mq: {} ghosts of {}", kept_.size(kGhosts), most_ghosts_);
+    if (blocks_.size(kGhosts) > most_ghosts_) {
+      return internal_error("mq: {} ghosts of {}", blocks_.size(kGhosts), most_ghosts_);
     }
-    return kept_.check();
+    return blocks_.check();
   }
-  std::size_t bytes() const { return kept_.bytes() + blocks_.size() * sizeof(Block); }
+  std::size_t bytes() const { return blocks_.bytes() + states_.size() * sizeof(Block); }
 
  private:
   static constexpr std::size_t kGhosts = kMostQueues;  // Qout
@@ -119,31 +124,31 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
 
   void evict(auto& cache) {
     std::size_t queue = 0;
-    while (kept_.empty(queue)) ++queue;
-    const Slot victim = kept_.back(queue);
-    kept_.move_to_front(kGhosts, victim);
+    while (blocks_.empty(queue)) ++queue;
+    const Slot victim = blocks_.back(queue);
+    blocks_.move_to_front(kGhosts, victim);
     cache.evict_to_ghost(victim);
     limit_ghosts(cache);
   }
   void limit_ghosts(auto& cache) {
-    while (kept_.size(kGhosts) > most_ghosts_) cache.forget_back(kept_, kGhosts);
+    while (blocks_.size(kGhosts) > most_ghosts_) cache.forget_back(blocks_, kGhosts);
   }
 
-  // Time passes. The first block of each queue falls if its lifetime is over.
+  // Advance the time. The first block of each queue moves down if its lifetime is over.
   void adjust() {
     ++now_;
     for (std::size_t queue = 1; queue <= top_; ++queue) {
-      if (kept_.empty(queue)) continue;
-      const Slot slot = kept_.back(queue);
-      if (blocks_[slot].expires >= now_) continue;
-      blocks_[slot].expires = now_ + lifetime_;
-      kept_.move_to_front(queue - 1, slot);
+      if (blocks_.empty(queue)) continue;
+      const Slot slot = blocks_.back(queue);
+      if (states_[slot].expires >= now_) continue;
+      states_[slot].expires = now_ + lifetime_;
+      blocks_.move_to_front(queue - 1, slot);
     }
   }
 
   Params params_;
   std::size_t top_;  // the highest queue
-  Pages<Block> blocks_;
+  Pages<Block> states_;
   std::uint64_t now_ = 0;
   std::uint64_t lifetime_ = 0;
   Count most_ghosts_ = 0;

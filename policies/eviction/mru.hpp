@@ -4,10 +4,10 @@
 
 namespace mcsim {
 
-// Most recently used: keeps what LRU keeps and evicts from the other end. The best there
-// is for a loop that does not fit.
+// Most recently used: the data structure of LRU with victims from the other end. Optimal for a loop
+// that does not fit.
 //
-// O(1) an access; 8 bytes a block of the capacity.
+// O(1) per access; 8 bytes per block of the capacity.
 class Mru : public Lru {
  public:
   static constexpr ComponentInfo kInfo{
@@ -21,13 +21,13 @@ class Mru : public Lru {
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      kept_.move_to_front(slot);
+      blocks_.move_to_front(slot);
       return true;
     }
     if (size() == capacity_) {
-      cache.replace(kept_.front(), a.block);
+      cache.replace(blocks_.front(), a.block);
     } else {
-      kept_.push_front(cache.insert(a.block));
+      blocks_.push_front(cache.insert(a.block));
     }
     return false;
   }
@@ -35,11 +35,11 @@ class Mru : public Lru {
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) {
-      const Slot victim = kept_.front();
-      kept_.erase(victim);
+      const Slot victim = blocks_.front();
+      blocks_.erase(victim);
       cache.evict(victim);
     }
-    kept_.reserve(cache.slots_for(capacity_));
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 };
 

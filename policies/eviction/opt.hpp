@@ -5,16 +5,18 @@
 
 namespace mcsim {
 
-// Belady's MIN: evicts the block whose next access is farthest away, which no policy
-// that must take in every block can beat.
+// Belady's MIN: evicts the block whose next access is farthest in the future. Optimal among
+// policies that must insert every block.
 //
-// O(1) an access, nearly; 12 bytes a block of the capacity, half a bit an access.
+// O(1) per access, nearly; 12 bytes per block of the capacity and half a bit per access.
 class Opt : public SlotPolicyBase<FutureQueue> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "opt",
-      .summary = "Evicts the block whose next access is farthest away.",
+      .summary =
+          "Evicts the block whose next access is farthest in the future (Belady's MIN; uses the "
+          "future).",
       .reference =
           "Belady: A study of replacement algorithms for a virtual-storage computer, "
           "IBM Systems Journal 5(2), 1966"};
@@ -28,29 +30,29 @@ class Opt : public SlotPolicyBase<FutureQueue> {
     Slot slot = cache.find(a.block);
     const bool hit = slot != kNoSlot;
     if (hit) {
-      kept_.erase(slot);
+      blocks_.erase(slot);
     } else {
       if (size() == capacity_) evict(cache);
       slot = cache.insert(a.block);
     }
-    kept_.insert(slot, a.next_use);
+    blocks_.insert(slot, a.next_use);
     return hit;
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) evict(cache);
-    kept_.reserve(cache.slots_for(capacity_));
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 
-  void prefetch_use(NextUse use) const { kept_.prefetch_use(use); }
+  void prefetch_use(NextUse use) const { blocks_.prefetch_use(use); }
 
  private:
   static_assert(FutureQueue::kNever == kNever);
 
   void evict(auto& cache) {
-    const Slot victim = kept_.farthest();
-    kept_.erase(victim);
+    const Slot victim = blocks_.farthest();
+    blocks_.erase(victim);
     cache.evict(victim);
   }
 };

@@ -6,17 +6,16 @@
 
 namespace mcsim {
 
-// LFU that never forgets: counts all accesses to a block, whether it is held or
-// not. Of equals the least recently used leaves. A bound on what frequency alone can
-// tell, not a cache to build.
+// LFU with counts of all accesses to a block, cached or not. Among equal counts the least recently
+// used block is evicted. An upper reference for frequency-based policies, not a practical cache.
 //
-// O(log n) an access; 40 bytes a block of the trace.
+// O(log n) per access; 40 bytes per block of the trace.
 class PerfectLfu {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "perfect-lfu",
-      .summary = "Evicts the block accessed least often, counted for ever.",
+      .summary = "Evicts the block with the fewest accesses in the whole trace so far.",
       .reference =
           "Breslau, Cao, Fan, Phillips, Shenker: Web caching and Zipf-like "
           "distributions, INFOCOM 1999"};

@@ -6,15 +6,15 @@
 
 namespace mcsim {
 
-// Evicts any block, each as likely as the others.
+// Evicts a block drawn uniformly at random.
 //
-// O(1) an access; 8 bytes a block of the capacity.
+// O(1) per access; 8 bytes per block of the capacity.
 class RandomEviction : public SlotPolicyBase<SlotSet> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "random",
-      .summary = "Evicts a block drawn at random.",
+      .summary = "Evicts a block drawn uniformly at random.",
       .reference =
           "Belady: A study of replacement algorithms for a virtual-storage computer, "
           "IBM Systems Journal 5(2), 1966"};
@@ -27,7 +27,7 @@ class RandomEviction : public SlotPolicyBase<SlotSet> {
     if (size() == capacity_) {
       cache.replace(draw(), a.block);
     } else {
-      kept_.insert(cache.insert(a.block));
+      blocks_.insert(cache.insert(a.block));
     }
     return false;
   }
@@ -36,16 +36,16 @@ class RandomEviction : public SlotPolicyBase<SlotSet> {
     capacity_ = capacity;
     while (size() > capacity_) {
       const Slot victim = draw();
-      kept_.erase(victim);
+      blocks_.erase(victim);
       cache.evict(victim);
     }
-    kept_.reserve(cache.slots_for(capacity_));
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 
   void prefetch(Slot) const {}
 
  private:
-  Slot draw() { return kept_[random_.below(static_cast<std::uint64_t>(size()))]; }
+  Slot draw() { return blocks_[random_.below(static_cast<std::uint64_t>(size()))]; }
 
   Random random_;
 };

@@ -9,9 +9,9 @@ namespace mcsim {
 
 enum class S3Variant : std::uint8_t {
   kPaper,
-  // As libCacheSim has it since its version 0.3: until the first eviction newcomers
-  // that find the small queue full enter the main one; and a block that goes on to a
-  // full main queue drives out none there at once.
+  // As in libCacheSim since version 0.3: until the first eviction, new blocks that find the small
+  // queue full enter the main queue. A block that moves to a full main queue does not evict a block
+  // there at once.
   kLibCacheSim,
 };
 
@@ -21,12 +21,11 @@ struct Choices<S3Variant> {
                                     std::pair{"libcachesim", S3Variant::kLibCacheSim}};
 };
 
-// S3-FIFO: three queues. Newcomers enter a small FIFO; those accessed in there
-// often enough go on to the main FIFO, the others leave and are remembered as
-// ghosts, who enter the main FIFO when they come back. The main FIFO gives blocks
-// another round for each access, up to three.
+// S3-FIFO: three queues. New blocks enter a small FIFO. Those accessed often enough in it move to
+// the main FIFO; the others are evicted and remembered as ghosts. A ghost that is accessed again
+// enters the main FIFO. The main FIFO reinserts a block once for each access, up to three times.
 //
-// O(1) an access, amortised; 10 bytes a block held or remembered.
+// O(1) per access, amortised; 10 bytes per block held or remembered.
 class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
  public:
   struct Params {
@@ -38,13 +37,14 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
       return std::tuple{
           Field{"small", &Params::small, "share of the capacity of the small queue", 0, 1},
           Field{"promote_at", &Params::promote_at,
-                "accesses in the small queue that lead to the main one", 1, 3},
-          Field{"variant", &Params::variant, "whose algorithm"}};
+                "number of accesses in the small queue that move a block to the main queue", 1, 3},
+          Field{"variant", &Params::variant,
+                "algorithm: as in the paper, or as in libCacheSim since version 0.3"}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "s3-fifo",
-      .summary = "A small FIFO sifts newcomers, a main FIFO keeps what is accessed.",
+      .summary = "Filters new blocks in a small FIFO and keeps accessed blocks in a main FIFO.",
       .reference =
           "Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache "
           "eviction, SOSP 2023"};
@@ -59,15 +59,15 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
     const Slot slot = cache.find(a.block);
     if (slot == kNoSlot) {
       make_room(cache);
-      const bool spills = !is_paper() && !has_evicted_ && kept_.size(kSmall) >= small_;
+      const bool spills = !is_paper() && !has_evicted_ && blocks_.size(kSmall) >= small_;
       insert(spills ? kMain : kSmall, cache.insert(a.block));
       return false;
     }
-    if (kept_.list_of(slot) != kGhost) {
+    if (blocks_.list_of(slot) != kGhost) {
       uses_[slot] = std::min<std::uint8_t>(kMostUses, uses_[slot] + 1);
       return true;
     }
-    kept_.erase(slot);  // before others push it out
+    blocks_.erase(slot);  // before another ghost replaces it
     make_room(cache);
     insert(kMain, slot);
     return false;
@@ -76,19 +76,19 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
     while (size() > capacity_) evict(cache);
-    while (kept_.size(kGhost) > main_) cache.forget_back(kept_, kGhost);
+    while (blocks_.size(kGhost) > main_) cache.forget_back(blocks_, kGhost);
     reserve(cache.slots_for(capacity_ + main_));
   }
 
-  bool resident(Slot slot) const { return kept_.list_of(slot) != kGhost; }
-  Count size() const { return kept_.size(kSmall) + kept_.size(kMain); }
-  // Hits, and those are more, change no links; the rest stays in the processor's own caches.
+  bool resident(Slot slot) const { return blocks_.list_of(slot) != kGhost; }
+  Count size() const { return blocks_.size(kSmall) + blocks_.size(kMain); }
+  // Hits, the more frequent case, change no links; the counts fit into the processor's caches.
   void prefetch(Slot) const {}
   absl::Status check() const {
-    if (kept_.size(kGhost) > main_) return internal_error("s3-fifo: too many remembered");
-    return kept_.check();
+    if (blocks_.size(kGhost) > main_) return internal_error("s3-fifo: too many remembered");
+    return blocks_.check();
   }
-  std::size_t bytes() const { return kept_.bytes() + uses_.size(); }
+  std::size_t bytes() const { return blocks_.bytes() + uses_.size(); }
 
  private:
   enum Queue { kSmall, kMain, kGhost };
@@ -102,12 +102,12 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
     main_ = std::max<Count>(0, capacity - small_);
   }
   void reserve(std::size_t slots) {
-    kept_.reserve(slots);
-    uses_.extend(kept_.slots());
+    blocks_.reserve(slots);
+    uses_.extend(blocks_.slots());
   }
 
   void insert(Queue queue, Slot slot) {
-    kept_.push_front(queue, slot);
+    blocks_.push_front(queue, slot);
     uses_[slot] = 0;
   }
 
@@ -116,45 +116,45 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
   }
   void evict(auto& cache) {
     has_evicted_ = true;
-    if (kept_.size(kSmall) >= small_ || kept_.empty(kMain)) {
+    if (blocks_.size(kSmall) >= small_ || blocks_.empty(kMain)) {
       evict_small(cache);
     } else {
       evict_main(cache);
     }
   }
 
-  // Until one leaves, others go on to the main queue.
+  // Move blocks to the main queue until one is evicted.
   void evict_small(auto& cache) {
-    while (!kept_.empty(kSmall)) {
-      const Slot oldest = kept_.back(kSmall);
+    while (!blocks_.empty(kSmall)) {
+      const Slot oldest = blocks_.back(kSmall);
       if (uses_[oldest] < params_.promote_at) {
         evict_to_ghost(oldest, cache);
         return;
       }
-      kept_.move_to_front(kMain, oldest);
+      blocks_.move_to_front(kMain, oldest);
       uses_[oldest] = 0;
-      if (is_paper() && kept_.size(kMain) > main_) evict_main(cache);
+      if (is_paper() && blocks_.size(kMain) > main_) evict_main(cache);
     }
   }
 
   void evict_main(auto& cache) {
-    while (uses_[kept_.back(kMain)] > 0) {
-      const Slot oldest = kept_.back(kMain);
+    while (uses_[blocks_.back(kMain)] > 0) {
+      const Slot oldest = blocks_.back(kMain);
       --uses_[oldest];
-      kept_.move_to_front(kMain, oldest);
+      blocks_.move_to_front(kMain, oldest);
     }
-    cache.evict_back(kept_, kMain);
+    cache.evict_back(blocks_, kMain);
   }
 
   void evict_to_ghost(Slot slot, auto& cache) {
     if (main_ == 0) {
-      kept_.erase(slot);
+      blocks_.erase(slot);
       cache.evict(slot);
       return;
     }
-    if (kept_.size(kGhost) == main_) cache.forget_back(kept_, kGhost);
+    if (blocks_.size(kGhost) == main_) cache.forget_back(blocks_, kGhost);
     cache.evict_to_ghost(slot);
-    kept_.move_to_front(kGhost, slot);
+    blocks_.move_to_front(kGhost, slot);
   }
 
   Pages<std::uint8_t> uses_;

@@ -11,26 +11,28 @@ namespace mcsim {
 
 inline constexpr std::size_t kMostSegments = 8;
 
-// S4LRU: LRU lists one above the other, each with its share of the cache. Blocks come
-// in at the lowest; a hit takes a block one list up, and what a list has too much
-// goes one list down. What the lowest has too much leaves, also while there is space
-// in others; with `fill`, as in libCacheSim, newcomers take that space first.
+// S4LRU: a sequence of LRU lists, each with a fixed share of the cache. New blocks enter the lowest
+// list; a hit moves a block one list up, and the excess of a list moves one list down. The excess
+// of the lowest list is evicted, even while other lists have space. With `fill`, as in libCacheSim,
+// new blocks take that space first.
 //
-// O(1) an access; 9 bytes a block of the capacity.
+// O(1) per access; 9 bytes per block of the capacity.
 class S4Lru : public SlotPolicyBase<SlotLists<kMostSegments>> {
  public:
   struct Params {
     int segments = 4;
     bool fill = false;
     static constexpr auto fields() {
-      return std::tuple{Field{"segments", &Params::segments, "LRU lists of equal size", 1,
-                              static_cast<double>(kMostSegments)},
-                        Field{"fill", &Params::fill, "newcomers go to the lowest with space"}};
+      return std::tuple{
+          Field{"segments", &Params::segments, "number of LRU lists of equal size", 1,
+                static_cast<double>(kMostSegments)},
+          Field{"fill", &Params::fill,
+                "whether new blocks enter the lowest list with free space, not the lowest list"}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "s4lru",
-      .summary = "Four LRU lists of fixed size; a hit takes a block one list up.",
+      .summary = "Divides the cache into four LRU lists; each hit moves a block one list up.",
       .reference =
           "Huang, Birman, van Renesse, Lloyd, Kumar, Li: An analysis of Facebook photo "
           "caching, SOSP 2013"};
@@ -42,57 +44,58 @@ class S4Lru : public SlotPolicyBase<SlotLists<kMostSegments>> {
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      const std::size_t segment = std::min(kept_.list_of(slot) + 1, segments_ - 1);
-      kept_.move_to_front(segment, slot);
+      const std::size_t segment = std::min(blocks_.list_of(slot) + 1, segments_ - 1);
+      blocks_.move_to_front(segment, slot);
       demote_from(segment);
       return true;
     }
     std::size_t segment = fill_ ? lowest_with_space() : 0;
-    if (kept_.size(segment) == share(segment)) {
+    if (blocks_.size(segment) == share(segment)) {
       segment = 0;
-      cache.evict_back(kept_, segment);
+      cache.evict_back(blocks_, segment);
     }
-    kept_.push_front(segment, cache.insert(a.block));
+    blocks_.push_front(segment, cache.insert(a.block));
     return false;
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     demote_from(segments_ - 1);
-    while (kept_.size(0) > share(0)) cache.evict_back(kept_, 0);
-    kept_.reserve(cache.slots_for(capacity_));
+    while (blocks_.size(0) > share(0)) cache.evict_back(blocks_, 0);
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 
   Count size() const {
     Count size = 0;
-    for (std::size_t segment = 0; segment < segments_; ++segment) size += kept_.size(segment);
+    for (std::size_t segment = 0; segment < segments_; ++segment) size += blocks_.size(segment);
     return size;
   }
   absl::Status check() const {
     for (std::size_t segment = 0; segment < segments_; ++segment) {
-      if (kept_.size(segment) > share(segment)) {
-        return internal_error("s4lru: {} blocks in segment {} of {}", kept_.size(segment), segment,
-                              share(segment));
+      if (blocks_.size(segment) > share(segment)) {
+        return internal_error("s4lru: {} blocks in segment {} of {}", blocks_.size(segment),
+                              segment, share(segment));
       }
     }
-    return kept_.check();
+    return blocks_.check();
   }
 
  private:
-  // Of the capacity; the lower segments have one more where it does not divide.
+  // Return the share of the capacity of a list; the remainder goes to the lower lists, one block
+  // each.
   Count share(std::size_t segment) const {
     const auto parts = static_cast<Count>(segments_);
     return capacity_ / parts + (static_cast<Count>(segment) < capacity_ % parts ? 1 : 0);
   }
   std::size_t lowest_with_space() const {
     std::size_t segment = 0;
-    while (segment + 1 < segments_ && kept_.size(segment) == share(segment)) ++segment;
+    while (segment + 1 < segments_ && blocks_.size(segment) == share(segment)) ++segment;
     return segment;
   }
   void demote_from(std::size_t segment) {
     for (; segment > 0; --segment) {
-      while (kept_.size(segment) > share(segment)) {
-        kept_.move_to_front(segment - 1, kept_.back(segment));
+      while (blocks_.size(segment) > share(segment)) {
+        blocks_.move_to_front(segment - 1, blocks_.back(segment));
       }
     }
   }

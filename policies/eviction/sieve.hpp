@@ -6,18 +6,19 @@
 
 namespace mcsim {
 
-// SIEVE: blocks stay in the order in which they came in. A hand goes from the
-// oldest to the newest and round again; it takes the mark of blocks visited since
-// it last passed and evicts the first that has none. Newcomers go to the front, not
-// behind the hand as in CLOCK, so that the hand soon meets those nobody visits.
+// SIEVE: blocks stay in insertion order. A hand moves from the oldest to the newest and starts
+// again. It clears the mark of blocks visited since it last passed and evicts the first block
+// without one. New blocks enter at the front, not behind the hand as in CLOCK, so that the hand
+// soon reaches unpopular new blocks.
 //
-// O(1) an access, amortised; 8.1 bytes a block of the capacity.
+// O(1) per access, amortised; 8.1 bytes per block of the capacity.
 class Sieve : public SlotPolicyBase<SlotLists<>> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
       .name = "sieve",
-      .summary = "A hand sifts out blocks not visited since it last passed.",
+      .summary =
+          "Evicts, in insertion order, blocks that were not visited since a hand last passed.",
       .reference = "Zhang, Yang, Yue, Vigfusson, Rashmi: SIEVE is simpler than LRU, NSDI 2024"};
 
   Sieve(const Params&, const PolicySetup& setup) : SlotPolicyBase(setup), visited_(slots()) {}
@@ -28,7 +29,7 @@ class Sieve : public SlotPolicyBase<SlotLists<>> {
       return true;
     }
     if (size() == capacity_) cache.evict(pop_victim());
-    kept_.push_front(cache.insert(a.block));
+    blocks_.push_front(cache.insert(a.block));
     return false;
   }
 
@@ -41,34 +42,34 @@ class Sieve : public SlotPolicyBase<SlotLists<>> {
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) cache.evict(pop_victim());
-    kept_.reserve(cache.slots_for(capacity_));
-    visited_.reserve(kept_.slots());
+    blocks_.reserve(cache.slots_for(capacity_));
+    visited_.reserve(blocks_.slots());
   }
 
-  void prefetch(Slot) const {}  // the marks stay in the processor's own caches
-  std::size_t bytes() const { return kept_.bytes() + visited_.bytes(); }
+  void prefetch(Slot) const {}  // the marks fit into the processor's caches
+  std::size_t bytes() const { return blocks_.bytes() + visited_.bytes(); }
 
  private:
   Slot pop_victim() {
     while (true) {
-      if (hand_ == kNoSlot) hand_ = kept_.back();
+      if (hand_ == kNoSlot) hand_ = blocks_.back();
       if (!visited_[hand_]) break;
       visited_.clear(hand_);
-      hand_ = kept_.newer(hand_);
+      hand_ = blocks_.newer(hand_);
     }
     const Slot victim = hand_;
     unlink(victim);
     return victim;
   }
 
-  // The hand goes on if it pointed there.
+  // If the hand is at the block, it moves on.
   void unlink(Slot slot) {
-    if (slot == hand_) hand_ = kept_.newer(slot);
-    kept_.erase(slot);
+    if (slot == hand_) hand_ = blocks_.newer(slot);
+    blocks_.erase(slot);
   }
 
   BitArray visited_;
-  Slot hand_ = kNoSlot;  // kNoSlot: beyond the newest
+  Slot hand_ = kNoSlot;  // kNoSlot: past the newest
 };
 
 }  // namespace mcsim

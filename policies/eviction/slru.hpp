@@ -5,11 +5,11 @@
 
 namespace mcsim {
 
-// Segmented LRU: blocks come into a probationary segment and a hit takes them to a
-// protected one. What the protected segment has too much goes back to probation, as
-// its most recent. Nothing leaves before the cache is full.
+// Segmented LRU: blocks enter a probationary segment, and a hit moves them to a protected one. The
+// excess of the protected segment returns to probation, as the most recent block. Nothing is
+// evicted before the cache is full.
 //
-// O(1) an access; 9 bytes a block of the capacity.
+// O(1) per access; 9 bytes per block of the capacity.
 class Slru : public SlotPolicyBase<SlotLists<2>> {
  public:
   struct Params {
@@ -17,12 +17,12 @@ class Slru : public SlotPolicyBase<SlotLists<2>> {
 
     static constexpr auto fields() {
       return std::tuple{Field{"protected_share", &Params::protected_share,
-                              "share of the capacity that is protected", 0, 1}};
+                              "share of the capacity of the protected segment", 0, 1}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "slru",
-      .summary = "LRU in two segments; a hit takes a block to the protected one.",
+      .summary = "Divides LRU into two segments; a hit moves a block to the protected one.",
       .reference =
           "Karedla, Love, Wherry: Caching strategies to improve disk system "
           "performance, IEEE Computer 27(3), 1994"};
@@ -34,26 +34,26 @@ class Slru : public SlotPolicyBase<SlotLists<2>> {
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      kept_.move_to_front(kProtected, slot);
-      if (kept_.size(kProtected) > protected_) demote();
+      blocks_.move_to_front(kProtected, slot);
+      if (blocks_.size(kProtected) > protected_) demote();
       return true;
     }
     if (size() == capacity_) evict(cache);
-    kept_.push_front(kProbation, cache.insert(a.block));
+    blocks_.push_front(kProbation, cache.insert(a.block));
     return false;
   }
 
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
-    while (kept_.size(kProtected) > protected_) demote();
+    while (blocks_.size(kProtected) > protected_) demote();
     while (size() > capacity_) evict(cache);
-    kept_.reserve(cache.slots_for(capacity_));
+    blocks_.reserve(cache.slots_for(capacity_));
   }
 
-  Count size() const { return kept_.size(kProbation) + kept_.size(kProtected); }
+  Count size() const { return blocks_.size(kProbation) + blocks_.size(kProtected); }
   absl::Status check() const {
-    if (kept_.size(kProtected) > protected_) return internal_error("slru: too many protected");
-    return kept_.check();
+    if (blocks_.size(kProtected) > protected_) return internal_error("slru: too many protected");
+    return blocks_.check();
   }
 
  private:
@@ -63,9 +63,9 @@ class Slru : public SlotPolicyBase<SlotLists<2>> {
     capacity_ = capacity;
     protected_ = share_of(share_, capacity);
   }
-  void demote() { kept_.move_to_front(kProbation, kept_.back(kProtected)); }
+  void demote() { blocks_.move_to_front(kProbation, blocks_.back(kProtected)); }
   void evict(auto& cache) {
-    cache.evict_back(kept_, kept_.empty(kProbation) ? kProtected : kProbation);
+    cache.evict_back(blocks_, blocks_.empty(kProbation) ? kProtected : kProbation);
   }
 
   double share_;

@@ -5,11 +5,11 @@
 
 namespace mcsim {
 
-// 2Q, the full version: newcomers go through a FIFO, A1in. Those that leave it are
-// remembered in A1out, and only a block that is accessed while remembered enters the
-// main LRU list, Am. Hits in A1in change nothing: they are taken for correlated.
+// 2Q, the full version: new blocks pass through a FIFO, A1in. Its victims are remembered in A1out,
+// and only a block that is accessed while remembered enters the main LRU list, Am. Hits in A1in
+// change nothing: they are considered correlated.
 //
-// O(1) an access; 9 bytes a block held or remembered.
+// O(1) per access; 9 bytes per block held or remembered.
 class TwoQ : public SlotPolicyBase<SlotLists<3>> {
  public:
   struct Params {
@@ -18,39 +18,40 @@ class TwoQ : public SlotPolicyBase<SlotLists<3>> {
 
     static constexpr auto fields() {
       return std::tuple{
-          Field{"kin", &Params::kin, "share of the capacity that A1in may keep", 0, 1},
-          Field{"kout", &Params::kout, "blocks remembered in A1out, by the capacity", 0, 100}};
+          Field{"kin", &Params::kin, "maximum share of the capacity for A1in", 0, 1},
+          Field{"kout", &Params::kout,
+                "number of blocks remembered in A1out, as a multiple of the capacity", 0, 100}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "2q",
-      .summary = "A FIFO for newcomers, LRU for blocks accessed again after it.",
+      .summary = "Filters new blocks in a FIFO; blocks accessed again after it enter an LRU list.",
       .reference =
           "Johnson, Shasha: 2Q: a low overhead high performance buffer management "
           "replacement algorithm, VLDB 1994"};
 
   TwoQ(const Params& params, const PolicySetup& setup) : SlotPolicyBase(setup, 0), params_(params) {
     set_capacity(setup.capacity);
-    kept_.reserve(setup.slots_for(capacity_ + kout_));
+    blocks_.reserve(setup.slots_for(capacity_ + kout_));
   }
 
   bool access(const auto& a, auto& cache) {
     const Slot slot = cache.find(a.block);
     if (slot == kNoSlot) {
       reclaim(cache);
-      kept_.push_front(kA1in, cache.insert(a.block));
+      blocks_.push_front(kA1in, cache.insert(a.block));
       return false;
     }
-    switch (kept_.list_of(slot)) {
+    switch (blocks_.list_of(slot)) {
       case kAm:
-        kept_.move_to_front(kAm, slot);
+        blocks_.move_to_front(kAm, slot);
         return true;
       case kA1in:
         return true;
       default:
-        kept_.erase(slot);  // before others push it out of A1out
+        blocks_.erase(slot);  // before another ghost replaces it in A1out
         reclaim(cache);
-        kept_.push_front(kAm, slot);
+        blocks_.push_front(kAm, slot);
         return false;
     }
   }
@@ -58,15 +59,15 @@ class TwoQ : public SlotPolicyBase<SlotLists<3>> {
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
     while (size() > capacity_) evict(cache);
-    while (kept_.size(kA1out) > kout_) cache.forget_back(kept_, kA1out);
-    kept_.reserve(cache.slots_for(capacity_ + kout_));
+    while (blocks_.size(kA1out) > kout_) cache.forget_back(blocks_, kA1out);
+    blocks_.reserve(cache.slots_for(capacity_ + kout_));
   }
 
-  bool resident(Slot slot) const { return kept_.list_of(slot) != kA1out; }
-  Count size() const { return kept_.size(kA1in) + kept_.size(kAm); }
+  bool resident(Slot slot) const { return blocks_.list_of(slot) != kA1out; }
+  Count size() const { return blocks_.size(kA1in) + blocks_.size(kAm); }
   absl::Status check() const {
-    if (kept_.size(kA1out) > kout_) return internal_error("2q: too many remembered");
-    return kept_.check();
+    if (blocks_.size(kA1out) > kout_) return internal_error("2q: too many remembered");
+    return blocks_.check();
   }
 
  private:
@@ -78,20 +79,20 @@ class TwoQ : public SlotPolicyBase<SlotLists<3>> {
     kout_ = share_of(params_.kout, capacity);
   }
 
-  // Makes room for one block.
+  // Free space for one block.
   void reclaim(auto& cache) {
     if (size() == capacity_) evict(cache);
   }
 
   void evict(auto& cache) {
-    if (kept_.size(kA1in) <= kin_ && !kept_.empty(kAm)) {
-      cache.evict_back(kept_, kAm);
+    if (blocks_.size(kA1in) <= kin_ && !blocks_.empty(kAm)) {
+      cache.evict_back(blocks_, kAm);
       return;
     }
-    if (kept_.size(kA1out) == kout_) cache.forget_back(kept_, kA1out);
-    const Slot victim = kept_.back(kA1in);
+    if (blocks_.size(kA1out) == kout_) cache.forget_back(blocks_, kA1out);
+    const Slot victim = blocks_.back(kA1in);
     cache.evict_to_ghost(victim);
-    kept_.move_to_front(kA1out, victim);
+    blocks_.move_to_front(kA1out, victim);
   }
 
   Params params_;

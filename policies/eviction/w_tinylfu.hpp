@@ -14,19 +14,18 @@
 
 namespace mcsim {
 
-// W-TinyLFU: blocks come into a small LRU window. What falls out of it has to win
-// against the victim of the main part, a segmented LRU: the one accessed more often
-// stays, by a sketch of all recent accesses, in which counts are halved as they age.
+// W-TinyLFU: blocks enter a small LRU window. A block that leaves the window competes with the
+// victim of the main part, a segmented LRU: the one accessed more often stays, by a sketch of all
+// recent accesses with counts that are halved as they age.
 //
-// Variants: doorkeeper (a Bloom filter that keeps blocks accessed once out of the
-// sketch), conservative (only the smallest counters of a block are incremented, as
-// the paper has it; Caffeine increments all), jitter (as in Caffeine, one loser in
-// 128 of count 6 or more stays) and climb: the window's share follows the hit rate
-// up, upwards first, in steps of 1/16 of the cache that decay by 0.98 and start anew
-// when the hit rate changes by 0.05. As there, an access that finds all its counters
-// at their limit does not count towards their halving.
+// Variants: doorkeeper (a Bloom filter that keeps blocks accessed once out of the sketch),
+// conservative (only the smallest counters of a block are incremented, as in the paper; Caffeine
+// increments all), jitter (as in Caffeine, one in 128 losers with count 6 or more stays) and climb.
+// With climb, the window's share follows the hit rate, upwards first, in steps of 1/16 of the cache
+// that decay by 0.98 and restart when the hit rate changes by 0.05. As in Caffeine, an access with
+// all counters at their limit does not count towards halving.
 //
-// O(1) an access, amortised; 9 bytes a block of the capacity, the sketch 8 to 16.
+// O(1) per access, amortised; 9 bytes per block of the capacity, the sketch 8 to 16.
 class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
  public:
   struct Params {
@@ -40,20 +39,28 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
     bool climb = false;
     static constexpr auto fields() {
       return std::tuple{
-          Field{"window", &Params::window, "share of the cache for newcomers (at first)", 0, 1},
+          Field{"window", &Params::window,
+                "share of the cache for new blocks; its initial share with `climb`", 0, 1},
           Field{"protected_share", &Params::protected_share,
                 "share of the main part for blocks accessed again", 0, 1},
-          Field{"sample", &Params::sample, "accesses until counts are halved, in capacities", 1},
-          Field{"counters", &Params::counters, "counters of the sketch a block of the cache", 1},
-          Field{"doorkeeper", &Params::doorkeeper, "count only from the second access on"},
-          Field{"conservative", &Params::conservative, "increment only the smallest counters"},
-          Field{"jitter", &Params::jitter, "let a few of the losers stay"},
-          Field{"climb", &Params::climb, "adapt the window's share to the hit rate"}};
+          Field{"sample", &Params::sample,
+                "number of accesses after which counts are halved, as a multiple of the capacity",
+                1},
+          Field{"counters", &Params::counters,
+                "number of counters of the sketch per block of the capacity", 1},
+          Field{"doorkeeper", &Params::doorkeeper,
+                "whether the sketch counts a block only from its second access on"},
+          Field{"conservative", &Params::conservative,
+                "whether an access increments only the smallest counters of a block"},
+          Field{"jitter", &Params::jitter,
+                "whether one in 128 losing blocks with count 6 or more is admitted, at random"},
+          Field{"climb", &Params::climb,
+                "whether the window's share adapts to the hit rate by hill climbing"}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "w-tinylfu",
-      .summary = "Admits from a window what was accessed more often than the victim.",
+      .summary = "Admits a block from an LRU window if it was accessed more often than the victim.",
       .reference =
           "Einziger, Friedman, Manes: TinyLFU: A highly efficient cache admission policy, "
           "ACM Transactions on Storage 13(4), 2017"};
@@ -75,7 +82,7 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
       reuse(slot);
     } else {
       if (size() == capacity_) evict(cache);
-      kept_.push_front(kWindow, cache.insert(a.block));
+      blocks_.push_front(kWindow, cache.insert(a.block));
       limit_window();
     }
     if (params_.climb) climb(hit);
@@ -85,26 +92,26 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
     limit_window();
-    while (kept_.size(kProtected) > max_protected_) demote();
-    while (size() > capacity_) cache.evict_back(kept_, main_victims());
+    while (blocks_.size(kProtected) > max_protected_) demote();
+    while (size() > capacity_) cache.evict_back(blocks_, main_victims());
     const std::size_t slots = cache.slots_for(capacity_);
-    kept_.reserve(slots);
+    blocks_.reserve(slots);
     sketch_.reserve(counters(slots));
     if (params_.doorkeeper) door_.reserve(slots);
   }
 
   Count size() const {
-    return kept_.size(kWindow) + kept_.size(kProbation) + kept_.size(kProtected);
+    return blocks_.size(kWindow) + blocks_.size(kProbation) + blocks_.size(kProtected);
   }
   absl::Status check() const {
-    if (kept_.size(kWindow) > max_window_ || kept_.size(kProtected) > max_protected_) {
+    if (blocks_.size(kWindow) > max_window_ || blocks_.size(kProtected) > max_protected_) {
       return internal_error("w-tinylfu: {} blocks in a window of {}, {} protected of {}",
-                            kept_.size(kWindow), max_window_, kept_.size(kProtected),
+                            blocks_.size(kWindow), max_window_, blocks_.size(kProtected),
                             max_protected_);
     }
-    return kept_.check();
+    return blocks_.check();
   }
-  std::size_t bytes() const { return kept_.bytes() + sketch_.bytes() + door_.bytes(); }
+  std::size_t bytes() const { return blocks_.bytes() + sketch_.bytes() + door_.bytes(); }
 
  private:
   static constexpr std::size_t kWindow = 0, kProbation = 1, kProtected = 2;
@@ -150,35 +157,35 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
   // --- Lists ----------------------------------------------------------------------
 
   void reuse(Slot slot) {
-    const std::size_t list = kept_.list_of(slot);
-    kept_.move_to_front(list == kWindow ? kWindow : kProtected, slot);
-    if (kept_.size(kProtected) > max_protected_) demote();
+    const std::size_t list = blocks_.list_of(slot);
+    blocks_.move_to_front(list == kWindow ? kWindow : kProtected, slot);
+    if (blocks_.size(kProtected) > max_protected_) demote();
   }
-  void demote() { kept_.move_to_front(kProbation, kept_.back(kProtected)); }
+  void demote() { blocks_.move_to_front(kProbation, blocks_.back(kProtected)); }
   void limit_window() {
-    while (kept_.size(kWindow) > max_window_) {
-      kept_.move_to_front(kProbation, kept_.back(kWindow));
+    while (blocks_.size(kWindow) > max_window_) {
+      blocks_.move_to_front(kProbation, blocks_.back(kWindow));
     }
   }
 
-  // The list whose last block leaves, of those that have one.
+  // Return the list with the next victim; it is not empty.
   std::size_t main_victims() const {
-    if (!kept_.empty(kProbation)) return kProbation;
-    return kept_.empty(kProtected) ? kWindow : kProtected;
+    if (!blocks_.empty(kProbation)) return kProbation;
+    return blocks_.empty(kProtected) ? kWindow : kProtected;
   }
-  // What has to leave the window contends with the victim of the main part.
+  // A block that must leave the window competes with the victim of the main part.
   void evict(auto& cache) {
     const std::size_t list = main_victims();
-    Slot victim = kept_.back(list);
-    if (kept_.size(kWindow) == max_window_ && list != kWindow) {
-      const Slot candidate = kept_.back(kWindow);
+    Slot victim = blocks_.back(list);
+    if (blocks_.size(kWindow) == max_window_ && list != kWindow) {
+      const Slot candidate = blocks_.back(kWindow);
       if (admits(cache.block(candidate), cache.block(victim))) {
-        kept_.move_to_front(kProbation, candidate);
+        blocks_.move_to_front(kProbation, candidate);
       } else {
         victim = candidate;
       }
     }
-    kept_.erase(victim);
+    blocks_.erase(victim);
     cache.evict(victim);
   }
 
@@ -197,7 +204,7 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
                 ? kDecay * step_
                 : std::copysign(kFirstStep * static_cast<double>(capacity_), step_);
     limit_window();
-    while (kept_.size(kProtected) > max_protected_) demote();
+    while (blocks_.size(kProtected) > max_protected_) demote();
   }
 
   Params params_;
@@ -206,10 +213,10 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
   Random random_;
   Count max_window_ = 0;
   Count max_protected_ = 0;
-  Count sample_ = 0;   // accesses after which counts are halved, and the window moves
-  Count counted_ = 0;  // since counts were zero, halved as they
-  Count climbed_ = 0;  // accesses since the window moved
-  Count hits_ = 0;     // of these
+  Count sample_ = 0;   // accesses between two halvings, and between two moves of the window
+  Count counted_ = 0;  // accesses since the counts were zero, halved with them
+  Count climbed_ = 0;  // accesses since the last move of the window
+  Count hits_ = 0;     // hits among these
   double last_rate_ = -1;
   double step_ = 0;
 };

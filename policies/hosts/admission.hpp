@@ -14,11 +14,11 @@
 #include "core/containers/count_min_sketch.hpp"
 #include "core/engine/tiers/admission.hpp"
 
-// What may come into a tier: filters that spare a device its writes, or keep what is
-// asked for once from pushing out what is asked for often.
+// Admission filters of a tier. They reduce the writes to a device, and keep blocks accessed once
+// from evicting blocks accessed often.
 namespace mcsim {
 
-// Everything may come in.
+// Admits every block.
 class AdmitAll final : public AdmissionFilter {
  public:
   using Params = NoParams;
@@ -29,19 +29,21 @@ class AdmitAll final : public AdmissionFilter {
   bool admits(const Candidate&) override { return true; }
 };
 
-// A block comes in the n-th time that it asks to. What was refused is never forgotten:
-// a byte a block of the trace.
+// Admits a block the n-th time it is offered to the tier. Refusals are never forgotten: one byte
+// per block of the trace.
 class NthAccess final : public AdmissionFilter {
  public:
   struct Params {
     Count n = 2;
     static constexpr auto fields() {
-      return std::tuple{Field{"n", &Params::n, "times that a block has to ask", 1, 255}};
+      return std::tuple{Field{"n", &Params::n,
+                              "number of times a block must be offered to the tier to be admitted",
+                              1, 255}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "nth",
-      .summary = "Admits a block the n-th time that it asks, and every time after it.",
+      .summary = "Admits a block the n-th time it is offered to the tier, and every time after.",
       .reference =
           "Huang et al.: Improving flash-based disk cache with lazy adaptive replacement, "
           "MSST 2013, whose lazy admission is n = 2"};
@@ -61,8 +63,8 @@ class NthAccess final : public AdmissionFilter {
 };
 
 enum class StageMode : std::uint8_t {
-  kAddress,  // where the block is
-  kData,     // and what it has
+  kAddress,  // its address
+  kData,     // its address and its data
 };
 
 template <>
@@ -71,10 +73,10 @@ struct Choices<StageMode> {
                                     std::pair{"data", StageMode::kData}};
 };
 
-// A block comes in the n-th time that it asks while it is staged: its address is in a list of
-// those that asked last, from which the one that has not asked for longest makes room for the
-// next. Its data may be there, too, in memory, until it is dropped: that changes nothing of what
-// comes in. Five bytes a block of the trace, and eight a staged one; for data a bit a block more.
+// Admits a block the n-th time it is offered to the tier while it is staged. Staged addresses are
+// in a list ordered by the last offer; the oldest is dropped if the list is full. Staged data is
+// read from memory until it is dropped; this does not change which blocks are admitted. Five bytes
+// per block of the trace and eight per staged block; for data one bit per block more.
 class Staged final : public AdmissionFilter {
  public:
   struct Params {
@@ -84,22 +86,25 @@ class Staged final : public AdmissionFilter {
     Count read_ns = 30;
     static constexpr auto fields() {
       return std::tuple{
-          Field{"n", &Params::n, "times that a block has to ask", 1, 255},
+          Field{"n", &Params::n,
+                "number of times a block must be offered while staged to be admitted", 1, 255},
           Field{"space", &Params::space,
-                "blocks staged, by the tier's capacity; 0: nothing is admitted unless it is the "
-                "first time",
+                "maximum number of staged blocks, as a multiple of the tier's capacity (0: only n "
+                "= 1 admits blocks)",
                 0, 1e6},
           Field{"mode", &Params::mode,
-                "whether a staged block is an address, or in memory with its data, from where it "
-                "is read until it is admitted"},
+                "content of the staging area: addresses only, or also the data in memory, which "
+                "serves reads until the block is admitted"},
           Field{"read_ns", &Params::read_ns,
-                "that such a read takes; as many as of dram if not given; the source is silent", 0,
-                1e9}};
+                "latency of a read from staged data, in ns; the default is that of dram; not "
+                "specified in the publication",
+                0, 1e9}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "staged",
-      .summary = "Admits a block the n-th time that it asks while its address is staged.",
+      .summary =
+          "Admits a block the n-th time it is offered to the tier while its address is staged.",
       .reference =
           "Arteaga, Cabrera, Xu, Sundararaman, Zhao: CloudCache: On-demand flash cache management "
           "for cloud computing, FAST 2016"};
@@ -143,7 +148,7 @@ class Staged final : public AdmissionFilter {
 
  private:
   BlockQueue staged_;
-  std::vector<std::uint8_t> times_;  // by block, that a staged one asked
+  std::vector<std::uint8_t> times_;  // by block: offers while it is staged
   std::vector<bool> has_data_;       // by block; empty if only addresses are staged
   StageMode mode_;
   Count read_ns_;
@@ -151,18 +156,20 @@ class Staged final : public AdmissionFilter {
   Count space_;
 };
 
-// Each time that a block asks, it comes in with a probability.
+// Admits a block with a fixed probability each time it is offered.
 class WithProbability final : public AdmissionFilter {
  public:
   struct Params {
     double p = 0.5;
     static constexpr auto fields() {
-      return std::tuple{Field{"p", &Params::p, "probability to be admitted", 0, 1}};
+      return std::tuple{Field{"p", &Params::p,
+                              "probability of admission each time a block is offered to the tier",
+                              0, 1}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "probability",
-      .summary = "Admits a block with a probability, whatever it is.",
+      .summary = "Admits each block that is offered to the tier with a fixed probability.",
       .reference =
           "Berg et al.: The CacheLib caching engine: design and experiences at scale, OSDI 2020"};
 
@@ -176,22 +183,24 @@ class WithProbability final : public AdmissionFilter {
   double p_;
 };
 
-// A block comes in if it asked before, not too long ago: as the second access, in bounded
-// memory. Two Bloom filters take turns; when the newer one has `window` blocks, the older
-// one is emptied and becomes the newer.
+// Admits a block that was offered before, in the recent past and in bounded memory. There are two
+// Bloom filters. When the newer one has `window` blocks, the older one is emptied and becomes the
+// newer.
 class SeenBefore final : public AdmissionFilter {
  public:
   struct Params {
     Count window = 0;
     static constexpr auto fields() {
-      return std::tuple{
-          Field{"window", &Params::window,
-                "blocks remembered, and at most as many again (0: the tier's capacity)", 0}};
+      return std::tuple{Field{
+          "window", &Params::window,
+          "number of blocks remembered; up to twice this number are (0: the tier's capacity)", 0}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "bloom",
-      .summary = "Admits a block that asked before, of which Bloom filters remember the last.",
+      .summary =
+          "Admits a block that was offered before, within the window that two Bloom filters "
+          "remember.",
       .reference =
           "Maggs, Sitaraman: Algorithmic nuggets in content delivery, SIGCOMM CCR 45(3), 2015"};
 
@@ -218,19 +227,19 @@ class SeenBefore final : public AdmissionFilter {
   Count inserted_ = 0;
 };
 
-// Blocks of small requests come in; long ones, which disks are good at, pass by.
+// Admits blocks of small requests. Long requests, which disks serve well, bypass the tier.
 class SmallRequests final : public AdmissionFilter {
  public:
   struct Params {
     Count most = 16;
     static constexpr auto fields() {
       return std::tuple{
-          Field{"most", &Params::most, "blocks of the longest request that is admitted", 1}};
+          Field{"most", &Params::most, "maximum length of an admitted request, in blocks", 1}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "size",
-      .summary = "Admits the blocks of requests that are not too long.",
+      .summary = "Admits the blocks of requests up to a maximum length.",
       .reference = "the sequential cut-off of bcache (Linux kernel documentation)"};
 
   SmallRequests(Params params, AdmissionSetup) : most_(params.most) {}
@@ -241,21 +250,23 @@ class SmallRequests final : public AdmissionFilter {
   Count most_;
 };
 
-// A block comes in if it was accessed more often, of late, than the last victim: policies
-// need not know their next victim, so the last one stands for it. Counts are those of a
-// sketch that is halved every `sample` accesses for each block of the tier.
+// Admits a block that was accessed more often in the recent past than the last victim. The last
+// victim stands for the next one, since policies may not be able to predict their next victim.
+// Counts come from a sketch that is halved after `sample` accesses for each block of the tier.
 class TinyLfuFilter final : public AdmissionFilter {
  public:
   struct Params {
     double sample = 10;
     static constexpr auto fields() {
-      return std::tuple{
-          Field{"sample", &Params::sample, "accesses between halvings, by the tier's capacity", 1}};
+      return std::tuple{Field{
+          "sample", &Params::sample,
+          "accesses between halvings of the counts, as a multiple of the tier's capacity", 1}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "tinylfu",
-      .summary = "Admits a block that was accessed more often than the last victim was.",
+      .summary =
+          "Admits a block that was accessed more often in the recent past than the last victim.",
       .reference =
           "Einziger, Friedman, Manes: TinyLFU: a highly efficient cache admission policy, "
           "ACM Transactions on Storage 13(4), 2017"};

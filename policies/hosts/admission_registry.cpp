@@ -5,7 +5,7 @@
 namespace mcsim {
 namespace {
 
-// The one list of admission filters.
+// All admission filters.
 using AllAdmissionFilters = TypeList<AdmitAll, NthAccess, Staged, WithProbability, SeenBefore,
                                      SmallRequests, TinyLfuFilter>;
 

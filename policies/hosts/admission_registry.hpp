@@ -5,7 +5,7 @@
 
 namespace mcsim {
 
-// Makes an admission filter of a name.
+// Return the registry of admission filters.
 const Registry<AdmissionFilter, AdmissionSetup>& admission_registry();
 
 }  // namespace mcsim

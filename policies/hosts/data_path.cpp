@@ -22,7 +22,7 @@ namespace {
 
 bool is_none(const ComponentSpec& filter) { return filter.name == AdmitAll::kInfo.name; }
 
-// The ids of the VMs of each part: [first, end).
+// The block ids of the VMs of a partition: [first, end).
 struct IdRange {
   BlockId first = kNoBlock;
   BlockId end = 0;
@@ -39,8 +39,8 @@ std::vector<IdRange> ids_of_parts(const Accesses& trace, const Division& divisio
   return ranges;
 }
 
-// Names whatever draws random numbers, so that one more of them leaves the others as
-// they are.
+// Derive a seed from the name of its user, so that an additional user leaves the other seeds
+// unchanged.
 std::uint64_t seed_of(std::uint64_t seed, std::size_t tier, std::size_t part) {
   return Random(seed).split(fmt::format("tier {} part {}", tier, part))();
 }
@@ -57,7 +57,7 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_tier_cache(const ComponentSpec& 
   return eviction_registry().make(policy.name, policy.params, setup);
 }
 
-// A tier of all hosts, side by side.
+// Create a tier of all hosts.
 absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec& admission,
                                const Machine& machine, std::size_t tier, const Accesses& trace,
                                const Division& division, const std::shared_ptr<SlotTable>& table,
@@ -96,7 +96,7 @@ absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec&
               division.rules, std::move(filter));
 }
 
-// Whether there are structures made for it: exclusive_lru.hpp and partitioned_lru.hpp.
+// Return whether the specialised LRU structures apply: exclusive_lru.hpp and partitioned_lru.hpp.
 bool is_lru(const TierTexts& of, const Accesses& trace) {
   const auto is_lru = [](const ComponentSpec& policy) {
     return policy.name == "lru" && policy.params.empty();
@@ -105,7 +105,7 @@ bool is_lru(const TierTexts& of, const Accesses& trace) {
          std::ranges::all_of(of.filters, is_none);
 }
 
-// A tier of LRU in the logs of PartitionedLru; none if there are too many entries.
+// Create an LRU tier on a PartitionedLru; none if it needs too many log entries.
 std::optional<Tier> lru_tier(Count capacity, std::size_t tier, const Accesses& trace,
                              const Division& division, const std::shared_ptr<SlotTable>& table) {
   std::vector<std::uint64_t> most;
@@ -114,34 +114,35 @@ std::optional<Tier> lru_tier(Count capacity, std::size_t tier, const Accesses& t
     most.push_back(std::min<std::uint64_t>(ids.end - ids.first, static_cast<std::uint64_t>(room)));
   }
   if (PartitionedLru::entries(most) >= kNoBlock) return std::nullopt;
-  // A part that has all of the tier for good has nobody to take turns with.
+  // A fixed partition of the whole tier needs no division rules.
   const std::vector<Count>& targets = division.targets[tier];
   const bool alone = !division.changeable && targets.size() == 1 && targets[0] == capacity;
   const DivisionRules rules = alone ? DivisionRules{.mode = ResizeMode::kEager} : division.rules;
   return Tier(capacity, targets, PartitionedLru(TableColumn(table, tier), most), rules);
 }
 
-// What works on blocks does not on lines.
+// Check that no option applies to single blocks if lines have several blocks.
 absl::Status check_lines(const TierTexts& of, const Division& division, const Accesses& trace) {
   const Count line = trace.line_blocks;
   if (line == 1) return absl::OkStatus();
   if (!std::ranges::all_of(of.filters, is_none)) {
-    return invalid_argument("line: admission filters are of blocks, not of lines");
+    return invalid_argument("line: admission filters need lines of 1 block");
   }
   if (division.changeable) {
-    return invalid_argument("line: targets that change are of blocks, not of lines");
+    return invalid_argument("line: a system that changes targets needs lines of 1 block");
   }
   for (const std::vector<Count>& tier : division.targets) {
     for (const Count target : tier) {
       if (target > 0 && target < line) {
-        return invalid_argument("line: {} blocks are less than a line of {}", target, line);
+        return invalid_argument("line: a target of {} blocks is smaller than a line of {}", target,
+                                line);
       }
     }
   }
   return absl::OkStatus();
 }
 
-// Of all that is said, if there are no names of VMs yet.
+// Parse the write modes: by VM or, without names of VMs, all modes in the text.
 absl::StatusOr<ModesByTier> write_modes(const DataPathParams& params, std::size_t tiers,
                                         const std::vector<std::string>& vms,
                                         bool stages_data = false) {
@@ -180,7 +181,7 @@ Allocation by_vm(const Division& division) {
   return targets;
 }
 
-// Tiers of LRU that have copies of a block.
+// Create LRU tiers that hold copies of a block.
 absl::StatusOr<std::unique_ptr<Host>> make_lru_copies(const DataPathParams& params,
                                                       const Machine& machine, const Accesses& trace,
                                                       const Division& division, std::uint64_t seed,
@@ -215,10 +216,8 @@ absl::Status check(const DataPathParams& params, const SystemContext& context) {
                            admission_registry().make(given.name, given.params, {}));
     stages_data = filter->staged_ns().has_value();
     if (k + 1 == tiers || !stages_data) continue;
-    return invalid_argument(
-        "admission: {} of tier {} stages data, which only that of the slowest tier may, before the "
-        "backend",
-        given.name, k);
+    return invalid_argument("admission: {} of tier {} stages data: only the slowest tier may do so",
+                            given.name, k);
   }
   return write_modes(params, tiers, context.vms, stages_data).status();
 }
@@ -232,14 +231,10 @@ Actions divided_host_supports(const DataPathParams& params) {
 absl::Status check_hosts(const Machine& machine, const DataPathParams& params, ResizeMode mode) {
   if (!machine.fleet.several()) return absl::OkStatus();
   if (mode != ResizeMode::kEager) {
-    return invalid_argument(
-        "resize_mode: on several hosts it is eager, or a VM would take the space of another host, "
-        "not {}",
-        name_of(mode));
+    return invalid_argument("resize_mode: must be eager with several hosts, got {}", name_of(mode));
   }
   if (params.dirty_limit == 1) return absl::OkStatus();
-  return invalid_argument("dirty_limit: it is of one host, and there are {}",
-                          machine.fleet.count());
+  return invalid_argument("dirty_limit: needs a single host, got {}", machine.fleet.count());
 }
 
 std::vector<std::size_t> hosts_of(const Machine& machine, const Accesses& trace) {

@@ -14,8 +14,8 @@
 
 namespace mcsim {
 
-// The parameters that all systems have whose data path is up to the user: derive
-// Params from it and join its fields to one's own.
+// The parameters of systems with a configurable data path: derive Params from it and append its
+// fields.
 struct DataPathParams {
   std::string policy = "lru";
   Chain chain = Chain::kExclusive;
@@ -28,31 +28,33 @@ struct DataPathParams {
   static constexpr auto fields() {
     using P = DataPathParams;
     return std::tuple{
-        Field{
-            "policy", &P::policy,
-            "eviction policy, with parameters as in arc(step=integer), or module:Class of Python; "
-            "one for all tiers, or one a tier, fastest first, divided by /"},
-        Field{"chain", &P::chain, "how blocks move between tiers"},
+        Field{"policy", &P::policy,
+              "eviction policy, with parameters as in arc(step=integer), or a Python class as "
+              "module:Class; one for all tiers, or one per tier from the fastest, separated by /"},
+        Field{"chain", &P::chain,
+              "movement of blocks between tiers: each block in one tier (exclusive), victims move "
+              "down and hits copy up (victim), faster tiers are subsets of slower ones "
+              "(inclusive), or all tiers hold copies independently (independent)"},
         Field{"admission", &P::admission,
-              "filter of what may come in, as in nth(n=2); one for all tiers, or one a tier, "
-              "divided by /"},
+              "admission filter, with parameters as in nth(n=2); one for all tiers, or one per "
+              "tier from the fastest, separated by /"},
         Field{"writes", &P::writes,
-              "what becomes of writes: through, back or around; VMs of their own as in "
-              "'through, web_0=back'; one for all tiers or, unless the chain is exclusive, one a "
-              "tier, fastest first, divided by /"},
+              "write mode: through, back or around, with exceptions for VMs as in 'through, "
+              "web_0=back'; one for all tiers or, unless the chain is exclusive, one per tier from "
+              "the fastest, separated by /"},
         Field{"update_around", &P::update_around,
-              "written around, a block that is held is updated instead of dropped"},
+              "whether a write around the cache updates a cached block instead of dropping it"},
         Field{"dirty_limit", &P::dirty_limit,
-              "share of all blocks of the cache that may be dirty; the oldest beyond it are "
-              "written back",
+              "maximum share of all cache blocks that are dirty; the oldest beyond it are written "
+              "back",
               0, 1},
         Field{"flush_every", &P::flush_every,
-              "time after which all dirty blocks are written back (0: never)", 0},
+              "time between two write-backs of all dirty blocks (0: never)", 0},
     };
   }
 };
 
-// How the space of the tiers is divided: who has which part, and the targets of the parts.
+// The division of the tiers: the partition of each VM, and the targets of the partitions.
 struct Division {
   std::vector<std::size_t> part_of;         // by VM
   std::vector<std::vector<Count>> targets;  // [tier][part]
@@ -60,24 +62,24 @@ struct Division {
   DivisionRules rules{.mode = ResizeMode::kEager};
 };
 
-// All VMs share everything.
+// Return the division in which all VMs share one partition of each tier.
 Division shared_by_all(const Machine& machine, const Accesses& trace);
-// Each VM has a part of its own, with these targets at first, which may change.
+// Return the division with a partition for each VM, with these initial targets, which may change.
 Division one_part_each(const Allocation& targets, DivisionRules rules);
 
-// By VM, the host that it is on at first.
+// Return the initial host of each VM.
 std::vector<std::size_t> hosts_of(const Machine& machine, const Accesses& trace);
 
-// What decisions may change of it where the space is divided.
+// Return the actions that decisions may take on a divided data path.
 Actions divided_host_supports(const DataPathParams& params);
 
-// What can be said of the parameters before there is a trace: names, and how many.
+// Check the parameters before the trace is known: names and numbers of entries.
 absl::Status check(const DataPathParams& params, const SystemContext& context);
 
-// What of it cannot be had where there are several hosts.
+// Check the parameters for several hosts.
 absl::Status check_hosts(const Machine& machine, const DataPathParams& params, ResizeMode mode);
 
-// As the registry makes a system, which refuses a data path that it could not build.
+// Create a system for the registry; fail if its data path cannot be built.
 template <class S>
 absl::StatusOr<std::unique_ptr<System>> make_checked(typename S::Params params,
                                                      SystemContext context) {
@@ -85,13 +87,13 @@ absl::StatusOr<std::unique_ptr<System>> make_checked(typename S::Params params,
   return std::make_unique<S>(std::move(params), std::move(context));
 }
 
-// Tiers of the machine for the trace that will be replayed: an exclusive chain of LRU is what
-// exclusive_lru.hpp does best.
+// Create the tiers of the machine for this trace. An exclusive chain of LRU tiers uses the faster
+// exclusive_lru.hpp.
 absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& params,
                                                      const Machine& machine, const Accesses& trace,
                                                      const Division& division, std::uint64_t seed);
 
-// The same by TieredHost, whatever the policy.
+// Create the tiers as a TieredHost, whatever the policy.
 absl::StatusOr<std::unique_ptr<Host>> make_tiered_host(const DataPathParams& params,
                                                        const Machine& machine,
                                                        const Accesses& trace,

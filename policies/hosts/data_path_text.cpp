@@ -19,11 +19,11 @@ std::vector<std::string_view> split(std::string_view text, char divider) {
 }
 
 absl::Status not_for_each(std::string_view parameter, std::size_t given, std::size_t tiers) {
-  return invalid_argument("{}: {} of them for {} tier{}", parameter, given, tiers,
+  return invalid_argument("{}: {} entries for {} tier{}", parameter, given, tiers,
                           tiers == 1 ? "" : "s");
 }
 
-// What was written of each tier: once for all, or one by one.
+// Parse the component of each tier: one for all tiers, or one per tier.
 absl::StatusOr<std::vector<ComponentSpec>> by_tier(const char* parameter, std::string_view text,
                                                    std::size_t tiers) {
   auto given = parse_components(text, '/');
@@ -34,7 +34,7 @@ absl::StatusOr<std::vector<ComponentSpec>> by_tier(const char* parameter, std::s
 }
 
 struct WriteChoice {
-  std::optional<std::string_view> vm;  // all if there is none
+  std::optional<std::string_view> vm;  // none: all VMs
   std::vector<WriteMode> modes;        // by tier
 };
 

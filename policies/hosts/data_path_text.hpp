@@ -7,23 +7,24 @@
 #include "core/base/status.hpp"
 #include "core/engine/tiers/write_modes.hpp"
 
-// What the parameters of a data path say in words: "lru / arc", "through / back, web_0=back".
+// Parsers of the text parameters of a data path: "lru / arc", "through / back, web_0=back".
 namespace mcsim {
 
-// What each tier is made of, fastest first.
+// The policy and the admission filter of each tier, fastest first.
 struct TierTexts {
   std::vector<ComponentSpec> policies;
   std::vector<ComponentSpec> filters;
 };
 
-// Either is said once for all tiers, or of each, divided by slashes.
+// Parse policies and admission filters: one for all tiers, or one per tier, separated by slashes.
 absl::StatusOr<TierTexts> read_tiers(std::string_view policy, std::string_view admission,
                                      std::size_t tiers);
 
-// A mode for all VMs, or modes of some; the later word counts. Each is said as above.
+// Parse write modes: one for all VMs and exceptions for named VMs; a later entry overrides an
+// earlier one. Each entry has one mode for all tiers or one per tier.
 absl::StatusOr<ModesByTier> read_writes(std::string_view text, std::size_t tiers,
                                         const std::vector<std::string_view>& vms);
-// Before it is known which VMs there are, all that is said, in the place of VMs.
+// Parse write modes before the VMs are known: the result has all entries in place of VMs.
 absl::StatusOr<ModesByTier> read_writes(std::string_view text, std::size_t tiers);
 
 }  // namespace mcsim

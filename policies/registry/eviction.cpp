@@ -9,7 +9,7 @@
 namespace mcsim {
 namespace {
 
-// A wrapper that knows where the policies are that its parameters name.
+// A wrapper with access to the registry of the policies that its parameters name.
 template <class Wrapper>
 struct WithOthers {
   using Params = typename Wrapper::Params;
@@ -27,8 +27,8 @@ constexpr TypeList<PolicyCacheOf<Ps>..., WithOthers<Wrappers>...> caches_of(Type
   return {};
 }
 
-// Threads read the newest registry while others add to it, so each is left as it is
-// and those that were replaced are kept: they are few and small.
+// Threads read the newest registry while others add to it. A registry is therefore never modified,
+// and replaced ones are kept: they are few and small.
 struct Registries {
   std::mutex adding;
   std::vector<std::unique_ptr<const EvictionRegistry>> all;

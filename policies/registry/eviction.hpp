@@ -5,17 +5,16 @@
 
 namespace mcsim {
 
-// Makes a cache under the policy of a name: those of `all.hpp`, and after them those
-// that were added. What it returns stays as it is, and valid, when more are added.
+// Return the registry of eviction policies: those of `all.hpp`, then those added later. The
+// returned registry stays valid and unchanged when policies are added.
 const EvictionRegistry& eviction_registry();
 
-// Adds policies that are compiled elsewhere, all or none of them; fails if a name is
-// taken or is none. What the entries point to must stay for ever.
+// Add policies compiled elsewhere, all or none of them. Fails if a name is taken or invalid. The
+// data behind the entries must live until the process ends.
 absl::Status add_eviction_policies(const std::vector<EvictionRegistry::EntryType>& policies);
 
-// Adds a policy that is written elsewhere and may be written anew: it takes the place of
-// the one of its name, which has a ':' in it, as those of others have not. What `info`
-// points to must stay for ever.
+// Add or replace a policy defined in Python. Its name contains a ':', unlike those of built-in
+// policies. The data behind `info` must live until the process ends.
 void put_eviction_policy(EvictionRegistry::EntryType policy);
 
 }  // namespace mcsim

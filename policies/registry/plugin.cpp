@@ -26,9 +26,9 @@ Function* function_of(const Library& library, const char* name) {
 absl::StatusOr<Library> open(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) {
-    return not_found("{}: there is no such file", path);
+    return not_found("{}: no such file", path);
   }
-  // Without a slash in it, it would be looked for elsewhere.
+  // dlopen() would search a name without a slash in the library path.
   Library library(dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library == nullptr) return invalid_argument("{}: cannot be loaded: {}", path, dlerror());
   return library;
@@ -39,13 +39,13 @@ absl::StatusOr<const ExportedPolicies*> policies_in(const Library& library,
   const auto interface = function_of<const char*()>(library, "mcsim_policy_interface");
   const auto exported = function_of<const void*()>(library, "mcsim_exported_policies");
   if (interface == nullptr || exported == nullptr) {
-    return invalid_argument("{}: exports no eviction policies: it lacks MCSIM_EXPORT_POLICIES(…)",
+    return invalid_argument("{}: exports no eviction policies; MCSIM_EXPORT_POLICIES(…) is missing",
                             path);
   }
   const std::string_view built_for = interface();
   if (built_for != kPolicyInterface) {
     return invalid_argument(
-        "{}: was built for {}; this is {}: build it again with the headers of this one", path,
+        "{}: built for {}, but this is {}: rebuild it with the headers of this version", path,
         built_for, kPolicyInterface);
   }
   return static_cast<const ExportedPolicies*>(exported());
@@ -57,7 +57,7 @@ struct Loaded {
 };
 
 Loaded& loaded() {
-  static auto* const made = new Loaded;  // never destroyed: the registry points into them
+  static auto* const made = new Loaded;  // never destroyed: the registry points into the libraries
   return *made;
 }
 
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<std::string>> load_policies(const std::string& path) 
   const std::lock_guard lock(loaded().loading);
   MCSIM_ASSIGN_OR_RETURN(Library library, open(path));
   MCSIM_ASSIGN_OR_RETURN(const ExportedPolicies* policies, policies_in(library, path));
-  // The same library has the same handle.
+  // dlopen() returns the same handle for the same library.
   if (std::ranges::find(loaded().libraries, library) == loaded().libraries.end()) {
     if (const absl::Status added = add_eviction_policies(*policies); !added.ok()) {
       return absl::Status(added.code(), fmt::format("{}: {}", path, message_of(added)));

@@ -7,10 +7,10 @@
 
 namespace mcsim {
 
-// Loads a shared library that exports eviction policies (core/engine/policy/export_policies.hpp)
-// and adds them to the registry; returns their names. It stays loaded. To load it again
-// changes nothing. Fails, and adds none, if it is no such library, was built for another
-// mcsim, or has a policy whose name is taken.
+// Load a shared library that exports eviction policies (core/engine/policy/export_policies.hpp),
+// add them to the registry, and return their names. The library stays loaded; loading it again has
+// no effect. On failure nothing is added: no such library, built for another mcsim, or the name of
+// a policy is taken.
 absl::StatusOr<std::vector<std::string>> load_policies(const std::string& path);
 
 }  // namespace mcsim

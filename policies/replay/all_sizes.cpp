@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 16;
 
-// Gives the distance of every access: the cache that hits has more blocks than that.
+// Computes the distance of every access: the access hits in caches with more blocks than the
+// distance.
 class StackDistances {
  public:
   virtual ~StackDistances() = default;
@@ -34,7 +35,7 @@ class LruDistances final : public StackDistances {
   Count distinct() const override { return distances_.distinct(); }
   std::size_t bytes() const override { return distances_.bytes(); }
 
-  static std::size_t most_bytes(std::size_t unique) { return DenseDistances::most_bytes(unique); }
+  static std::size_t max_bytes(std::size_t unique) { return DenseDistances::max_bytes(unique); }
 
  private:
   DenseDistances distances_;
@@ -48,14 +49,15 @@ class MruDistances final : public StackDistances {
     for (std::size_t i = 0; i < blocks.size(); ++i) distances[i] = access(blocks[i]);
   }
   Count distinct() const override { return static_cast<Count>(size_); }
-  std::size_t bytes() const override { return most_bytes(stack_.size()); }
+  std::size_t bytes() const override { return max_bytes(stack_.size()); }
 
-  static std::size_t most_bytes(std::size_t unique) {
+  static std::size_t max_bytes(std::size_t unique) {
     return unique * (sizeof(BlockId) + sizeof(std::uint32_t));
   }
 
  private:
-  // The block comes on top, and what was there to where the block was, or to the end.
+  // Exchange the block with the top of the stack; a new block takes the top and the former top goes
+  // to the end.
   Count access(BlockId block) {
     const bool is_cold = place_after_[block] == 0;
     const std::size_t place = is_cold ? size_++ : place_after_[block] - 1;
@@ -69,7 +71,7 @@ class MruDistances final : public StackDistances {
   }
 
   Pages<BlockId> stack_;
-  Pages<std::uint32_t> place_after_;  // 1 more than the place; 0, as pages come, is none
+  Pages<std::uint32_t> place_after_;  // place + 1; 0, the initial value of pages, is none
   std::size_t size_ = 0;
 };
 
@@ -77,7 +79,7 @@ struct StackAlgorithm {
   std::string_view policy;
   std::size_t pays_from;  // as measured
   std::unique_ptr<StackDistances> (*make)(std::size_t unique);
-  std::size_t (*most_bytes)(std::size_t unique);
+  std::size_t (*max_bytes)(std::size_t unique);
 };
 
 template <class Distances>
@@ -86,7 +88,7 @@ constexpr StackAlgorithm algorithm(std::string_view policy, std::size_t pays_fro
           [](std::size_t unique) -> std::unique_ptr<StackDistances> {
             return std::make_unique<Distances>(unique);
           },
-          &Distances::most_bytes};
+          &Distances::max_bytes};
 }
 
 constexpr std::array kStackAlgorithms{algorithm<LruDistances>("lru", 3),
@@ -97,7 +99,7 @@ const StackAlgorithm* find(std::string_view policy) {
   return found == kStackAlgorithms.end() ? nullptr : found;
 }
 
-// How many accesses hit from each size on.
+// Counts by size the accesses that hit from that size on.
 class Tally {
  public:
   explicit Tally(std::span<const Count> capacities) : sizes_(capacities.begin(), capacities.end()) {
@@ -121,18 +123,18 @@ class Tally {
       counts.hits += hits_[0][i] + hits_[1][i];
       counts.write_hits += hits_[1][i];
     }
-    // What came in and is there no longer.
+    // Blocks that were inserted and are no longer cached.
     counts.evictions = counts.misses() - std::min(capacity, distinct);
     return counts;
   }
 
  private:
   std::vector<Count> sizes_;                // never decreasing
-  std::array<std::vector<Count>, 2> hits_;  // by operation; of those that smaller sizes miss
+  std::array<std::vector<Count>, 2> hits_;  // by operation: hits that smaller sizes miss
   std::array<Count, 2> accesses_{};
 };
 
-// The same of requests, each of which hits where the last of its blocks does, and of bytes.
+// The same for requests and bytes. A request hits from the size on at which all of its blocks hit.
 class RequestTally {
  public:
   RequestTally(const RequestColumns& requests, std::span<const Count> capacities)
@@ -141,7 +143,7 @@ class RequestTally {
     hits_.resize(sizes_.size() + 1);
   }
 
-  // The distances of the next accesses.
+  // Add the distances of the next accesses.
   void add(std::span<const Count> distances) {
     if (requests_.size() == 0) return;
     for (const Count distance : distances) {
@@ -176,11 +178,12 @@ class RequestTally {
 
   RequestColumns requests_;
   std::vector<Count> sizes_;       // never decreasing
-  std::vector<RequestHits> hits_;  // of those that smaller sizes miss; the last: of all sizes
+  std::vector<RequestHits> hits_;  // hits that smaller sizes miss; the last: misses of all sizes
   RequestHits all_;
   std::size_t access_ = 0;
   std::size_t request_ = 0;
-  std::size_t last_ = 0;  // size in which all accesses of this request so far hit
+  std::size_t last_ =
+      0;  // index of the smallest size at which all accesses of this request so far hit
 };
 
 }  // namespace
@@ -192,7 +195,7 @@ std::optional<std::size_t> one_pass_pays_from(std::string_view policy) {
 }
 
 std::size_t bytes_of_all_sizes(std::string_view policy, std::size_t unique) {
-  return find(policy)->most_bytes(unique) + kPiece * sizeof(Count);
+  return find(policy)->max_bytes(unique) + kPiece * sizeof(Count);
 }
 
 absl::StatusOr<SizesPass> count_all_sizes(std::string_view policy, const AccessBatch<>& trace,

@@ -10,32 +10,32 @@
 
 namespace mcsim {
 
-// Something to do that takes memory while it is done.
+// A unit of work with its memory need.
 struct Job {
   std::size_t bytes = 0;
-  double work = 0;  // how long it takes, in any unit
+  double work = 0;  // duration, in any unit
 };
 
-// Hands out jobs, the longest first, so that threads end together; no more at a time
-// than fit in memory together. Of those that do not fit now a shorter one goes first.
-// Any number of threads may call it.
+// A thread-safe queue of jobs with a memory limit for all running jobs. It returns the longest job
+// first, so that threads end at about the same time. If that does not fit into memory now, the
+// longest job that fits goes first.
 class JobQueue {
  public:
   static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
-  // No job may need more than `memory` by itself.
+  // No single job may need more than `memory`.
   explicit JobQueue(std::vector<Job> jobs, std::size_t memory = kNoLimit);
 
-  // The next job; none if nothing fits even after such a wait, or nothing is left.
+  // Return the next job. Returns none if no job fits within this time, or if the queue is empty.
   std::optional<std::size_t> take(std::chrono::milliseconds wait);
   void finish(std::size_t job);
-  // Hands out no more.
+  // Remove all waiting jobs.
   void stop();
-  // Whether all is done that will be.
+  // Return whether no job is waiting or running.
   bool over() const;
 
  private:
-  // Where in `waiting_` the first one is that fits.
+  // Return the position in `waiting_` of the first job that fits.
   std::size_t first_that_fits() const;
 
   std::vector<Job> jobs_;

@@ -13,21 +13,21 @@
 namespace mcsim {
 namespace {
 
-// The references to the sampled blocks, which are numbered anew.
+// The references to the sampled blocks, which are renumbered.
 struct Sample {
   double rate = 1;
   Pages<BlockId> blocks;
-  Pages<std::uint8_t> ops;  // none if all are reads
+  Pages<std::uint8_t> ops;  // empty if all are reads
   Pages<NextUse> next_uses;
   std::vector<DiscardedBlock> discards;
   SharedTrace trace;
 };
 
-// By the rate that is wanted, the highest first.
+// Samples by requested rate, the highest first.
 using Samples = std::map<double, Sample, std::greater<>>;
 
-// Numbers blocks below `unique` in the order in which they come; returns how many. Discards of
-// other blocks are left out.
+// Renumber blocks below `unique` in the order of their first access, and return their number.
+// Discards of other blocks are removed.
 std::size_t number_anew(std::span<BlockId> blocks, std::vector<DiscardedBlock>& discards,
                         std::size_t unique) {
   Pages<std::uint32_t> number_after(unique);
@@ -50,7 +50,7 @@ absl::Status add_next_uses(Sample& sample) {
   return absl::OkStatus();
 }
 
-// The operations of those of `blocks` that the filter picks.
+// Return the operations of the sampled accesses.
 Pages<std::uint8_t> select_ops(const SpatialFilter& filter, AccessBatch<> all, std::size_t picked) {
   Pages<std::uint8_t> ops(picked);
   std::size_t count = 0;
@@ -60,7 +60,7 @@ Pages<std::uint8_t> select_ops(const SpatialFilter& filter, AccessBatch<> all, s
   return ops;
 }
 
-// The discards of blocks that the filter picks, by the number of picked accesses before them.
+// Return the discards of sampled blocks, positioned by the number of sampled accesses before them.
 std::vector<DiscardedBlock> select_discards(const SpatialFilter& filter,
                                             std::span<const BlockId> blocks,
                                             std::span<const DiscardedBlock> discards) {
@@ -74,8 +74,8 @@ std::vector<DiscardedBlock> select_discards(const SpatialFilter& filter,
   return picked;
 }
 
-// Draws each sample from the one before, of which it is a part. The room for all that
-// could be picked costs nothing where nothing is.
+// Draw each sample from the one with the next higher rate, which contains it. Buffers are sized for
+// the worst case; their unused pages take no memory.
 Samples draw(const AccessBatch<>& all, std::span<const DiscardedBlock> discards, std::size_t unique,
              std::span<const double> rates, std::uint64_t seed) {
   Samples samples;
@@ -110,7 +110,7 @@ Samples draw(const AccessBatch<>& all, std::span<const DiscardedBlock> discards,
   return samples;
 }
 
-// All of the trace, at rate 1.
+// Return the whole trace as a sample at rate 1.
 Sample everything(const AccessBatch<>& all, std::size_t unique,
                   std::span<const DiscardedBlock> discards) {
   Sample sample;

@@ -28,7 +28,7 @@ RequestCounter::RequestCounter(const RequestColumns& requests, std::size_t begin
 void RequestCounter::add(std::span<const std::uint8_t> hits) {
   for (const std::uint8_t hit : hits) {
     const std::size_t access = access_++;
-    if (access < requests_.begin[request_]) continue;  // of a request in the warm-up
+    if (access < requests_.begin[request_]) continue;  // its request starts in the warm-up
     while (requests_.begin[request_ + 1] <= access) ++request_;
     all_hit_ = all_hit_ && hit != 0;
     if (!requests_.bytes.empty()) {

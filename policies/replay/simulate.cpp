@@ -24,13 +24,14 @@
 namespace mcsim {
 namespace {
 
-// Between two pieces the tick is told.
+// Accesses between two calls of the tick.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
-// CPU seconds an access, of policies that the registry does not have: Python's are slow.
+// Assumed CPU seconds per access of policies that are not in the registry: Python's are slow.
 constexpr double kSpeedElsewhere = 1e-6;
 
-// More than ids can tell apart, and few enough that multiples do not overflow.
+// An upper limit of capacities: above all block ids, and small enough that multiples do not
+// overflow.
 constexpr Count kMostBlocks = Count{1} << 40;
 
 absl::StatusOr<std::unique_ptr<TierCache>> make_cache(const CacheConfig& config,
@@ -51,7 +52,7 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_cache(const CacheConfig& config,
       trace.line_blocks);
 }
 
-// What one thread does at a time: a cache, or several that one pass counts.
+// The work of one thread at a time: a cache, or several caches of a one-pass run.
 struct Task {
   const SharedTrace* trace = nullptr;
   std::vector<std::size_t> configs = {};
@@ -59,8 +60,8 @@ struct Task {
   std::size_t bytes = 0;
 };
 
-// Caches of one policy and trace that one pass can count are a task, if they are many
-// enough and it fits in memory; every other cache is one.
+// Group the caches into tasks. Caches of one policy and trace form a one-pass task if there are
+// enough of them and the pass fits into memory. Each other cache is a task.
 std::vector<Task> tasks_of(std::span<const SharedTrace* const> traces,
                            std::span<const CacheConfig> configs, const SimulateOptions& options) {
   std::map<std::pair<const SharedTrace*, std::string>, std::vector<std::size_t>> passes;
@@ -86,7 +87,7 @@ std::vector<Task> tasks_of(std::span<const SharedTrace* const> traces,
   return tasks;
 }
 
-// Pages that are never touched cost nothing, so that a cache can be made to be asked.
+// Measure the memory of a task by creating its cache; untouched pages take no memory.
 absl::Status measure(Task& task, std::span<const CacheConfig> configs) {
   const CacheConfig& config = configs[task.configs[0]];
   if (task.one_pass) {
@@ -98,7 +99,7 @@ absl::Status measure(Task& task, std::span<const CacheConfig> configs) {
   return absl::OkStatus();
 }
 
-// Replays accesses from the number `begin` on, and removes discarded blocks before theirs.
+// Replay accesses from number `begin` on, and apply each discard before its access.
 absl::Status replay_piece(TierCache& cache, const AccessBatch<>& piece, std::size_t begin,
                           std::span<const DiscardedBlock>& discards) {
   for (std::size_t at = 0; at < piece.blocks.size();) {
@@ -145,15 +146,15 @@ class Simulation {
                              : first.make   ? kSpeedElsewhere
                                             : speed.of(first.policy, first.params);
       const auto length = static_cast<double>(task.trace->accesses.blocks.size());
-      // A pass takes longer than a replay, but has one policy's speed all the same.
+      // Estimate: a one-pass run takes as long as three replays of its policy.
       const double passes = task.one_pass ? 3 : 1;
       jobs.push_back({.bytes = task.bytes, .work = seconds * passes * length});
     }
     return jobs;
   }
 
-  // Takes the next task as long as there is one. The thread that asked stays to the end
-  // and tells what the others have done.
+  // Run tasks until none is left. The calling thread stays until the end and reports the progress
+  // of all threads.
   void take_turns() {
     constexpr auto kBetweenTicks = std::chrono::milliseconds(100);
     while (!queue_.over()) {
@@ -188,7 +189,7 @@ class Simulation {
       if (requests.counts() && begin >= warm_up) piece.hits = std::span(hits).first(end - begin);
       MCSIM_RETURN_IF_ERROR(replay_piece(*cache, piece, begin, discards));
       requests.add(piece.hits);
-      let_go(piece.blocks);
+      advise_dont_need(piece.blocks);
       seconds += begin < warm_up ? 0 : cpu_seconds() - start;
       MCSIM_RETURN_IF_ERROR(tell(end - begin));
       if (end == warm_up) before = cache->counts();
@@ -246,7 +247,7 @@ class Simulation {
   absl::Status failure_;
 };
 
-// The largest cache of that policy which fits, 0 if none does.
+// Return the largest cache of that policy that fits, 0 if none does.
 Count largest_that_fits(CacheConfig config, const SharedTrace& trace, std::size_t memory) {
   Count fits = 0;
   for (Count step = std::bit_floor(static_cast<std::uint64_t>(config.capacity)); step > 0;

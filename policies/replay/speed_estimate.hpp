@@ -11,13 +11,13 @@
 
 namespace mcsim {
 
-// How long policies take, by replaying something short through a small cache of each.
-// Only the order in which work is done may follow from it.
+// Estimates the speed of policies by replaying a short trace through a small cache of each. The
+// estimate may affect only the order of tasks.
 class SpeedEstimate {
  public:
   SpeedEstimate();
 
-  // CPU seconds an access; 0 of what cannot be replayed.
+  // Return CPU seconds per access; 0 for policies that cannot be replayed.
   double of(const std::string& policy, const ParamMap& params);
 
  private:

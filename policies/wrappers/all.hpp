@@ -6,7 +6,7 @@
 
 namespace mcsim {
 
-// The one list of policies that are made of others, which their parameters name.
+// All policies that wrap other policies, which their parameters name.
 using AllPolicyWrappers = TypeList<Talus, Slide, Switching>;
 
 }  // namespace mcsim

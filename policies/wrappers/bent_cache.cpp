@@ -8,7 +8,7 @@
 namespace mcsim {
 namespace {
 
-// Space moves in so many steps at most, for a step may cost a policy more than a block.
+// Space moves in at most this number of steps, since a step may cost a policy more than one block.
 constexpr Count kSteps = 256;
 
 template <class Wrapper>
@@ -105,7 +105,7 @@ bool BentCache::discard(BlockId block) {
   return shards_[0]->discard(block) || shards_[1]->discard(block);
 }
 
-// The monitor goes on as if it had come in.
+// A refused block is inserted into the monitor nevertheless.
 bool BentCache::admits(const Access<>& a) {
   const std::size_t shard = shard_of(a.block);
   if ((first_share_ > 0 || shard == 1) && shards_[shard]->admits(a)) return true;
@@ -118,7 +118,7 @@ void BentCache::insert(const Access<>& a, std::vector<BlockId>& victims) {
   follow(TierStep::kInsert, a);
   std::size_t shard = shard_of(a.block);
   make_room(shard, victims);
-  // The plan may have changed since it was admitted, and it comes in nevertheless.
+  // The plan may have changed since the block was admitted; it is inserted in any case.
   if (shards_[shard]->capacity() == 0) shard = 1 - shard;
   shards_[shard]->insert(a, victims);
 }
@@ -172,7 +172,8 @@ void BentCache::set_targets() {
   target_ = {first, capacity_ - first};
 }
 
-// Of the first shard, the other having the rest; what shrinks does so first.
+// Set the capacity of the first shard; the other shard gets the rest. The shrinking shard is
+// resized first.
 void BentCache::set_capacity(Count first, std::vector<BlockId>& victims) {
   const std::array<Count, 2> wanted{first, capacity_ - first};
   const std::size_t shrinks = shards_[0]->capacity() > first ? 0 : 1;
@@ -180,7 +181,8 @@ void BentCache::set_capacity(Count first, std::vector<BlockId>& victims) {
   shards_[1 - shrinks]->resize(wanted[1 - shrinks], victims);
 }
 
-// For a block that comes to a full shard below its target, which the other is then above.
+// Move space to a full shard below its target before an insertion; the other shard is then above
+// its target.
 void BentCache::make_room(std::size_t shard, std::vector<BlockId>& victims) {
   TierCache& grows = *shards_[shard];
   TierCache& shrinks = *shards_[1 - shard];
@@ -198,7 +200,8 @@ void BentCache::resize(Count capacity) {
   count();
 }
 
-// Each shard changes as the whole does, and no more than that: towards its target.
+// Change each shard in the direction of the whole cache, towards its target, and by no more than
+// the whole.
 void BentCache::resize(Count capacity, std::vector<BlockId>& victims) {
   const Count more = capacity - capacity_;
   const Count first = shards_[0]->capacity();

@@ -10,26 +10,25 @@
 #include "policies/wrappers/curve_monitor.hpp"
 #include "policies/wrappers/wrapped.hpp"
 
-// Caches without cliffs, over any policy: where its miss curve has one, the cache is
-// divided in two and the keys are divided among them by their hash, so that it follows
-// the convex hull of the curve.
+// Caches without performance cliffs, over any policy. If the miss curve has a cliff, the cache is
+// divided in two and the keys are divided between the parts by hash, so that the misses follow the
+// convex hull of the curve.
 namespace mcsim {
 
 struct BendingOptions {
-  Count epoch = 0;    // references from one plan to the next
-  double margin = 0;  // of the keys of the second shard, kept from it
-  // Space moves when the shard that is to grow needs it, not at once.
+  Count epoch = 0;    // references between two plans
+  double margin = 0;  // share of the second shard's keys that goes to the first
+  // Whether space moves only when the growing shard needs it, instead of at once.
   bool gradual = false;
 };
 
-// Two shards, each a cache under the policy, and a monitor of the miss curve. After
-// every epoch there is a new plan, and a split is made where the curve says that it
-// saves more than the margin. A block stays in the shard it came to, and is found there,
-// until it is evicted; what misses goes where its hash says. If that is a shard without
-// space, it does not come in: a host is told not to admit it.
+// Two shards, each a cache under the policy, and a monitor of the miss curve. Every epoch starts
+// with a new plan; the cache is split if the curve predicts savings above the margin. A block stays
+// in its shard, where hits find it, until it is evicted; the hash selects the shard of a missed
+// block. If that shard has no space, the block is not inserted, and in a host it is not admitted.
 //
-// In a host a plan is made when a block comes in after the epoch, as space that moves
-// makes victims.
+// In a host, a plan is made at the first insertion after the epoch, since moving space creates
+// victims.
 class BentCache final : public TierCache {
  public:
   BentCache(std::array<std::unique_ptr<TierCache>, 2> shards, std::unique_ptr<CurveMonitor> monitor,
@@ -57,7 +56,7 @@ class BentCache final : public TierCache {
   bool needs_next_use() const override { return false; }
   absl::Status check() const override;
 
-  // The split in force, as it was planned; none if there is but one cache.
+  // The current split as planned; none if the cache is not split.
   const std::optional<Split>& split() const { return split_; }
 
  private:
@@ -66,7 +65,7 @@ class BentCache final : public TierCache {
   std::size_t shard_of(BlockId block) const;
   void follow(TierStep step, Access<> a);
   void plan(std::vector<BlockId>& victims);
-  // Divides the space as it was planned.
+  // Set the targets of the shards by the plan.
   void set_targets();
   void set_capacity(Count first, std::vector<BlockId>& victims);
   void make_room(std::size_t shard, std::vector<BlockId>& victims);
@@ -78,16 +77,16 @@ class BentCache final : public TierCache {
   std::uint64_t salt_;
   std::array<std::unique_ptr<TierCache>, 2> shards_;
   std::unique_ptr<CurveMonitor> monitor_;
-  double first_share_ = 0;       // of the space, for the first shard
+  double first_share_ = 0;       // share of the space for the first shard
   std::array<Count, 2> target_;  // blocks
-  Count moved_out_ = 0;          // evicted because space moved
+  Count moved_out_ = 0;          // evictions caused by moved space
   std::vector<BlockId> victims_;
   std::optional<Split> split_;
-  std::uint64_t first_hashes_ = 0;  // hashes below are of the first shard
+  std::uint64_t first_hashes_ = 0;  // keys with lower hashes belong to the first shard
   Count until_plan_;
 };
 
-// The parameters that both have, with defaults of their own.
+// The parameters of both, with separate defaults.
 struct BendingParams {
   std::string policy;
   Count epoch = 1'000'000;
@@ -97,15 +96,18 @@ struct BendingParams {
   static constexpr auto fields() {
     using P = BendingParams;
     return std::tuple{
-        Field{"policy", &P::policy, "what it wraps: NAME or NAME(PARAM=VALUE,…)"},
-        Field{"epoch", &P::epoch, "references from one plan to the next", 1},
-        Field{"margin", &P::margin, "share of the second shard's keys kept from it", 0, 0.5},
-        Field{"sample", &P::sample, "blocks of the sample that stand for the capacity", 64}};
+        Field{"policy", &P::policy, "wrapped policy: NAME or NAME(PARAM=VALUE,…)"},
+        Field{"epoch", &P::epoch, "number of references between two plans", 1},
+        Field{"margin", &P::margin,
+              "share of the second shard's keys that moves to the first as a safety margin, and "
+              "minimum relative saving of misses for a split",
+              0, 0.5},
+        Field{"sample", &P::sample, "number of sampled blocks that represent the capacity", 64}};
   }
 };
 
-// Talus: the shards have fixed parts of the space, moved at once when the plan changes.
-// LRU's curve comes from reuse distances, any other policy's from miniatures.
+// Talus: the shards have fixed parts of the space, which change at once with the plan. LRU's curve
+// comes from reuse distances, the curve of any other policy from miniature caches.
 class Talus {
  public:
   struct Params : BendingParams {
@@ -113,7 +115,8 @@ class Talus {
   };
   static constexpr ComponentInfo kInfo{
       .name = "talus",
-      .summary = "Removes the cliffs of a policy by dividing cache and keys in two.",
+      .summary =
+          "Removes the cliffs of a policy by splitting the cache and the keys into two shards.",
       .reference =
           "Beckmann, Sanchez: Talus: a simple way to remove cliffs in cache performance, "
           "HPCA 2015"};
@@ -122,8 +125,8 @@ class Talus {
                                                          const PolicySetup& setup);
 };
 
-// SLIDE: one cache with two shards between which space moves as it is needed, and the
-// curve, of any policy, from miniatures.
+// SLIDE: one cache with two shards, between which space moves as needed. The curve of any policy
+// comes from miniature caches.
 class Slide {
  public:
   struct Params : BendingParams {
@@ -131,7 +134,7 @@ class Slide {
   };
   static constexpr ComponentInfo kInfo{
       .name = "slide",
-      .summary = "Removes the cliffs of any policy, as miniature caches show them.",
+      .summary = "Removes the cliffs of any policy by two shards, planned from miniature caches.",
       .reference =
           "Waldspurger, Saemundsson, Ahmad, Park: Cache modeling and optimization using "
           "miniature simulations, USENIX ATC 2017"};
@@ -140,7 +143,7 @@ class Slide {
                                                          const PolicySetup& setup);
 };
 
-// The rate at which a sample of so many blocks stands for the capacity.
+// Return the rate at which `sample` blocks represent the capacity.
 double sample_rate(Count sample, Count capacity);
 
 }  // namespace mcsim

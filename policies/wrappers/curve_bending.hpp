@@ -4,45 +4,44 @@
 #include <span>
 #include <vector>
 
-// How a cache is divided so that its miss curve becomes its own lower convex hull
-// (Beckmann, Sanchez: Talus: a simple way to remove cliffs in cache performance,
-// HPCA 2015).
+// The division of a cache whose miss curve then is the lower convex hull of the original curve
+// (Beckmann, Sanchez: Talus: a simple way to remove cliffs in cache performance, HPCA 2015).
 namespace mcsim {
 
 // A point of a miss curve.
 struct CurvePoint {
   double blocks = 0;
-  double misses = 0;  // a share of the references
+  double misses = 0;  // share of the references
   friend bool operator==(const CurvePoint&, const CurvePoint&) = default;
 };
 
-// The points on the lower convex hull of those given, which have increasing blocks.
+// Return the points on the lower convex hull; `curve` has increasing blocks.
 std::vector<CurvePoint> lower_hull(std::span<const CurvePoint> curve);
 
-// A cache of s blocks as two of alpha <= s < beta, vertices of the hull: the first
-// has a share rho of the keys and rho alpha blocks, the other has the rest of both. Each
-// then hits like the cache of which it is a scaled copy.
+// Divides a cache of s blocks with alpha <= s < beta, where alpha and beta are vertices of the
+// hull. The first part has a share rho of the keys and rho alpha blocks; the second part has the
+// rest of both. Each part then has the miss ratio of the cache of which it is a scaled copy.
 struct Split {
   double alpha = 0;
   double beta = 0;
   double rho = 0;
   double first_blocks = 0;
   double second_blocks = 0;
-  // The share of the keys that goes to the first: rho and a margin. The second stands at
-  // the edge of a cliff, and hashing may give it more keys than it should have.
+  // The share of the keys of the first part: rho and a margin. The second part is at the edge of a
+  // cliff, and hashing may give it more keys than its share.
   double first_keys = 0;
-  double misses = 0;  // the hull's, without the margin
+  double misses = 0;  // on the hull, without the margin
 
   friend bool operator==(const Split&, const Split&) = default;
 };
 
-// None where the hull has a vertex or ends.
+// Return the split at `blocks`; none at a vertex or outside of the hull.
 std::optional<Split> split_at(std::span<const CurvePoint> hull, double blocks, double margin);
 
-// The misses of a cache of so many blocks: those of the next smaller point.
+// Return the misses of a cache of `blocks`: those of the next smaller point.
 double misses_at(std::span<const CurvePoint> curve, double blocks);
 
-// What the curve says of the two parts, their keys as they are with the margin.
+// Return the misses of the two parts by the curve, with the margin.
 double misses_of(std::span<const CurvePoint> curve, const Split& split);
 
 }  // namespace mcsim

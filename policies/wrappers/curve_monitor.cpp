@@ -43,7 +43,8 @@ class LruMonitor final : public CurveMonitor {
     distances_.process(numbers_of(sample_.pick(blocks)));
     return absl::OkStatus();
   }
-  // Where blocks are taken away distances say nothing: miniatures are for there.
+  // Reuse distances do not model blocks that are taken away; in hosts, miniature caches are used
+  // instead.
   void follow(TierStep step, const Access<>& a) override {
     if (step == TierStep::kTouch)
       distances_.process(numbers_of(sample_.pick(std::span(&a.block, 1))));
@@ -66,7 +67,7 @@ class LruMonitor final : public CurveMonitor {
 
   void resize(Count) override {}
   std::size_t bytes() const override {
-    return sample_.bytes() + DenseDistances::most_bytes(sample_.unique());
+    return sample_.bytes() + DenseDistances::max_bytes(sample_.unique());
   }
 
  private:
@@ -118,7 +119,7 @@ class MiniatureMonitor final : public CurveMonitor {
       const double blocks = static_cast<double>(mini.cache().capacity()) / sample_.rate();
       const double share =
           static_cast<double>(references_ - mini.next_hits()) / static_cast<double>(references_);
-      // Small capacities may be the same when they are rounded.
+      // Rounding may make small capacities equal.
       if (blocks > curve.back().blocks) curve.push_back({.blocks = blocks, .misses = share});
     }
     references_ = 0;
@@ -140,7 +141,7 @@ class MiniatureMonitor final : public CurveMonitor {
 
  private:
   static constexpr int kPerDoubling = 3;
-  static constexpr int kDoublings = 3;  // down and up
+  static constexpr int kDoublings = 3;  // in each direction
 
   MiniatureMonitor(std::size_t unique, double rate, std::uint64_t seed)
       : sample_(unique, rate, seed) {}
@@ -156,7 +157,7 @@ class MiniatureMonitor final : public CurveMonitor {
 
   OnlineSample sample_;
   std::vector<MiniatureCache> caches_;  // by capacity
-  Count references_ = 0;                // this epoch
+  Count references_ = 0;                // in this epoch
 };
 
 }  // namespace

@@ -15,36 +15,36 @@
 #include "policies/wrappers/curve_bending.hpp"
 #include "policies/wrappers/wrapped.hpp"
 
-// What a cache learns of its stream while it runs, from a sample of the blocks.
+// Monitors of the miss curve of a running cache, from a sample of its blocks.
 namespace mcsim {
 
-// The references to a share of the blocks below `unique`, numbered anew. Four bytes a
+// Samples the references to a share of the blocks below `unique` and renumbers them. Four bytes per
 // block of the trace.
 class OnlineSample {
  public:
-  // At most so many at a time.
+  // Maximum number of references per call of pick().
   static constexpr std::size_t kPiece = std::size_t{1} << 14;
 
   OnlineSample(std::size_t unique, double rate, std::uint64_t seed);
 
   double rate() const { return filter_.rate(); }
-  // Blocks that may be picked.
+  // Return the number of sampled block numbers.
   std::size_t unique() const { return unique_; }
-  // Of at most kPiece blocks; valid until the next call.
+  // Return the sampled references among at most kPiece blocks; valid until the next call.
   std::span<const BlockId> pick(std::span<const BlockId> blocks);
-  // Of one block; kNoBlock if it is not picked.
+  // Return the new number of one block; kNoBlock if it is not sampled.
   BlockId pick(BlockId block) const { return filter_.samples(block) ? number_[block] : kNoBlock; }
   std::size_t bytes() const { return number_.bytes() + picked_.size() * sizeof(BlockId); }
 
  private:
   SpatialFilter filter_;
   std::size_t unique_ = 0;
-  Pages<BlockId> number_;  // of the blocks that are picked
+  Pages<BlockId> number_;  // new numbers of sampled blocks
   std::vector<BlockId> picked_;
 };
 
-// Replays a batch in pieces that end where epochs do: `left()` tells how many accesses are left
-// of this one, `replay(piece)` does the work.
+// Replay a batch in pieces that end at the ends of epochs: `left()` returns the accesses left in
+// the epoch, `replay(piece)` replays them.
 template <class Left, class Replay>
 absl::Status replay_in_pieces(const AccessBatch<>& batch, Left left, Replay replay) {
   MCSIM_RETURN_IF_ERROR(batch.check());
@@ -56,17 +56,16 @@ absl::Status replay_in_pieces(const AccessBatch<>& batch, Left left, Replay repl
   return absl::OkStatus();
 }
 
-// What a cache is asked in a host, one block at a time. It is looked for, by a touch or to
-// be taken away, and that is a reference to it; and it comes in, for whatever reason.
-// A discard removes it without a reference.
+// The operations of a host on a cache, for one block. Lookups, by a touch or to take the block
+// away, are references; insertions are not. A discard removes the block without a reference.
 enum class TierStep : std::uint8_t { kTouch, kTake, kInsert, kDiscard };
 
-// Whether a step is a reference to the block.
+// Return whether an operation is a reference to the block.
 constexpr bool is_reference(TierStep step) {
   return step == TierStep::kTouch || step == TierStep::kTake;
 }
 
-// A cache in miniature, and what it had of what it was asked for.
+// A miniature cache and its hits.
 class MiniatureCache {
  public:
   explicit MiniatureCache(std::unique_ptr<TierCache> cache) : cache_(std::move(cache)) {}
@@ -74,10 +73,10 @@ class MiniatureCache {
   absl::Status replay(std::span<const BlockId> blocks) {
     return cache_->replay({.blocks = blocks});
   }
-  // What the cache that it stands for does, whether that holds the block or not.
+  // Repeat an operation of the full cache, whether that holds the block or not.
   void follow(TierStep step, const Access<>& a);
 
-  // Since the last call.
+  // Return the hits since the last call.
   Count next_hits() { return hits() - std::exchange(before_, hits()); }
   TierCache& cache() { return *cache_; }
   const TierCache& cache() const { return *cache_; }
@@ -91,29 +90,29 @@ class MiniatureCache {
   std::vector<BlockId> victims_;
 };
 
-// Makes a miss curve of every epoch, from caches that go on through all of them.
+// Computes a miss curve for every epoch, from caches that keep their contents across epochs.
 class CurveMonitor {
  public:
   virtual ~CurveMonitor() = default;
   virtual absl::Status process(std::span<const BlockId> blocks) = 0;
-  // In place of that, in a host.
+  // Process one operation in a host, instead of process().
   virtual void follow(TierStep step, const Access<>& a) = 0;
-  // Of what it follows with.
+  // Return the first error of its caches.
   virtual absl::Status failure() const { return absl::OkStatus(); }
-  // Of the references since the last call, beginning at no blocks; empty if there were
-  // none.
+  // Return the curve of the references since the last call, starting at 0 blocks; empty without
+  // references.
   virtual std::vector<CurvePoint> next_curve() = 0;
-  // The cache that it is for has another capacity.
+  // Adapt to a new capacity of the monitored cache.
   virtual void resize(Count capacity) = 0;
-  // What it may come to hold.
+  // Return the maximum memory.
   virtual std::size_t bytes() const = 0;
 };
 
-// LRU's curve, at every capacity, from reuse distances.
+// Create a monitor of LRU's curve at all capacities, from reuse distances.
 std::unique_ptr<CurveMonitor> lru_monitor(std::size_t unique, double rate, std::uint64_t seed);
 
-// Any policy's, from caches in miniature, which stand for an eighth of the capacity up to
-// eight times it, three for each factor of two.
+// Create a monitor for any policy. Its miniature caches represent capacities from 1/8 to 8 times
+// the capacity, three for each factor of two.
 absl::StatusOr<std::unique_ptr<CurveMonitor>> miniature_monitor(const ComponentSpec& spec,
                                                                 const PolicySetup& setup,
                                                                 double rate, std::uint64_t seed);

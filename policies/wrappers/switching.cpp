@@ -105,7 +105,7 @@ bool Switching::selective() const {
   });
 }
 
-// The others go on as if it had come in.
+// A refused block is inserted into the miniature caches nevertheless.
 bool Switching::admits(const Access<>& a) {
   if (main_->admits(a)) return true;
   follow(TierStep::kInsert, a);
@@ -167,7 +167,7 @@ absl::Status Switching::go_over_to(std::size_t candidate, std::vector<BlockId>& 
   }
 
   settled_ = settled_.plus(main_->counts()).since(next->counts());
-  // Those that the new policy would not keep all at once.
+  // Blocks that do not fit into the new cache count as evictions.
   settled_.evictions += main_->size() - next->size();
   main_ = std::move(next);
   current_ = candidate;

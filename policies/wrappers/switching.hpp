@@ -11,17 +11,18 @@
 
 namespace mcsim {
 
-// A cache under the best of several policies, or of one with several parameters: all of
-// them are simulated in miniature, and when an epoch ends the cache goes over to the one
-// with the fewest misses in it, if those are fewer than its own by more than a share.
+// A cache that switches to the best of several policies, or parameter sets of one policy. All
+// candidates are simulated in miniature. At the end of an epoch the cache switches to the candidate
+// with the fewest misses in the epoch, if they are below its own by more than the share
+// `hysteresis`.
 //
-// The blocks stay. A new policy gets them in the order in which they were accessed, once
-// for each access in the last epoch, those not accessed in it first; so it knows of them
-// what it could have learnt in that time. Of blocks that were evicted it knows nothing.
+// Cached blocks are kept. The new policy receives them in the order of their accesses, once per
+// access in the last epoch; blocks without accesses in it come first. Its state therefore reflects
+// the last epoch, but not the blocks evicted before.
 //
-// In a host it goes over when a block comes in after the epoch, which is one of hits and
-// blocks that came in. A candidate's hits are then also the blocks that it had when they
-// were to be taken away.
+// In a host, the cache switches at the first insertion after an epoch, which is a number of hits
+// and insertions. Hits of candidates then include blocks that they held when the host took them
+// away.
 class Switching final : public TierCache {
  public:
   struct Params {
@@ -33,16 +34,18 @@ class Switching final : public TierCache {
     static constexpr auto fields() {
       return std::tuple{
           Field{"candidates", &Params::candidates,
-                "policies, the first one to begin with: NAME+NAME(PARAM=VALUE,…)+…"},
-          Field{"epoch", &Params::epoch, "references from one choice to the next", 1, 1e9},
-          Field{"hysteresis", &Params::hysteresis, "share of its misses that another must save", 0,
-                1},
-          Field{"sample", &Params::sample, "blocks of the sample that stand for the capacity", 64}};
+                "candidate policies, the initial one first: NAME+NAME(PARAM=VALUE,…)+…"},
+          Field{"epoch", &Params::epoch, "number of references between two choices", 1, 1e9},
+          Field{"hysteresis", &Params::hysteresis,
+                "minimum share of its misses that another candidate must save for a switch", 0, 1},
+          Field{"sample", &Params::sample, "number of sampled blocks that represent the capacity",
+                64}};
     }
   };
   static constexpr ComponentInfo kInfo{
       .name = "switching",
-      .summary = "Goes over to whichever candidate misses least in miniature.",
+      .summary =
+          "Switches to the candidate policy with the fewest misses in miniature simulations.",
       .reference =
           "Waldspurger, Saemundsson, Ahmad, Park: Cache modeling and optimization using "
           "miniature simulations, USENIX ATC 2017"};
@@ -64,24 +67,24 @@ class Switching final : public TierCache {
   bool contains(BlockId block) const override { return main_->contains(block); }
   Count size() const override { return main_->size(); }
   Count capacity() const override { return main_->capacity(); }
-  // With room for two caches, as there are at a switch.
+  // Return the memory of two caches, which coexist during a switch.
   std::size_t bytes() const override;
   bool needs_next_use() const override { return false; }
   absl::Status check() const override;
 
-  // Which candidate the cache is under.
+  // Return the index of the current candidate.
   std::size_t current() const { return current_; }
 
  private:
   struct Candidate {
     ComponentSpec spec;
     MiniatureCache miniature;
-    std::size_t bytes = 0;  // of a cache under it
+    std::size_t bytes = 0;  // memory of a full cache under this policy
   };
 
   Switching(const Params& params, const PolicySetup& setup, std::uint64_t seed);
 
-  // Makes the miniatures and the first cache.
+  // Create the miniature caches and the first cache.
   absl::Status begin();
   PolicySetup miniature_setup(Count capacity) const;
   absl::Status replay_piece(const AccessBatch<>& piece);
@@ -98,12 +101,12 @@ class Switching final : public TierCache {
   std::vector<Candidate> candidates_;
   std::size_t current_ = 0;
   std::unique_ptr<TierCache> main_;
-  CacheCounts settled_;  // by caches before this one, less what went into filling it
+  CacheCounts settled_;  // counts of previous caches, less those of transfers at switches
   absl::Status failure_;
   std::vector<BlockId> victims_;
   Pages<BlockId> epoch_;
-  std::size_t in_epoch_ = 0;  // accesses so far
-  Count asked_ = 0;           // of the sample, in this epoch
+  std::size_t in_epoch_ = 0;  // accesses recorded in this epoch
+  Count asked_ = 0;           // sampled references in this epoch
 };
 
 }  // namespace mcsim

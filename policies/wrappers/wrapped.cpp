@@ -5,7 +5,8 @@
 namespace mcsim {
 namespace {
 
-// Every wrapper simulates the policy inside it at dozens of sizes: memory is a power of the depth.
+// Every wrapper simulates its policy at dozens of sizes, so memory grows exponentially with the
+// depth.
 constexpr int kMostWrappers = 2;
 
 }  // namespace
@@ -13,8 +14,8 @@ constexpr int kMostWrappers = 2;
 absl::StatusOr<std::unique_ptr<TierCache>> make_wrapped(const ComponentSpec& spec,
                                                         const PolicySetup& setup) {
   if (setup.wrapped == kMostWrappers) {
-    return invalid_argument("{}: inside {} wrappers already, and at most {} can be nested",
-                            spec.name, setup.wrapped, kMostWrappers);
+    return invalid_argument("{}: nested in {} wrappers; at most {} are supported", spec.name,
+                            setup.wrapped, kMostWrappers);
   }
   PolicySetup own = setup;
   ++own.wrapped;
@@ -23,7 +24,7 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_wrapped(const ComponentSpec& spe
   own.column = 0;
   MCSIM_ASSIGN_OR_RETURN(auto cache, setup.others->make(spec.name, spec.params, own));
   if (cache->needs_next_use()) {
-    return invalid_argument("{} must know the future: it cannot be wrapped", spec.name);
+    return invalid_argument("{} needs the future of the trace: it cannot be wrapped", spec.name);
   }
   return cache;
 }

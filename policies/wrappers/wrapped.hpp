@@ -8,13 +8,13 @@
 
 namespace mcsim {
 
-// Makes the cache, whose slots are in a table of its own; fails if its policy must know
-// the future, which a sample or a share of the trace does not have.
+// Create the cache with its own slot table. Fails if its policy needs the future, which is not
+// available for a sample or a share of the trace.
 absl::StatusOr<std::unique_ptr<TierCache>> make_wrapped(const ComponentSpec& spec,
                                                         const PolicySetup& setup);
 
-// Says in the column of a cache that has its slots elsewhere that it may have every block,
-// so that it is always asked: of what it does not hold it learns too.
+// Mark all blocks as possibly present in the slot table column of a wrapper, whose slots are
+// elsewhere. The host then looks up every block in it, so that its monitor sees misses too.
 void claim_column(const PolicySetup& setup);
 
 }  // namespace mcsim

@@ -1,4 +1,4 @@
-"""How often 95 % bands hold the exact curve, and how far estimates are off: all that have bands.
+"""Coverage of 95 % bands and errors of estimates, for all estimators with bands.
 
     ./mcsim bench bands [--seeds N] [--sizes N] [--only WORD] [--estimate WORD]
 
@@ -86,7 +86,7 @@ def tried(stream: Stream, seeds: int, cores: int) -> Iterator[tuple[str, Trial, 
     """Yield what was tried and the error of `auto` over that of the best other, or 0."""
     for name, choices in corrections().items():
         for setting in SETTINGS[name]:
-            # Of those that `auto` is between: what `hot` counts, it does not have.
+            # The corrections that `auto` combines; `hot` is not among them.
             medians: dict[str, float] = {}
             for choice in choices:
                 trial = stream.estimated(

@@ -1,4 +1,4 @@
-"""What each system costs: a decision among many VMs, and its replay beside that of `static`.
+"""Cost of each system: a decision among many VMs, and its replay relative to `static`.
 
     ./mcsim bench controllers [--only WORD] [--vms 10,100,1000] [--accesses N]
 
@@ -7,7 +7,7 @@ loop in every third VM; those of no decision have none. Replays take turns with 
 trace of ten VMs, three times each, and the fastest counts; so do those of `static` in every mode of
 writing, one of which is another every hour, and those of a host with a cache probe and without, in
 every chain, with one VM, ten and a hundred. Systems that place extents see the same requests in
-extents; `static` beside them does not.
+extents; `static` does not.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def machine_for(vms: int) -> engine.Machine:
 
 
 class Runner:
-    """Runs systems on one trace, and measures what they ask for."""
+    """Runs systems on one trace, and measures their meters."""
 
     def __init__(self, vms: int, accesses: int) -> None:
         self._machine = machine_for(vms)
@@ -93,14 +93,14 @@ class Still:
     interval = "1h"
 
     def allocate(self, seen: Any) -> None:
-        """Leave all as it is."""
+        """Return an empty decision."""
 
 
 class Changing(Still):
     """Writes back and through in turns, an hour each; half of the VMs the other way round."""
 
     def allocate(self, seen: Any) -> Any:
-        """Give every VM the mode that it did not have."""
+        """Switch the write mode of every VM."""
         modes = ("back", "through")
         hour = seen.now // HOUR
         return mcsim.Decision(write_modes=[modes[(vm + hour) % 2] for vm in range(len(seen.vms))])
@@ -124,7 +124,7 @@ def systems(word: str) -> list[str]:
 
 
 def decisions(names: list[str], counts: list[int], accesses: int) -> Iterator[list[str]]:
-    """Yield rows: a system, and what a decision takes with so many VMs."""
+    """Yield rows: system and seconds of a decision, by number of VMs."""
     runners = {vms: Runner(vms, max(accesses, 1000 * vms)) for vms in counts}
     for name in names:
         cells = [name]

@@ -18,7 +18,7 @@ QUIET = {
 
 @contextmanager
 def local_workers(count: int) -> Iterator[LocalCluster]:
-    """Start a scheduler here and so many workers, each a process of one thread."""
+    """Start a scheduler and a number of workers, each a process of one thread."""
     import dask
     from distributed import LocalCluster
 

@@ -78,7 +78,7 @@ void one_by_one(benchmark::State& state, Stream stream) {
   report(state, trace);
 }
 
-// What limits sampling at low rates.
+// The limit of sampling at low rates.
 template <Isa kIsa>
 void filter(benchmark::State& state, Stream stream) {
   if (kIsa > best_isa()) {

@@ -4,7 +4,7 @@
 week with its writes, replayed by one system after another, under policies and modes of writing,
 those that differ by tier, change or have a limit included; `vms` and `accesses` show how time and
 memory grow with either. Traces of the last two have the same popularity in every VM, whose blocks
-together are as many whatever their number, so hit ratios are alike. Run as
+are equally many in all, so hit ratios are alike. Run as
 
     python tests/bench/experiments.py [--parts job,writes,vms,accesses] [--most-vms N]
         [--most-accesses N] [--results results/bench/experiments]
@@ -59,7 +59,7 @@ MODES = {
 }
 # Modes that tiers of a chain with copies have each for itself.
 MODES_BY_TIER = {"through / back": "through / back", "around / back": "around / back"}
-# Who replays: all VMs sharing tiers, in an exclusive chain and in those that keep copies; each with
+# Hosts: all VMs sharing tiers, in an exclusive chain and in those that keep copies; each with
 # a part that it keeps to, and with a part that others may use while it does not. Named by what they
 # are called in the table.
 WRITERS: dict[str, dict[str, Any]] = {
@@ -150,7 +150,7 @@ def writes(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def store(vms: int, requests: int, blocks: int, path: Path) -> None:
-    """Write a day of reads by so many VMs."""
+    """Write a day of reads by a number of VMs."""
     random = np.random.default_rng(1)
     place = (TOTAL_BLOCKS // vms) * random.random(requests) ** 3
     trace = mc.Trace.from_arrays(
@@ -213,7 +213,7 @@ def cells(label: str, of: dict[str, Any], first: dict[str, Any]) -> list[str]:
 
 
 def rates(of: dict[str, Any]) -> Iterator[str]:
-    """Rows that say how fast each system of a run replayed."""
+    """Return rows with the replay speed of each system of a run."""
     yield row(["system", "replay s", "decide s", "replayed, M/s"])
     yield row(["---"] + ["---:"] * 3)
     for title, took in of["systems"].items():

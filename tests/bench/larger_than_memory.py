@@ -97,7 +97,7 @@ WORK: dict[str, Callable[[Path], str]] = {
 
 
 def watched(work: Callable[[Path], str], folder: Path) -> tuple[str, float, float, int]:
-    """Return what work says, its seconds of the clock and of processors, and its peak in bytes."""
+    """Return the output of work, its wall and processor seconds, and its peak in bytes."""
     begun, cpu = time.perf_counter(), time.process_time()
     said = work(folder)
     took = time.perf_counter() - begun, time.process_time() - cpu

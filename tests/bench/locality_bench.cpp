@@ -54,7 +54,7 @@ void characterise_week(benchmark::State& state, const std::vector<MeterSpec>& sp
   state.SetItemsProcessed(state.iterations() * trace.access_count());
 }
 
-// What Multi-Cache asks for.
+// The meters of Multi-Cache.
 const std::vector<MeterSpec> kHourly{{{}, CurveMeter{}}, {{}, IntensityMeter{}}};
 
 // The curves alone, by a pass over the trace for every hour.

@@ -1,8 +1,8 @@
 """Count the reuse distances of a trace that is larger than memory.
 
 Generates a trace store of one VM, requests for single blocks: nine in ten by Zipf's law, the
-tenth from a loop over as many blocks. Then reads it batch by batch, counts every reuse distance,
-prints references a second and the most memory held, and deletes the store. A request takes 31
+tenth from a loop over an equal number of blocks. Then reads it by batches, counts every reuse
+distance, prints references per second and peak memory, and deletes the store. A request takes 31
 bytes of disk.
 
     python tests/bench/out_of_core.py --requests 1e9 --blocks 1e7 --threads 2
@@ -33,7 +33,7 @@ WEEK = 7 * 24 * 3600 * 10**9
 
 
 def workload(requests: int, blocks: int, length: int) -> synthetic.Generator:
-    """Describe the requests, so many blocks long; the same ones whenever they are generated."""
+    """Describe requests of a given length; they are equal each time."""
     sizes = [(length * BLOCK_BYTES, 1.0)]
     models = {
         "hot": synthetic.ZipfModel(blocks=blocks, alpha=0.9),
@@ -106,7 +106,7 @@ def peak_bytes() -> int:
 
 
 def stream(path: Path, estimator: Estimator) -> float:
-    """Give the store to an estimator; return the seconds that it took of the whole."""
+    """Pass the store to an estimator; return its share of the seconds."""
     estimating = 0.0
     for keys in block_numbers(path):
         start = time.perf_counter()
@@ -116,7 +116,7 @@ def stream(path: Path, estimator: Estimator) -> float:
 
 
 def in_a_process_of_its_own(work: Callable[..., None], *arguments: object) -> None:
-    """Do some work whose memory is not to be counted here."""
+    """Run work in a process of its own, without its memory here."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
         process.submit(work, *arguments).result()
 

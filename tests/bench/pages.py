@@ -1,4 +1,4 @@
-"""What pages cost: bytes by kind, and time, of the wall and of processors, each in a process anew.
+"""Cost of pages: bytes by kind, wall and processor time, each in a new process.
 
 Of the runs that are named, or else of `experiments/tiny.yaml` and of sixteen VMs under eight
 systems for a week by the hour; last, of all of them side by side. Run as

@@ -27,7 +27,7 @@ BEGIN = "<!-- written by tests/bench/policies_table.py -->\n"
 END = "<!-- end of what it writes -->\n"
 
 # Whose hits on public traces tests/policies/eviction/published_hits_test.cpp expects, to the
-# digits that they printed if it does not say otherwise.
+# printed digits unless stated otherwise.
 PRINTED = {
     "lru": "ARC's authors",
     "fifo": "libCacheSim",
@@ -51,7 +51,7 @@ PRINTED = {
     "mq": "another implementation",
 }
 
-# Whose program misses as often as ours in tests/policies/eviction/authors_counts_test.cpp.
+# Policies with equal misses of the authors' program in authors_counts_test.cpp.
 PROGRAMS = {
     "lirs": "its authors' program",
     "w-tinylfu": "Caffeine (counters=4096), its sketch exact",
@@ -60,7 +60,7 @@ PROGRAMS = {
     "cacheus": "its authors' program (variant=authors), given our draws",
 }
 
-# What else a policy is held to.
+# Other checks of a policy.
 LAWS = {
     "lru": "reuse distances, at all sizes",
     "opt": "nothing beats it",
@@ -71,7 +71,7 @@ LAWS = {
 
 
 def oracles(name: str, wrappers: list[str]) -> str:
-    """Tell what the tests trust: a twin by access, a peer's misses, printed hits, laws."""
+    """Return the oracles of a policy: twin, misses of a peer, printed hits, laws."""
     found = [] if name in wrappers else ["twin"]
     equal = [peer.policy for peer in PEERS if peer.name == name and not peer.differs]
     found += [f"libCacheSim {policy.removeprefix(name)}" for policy in equal if policy != name]
@@ -123,7 +123,7 @@ def best(entries: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def measured_by(bench: dict[str, Any], peers: dict[str, Any]) -> dict[str, Any]:
-    """Take from the reports what the table shows of each policy as it is by default."""
+    """Return the figures of each policy with its defaults, from the reports."""
     repetitions: dict[str, list[dict[str, Any]]] = {}
     for entry in bench["benchmarks"]:
         name = entry["run_name"].removeprefix("policies/")

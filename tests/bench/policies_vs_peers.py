@@ -3,7 +3,7 @@
 Each cache replays the same accesses alone on one thread, in turns with its peer; what counts is CPU
 time, the best of several rounds. Theirs reads a mapped file of binary records, the fastest that its
 `process_trace` has, next uses included; ours replays blocks that were numbered before, which is
-told apart, and OPT's next uses are not counted either. Where both are meant to be the same
+distinguished, and the time of OPT's next uses is left out, too. Where both are meant to be the same
 algorithm, misses that differ are an error. A short run is for misses alone: in it their hash table,
 of 2^24 buckets, is mostly touched for the first time. Run as
 
@@ -37,13 +37,13 @@ BLOCKS = 2_000_000
 SKEW = 0.9
 PIECE = 1_000_000
 
-# A peer that takes longer is asked once.
+# A slower peer runs once.
 PATIENCE_SECONDS = 15
 
 
 @dataclass(frozen=True)
 class Peer:
-    """One of libCacheSim's caches, and why it differs from the policy beside it, if it does."""
+    """A cache of libCacheSim, and the reason of a difference from the policy, if any."""
 
     policy: str
     cache: str
@@ -148,7 +148,7 @@ class Ours:
 
 
 def compare(peer: Peer, ours: Ours, theirs: Theirs, rounds: int) -> dict[str, Any]:
-    """Take turns; all rounds of a policy without draws miss as often."""
+    """Alternate; all rounds of a policy without random draws have equal misses."""
     our_times, their_times = [], []
     for _ in range(rounds):
         our_misses, seconds = ours.replay(peer)

@@ -1,4 +1,4 @@
-"""The speed of eviction policies in Python, beside the same built in.
+"""Speed of eviction policies in Python, and of the built-in ones.
 
     python tests/bench/python_policies_bench.py [ACCESSES | FILE]
 

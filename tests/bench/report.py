@@ -1,4 +1,4 @@
-"""A table of a benchmark run: `python tests/bench/report.py RUN.json` writes RUN.md beside it."""
+"""Tabulate a benchmark run: `python tests/bench/report.py RUN.json` writes RUN.md next to it."""
 
 from __future__ import annotations
 

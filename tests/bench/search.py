@@ -48,7 +48,7 @@ def experiment(trace: str, backend: str) -> dict[str, Any]:
 
 
 def goals(dearest: float) -> list[tuple[str, dict[str, Any]]]:
-    """What is sought: the best for a share of what the largest tiers cost, and for its money."""
+    """Goals: the best for a share of the price of the largest tiers, and the best ratio."""
     latency = [("latency", {"dollars": share * dearest}) for share in (0.1, 0.25, 0.5)]
     return [*latency, ("per-dollar", {})]
 

@@ -1,4 +1,4 @@
-"""How `steady` does beside all other systems, on the workload of every experiment.
+"""Hits of `steady` and of all other systems, on the workload of every experiment.
 
     ./mcsim bench steady [--only WORD] [--sample 1/16] [--trace-dir DIR] [--within 3]
 
@@ -33,13 +33,13 @@ EXPERIMENTS = ROOT / "experiments"
 # Blocks of all tiers together from which on a sample of them is replayed.
 LARGE = 150_000
 NO_OTHERS = {"steady", "hindsight", "clairvoyant"}
-# No experiments: what is printed in publications, and what is said of it.
+# Not experiments: printed numbers of publications, and notes.
 NONE = {"notes.yaml", "published.yaml"}
 
 
 @dataclass
 class Workload:
-    """An experiment whose systems are others."""
+    """The experiment with other systems."""
 
     file: Path
     overrides: list[str]
@@ -48,7 +48,7 @@ class Workload:
 
     @classmethod
     def of(cls, file: Path, share: Fraction, trace_dirs: list[str] | None) -> Workload | None:
-        """What an experiment replays, if it describes one host and no grid."""
+        """Workload of an experiment of one host without a grid."""
         try:
             spec = Experiment.load(file).spec
         except ConfigError:

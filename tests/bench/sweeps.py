@@ -1,4 +1,4 @@
-"""What sweeps cost beside their replays, and where thousands of cells over many workers stop.
+"""Overhead of sweeps, and limits of thousands of cells over many workers.
 
 `threads` and `dask` run one grid of an OLTP-like trace of a million accesses, `store` looks at ten
 thousand cells that are finished, `scale` counts on: 10,000 cells over 64 workers that die, as a
@@ -7,7 +7,7 @@ model of events with the costs that were measured. Run as
     python tests/bench/sweeps.py [--parts threads,dask,store,scale] [--cells 1000]
 
 Overhead of a cell is what the sweep took, times those that worked, less all replays, a cell; on a
-machine that does other things besides, see that of the processors.
+busy machine, compare the processor time.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ vms:
 
 
 def experiment(folder: Path, requests: int) -> dict[str, Any]:
-    """An experiment of one tier on a trace of 1.25 times as many accesses."""
+    """An experiment of one tier on a trace with 1.25 times the accesses."""
     profile = folder / f"oltp{requests}.yaml"
     profile.write_text(PROFILE.format(requests=requests))
     return {
@@ -60,7 +60,7 @@ def experiment(folder: Path, requests: int) -> dict[str, Any]:
 
 
 def grid(cells: int) -> dict[str, Any]:
-    """Ten policies at so many sizes in all."""
+    """Ten policies at a number of sizes."""
     return {
         "systems": [{"name": "hierarchy", "policy": policy} for policy in POLICIES],
         "tiers.0.capacity": f"log(1000, 200_000, {cells // len(POLICIES)})",
@@ -117,7 +117,7 @@ def run_dask(folder: Path, cells: int) -> None:
 
 
 def processor_seconds_of(client: Any) -> float:
-    """Of this process, which has the scheduler, and of all workers."""
+    """Memory of this process, with the scheduler, and of all workers."""
     return time.process_time() + sum(client.run(time.process_time).values())
 
 
@@ -154,7 +154,7 @@ def run_scale(*_: object) -> None:
             print(row)
 
 
-# Seconds that were measured: a cell beside its replay, a pack on a disk, a worker's start.
+# Measured seconds: overhead of a cell, a pack on a disk, start of a worker.
 BESIDE, PACK, START = 0.003, 0.02, 3.0
 KEPT_WITHIN, MOST_IN_A_BATCH = 5.0, 64
 
@@ -201,7 +201,7 @@ PARTS = {"threads": run_threads, "dask": run_dask, "store": run_store, "scale": 
 
 
 def main() -> None:
-    """Run the parts that are asked for."""
+    """Run the requested parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--cells", type=int, default=1000)

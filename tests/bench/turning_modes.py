@@ -18,7 +18,7 @@ class TurningModes:
         self.data_path = {"policy": "lru", "chain": chain}
 
     def allocate(self, seen: mc.Observation) -> mc.Decision:
-        """Give each VM the mode that comes after its own."""
+        """Set the next write mode for each VM."""
         vms = len(seen.vms)
         modes = [MODES[(vm + seen.interval) % 3] for vm in range(vms)]
         parts = seen.capacities[:, None] // vms * np.ones(vms, np.int64)

@@ -23,7 +23,7 @@ Division division_of(Sharing sharing, const Machine& machine, const Accesses& tr
   return one_part_each(proportional(machine, std::vector<double>(kVms, 1.0)), {.mode = mode});
 }
 
-// Of each VM, at one of the changes: `shift` apart.
+// Mode of each VM at a change: `shift` apart.
 std::vector<WriteMode> modes_at(std::size_t change) {
   std::vector<WriteMode> modes;
   for (std::size_t vm = 0; vm < kVms; ++vm) {

@@ -12,7 +12,7 @@ from processes import Nursery, contents, final_runs
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is preloaded, compiled."""
+    """The compiled library to preload."""
     path = tmp_path_factory.mktemp("library") / "fail_nth.so"
     source = Path(__file__).with_name("fail_nth.c")
     compile_it = ["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror"]
@@ -29,7 +29,7 @@ def nursery(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Iterator
 
 @pytest.fixture(scope="session")
 def undisturbed(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
-    """What the run leaves to which nothing happened."""
+    """Files of an undisturbed run."""
     out = tmp_path_factory.mktemp("undisturbed")
     process = nursery.run(out)
     assert process.wait() == 0, process.said

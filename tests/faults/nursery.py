@@ -57,7 +57,7 @@ def on_another_host(name: str) -> None:
 
 
 def with_a_folder(work: dict[str, Any]) -> None:
-    """Mount what the work wants at `folder`: so many bytes of memory, or itself to be read only."""
+    """Mount `folder`: a memory of some bytes, or the folder itself, read-only."""
     folder = os.fsencode(work["folder"])
     checked(libc.unshare(_NEW_MOUNTS))
     checked(libc.mount(b"none", b"/", None, _PRIVATE, None))
@@ -70,7 +70,7 @@ def with_a_folder(work: dict[str, Any]) -> None:
 
 
 def set_clock(seconds: float) -> None:
-    """Have a clock that is so far from that of others."""
+    """Shift the clock by some seconds."""
     told, told_ns = time.time, time.time_ns
     time.time = lambda: told() + seconds
     time.time_ns = lambda: told_ns() + int(seconds * 1e9)
@@ -95,7 +95,7 @@ def fail(work: dict[str, Any]) -> None:
 
 
 def prepare(work: dict[str, Any]) -> None:
-    """Bring about what goes wrong."""
+    """Inject the faults."""
     mcsim.results.draft.KEPT_AFTER_SECONDS = 0.0
     mcsim.base.claims.LEASE_SECONDS = work.get("lease", mcsim.base.claims.LEASE_SECONDS)
     mcsim.base.claims.RENEWED_SECONDS = work.get("renewed", mcsim.base.claims.RENEWED_SECONDS)
@@ -186,7 +186,7 @@ def bear(work: dict[str, Any]) -> int:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    # What hangs is ended, and its exit code says so: -SIGALRM.
+    # A hanging process ends with the exit code -SIGALRM.
     signal.alarm(300)
     code = do(work)
     calls = libc.mcsim_calls() if "fail" in work else 0

@@ -23,7 +23,7 @@ LONG = os.environ.get("MCSIM_FAULTS") == "long"
 """`./mcsim faults` sets it; `./mcsim test --slow` runs a short form."""
 
 OF_THE_HOST = {"environment.json", "timings.json", "log.txt", "DONE"}
-"""What may differ between two that did the same: who did, when, how fast, and digests of that."""
+"""Files that may differ between equal runs: host, times, and their digests."""
 
 
 @dataclass
@@ -120,13 +120,13 @@ def final_runs(out: Path) -> list[Path]:
 
 
 def assert_whole(out: Path) -> None:
-    """Hold what has the name of something final to be whole."""
+    """Check that all finished runs are complete."""
     for path in final_runs(out):
         assert unsound_files(path) == []
 
 
 def contents(run: Path) -> Mapping[str, bytes]:
-    """What must be the same whoever did the run, with the traces of environment.json."""
+    """Files that are equal on every host, with the traces of environment.json."""
     found = {p.name: p.read_bytes() for p in run.iterdir() if p.name not in OF_THE_HOST}
     environment = json.loads((run / "environment.json").read_bytes())
     del environment["started"], environment["host"], environment["commit"]

@@ -1,4 +1,4 @@
-# Trusts: a run to which nothing happened; calls that fail because fail_nth.c says so.
+# Trusts: an undisturbed run; calls that fail_nth.c makes fail.
 """The n-th write, fsync, rename and so on fails, and the n-th allocation, for every n."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS = [kind for kind, _ in CALLS]
 def each_fails(
     kind: str, number: int, below: Path, start: Callable[..., Process], step: int
 ) -> Iterator[tuple[int, int, Process]]:
-    """Let the first call fail, the second and so on until none does; yield n and exit codes."""
+    """Fail the first call, the second and so on until none fails; yield n and exit codes."""
     n = 1
     while True:
         process = start(fail=[kind, n, str(below), number])
@@ -45,7 +45,7 @@ def test_a_run_whose_nth_call_fails(
     kind: str,
     number: int,
 ) -> None:
-    """It says which file cannot be written and what to do, or needs none of it; then it goes on."""
+    """The message names the file and a remedy, or the run needs no file; the next run continues."""
     failed = 0
     step = 1 if LONG else 6
     start = lambda **work: nursery.run(tmp_path / "out", "--force", **work)  # noqa: E731
@@ -103,7 +103,7 @@ def test_a_trace_store_whose_nth_call_fails(
 def test_an_interned_trace_whose_nth_call_fails(
     nursery: Nursery, tmp_path: Path, kind: str, number: int
 ) -> None:
-    """It is in memory then, and said to be; the next process makes the file."""
+    """The trace is then in memory, with a message; the next process writes the file."""
     cache = tmp_path / "cache"
 
     def start(**work: object) -> Process:

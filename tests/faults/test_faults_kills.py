@@ -31,7 +31,7 @@ OF_FOLDERS = {"claim made", "claim taken", "folder in place", "old folder aside"
 
 
 def assert_finished(out: Path, undisturbed: Mapping[str, bytes]) -> None:
-    """Hold a folder to have the run, and nothing else."""
+    """Check that a folder has the run, and nothing else."""
     (run,) = out.iterdir()
     assert contents(run) == undisturbed
     assert_whole(out)
@@ -67,13 +67,13 @@ def test_a_finding_killed_at_every_point(nursery: Nursery, tmp_path: Path, point
     again = nursery.start("command", arguments=arguments)
     assert again.wait() == 0, again.said
     assert found_in(folder) == undisturbed
-    # What a killed process had under way is there until the folder is made again.
+    # Files of a killed process remain until the folder is written again.
     assert nursery.start("command", arguments=forced).wait() == 0
     assert [path.name for path in folder.parent.iterdir()] == ["useful"]
 
 
 def found_in(folder: Path) -> Mapping[str, bytes]:
-    """What is the same whoever found it: not how long it took."""
+    """Findings without their times."""
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     note = json.loads(files["found.json"])
     del note["seconds"]

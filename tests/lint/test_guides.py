@@ -1,4 +1,4 @@
-"""What the guides print, compiled; what they name, there; what a filter of tests selects.
+"""Code of the guides compiles, its names exist, and test filters select tests.
 
 Trusts: the compiler, and the files as they are.
 """
@@ -43,7 +43,7 @@ def test_excerpts_are_in_their_sources(guide: str) -> None:
 
 
 def test_the_printed_system_compiles(tmp_path: Path) -> None:
-    """With the flags of the systems that there are, as one of them."""
+    """With the compiler flags of the existing systems."""
     database = ROOT / "build" / "py" / "compile_commands.json"
     if not database.is_file():
         pytest.skip("the build says nowhere how it compiles")

@@ -1,4 +1,4 @@
-"""What C++ cannot check file by file: that a name means one thing in the whole program.
+"""One definition of each name in the whole program, which C++ cannot check by file.
 
 Trusts: the one definition rule, as far as the layout of the headers shows it: a type that
 begins in the first column belongs to the namespace that all of them share.

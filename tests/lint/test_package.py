@@ -189,7 +189,7 @@ def test_an_import_shows_no_room_until_it_is_entered() -> None:
     shown = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
-    # What the face itself needs to look names up.
+    # Modules that `mcsim/__init__.py` needs to look up names.
     assert shown == ["Any", "TYPE_CHECKING", "annotations", "importlib"]
 
 

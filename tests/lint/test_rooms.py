@@ -1,6 +1,6 @@
 """C++ files include only what the tables of rooms allow; what lies in rooms is short.
 
-Trusts: the tables in core/README.md and policies/README.md, which say who may include whom.
+Trusts: the tables of allowed includes in core/README.md and policies/README.md.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def rows(table: str) -> list[list[str]]:
 
 
 def folders(cell: str, tree: str) -> list[str]:
-    """What a cell names: `core`, or folders below `tree`."""
+    """Folders that a cell names: `core`, or folders below `tree`."""
     named = re.findall(r"`([\w/]+)`", cell)
     return [f"{tree}/{name.rstrip('/')}" if name.endswith("/") else name for name in named]
 
 
 def rooms() -> dict[str, set[str]]:
-    """Which rooms the files of each may include, besides those of their own."""
+    """Folders that the files of each folder may include, other than their own."""
     allowed: dict[str, set[str]] = {}
     for room, *_ in rows("core/README.md"):
         allowed[folders(room, "core")[0]] = set(allowed)

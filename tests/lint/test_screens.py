@@ -1,6 +1,6 @@
-"""C++ functions fit a screen, or say in a comment why not.
+"""C++ functions fit a screen, or a comment gives the reason.
 
-Trusts: braces, counted where neither comments nor texts are.
+Trusts: braces, counted outside of comments and strings.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def functions(text: str) -> Iterator[tuple[int, int]]:
 
 
 def is_too_long(text: str, begin: int, end: int) -> bool:
-    """Whether there are more lines between these braces, and no comment above or there says why."""
+    """Whether a function is too long without a comment that gives the reason."""
     above = text[:begin].rsplit("\n\n", 1)[-1]
     comments = re.findall(r"^ *// (.*)$", above + text[begin:end], re.MULTILINE)
     return text.count("\n", begin, end) - 1 > SCREEN and REASON not in " ".join(comments)

@@ -1,4 +1,4 @@
-"""Trusts: what publications give, as listed; of all else systems say that the source is silent."""
+"""Trusts: the list of published parameters; the help of all others names the gap."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from mcsim._core import engine
 
-# What is the publication's, what whoever asks has to say, and switches of the authors' code.
+# Published parameters, inputs of users, and switches of the authors' code.
 SETTLED = {
     "multicache": {
         "weight", "ri_mode", "block_key", "whole_seconds", "distance_scope", "unique_counter",
@@ -28,14 +28,14 @@ SETTLED = {
 }  # fmt: skip
 NO_PUBLICATION = re.compile("no publication|Joint formulation|Mattson")
 SAYS = re.compile(r"\b(source|publi|paper|authors|cite)")
-OTHER_WORDS = re.compile("leaves? it open|left open|does not say|not known|unspecified")
+OTHER_WORDS = re.compile("leaves? it open|left open|does not say|not known|unspecified|silent")
 
 SYSTEMS = {system["name"]: system for system in engine.describe_systems()}
 DATA_PATH = {param["name"] for param in SYSTEMS["hierarchy"]["params"]}
 
 
 def own(system: Mapping[str, Any]) -> dict[str, str]:
-    """What is said of parameters that are no VM's, and none of every data path."""
+    """Help of parameters that are neither by VM nor of the data path."""
     return {
         param["name"]: param["help"]
         for param in system["params"]

@@ -99,7 +99,7 @@ using Work = std::function<absl::Status()>;
 
 const bool prepared = (prepare_threads(), true);
 
-// What `work` returns with its n-th allocation failing; sets `failed` if it made as many.
+// Returns the status of `work` with its n-th allocation failing; sets `failed` if it was reached.
 absl::Status with_failing(long n, bool once, const Work& work, bool& failed) {
   fails_once = once;
   allocations_left = n;
@@ -116,7 +116,7 @@ absl::Status with_failing(long n, bool once, const Work& work, bool& failed) {
   return status;
 }
 
-// What a caller makes and hands over, without failing.
+// Arguments that the caller creates without failures.
 template <class Make>
 auto unfailing(Make&& make) {
   const long left = allocations_left.exchange(kNever);
@@ -133,7 +133,7 @@ constexpr long kAllTried = 8;
 constexpr long kAllTried = 200;
 #endif
 
-// Until it needs no more of them; of many, those after the first so many in growing steps.
+// Until no allocation fails; after the first ones in growing steps.
 void fail_every_allocation(const Work& work, long all_tried = kAllTried) {
   for (const bool once : {true, false}) {
     bool failed = true;
@@ -181,7 +181,7 @@ TEST(FailingAllocations, InterningIntoAFile) {
   const testing::OwnFile copied("copied");
   const std::string& path = interned.path();
   fail_every_allocation([&] {
-    // Of the builder's own name of the file.
+    // Uses the builder's own name of the file.
     return guarded("builder", [&]() -> absl::Status {
       AccessBuilder builder({}, TimeBase::kClock, AccessBuilder::ToFile{path, 0});
       for (const char* name : {"a", "b"}) {
@@ -388,7 +388,7 @@ TEST(FailingAllocations, Running) {
   }
 }
 
-// What a parameter may be set to besides its default, if there are few such values.
+// Other values of a parameter than its default, if there are few.
 std::vector<ParamValue> others_than_default(const ParamInfo& param) {
   if (param.kind == ParamKind::kBool) return {!std::get<bool>(param.default_value)};
   if (param.name == "writes") return {std::string("back"), std::string("around")};

@@ -74,7 +74,7 @@ TEXTS = [
     *("٣", "²", "é", "\udcff", "$(id)", "<b>", "{vm}", "{0}", "%s", "=HYPERLINK(1)"),
     *("9" * 5_000, "x" * 100_000, "(" * 2_000, "1," * 2_000, "a.b" * 1_000, "[" * 3_000),
 ]
-"""What may stand on a command line."""
+"""Odd values for a command line."""
 
 _LONG = {str(2**31), str(2**32)}  # legal numbers of requests, which take minutes
 
@@ -85,7 +85,7 @@ NODES: list[Any] = [
     "a\x00b",
     *(text for text in TEXTS if "\udcff" not in text and len(text) < 10_000 and text not in _LONG),
 ]
-"""What may stand in a YAML file; texts stand for themselves, quoted."""
+"""Odd values for a YAML file; strings are quoted."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Case:
     Attributes
     ----------
     place : str
-        What the value is put into.
+        Place of the value.
     value : Any
         The odd value.
     arguments : sequence of str
@@ -465,7 +465,7 @@ def _of_options() -> Iterator[Case]:
                 names.append("msr:")  # the format has no such parameter
             if name == "search":
                 names.append("search.yaml")  # which the option changes
-            # Of an option that is given twice the last counts. To search `/` takes long.
+            # The last of two equal options counts. A search of `/` takes long.
             for text in TEXTS if called != "--trace-dir" else [t for t in TEXTS if t != "/"]:
                 arguments = (*name.split(), *base, f"{called}={text}")
                 shown = [printable(text)[:20]] if text.strip() and _is_path(param) else []

@@ -37,7 +37,7 @@ _MOST_MEMORY = 6 << 30
 
 @dataclass(frozen=True)
 class Fault:
-    """What a command did wrong."""
+    """Fault of a command."""
 
     case: Case
     what: str
@@ -158,7 +158,7 @@ def judged(
 
     def run(own: Iterable[Case]) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            # What writes to `../..` is still inside.
+            # Outputs to `../..` remain inside.
             inside = Path(folder) / "a" / "b" / "c"
             inside.mkdir(parents=True)
             worker = Worker(inside)

@@ -16,7 +16,7 @@ using testing::Shape;
 
 using Allowed = std::function<bool(double)>;
 
-// The VM with the smallest part that can take a size and may; as many as there are if none can.
+// The VM with the smallest part that can take a size; the number of VMs if none can.
 std::size_t poorest_of(const Draft& draft, std::size_t tier, const Allowed& allowed) {
   const std::size_t vms = draft.problem().vms();
   std::size_t poorest = vms;
@@ -50,7 +50,7 @@ TEST(Draft, SpreadsWhatIsLeftToThePoorest) {
     const std::vector<Count> capacities =
         round % 2 == 0 ? std::vector{size()} : std::vector{size(), size(), size()};
     AllocationProblem problem = random_problem(Shape::kWild, vms, 12, capacities, random);
-    // Sizes that are not equally far apart: who needs more than is left, and who does not.
+    // Unequal distances between sizes: some VMs need more than the leftover.
     if (round % 3 == 0) {
       for (std::size_t i = 1; i < 12; ++i) {
         problem.sizes[i] = problem.sizes[i - 1] + 1 + static_cast<Count>(random.below(3));

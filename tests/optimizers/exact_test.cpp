@@ -140,7 +140,7 @@ TEST(Exact, BreaksTiesTowardsEqualSharesThenTheLowerVm) {
   EXPECT_EQ(blocks(one_tier(2, {{0, .1, .3}, {0, .2, .3}})), (std::vector<Count>{1, 1}));
 }
 
-// One tier as textbooks have it: the best of so many VMs within so many blocks, all sizes tried.
+// The textbook recursion for one tier, over all sizes.
 double by_the_textbook(const AllocationProblem& problem) {
   const auto capacity = static_cast<std::size_t>(problem.capacities[0]);
   std::vector<double> best(capacity + 1, 0.0);

@@ -28,7 +28,7 @@ def code_of(*arguments: object) -> int:
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run a command, and return what it exits with, and what it prints and tells."""
+    """Run a command; return its exit code, its output and its messages."""
     return code_of(*arguments), *capsys.readouterr()
 
 
@@ -70,7 +70,7 @@ def python(
 
 
 def started(program: str) -> subprocess.Popen[str]:
-    """Start Python on a program whose output is read line by line."""
+    """Start a Python program and read its output by line."""
     return subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment()
     )
@@ -78,7 +78,7 @@ def started(program: str) -> subprocess.Popen[str]:
 
 @contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
-    """Let no file become larger, as on a disk that is full."""
+    """Limit the size of files, as a full disk does."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

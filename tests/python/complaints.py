@@ -1,4 +1,4 @@
-"""What is said of what is wrong."""
+"""Messages of errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def complaint(
     error: type[Exception] = ConfigError,
     **named: Any,
 ) -> str:
-    """Call something that must raise this error, and return what that says."""
+    """Call a function that must raise this error; return the message."""
     with pytest.raises(error) as caught:
         call(*arguments, **named)
     return str(caught.value)

@@ -18,7 +18,7 @@ def tiered(
     disk_ns: float = 1e7,
     **more: Any,
 ) -> engine.Machine:
-    """Return tiers, each so many times slower than the one above it, before a disk."""
+    """Return tiers before a disk, each slower than the one above by a factor."""
     times = read_ns, read_ns if write_ns is None else write_ns
     tiers = [
         (engine.Device(f"tier {k}", *(ns * slower**k for ns in times), 1.0), blocks)

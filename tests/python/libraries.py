@@ -8,7 +8,7 @@ import pytest
 
 
 def libcachesim_hits(blocks: Iterable[int], capacity: int, policy: str = "LRU") -> int:
-    """Hits of a cache of libCacheSim whose objects are all of one block."""
+    """Hits of a libCacheSim cache of objects of one block."""
     library = pytest.importorskip("libcachesim", reason="the libcachesim wheel is absent")
     cache = getattr(library, policy)(capacity, hashpower=14)
     request = library.Request()

@@ -24,7 +24,7 @@ Division = list[list[int]]  # blocks by tier and VM
 
 
 class Hits:
-    """What VMs hit in LRU caches of 0, unit, 2 unit, … blocks."""
+    """Hits of VMs in LRU caches of 0, unit, 2 unit, … blocks."""
 
     def __init__(self, unit: int, rows: list[list[float]]) -> None:
         self.unit, self.rows = unit, rows

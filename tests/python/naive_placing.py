@@ -33,7 +33,7 @@ class Placer:
         self.area = int(Fraction(str(params.get("write_area", 0.0))) * self.capacities[0])
         self.most_dirty = int(Fraction(str(params.get("high_water", 1.0))) * self.area)
         self.written: list[Block] = []  # the area's, the one written last last
-        self.dirty: list[Block] = []  # of these, the one that became dirty first first
+        self.dirty: list[Block] = []  # of these, the oldest dirty block first
         self.moved = 0
 
     def adds(self, request: Request, blocks: int) -> float:
@@ -49,7 +49,7 @@ class Placer:
         return (self.capacities[tier] - (self.area if tier == 0 else 0)) // self.extent
 
     def wanted(self) -> dict[Extent, int]:
-        # Of equal scores whoever is faster already comes first.
+        # With equal scores, the extent in the faster tier is first.
         best = sorted(
             (e for e, score in self.score.items() if score > 0),
             key=lambda e: (-self.score[e], self.at[e], *self.rank(e)[1:]),
@@ -71,7 +71,7 @@ class Placer:
         self.counts.waited(request, places)
 
     def place_of(self, block: Block, writes: bool, tier: int) -> int:
-        """What an access waits for: the device that its extent is on, or the write area."""
+        """Device that serves an access: that of its extent, or the write area."""
         vm = block[0]
         if tier < self.backend:
             self.counts.found(vm, writes, tier)
@@ -125,7 +125,7 @@ class Placer:
     def place(self, wanted: dict[Extent, int]) -> None:
         """The highest scores first, as far as the rate goes.
 
-        Where a tier is full, who scores least there and is wanted elsewhere goes to the backend.
+        In a full tier, the extent of the least score that belongs elsewhere moves to the backend.
         """
         allowed = float("inf")
         if rate := self.params.get("rate"):
@@ -226,7 +226,7 @@ class Edt(Placer):
         self.score = {extent: rate * self.params["memory"] for extent, rate in self.score.items()}
 
     def price(self, place: int, operations: float) -> float:
-        """Of what an extent takes most of, its room or its operations."""
+        """The greater of an extent's shares of capacity and operations."""
         device, extents = self.device(place)
         gb = self.extent * self.block_bytes / 1e9
         busy = device.busy_ns(self.block_bytes) / self.params["epoch"]

@@ -21,7 +21,7 @@ Block = tuple[int, int]  # a VM, and the number of a block in it
 
 @dataclass(frozen=True)
 class Request:
-    """So many blocks from the first on, at a time, by a VM."""
+    """A request of a VM: time, first block, number of blocks."""
 
     time: int
     vm: int
@@ -44,7 +44,7 @@ class Workload:
     departures: dict[int, int] = field(default_factory=dict)
 
     def accesses(self, block_bytes: int = 4096, **options: Any) -> engine.Accesses:
-        """What the core replays."""
+        """The trace that the core replays."""
         builder = engine.AccessBuilder(ops="all", block_bytes=block_bytes, **options)
         for v in range(self.vms):
             builder.begin_vm(f"vm{v}")
@@ -97,7 +97,7 @@ def random_workload(
 
 
 class Counts:
-    """What is counted, by interval, VM and tier; the backend stands after the last tier."""
+    """Counts by interval, VM and tier; the backend follows the last tier."""
 
     def __init__(self, capacities: Sequence[int]) -> None:
         self.tiers = len(capacities)

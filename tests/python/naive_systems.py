@@ -42,7 +42,7 @@ def proportional(blocks: int, weights: Sequence[float]) -> list[int]:
 
 
 def over_tiers(capacities: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
-    """As much of each tier for everybody."""
+    """Equal parts of each tier for all VMs."""
     left, capacity = list(sizes), int(capacities.sum())
     rows = []
     for k, of_tier in enumerate(capacities.tolist()):
@@ -55,7 +55,7 @@ def over_tiers(capacities: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
 
 
 def share_free(capacity: int, blocks: list[int], present: Sequence[bool]) -> None:
-    """Space of nobody goes to those that are there, in proportion to what they have."""
+    """Free space goes to the present VMs, in proportion to their space."""
     takers = [v for v in range(len(blocks)) if present[v]]
     if takers:
         extra = proportional(capacity - sum(blocks), [blocks[v] for v in takers])
@@ -72,7 +72,7 @@ class Mix(NamedTuple):
 
 
 def latency(seen: Observation, vm: int, blocks: int, mix: Mix) -> float:
-    """Mean ns of an access with so many blocks, as much of each tier."""
+    """Mean ns of an access, given the blocks, in equal shares of the tiers."""
     device = [*seen.tier_read_ns.tolist(), float(seen.vm_backend_ns[vm])]
     total, together, mean = int(seen.capacities.sum()), 0, device[-1]
     held = [0]
@@ -105,7 +105,7 @@ def modes_of(writes: str, vms: Sequence[str]) -> list[str]:
 
 
 class Twin:
-    """What all of them share: parameters by name, one timer, an eager data path."""
+    """Common base: parameters by name, one timer, eager resizing."""
 
     resize_mode = "eager"
     writes = "through"
@@ -186,7 +186,7 @@ class Twin:
     def promised(
         self, seen: Observation, wanted: Sequence[float], mixes: Sequence[Mix | None]
     ) -> tuple[list[int], list[int]]:
-        """Least sizes by VM, and who cannot have them at all."""
+        """Least sizes by VM, and the VMs without a sufficient size."""
         least, unmet = [0] * len(seen.vms), []
         for v, mix in enumerate(mixes):
             if mix is None or math.isinf(wanted[v]):
@@ -198,7 +198,7 @@ class Twin:
         return least, unmet
 
     def fitted(self, seen: Observation, least: list[int]) -> tuple[list[int], list[int]]:
-        """What fits, the least priorities dropped first, of these the last VM."""
+        """Sizes that fit; VMs with least priority are dropped first, of these the last."""
         least, dropped = list(least), []
         priorities = self.of_vm("priorities", seen, 1.0)
         for v in sorted(range(len(least)), key=lambda v: (priorities[v], -v)):
@@ -332,7 +332,7 @@ class CentaurTwin(Twin):
     def shared(
         self, seen: Observation, least: list[int], mixes: Sequence[Mix], here: Sequence[bool]
     ) -> list[int]:
-        """Of all κ at which a size changes, those of the least that fits."""
+        """Sizes of the least fitting κ among those at which a size changes."""
         capacity, shares = int(seen.capacities.sum()), self.of_vm("shares", seen, 1.0)
         waits = [
             [latency(seen, v, c, mixes[v]) for c in range(capacity + 1)] for v in range(len(here))

@@ -1,4 +1,4 @@
-"""What files of figures for papers are held to: a column wide, fonts in them, 8 points."""
+"""Checks of figures for papers: width of a column, embedded fonts, 8 points."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMN = 252.0  # points, 3.5 inches
 
 
 def check_paper(pdf: Path, svg: Path, without: Iterable[str], *, synthetic: bool) -> None:
-    """Hold a figure to the style of a paper; what it must not show are title and footer."""
+    """Check the style of a figure for a paper, which has no title and footer."""
     content = pdf.read_bytes()
     (box,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ", content)
     assert float(box) == COLUMN, pdf.name

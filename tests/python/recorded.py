@@ -1,4 +1,4 @@
-"""The recorded traces that tests know: how each is read, and what its collection says of it."""
+"""Recorded traces of the tests: how to read each, and published facts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ REAL_TRACES: dict[str, tuple[dict[str, object] | None, tuple[int, ...]]] = {
 
 
 def folder() -> Path | None:
-    """Return where recorded traces are, if that is said."""
+    """Return the folder of recorded traces, if the environment names it."""
     given = os.environ.get("MCSIM_TRACE_DIR")
     return Path(given) if given else None
 

@@ -1,6 +1,6 @@
 """A Slurm of one node, for as long as a test takes; it needs root and Debian's slurm-wlm.
 
-With slurm-wlm-torque it has PBS's commands, reads PBS's directives, and tells jobs what PBS does.
+With slurm-wlm-torque it has the commands, directives and job variables of PBS.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _free_port() -> int:
 
 
 class CannotRunError(Exception):
-    """A Slurm that is installed does not start: what its logs say."""
+    """An installed Slurm does not start; the message has its logs."""
 
 
 class Slurm:
@@ -109,7 +109,7 @@ class Slurm:
 
 @contextmanager
 def running(folder: Path) -> Iterator[Slurm]:
-    """Start a scheduler and a node whose files are all below a folder."""
+    """Start a scheduler and a node with all files below a folder."""
     conf = _CONF.format(
         host=socket.gethostname().split(".")[0],
         folder=folder,

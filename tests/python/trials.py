@@ -1,4 +1,4 @@
-"""Streams on which samples are tried, and how near their estimates and bands come to the truth."""
+"""Streams for trials of samples, and the errors and coverage of their bands."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def bursts(length: int, tail: float, seed: int) -> Keys:
 
 
 def pareto(length: int, blocks: int, tail: float, seed: int) -> Keys:
-    """Return keys whose probabilities are of a Pareto distribution."""
+    """Return keys with probabilities of a Pareto distribution."""
     rng = np.random.default_rng(seed)
     weight = rng.pareto(tail, blocks) + 0.01
     return rng.choice(blocks, length, p=weight / weight.sum()).astype(np.uint64)
@@ -174,20 +174,20 @@ def changing(length: int = 120_000) -> dict[str, Keys]:
 
 @dataclass(frozen=True)
 class Trial:
-    """What a sampler said of a stream, by seed."""
+    """Results of a sampler on a stream, by seed."""
 
     held: NDArray[np.bool_]
     """Whether the band holds the truth; shape (seeds, sizes)."""
     told: NDArray[np.bool_]
     """Whether there is a band, at a size that counts as resolved."""
     width: NDArray[np.float64]
-    """Of the bands."""
+    """Statistics of the bands."""
     error: NDArray[np.float64]
     """Mean absolute error of the hit ratio, shape (seeds,)."""
 
     @property
     def coverage(self) -> float:
-        """Share of the bands told that hold the truth; nan if there is none."""
+        """Share of the bands that contain the exact value; nan without bands."""
         return float(self.held[self.told].mean()) if self.told.any() else float("nan")
 
 
@@ -208,7 +208,7 @@ class Stream:
     def estimated(
         self, name: str, params: dict[str, Any], seeds: Iterable[int], threads: int = 1
     ) -> Trial:
-        """Try an estimator; bands that are told of sizes not resolved count as well."""
+        """Try an estimator; bands of unresolved sizes count as well."""
         sizes = sizes_up_to(self.blocks)
         truth, hundredths = self.exact.at(sizes), self.exact.hundredths()
 

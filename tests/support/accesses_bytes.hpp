@@ -45,7 +45,7 @@ inline std::vector<std::uint64_t> accesses_columns(std::span<const std::uint64_t
 }
 
 // The word of the head with the checksum of such a column. They end it in their order, each but
-// the first behind a word that says which it is.
+// the first after a word with its kind.
 inline std::size_t sum_of_asked(std::span<const std::uint64_t> head, const Asked& asked,
                                 std::size_t which) {
   std::size_t from_end = 1;
@@ -64,7 +64,7 @@ inline bool may_have(std::span<const std::uint64_t> words, const Asked& asked,
   return true;
 }
 
-// With the checksums that are right for what it holds, if it can be told what that is.
+// With correct checksums, if the contents can be parsed.
 inline std::string with_checksums(std::string file) {
   std::vector<std::uint64_t> words(file.size() / 8);
   if (words.size() < 11) return file;

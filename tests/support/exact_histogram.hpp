@@ -9,7 +9,7 @@
 
 namespace mcsim {
 
-// What estimators are compared with.
+// The oracle of estimators.
 inline DistanceHistogram exact_histogram(std::span<const std::uint64_t> keys) {
   ExactDistances distances;
   EXPECT_TRUE(distances.process(keys).ok());

@@ -100,7 +100,7 @@ std::string read_file(std::size_t format, bool skip, bool keep, Bytes input) {
 
 // --- Stores ------------------------------------------------------------------------
 
-// As many values as are wanted, or as there are left.
+// The requested number of values, or all that are left.
 template <class T>
 std::vector<T> take_column(Bytes& input, std::size_t rows) {
   std::vector<T> column(std::min(rows, input.size() / sizeof(T)));
@@ -204,7 +204,7 @@ std::string read_partial(Bytes input) {
 
 // --- Interned traces -----------------------------------------------------------------
 
-// What replays index with must be within bounds.
+// Indices of replays must be within bounds.
 std::string what_is_wrong(const Accesses& trace) {
   if (trace.request_begin.front() != 0) return "a first block before the first request";
   if (trace.request_begin.back() != trace.ids.size()) return "blocks after the last request";
@@ -238,7 +238,7 @@ std::string read_accesses(Bytes input) {
 
 // --- Profiles ------------------------------------------------------------------------
 
-// Of two VMs and a few periods of 10 ns.
+// A trace of two VMs and a few periods of 10 ns.
 Accesses profiled_trace() {
   AccessBuilder builder({.ops = OpFilter::kAll, .responses = true, .bytes = true},
                         TimeBase::kClock);
@@ -288,7 +288,7 @@ std::string read_untrusted(std::span<const std::uint8_t> input) {
   return read_file(subject, (choice & 0x40) != 0, (choice & 0x80) != 0, input.subspan(1));
 }
 
-// What `write` puts into the file whose path it is given.
+// Contents that `write` writes to a given path.
 template <class Write>
 std::string bytes_of_file(Write write) {
   std::string path = (std::filesystem::temp_directory_path() / "mcsim_XXXXXX").string();
@@ -299,7 +299,7 @@ std::string bytes_of_file(Write write) {
   return written ? std::string(std::istreambuf_iterator<char>(file), {}) : "";
 }
 
-// Of two VMs, one of which departs.
+// A trace of two VMs, one of which departs.
 std::string interned_file(const std::array<bool, 3>& kept) {
   Requests rows;
   rows.push(5, 0, Op::kRead, 0, 8192, 3, 0);

@@ -12,10 +12,10 @@
 #include "core/engine/hosts/host.hpp"
 #include "core/engine/hosts/machine.hpp"
 
-// What is done to hosts at random, and all that they count.
+// Random operations on hosts, and all of their counts.
 namespace mcsim::testing {
 
-// To each VM at least so many blocks of each tier, and of the rest at most what there is.
+// Random targets: a minimum for each VM, and at most the capacity.
 inline Allocation random_targets(const Machine& machine, std::size_t vms, Random& random,
                                  Count least = 0) {
   Allocation targets(machine.tiers.size(), vms);
@@ -125,7 +125,7 @@ inline void expect_same(CacheProbe& ours, CacheProbe& theirs) {
   }
 }
 
-// A host that lets another do all; who derives from it looks on.
+// A host that forwards all calls; derived classes observe them.
 class HostAround : public Host {
  public:
   explicit HostAround(std::unique_ptr<Host> host) : host_(std::move(host)) {}

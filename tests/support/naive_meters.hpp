@@ -59,7 +59,7 @@ inline Accesses intern(const std::vector<Row>& rows, std::size_t vm_count) {
 }
 
 // A few VMs that come, go and fall silent over some periods; one in four requests writes,
-// unless none does, and one in nine took nobody knows how long.
+// unless none has, and one in nine has no response time.
 inline std::vector<Row> random_rows(Random& random, std::size_t vm_count) {
   std::vector<Row> rows;
   auto time = static_cast<Nanoseconds>(random.below(1000));
@@ -149,7 +149,7 @@ class Meters {
   const Cuts& cuts() const { return cuts_; }
   std::size_t periods() const { return cuts_.size() - 1; }
 
-  // Of the window that ends with a period.
+  // Readings of the window that ends with a period.
   HitCurve curve(const CurveMeter& meter, std::size_t period, VmId vm) const {
     const bool cumulative = meter.scope == DistanceScope::kCumulative;
     const std::size_t begin = cumulative ? 0 : begin_of_window(period, meter.window);

@@ -20,7 +20,7 @@
 // end, written from the publications and not from policies/eviction/.
 namespace mcsim::naive {
 
-// What was given for a parameter, or its default.
+// The value of a parameter, or its default.
 template <class T>
 T param(const ParamMap& params, const char* name, T otherwise) {
   const auto given = params.find(name);

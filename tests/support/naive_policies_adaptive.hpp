@@ -106,7 +106,7 @@ class LeCar : public Policy {
       if (by_lru || has(h_lfu_, q)) {
         const double age = static_cast<double>(t_ - info_[q].evicted);
         const double halvings = -portable_log2(discount_) * age / static_cast<double>(capacity_);
-        experts_.punish(by_lru ? TwoExperts::kFirst : TwoExperts::kSecond,
+        experts_.penalize(by_lru ? TwoExperts::kFirst : TwoExperts::kSecond,
                         rate_ * (halvings < 900 ? portable_exp2(-halvings) : 0));
       } else {
         info_[q].frequency = 0;
@@ -194,7 +194,7 @@ class Cacheus : public OfLists {
       lru_hist_.remove(x);
       lfu_hist_.remove(x);
       if (by_lru && entry.is_new) grow_q();
-      experts_.punish(by_lru ? TwoExperts::kFirst : TwoExperts::kSecond, rate_);
+      experts_.penalize(by_lru ? TwoExperts::kFirst : TwoExperts::kSecond, rate_);
       if (held() == capacity_) evict();
       entry = {.freq = authors_ ? entry.freq : entry.freq + 1, .time = t_};
       s_.push_back(x);
@@ -347,7 +347,7 @@ class Cacheus : public OfLists {
       } else if (rate_ <= 0.001) {
         rate_ = 0.005;
       } else {
-        set(experts_.toss() ? 1.25 * rate_ : 0.75 * rate_);
+        set(experts_.flip_coin() ? 1.25 * rate_ : 0.75 * rate_);
       }
     }
   }

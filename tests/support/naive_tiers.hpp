@@ -77,7 +77,7 @@ class Tiers {
   void stage(Staging staging) { staging_ = std::move(staging); }
   const std::optional<Staging>& staging() const { return staging_; }
 
-  // Of a part that is not admitted nothing comes in that no tier has.
+  // Blocks of a part that is not admitted do not enter, unless a tier has them.
   void admit(std::size_t part, bool admitted) { admitted_[part] = admitted; }
 
   // False if an old version was read.
@@ -237,7 +237,7 @@ class Tiers {
   }
   bool is_dirty(BlockId block) { return on_backend_[block] != newest_[block]; }
 
-  // Blocks whose newest version the backend does not have.
+  // Blocks with a newer version than the backend.
   Count dirty() {
     return std::ranges::count_if(
         newest_, [&](const auto& entry) { return on_backend_[entry.first] != entry.second; });
@@ -531,7 +531,7 @@ class Tiers {
   std::vector<bool> admitted_;            // by part
   std::vector<Modes> modes_;              // by part
   // What comes in may be pushed out of a slower tier by what leaves the faster ones for it: they
-  // have what is new of it.
+  // have the newest version.
   Copy written_{kNoBlock, 0};
   std::optional<Staging> staging_;
   std::map<BlockId, Count> newest_;

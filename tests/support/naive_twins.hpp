@@ -8,7 +8,7 @@
 
 namespace mcsim::naive {
 
-// The twin of a policy of the one list, for a trace of so many blocks; null if it has none.
+// The twin of a policy, given the number of blocks of the trace; null if it has none.
 std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Count capacity,
                              std::size_t blocks);
 

@@ -45,7 +45,7 @@ inline std::vector<MeterSpec> meters_of_every_kind(Nanoseconds period) {
           {clock, ResponseMeter{}}};
 }
 
-// What those who look at curves rely on.
+// Invariants of readers of curves.
 template <class Curve>
 std::string what_is_wrong_with(const Curve& curve, Count most) {
   if (curve.accesses() < 0 || curve.accesses() > most) return "a curve of other accesses";
@@ -62,7 +62,7 @@ inline std::string what_is_wrong(const Characterised& found, const Accesses& tra
   for (const HitCurve& curve : *found.whole_curves) {
     if (std::string wrong = what_is_wrong_with(curve, most); !wrong.empty()) return wrong;
   }
-  for (const Metered& metered : found.meters) {
+  for (const MeterResult& metered : found.meters) {
     MeterReader reader(metered);
     for (std::size_t period = 0; period <= metered.periods(); ++period) {
       reader.advance();

@@ -4,7 +4,7 @@
 
 #include "core/trace/synthetic.hpp"
 
-// Requests that are drawn, and some of them.
+// Generated requests.
 namespace mcsim::testing {
 
 inline void push(Requests& to, const Requests& from, std::size_t i, VmId vm) {
@@ -12,7 +12,7 @@ inline void push(Requests& to, const Requests& from, std::size_t i, VmId vm) {
           from.response[i]);
 }
 
-// All of them, so many at a time.
+// All requests, a number at a time.
 inline Requests generate(const SyntheticProfile& profile, std::size_t limit = 1 << 20) {
   auto trace = SyntheticTrace::make(profile);
   EXPECT_TRUE(trace.ok()) << trace.status();

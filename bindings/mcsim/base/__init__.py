@@ -1,1 +1,1 @@
-"""What every other room may use: units, specs, columns, errors, progress."""
+"""Base of all packages: units, specs, columns, errors, progress."""

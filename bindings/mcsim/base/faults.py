@@ -9,6 +9,6 @@ hook: Callable[[str], object] | None = None
 
 
 def reached(point: str) -> None:
-    """Tell a test that the process is at a point."""
+    """Notify tests that the process has reached a point."""
     if hook is not None:
         hook(point)

@@ -31,7 +31,7 @@ def get_cmake_dir() -> str:
 
 
 def experiments_folder() -> Path:
-    """Return the folder of the experiments: the source tree's, or what was installed of it.
+    """Return the folder of the experiments: that of the source tree, or its installed part.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def experiments_folder() -> Path:
 
 
 def _installed(name: str, witness: str) -> str:
-    # Beside the compiled core, which in a source tree is not where the Python files are.
+    # In the folder of the compiled core, which in a source tree is not that of the Python files.
     folder = Path(_core.__file__).parent / name
     if not (folder / witness).is_file():
         raise HostError(f"{folder}: not there: mcsim was installed without its C++ headers")

@@ -1,4 +1,4 @@
-"""Allocators written in Python: what they see, what they answer, and what is said of them."""
+"""Allocators written in Python: observations, decisions and declarations."""
 
 from __future__ import annotations
 
@@ -161,24 +161,23 @@ class Decision:
     Attributes
     ----------
     targets : int array of shape (tiers, vms), optional
-        Blocks of each tier for each VM from now on, no more than there are; some may be left
-        to nobody. As they are if not given.
+        Blocks of each tier granted to each VM, at most the capacity in all; space may stay free.
+        Unchanged by default.
     write_modes : sequence of str by VM, or array of str of shape (tiers, vms), optional
-        ``"through"``, ``"back"`` or ``"around"``, for all tiers alike or by tier, which chains can
-        that have several copies of a block. What a VM no longer writes back is written back at
-        once: to the next slower tier that writes back, or to the backend. As they are if not given.
+        ``"through"``, ``"back"`` or ``"around"``. Modes by tier need a chain that keeps several
+        copies of a block. If a VM stops writing back, its dirty blocks are written back at once.
+        They go to the next slower tier that writes back, or to the backend. Unchanged by default.
     infeasible : str
-        Why what was asked for cannot be had, if it cannot; `Results.decisions` has it.
+        Reason why a promise cannot be kept; stored in `Results.decisions`.
     admits : bool array, by VM, optional
-        Whether blocks come in that are not in the cache. Of a VM that is shut out what is there
-        stays, is served and moves between tiers, and leaves as space is needed; all else passes
-        the cache by, and no filter of `admission` is asked for it. As it is if not given; at
-        first all VMs are let in.
+        Whether missed blocks of a VM may enter the cache. Cached blocks of a blocked VM stay, hit,
+        move between tiers and are evicted as usual. Its other accesses bypass the cache and the
+        filter of `admission`. Unchanged by default; at first all VMs are admitted.
     migrations : sequence of Migration, optional
-        VMs that move to other hosts; targets are of where they are then. None if not given.
+        VMs that move to other hosts; targets refer to the new hosts. No VM moves by default.
     placements : int array of shape (extents,), optional
-        The tier in which each extent is to live, the number of tiers for the backend, on a host
-        that places them. What lives elsewhere moves. As they are if not given.
+        Tier of each extent on a placed host; the number of tiers stands for the backend. Extents
+        elsewhere move. Unchanged by default.
     """
 
     targets: ArrayLike | None = None
@@ -192,64 +191,61 @@ class Decision:
 class Allocator(Protocol):
     """A system of your own: any class with `allocate`.
 
-    Parameters of the experiment file are arguments of its constructor. What it wants beside
-    what is usual, attributes of the class or the object say:
+    Parameters in the experiment file are arguments of the constructor. Attributes of the class or
+    the object override defaults:
 
     ``interval`` : int or str
-        Time between decisions, such as ``"10min"``; that of the experiment if not given.
+        Time between decisions, such as ``"10min"``; by default that of the experiment.
     ``timers`` : mapping of str to int, str or mapping
-        Instead of `interval` several, by name, such as ``{"sizes": "10min", "reuse": "1min"}``.
-        `allocate` is asked at each; of those that ring at one time the first is first. What is
-        seen of the trace is of the first timer's intervals. One rings also before the first
-        request if its value is ``{"every": "10min", "at_start": True}``, and then alone without
-        ``"every"``: nothing has been counted then, and of curves those with foresight alone
-        show anything.
+        Several timers by name, in place of `interval`, such as
+        ``{"sizes": "10min", "reuse": "1min"}``. `allocate` is called at each; timers that fire
+        at the same time fire in this order. Observations of the trace cover intervals of the
+        first timer. With ``{"every": "10min", "at_start": True}`` a timer also fires before
+        the first request; without ``"every"`` it fires only then. At the start nothing has been
+        counted, and only curves with foresight have values.
     ``meters`` : mapping of str to mapping
-        What to measure beside, by name: ``{"wss": {"meter": "distinct", "window": "1h"}}``, with
-        ``"timer"`` for the one at which it is read, if that is not the first. There are
-        ``curve`` (a list of `HitRatioCurve`, by VM), ``distinct`` and ``intensity`` (arrays by
-        VM), ``load``, ``classes`` and ``responses`` (dicts of such arrays), with the parameters
-        that ``mcsim describe`` shows of each, most of them a ``window`` of several intervals of
-        the timer; and ``host``, at most once, what only the cache knows, all tiers taken
-        together: a dict of arrays by VM, or None if another timer fired. ``distinct_hits`` counts
-        blocks that were hit, ``touched`` blocks held that were accessed, ``peak`` the largest
-        number of blocks held. A ``curve`` with
-        ``"foresight": "next"`` is of the interval that begins, with ``"whole"`` of the whole trace:
-        whoever asks for that is a yardstick, and marked as one (`Results.foresight`).
+        Additional measurements by name: ``{"wss": {"meter": "distinct", "window": "1h"}}``, with
+        ``"timer"`` if another timer than the first reads it. ``mcsim describe METER`` lists the
+        parameters; most meters have a ``window`` of several intervals of the timer.
 
-        ``load`` has ``requests`` (``read_requests`` and ``write_requests``) and ``accesses``
-        (``reads`` and ``writes``), and with ``"bytes": True`` ``bytes_read`` and
-        ``bytes_written``: those of requests as they were recorded, whatever blocks they touch, of
-        traces that tell lengths. ``classes`` has accesses by what they do after what the last one
-        to their block did, ``rar``, ``raw``, ``war`` and ``waw``, and those that find nothing
-        before them, ``cold_reads`` and ``cold_writes``; what is remembered its ``scope`` says, as
-        of curves. ``responses`` needs traces with response times: ``requests`` that have one,
-        ``mean_ns`` of these, and ``outstanding``, the requests under way at a time, in the mean.
+        - ``curve``: a list of `HitRatioCurve`, by VM. ``"foresight": "next"`` gives curves of
+          the interval that begins, ``"whole"`` of the whole trace. Such an allocator is marked
+          as a yardstick (`Results.foresight`).
+        - ``distinct`` and ``intensity``: arrays by VM.
+        - ``load``: a dict of arrays: ``requests``, ``read_requests``, ``write_requests``,
+          ``accesses``, ``reads``, ``writes``. With ``"bytes": True`` also ``bytes_read`` and
+          ``bytes_written``, the recorded bytes of requests; the trace must have lengths.
+        - ``classes``: accesses by the operation and the previous one on their block: ``rar``,
+          ``raw``, ``war``, ``waw``, ``cold_reads``, ``cold_writes``; `scope` as of curves.
+        - ``responses``: ``requests`` with a response time, their ``mean_ns``, and
+          ``outstanding``, the mean number of requests in progress.
+        - ``host``, at most once: counts of the cache over all tiers, or None if another timer
+          fired. ``distinct_hits`` counts distinct blocks that hit, ``touched`` held blocks that
+          were accessed, ``peak`` the largest number of held blocks.
     ``ri_window`` : int or str
-        The window of reuse intensity; 60 s if not given.
+        Window of reuse intensity; 60 s by default.
     ``distance_scope`` : {'interval', 'cumulative', 'warm'}
-        What curves are of: the interval that ended, all since the trace began, or the interval
-        with all that came before it remembered.
+        Accesses of curves: the last interval, all so far, or the last interval with a warm cache.
     ``actions`` : sequence of str
-        What its decisions may have, of ``"targets"``, ``"write_modes"``, ``"admits"``,
-        ``"write_modes_by_tier"`` where the chain of `data_path` has several copies of a block, and
-        ``"migrations"`` where there are hosts; of a placed `host` there is ``"placements"`` alone.
-        All of it if not given. What the host cannot change
-        is refused as the experiment is loaded, and a decision that has more as it is taken.
+        Parts of its decisions, of ``"targets"``, ``"write_modes"``, ``"admits"``,
+        ``"write_modes_by_tier"`` (chains with several copies), ``"migrations"`` (several hosts)
+        and ``"placements"`` (placed hosts, which have no other). All by default. mcsim refuses
+        actions that the host cannot perform when it loads the experiment, and other parts of
+        a decision when it is made.
     ``resize_mode`` : {'lazy', 'eager', 'strict-own'}
-        How a VM that holds more than its target shrinks: as others need the space, at once,
-        or when it brings a block in itself.
+        How a VM above its target shrinks: when others need space, at once, or when it inserts
+        a block.
     ``data_path`` : dict
-        Parameters of `hierarchy` (``mcsim describe hierarchy``) where they are not its
-        defaults, such as ``{"policy": "arc", "writes": "back"}``.
+        Parameters of `hierarchy` (``mcsim describe hierarchy``) other than the defaults, such as
+        ``{"policy": "arc", "writes": "back"}``.
     ``host`` : str or mapping
-        Instead of tiers that are divided, ``"placed"`` or ``"classed"``, or a mapping with that as
-        ``"name"`` and parameters, such as ``{"name": "placed", "extent": 64}``. On the placed host
-        nothing is cached, and extents of so many blocks live where `Decision.placements` says, as
-        under `hystor`, `vfrm` and `edt`; there are ``extent``, ``write_area`` and ``high_water``
-        (``mcsim describe hystor``), and ``sizes``, of requests that `Observation.extents` counts
-        apart, such as ``["4KiB", "16KiB"]``. The classed host is that of `dss`, with its
-        parameters: what comes in and what leaves its classes decide, and nobody else.
+        ``"placed"`` or ``"classed"`` in place of divided tiers, or a mapping with ``"name"`` and
+        parameters, such as ``{"name": "placed", "extent": 64}``. A placed host caches nothing;
+        extents live where `Decision.placements` puts them, as under `hystor`, `vfrm` and `edt`.
+        Its parameters are ``extent``, ``write_area``, ``high_water`` (``mcsim describe hystor``)
+        and ``sizes``, limits of the size classes of `Observation.extents`, such as
+        ``["4KiB", "16KiB"]``. A classed host has the parameters of `dss`; its classes alone
+        decide admission and eviction.
 
     Examples
     --------
@@ -283,10 +279,10 @@ class Allocator(Protocol):
 
 
 class _Answering(Declared):
-    """Stands before an allocator: shows it an `Observation`, and looks at what it answers."""
+    """Wrapper of an allocator: passes an `Observation`, and checks the decision."""
 
     def allocate(self, raw: Any) -> Any:
-        """Ask the allocator; called by the core."""
+        """Call the allocator; called by the core."""
         raw.meters = {name: _shown(value) for name, value in raw.meters.items()}
         raw.extents = None if raw.extents is None else Extents(**vars(raw.extents))
         seen = Observation(**vars(raw))
@@ -306,18 +302,18 @@ class _Answering(Declared):
 
 
 def answering(allocator: Allocator, name: str) -> object:
-    """Put what looks at its answers before an allocator.
+    """Wrap an allocator so that its decisions are checked.
 
     Parameters
     ----------
     allocator : Allocator
     name : str
-        What messages call it.
+        Name in messages.
 
     Returns
     -------
     object
-        What the core takes.
+        Object that the core accepts.
     """
     # The core calls an allocator by the name of its class.
     kind = type(type(allocator).__name__, (_Answering,), {})

@@ -156,7 +156,7 @@ def _checked(given: object, seen: Observation, doing: str) -> _Numbered:
 
 _WRITE_MODES = ("through", "back", "around")
 _ACTIONS = ("targets", "write_modes", "admits", "migrations", "placements")
-# What can be changed of hosts whose tiers are not divided.
+# Changes that hosts without divided tiers accept.
 _POSSIBLE: Mapping[str, Sequence[str]] = {"placed": ("placements",), "classed": ()}
 
 
@@ -166,7 +166,7 @@ def are_words(given: object) -> bool:
 
 
 def check_declared(answer: Decision, actions: Sequence[str] | None, doing: str) -> None:
-    """Hold a decision to what its allocator says that it decides, if it says so."""
+    """Check a decision against the `actions` of its allocator, if declared."""
     if actions is None:
         return
     for name in _decided(answer):
@@ -179,7 +179,7 @@ def check_declared(answer: Decision, actions: Sequence[str] | None, doing: str) 
 
 
 def check_possible(answer: Decision, host: str, doing: str) -> None:
-    """Hold a decision to what can be changed of a host whose tiers are not divided."""
+    """Check a decision for a host without divided tiers."""
     for name in _decided(answer):
         if name not in _POSSIBLE[host]:
             possible = ", ".join(_POSSIBLE[host]) or "nothing"
@@ -193,20 +193,20 @@ def _decided(answer: Decision) -> list[str]:
 
 
 def checked(answer: Decision, seen: Observation, doing: str) -> Decision:
-    """Return an answer as the core takes it, or say what is wrong with it.
+    """Return a decision in the form of the core, or raise an error.
 
     Parameters
     ----------
     answer : Decision
     seen : Observation
-        What it is an answer to.
+        Observation of the decision.
     doing : str
-        What messages begin with.
+        Beginning of messages.
 
     Raises
     ------
     ConfigError
-        Of the wrong kind or shape.
+        Wrong type or shape.
     """
     targets, modes, admits = answer.targets, answer.write_modes, answer.admits
     if modes is not None:
@@ -237,11 +237,11 @@ def checked(answer: Decision, seen: Observation, doing: str) -> Decision:
 
 
 def _checked_targets(blocks: object, seen: Observation, doing: str) -> NDArray[np.float64]:
-    """Return targets as an array of whole numbers, or say what is wrong with them."""
+    """Return targets as an array of whole numbers, or raise an error."""
     shape = seen.current.shape
     wanted = f"expected whole numbers of blocks, an array of {shape[0]} tiers x {shape[1]} VMs"
     array = _array_of(blocks, shape, "biuf", f"{doing}: {wanted}")
-    # What is not a number is not at least 0, and not all that is whole fits.
+    # NaN is not at least 0, and large integers exceed the type.
     if (odd := array[~((array >= 0) & (array < 2.0**63) & (array == np.rint(array)))]).size:
         raise ConfigError(f"{doing}: {wanted}, got {odd[0]}")
     return array
@@ -260,7 +260,7 @@ def _hosts_after(
 def _check_space(
     targets: NDArray[np.float64], host: NDArray[np.int64], seen: Observation, doing: str
 ) -> None:
-    """Hold targets to what each tier has, on each host."""
+    """Check targets against the capacity of each tier on each host."""
     for tier, row in enumerate(targets):
         given = np.bincount(host, weights=row)
         for number in np.flatnonzero(given > seen.capacities[tier])[:1]:
@@ -276,7 +276,7 @@ def _listed(given: object) -> object:
 
 
 def _checked_modes(given: object, seen: Observation, doing: str) -> list[str] | list[list[str]]:
-    """Return names of write modes, by VM or by tier and VM, or say what is wrong with them."""
+    """Return names of write modes, by VM or by tier and VM, or raise an error."""
     modes = _listed(given)
     if isinstance(modes, (list, tuple)) and modes:
         if are_words(modes):
@@ -294,7 +294,7 @@ def _checked_modes(given: object, seen: Observation, doing: str) -> list[str] | 
 
 
 def _checked_names(names: Any, seen: Observation, doing: str) -> list[str]:
-    """Return the write modes of all VMs, or say what is wrong with them."""
+    """Return the write modes of all VMs, or raise an error."""
     if len(names) != len(seen.vms):
         raise ConfigError(
             f"{doing}: {_counted(len(names), 'write mode')} for {_counted(len(seen.vms), 'VM')}"
@@ -313,7 +313,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _checked_admission(given: object, seen: Observation, doing: str) -> list[bool]:
-    """Return a truth value for each VM, or say what is wrong with them."""
+    """Return a truth value for each VM, or raise an error."""
     wanted = f"admits: expected {len(seen.vms)} truth values, one for each VM"
     try:
         array = np.asarray(given)

@@ -1,4 +1,4 @@
-"""What a schema cannot say of an experiment: names used once, times in one unit and in order."""
+"""Checks beyond the schema: unique names, and times in one unit and in order."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from mcsim.traces.batches import check_vm_names
 from mcsim.traces.table_files import TABLE_FORMATS
 from mcsim.traces.workload import Workload
 
-# What the engine keeps of one trace.
+# Limit of intervals in the engine.
 _MOST_INTERVALS = 1 << 20
 
 
 def check_unique(spec: ExperimentSpec, source: Source) -> None:
-    """Hold names of VMs and systems to be there, each once."""
+    """Check that names of VMs and systems exist, each once."""
 
     def check(names: Iterable[str], where: Callable[[int], Location], what: str) -> None:
         seen: set[str] = set()
@@ -51,7 +51,7 @@ def check_unique(spec: ExperimentSpec, source: Source) -> None:
 
 
 def check_names(spec: ExperimentSpec, source: Source) -> None:
-    """Hold the names that VMs are given to be what names of VMs can be."""
+    """Check that new names of VMs are valid."""
     sections: list[tuple[str, Sequence[VmTraceSpec]]] = [("workload", spec.workload.vms)]
     if spec.warm_up_traces is not None:
         sections.append(("warm_up", spec.warm_up_traces.vms))
@@ -63,7 +63,7 @@ def check_names(spec: ExperimentSpec, source: Source) -> None:
 
 
 def check_named_vms(spec: ExperimentSpec, source: Source, names: Sequence[str]) -> None:
-    """Hold the VMs that have storage or a host of their own to be those of the workload."""
+    """Check that VMs with storage or a host of their own are in the workload."""
     placed = spec.hosts.vms if spec.hosts is not None else {}
     for section, named in (("backend", spec.backend.vms or {}), ("hosts", placed)):
         for name in named:
@@ -73,7 +73,7 @@ def check_named_vms(spec: ExperimentSpec, source: Source, names: Sequence[str]) 
 
 
 def check_interval(spec: ExperimentSpec, source: Source, workload: Workload) -> None:
-    """Hold the workload to be no longer than so many intervals as the engine can keep."""
+    """Check that the workload has no more intervals than the engine supports."""
     length = spec.interval.length
     spans = [span for vm in workload.vms if (span := vm.times_within()) is not None]
     if _longest(spans) < _MOST_INTERVALS * length:
@@ -96,7 +96,7 @@ def _longest(spans: Sequence[tuple[int, int]]) -> int:
 
 
 def check_meters(system: engine.System, by_reference: bool) -> None:
-    """Hold the windows of a system's meters to be whole periods of the timers that read them."""
+    """Check that the windows of meters are whole periods of their timers."""
     for spec in system.meters:
         window = spec.params.get("window", 0)
         if spec.meter == "intensity" or window % spec.interval == 0:
@@ -109,7 +109,7 @@ def check_meters(system: engine.System, by_reference: bool) -> None:
 
 
 def check_hosts(spec: ExperimentSpec, source: Source) -> None:
-    """Hold hosts to be there once each, and to have a clock."""
+    """Check that hosts are unique, and that the workload has a clock."""
     if spec.hosts is None:
         return
     names = spec.hosts.names
@@ -127,7 +127,7 @@ def check_hosts(spec: ExperimentSpec, source: Source) -> None:
 
 
 def check_responses(workload: Workload, ops: str, source: Source, system: int) -> None:
-    """Hold a workload to have the response times that the system of that number asks for."""
+    """Check that a workload has the response times that a system needs."""
     if workload.time_base == "index":
         lacks = "the workload has no clock, and without one there are none"
     else:
@@ -149,7 +149,7 @@ def check_responses(workload: Workload, ops: str, source: Source, system: int) -
 
 
 def check_classes(workload: Workload, source: Source, system: int) -> None:
-    """Hold a workload to have the classes that the system of that number asks for."""
+    """Check that a workload has the classes that a system needs."""
     lack = workload.without_classes()
     if not lack:
         return
@@ -179,7 +179,7 @@ def check_prices(spec: ExperimentSpec, source: Source) -> None:
 
 
 def check_bytes(workload: Workload, source: Source, system: int) -> None:
-    """Hold a workload to tell the lengths that the system of that number asks for the sums of."""
+    """Check that a workload has the lengths that a system sums."""
     lack = workload.without_lengths()
     if not lack:
         return
@@ -253,13 +253,13 @@ def check_times(spec: ExperimentSpec, source: Source) -> None:
 
 
 def foresight_of(system: engine.System) -> str:
-    """Return what of the future a system's meters tell: ``'none'``, ``'next'`` or ``'whole'``."""
+    """Return the foresight of a system's meters: ``'none'``, ``'next'`` or ``'whole'``."""
     asked = {spec.params.get("foresight", "none") for spec in system.meters}
     return next((kind for kind in ("whole", "next") if kind in asked), "none")
 
 
 def told_of_foresight(system: engine.System) -> Iterable[str]:
-    """Tell that a system knows what nobody can, if it does."""
+    """Warn if a system has foresight."""
     if (known := foresight_of(system)) != "none":
         yield f"it knows {FORESEEN[known]} beforehand: a yardstick"
 
@@ -267,7 +267,7 @@ def told_of_foresight(system: engine.System) -> Iterable[str]:
 def missing_writes(
     system: engine.System, given: SystemSpec, accesses: engine.Accesses
 ) -> Iterable[str]:
-    """Tell that a system goes by what is written, or keeps space for it, if nothing is."""
+    """Warn if a system depends on writes, and the workload has none."""
     if accesses.request_op.any():
         return
     if any(spec.meter == "classes" for spec in system.meters):
@@ -282,7 +282,7 @@ def missing_writes(
 def silent_timers(
     system: engine.System, accesses: engine.Accesses, spec: ExperimentSpec
 ) -> Iterable[str]:
-    """Tell of each timer of a system that does not ring before the trace ends."""
+    """Warn about each timer that does not fire before the trace ends."""
     first, last = accesses.request_time[[0, -1]]
     for name, period, always in system.timers:
         if always or period <= last - first:

@@ -1,10 +1,9 @@
-"""Code that an experiment names: who let it in, where it is found, and whose fault it is.
+"""Code that an experiment names: permission, search, and errors.
 
-An experiment file is data, until it names a class (`module:Class`) or a library of policies:
-that is code, and it may do whatever its user may. So none of it is imported, loaded or called
-unless whoever runs the experiment said so (`Permission`); a module is looked for in the
-experiment's folder alone, or was named; and a class is made only after it was seen to be one of
-the kind that is needed there. What goes wrong inside such code is told as its own fault.
+An experiment file is data, until it names a class (`module:Class`) or a library of policies. Such
+code has all rights of its user. So mcsim imports, loads and calls it only with a `Permission`.
+Modules are found in the experiment's folder, or must be named. A class is checked for its kind
+before it is created. Errors inside such code are reported as errors of that code.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from mcsim.experiment.sources import digest_of_sources, file_of, files_for, is_l
 
 
 def is_class(name: str) -> bool:
-    """Tell whether a component's name is that of a class of Python: `module:Class`."""
+    """Return whether a component's name is a class of Python, `module:Class`."""
     return ":" in name
 
 
@@ -62,14 +61,14 @@ def with_classes_named(spec: Mapping[str, Any]) -> tuple[dict[str, Any], dict[st
 
 
 class Kind(NamedTuple):
-    """What a class must be before it is made."""
+    """Kinds of classes, with their required base or methods."""
 
     what: str
     methods: tuple[str, ...] = ()
     bases: tuple[type[Any], ...] = ()
 
     def objection(self, made: type[Any]) -> str | None:
-        """Say what the class lacks, if anything."""
+        """Return what the class lacks; empty if nothing."""
         missing = [name for name in self.methods if not callable(getattr(made, name, None))]
         if missing:
             return f"is no {self.what}: it has no method {missing[0]}()"
@@ -81,7 +80,7 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True)
 class Permission:
-    """What whoever runs an experiment lets it use.
+    """Code that an experiment may use.
 
     Attributes
     ----------
@@ -126,7 +125,7 @@ class Code:
     Attributes
     ----------
     folder : Path
-        Of the experiment.
+        Folder of the experiment.
     permission : Permission
     given : mapping
         Classes that were handed over as such, by name: they are the caller's own.
@@ -227,7 +226,7 @@ class Code:
 def _importable(folder: Path) -> Iterator[set[Path]]:
     """Import modules from a folder, as they are now; yield a set that collects their files.
 
-    None stays behind in `sys.modules`, lest another experiment find it there instead of its own.
+    None stays behind in `sys.modules`, so that other experiments import their own modules.
     """
     before = set(sys.modules)
     loaded: set[Path] = set()
@@ -256,7 +255,7 @@ def _is_namespace_of(module: ModuleType, folder: Path) -> bool:
 
 
 def _of_caller(made: type[Any]) -> _Found:
-    """A class that was handed over: its file, or else its methods, tell it from others."""
+    """A class passed as an object, identified by its file or its methods."""
     module = sys.modules.get(made.__module__)
     if module is not None and made.__module__ != "__main__" and file_of(module):
         return _Found(made, digest_of_sources(module, set()))
@@ -277,12 +276,12 @@ def _of_caller(made: type[Any]) -> _Found:
 
 @contextmanager
 def blamed(doing: str, *, surely: bool = True) -> Iterator[None]:
-    """Tell what goes wrong in an experiment's code as its own fault, and where.
+    """Report errors in an experiment's code with their place.
 
     Parameters
     ----------
     doing : str
-        What was done, for the message: ``importing demand``.
+        Operation, for the message: ``importing demand``.
     surely : bool
         That nothing else is called. If False, a fault is the code's if it was seen to fail.
 
@@ -307,20 +306,20 @@ def blamed(doing: str, *, surely: bool = True) -> Iterator[None]:
 
 
 class Solving:
-    """Stands before an optimiser, and says whose fault it is if that fails."""
+    """Wrapper of an optimiser that reports its errors."""
 
     def __init__(self, optimizer: Any, name: str) -> None:
         self._optimizer = optimizer
         self._name = name
 
     def optimize(self, problem: Any) -> Any:
-        """Ask the optimiser; called by the core."""
+        """Call the optimiser; called by the core."""
         with blamed(f"{self._name}: optimize()"):
             return run_in_main_thread(lambda: self._optimizer.optimize(problem))
 
 
 def _place_of(error: BaseException) -> str:
-    """Say where the experiment's code was when it failed, if it was its code."""
+    """Return the place of an error in the experiment's code; empty if it is elsewhere."""
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}:{error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)

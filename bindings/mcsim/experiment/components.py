@@ -213,7 +213,7 @@ class Components:
                 raise self._source.complain((*where, name), f"expected a number, got {number!r}")
 
     def _written_out(self, kind: str, given: ComponentSpec, where: Location) -> dict[str, Any]:
-        """All parameters with their values, as an experiment file would say them."""
+        """All parameters with their values, as in an experiment file."""
         if is_class(given.name):
             return given.params
         declared = self._declaration(kind, given, where)
@@ -237,7 +237,7 @@ class Components:
             return made(**given.params)
 
     def _put_policies(self, policy: object, where: Location) -> None:
-        """Let the core find the policies that are classes of Python."""
+        """Register policies that are classes of Python with the core."""
         at: Location = (*where, "policy")
         for name in python_policies(policy):
             made = self._find_class(name, _POLICY, at, where)
@@ -251,7 +251,7 @@ class Components:
 
 @cache
 def _declared() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    """What there is by kind and name; asking for all of it takes longer than a short run."""
+    """All entries by kind and name; computing all takes longer than a short run."""
     return {
         "system": {entry["name"]: entry for entry in engine.describe_systems()},
         "optimizer": {entry["name"]: entry for entry in optimizers.describe()},
@@ -267,7 +267,7 @@ _PYTHON_POLICY = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def _policy_hint(kind: str, name: str) -> str:
-    """Say how a policy, which is no system, becomes one."""
+    """Return the message on how to use a policy as a system."""
     known = {entry["name"] for entry in policies.describe()}
     if kind != "system" or name not in known:
         return ""

@@ -1,4 +1,4 @@
-"""What allocators in Python say of themselves, as attributes, held to what can be."""
+"""Declarations of allocators in Python, as attributes, and their checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mcsim.experiment.answers import are_words
 # No trace is as long.
 _NEVER_AGAIN = 2**63 - 1
 _HOSTS = ("placed", "classed")
-# What is of tiers that are divided.
+# Attributes for divided tiers.
 _OF_DIVIDED = ("resize_mode", "data_path")
 
 
@@ -26,7 +26,7 @@ class Declared:
     ----------
     allocator : object
     name : str
-        What messages call it.
+        Name in messages.
 
     Raises
     ------
@@ -115,9 +115,9 @@ class Declared:
         return name, kind, params, timers.index(timer)
 
     def _host(self) -> tuple[str, dict[str, Any], list[int]] | None:
-        """Return the kind of host, its parameters, and the sizes of requests that it tells apart.
+        """Return the kind of host, its parameters, and the limits of its size classes.
 
-        None is the usual one, whose tiers are divided.
+        None is the usual host with divided tiers.
         """
         given = getattr(self._allocator, "host", None)
         if given is None:

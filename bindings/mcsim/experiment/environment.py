@@ -1,4 +1,4 @@
-"""What a run ran on: program, machine, libraries. Never part of what results depend on."""
+"""Environment of a run: program, machine, libraries. Results do not depend on it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def build_digest() -> str:
 
 
 def check_program(version: str, build: str, planned: str) -> None:
-    """Hold the process that this is called in to have the mcsim that something was planned by.
+    """Check that this process has the mcsim that planned the work.
 
     Parameters
     ----------
     version, build : str
-        Of that mcsim; `build` as of `build_digest`.
+        Version of that mcsim; `build` as of `build_digest`.
     planned : str
-        What was planned, such as ``"the sweep"``.
+        Planned work, such as ``"the sweep"``.
 
     Raises
     ------

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _Placed = TypeVar("_Placed", bound=PlacedSpec)
 
-# What may be given as an experiment.
+# Types of an experiment.
 Given = str | os.PathLike[str] | Mapping[str, Any] | ExperimentSpec
 
 
@@ -93,7 +93,7 @@ class Experiment:
         Raises
         ------
         ConfigError
-            All mistakes that can be told from each other, each with its line.
+            All independent mistakes, each with its line.
         """
         source, handed = source_of(given, overrides)
         if "sweep" in source.root:
@@ -131,7 +131,7 @@ class Experiment:
         return cls(spec, source, code, given, shares)
 
     def sized(self, unique: int) -> Experiment:
-        """Return the experiment with capacities that are shares of so many blocks."""
+        """Return the experiment with shares replaced by numbers of blocks."""
         tiers = list(self.spec.tiers)
         for index, share in self.shares.items():
             blocks = parse_capacity(share, unique, None)
@@ -143,7 +143,7 @@ class Experiment:
         return replace(self, spec=spec, shares={})
 
     def check_workload(self, workload: Workload) -> None:
-        """Hold the workload to have the VMs that are named, and a length that can be divided.
+        """Check that the workload has the named VMs, and a valid length.
 
         Raises
         ------
@@ -186,7 +186,7 @@ class Experiment:
         Parameters
         ----------
         traces : sequence of mapping
-            What `Workload.describe` says of every VM's requests; their digests
+            Descriptions of `Workload.describe` for every VM; their digests
             stand for the files, wherever those are.
         """
         from mcsim.results.version import RESULTS_VERSION
@@ -233,7 +233,7 @@ _SOME_BLOCKS = 1 << 20
 
 
 def _take_shares(source: Source) -> dict[int, float | str]:
-    """Take capacities that are shares of the workload out of what is checked."""
+    """Replace capacities that are shares of the workload before the check."""
     tiers = source.root.get("tiers")
     shares: dict[int, Any] = {}
     for index, tier in enumerate(tiers if isinstance(tiers, list) else []):
@@ -273,7 +273,7 @@ def _load_plugins(spec: ExperimentSpec, source: Source, code: Code) -> None:
 
 
 def _resolve_devices(spec: ExperimentSpec, source: Source) -> ExperimentSpec:
-    """Write the latencies and price of every device beside its name."""
+    """Write the latencies and price of every device next to its name."""
 
     def resolved(of: _Placed, where: Location) -> _Placed:
         try:

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Prepared:
-    """A workload, and what was found out about it; any thread may ask.
+    """A workload and its cached measurements, for any thread.
 
     What is asked for twice is made once: the first to ask makes it, others wait. Nothing here
     depends on who asks, so runs that share it find what each would have found alone.
@@ -36,7 +36,7 @@ class Prepared:
     ----------
     workload : Workload
     reporter : Reporter
-        Told of what is made.
+        Receives progress.
     """
 
     def __init__(self, workload: Workload, reporter: Reporter) -> None:
@@ -46,17 +46,17 @@ class Prepared:
 
     @cached_property
     def described(self) -> list[dict[str, Any]]:
-        """What a result must remember of each VM's requests."""
+        """Facts about each VM's requests that a result stores."""
         return self.workload.describe()
 
     def release(self) -> None:
-        """Give back the memory of what was made; it is made again if it is asked for."""
+        """Release cached measurements; they are computed again on use."""
         self._made = Once()
 
     def kept(self, view: View) -> tuple[bool, bool] | None:
-        """Whether processes before left its accesses, and what was measured of them.
+        """Whether the cache has its accesses and measurements.
 
-        None if they are so few that nobody keeps them.
+        None if they are too few to be stored.
         """
         if not is_many(self.workload, view):
             return None

@@ -1,4 +1,4 @@
-"""What a run found, as the tables of its results."""
+"""Results of a run as tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcsim._core import engine, locality
 from mcsim.results.draft import SystemTables
 from mcsim.results.schemas import SCHEMAS, schema_of, without_optional_columns
 
-# Points of a stored curve: even steps for linear axes, as many growing ones for
+# Points of a stored curve: even steps for linear axes, and growing ones for
 # logarithmic axes.
 _CURVE_POINTS = 1000
 
@@ -50,7 +50,7 @@ def _steps(last: int) -> NDArray[np.int64]:
 
 
 def intensity_asked(specs: Sequence[locality.MeterSpec]) -> locality.MeterSpec | None:
-    """Return the meter whose windows are written down: the first, or else a usual one."""
+    """Return the meter with stored windows: the first, or else a default one."""
     shares = [s for s in specs if s.meter == "intensity" and s.params["kind"] == "share"]
     usual = [locality.MeterSpec("intensity", interval=spec.interval) for spec in specs]
     return next(iter(shares + usual), None)
@@ -93,7 +93,7 @@ def system_tables(
 
     A sequence of empty intervals that `warm_up` ends within becomes two.
 
-    Which of several `timers` rang is told of each decision.
+    Each decision has the name of its timer, if there are several.
 
     What several hosts alone have is left out where `hosts` does not name them, and what is read
     from where it is staged if nothing is.
@@ -192,7 +192,7 @@ def _decisions(
 
 
 def bound_table(title: str, opt_hits: int) -> pa.Table:
-    """Tabulate what no system could hit more than, for one of them."""
+    """Tabulate the upper bound on the hits of a system."""
     return pa.table([[title], [opt_hits]], schema=SCHEMAS["bounds"])
 
 

@@ -70,7 +70,7 @@ def run(
     out : path
         The folder of all results.
     threads : int, optional
-        Systems replayed and figures drawn at a time; as many as there are cores if not given.
+        Systems replayed and figures drawn at a time; by default the number of cores.
         Results do not depend on it.
     force : bool
         Run again what was finished.

@@ -118,7 +118,7 @@ class Stages:
     def _with_columns(
         self, own: View, systems: list[engine.System], views: list[View]
     ) -> tuple[View, list[View]]:
-        """Let all see the columns that one asks for: what is interned and measured is shared."""
+        """Use the union of all needed columns: interned traces and measurements are shared."""
         workload, source = self.prepared.workload, self.experiment.source
         asked = {
             column: [index for index, view in enumerate(views) if view.get(column)]
@@ -128,7 +128,7 @@ class Stages:
             check_responses(workload, own["ops"], source, index)
         for index in [index for index in asked["classes"] if systems[index].needs_classes][:1]:
             check_classes(workload, source, index)
-        # Who measures bytes needs them; who only looks at them, as hystor, goes by blocks instead.
+        # Meters of bytes need them; hystor uses blocks if they are missing.
         for index in [index for index in asked["bytes"] if _measures_bytes(systems[index])][:1]:
             check_bytes(workload, source, index)
         if workload.without_classes():
@@ -169,7 +169,7 @@ class Stages:
             with self.reporter.stage("tables"):
                 self._write_of_the_workload(view, specs, intensity, systems)
         # In threads: the core works without the interpreter's lock. Replays wait for what comes
-        # first, which waits for nobody.
+        # first, which does not wait.
         bound = None
         if pending and is_bound_wanted(self.experiment.spec, accesses):
             bound = self.work.submit(self._find_bound, view)
@@ -257,7 +257,7 @@ class Stages:
 
     @contextmanager
     def _asked_by(self, *indices: int) -> Iterator[None]:
-        """Say of what is refused inside which system asked for it, or that one of several did."""
+        """Add the name of the system to errors, or state that one of several failed."""
         try:
             yield
         except ConfigError as error:

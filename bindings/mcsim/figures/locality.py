@@ -20,7 +20,7 @@ _ROWS = 80  # of a map
 
 
 def unit_for(curve: HitRatioCurve, blocks: float) -> SizeUnit:
-    """Return the largest unit in which so many blocks are at least 4."""
+    """Return the largest unit in which a number of blocks is at least 4."""
     if curve.block_bytes is None:
         return "blocks"
     for unit in _UNITS:

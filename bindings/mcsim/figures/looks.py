@@ -137,7 +137,7 @@ def system_looks(systems: Sequence[SystemSpec]) -> dict[str, Look]:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Shorten names that would leave no room for what they name; no two become alike.
+    """Shorten long names; no two become equal.
 
     Examples
     --------

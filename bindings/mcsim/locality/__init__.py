@@ -1,4 +1,4 @@
-"""Hit ratio curves: estimated, measured on traces, asked."""
+"""Hit ratio curves: exact, estimated, and their queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hit-ratio curves: what LRU hits at every capacity, exactly or by estimate.
+"""Hit ratio curves: hits of LRU at every capacity, exact or estimated.
 
 A curve is a step function of the capacity in whole blocks, with the number of accesses it
 is a share of. Whatever made it, it is read, cut, added and drawn in the same way.
@@ -55,15 +55,15 @@ class HitRatioCurve(HitUnits, Tabular):
     distinct : float, optional
         Distinct blocks of the stream, perhaps estimated.
     low, high : ndarray of float64, shape (k,), optional
-        95 % confidence band on the hits, if the estimator has one and saw enough to know. Below
-        `resolved_from` it says only that a smaller cache hits no more.
+        95 % confidence band of the hits, if the estimator has one. Below
+        `resolved_from` it states only that a smaller cache hits no more.
     resolved_from : float
         Below this many blocks the estimate rests on too little to be trusted; 0 if it may
         be trusted everywhere.
     estimator : str
-        What made the curve, as it was asked for.
+        Estimator of the curve, as requested.
     note : str
-        What the estimator chose by itself.
+        Choices of the estimator.
     block_bytes : int, optional
         Size of a block, for sizes in bytes.
     reads : int, optional
@@ -116,7 +116,7 @@ class HitRatioCurve(HitUnits, Tabular):
         return capacities[kept], self._share(hits[kept])
 
     def knees(self, count: int = 5, tolerance: float = 0.01) -> list[Knee]:
-        """List the sizes at which more space begins to be worth much less.
+        """List the sizes after which additional space brings fewer hits.
 
         They are the vertices of the concave hull at which its slope changes most, measured
         as an angle where the saturating capacity and the best ratio are both 1. Vertices
@@ -177,14 +177,14 @@ class HitRatioCurve(HitUnits, Tabular):
         """Add streams that each have a cache of the same capacity to themselves.
 
         The result at `c` blocks is the hits of all streams when each has `c` blocks of its
-        own (so that all caches together take as many times `c`), as a share of all their
+        own (`c` blocks for each stream), as a share of all their
         accesses. It is not the curve of one cache that they share, which needs the streams
         merged by time.
 
         Parameters
         ----------
         others : HitRatioCurve or iterable of HitRatioCurve
-            The other streams' curves, whose blocks must have the same size if they say one.
+            Curves of the other streams; stated block sizes must be equal.
 
         Returns
         -------
@@ -324,7 +324,7 @@ class HitRatioCurve(HitUnits, Tabular):
     ) -> Axes:
         """Plot the hit ratio in percent over the capacity.
 
-        What the estimator does not resolve is pale.
+        Unresolved sizes are pale.
 
         Parameters
         ----------
@@ -333,7 +333,7 @@ class HitRatioCurve(HitUnits, Tabular):
         band : bool
             Whether the 95 % band is shaded, if there is one.
         unit : {'blocks', 'B', 'KiB', 'MiB', 'GiB', 'TiB'}
-            Of capacities; others than blocks need `block_bytes`.
+            Unit of capacities; units other than blocks need `block_bytes`.
         log : bool
             Whether the axis of capacities is logarithmic.
         end : int, optional

@@ -1,8 +1,8 @@
-"""Reuse distances of a reference stream, and the hit-ratio curves that follow from them.
+"""Reuse distances of a reference stream, and their hit ratio curves.
 
 The reuse distance of an access is the number of distinct other blocks accessed since the
 last access to the same block; the first access to a block is cold. An LRU cache of ``c``
-blocks hits exactly the accesses whose distance is below ``c``, so one pass over a trace
+blocks hits exactly the accesses with a distance below ``c``, so one pass over a trace
 gives the hits of LRU at every capacity: exactly, or nearly in a fraction of the memory by
 one of the estimators of `estimator_names`. `analyse` and `merge` do it piece by piece, for
 streams that are spread over processes or machines.
@@ -123,7 +123,7 @@ def hit_ratio_curve(references: References, capacities: ArrayLike | None = None)
 
 
 def estimator_names() -> list[str]:
-    """List the estimators that `estimate` knows; `mcsim describe` tells their parameters.
+    """List the estimators of `estimate`; `mcsim describe` shows their parameters.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def estimate(
         0 for a read, 1 for a write. With ``'exact'`` the curve also counts the hits that
         read (`HitRatioCurve.of_reads`), which takes 8 bytes an access.
     seed : int
-        Of whatever the estimator draws or hashes.
+        Seed of draws and hashes.
     threads : int, optional
         How many it may use; all cores if not given. The curve is the same with any number.
     block_bytes : int, optional
@@ -193,7 +193,7 @@ def estimate(
         given = {"times": times, "ops": ops, "block_bytes": block_bytes}
         if twice := [name for name, value in given.items() if value is not None]:
             raise ConfigError(f"{twice[0]}: the blocks of a trace have theirs")
-        # Where all is read there is nothing to tell apart.
+        # Streams of reads alone need no separation.
         ops = blocks.ops if blocks.ops_kept == "all" else None
     if blocks is not None:
         block_bytes = blocks.capacity_unit

@@ -59,7 +59,7 @@ class CacheLatency:
     ----------
     tier, backend : Device
     writes : {'through', 'back', 'around'}
-        What writes wait for: the backend, or with ``'back'`` the cache.
+        Device that writes wait for: the backend, or with ``'back'`` the cache.
 
     Raises
     ------
@@ -87,7 +87,7 @@ class CacheLatency:
             )
 
     def mean_ns(self, curve: HitRatioCurve, blocks: int) -> float:
-        """Return the mean latency with a cache of so many blocks, in ns."""
+        """Return the mean latency with a cache of a number of blocks, in ns."""
         return self._mean_ns(curve, self.hits(curve).at(blocks), space=blocks > 0)
 
     def least_ns(self, curve: HitRatioCurve) -> float:

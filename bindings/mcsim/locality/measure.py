@@ -96,7 +96,7 @@ def hit_ratio_curves(
     estimator : str
         One of `estimator_names`.
     seed, threads, **params
-        As of `estimate`; so many threads make curves at the same time.
+        As in `estimate`; the number of curves computed at the same time.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def hit_ratio_curves(
     ------
     ConfigError
         As of `estimate` and `Trace.blocks`, or if `per` is neither, or if `references` are an
-        array, which knows no VMs.
+        array, which has no VMs.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def measure(
     Parameters
     ----------
     threads : int
-        So many streams at a time, or for one estimator alone.
+        Number of streams at a time, or threads of one estimator.
     one_at_a_time : bool
         Whether estimators must not disturb each other's times; each is a stage of its own.
     """

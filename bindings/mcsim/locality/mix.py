@@ -61,14 +61,14 @@ def mix(
 
     Under LRU everywhere. Nothing is replayed: parts follow from the curves of the VMs, the
     shared cache from that of all their references, exactly. The effective size of a division is
-    that of the shared cache that would miss as rarely: 40 % more than there is, say.
+    that of the shared cache with equal misses: for example 40 % more.
 
     Parameters
     ----------
     references : Trace, sequence of Trace, Blocks or mapping
-        Of the VMs; see `mcsim.locality.sharing.sharing`.
+        References of the VMs; see `mcsim.locality.sharing.sharing`.
     sizes : iterable of int or str
-        Of the cache: blocks, ``'1GiB'``, ``'10%'`` of the distinct blocks, or
+        Sizes of the cache: blocks, ``'1GiB'``, ``'10%'`` of the distinct blocks, or
         ``'log(1%, 100%, 13)'``.
     order : {'time', 'rates'}
         How references of several VMs follow each other; see
@@ -116,7 +116,7 @@ def mix_of(
     Parameters
     ----------
     alone : sequence of HitRatioCurve, optional
-        What each VM hits alone, if that is known already.
+        Curves of each VM alone, if computed before.
     """
     units = whole_number("units", units, 1)
     capacities = of.sizes("sizes", sizes)
@@ -180,7 +180,7 @@ def best_parts(
     values = [curve.at(sizes) * curve.accesses for curve in curves]
     solution = optimize(values, int(sizes[-1]), sizes=sizes, optimizer=optimizer)
     parts: NDArray[np.int64] = solution.allocation[0].copy()
-    # What is left over is of no use to the optimiser, but may be to a VM.
+    # The leftover has no utility for the optimiser, but may help a VM.
     rest = blocks - int(parts.sum())
     gains = [
         curve.accesses * (curve.at(int(part) + rest) - curve.at(int(part)))
@@ -199,11 +199,11 @@ def effective_size(together: HitRatioCurve, blocks: int, hits: int) -> int:
     Parameters
     ----------
     together : HitRatioCurve
-        Of all references, by which the shared cache is judged.
+        Curve of all references, for the shared cache.
     blocks : int
         Its size as it is.
     hits : int
-        At most as many as `together` ever reaches.
+        At most the greatest hits of `together`.
     """
     if hits == round(together.at(blocks) * together.accesses):
         return blocks

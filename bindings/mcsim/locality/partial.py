@@ -14,7 +14,7 @@ from mcsim.traces.blocks import References
 
 
 class PartialDistances:
-    """What a piece of a stream tells of its reuse distances, to be merged with its neighbours.
+    """Reuse distances of a piece of a stream, to be merged with its neighbours.
 
     `analyse` makes it of a piece, `merge` of two pieces that follow one another. Merging is
     associative, so the pieces of a stream may be analysed by any processes or machines and
@@ -22,7 +22,7 @@ class PartialDistances:
     pickled, and `to_bytes` is the same on any machine.
 
     With a limit ``D > 0``, distances of `D` and more count as cold, and the first and the last
-    `D` blocks are all that is kept of a piece beside its histogram.
+    `D` blocks and the histogram are the state of a piece.
 
     References
     ----------
@@ -83,7 +83,7 @@ class PartialDistances:
         Raises
         ------
         TraceError
-            If that cannot be; the message says how.
+            If that is impossible; the message has the reason.
         """
         return cls(_locality.PartialDistances.from_bytes(data))
 

@@ -1,7 +1,7 @@
-"""VMs that share a cache: what each hits in a cache of its own, and in one that all share.
+"""Hits of each VM in a cache of its own, and in a shared one.
 
-One pass over the references of all says what each VM hits in a shared LRU cache of any size:
-an access hits if fewer distinct blocks, anybody's, were referenced since the last access to its
+One pass over all references gives the hits of each VM in a shared LRU cache of any size:
+an access hits if fewer distinct blocks of all VMs were referenced since the last access to its
 block than the cache has. So no size needs a replay.
 """
 
@@ -53,7 +53,7 @@ def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
     order : {'time', 'rates'}
         ``'time'``: by the times of the requests. ``'rates'``: the references of each VM are
         spread evenly over one and the same length, as if all had been recorded at once; for
-        traces of different years, or without a clock. A mapping knows no times.
+        traces of different years, or without a clock. A mapping has no times.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
 
 
 def _one_by_one(references: References | Sequence[Blocks]) -> list[Blocks]:
-    """Split each trace into blocks by itself, as their clocks may not agree."""
+    """Split each trace into blocks separately, since their clocks may differ."""
     several = [references] if isinstance(references, Blocks) else references
     if isinstance(several, list | tuple) and all(isinstance(one, Blocks) for one in several):
         for one in several:
@@ -125,7 +125,7 @@ def spread(
     Parameters
     ----------
     named : sequence of (str, ndarray of uint32, int)
-        Of each VM its name, its blocks, numbered from 0 on, and how many numbers there are.
+        Name, numbered blocks and number of blocks of each VM.
     block_bytes : int, optional
         Size of a block.
     """
@@ -158,7 +158,7 @@ class Sharing:
     ids : ndarray of uint32, shape (n,)
         The block of each reference; no two VMs have one together.
     vm : ndarray of uint16, shape (n,)
-        Whose reference it is, a position in `vms`.
+        VM of each reference, a position in `vms`.
     block_bytes : int, optional
         Size of a block, for sizes in bytes; None for objects and arrays.
     """
@@ -228,7 +228,7 @@ class Sharing:
 
     @cached_property
     def alone(self) -> HitRatioCurves:
-        """What each VM hits in a cache of its own, over the size of that; by its name."""
+        """Curve of each VM in a cache of its own, by name."""
         cores = threads_given(None)
         curves_at_a_time = min(cores, len(self.vms))
         exact = partial(estimate, threads=cores // curves_at_a_time)
@@ -239,12 +239,12 @@ class Sharing:
 
     @cached_property
     def together(self) -> HitRatioCurve:
-        """What all of them hit in one cache, over the size of that."""
+        """Curve of all VMs in one cache."""
         return self._sized(hit_ratio_curve(self.ids))
 
     @cached_property
     def shared(self) -> HitRatioCurves:
-        """What each VM hits in a cache that all share, over the size of that; by its name."""
+        """Curve of each VM in a shared cache, by name."""
         distances = reuse_distances(self.ids)
         curves = {}
         for name, positions in zip(self.vms, self.positions, strict=True):

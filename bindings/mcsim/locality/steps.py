@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLUMNS = ("hits", "low", "high", "read_hits", "request_hits", "byte_hits")
-"""What there may be of each capacity."""
+"""Optional columns of each capacity."""
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
     """Hits over capacities, and how to read them: at a size, or the size for a ratio.
 
-    `HitRatioCurve` tells of the attributes.
+    `HitRatioCurve` documents the attributes.
     """
 
     capacities: NDArray[np.int64]
@@ -143,7 +143,7 @@ class Steps:
         return self._share(low), self._share(high)
 
     def is_resolved(self, capacities: ArrayLike) -> NDArray[np.bool_]:
-        """Tell at which capacities, in blocks, the estimate may be trusted; shape (m,)."""
+        """Return which capacities, in blocks, the estimate resolves; shape (m,)."""
         return capacities_given(capacities) >= self.resolved_from
 
     def capacity_for(self, ratio: float) -> int | None:

@@ -151,12 +151,12 @@ class Situation:
 
     @property
     def ratio(self) -> float:
-        """What all of them hit, as a share of all their accesses."""
+        """Hit ratio of all VMs."""
         return self.sharing.together.at(self.size)
 
     @property
     def parted(self) -> float:
-        """What all of them would hit if each had an equal part of the cache."""
+        """Hit ratio of all VMs with equal parts of the cache."""
         rows = self.rows
         return float((rows.part * rows.accesses).sum() / rows.accesses.sum())
 

@@ -1,8 +1,8 @@
 """Dividing cache space among virtual machines.
 
 Every method solves the same problem: choose a size for every VM (and tier) so that the sum
-of the values is largest and no tier is overfull; and every answer says how good it is, by an
-upper bound that no allocation can exceed.
+of the values is largest and no tier is overfull. Every solution has an upper bound on the
+objective of any allocation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Optimizer(Protocol):
     Examples
     --------
     >>> class Greediest:
-    ...     '''Everything to the VM that gains most from all of it.'''
+    ...     '''All space to the VM that gains most.'''
     ...
     ...     def optimize(self, problem):
     ...         blocks = np.zeros(problem.vms, dtype=np.int64)
@@ -195,7 +195,7 @@ def optimize(
 
 
 def _numbers(given: ArrayLike, name: str, dtype: type | None = None) -> NDArray[Any]:
-    """Return an array of numbers, or say that it is none."""
+    """Return an array of numbers, or raise an error."""
     try:
         array: NDArray[Any] = np.asarray(given, dtype=dtype)
     except (ValueError, TypeError, OverflowError):

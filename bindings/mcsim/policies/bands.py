@@ -1,4 +1,4 @@
-"""How sure the estimates of samples are: what seeds say, and what must be at least."""
+"""Uncertainty of estimates from samples: variance over seeds, and lower bounds."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def margin_of(estimates: NDArray[np.float64], least: NDArray[np.float64]) -> NDA
     ----------
     estimates : array of shape (seeds, n)
     least : array of shape (n,)
-        What the standard deviation of the mean is at least.
+        Lower bound on the standard deviation of the mean.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def least_deviations(
     blocks: float,
     of_mean: NDArray[np.float64] | float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what the standard deviations of two estimates of a count are at least.
+    """Return lower bounds on the standard deviations of two estimates of a count.
 
     With m of what is counted and s references at each block, and a ratio r, the adjusted estimate
     has the variance of a sum of m over sampled blocks, the plain one that of m - r s. The root of
@@ -132,9 +132,9 @@ def least_deviations(
     counted : array of shape (n,)
         The count, by the adjusted estimate.
     seen : array of shape (n,)
-        The standard deviation that the seeds show of it.
+        Standard deviation over the seeds.
     ratio : array of shape (n,)
-        Of the count to the references, by the plain estimate.
+        Ratio of the count to the references, by the plain estimate.
     squares : float
         Sum over the blocks of the square of their references.
     blocks : float
@@ -152,7 +152,7 @@ def least_deviations(
 
 
 def rare_deviation(seen: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Return what the standard deviation of a sum over sampled blocks is at least, if it is small.
+    """Return a lower bound on the standard deviation of a small sum over sampled blocks.
 
     Few things seen, or none, may stand for more that were as likely: the band reaches up to the
     97.5 % limit of a Poisson count (the quantile of gamma as of Wilson and Hilferty, PNAS 1931).
@@ -160,7 +160,7 @@ def rare_deviation(seen: NDArray[np.integer]) -> NDArray[np.float64]:
     Parameters
     ----------
     seen : array of shape (n,)
-        What was counted in all samples together.
+        Total count of all samples.
 
     Returns
     -------

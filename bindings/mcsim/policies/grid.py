@@ -36,7 +36,7 @@ class Point:
 
     @property
     def key(self) -> tuple[str, int, int, str]:
-        """Return what tells it from others."""
+        """Return the values that identify it."""
         return str(self.policy), self.block, self.sub_block, self.writes
 
     @property
@@ -54,7 +54,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Grid:
-    """What is to be tried, in the order in which it was asked for."""
+    """Points in the requested order."""
 
     size: int
     points: list[Point]
@@ -108,7 +108,7 @@ class Grid:
         ]
         if not points:
             raise ConfigError("policies: expected at least one")
-        # Each once, however often it was asked for.
+        # Each point once.
         return cls(of_size, list({point.key: point for point in points}.values()))
 
     @property

@@ -46,7 +46,7 @@ def miniature(
     memory: int | str | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> ResultTable:
-    """Estimate what `simulate` counts from caches that are a small share of each.
+    """Estimate the counts of `simulate` from small caches.
 
     A cache of c blocks hits about as often as one of R c blocks, under the same policy, that is
     given the references to a share R of the blocks, picked by their hash. What a policy does by
@@ -80,9 +80,9 @@ def miniature(
     correction : {'auto', 'none', 'adj'}
         Which of the two estimates, for all caches: ``'none'`` the sample's own ratio, ``'adj'``
         the adjusted one, ``'auto'`` the one with the narrower bands. With one seed, which has
-        none, ``'auto'`` is the adjusted one, whose worst errors are smaller.
+        none, ``'auto'`` is the adjusted one, with smaller worst errors.
     seed : int
-        Of policies that draw.
+        Seed of policies with random choices.
     threads : int, optional
         Caches at a time; all cores if not given.
     memory : int or str, optional
@@ -94,7 +94,7 @@ def miniature(
     Returns
     -------
     ResultTable, shape (policies x sizes,)
-        A row a cache, in the order asked for: ``policy``, ``capacity`` (blocks), ``hit_ratio``
+        A row for each cache, in requested order: ``policy``, ``capacity`` (blocks), ``hit_ratio``
         with its 95 % confidence band ``low`` and ``high`` (of the mean over the seeds; nan
         where there is none, and ``no_band`` has the reason), ``correction`` (``'none'`` or
         ``'adj'``, ``'exact'`` at rate 1), ``plain`` and ``adjusted`` (both estimates),
@@ -216,7 +216,7 @@ def estimate_whole(
         "write_hits_low": fewest,
         "write_hits_high": most,
         "bytes": found["bytes"].max(axis=0),
-        # What is simulated at rate 1 is, once for all seeds.
+        # Caches at rate 1 are replayed once for all seeds.
         "seconds": np.where(rates == 1, found["seconds"][0], found["seconds"].sum(axis=0)),
     }
 

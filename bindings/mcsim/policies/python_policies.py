@@ -1,14 +1,14 @@
-"""Eviction policies written in Python: classes that `mcsim.simulate` takes beside names.
+"""Eviction policies written in Python: classes that `mcsim.simulate` accepts as well as names.
 
-The engine finds blocks, counts hits and moves blocks in and out; Python only decides who leaves.
-Each call into Python is worth a hundred accesses of compiled code, so there are as few as can be:
+The engine finds blocks, counts hits and moves blocks; Python only chooses victims. A call into
+Python takes the time of a hundred accesses of compiled code, so calls are rare:
 
 `PriorityPolicy`
-    A function of what is known of a block: the least leaves. Exact, and the faster one: millions
+    A function of the history of a block; the least value is evicted. Exact, and fast: millions
     of accesses per second.
 `Policy`
-    Hooks, told of accesses in batches and asked for victims. Exact if they are asked for one at a
-    time, faster if for many ahead.
+    Hooks that receive batches of accesses and return victims. Exact with one victim at a time,
+    faster with many.
 """
 
 from __future__ import annotations
@@ -41,36 +41,35 @@ class _Base:
         capacity : int
             Blocks that the cache has space for.
         seed : int
-            Of whatever the policy draws.
+            Seed of random choices.
         """
 
 
 class Policy(_Base, ABC):
     """An eviction policy of hooks.
 
-    Every block in the cache has a slot, a number from 0 to the capacity - 1. A newcomer gets
-    that of the victim, and while there is space the next one that was never used; so arrays
-    of `capacity` elements hold whatever the policy keeps.
+    Every block in the cache has a slot, a number from 0 to the capacity - 1. A new block gets the
+    slot of the victim, or an unused one while there is space. So the state of a policy fits in
+    arrays of `capacity` elements.
 
-    With ``ahead = 1`` the policy knows of every access before it chooses a victim: there are two
-    calls a miss, `accessed` with the accesses since the last one and `victims`. With more, it is
-    asked for that many victims at a time, and told of what comes in between only before it is
-    asked again. A victim leaves even if it hits again in the meantime; these hits are counted,
-    but as the block was given up, not told.
+    With ``ahead = 1`` the policy sees every access before it chooses a victim. Each miss makes two
+    calls: `accessed` with the accesses since the last call, and `victims`. With a larger `ahead`
+    the policy returns this number of victims at a time, and sees later accesses before the next
+    call only. A chosen victim leaves even if it hits in the meantime; such hits are counted but
+    not passed to the policy.
 
-    In a tier of an experiment (``policy: module:Class``) blocks may also leave because the host
-    takes them, of which `removed` tells, and the capacity may change, of which `resized` tells.
-    Slots stay numbers below the capacity of `start`. A removed block's slot goes to one of the
-    next newcomers.
+    In a tier of an experiment (``policy: module:Class``) the host may also remove blocks
+    (`removed`) and change the capacity (`resized`). Slots stay below the capacity of `start`. The
+    slot of a removed block goes to one of the next new blocks.
 
-    An exception ends the simulation and comes out of it.
+    Exceptions end the simulation and propagate to the caller.
 
     Attributes
     ----------
     name : str, optional
-        What results call it; that of the class if not given.
+        Name in results; by default that of the class.
     ahead : int
-        Victims to be asked for at a time.
+        Number of victims of a call.
 
     Examples
     --------
@@ -133,7 +132,7 @@ class Policy(_Base, ABC):
         Parameters
         ----------
         slots : int array, shape (n,)
-            Where they were. The accesses before were told, those after were not.
+            Their slots. Earlier accesses were passed to `accessed`, later ones were not.
         """
         raise ConfigError(
             f"{type(self).__name__}: here blocks leave that it did not choose: it needs a method "
@@ -153,22 +152,22 @@ class Policy(_Base, ABC):
 
 
 class PriorityPolicy(_Base, ABC):
-    """An eviction policy that is a function of what is known of each block.
+    """An eviction policy that is a function of the history of each block.
 
-    The block of the least priority leaves, of equals the least recently used. The function is
-    asked for many blocks at a time, and not for all at every access; but as long as it keeps to
-    what is said here, victims are the same as if it were.
+    The victim is the block of the least priority; of equal priorities, the least recently used.
+    The function is evaluated for many blocks at a time and not at every access. With the
+    properties below, the victims equal those of an evaluation of all blocks at every miss.
 
     Attributes
     ----------
     name : str, optional
-        What results call it; that of the class if not given.
+        Name in results; by default that of the class.
     rising : bool
-        A further access never lowers the priority of a block. If False, the function is asked at
-        every miss, which is slow.
+        Whether an access never lowers the priority of its block. If False, the function is
+        evaluated at every miss, which is slow.
     refresh : int, optional
-        For functions of `now`, whose values change without an access: all blocks are evaluated
-        anew before the first eviction and after every `refresh` of them. In between, priorities
+        For functions of `now`: all blocks are evaluated again before the first eviction and
+        after every `refresh` evictions. In between, priorities
         stay as they are, but no block leaves on one that is older than its last access. With
         1, all is exact, and slow; a hundredth of the capacity is a good choice. If None, a
         function of `now` has the value of a time between the last access and the eviction.
@@ -207,7 +206,7 @@ class PriorityPolicy(_Base, ABC):
         inserted : int array, shape (n,)
             The access at which the block came in.
         now : int array, shape (n,)
-            The access at which the priority is asked for.
+            The access at which the priority is evaluated.
 
         Returns
         -------
@@ -219,12 +218,12 @@ class PriorityPolicy(_Base, ABC):
 AnyPolicy = Policy | PriorityPolicy
 PolicyFactory = AnyPolicy | Callable[[], AnyPolicy]
 
-# What data paths can ask for.
+# Policies that data paths can name.
 _put: dict[str, type[AnyPolicy]] = {}
 
 
 def put_policy(name: str, made: type[AnyPolicy]) -> None:
-    """Let data paths ask for a class of policies by a name `module:Class`.
+    """Register a class of policies for data paths under the name `module:Class`.
 
     Raises
     ------
@@ -238,11 +237,11 @@ def put_policy(name: str, made: type[AnyPolicy]) -> None:
 
 @dataclass(frozen=True)
 class PythonSpec:
-    """A policy as it is asked for: an object or what makes one, see `PolicySpec` for the others."""
+    """A requested policy: an object or its factory; see `PolicySpec` for the others."""
 
     title: str
     policy: _policies.PythonPolicy
-    """What the core takes instead of a name."""
+    """Object that the core accepts in place of a name."""
 
     def __str__(self) -> str:
         return self.title
@@ -264,7 +263,7 @@ class PythonSpec:
         Raises
         ------
         ConfigError
-            If it is neither.
+            If it is another type.
         """
         first = _new(given)
         kind = type(first).__name__

@@ -1,4 +1,4 @@
-"""What samples counted, scaled to the whole: the rows of a tuning."""
+"""Counts of samples, scaled to the whole trace: the rows of a tuning."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _What = Literal["requests", "accesses"]
 
 
 class _Term(NamedTuple):
-    """What a column has beside what is known: a count of the sample, scaled to the whole."""
+    """Estimated part of a column: a count of the sample, scaled to the whole."""
 
     what: _What
     op: int
     """Whether it is of reads, 0, or of writes, 1."""
     counted: int
     unit: float
-    """What one adds to the column."""
+    """Weight of one count in the column."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What a replay of a sample counted, of all VMs together, and what follows for the whole."""
+    """Counts of a replayed sample over all VMs, and estimates for the whole."""
 
     point: Point
     devices: tuple[Device, Device]
@@ -57,7 +57,7 @@ class Counted:
     given: dict[str, list[int]]
     """How much there is in the whole, by operation."""
     bytes: int
-    """What the cache held."""
+    """Blocks that the cache held."""
     blocks: int
     """How many there are in the sample."""
 
@@ -156,7 +156,7 @@ def rows_of(
     columns["bytes"] = np.array([[one.bytes for one in sample] for sample in samples]).max(axis=0)
     costs = dict(zip(OBJECTIVES, _costs(columns), strict=True))
     first = costs.pop(objective)
-    # Of those that are equal in the objective, the better in the others: so the first is beaten
+    # With equal objectives, the better in other columns is first: so the first is beaten
     # by none.
     order = np.lexsort([*reversed(costs.values()), first])
     return ResultTable(

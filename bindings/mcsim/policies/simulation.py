@@ -1,4 +1,4 @@
-"""Eviction policies: caches of any size under any of them, replayed from one trace."""
+"""Replay of one trace through caches of any size under any eviction policies."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def simulate(
     A discard (trim, delete) removes its blocks from every cache. It is not a reference.
 
     The caches share the trace and nothing else; they start empty and are made one at a time
-    by each thread. What comes out does not depend on the number of threads.
+    by each thread. Results do not depend on the number of threads.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def simulate(
         The block of each access, in the order of the accesses. A trace stands for its reads, in
         blocks of 4 KiB: `Trace.blocks` has others.
     policies : str, Policy, PriorityPolicy or callable, or sequence of these
-        Of `policy_names` and `wrapper_names`, with parameters as on the command line:
+        Names of `policy_names` and `wrapper_names`, with parameters as on the command line:
         ``'arc(step=integer)'``. Or written in Python: a class that derives from `Policy` or
         `PriorityPolicy`, an object of it, or a function that returns one.
     sizes : sequence of int or str
@@ -108,20 +108,20 @@ def simulate(
         0 for a read, 1 for a write, which all but arrays have themselves. Only counted:
         writes come in as reads do.
     seed : int
-        Of policies that draw.
+        Seed of policies with random choices.
     threads : int, optional
         Caches at a time; all cores if not given.
     memory : int or str, optional
-        What the caches at work may hold together, such as ``'4GiB'``; half of the machine's
-        memory if not given. `memory_needed` tells what each takes.
+        Memory limit of all running caches, such as ``'4GiB'``; half of the machine's
+        memory by default. `memory_needed` returns the memory of each.
     one_pass : bool
         Whether several sizes of a policy that is a stack algorithm are counted in one pass over
         the trace, if that takes less time than a replay each: LRU from reuse distances, MRU
-        from a stack whose update is a swap (Mattson et al., 1970). The counts are the same.
+        from a stack with swaps as updates (Mattson et al., 1970). The counts are the same.
         Without enough `memory` for the pass there are replays.
         OPT and perfect LFU are stack algorithms too, but their stacks have to be walked.
     warm_up : int
-        So many accesses at the beginning fill the caches and are not counted; there is no one
+        Number of first accesses that fill the caches without being counted; there is no one
         pass then. `Trace.blocks` has warm-ups by time, and by other traces.
     progress : callable, optional
         ``progress(accesses_done)``, those of all caches together.
@@ -129,7 +129,7 @@ def simulate(
     Returns
     -------
     ResultTable, shape (policies x sizes,)
-        A row a cache, in the order asked for: ``policy``, ``capacity`` (blocks),
+        A row for each cache, in the requested order: ``policy``, ``capacity`` (blocks),
         ``accesses``, ``hits``, ``misses``, ``hit_ratio``, ``request_hit_ratio`` (requests of
         which all blocks hit), ``byte_hit_ratio`` (bytes in blocks that hit; of blocks, if the
         trace has no lengths), ``writes``, ``write_hits``, ``evictions``, ``bytes`` (of its
@@ -144,7 +144,7 @@ def simulate(
     ConfigError
         If there is no such policy or parameter, or a size or column is wrong.
     OutOfMemoryError
-        If a cache alone needs more than `memory`; it says what would fit.
+        If a cache alone needs more than `memory`; the message has the size that fits.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def simulate_lines(
     Parameters
     ----------
     references
-        As of `simulate`. Of `Blocks` the lines are those with which they were made.
+        As in `simulate`. `Blocks` have the lines of their creation.
     policies, ops, seed, threads, memory, progress
         As of `simulate`.
     sizes : sequence of int or str
@@ -263,7 +263,7 @@ def simulate_lines(
 def _counts(
     found: dict[str, NDArray[Any]], of_lines: dict[str, NDArray[Any]]
 ) -> dict[str, NDArray[Any]]:
-    """Return what the core counted and what follows of it, with what is known of lines."""
+    """Return the counts of the core and derived columns, with those of lines."""
     hits, accesses = found["hits"], found["accesses"]
     others = ("writes", "write_hits", "evictions", "bytes", "seconds")
     return {

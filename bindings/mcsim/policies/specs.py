@@ -1,4 +1,4 @@
-"""Eviction policies by name: which there are, and how they are asked for."""
+"""Eviction policies by name: lists, and parsing of parameters."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mcsim.base.specs import ParamValue, as_declared, declared_by, parse_spec, s
 from mcsim.policies.python_policies import PolicyFactory, PythonSpec
 
 PolicyChoice = str | PolicyFactory | Sequence[str | PolicyFactory]
-"""What `simulate` takes."""
+"""Types of policies that `simulate` accepts."""
 
 
 def policy_names() -> list[str]:
-    """List the eviction policies; `mcsim describe` tells their parameters.
+    """List the eviction policies; `mcsim describe` shows their parameters.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def wrapper_names() -> list[str]:
 
 
 def load_policies(library: str | os.PathLike[str]) -> list[str]:
-    """Load eviction policies from a shared library; from now on they are like all others.
+    """Load eviction policies from a shared library, and add them to the built-in ones.
 
     Such a library is compiled against the headers of this mcsim, see `get_include`, and stays
     loaded. To load it again changes nothing; after it was built anew, it takes a new process.
@@ -86,7 +86,7 @@ class PolicySpec:
 
     @property
     def policy(self) -> str:
-        """What the core knows it by."""
+        """Name in the core."""
         return self.name
 
     def declared(self) -> dict[str, ParamValue]:
@@ -95,7 +95,7 @@ class PolicySpec:
 
 
 def parse_policies(text: str) -> list[PolicySpec]:
-    """Read policies divided by commas, as the parameters of each are.
+    """Parse policies separated by commas; parameters contain commas, too.
 
     `all` is every one of `policy_names`.
 

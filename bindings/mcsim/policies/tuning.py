@@ -35,7 +35,7 @@ from mcsim.traces.warm_up import check_no_warm_up
 from mcsim.traces.workload import Workload, vms_of
 
 _DIRTY_BYTES = 9
-"""What writing back takes for each block of the trace."""
+"""Memory of write-back for each block of the trace."""
 
 
 def tune(
@@ -100,7 +100,7 @@ def tune(
         Other devices by name, as in an experiment, ``{"mine": {"read": "80us", "write": "20us"}}``;
         or each as ``'mine=read:80us,write:20us'``.
     seed : int
-        Of policies that draw.
+        Seed of policies with random choices.
     threads : int, optional
         Caches at a time; all cores if not given.
     memory : int or str, optional
@@ -124,7 +124,7 @@ def tune(
         (bytes at the end that are still to be written back), ``pareto``
         (no other is as good in all four objectives and better in one), ``rate``,
         ``correction`` (``'none'`` or ``'adj'``, ``'exact'`` at rate 1) and ``bytes`` (what the
-        cache was said to hold, the most of all samples).
+        cache needs, the maximum of all samples).
 
     Raises
     ------
@@ -225,7 +225,7 @@ class _Replay:
     _counting: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def sample(self, seed: int) -> list[Counted]:
-        """Return what one sample says of every point."""
+        """Return the estimates of one sample for every point."""
         found: dict[int, Counted] = {}
         for (block, sub_block), members in self.grid.by_layout():
             view = {

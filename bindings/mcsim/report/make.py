@@ -92,7 +92,7 @@ def _of_run(results: Results, systems: Sequence[str] | None) -> Page:
         Section("Answer", [*synthetic_note(results), *answer_note(results)]),
         Section("Workload", workload(results)),
         Section("Systems", [systems_table(results)]),
-        Section("What came out", [*mode_note(results), *charts]),
+        Section("Results", [*mode_note(results), *charts]),
     ]
     if by_vm := list(vm_charts(results, systems)):
         sections.append(Section("Over time, VM by VM", by_vm, folded=True))

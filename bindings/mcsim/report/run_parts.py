@@ -29,7 +29,7 @@ def synthetic_note(results: Results) -> list[Block]:
     """Warn that the workload is synthetic, if it is."""
     if not results.synthetic:
         return []
-    text = "The workload is synthetic: it stands in for recorded traces, and numbers are its own."
+    text = "The workload is synthetic: it stands in for recorded traces, whose numbers may differ."
     return [Prose(text, alert=True)]
 
 

@@ -1,4 +1,4 @@
-"""What four documents show, measured: published beside found, figure by figure.
+"""Figures of four documents: published and measured numbers.
 
 A document is a folder `experiments/reproduce/<document>/`. Its `figures.py` has the list `FIGURES`.
 Its experiments, published numbers and notes on differences are YAML files. A figure's `find` runs

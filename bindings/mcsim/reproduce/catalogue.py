@@ -39,7 +39,7 @@ def chosen(names: Iterable[str]) -> list[Figure]:
     Raises
     ------
     ConfigError
-        For a name that is neither; it says the nearest.
+        For an unknown name; the message has the nearest one.
     """
     asked = list(names)
     every = [figure for document in DOCUMENTS for figure in figures_of(document)]

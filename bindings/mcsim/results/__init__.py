@@ -1,4 +1,4 @@
-"""What a run leaves behind, and the tables and numbers read off it."""
+"""Stored results of runs, and their tables."""
 
 from __future__ import annotations
 

@@ -11,17 +11,17 @@ from mcsim.config.spec import SystemSpec
 
 FORESEEN: Mapping[str, str] = {"next": "the next interval", "whole": "the whole trace"}
 
-# Of runs of an earlier mcsim, which did not write it down.
+# For runs of an earlier mcsim, which did not store it.
 _BY_NAME = {"hindsight": "whole", "clairvoyant": "next"}
 
 
 def foresight_by_name(systems: list[SystemSpec]) -> dict[str, str]:
-    """Return what systems foresee whose names say so, by title."""
+    """Return the foresight of systems that have it by their name, by title."""
     return {of.title: _BY_NAME[of.name] for of in systems if of.name in _BY_NAME}
 
 
 def yardstick_note(foresight: Mapping[str, str]) -> str:
-    """Say in a table's caption which systems are yardsticks; nothing if none is.
+    """Return the note on yardsticks for the caption of a table; empty without any.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""The best hierarchy of two tiers, found with few replays of it."""
+"""Search for the best hierarchy of two tiers with few replays."""

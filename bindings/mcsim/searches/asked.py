@@ -58,7 +58,7 @@ _POLICIES = {
 
 
 class Limits(BaseModel):
-    """What a hierarchy must keep to."""
+    """Limits of hierarchies."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -112,7 +112,7 @@ def take_search(source: Source, instead: Mapping[str, Any]) -> Asked:
     source : Source
         The experiment.
     instead : mapping of str to value
-        What is asked for instead of what stands under the key; None leaves that.
+        Value in place of that under the key; None keeps it.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def sizes_of(
     given : sequence of sequence of int, float or str, optional
         By tier.
     spec : ExperimentSpec
-        Whose own capacities stand in the middle if none are given.
+        Its capacities are the middle of the default sizes.
     unique : int
         Distinct blocks, of which shares are.
     """
@@ -163,7 +163,7 @@ def sizes_of(
 
 
 def policies_of(given: Sequence[str] | None, own: str, tiers: int) -> list[str]:
-    """Return policies as the system `hierarchy` takes them, one of every tier.
+    """Return policies in the form of the system `hierarchy`, one for each tier.
 
     Examples
     --------

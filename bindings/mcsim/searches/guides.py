@@ -1,4 +1,4 @@
-"""What hierarchies are expected to do, found without replaying any of them in full.
+"""Predictions for hierarchies without full replays.
 
 Of LRU in both tiers, exclusive and read alone, the curve of the whole workload says it exactly:
 the first tier hits what is reused at distances below its size, both together what is below the sum
@@ -39,7 +39,7 @@ class Expected:
     exact : set of Point
         Those of which that is no estimate.
     replayed : float
-        What the miniatures replayed, in lengths of the workload.
+        Work of the miniatures, in lengths of the workload.
     """
 
     outcomes: dict[Point, Outcome] = field(default_factory=dict)
@@ -65,7 +65,7 @@ def expect(
     estimated = [point for point in points if point not in found.exact]
     if not estimated:
         return found
-    # What samples say of LRU, of which all is known, shows how wrong they are.
+    # Estimates for LRU, where the exact curve exists, show the error of the samples.
     sizes = {point.blocks for point in estimated}
     controls = [point for point in points if point in found.exact and point.blocks in sizes]
     small = _miniatures(replays, [*estimated, *controls], rate, seeds, threads, progress)
@@ -80,11 +80,11 @@ def expect(
 
 @dataclass(frozen=True)
 class _Miniatures:
-    """What the miniatures of one sample did."""
+    """Results of the miniatures of one sample."""
 
     outcomes: dict[Point, Outcome]
     length: float
-    """Of the sample, in lengths of the workload."""
+    """Length of the sample, in lengths of the workload."""
 
 
 def _miniatures(
@@ -137,7 +137,7 @@ class Stack:
 
     @property
     def is_exact(self) -> bool:
-        """Whether what LRU does in both tiers is as the stack says."""
+        """Whether the LRU stack predicts both tiers exactly."""
         spec, accesses = self.replays.spec, self.replays.all.accesses
         return (
             _is_plain(self.replays.system)

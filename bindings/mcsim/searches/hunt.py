@@ -23,10 +23,10 @@ from mcsim.searches.replays import Replays
 from mcsim.searches.space import Judge, Objective, Outcome, Point
 
 _PATIENCE = 3
-"""So many replays in a row that find nothing better end a search."""
+"""Number of consecutive replays without improvement that ends a search."""
 
 _NEAR = 0.05
-"""What is estimated is replayed if it seems at most by such a share worse than the best."""
+"""Estimated points within this share of the best are replayed."""
 
 _KNEES = 3
 
@@ -87,7 +87,7 @@ class Found(ResultTable):
 
     @property
     def overrides(self) -> list[str]:
-        """What makes the experiment that of the best hierarchy, for `mcsim.run` and ``--set``."""
+        """Overrides for the best hierarchy, for `mcsim.run` and ``--set``."""
         best = self.best
         if best is None:
             return []
@@ -256,7 +256,7 @@ class Hunt:
         return self.judge.excess(values), self.judge.score(values)
 
     def _corrected(self, point: Point) -> Outcome:
-        """Correct what is expected by how wrong it was of points that were replayed.
+        """Correct predictions by their errors at replayed points.
 
         Errors of the samples are much alike where sizes are, and the more so under one policy.
         """

@@ -129,7 +129,7 @@ class Replays:
         )
 
     def _adjusted(self, totals: Totals, sample: Sample) -> Totals:
-        """Give a sample the reads that it should have had: the whole's, times the rate."""
+        """Adjust a sample to the expected reads: those of the whole times the rate."""
         if self.all.first_access != 0:
             return totals  # how many are counted of the whole is not known by operation
         reads = totals.reads_served.copy()

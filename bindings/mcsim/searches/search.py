@@ -1,6 +1,6 @@
-"""The best hierarchy of two tiers, found with few replays of it.
+"""Search for the best hierarchy of two tiers with few replays.
 
-What every hierarchy would do is expected first, by curves and miniatures (`mcsim.searches.guides`).
+Curves and miniatures predict every hierarchy first (`mcsim.searches.guides`).
 Then the most promising is replayed in full, what is expected of others is corrected by how wrong
 that was, and so on until nothing promises more.
 """

@@ -18,7 +18,7 @@ OBJECTIVES: Mapping[str, tuple[str, int]] = {
     "per-dollar": ("per_dollar", -1),
     "dollars": ("dollars", 1),
 }
-"""What may be sought: the field of `Values`, and whether less of it is better or more."""
+"""Objectives: the field of `Values`, and whether less or more is better."""
 
 LIMITS: Mapping[str, tuple[str, int]] = {
     "dollars": ("dollars", 1),
@@ -27,10 +27,10 @@ LIMITS: Mapping[str, tuple[str, int]] = {
     "latency": ("latency_ns", 1),
     "hit-ratio": ("hit_ratio", -1),
 }
-"""What may be asked for: the field of `Values`, and whether it is at most so much or at least."""
+"""Limits: the field of `Values`, and whether it is an upper or a lower limit."""
 
 _ROUNDING = 1e-9
-"""Of sums of prices that are the same money."""
+"""Tolerance for equal sums of prices."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a hierarchy does, measured or expected."""
+    """Results of a hierarchy, measured or predicted."""
 
     hit_ratio: float
     latency_ns: float
@@ -76,7 +76,7 @@ def _ratio(a: float, b: float) -> float:
 
 @dataclass(frozen=True)
 class Values:
-    """What a hierarchy is judged by."""
+    """Values by which hierarchies are compared."""
 
     hit_ratio: float
     latency_ns: float

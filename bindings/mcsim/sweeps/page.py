@@ -42,7 +42,7 @@ def sweep_page(sweep: Sweep) -> str:
     note = [] if warning is None else [Prose(f"{warning[:1].upper()}{warning[1:]}.", alert=True)]
     charts = [chart for axis in sweep.axes for chart in _over(table, axis)] if len(whole) else []
     sections: list[Section] = [
-        Section("What came out", [Prose(shown.answer.replace("`", "")), *note, *_some(charts)]),
+        Section("Results", [Prose(shown.answer.replace("`", "")), *note, *_some(charts)]),
         Section("Axes", [Facts(facts)]),
         Section(f"All cells, {ALL}", [page_table(shown)]),
     ]

@@ -1,4 +1,4 @@
-"""Batches of requests: columns of equal length, slices of them, and the requests of one VM."""
+"""Batches of requests: columns of equal length, their slices, and the requests of one VM."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SCHEMA = pa.schema(
 )
 
 CLASSED_SCHEMA = SCHEMA.append(pa.field("class", pa.uint8(), nullable=False))
-"""Of traces whose requests have classes."""
+"""Class of each request, in traces with classes."""
 
 _KEY = 3
 _TEXT = pa.dictionary(pa.uint32(), pa.large_string())
@@ -99,7 +99,7 @@ class ClassedBatch(Batch):
     """Columns of requests that have classes, which come last."""
 
     def __new__(cls, *columns: npt.NDArray[Any]) -> Self:
-        """Take all columns in their order."""
+        """Return all columns in their order."""
         return tuple.__new__(cls, columns)
 
     @property
@@ -125,7 +125,7 @@ def batch_with(columns: Iterable[npt.NDArray[Any]]) -> Batch:
 
 
 def schema_of(batches: Iterable[pa.RecordBatch]) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """Return what columns record batches have, and the batches, all of them."""
+    """Return the columns of record batches, and all batches."""
     rest = iter(batches)
     first = list(islice(rest, 1))
     return (first[0].schema.remove_metadata() if first else SCHEMA), chain(first, rest)

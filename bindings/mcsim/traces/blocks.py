@@ -1,4 +1,4 @@
-"""References: what requests come to once each is split into the blocks it touches.
+"""References: the blocks that requests touch.
 
 This is the one way from requests to references; whatever takes references takes a `Trace`,
 which stands for `Trace.blocks` of it, several traces, `Blocks`, or an array of block numbers.
@@ -47,12 +47,12 @@ class Blocks:
     """References to blocks: requests of VMs in the order of time, each split into its blocks.
 
     Every VM has blocks of its own. Made by `Trace.blocks`, or by `Blocks.of` of several traces;
-    a column is made when it is first asked for.
+    a column is computed on first use.
 
     Attributes
     ----------
     label : str
-        What they are, for people.
+        Description for people.
     """
 
     label: str
@@ -305,7 +305,7 @@ class Blocks:
                     discarded,
                     block_pieces.shapes_of(self.accesses, chosen, lengths),
                 )
-                # Of a trace larger than memory, for one.
+                # For example, of a trace larger than memory.
                 self.accesses.passed(int(chosen[0]), int(chosen[-1]))
                 first = last
 
@@ -369,7 +369,7 @@ def blocks_in(references: References, *, line: int = 1, warm_up: bool = False) -
 
 
 def traces_in(references: References) -> list[Trace] | None:
-    """Return the traces, if it is one or a sequence of them; None for all else."""
+    """Return the traces of a trace or a sequence; None for other values."""
     if isinstance(references, (Blocks, np.ndarray)):
         return None
     from mcsim.traces.trace import Trace

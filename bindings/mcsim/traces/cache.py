@@ -248,7 +248,7 @@ def make_room(folder: Path, limit: int, *, since_ns: int | None = None) -> list[
     Parameters
     ----------
     folder : Path
-        Of the cache.
+        Folder of the cache.
     limit : int
         Total size in bytes.
     since_ns : int, optional

@@ -209,7 +209,7 @@ def trace_dirs_given(given: Sequence[str | os.PathLike[str]] | None) -> list[Pat
 def files_of(
     names: Sequence[str | os.PathLike[str]], dirs: Iterable[str | os.PathLike[str]]
 ) -> list[Path]:
-    """Return the files that `TraceFinder` finds by names, patterns and folders; `-` is stdin.
+    """Return the files of names, patterns and folders; `-` is standard input.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What is known of a trace's requests, VM by VM."""
+"""Facts about the requests of a trace, by VM."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VmInfo:
-    """What is known of one VM's requests, or of all together.
+    """Facts about the requests of one VM, or of all VMs.
 
     Blocks are aligned; a request counts every block it touches.
     """

@@ -54,7 +54,7 @@ def interned(
     workload, view, progress
         As of `Workload.intern`.
     folder : Path, optional
-        Of the cache; `cache_directory` if not given.
+        Folder of the cache; `cache_directory` if not given.
     at_least : int
         Least number of accesses, to aligned blocks of 4 KiB, that are worth a file.
 
@@ -86,7 +86,7 @@ def is_kept(workload: Workload, view: Mapping[str, Any], folder: Path | None = N
 
 
 def is_many(workload: Workload, view: Mapping[str, Any], at_least: int = FEW_ACCESSES) -> bool:
-    """Whether a workload has about so many accesses, of whole traces."""
+    """Return whether the whole traces of a workload have about this number of accesses."""
     counts = {vm.trace.digest: vm.trace.metadata.counts for vm in workload.vms}
     reads = view.get("ops", "reads") == "reads"
     return sum(of.read_blocks if reads else of.blocks for of in counts.values()) >= at_least
@@ -95,7 +95,7 @@ def is_many(workload: Workload, view: Mapping[str, Any], at_least: int = FEW_ACC
 def name_of(
     workload: Workload, view: Mapping[str, Any], kind: str, more: Mapping[str, Any] | None = None
 ) -> str:
-    """Return the name of a file, which says all that the accesses depend on, and what more."""
+    """Return the name of a file: a digest of all inputs of the accesses."""
     cause = {
         "version": engine.ACCESSES_VERSION,
         "view": dict(view),

@@ -79,14 +79,14 @@ class MadeOfColumns:
         response : array_like of int, shape (n,)
             Nanoseconds, -1 where unknown.
         classes : array_like of int, shape (n,), optional
-            0, which matters most, to 7: of file systems and users that know what they ask for.
+            0, the most important, to 7: set by file systems and applications.
         vms : sequence of str
             Names of the VMs.
         time_base : {'clock', 'index'}
         kind : {'blocks', 'objects'}
             Kind of the references. An object of any size is one reference.
         source : str
-            What made the arrays, for `metadata`.
+            Origin of the arrays, for `metadata`.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class MadeOfColumns:
             Such as a `pyarrow.Table`, a record batch or a reader, a DuckDB relation, a Polars or
             pandas frame. A reader is consumed. A table from `to_arrow` needs no mapping.
         source : str
-            What messages and `metadata` call it.
+            Name in messages and `metadata`.
         on_bad_line : {'error', 'skip'}
             Whether a row that cannot be a request is an error, or left out and counted.
         on_unsorted : {'error', 'sort'}
@@ -135,7 +135,7 @@ class MadeOfColumns:
             Which columns are what: the options of the ``parquet`` format (`mcsim describe
             parquet`), ``time="ts", time_unit="ms", offset="lba", offset_unit="sectors"``. A
             column with a field's own name, such as ``time_ms``, ``vm``, ``op``, ``offset`` or
-            ``length``, needs none. Arrow's timestamps know their unit.
+            ``length``, needs none. Arrow timestamps have their unit.
 
         Raises
         ------

@@ -17,7 +17,7 @@ from mcsim.traces.store import OptionValue
 
 
 def read_mapping(path: str | os.PathLike[str]) -> tuple[str | None, dict[str, OptionValue]]:
-    """Read the format, if it says one, and its parameters.
+    """Read the format, if it is stated, and its parameters.
 
     Raises
     ------

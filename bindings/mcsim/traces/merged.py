@@ -30,7 +30,7 @@ def merged(sources: Iterable[tuple[int, Iterator[Batch]]]) -> Iterator[Batch]:
         if not active:
             return
         limit = min(of.last for of in active)
-        # The first source whose batch ends at `limit` may have more requests of that time.
+        # The first source with a batch that ends at `limit` may have more requests of that time.
         ending = next(place for place, of in enumerate(active) if of.last == limit)
         taken = [
             of.take(int(np.searchsorted(of.batch.time, limit, "right" if k <= ending else "left")))

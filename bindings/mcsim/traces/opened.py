@@ -1,4 +1,4 @@
-"""The VMs of an experiment as requests: recorded traces, or what stands in for them.
+"""The VMs of an experiment as requests: recorded traces, or synthetic stand-ins.
 
 The traces of an experiment are used where all of them are found; where some are
 missing, its synthetic profile stands in for all, so that no mix is half real.
@@ -181,7 +181,7 @@ def _find(vm: VmTraceSpec, folder: Path, finder: TraceFinder) -> list[Path]:
 
 
 def _pick(vm: VmTraceSpec, trace: Trace, source: Source, where: Location) -> list[WorkloadVm]:
-    """Choose those VMs of a trace that an entry asks for."""
+    """Return the VMs of a trace that an entry selects."""
     if len(trace.vms) == 1 and vm.vm is None and vm.vms is None:
         return [WorkloadVm(vm.name, trace, only=None)]
     number = {name: index for index, name in enumerate(trace.vms)}
@@ -200,7 +200,7 @@ def _pick(vm: VmTraceSpec, trace: Trace, source: Source, where: Location) -> lis
 def _chosen(
     vm: VmTraceSpec, names: Sequence[str], source: Source, where: Location
 ) -> list[tuple[str, str]]:
-    """Return the VMs that an entry asks for, by their own names and as results show them."""
+    """Return the VMs that an entry selects, by their names in the trace and in results."""
     if vm.vms is None:
         return [(vm.vm or vm.name, vm.name)]
     try:
@@ -300,7 +300,7 @@ def _bounded(
     window: WindowSpec,
     stays: Sequence[tuple[Interval | None, Interval | None]],
 ) -> Workload:
-    """Leave out what is outside the window, or before a VM arrives or after it departs."""
+    """Remove requests outside of the window and of the presence of VMs."""
     bounds = [
         (
             [at.length for at in (window.start, arrives) if at is not None],

@@ -49,7 +49,7 @@ from mcsim.traces.table_files import (
 from mcsim.traces.tables import TableReader, keys_of
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes of the file dealt with and their total, as work goes on."""
+"""Called with the processed bytes of the file and their total."""
 
 
 _PARSER_VERSIONS = {
@@ -273,7 +273,7 @@ _REPLACED_OPTIONS = {
 def as_declared(format: str, options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     """Return options as the kinds their format declares, where that is plain.
 
-    So YAML may say ``time: 1`` for a column and ``unit_bytes: 4KiB`` for a size. All
+    So YAML accepts ``time: 1`` for a column and ``unit_bytes: 4KiB`` for a size. All
     else is left as it is, for the format to judge. Options that are gone are a ConfigError that
     names the replacement.
     """

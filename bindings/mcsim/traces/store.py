@@ -52,7 +52,7 @@ CHECKSUM_KEY = b"mcsim-checksum"
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What one pass over the columns tells.
+    """Facts from one pass over the columns.
 
     Blocks are accesses to aligned blocks of 4 KiB. An empty trace has both times 0.
     """
@@ -125,7 +125,7 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True)
 class TraceMetadata:
-    """What is known of a trace beside its requests."""
+    """Facts about a trace other than its requests."""
 
     source: str
     """File name of what the trace was read from, or what made it."""
@@ -150,7 +150,7 @@ class TraceMetadata:
     """SHA-256 of the text keys of objects; empty if there are none."""
     synthetic: bool = False
     has_lengths: bool = True
-    """Whether the source tells how long requests were; else each is a block."""
+    """Whether the source has lengths; otherwise each request is a block."""
     mcsim_version: str = __version__
     store_version: int = STORE_VERSION
 
@@ -205,14 +205,14 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def _may_tell_lengths(format: str, options: Mapping[str, OptionValue]) -> bool:
-    """Whether a source read this way may have told lengths, of which its store says nothing."""
+    """Return whether a source may have lengths that its store does not record."""
     if format == "keys" or options.get("ignore_size", False):
         return False
     return options.get("length") != ""
 
 
 class _Begin(NamedTuple):
-    """What comes before a batch."""
+    """State before a batch."""
 
     rows: int = 0
     last_time: int | None = None
@@ -228,7 +228,7 @@ class Store:
     ----------
     path : Path
     make_anew : callable, optional
-        Replaces the file by one with the same requests; is told what is wrong.
+        Replaces the file by one with the same requests; receives the error.
     """
 
     def __init__(self, path: Path, make_anew: Callable[[TraceError], None] | None = None) -> None:
@@ -240,7 +240,7 @@ class Store:
         with open_regular(self.path) as file:
             self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._reader = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(self._mapped)))
-        # Where batches begin, of those alone whose predecessors were checked.
+        # Beginnings of the batches with verified predecessors.
         self._begins = {0: _Begin()}
 
     def __len__(self) -> int:
@@ -261,11 +261,11 @@ class Store:
                     self._batch(checked)
                 record_batch = self._batch(index)
             yield record_batch
-            # What was read need not be held: the file may be larger than memory.
+            # Release the pages that were read: the file may be larger than memory.
             self._mapped.madvise(mmap.MADV_DONTNEED)
 
     def _batch(self, index: int) -> pa.RecordBatch:
-        """Return a batch whose predecessors were read."""
+        """Return a batch after all earlier ones."""
         try:
             record_batch, about = self._reader.get_batch_with_custom_metadata(index)
             if index + 1 not in self._begins:
@@ -314,13 +314,13 @@ class Store:
 
     @property
     def row_count(self) -> int:
-        """Number of requests, as the heads of the batches say."""
+        """Number of requests, from the heads of the batches."""
         rows = (self._reader.get_batch(index).num_rows for index in range(len(self)))
         return int(sum(rows))
 
     @cached_property
     def metadata(self) -> TraceMetadata:
-        """What the file says of itself; ValueError if it is not a store of this version."""
+        """Metadata of the file; ValueError if it is not a store of this version."""
         schema = self._reader.schema
         if not is_trace_schema(schema) or _METADATA_KEY not in (schema.metadata or {}):
             raise ValueError("other columns")
@@ -335,7 +335,7 @@ def _digest(text: bytes) -> bytes:
 
 
 def checksum_of(batch: Batch, first_row: int) -> bytes:
-    """Return what stands beside a batch under `CHECKSUM_KEY`."""
+    """Return the checksum of a batch, stored under `CHECKSUM_KEY`."""
     return f"{_core_trace.checksum(*batch, first_row=first_row):016x}".encode()
 
 
@@ -346,11 +346,11 @@ def schema_with(metadata: TraceMetadata, schema: pa.Schema) -> pa.Schema:
 
 
 def is_store(path: Path) -> bool:
-    """Tell whether an Arrow file says that it is a store of mcsim's, whole or not."""
+    """Return whether an Arrow file claims to be a store of mcsim, complete or not."""
     try:
         schema = pa.ipc.open_file(pa.memory_map(os.fsencode(path))).schema
     except (pa.ArrowException, OSError):
-        return True  # whoever opens it says what is wrong
+        return True  # the caller that opens it reports the error
     return _METADATA_KEY in (schema.metadata or {})
 
 

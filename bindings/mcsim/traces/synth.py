@@ -27,7 +27,7 @@ def profile_digest(profile: SyntheticProfile) -> str:
 
     Comments, descriptions and the ways a number may be written do not count.
     """
-    # Who has no client has the digest that there was before anybody could have one.
+    # A profile without clients has the digest of versions before clients existed.
     unsaid: Any = {"client": True, "phases": {"__all__": {"think"}}}
     waitless = [name for name, vm in profile.vms.items() if vm.client is None]
     said = profile.model_dump_json(
@@ -52,14 +52,14 @@ def synth_trace(
     cache_dir : path-like, optional
         Where generated traces are kept; by default as for `Trace.open`.
     progress : callable, optional
-        ``progress(done_requests, total_requests)``; what clients come to is known at the end.
+        ``progress(done_requests, total_requests)``; the requests of clients are counted at the end.
     seed : int, optional
         Instead of the profile's.
 
     Returns
     -------
     Trace
-        Its `metadata` say that it is synthetic.
+        Its `metadata` mark it as synthetic.
 
     Raises
     ------

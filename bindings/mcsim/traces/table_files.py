@@ -1,4 +1,4 @@
-"""Arrow and Parquet files: which they are, what is in them, whose they are."""
+"""Arrow and Parquet files: kind, columns, and origin."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SUMMARY = {
 
 
 def table_format(path: Path) -> str | None:
-    """Tell by its first bytes whether a file is an Arrow or Parquet file, and which."""
+    """Return the kind of an Arrow or Parquet file, by its first bytes."""
     with path.open("rb") as file:
         head = file.read(6)
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
@@ -208,7 +208,7 @@ def requests_in(
     skip_bad_rows: bool,
     sort: bool,
 ) -> tuple[Batch, TableReader | OwnTable]:
-    """Read all requests of a table, and return them with what was learnt of them."""
+    """Read all requests of a table; return them and their counts."""
     own = None if mapping else _own_metadata(table.schema, table.num_rows)
     reader: TableReader | OwnTable
     if own is not None and _has_vms(table, own):

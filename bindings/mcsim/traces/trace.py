@@ -45,7 +45,7 @@ Ops = Literal["all", "reads", "writes"]
 _MOST_TIME = 2**400
 
 _FEW_VMS = 8
-"""Up to so many, to look at all requests once for each is less than to put them in order."""
+"""Up to this number of VMs, a pass for each is faster than sorting."""
 
 
 class Trace(MadeOfColumns, Tabular):
@@ -89,7 +89,7 @@ class Trace(MadeOfColumns, Tabular):
             The format's own parameters; sizes may have units, as in ``4KiB``.
         mapping : path-like, optional
             A YAML file with ``format`` and parameters, as ``mcsim trace info
-            --save-mapping`` writes it; what is given beside it comes on top.
+            --save-mapping`` writes it; other arguments override it.
         cache_dir : path-like, optional
             Where parsed traces are kept; by default ``$MCSIM_CACHE_DIR``, else
             ``mcsim/traces`` in the user's cache folder.
@@ -156,7 +156,7 @@ class Trace(MadeOfColumns, Tabular):
 
     @property
     def metadata(self) -> TraceMetadata:
-        """All that is known of the trace beside its requests."""
+        """Facts about the trace other than its requests."""
         return self._metadata
 
     @property

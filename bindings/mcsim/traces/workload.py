@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Ops = Literal["reads", "all", "writes"]
 
 ON_DEMAND = ("responses", "classes", "bytes")
-"""What a view says of the columns of requests that are kept only if a system asks."""
+"""Columns of a view that are kept only if a system needs them."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class WorkloadVm:
     arrives: int | None = None
     departs: int | None = None
     entry: int | None = None
-    """Which entry of a list of VMs asked for it."""
+    """Index of its entry in the list of VMs."""
 
     def describe(self) -> dict[str, Any]:
         """Return what a result must remember of the requests."""
@@ -68,7 +68,7 @@ class WorkloadVm:
         return 1 if many else len(self.trace.vms)
 
     def shifted(self, shift: int) -> WorkloadVm:
-        """Return the same requests, so much later."""
+        """Return the same requests, shifted in time."""
         return replace(
             self,
             shift=self.shift + shift,
@@ -101,20 +101,20 @@ class WorkloadVm:
         return chosen
 
     def times(self, ops: str) -> Iterator[NDArray[np.int64]]:
-        """Iterate over the times of its requests, of reads if `ops` says so; no piece is empty."""
+        """Iterate over the times of its requests, of reads alone with `ops`; no piece is empty."""
         for batch in self.batches():
             if len(picked := batch.time[self._chosen(batch, ops)]):
                 yield picked
 
     def span(self, ops: str) -> tuple[int, int] | None:
-        """When the first and the last of its requests come, of reads if `ops` says so."""
+        """Return the times of its first and last request, of reads alone with `ops`."""
         span: tuple[int, int] | None = None
         for times in self.times(ops):
             span = (int(times[0]) if span is None else span[0], int(times[-1]))
         return span
 
     def times_within(self) -> tuple[int, int] | None:
-        """Between which times all its requests are, as the trace's metadata tell; None of none."""
+        """Bounds of the times of its requests, from the metadata; None without requests."""
         counts = self.trace.metadata.counts
         if counts.requests == 0:
             return None
@@ -124,7 +124,7 @@ class WorkloadVm:
         return first, last
 
     def has_responses(self, ops: str) -> bool:
-        """Whether a request has a response time, or there is none; of reads if `ops` says so."""
+        """Whether requests have response times, of reads alone with `ops`."""
         empty = True
         for batch in self.batches():
             chosen = self._chosen(batch, ops)
@@ -134,7 +134,7 @@ class WorkloadVm:
         return empty
 
     def has_lengths(self) -> bool:
-        """Whether its trace tells how long requests were."""
+        """Whether its trace has lengths of requests."""
         return self.trace.metadata.has_lengths
 
     def has_classes(self) -> bool:
@@ -151,7 +151,7 @@ class Workload:
     synthetic : bool
         Whether the requests were generated.
     missing : tuple of str
-        The traces that were looked for in vain.
+        The traces that were not found.
     warm_up : mapping of str to WorkloadVm
         Requests before the workload's that fill the caches, by the name of the VM.
     sample : float, optional
@@ -178,11 +178,11 @@ class Workload:
         return self.vms[0].trace.kind
 
     def without_classes(self) -> list[WorkloadVm]:
-        """Return the VMs, those of the warm-up too, whose requests have no classes."""
+        """Return the VMs without classes, those of the warm-up included."""
         return [vm for vm in (*self.vms, *self.warm_up.values()) if not vm.has_classes()]
 
     def without_lengths(self) -> list[WorkloadVm]:
-        """Return the VMs, those of the warm-up too, of whose requests no length is known."""
+        """Return the VMs without known lengths, those of the warm-up included."""
         return [vm for vm in (*self.vms, *self.warm_up.values()) if not vm.has_lengths()]
 
     def warn_of_shared_blocks(self, view: Mapping[str, Any]) -> None:

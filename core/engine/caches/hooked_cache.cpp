@@ -2,27 +2,27 @@
 
 #include <algorithm>
 
-#include "core/engine/caches/one_by_one.hpp"
+#include "core/engine/caches/scalar_replay.hpp"
 
 namespace mcsim {
 namespace {
 
-// Accesses that are kept to be told together.
-constexpr std::size_t kMostUntold = std::size_t{1} << 16;
+// The number of accesses reported in one call.
+constexpr std::size_t kMostUnreported = std::size_t{1} << 16;
 
 }  // namespace
 
 HookedCache::HookedCache(std::unique_ptr<PolicyHooks> hooks, const PolicySetup& setup)
-    : AskingCache(setup), hooks_(std::move(hooks)), held_(slots()), given_up_(slots()) {}
+    : CallbackCache(setup), hooks_(std::move(hooks)), held_(slots()), chosen_(slots()) {}
 
 absl::Status HookedCache::replay(const AccessBatch<>& batch) {
-  return replay_one_by_one(*this, batch, counts_, [](std::size_t) {});
+  return scalar_replay(*this, batch, counts_, [](std::size_t) {});
 }
 
 bool HookedCache::touch(const Access<>& a) {
   const Slot slot = directory_.find(a.block);
   if (slot == kNoSlot) return false;
-  if (!given_up_[slot]) note(slot, a.block, true);
+  if (!chosen_[slot]) record(slot, a.block, true);
   return true;
 }
 
@@ -31,7 +31,7 @@ void HookedCache::insert(const Access<>& a, std::vector<BlockId>& victims) {
   if (size() == capacity_) evict(victims);
   const Slot slot = directory_.insert(a.block);
   held_.set(slot);
-  note(slot, a.block, false);
+  record(slot, a.block, false);
 }
 
 bool HookedCache::take(BlockId block) {
@@ -39,11 +39,11 @@ bool HookedCache::take(BlockId block) {
   if (slot == kNoSlot) return false;
   directory_.erase(slot);
   held_.clear(slot);
-  if (!given_up_[slot]) {
-    if (failure_.ok()) untold_.removed.push_back(slot);
+  if (!chosen_[slot]) {
+    if (failure_.ok()) unreported_.removed.push_back(slot);
     return true;
   }
-  given_up_.clear(slot);
+  chosen_.clear(slot);
   const auto queued = victims_.begin() + static_cast<std::ptrdiff_t>(left_);
   victims_.erase(std::find(queued, victims_.end(), slot));
   return true;
@@ -53,7 +53,7 @@ void HookedCache::resize(Count capacity, std::vector<BlockId>& victims) {
   if (!set_capacity(capacity, hooks_->name())) return;
   if (ahead_ > 0) {
     attempt([&]() -> absl::Status {
-      MCSIM_RETURN_IF_ERROR(tell());
+      MCSIM_RETURN_IF_ERROR(report());
       return hooks_->resized(capacity);
     });
   }
@@ -65,13 +65,13 @@ absl::Status HookedCache::start() {
   return capacity_ == setup_.capacity ? absl::OkStatus() : hooks_->resized(capacity_);
 }
 
-void HookedCache::note(Slot slot, BlockId block, bool hit) {
+void HookedCache::record(Slot slot, BlockId block, bool hit) {
   if (!failure_.ok()) return;
-  if (!untold_.removed.empty()) attempt([&] { return tell(); });
-  untold_.slots.push_back(slot);
-  untold_.blocks.push_back(block);
-  untold_.hits.push_back(hit ? 1 : 0);
-  if (untold_.slots.size() >= kMostUntold) attempt([&] { return tell(); });
+  if (!unreported_.removed.empty()) attempt([&] { return report(); });
+  unreported_.slots.push_back(slot);
+  unreported_.blocks.push_back(block);
+  unreported_.hits.push_back(hit ? 1 : 0);
+  if (unreported_.slots.size() >= kMostUnreported) attempt([&] { return report(); });
 }
 
 Slot HookedCache::evict(std::vector<BlockId>& victims) {
@@ -84,7 +84,7 @@ Slot HookedCache::evict(std::vector<BlockId>& victims) {
   victims.push_back(directory_.block(slot));
   directory_.erase(slot);
   held_.clear(slot);
-  given_up_.clear(slot);
+  chosen_.clear(slot);
   return slot;
 }
 
@@ -95,22 +95,22 @@ Slot HookedCache::any_block() const {
 }
 
 absl::StatusOr<Slot> HookedCache::next_victim() {
-  if (left_ == victims_.size()) MCSIM_RETURN_IF_ERROR(ask());
+  if (left_ == victims_.size()) MCSIM_RETURN_IF_ERROR(request_victims());
   return static_cast<Slot>(victims_[left_++]);
 }
 
-absl::Status HookedCache::ask() {
-  MCSIM_RETURN_IF_ERROR(tell());
+absl::Status HookedCache::request_victims() {
+  MCSIM_RETURN_IF_ERROR(report());
   victims_.clear();
   left_ = 0;
   MCSIM_RETURN_IF_ERROR(hooks_->choose(ahead_, victims_));
   if (victims_.empty() || victims_.size() > ahead_) {
-    return invalid_argument("{}: gave {} victims; expected {}", hooks_->name(), victims_.size(),
+    return invalid_argument("{}: returned {} victims; expected {}", hooks_->name(), victims_.size(),
                             ahead_ == 1 ? "1" : fmt::format("1 to {}", ahead_));
   }
   for (const std::int64_t victim : victims_) {
     MCSIM_RETURN_IF_ERROR(check_victim(victim));
-    given_up_.set(static_cast<Slot>(victim));
+    chosen_.set(static_cast<Slot>(victim));
   }
   return absl::OkStatus();
 }
@@ -118,36 +118,39 @@ absl::Status HookedCache::ask() {
 absl::Status HookedCache::check_victim(std::int64_t victim) const {
   const auto most = static_cast<std::int64_t>(slots());
   if (victim < 0 || victim >= most) {
-    return invalid_argument("{}: gave slot {} as a victim; the cache has slots 0 to {}",
+    return invalid_argument("{}: returned slot {} as a victim; the cache has slots 0 to {}",
                             hooks_->name(), victim, most - 1);
   }
   if (!held_[static_cast<Slot>(victim)]) {
-    return invalid_argument("{}: gave slot {} as a victim, which is empty", hooks_->name(), victim);
+    return invalid_argument("{}: returned slot {} as a victim, but it is empty", hooks_->name(),
+                            victim);
   }
-  if (given_up_[static_cast<Slot>(victim)]) {
-    return invalid_argument("{}: gave slot {} as a victim twice", hooks_->name(), victim);
+  if (chosen_[static_cast<Slot>(victim)]) {
+    return invalid_argument("{}: returned slot {} as a victim twice", hooks_->name(), victim);
   }
   return absl::OkStatus();
 }
 
-absl::Status HookedCache::tell() {
-  if (!untold_.slots.empty()) {
-    MCSIM_RETURN_IF_ERROR(hooks_->accessed(untold_.slots, untold_.blocks, untold_.hits));
-    untold_.slots.clear();
-    untold_.blocks.clear();
-    untold_.hits.clear();
+absl::Status HookedCache::report() {
+  if (!unreported_.slots.empty()) {
+    MCSIM_RETURN_IF_ERROR(
+        hooks_->accessed(unreported_.slots, unreported_.blocks, unreported_.hits));
+    unreported_.slots.clear();
+    unreported_.blocks.clear();
+    unreported_.hits.clear();
   }
-  if (untold_.removed.empty()) return absl::OkStatus();
-  MCSIM_RETURN_IF_ERROR(hooks_->removed(untold_.removed));
-  untold_.removed.clear();
+  if (unreported_.removed.empty()) return absl::OkStatus();
+  MCSIM_RETURN_IF_ERROR(hooks_->removed(unreported_.removed));
+  unreported_.removed.clear();
   return absl::OkStatus();
 }
 
 std::size_t HookedCache::bytes() const {
-  constexpr std::size_t kUntoldBytes = 2 * sizeof(std::int64_t) + sizeof(std::uint8_t);
-  return directory_.bytes() + held_.bytes() + given_up_.bytes() +
-         untold_.removed.capacity() * sizeof(std::int64_t) +
-         untold_.slots.capacity() * kUntoldBytes + victims_.capacity() * sizeof(std::int64_t);
+  constexpr std::size_t kUnreportedBytes = 2 * sizeof(std::int64_t) + sizeof(std::uint8_t);
+  return directory_.bytes() + held_.bytes() + chosen_.bytes() +
+         unreported_.removed.capacity() * sizeof(std::int64_t) +
+         unreported_.slots.capacity() * kUnreportedBytes +
+         victims_.capacity() * sizeof(std::int64_t);
 }
 
 absl::Status HookedCache::check() const {

@@ -5,18 +5,18 @@
 #include <utility>
 
 #include "core/base/prefetch.hpp"
-#include "core/engine/caches/one_by_one.hpp"
+#include "core/engine/caches/scalar_replay.hpp"
 
 namespace mcsim {
 namespace {
 
-// Accesses for which a newcomer's priority is asked for together.
+// The number of accesses for which new blocks' priorities are computed in one call.
 constexpr std::int64_t kNewcomersAhead = 1 << 13;
 
 }  // namespace
 
 PriorityCache::PriorityCache(std::unique_ptr<PriorityFunction> function, const PolicySetup& setup)
-    : AskingCache(setup), function_(std::move(function)), heap_(slots()), blocks_(slots()) {}
+    : CallbackCache(setup), function_(std::move(function)), heap_(slots()), blocks_(slots()) {}
 
 void PriorityCache::start() {
   const auto terms = function_->start(setup_);
@@ -33,7 +33,7 @@ absl::Status PriorityCache::replay(const AccessBatch<>& batch) {
     const Slot soon = directory_.guess(blocks[std::min(i + kSlotAhead, blocks.size() - 1)]);
     if (soon != kNoSlot) prefetch_line(&blocks_[soon]);
   };
-  return replay_one_by_one(*this, batch, counts_, prefetch);
+  return scalar_replay(*this, batch, counts_, prefetch);
 }
 
 bool PriorityCache::touch(const Access<>& a) {
@@ -67,7 +67,7 @@ void PriorityCache::insert(const Access<>& a, std::vector<BlockId>& victims) {
 bool PriorityCache::take(BlockId block) {
   const Slot slot = directory_.find(block);
   if (slot == kNoSlot) return false;
-  refreshed(slot);
+  mark_fresh(slot);
   heap_.erase(slot);
   directory_.erase(slot);
   return true;
@@ -90,8 +90,8 @@ void PriorityCache::evict(std::vector<BlockId>& victims) {
   take(directory_.block(slot));
 }
 
-// No longer stale, or gone.
-void PriorityCache::refreshed(Slot slot) {
+// Mark a block as no longer stale, or as removed.
+void PriorityCache::mark_fresh(Slot slot) {
   const std::size_t at = std::exchange(blocks_[slot].stale, kFresh);
   if (at == kFresh) return;
   const Slot last = stale_.back();
@@ -118,24 +118,24 @@ absl::StatusOr<double> PriorityCache::newcomer() {
     for (std::int64_t time = now_; time < now_ + kNewcomersAhead; ++time) {
       newcomers_.add({.accesses = 1, .last = time, .inserted = time}, time);
     }
-    MCSIM_RETURN_IF_ERROR(ask(newcomers_));
+    MCSIM_RETURN_IF_ERROR(evaluate_batch(newcomers_));
   }
   return newcomers_.priorities[static_cast<std::size_t>(now_ - times[0])];
 }
 
 absl::Status PriorityCache::evaluate_stale() {
   if (stale_.empty()) return absl::OkStatus();
-  question_.clear();
-  for (const Slot slot : stale_) question_.add(blocks_[slot], now_);
-  MCSIM_RETURN_IF_ERROR(ask(question_));
+  batch_.clear();
+  for (const Slot slot : stale_) batch_.add(blocks_[slot], now_);
+  MCSIM_RETURN_IF_ERROR(evaluate_batch(batch_));
   for (std::size_t i = 0; i < stale_.size(); ++i) {
     Block& block = blocks_[stale_[i]];
     const double before = heap_.key(stale_[i]).priority;
-    const double priority = question_.priorities[i];
+    const double priority = batch_.priorities[i];
     if (terms_.rising && terms_.refresh == 0 && priority < before) {
       return invalid_argument(
-          "{}: fell from {} to {} with access {} to a block: a policy of which this is so must "
-          "not say that it is rising",
+          "{}: fell from {} to {} with access {} to a block; a policy with falling priorities must "
+          "set rising to false",
           function_->name(), before, priority, block.accesses);
     }
     heap_.update(stale_[i], {.priority = priority, .last = block.last});
@@ -146,51 +146,51 @@ absl::Status PriorityCache::evaluate_stale() {
 }
 
 absl::Status PriorityCache::evaluate_all() {
-  question_.clear();
+  batch_.clear();
   heap_.for_each([&](Slot slot) {
     blocks_[slot].stale = kFresh;
-    question_.add(blocks_[slot], now_);
+    batch_.add(blocks_[slot], now_);
   });
   stale_.clear();
-  MCSIM_RETURN_IF_ERROR(ask(question_));
-  std::size_t asked = 0;
+  MCSIM_RETURN_IF_ERROR(evaluate_batch(batch_));
+  std::size_t next = 0;
   heap_.rekey([&](Slot slot) {
-    return Key{.priority = question_.priorities[asked++], .last = blocks_[slot].last};
+    return Key{.priority = batch_.priorities[next++], .last = blocks_[slot].last};
   });
   return absl::OkStatus();
 }
 
-absl::Status PriorityCache::ask(Question& question) {
-  question.priorities.resize(question.now.size());
-  MCSIM_RETURN_IF_ERROR(function_->evaluate({.accesses = question.accesses,
-                                             .last = question.last,
-                                             .inserted = question.inserted,
-                                             .now = question.now},
-                                            question.priorities));
-  const auto wrong = std::ranges::find_if(question.priorities,
-                                          [](double priority) { return std::isnan(priority); });
-  if (wrong == question.priorities.end()) return absl::OkStatus();
-  const auto i = static_cast<std::size_t>(wrong - question.priorities.begin());
-  return invalid_argument("{}: is not a number of accesses={}, last={}, inserted={}, now={}",
-                          function_->name(), question.accesses[i], question.last[i],
-                          question.inserted[i], question.now[i]);
+absl::Status PriorityCache::evaluate_batch(EvaluationBatch& batch) {
+  batch.priorities.resize(batch.now.size());
+  MCSIM_RETURN_IF_ERROR(function_->evaluate({.accesses = batch.accesses,
+                                             .last = batch.last,
+                                             .inserted = batch.inserted,
+                                             .now = batch.now},
+                                            batch.priorities));
+  const auto wrong =
+      std::ranges::find_if(batch.priorities, [](double priority) { return std::isnan(priority); });
+  if (wrong == batch.priorities.end()) return absl::OkStatus();
+  const auto i = static_cast<std::size_t>(wrong - batch.priorities.begin());
+  return invalid_argument("{}: is not a number for accesses={}, last={}, inserted={}, now={}",
+                          function_->name(), batch.accesses[i], batch.last[i], batch.inserted[i],
+                          batch.now[i]);
 }
 
-void PriorityCache::Question::clear() {
+void PriorityCache::EvaluationBatch::clear() {
   accesses.clear();
   last.clear();
   inserted.clear();
   now.clear();
 }
 
-void PriorityCache::Question::add(const Block& block, std::int64_t time) {
+void PriorityCache::EvaluationBatch::add(const Block& block, std::int64_t time) {
   accesses.push_back(block.accesses);
   last.push_back(block.last);
   inserted.push_back(block.inserted);
   now.push_back(time);
 }
 
-std::size_t PriorityCache::Question::bytes() const {
+std::size_t PriorityCache::EvaluationBatch::bytes() const {
   return (accesses.capacity() + last.capacity() + inserted.capacity() + now.capacity()) *
              sizeof(std::int64_t) +
          priorities.capacity() * sizeof(double);
@@ -198,7 +198,7 @@ std::size_t PriorityCache::Question::bytes() const {
 
 std::size_t PriorityCache::bytes() const {
   return directory_.bytes() + heap_.bytes() + blocks_.size() * sizeof(Block) +
-         stale_.capacity() * sizeof(Slot) + question_.bytes() + newcomers_.bytes();
+         stale_.capacity() * sizeof(Slot) + batch_.bytes() + newcomers_.bytes();
 }
 
 absl::Status PriorityCache::check() const {

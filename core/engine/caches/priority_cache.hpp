@@ -10,55 +10,54 @@
 
 #include "core/base/pages.hpp"
 #include "core/containers/slot_heap.hpp"
-#include "core/engine/caches/asking_cache.hpp"
+#include "core/engine/caches/callback_cache.hpp"
 
 namespace mcsim {
 
-// A policy that is a function of what is known of a block, where each call is dear but
-// may be for many blocks: the block of least priority leaves, of equals the least
-// recently used.
+// A policy defined by a priority function of a block's history, for which each call is expensive
+// but may evaluate many blocks. The block with the lowest priority is evicted; among equals, the
+// least recently used.
 class PriorityFunction {
  public:
-  // When it has to be asked.
+  // The conditions under which priorities change.
   struct Terms {
     // A further access never lowers the priority of a block.
     bool rising = true;
-    // Priorities change without an access: all are asked for anew before the first
-    // eviction and after each so many. 0: they do not.
+    // If priorities change without an access: the number of evictions after which all are evaluated
+    // again, the first time before the first eviction. 0: they do not.
     Count refresh = 0;
   };
 
-  // What is known of blocks, one element each. Accesses are numbered from 0.
+  // The histories of blocks, one element each. Accesses are numbered from 0.
   struct Blocks {
-    std::span<const std::int64_t> accesses;  // since the block came in, that one included
-    std::span<const std::int64_t> last;      // access to it
-    std::span<const std::int64_t> inserted;  // the access at which it came in
-    std::span<const std::int64_t> now;       // the access at which it is asked for
+    std::span<const std::int64_t> accesses;  // number since its insertion, including that one
+    std::span<const std::int64_t> last;      // number of the last access
+    std::span<const std::int64_t> inserted;  // number of the access that inserted it
+    std::span<const std::int64_t> now;       // number of the access of the evaluation
   };
 
   virtual ~PriorityFunction() = default;
 
-  // For messages.
+  // The name for messages.
   virtual const std::string& name() const = 0;
   // Called once, before all others.
   virtual absl::StatusOr<Terms> start(const PolicySetup& setup) = 0;
   virtual absl::Status evaluate(const Blocks& blocks, std::span<double> priorities) = 0;
 };
 
-// A cache under a priority function: a heap of priorities, some of which are those of
-// before the latest accesses. As these only rise, what is on top of the heap may leave
-// if its priority is no older than its last access; if it is, all of those are asked
-// for together. Newcomers' are asked for in advance, of many accesses at a time, as all
-// that is known of them is when they come. So the calls are few, and victims those of
-// one call an access.
+// A cache under a priority function: a heap of priorities, some of them older than the block's last
+// access (stale). If priorities only rise, the top of the heap can be evicted unless it is stale;
+// if it is, all stale priorities are evaluated in one call. The priorities of new blocks are
+// computed in advance, for many accesses at a time, since they depend only on the access number. So
+// calls are few, and the victims are the same as with one call an access.
 //
-// Where they do not only rise, all of those are asked for before every eviction. Where
-// priorities change without an access, they do so at refreshes only, but no block
-// leaves on a priority that is older than its last access.
+// If priorities may fall, all stale priorities are evaluated before every eviction. If priorities
+// change without an access, this takes effect only at refreshes; still, no block is evicted by a
+// stale priority.
 //
-// The capacity cannot grow above that of the setup. When the function fails, the block on
-// top of the heap leaves from then on.
-class PriorityCache final : public AskingCache {
+// The capacity cannot exceed that of the setup. After an error of the function, the top of the heap
+// is evicted.
+class PriorityCache final : public CallbackCache {
  public:
   PriorityCache(std::unique_ptr<PriorityFunction> function, const PolicySetup& setup);
 
@@ -67,7 +66,7 @@ class PriorityCache final : public AskingCache {
   bool touch(const Access<>& a) override;
   void insert(const Access<>& a, std::vector<BlockId>& victims) override;
   bool take(BlockId block) override;
-  using AskingCache::resize;
+  using CallbackCache::resize;
   void resize(Count capacity, std::vector<BlockId>& victims) override;
   std::size_t bytes() const override;
   absl::Status check() const override;
@@ -77,7 +76,7 @@ class PriorityCache final : public AskingCache {
     std::int64_t accesses;
     std::int64_t last;
     std::int64_t inserted;
-    // Accessed since it was evaluated: where `stale_` has it.
+    // The index in `stale_` if the block was accessed since its evaluation.
     std::size_t stale = kFresh;
   };
   static constexpr std::size_t kFresh = std::numeric_limits<std::size_t>::max();
@@ -87,8 +86,8 @@ class PriorityCache final : public AskingCache {
     std::int64_t last;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  // Columns of what a call is about, and its answer.
-  struct Question {
+  // Columns with the arguments of a call, and the results.
+  struct EvaluationBatch {
     std::vector<std::int64_t> accesses;
     std::vector<std::int64_t> last;
     std::vector<std::int64_t> inserted;
@@ -102,21 +101,21 @@ class PriorityCache final : public AskingCache {
 
   void start();
   void evict(std::vector<BlockId>& victims);
-  void refreshed(Slot slot);
+  void mark_fresh(Slot slot);
   absl::StatusOr<Slot> victim();
   absl::StatusOr<double> newcomer();
   absl::Status evaluate_stale();
   absl::Status evaluate_all();
-  absl::Status ask(Question& question);
+  absl::Status evaluate_batch(EvaluationBatch& batch);
 
   std::unique_ptr<PriorityFunction> function_;
   PriorityFunction::Terms terms_;
   SlotHeap<Key> heap_;
   Pages<Block> blocks_;      // by slot
-  std::vector<Slot> stale_;  // those that are
+  std::vector<Slot> stale_;  // slots of blocks with stale priorities
   Count evicted_ = 0;
-  Question question_;
-  Question newcomers_;  // one for every access from newcomers_.now[0] on
+  EvaluationBatch batch_;
+  EvaluationBatch newcomers_;  // one for every access from newcomers_.now[0] on
   std::int64_t now_ = 0;
   bool started_ = false;
 };

@@ -10,10 +10,10 @@
 namespace mcsim {
 namespace {
 
-// In the column of the table, for a block that is there.
+// The table value of a block that is held.
 constexpr Slot kHeld = 0;
 
-// The ids of lines; none for policies that do not ask what is to come.
+// The line ids of a trace, for policies that need the future.
 Pages<BlockId> lines_of(std::span<const BlockId> blocks, std::uint32_t line_blocks) {
   Pages<BlockId> lines(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) lines[i] = BlockId(blocks[i] / line_blocks);
@@ -57,7 +57,7 @@ class SubBlockCache final : public TierCache {
     if (!partial) lines_->insert(of_line(a), line_victims_);
     held_.set(a.block, kHeld);
     ++size_;
-    // Among them, under some policies, the line that just came in.
+    // Under some policies, the victims include the line just inserted.
     drop_lines(victims);
   }
   bool take(BlockId block) override { return remove(block, &TierCache::take); }
@@ -75,7 +75,7 @@ class SubBlockCache final : public TierCache {
   bool needs_next_use() const override { return lines_->needs_next_use(); }
   absl::Status failure() const override { return lines_->failure(); }
 
-  // What is held is in lines that are held, which have something each.
+  // Check that a line is held if and only if it has blocks, and that the counts agree.
   absl::Status check() const override {
     MCSIM_RETURN_IF_ERROR(lines_->check());
     Count blocks = 0;
@@ -108,7 +108,7 @@ class SubBlockCache final : public TierCache {
     return blocks;
   }
 
-  // The blocks of lines that were victims are victims.
+  // Evict the blocks of evicted lines.
   void drop_lines(std::vector<BlockId>& victims) {
     for (const BlockId line : line_victims_) {
       for (BlockId block(line * line_blocks_); block < (line + 1) * line_blocks_; ++block) {
@@ -121,7 +121,7 @@ class SubBlockCache final : public TierCache {
     line_victims_.clear();
   }
 
-  // The last block of a line leaves with the line.
+  // Remove a block; the line is removed with its last block.
   bool remove(BlockId block, bool (TierCache::*remove_line)(BlockId)) {
     if (!contains(block)) return false;
     held_.erase(block);
@@ -130,7 +130,7 @@ class SubBlockCache final : public TierCache {
     return true;
   }
 
-  // Whether it hits.
+  // Return whether the access hits.
   bool replay_one(const Access<>& a, std::vector<BlockId>& victims) {
     const Count write = a.op == Op::kWrite ? 1 : 0;
     ++counts_.accesses;
@@ -148,7 +148,7 @@ class SubBlockCache final : public TierCache {
     return false;
   }
 
-  Pages<BlockId> trace_;  // which the policy of lines looks at
+  Pages<BlockId> trace_;  // the trace of lines, which the policy reads
   std::unique_ptr<TierCache> lines_;
   DenseIndex held_;
   std::vector<BlockId> line_victims_;
@@ -163,13 +163,13 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_sub_block_cache(const MakeLines&
                                                                 const PolicySetup& setup,
                                                                 std::uint32_t line_blocks) {
   if (setup.capacity < line_blocks) {
-    return invalid_argument("line: a cache of {} blocks is less than a line of {}", setup.capacity,
-                            line_blocks);
+    return invalid_argument("line: a cache of {} blocks is smaller than a line of {}",
+                            setup.capacity, line_blocks);
   }
   MCSIM_ASSIGN_OR_RETURN(const auto smallest, make({.capacity = 1, .blocks = 1}));
   Pages<BlockId> trace;
   if (smallest->needs_next_use()) trace = lines_of(setup.trace, line_blocks);
-  // Its table is of lines, and its own: the one of the setup is of blocks.
+  // The policy of lines needs a table of its own: that of the setup is indexed by blocks.
   const std::size_t lines = (setup.first_block + setup.blocks) / line_blocks;
   const PolicySetup of_lines{.capacity = setup.capacity / line_blocks,
                              .blocks = lines,

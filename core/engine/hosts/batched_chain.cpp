@@ -7,18 +7,18 @@
 namespace mcsim {
 namespace {
 
-// Behind the last of so many accesses, and all that they bring about.
+// The end mark after a number of accesses and their events.
 Arrival end_of(std::size_t accesses) { return {0, accesses, Arrival::kWritten}; }
 
 }  // namespace
 
 BatchedChain::BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> part_of,
-                           const BlockOwners& owners, DirtyTracker& book,
+                           const BlockOwners& owners, DirtyTracker& dirty,
                            const Pages<NextUse>& next_uses, Pages<NextUse>& next_use_of)
     : tiers_(tiers),
       part_of_(part_of),
       owners_(owners),
-      dirty_(book),
+      dirty_(dirty),
       next_uses_(next_uses),
       next_use_of_(next_use_of),
       only_vm_(*std::ranges::max_element(part_of) + 1, kNoVm),
@@ -26,7 +26,7 @@ BatchedChain::BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> p
       write_backs_(part_of.size()),
       open_tiers_(only_vm_.size()),
       dealt_end_(only_vm_.size()),
-      numbered_(kStretch + 1) {
+      numbered_(kChunk + 1) {
   for (std::size_t vm = 0; vm < part_of.size(); ++vm) {
     std::size_t& only = only_vm_[part_of[vm]];
     only = only == kNoVm ? vm : kSeveralVms;
@@ -71,15 +71,15 @@ void BatchedChain::serve(const Batch& batch) {
   std::size_t begin = 0;
   for (std::size_t part = 0; part < dealt_end_.size(); ++part) {
     while (begin < dealt_end_[part]) {
-      const std::size_t count = std::min(kStretch, dealt_end_[part] - begin);
-      serve_stretch({batch, part, {dealt_.arrivals.data() + begin, count}},
-                    knows_future() ? dealt_.uses.data() + begin : nullptr);
+      const std::size_t count = std::min(kChunk, dealt_end_[part] - begin);
+      serve_chunk({batch, part, {dealt_.arrivals.data() + begin, count}},
+                  needs_next_use() ? dealt_.uses.data() + begin : nullptr);
       begin += count;
     }
   }
 }
 
-// Sorts the accesses of a batch by part.
+// Sort the accesses of a batch by part.
 void BatchedChain::deal(const Batch& batch) {
   const auto& [trace, range] = batch;
   std::ranges::fill(dealt_end_, 0);
@@ -98,7 +98,7 @@ void BatchedChain::deal(const Batch& batch) {
 
   std::size_t i = trace.request_begin[range.begin];
   const std::size_t count = trace.request_begin[range.end] - i;
-  dealt_.reserve(count, knows_future());
+  dealt_.reserve(count, needs_next_use());
   Arrival* const arrivals = dealt_.arrivals.data();
   for (std::size_t r = range.begin; r < range.end; ++r) {
     const VmId vm = trace.request_vm[r];
@@ -108,7 +108,7 @@ void BatchedChain::deal(const Batch& batch) {
                          !open_tiers_[part_of_[vm]].empty();
     std::size_t& to = dealt_end_[part_of_[vm]];
     for (; i < trace.request_begin[r + 1]; ++i) {
-      if (knows_future()) dealt_.uses[to] = next_uses_[i];
+      if (needs_next_use()) dealt_.uses[to] = next_uses_[i];
       arrivals[to++] = Arrival(trace.ids[i], r - range.begin, kind, op, dirties);
     }
   }
@@ -119,17 +119,17 @@ Arrival::Kind BatchedChain::kind_of(VmId vm, Op op) const {
   return around ? Arrival::kTake : Arrival::kAccess;
 }
 
-// Takes dealt accesses down the tiers of their part, and what leaves the last one to the book.
-void BatchedChain::serve_stretch(const Stretch& stretch, const NextUse* uses) {
-  const std::span<const Arrival> accesses = number(stretch.dealt);
+// Pass accesses of a part down its tiers, and the events below the last tier to the dirty tracker.
+void BatchedChain::serve_chunk(const Chunk& chunk, const NextUse* uses) {
+  const std::span<const Arrival> accesses = number(chunk.dealt);
   std::span<const Arrival> arrivals = accesses;
   const std::size_t blocks = next_use_of_.size() / tiers_.size();
-  const std::vector<std::size_t>& open = open_tiers_[stretch.part];
+  const std::vector<std::size_t>& open = open_tiers_[chunk.part];
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     if (std::ranges::binary_search(open, k)) {
-      TierCache& cache = tiers_[k].cache(stretch.part);
+      TierCache& cache = tiers_[k].cache(chunk.part);
       below_.reserve(2 * arrivals.size() + static_cast<std::size_t>(cache.size()) + 1,
-                     knows_future());
+                     needs_next_use());
       const ArrivalUses all_uses{uses, next_use_of_.data() + k * blocks, below_.uses.data()};
       Arrival* const end =
           cache.serve(arrivals, below_.arrivals.data(), uses == nullptr ? nullptr : &all_uses);
@@ -138,11 +138,11 @@ void BatchedChain::serve_stretch(const Stretch& stretch, const NextUse* uses) {
       arrivals = std::span<const Arrival>(here_.arrivals.data(), end);
       if (uses != nullptr) uses = here_.uses.data();
     }
-    count_arrivals(stretch, k + 1, arrivals);
+    count_arrivals(chunk, k + 1, arrivals);
   }
   if (open.empty()) return;
-  if (probe_ != nullptr) report(stretch, accesses, arrivals.data());
-  if (dirty_.count() > 0 || dirty_.any(WriteMode::kBack)) keep_book(arrivals);
+  if (probe_ != nullptr) report(chunk, accesses, arrivals.data());
+  if (dirty_.count() > 0 || dirty_.any(WriteMode::kBack)) track_dirty(arrivals);
 }
 
 std::span<const Arrival> BatchedChain::number(std::span<const Arrival> dealt) {
@@ -152,46 +152,46 @@ std::span<const Arrival> BatchedChain::number(std::span<const Arrival> dealt) {
   return {accesses, dealt.size()};
 }
 
-void BatchedChain::count_arrivals(const Stretch& stretch, std::size_t tier,
+void BatchedChain::count_arrivals(const Chunk& chunk, std::size_t tier,
                                   std::span<const Arrival> arrivals) {
-  if (only_vm_[stretch.part] != kSeveralVms) {
-    Arrived& arrived = arrived_[only_vm_[stretch.part]][tier];
-    for (const Arrival arrival : arrivals) count_arrival(stretch, arrival, tier, arrived);
+  if (only_vm_[chunk.part] != kSeveralVms) {
+    Arrived& arrived = arrived_[only_vm_[chunk.part]][tier];
+    for (const Arrival arrival : arrivals) count_arrival(chunk, arrival, tier, arrived);
     return;
   }
   for (const Arrival arrival : arrivals) {
-    count_arrival(stretch, arrival, tier, arrived_[owners_.vm_of(arrival.block())][tier]);
+    count_arrival(chunk, arrival, tier, arrived_[owners_.vm_of(arrival.block())][tier]);
   }
 }
 
-void BatchedChain::count_arrival(const Stretch& stretch, Arrival arrival, std::size_t tier,
+void BatchedChain::count_arrival(const Chunk& chunk, Arrival arrival, std::size_t tier,
                                  Arrived& arrived) {
   if (arrival.kind() == Arrival::kVictim) {
     ++arrived.victims;
   } else if (arrival.kind() != Arrival::kWritten) {
     const auto op = static_cast<std::size_t>(arrival.op());
-    std::uint8_t& slowest = slowest_[stretch.dealt[arrival.number()].number()];
+    std::uint8_t& slowest = slowest_[chunk.dealt[arrival.number()].number()];
     ++arrived.accesses[op];
     arrived.requests[op] += slowest < tier ? 1 : 0;
     slowest = std::max(slowest, static_cast<std::uint8_t>(tier));
-    if (tier == backend() && stretch.batch.trace.keeps_bytes) {
-      arrived.bytes[op] += bytes_of(stretch, arrival);
+    if (tier == backend() && chunk.batch.trace.keeps_bytes) {
+      arrived.bytes[op] += bytes_of(chunk, arrival);
     }
   }
 }
 
-// The bytes of its request in the block of an access.
-Count BatchedChain::bytes_of(const Stretch& stretch, Arrival arrival) {
-  const auto& [trace, range] = stretch.batch;
-  const std::size_t request = range.begin + stretch.dealt[arrival.number()].number();
+// The request's bytes in the block of an access.
+Count BatchedChain::bytes_of(const Chunk& chunk, Arrival arrival) {
+  const auto& [trace, range] = chunk.batch;
+  const std::size_t request = range.begin + chunk.dealt[arrival.number()].number();
   const std::span<const BlockId> blocks = trace.blocks_of(request);
   if (arrival.block() == blocks.front()) return trace.bytes_in_block(request, 0);
   if (arrival.block() != blocks.back()) return trace.block_bytes;
   return trace.bytes_in_block(request, blocks.size() - 1);
 }
 
-// What became dirty, and what left the chain: in that order if one access did both.
-void BatchedChain::keep_book(std::span<const Arrival> arrivals) {
+// Track blocks that became dirty or left the chain: in that order if one access did both.
+void BatchedChain::track_dirty(std::span<const Arrival> arrivals) {
   for (const Arrival arrival : arrivals) {
     const BlockId block = arrival.block();
     if (arrival.dirties()) {
@@ -204,10 +204,10 @@ void BatchedChain::keep_book(std::span<const Arrival> arrivals) {
   }
 }
 
-// `left`: the end of the arrivals below the last tier has an end mark.
-void BatchedChain::report(const Stretch& stretch, std::span<const Arrival> accesses,
+// `left`: events below the last tier, terminated by an end mark.
+void BatchedChain::report(const Chunk& chunk, std::span<const Arrival> accesses,
                           const Arrival* left) const {
-  const std::size_t only = only_vm_[stretch.part];
+  const std::size_t only = only_vm_[chunk.part];
   const auto vm_of = [&](BlockId block) {
     return only == kSeveralVms ? owners_.vm_of(block) : static_cast<VmId>(only);
   };
@@ -229,8 +229,8 @@ void BatchedChain::report(const Stretch& stretch, std::span<const Arrival> acces
   }
 }
 
-// Counts what a range of requests did. Blocks come into the fastest open tier, and its victims go
-// to the next one.
+// Add the counts of a range of requests. Blocks enter the fastest open tier, and its victims go to
+// the next one.
 void BatchedChain::add(std::size_t vm, VmCounters& of, Found& found) const {
   const ArrivedByTier& arrived = arrived_[vm];
   const std::vector<std::size_t>& open = open_tiers_[part_of_[vm]];
@@ -272,7 +272,7 @@ void BatchedChain::add(std::size_t vm, VmCounters& of, Found& found) const {
   add_writes(vm, of);
 }
 
-// Requests hit of which nothing arrives at the backend. Writes around are misses.
+// A request hits if nothing of it arrives at the backend. Writes around are misses.
 void BatchedChain::add_requests(const ArrivedByTier& arrived, std::size_t backend, bool around,
                                 VmCounters& of) {
   for (const std::size_t op : {0, 1}) {
@@ -284,14 +284,15 @@ void BatchedChain::add_requests(const ArrivedByTier& arrived, std::size_t backen
   }
 }
 
-// Victims of a tier, which leave the chain or come into the next tier.
+// Count the victims of a tier, which leave the chain or enter the next tier.
 void BatchedChain::add_victims(Count victims, bool leave, TierCounters& of) {
   of.occupancy -= victims;
   (leave ? of.evictions : of.moved_down) += victims;
   of.copied_out += leave ? 0 : victims;
 }
 
-// A write back goes to the fastest open tier, which the VM waits for; other writes to the backend.
+// A write back goes to the fastest open tier, for which the VM waits; other writes go to the
+// backend.
 void BatchedChain::add_writes(std::size_t vm, VmCounters& of) const {
   const std::vector<std::size_t>& open = open_tiers_[part_of_[vm]];
   const bool back = dirty_.mode(vm) == WriteMode::kBack && !open.empty();

@@ -16,8 +16,8 @@
 
 namespace mcsim {
 
-// What the tiers of a host hold of one VM, since the timer of the probe fired last. All tiers
-// together count as one cache.
+// Statistics on the blocks of one VM in all tiers of a host together, since the probe's timer last
+// fired.
 struct ProbeReading {
   Count distinct_hits = 0;  // blocks that were hit at least once
   Count touched = 0;        // blocks held at the end that were accessed or came in
@@ -25,7 +25,7 @@ struct ProbeReading {
   friend bool operator==(const ProbeReading&, const ProbeReading&) = default;
 };
 
-// A system's request for a probe.
+// The declaration of a probe by a system.
 struct ProbeSpec {
   std::size_t timer = 0;  // the timer that reads it
 
@@ -37,15 +37,15 @@ struct ProbeSpec {
   static constexpr auto fields() { return std::tuple{}; }
 };
 
-// Counts what the tiers of a host hold of each VM. The host reports every access and every block
-// that leaves its last tier. One byte per block of the trace: the window in which the block was
-// seen last, and how.
+// Counts the blocks of each VM in the tiers of a host. The host reports every access, and every
+// block that leaves its last tier. Memory: one byte per block of the trace, with the window in
+// which the block was last seen, and how.
 class CacheProbe {
  public:
   explicit CacheProbe(const Accesses& trace)
       : seen_(trace.id_count()), vms_(trace.vms.size()), readings_(trace.vms.size()) {}
 
-  // An access found the block in a tier.
+  // Record an access that found the block in a tier.
   [[gnu::always_inline]] void hit(VmId vm, BlockId block) {
     const unsigned seen = seen_in_window(block);
     ProbeReading& reading = vms_[vm].reading;
@@ -53,14 +53,14 @@ class CacheProbe {
     reading.touched += (~seen & kTouched) / kTouched;
     seen_[block] = static_cast<std::uint8_t>(seen | kHit | kTouched);
   }
-  // An access found the block nowhere, and a tier holds it now.
+  // Record an access that found the block in no tier and inserted it.
   [[gnu::always_inline]] void inserted(VmId vm, BlockId block) {
     const unsigned seen = seen_in_window(block);
     ++vms_[vm].held;
     vms_[vm].reading.touched += (~seen & kTouched) / kTouched;
     seen_[block] = static_cast<std::uint8_t>(seen | kTouched);
   }
-  // No tier holds the block any more.
+  // Record that no tier holds the block any more.
   [[gnu::always_inline]] void removed(VmId vm, BlockId block) {
     assert(vms_[vm].held > 0);
     const unsigned seen = seen_in_window(block);
@@ -68,7 +68,7 @@ class CacheProbe {
     vms_[vm].reading.touched -= (seen & kTouched) / kTouched;
     seen_[block] = static_cast<std::uint8_t>(seen & ~kTouched);
   }
-  // An access of the VM that inserted a block is over, evictions included.
+  // Record the end of an access that inserted a block, including its evictions.
   [[gnu::always_inline]] void end_insertion(VmId vm) {
     vms_[vm].reading.peak = std::max(vms_[vm].reading.peak, vms_[vm].held);
   }
@@ -88,8 +88,8 @@ class CacheProbe {
   }
 
  private:
-  // The two low bits of a byte say how the block was seen, the others number the window since all
-  // bytes were cleared.
+  // The two low bits of a byte are flags; the other bits are the number of the window, counted
+  // since all bytes were cleared.
   static constexpr unsigned kHit = 1;
   static constexpr unsigned kTouched = 2;
   static constexpr unsigned kWindow = 4;
@@ -100,7 +100,7 @@ class CacheProbe {
     Count held = 0;
   };
 
-  // Bytes of earlier windows are less than the current window's number.
+  // Bytes of earlier windows are less than the number of the current window.
   unsigned seen_in_window(BlockId block) const { return std::max<unsigned>(seen_[block], window_); }
 
   Pages<std::uint8_t> seen_;

@@ -61,8 +61,8 @@ std::size_t ClassedHost::access(VmId vm, Op op, BlockId block, std::size_t of_cl
     counts.tiers[found].write_hits += writes ? 1 : 0;
     remove(block);
   }
-  // Where it was there is room now.
-  const std::size_t to = taker(0, of_class);
+  // The tier that held the block has space now.
+  const std::size_t to = first_accepting(0, of_class);
   if (to == backend()) return found;
   if (to == found) {
     counts.tiers[found].updates += writes ? 1 : 0;
@@ -74,24 +74,24 @@ std::size_t ClassedHost::access(VmId vm, Op op, BlockId block, std::size_t of_cl
   return found;
 }
 
-bool ClassedHost::takes(std::size_t tier, std::size_t of_class) const {
+bool ClassedHost::accepts(std::size_t tier, std::size_t of_class) const {
   return held_[tier] < capacity_[tier] || (capacity_[tier] > 0 && of_class < always_);
 }
 
-std::size_t ClassedHost::taker(std::size_t tier, std::size_t of_class) const {
-  while (tier < backend() && !takes(tier, of_class)) ++tier;
+std::size_t ClassedHost::first_accepting(std::size_t tier, std::size_t of_class) const {
+  while (tier < backend() && !accepts(tier, of_class)) ++tier;
   return tier;
 }
 
 void ClassedHost::insert(std::size_t tier, BlockId block, std::size_t of_class) {
-  if (held_[tier] == capacity_[tier]) make_room(tier);
+  if (held_[tier] == capacity_[tier]) evict_one(tier);
   lists_.push_front(list(tier, of_class), block);
   where_[block] = static_cast<std::uint8_t>(tier);
   ++held_[tier];
   ++counters_[owners_.vm_of(block)].tiers[tier].occupancy;
 }
 
-void ClassedHost::make_room(std::size_t tier) {
+void ClassedHost::evict_one(std::size_t tier) {
   std::size_t of_class = kMostClasses - 1;
   while (lists_.empty(list(tier, of_class))) --of_class;
   const BlockId victim(lists_.back(list(tier, of_class)));
@@ -101,7 +101,7 @@ void ClassedHost::make_room(std::size_t tier) {
 
 void ClassedHost::push_down(std::size_t tier, BlockId block, std::size_t of_class) {
   VmCounters& owner = counters_[owners_.vm_of(block)];
-  const std::size_t to = taker(tier + 1, of_class);
+  const std::size_t to = first_accepting(tier + 1, of_class);
   if (to == backend()) {
     ++owner.tiers[tier].evictions;
     return;

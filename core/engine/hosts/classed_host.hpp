@@ -12,16 +12,16 @@
 
 namespace mcsim {
 
-// What decides of which class a request of the trace is.
+// Returns the class of a request.
 using Classifier = std::function<std::size_t(const Accesses& trace, std::size_t request)>;
 
-// Tiers that all VMs share, in which a block is of the class of the request that touched it
-// last. A block is in one tier: it comes into the fastest that takes it, and the victims go down.
-// Classes below `always` come into every tier; the others only where there is room already. The
-// victim is the least recently used block of the last class that the tier has. A tier of no blocks
-// is bypassed.
+// Tiers shared by all VMs, in which blocks have classes: that of the last request that touched the
+// block. A block is in one tier: it enters the fastest tier that accepts it, and victims are
+// demoted. Classes below `always` enter every tier; other classes enter only tiers that are not
+// full. The victim is the least recently used block of the highest class in the tier. Tiers without
+// capacity are bypassed.
 //
-// Writes go through: the VM waits for the backend, and nothing is read for them.
+// Writes go through: the VM waits for the backend, and writes read nothing.
 class ClassedHost final : public Host {
  public:
   ClassedHost(const Machine& machine, const Accesses& trace, std::size_t always,
@@ -42,15 +42,15 @@ class ClassedHost final : public Host {
     return tier * kMostClasses + of_class;
   }
   std::size_t backend() const { return capacity_.size(); }
-  // The tier that has the block, or the backend.
+  // Serve an access; return the tier that had the block, or the backend.
   std::size_t access(VmId vm, Op op, BlockId block, std::size_t of_class);
-  bool takes(std::size_t tier, std::size_t of_class) const;
-  // The first tier from this one on that takes the class, or the backend.
-  std::size_t taker(std::size_t tier, std::size_t of_class) const;
+  bool accepts(std::size_t tier, std::size_t of_class) const;
+  // The first tier, starting with `tier`, that accepts the class, or the backend.
+  std::size_t first_accepting(std::size_t tier, std::size_t of_class) const;
   void insert(std::size_t tier, BlockId block, std::size_t of_class);
-  void make_room(std::size_t tier);
+  void evict_one(std::size_t tier);
   void invalidate(BlockId block);
-  // To the first slower tier that takes it, or out.
+  // Demote the block to the first slower tier that accepts it, or evict it.
   void push_down(std::size_t tier, BlockId block, std::size_t of_class);
   void remove(BlockId block);
 

@@ -12,7 +12,7 @@ namespace {
 // Prefetch distance in accesses.
 constexpr std::size_t kAhead = 24;
 
-// What a request does: a read, or a write in one of the modes. The slow path serves the others.
+// The kind of a request: a read, or a write in one of the modes. The slow path serves all others.
 enum class Use : std::uint8_t { kRead, kThrough, kBack, kAround, kSlowPath };
 
 constexpr Use use_of(EffectiveWriteMode mode) {
@@ -24,21 +24,21 @@ static_assert(use_of(EffectiveWriteMode::kByTier) == Use::kSlowPath);
 
 CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
                      std::span<const std::size_t> part_of, const BlockOwners& owners,
-                     const VmAdmission& gate, DirtyTracker& book, SlowPath& slow_path)
+                     const VmAdmission& admission, DirtyTracker& dirty, SlowPath& slow_path)
     : chain_(chain),
       tiers_(tiers),
       table_(table),
       part_of_(part_of),
       owners_(owners),
-      admission_(gate),
-      dirty_(book),
+      admission_(admission),
+      dirty_(dirty),
       slow_path_(slow_path) {
   std::vector<std::size_t> vms(std::ranges::max(part_of) + 1);
   for (const std::size_t part : part_of) ++vms[part];
   for (const std::size_t part : part_of) alone_.push_back(vms[part] == 1 ? 1 : 0);
 }
 
-// The number of tiers stands for none of them, and for the backend.
+// Tier number kTiers means no tier, or the backend.
 template <Chain kChain, std::size_t kTiers, bool kProbe>
 class CopyChain::Loop {
  public:
@@ -81,7 +81,7 @@ class CopyChain::Loop {
   }
 
  private:
-  // What is looked up of a VM once a request.
+  // The data of a VM, looked up once a request.
   struct Vm {
     VmId id;
     std::size_t part;
@@ -89,8 +89,8 @@ class CopyChain::Loop {
     VmCounters& counts;
     TierCounters* tiers;
   };
-  // The tier that held the block; and the fastest and the slowest tier that the access wrote its
-  // data into.
+  // found: the tier that held the block. top, low: the fastest and the slowest tier to which the
+  // access wrote its data.
   struct Outcome {
     std::size_t found;
     std::size_t top;
@@ -110,15 +110,15 @@ class CopyChain::Loop {
   }
   bool has_room(std::size_t k, const Vm& vm) { return tier(k).has_room(vm.part); }
 
-  // Blocks are given by their rows in the table, where tiers have one column each.
+  // Blocks are passed as their rows in the table, in which each tier has one column.
   bool holds(std::size_t k, const Vm& vm, TableEntry block) {
-    return tier(k).holds(vm.part, block.beside(k));
+    return tier(k).holds(vm.part, block.in_column(k));
   }
   [[gnu::always_inline]] bool touch(std::size_t k, const Vm& vm, TableEntry block) {
-    return tier(k).touch_in_log(vm.part, block.beside(k));
+    return tier(k).touch_in_log(vm.part, block.in_column(k));
   }
   bool take(std::size_t k, const Vm& vm, TableEntry block) {
-    return tier(k).take(vm.part, block.beside(k));
+    return tier(k).take(vm.part, block.in_column(k));
   }
 
   template <Use kUse>
@@ -144,14 +144,14 @@ class CopyChain::Loop {
 
   void look_ahead(BlockId block) const {
     table_.prefetch(block);
-    look_ahead_beside(block);
+    prefetch_block_state(block);
   }
-  void look_ahead_beside(BlockId block) const {
+  void prefetch_block_state(BlockId block) const {
     if (dirty_.count() > 0) dirty_.prefetch(block);
     if constexpr (kProbe) probe_->prefetch(block);
   }
 
-  // The tier that had the block, and what the VM waited for.
+  // Serve an access; return the tier that had the block, and the one that the VM waited for.
   template <Use kUse>
   [[gnu::always_inline]] std::pair<std::size_t, std::size_t> access(const Vm& vm,
                                                                     TableEntry block) {
@@ -163,7 +163,7 @@ class CopyChain::Loop {
       const Outcome outcome = fetch(vm, block);
       if (kUse == Use::kRead) return {outcome.found, outcome.found};
       ++vm.counts.backend_writes;
-      // Those that the block came into are faster.
+      // Tiers that the block entered are faster.
       for (std::size_t k = 0; k < kTiers; ++k) {
         if (k >= outcome.found && holds(k, vm, block)) ++vm.tiers[k].updates;
       }
@@ -171,8 +171,8 @@ class CopyChain::Loop {
     }
   }
 
-  // From now on all copies are old, those too that are pushed down by what the block's coming in
-  // sets off. The newest is above them, wherever that will be.
+  // All older copies are outdated now, also those demoted as a consequence of this insertion. The
+  // newest copy is above them, wherever it will be.
   [[gnu::always_inline]] std::pair<std::size_t, std::size_t> write_back_into(const Vm& vm,
                                                                              TableEntry block) {
     const bool was_clean = dirty_.mark(vm.id, block);
@@ -226,8 +226,8 @@ class CopyChain::Loop {
     if constexpr (kChain == Chain::kVictim) {
       outcome.top = outcome.low = enter_fastest(vm, block, found);
     } else {
-      enter_all(vm, block, rooms(vm), outcome);
-      // Victims of the faster tiers may have pushed it out of slower ones.
+      enter_all(vm, block, tiers_with_space(vm), outcome);
+      // Victims of the faster tiers may have evicted it from slower ones.
       while (outcome.low > outcome.top && !holds(outcome.low, vm, block)) --outcome.low;
     }
     if (kProbe && found == kTiers && outcome.top < kTiers) {
@@ -237,7 +237,7 @@ class CopyChain::Loop {
     return outcome;
   }
 
-  // The fastest tier that has the block, which is used there.
+  // Return the fastest tier that has the block, and count its use there.
   template <std::size_t kFrom = 0>
   [[gnu::always_inline]] std::size_t look(const Vm& vm, TableEntry block) {
     if constexpr (kFrom < kTiers) {
@@ -246,49 +246,50 @@ class CopyChain::Loop {
     return kTiers;
   }
 
-  // Where the block comes in that `found` had: into the fastest tier that has room, if there is one
-  // above.
+  // Insert the block, which tier `found` had, into the fastest tier above with space; return the
+  // fastest tier that then has it.
   template <std::size_t kTo = 0>
   [[gnu::always_inline]] std::size_t enter_fastest(const Vm& vm, TableEntry block,
                                                    std::size_t found) {
     if constexpr (kTo < kTiers) {
       if (kTo == found) return found;
       if (!has_room(kTo, vm)) return enter_fastest<kTo + 1>(vm, block, found);
-      come_into<kTo>(vm, block, found);
+      enter_tier<kTo>(vm, block, found);
       return kTo;
     }
     return kTiers;
   }
 
-  // By tier, a bit each, whether it has room now: what comes into slower ones may make some.
-  [[gnu::always_inline]] unsigned rooms(const Vm& vm) {
-    unsigned rooms = 0;
-    for (std::size_t k = 0; k < kTiers; ++k) rooms |= static_cast<unsigned>(has_room(k, vm)) << k;
-    return rooms;
+  // Return the tiers with space now, one bit each: insertions into slower tiers may change it.
+  [[gnu::always_inline]] unsigned tiers_with_space(const Vm& vm) {
+    unsigned open_tiers = 0;
+    for (std::size_t k = 0; k < kTiers; ++k)
+      open_tiers |= static_cast<unsigned>(has_room(k, vm)) << k;
+    return open_tiers;
   }
 
-  // Into all above, the slowest first. In an inclusive chain one without room keeps it from those
-  // above.
+  // Insert the block into all tiers above, the slowest first. In an inclusive chain, a tier without
+  // space also keeps the block out of the tiers above.
   template <std::size_t kBelow = kTiers>
-  [[gnu::always_inline]] void enter_all(const Vm& vm, TableEntry block, unsigned rooms,
+  [[gnu::always_inline]] void enter_all(const Vm& vm, TableEntry block, unsigned open_tiers,
                                         Outcome& outcome) {
     if constexpr (kBelow > 0) {
       constexpr std::size_t kTo = kBelow - 1;
       if (kTo < outcome.found) {
-        if ((rooms >> kTo & 1) != 0) {
-          come_into<kTo>(vm, block, outcome.found);
+        if ((open_tiers >> kTo & 1) != 0) {
+          enter_tier<kTo>(vm, block, outcome.found);
           if (outcome.top == outcome.found) outcome.low = kTo;
           outcome.top = kTo;
         } else if (kChain == Chain::kInclusive) {
           return;
         }
       }
-      enter_all<kTo>(vm, block, rooms, outcome);
+      enter_all<kTo>(vm, block, open_tiers, outcome);
     }
   }
 
   template <std::size_t kTo>
-  [[gnu::always_inline]] void come_into(const Vm& vm, TableEntry block, std::size_t found) {
+  [[gnu::always_inline]] void enter_tier(const Vm& vm, TableEntry block, std::size_t found) {
     ++(found == kTiers ? vm.tiers[kTo].fills : vm.tiers[kTo].promotions);
     insert<kTo>(vm, block);
   }
@@ -297,19 +298,19 @@ class CopyChain::Loop {
   [[gnu::always_inline]] void insert(const Vm& vm, TableEntry block) {
     ++vm.tiers[kTo].occupancy;
     BlockId next = 0;
-    const auto [victim, own] = tier(kTo).insert_in_log(vm.part, block.beside(kTo), &next);
+    const auto [victim, own] = tier(kTo).insert_in_log(vm.part, block.in_column(kTo), &next);
     if (victim == kNoBlock) return;
-    look_ahead_beside(next);
+    prefetch_block_state(next);
     if (vm.alone && own) return leave<kTo>(vm, table_.row(victim));
     leave<kTo>(vm_of(owners_.vm_of(victim)), table_.row(victim));
   }
 
-  // A victim of the tier goes to a slower one, or out.
+  // Demote a victim of the tier to a slower one, or evict it.
   template <std::size_t kFrom>
   void leave(const Vm& owner, TableEntry block) {
     TierCounters& left = owner.tiers[kFrom];
     --left.occupancy;
-    // The tier whose device its newest data is read from.
+    // The tier from whose device the newest data is read.
     const std::size_t source =
         kChain == Chain::kInclusive ? drop_above(kFrom, owner, block) : kFrom;
     const bool newest = dirty_.count() > 0 && is_newest(kFrom, block);
@@ -326,13 +327,13 @@ class CopyChain::Loop {
     evicted(owner, left, block);
   }
 
-  // A victim left the tier and came into no slower one; other tiers may hold it.
+  // Count a victim that entered no slower tier; other tiers may hold it.
   void evicted(const Vm& owner, TierCounters& left, TableEntry block) {
     ++left.evictions;
     if (kProbe && fastest_with(owner, block) == kTiers) probe_->removed(owner.id, block);
   }
 
-  // Copies below the tier are updated, too.
+  // Write the block to the backend and update the copies in slower tiers.
   void write_back(std::size_t source, std::size_t from, const Vm& owner, TableEntry block) {
     ++owner.tiers[source].copied_out;
     for (std::size_t k = from + 1; k < kTiers; ++k) {
@@ -348,7 +349,7 @@ class CopyChain::Loop {
     write_back(newest, newest, vm_of(owners_.vm_of(block)), table_.row(block));
   }
 
-  // Whether what leaves the tier is what the backend and all other tiers lack.
+  // Return whether the victim has data that the backend and all other tiers lack.
   bool is_newest(std::size_t from, BlockId block) {
     if (!dirty_.contains(block, from)) return false;
     if (!dirty_.dirty_above(block, from)) return true;
@@ -356,7 +357,8 @@ class CopyChain::Loop {
     return false;
   }
 
-  // To the first of the slower tiers that has the block or room for it; false if none does.
+  // Demote to the first slower tier that has the block or space for it; return false if there is
+  // none.
   template <std::size_t kFrom, std::size_t kTo = kFrom + 1>
   [[gnu::always_inline]] bool push_down(std::size_t source, const Vm& owner, TableEntry block,
                                         bool dirty) {
@@ -366,7 +368,7 @@ class CopyChain::Loop {
         return push_down<kFrom, kTo + 1>(source, owner, block, dirty);
       }
       if (dirty) dirty_.move(block, kFrom, kTo);
-      // A clean block whose copy is there need not be copied.
+      // A clean block need not be copied if the tier has it.
       owner.tiers[source].copied_out += dirty || !has_copy ? 1 : 0;
       if (has_copy) {
         owner.tiers[kTo].updates += dirty ? 1 : 0;
@@ -379,8 +381,8 @@ class CopyChain::Loop {
     return false;
   }
 
-  // The copies above the one that leaves go, too. Returns the tier with the newest data, which
-  // counts as dirty in the tier below.
+  // Drop the copies above a victim. Return the tier that had the newest data; instead of that copy,
+  // the victim is dirty.
   std::size_t drop_above(std::size_t below, const Vm& owner, TableEntry block) {
     std::size_t source = below;
     for (std::size_t k = below; k-- > 0;) {
@@ -398,7 +400,7 @@ class CopyChain::Loop {
   const VmAdmission& admission_;
   DirtyTracker& dirty_;
   SlowPath& slow_path_;
-  CacheProbe* probe_;  // if there is one
+  CacheProbe* probe_;  // may be null
   std::span<VmCounters> counters_;
   std::span<Found> found_;
   std::array<Tier*, kTiers> tiers_;

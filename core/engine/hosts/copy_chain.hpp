@@ -18,38 +18,37 @@
 
 namespace mcsim {
 
-// The replay loop of a chain of tiers that keep copies, all of them LRU in logs without filters:
-// compiled for the chain and its number of tiers, at three times the speed of TieredHost's walk.
+// The replay loop of a chain of tiers that keep copies, all of them LRU in logs without filters. It
+// is compiled for the chain and its number of tiers, and three times as fast as TieredHost's walk.
 //
-// It does what TieredHost documents for reads and writes. A tier without a filter holds a block
-// after an access unless it has no room, and at most one block, maybe of another part, leaves for
-// one that comes in. Requests of blocked VMs, and writes of VMs with different modes by tier, go
-// through the slow path.
+// Reads and writes follow the rules in TieredHost. A tier without a filter holds a block after an
+// access unless it has no space. An insertion has at most one victim, possibly of another part.
+// Requests of blocked VMs, and writes of VMs with different modes by tier, take the slow path.
 class CopyChain {
  public:
   static constexpr std::size_t kLeastTiers = 2;
   static constexpr std::size_t kMostTiers = 3;
 
-  // Serves what the loop does not.
+  // Serves the requests and victims that the loop cannot serve.
   class SlowPath {
    public:
     virtual void serve_singly(const Accesses& trace, std::size_t request) = 0;
-    // Writes the new data of a victim, whose VM has different modes by tier, to slower tiers.
-    // `source`: the tier whose device the data is read from. Returns whether one of the slower
-    // tiers holds the block then.
+    // Write the new data of a victim of a VM with different modes by tier to slower tiers.
+    // `source`: the tier from whose device the data is read. Return whether a slower tier holds the
+    // block afterwards.
     virtual bool write_on(std::size_t from, std::size_t source, VmId owner, BlockId block) = 0;
 
    protected:
     ~SlowPath() = default;
   };
 
-  // Any chain but the exclusive one; `part_of`: by VM. All of it outlives this.
+  // Any chain but the exclusive one; `part_of`: by VM. All arguments must outlive this object.
   CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
             std::span<const std::size_t> part_of, const BlockOwners& owners,
-            const VmAdmission& gate, DirtyTracker& book, SlowPath& slow_path);
+            const VmAdmission& admission, DirtyTracker& dirty, SlowPath& slow_path);
   void attach(CacheProbe& probe) { probe_ = &probe; }
 
-  // As BatchedChain's.
+  // The same as BatchedChain::Found.
   using Found = std::array<std::array<Count, kMaxTiers + 1>, 2>;
   void replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
               std::span<Found> found);
@@ -66,7 +65,7 @@ class CopyChain {
   std::span<Tier> tiers_;
   const SlotTable& table_;
   std::span<const std::size_t> part_of_;
-  std::vector<std::uint8_t> alone_;  // by VM, whether no other is in its part
+  std::vector<std::uint8_t> alone_;  // by VM: whether it has its part for itself
   const BlockOwners& owners_;
   const VmAdmission& admission_;
   DirtyTracker& dirty_;

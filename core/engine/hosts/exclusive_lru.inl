@@ -1,5 +1,5 @@
-// The host behind exclusive_lru.hpp for a number of tiers that the compiler knows. One source file
-// for each number, so that they compile side by side.
+// The host behind exclusive_lru.hpp for a number of tiers known at compile time. There is one
+// source file for each number, so that they compile in parallel.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/prefetch.hpp"
-#include "core/containers/greatest.hpp"
+#include "core/containers/max_tracker.hpp"
 #include "core/containers/recency_log.hpp"
 #include "core/engine/hosts/cache_probe.hpp"
 #include "core/engine/hosts/exclusive_lru.hpp"
@@ -23,11 +23,11 @@
 
 namespace mcsim {
 
-// Which VMs share space.
+// How VMs share space.
 enum class Sharing : std::uint8_t {
   kShared,     // one LRU stack for all VMs
-  kApart,      // one per VM, which keeps to its targets at any moment
-  kContended,  // one per VM, and VMs may use space that others do not
+  kApart,      // one stack per VM, which never exceeds its targets
+  kContended,  // one stack per VM; VMs may use space that others leave
 };
 
 template <int kTiers>
@@ -36,7 +36,7 @@ class ExclusiveLru final : public Host {
   using Log = RecencyLog<kTiers>;
   using Stack = typename Log::Stack;
 
-  // `stacks`: one for all VMs or one for each.
+  // `stacks`: one for all VMs, or one for each.
   ExclusiveLru(const Machine& machine, const Accesses& trace, Sharing sharing, DivisionRules rules,
                WriteRules writes, std::span<const Stack> stacks)
       : log_(trace.id_count(), stacks),
@@ -47,7 +47,7 @@ class ExclusiveLru final : public Host {
         dirty_(std::move(writes), trace, Copies::kOne),
         admission_(trace.vms.size()) {
     for (std::size_t k = 0; k < kTiers; ++k) capacity_[k] = machine.tiers[k].capacity_blocks;
-    excess_.assign(kTiers, Greatest(trace.vms.size()));
+    excess_.assign(kTiers, MaxTracker(trace.vms.size()));
     for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
       vms_.push_back({.stack = stacks[std::min(vm, stacks.size() - 1)], .index = VmId(vm)});
     }
@@ -78,7 +78,7 @@ class ExclusiveLru final : public Host {
     for (std::size_t k = 0; k < kTiers; ++k) {
       for (Vm& vm : vms_) {
         vm.target[k] = targets.at(k, vm.index);
-        excess_[k].set(vm.index, beyond(vm.held[k], vm.target[k]));
+        excess_[k].set(vm.index, excess(vm.held[k], vm.target[k]));
       }
     }
     with_kernel([&]<Sharing kSharing, bool kProbe>() { shrink<kSharing, kProbe>(); });
@@ -148,24 +148,24 @@ class ExclusiveLru final : public Host {
   }
 
  private:
-  // Reads, or writes in one of the modes.
+  // The index of a write mode in tallies; 0 is for reads.
   static constexpr std::size_t use_of(WriteMode mode) { return 1 + static_cast<std::size_t>(mode); }
 
   // Accesses by the tier that held the block, and requests by the slowest tier that they waited
-  // for; the last entry: none, and the backend.
+  // for. The last entry is for misses and the backend.
   struct Tally {
     std::array<Count, kTiers + 1> found{};
     std::array<Count, kTiers + 1> requests{};
   };
 
-  // What a VM without room in the fastest tier did below it, by tier.
+  // Movements by tier for VMs without space in the fastest tier.
   struct BelowTop {
     std::array<Count, kTiers> fills{};
     std::array<Count, kTiers> promotions{};
-    std::array<std::array<Count, kTiers>, 2> in_place{};  // hits that moved no block, by operation
+    std::array<std::array<Count, kTiers>, 2> in_place{};  // hits without a move, by operation
   };
 
-  // Hits of requests and bytes, of all operations together.
+  // Hits of requests and bytes, for all operations together.
   struct RequestCounts {
     Count requests = 0;
     Count request_hits = 0;
@@ -173,20 +173,20 @@ class ExclusiveLru final : public Host {
     Count byte_hits = 0;
   };
 
-  // All that an access needs of its VM, side by side. By tier; the last entry of `held` balances
-  // the others: minus all blocks held.
+  // The data of a VM that an access needs, adjacent in memory. By tier; the last entry of `held` is
+  // minus the number of all blocks held.
   struct alignas(64) Vm {
     Stack stack;  // unless shared
     std::array<Count, kTiers + 1> held{};
     std::array<Count, kTiers> target{};
-    std::array<Count, kTiers> demotions{};  // came down into the tier
+    std::array<Count, kTiers> demotions{};  // demoted into the tier
     std::array<Count, kTiers> moved_down{};
     std::array<Count, kTiers> evictions{};
     std::array<Tally, 4> tallies{};          // by use
-    std::array<Count, kTiers> written_to{};  // written back: where the block was then
+    std::array<Count, kTiers> written_to{};  // writes back, by the tier of the block afterwards
     std::array<Count, kTiers> invalidations{};
     std::array<Count, kTiers> copied_out{};  // for write-backs
-    Count bypassed = 0;                      // misses after which the block did not come in
+    Count bypassed = 0;                      // misses that did not insert the block
     RequestCounts counts{};
     BelowTop below_top{};
     VmId index;
@@ -198,13 +198,13 @@ class ExclusiveLru final : public Host {
     std::size_t now;
   };
 
-  // Calls go<kSharing, kProbe>(), with kProbe if there is a probe or a log.
-  template <class Go>
-  void with_kernel(Go go) {
+  // Call kernel<kSharing, kProbe>(), with kProbe if there is a probe or a log.
+  template <class Kernel>
+  void with_kernel(Kernel kernel) {
     const bool watched = probe_ != nullptr || backend_log_ != nullptr;
     const auto with_sharing = [&]<Sharing kSharing>() {
-      watched ? go.template operator()<kSharing, true>()
-              : go.template operator()<kSharing, false>();
+      watched ? kernel.template operator()<kSharing, true>()
+              : kernel.template operator()<kSharing, false>();
     };
     switch (sharing_) {
       case Sharing::kShared:
@@ -216,7 +216,7 @@ class ExclusiveLru final : public Host {
     }
   }
 
-  // One function for each kernel: in a larger one the compiler inlines less.
+  // Each kernel is a function of its own: the compiler inlines less in larger ones.
   template <Sharing kSharing, bool kProbe>
   [[gnu::noinline]] void replay_range(const Accesses& trace, RequestRange range) {
     const std::span<const BlockId> ids(trace.ids);
@@ -254,7 +254,7 @@ class ExclusiveLru final : public Host {
     }
   }
 
-  // Writes that no tier takes go to the backend.
+  // Write blocks to the cache; those that no tier admits go to the backend.
   template <Sharing kSharing, bool kProbe>
   MissedBlocks write_to_cache(Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
     Tally& tally = vm.tallies[use_of(WriteMode::kBack)];
@@ -280,7 +280,7 @@ class ExclusiveLru final : public Host {
     return missed;
   }
 
-  // Copies are dropped, and every block is a miss.
+  // Drop the copies; every block is a miss.
   MissedBlocks write_around(Vm& vm, std::span<const BlockId> ids, RequestRange blocks) {
     Tally& tally = vm.tallies[use_of(WriteMode::kAround)];
     for (std::size_t i = blocks.begin; i < blocks.end; ++i) {
@@ -320,8 +320,8 @@ class ExclusiveLru final : public Host {
     return {tier, 0};
   }
 
-  // The same for a VM that has no room in the fastest tier, or whose new blocks do not come in. A
-  // block comes into the fastest tier that has room, or stays in the tier that holds it.
+  // The same for a VM without space in the fastest tier, or with blocked insertions. The block
+  // enters the fastest tier with space, or stays in the tier that holds it.
   template <Sharing kSharing, bool kProbe>
   [[gnu::noinline]] Outcome serve_below_top(Vm& vm, BlockId id, Op op, bool blocked) {
     Stack& stack = stack_of<kSharing>(vm);
@@ -356,38 +356,38 @@ class ExclusiveLru final : public Host {
     tier < kNone ? probe_->hit(vm.index, id) : probe_->inserted(vm.index, id);
   }
 
-  // Whether a block of the VM may come into the tier and stay: in a full tier another one has to
-  // leave for it.
+  // Return whether a block of the VM can enter the tier and stay: in a full tier, another block
+  // must be the victim.
   template <Sharing kSharing>
   [[gnu::always_inline]] bool has_room(const Vm& vm, std::size_t tier) {
     if constexpr (kSharing == Sharing::kShared) return capacity_[tier] > 0;
     if constexpr (kSharing == Sharing::kApart) return vm.target[tier] > 0;
     return vm.held[tier] > 0 || total_[tier] < capacity_[tier] ||
-           (capacity_[tier] > 0 && others_give(vm, tier));
+           (capacity_[tier] > 0 && has_other_donor(vm, tier));
   }
-  // Whether another VM gives a block if this one gets one more.
-  bool others_give(const Vm& vm, std::size_t tier) {
-    Greatest& excess = excess_[tier];
+  // Return whether another VM would be the donor if this VM gets one more block.
+  bool has_other_donor(const Vm& vm, std::size_t tier) {
+    MaxTracker& tracker = excess_[tier];
     if (rules_.victim == VictimRule::kMostOver)
-      return excess.first_with_one_more(vm.index) != vm.index;
-    excess.add(vm.index, +1);
-    const bool gives = excess.first_above(0) != vm.index;
-    excess.add(vm.index, -1);
-    return gives;
+      return tracker.first_with_one_more(vm.index) != vm.index;
+    tracker.add(vm.index, +1);
+    const bool is_other = tracker.first_above(0) != vm.index;
+    tracker.add(vm.index, -1);
+    return is_other;
   }
 
-  // The tier got a block of the VM: if it is over its capacity, a block goes down.
+  // The tier got a block of the VM: demote a block if the tier exceeds its capacity.
   template <Sharing kSharing, bool kProbe, std::size_t kTier>
   [[gnu::always_inline]] void settle(Vm& vm) {
     if constexpr (kSharing == Sharing::kApart) {
       if (vm.held[kTier] > vm.target[kTier]) push_down<kSharing, kProbe, kTier>(vm);
     } else if (total_[kTier] > capacity_[kTier]) {
-      // Mostly the VM's own: guessed, so that what is read next need not wait for the donor.
-      Vm& giver = kSharing == Sharing::kShared ? vm : donor(kTier);
-      if (&giver == &vm) [[likely]] {
+      // Usually the VM is the donor. This branch is predicted, so that later reads need not wait.
+      Vm& donor = kSharing == Sharing::kShared ? vm : donor_in(kTier);
+      if (&donor == &vm) [[likely]] {
         push_down<kSharing, kProbe, kTier>(vm);
       } else {
-        push_down_another<kSharing, kProbe, kTier>(giver);
+        push_down_another<kSharing, kProbe, kTier>(donor);
       }
     }
   }
@@ -399,7 +399,7 @@ class ExclusiveLru final : public Host {
     }
   }
 
-  // The least recently used block of the tier leaves it.
+  // Demote the least recently used block of the tier.
   template <Sharing kSharing, bool kProbe, std::size_t kTier>
   [[gnu::always_inline]] void push_down(Vm& vm) {
     assert(kSharing == Sharing::kShared || vm.held[kTier] > 0);
@@ -409,11 +409,11 @@ class ExclusiveLru final : public Host {
     sink<kSharing, kProbe, kTier, kTier + 1>(owner, id);
   }
   template <Sharing kSharing, bool kProbe, std::size_t kTier>
-  [[gnu::noinline]] void push_down_another(Vm& giver) {
-    push_down<kSharing, kProbe, kTier>(giver);
+  [[gnu::noinline]] void push_down_another(Vm& donor) {
+    push_down<kSharing, kProbe, kTier>(donor);
   }
 
-  // A block that left a tier goes into the next one that has room for it, or out.
+  // Move a block that left a tier into the next tier with space, or evict it.
   template <Sharing kSharing, bool kProbe, std::size_t kFrom, std::size_t kTo>
   [[gnu::always_inline]] void sink(Vm& owner, BlockId id) {
     if constexpr (kTo == kTiers) {
@@ -435,7 +435,7 @@ class ExclusiveLru final : public Host {
     }
   }
 
-  // Targets fell. From the slowest tier on: what a tier gives up finds the room that there will be.
+  // Shrink to reduced targets, the slowest tier first, so that victims find the space freed there.
   template <Sharing kSharing, bool kProbe, std::size_t kBelow = kTiers>
   void shrink() {
     if constexpr (kSharing == Sharing::kApart && kBelow > 0) {
@@ -448,14 +448,14 @@ class ExclusiveLru final : public Host {
     }
   }
 
-  // The VM that gives a block of a tier that is over its capacity. Targets sum
-  // to at most the capacity, so at least one VM is over its own.
-  [[gnu::always_inline]] Vm& donor(std::size_t tier) {
-    Greatest& excess = excess_[tier];
-    return vms_[rules_.victim == VictimRule::kFirstOver ? excess.first_above(0) : excess.first()];
+  // The VM that evicts a block if a tier exceeds its capacity. Targets sum to at most the capacity,
+  // so at least one VM exceeds its target.
+  [[gnu::always_inline]] Vm& donor_in(std::size_t tier) {
+    MaxTracker& tracker = excess_[tier];
+    return vms_[rules_.victim == VictimRule::kFirstOver ? tracker.first_above(0) : tracker.first()];
   }
 
-  // The block leaves without being a victim.
+  // Remove a block that is not a victim.
   void drop(Vm& vm, BlockId id) {
     const std::size_t tier = log_.remove(stack_of(vm), id);
     if (tier == kTiers) return;
@@ -486,7 +486,7 @@ class ExclusiveLru final : public Host {
   }
   std::size_t stack_count() const { return sharing_ == Sharing::kShared ? 1 : vms_.size(); }
 
-  // A dirty block that is held.
+  // Write back a dirty block that a tier holds.
   void write_back(BlockId id) {
     Vm& owner = vms_[owners_.vm_of(id)];
     ++owner.copied_out[log_.tier(stack_of(owner), id)];
@@ -529,7 +529,8 @@ class ExclusiveLru final : public Host {
     dirty_.add_counts(vm.index, of);
   }
 
-  // After the hits of the tier. What a VM does not do below the top, it does in the fastest tier.
+  // Call after counting the hits of the tier. Movements not counted in BelowTop are into the
+  // fastest tier.
   void count_moves(const Vm& vm, std::size_t k, VmCounters& of) const {
     const BelowTop& below_top = vm.below_top;
     TierCounters& tier = of.tiers[k];
@@ -566,8 +567,8 @@ class ExclusiveLru final : public Host {
     return absl::OkStatus();
   }
 
-  // Prefetch distances, in accesses and requests: far enough to arrive in time, near enough to
-  // still be there.
+  // Prefetch distances, in accesses and requests: long enough for the data to arrive, short enough
+  // for it to stay in the CPU cache.
   static constexpr std::size_t kAhead = 24;
   static constexpr std::size_t kVmAhead = 8;
 
@@ -575,8 +576,8 @@ class ExclusiveLru final : public Host {
   Sharing sharing_;
   DivisionRules rules_;
   std::array<Count, kTiers> capacity_{};
-  std::array<Count, kTiers + 1> total_{};  // held by all VMs, as in Vm; not if apart
-  std::vector<Greatest> excess_;           // by tier, then VM: what it holds, less its target
+  std::array<Count, kTiers + 1> total_{};  // held by all VMs, as in Vm; unused if kApart
+  std::vector<MaxTracker> excess_;         // by tier and VM: blocks held minus target
   Stack shared_;
   std::vector<Vm> vms_;
   BlockOwners owners_;
@@ -586,7 +587,7 @@ class ExclusiveLru final : public Host {
   BackendLog* backend_log_ = nullptr;
 };
 
-// The most blocks each stack can come to hold.
+// The most blocks that each stack can hold.
 inline std::vector<std::uint64_t> most_blocks(const Machine& machine, const Accesses& trace,
                                               Sharing sharing) {
   std::uint64_t room = 1;

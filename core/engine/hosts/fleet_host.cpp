@@ -48,15 +48,15 @@ absl::StatusOr<std::unique_ptr<Host>> FleetHost::make(std::unique_ptr<TieredHost
 }
 
 std::uint64_t FleetHost::since_begin(Nanoseconds time) const {
-  // By the clock of a trace, which may begin before zero.
+  // Trace times may begin before zero.
   return static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(begin_);
 }
 
 void FleetHost::replay(const Accesses& trace, RequestRange range) {
   while (range.begin < range.end) {
     receive(since_begin(trace.request_time[range.begin]));
-    ask_for(trace, range.begin);
-    const std::size_t end = end_of_stretch(trace, range);
+    fetch_from_old_host(trace, range.begin);
+    const std::size_t end = end_without_transfer(trace, range);
     tiers_->replay(trace, {range.begin, end});
     for (auto i = trace.request_begin[range.begin]; i < trace.request_begin[end]; ++i) {
       accessed_[trace.ids[i]] = ++accesses_;
@@ -65,29 +65,30 @@ void FleetHost::replay(const Accesses& trace, RequestRange range) {
   }
 }
 
-// Requests up to the next that asks for a block on the way, or before which one comes over.
-std::size_t FleetHost::end_of_stretch(const Accesses& trace, RequestRange range) const {
+// The end of the requests up to the next that accesses a block on the way, or up to the next
+// transfer.
+std::size_t FleetHost::end_without_transfer(const Accesses& trace, RequestRange range) const {
   if (queue_.empty()) return range.end;
   std::size_t end = range.begin + 1;
   while (end < range.end && since_begin(trace.request_time[end]) < next_slot() &&
-         !asks(trace, end)) {
+         !has_block_on_the_way(trace, end)) {
     ++end;
   }
   return end;
 }
 
-bool FleetHost::asks(const Accesses& trace, std::size_t request) const {
+bool FleetHost::has_block_on_the_way(const Accesses& trace, std::size_t request) const {
   return sent_[trace.request_vm[request]].under_way() &&
          std::ranges::any_of(trace.blocks_of(request),
                              [&](BlockId block) { return is_on_the_way(block); });
 }
 
-void FleetHost::ask_for(const Accesses& trace, std::size_t request) {
-  if (!asks(trace, request)) return;
+void FleetHost::fetch_from_old_host(const Accesses& trace, std::size_t request) {
+  if (!has_block_on_the_way(trace, request)) return;
   const VmId vm = trace.request_vm[request];
   const Op op = static_cast<Op>(trace.request_op[request]);
   std::size_t slowest = 0;
-  bool over_link = false;  // one of the slowest
+  bool over_link = false;  // whether one of the slowest came over the link
   for (const BlockId block : trace.blocks_of(request)) {
     const bool remote = fetch(vm, block, op);
     const std::size_t tier = tiers_->fastest_with(vm, block);
@@ -100,7 +101,7 @@ void FleetHost::ask_for(const Accesses& trace, std::size_t request) {
   if (over_link) ++tier_counts_[vm][slowest].remote_requests;
 }
 
-// Whether the block comes over for it.
+// Serve an access to one block; return whether the block comes over for it.
 bool FleetHost::fetch(VmId vm, BlockId block, Op op) {
   if (!is_on_the_way(block) || was_evicted(vm, block)) return false;
   if (op == Op::kRead && (sent_[vm].rule == OnDemand::kAll || tiers_->dirty(block))) {
@@ -113,7 +114,8 @@ bool FleetHost::fetch(VmId vm, BlockId block, Op op) {
   return false;
 }
 
-// What came over until then. Who has nothing left to send gives the link away at the end of a slot.
+// Process the background transfers until `now`. A VM without further blocks releases the link at
+// the end of a slot.
 void FleetHost::receive(std::uint64_t now) {
   now_ = now;
   while (!queue_.empty() && next_slot() <= now) {
@@ -127,7 +129,7 @@ void FleetHost::receive(std::uint64_t now) {
   }
 }
 
-// Whether there is something left to come, which is then the last.
+// Return whether there is a block still to come, which is then the last one of `to_come`.
 bool FleetHost::has_more(Transfer& transfer) {
   std::vector<BlockId>& blocks = transfer.to_come;
   while (!blocks.empty() &&
@@ -143,8 +145,8 @@ bool FleetHost::was_evicted(VmId vm, BlockId block) {
   return true;
 }
 
-// All copies of the block come over, each read from its device on the other host. A request that
-// asks for the block reads the fastest copy, which counts as served.
+// Transfer all copies of the block, each read from its device on the old host. A request that
+// accesses the block reads the fastest copy, which counts as served.
 void FleetHost::come_over(VmId vm, BlockId block, bool on_demand) {
   on_the_way_[block] = false;
   bool served = on_demand;
@@ -175,9 +177,9 @@ absl::Status FleetHost::migrate(std::span<const Migration> migrations, const All
     stop(migration.vm);
     if (!migration.keep) tiers_->release(migration.vm);
   }
-  // What its new host has no room for is not sent.
+  // Blocks for which the new host has no space are not sent.
   MCSIM_RETURN_IF_ERROR(tiers_->resize(targets));
-  // Nor is what its old host has staged.
+  // Data staged by the old host is not sent either.
   for (const Migration& migration : migrations) {
     for (BlockId id = owners_.first_of(migration.vm); id < owners_.end_of(migration.vm); ++id) {
       tiers_->drop_staged(id);
@@ -211,7 +213,7 @@ void FleetHost::send(const Migration& migration) {
                     .to_come = std::move(blocks)});
 }
 
-// What is still on the way to the VM stays behind.
+// Leave all blocks behind that are still on the way to the VM.
 void FleetHost::stop(VmId vm) {
   for (Transfer& transfer : queue_) {
     if (transfer.vm != vm) continue;
@@ -252,7 +254,7 @@ absl::Status FleetHost::check_moves(std::span<const Migration> migrations,
     }
     if (!(migration.blocks_per_second >= 0 &&
           migration.blocks_per_second <= link_.blocks_per_second)) {
-      return out_of_range("migrations: {}: {} blocks a second over a link that takes {}", vm,
+      return out_of_range("migrations: {}: {} blocks per second exceed the {} of the link", vm,
                           migration.blocks_per_second, link_.blocks_per_second);
     }
     host_of[migration.vm] = migration.host;
@@ -272,7 +274,8 @@ absl::Status FleetHost::check_hosts(const Allocation& targets, const HostIndices
   return absl::OkStatus();
 }
 
-// What was evicted on the way is found out when it is asked for; but it is behind already.
+// Blocks on the way that were evicted count as left behind, although they are detected only on
+// access.
 std::vector<VmCounters> FleetHost::counters() const {
   std::vector<VmCounters> all = tiers_->counters();
   for (const Transfer& transfer : queue_) {
@@ -298,7 +301,7 @@ std::vector<VmCounters> FleetHost::counters() const {
   return all;
 }
 
-// Besides what the tiers check: what is on the way is in one transfer, that of its VM.
+// Checks the tiers, and that each block on the way is in one transfer, that of its VM.
 absl::Status FleetHost::check_invariants() const {
   MCSIM_RETURN_IF_ERROR(tiers_->check_invariants());
   std::vector<bool> to_come(on_the_way_.size(), false);

@@ -15,24 +15,24 @@
 
 namespace mcsim {
 
-// By VM, the host that it is on.
+// By VM: the index of its host.
 using HostOfVm = std::shared_ptr<std::vector<std::size_t>>;
 
-// Several hosts. Where each VM has a part of its own, to which its blocks stick, hosts do not
-// know of each other: their tiers are laid side by side, and a host is the VMs that are on it,
-// which are granted no more than it has.
+// Several hosts. Every VM has a part of its own in each tier, so hosts do not interact. One
+// TieredHost simulates all hosts: a host is the set of its VMs, with targets that sum to at most
+// its capacity.
 //
-// A VM that moves takes its part along: its blocks keep their order, and the space that they had.
-// But those it had before are on the way until they have come over: in the background one after
-// the other, the one accessed last first, over a link that one VM uses at a time, in the order of
-// their moves; or when they are asked for. All blocks of a request are asked for at once:
+// A VM that migrates keeps its part: its blocks keep their order and their space. But they are on
+// the way until they have come over. Blocks are transferred in the background, the last accessed
+// first. The link serves one VM at a time, in the order of the migrations. Blocks also come over on
+// demand, all blocks of a request at once:
 //
-//   a read of one that is dirty   finds it on the other host, from where it comes over
-//   a read of another             misses: it stays behind (OnDemand::kAll: as if dirty)
-//   a write                       makes it out of date: it stays behind, and is written here
+//   a read of a dirty block   is served by the other host, and the block comes over
+//   a read of a clean block   misses: it stays behind (OnDemand::kAll: as if dirty)
+//   a write                   outdates the block: it stays behind, and is written here
 //
-// What is evicted or written back on the way the host does that still has it. What is on its way
-// when the VM moves on stays behind.
+// Evictions and write-backs of blocks on the way are done by the host that still has them. If the
+// VM migrates again, its blocks on the way stay behind.
 class FleetHost final : public Host {
  public:
   // Tiers in which every VM has a part that never holds more than its target.
@@ -72,11 +72,11 @@ class FleetHost final : public Host {
  private:
   using HostIndices = std::vector<std::size_t>;
 
-  // What follows one VM, and is still to come.
+  // The blocks of one VM that are still to come.
   struct Transfer {
     VmId vm;
     std::uint64_t every;           // ns a block
-    std::vector<BlockId> to_come;  // the last first; some have come already, or stay behind
+    std::vector<BlockId> to_come;  // the last first; includes blocks that came or stay behind
   };
   struct Sent {
     Count sent = 0;
@@ -96,28 +96,28 @@ class FleetHost final : public Host {
   void send(const Migration& migration);
   void stop(VmId vm);
 
-  // Saturates: a slow link after centuries is never free again.
+  // Saturates, since the link may be slow enough to overflow.
   std::uint64_t next_slot() const {
     const std::uint64_t left = std::numeric_limits<std::uint64_t>::max() - link_free_;
     return link_free_ + std::min(left, queue_.front().every);
   }
   void receive(std::uint64_t now);
   bool has_more(Transfer& transfer);
-  void ask_for(const Accesses& trace, std::size_t request);
+  void fetch_from_old_host(const Accesses& trace, std::size_t request);
   bool fetch(VmId vm, BlockId block, Op op);
-  bool asks(const Accesses& trace, std::size_t request) const;
-  std::size_t end_of_stretch(const Accesses& trace, RequestRange range) const;
+  bool has_block_on_the_way(const Accesses& trace, std::size_t request) const;
+  std::size_t end_without_transfer(const Accesses& trace, RequestRange range) const;
 
   bool is_on_the_way(BlockId block) const { return on_the_way_[block]; }
   bool still_held(VmId vm, BlockId block) const {
     return tiers_->fastest_with(vm, block) < capacities_.size();
   }
-  // Of a block on the way: the cache has it no more, or it came, or it will not.
+  // Return whether the block on the way was evicted from the cache; if so, it stays behind.
   bool was_evicted(VmId vm, BlockId block);
   void come_over(VmId vm, BlockId block, bool on_demand);
   void leave_behind(VmId vm, BlockId block);
 
-  // Two times of a trace may be farther apart than Nanoseconds can hold.
+  // Two times of a trace may differ by more than Nanoseconds can represent.
   std::uint64_t since_begin(Nanoseconds time) const;
 
   std::unique_ptr<TieredHost> tiers_;
@@ -128,19 +128,20 @@ class FleetHost final : public Host {
   HostOfVm host_of_;
   BlockOwners owners_;
   Nanoseconds begin_;  // of the trace
-  // By block: whether it is on the way, and when it was accessed last, in accesses.
+  // By block: whether it is on the way, and the number of its last access.
   std::vector<bool> on_the_way_;
   Pages<std::uint64_t> accessed_;
   std::uint64_t accesses_ = 0;
   std::deque<Transfer> queue_;
-  std::uint64_t now_ = 0;  // ns since the trace began, as far as it is known
-  // When the first of the queue got the link for its next block, in ns since the trace began.
+  std::uint64_t now_ = 0;  // ns since the trace began, as far as processed
+  // When the first transfer of the queue got the link for its next block, in ns since the trace
+  // began.
   std::uint64_t link_free_ = 0;
   std::vector<Sent> sent_;                              // by VM
-  std::vector<std::vector<TierCounters>> tier_counts_;  // by VM: transfers and what was remote
+  std::vector<std::vector<TierCounters>> tier_counts_;  // by VM: transfers and remote reads
 };
 
-// A filter a host, each asked about the blocks of the VMs that are on it.
+// One filter per host, called for the blocks of the VMs on that host.
 class FilterByHost final : public AdmissionFilter {
  public:
   FilterByHost(std::vector<std::unique_ptr<AdmissionFilter>> filters, HostOfVm host_of,

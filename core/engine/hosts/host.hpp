@@ -20,14 +20,14 @@ namespace mcsim {
 
 class CacheProbe;
 
-// An extent that is to live in a tier; the number of tiers stands for the backend.
+// The target location of an extent; the number of tiers means the backend.
 struct Placement {
   std::size_t extent = 0;
   std::size_t tier = 0;
 };
 
-// Which blocks that are still on the host that a VM has left are read over the link; of others a
-// read is a miss. Those that are dirty the backend does not have.
+// The blocks that are read over the link while the old host of a VM still has them: only dirty
+// blocks, which the backend does not have, or all. Reads of other blocks are misses.
 enum class OnDemand : std::uint8_t { kDirty, kAll };
 
 template <>
@@ -36,92 +36,89 @@ struct Choices<OnDemand> {
                                     std::pair{"all", OnDemand::kAll}};
 };
 
-// A VM that is to be on another host. What it has in the cache comes over in the background, the
-// block accessed last first; or stays behind, dirty blocks written back.
+// The migration of a VM to another host. Its cached blocks are transferred in the background, the
+// last accessed first; or they stay behind, and dirty blocks are written back.
 struct Migration {
   VmId vm = 0;
   std::size_t host = 0;
   bool keep = true;
-  double blocks_per_second = 0;  // 0: what the link takes
+  double blocks_per_second = 0;  // 0: the maximum of the link
   OnDemand on_demand = OnDemand::kDirty;
 };
 
-// The data path: tiers that serve accesses. One virtual call serves a range of
-// requests; the loop below it is monomorphic.
+// The data path: tiers that serve accesses. One virtual call serves a range of requests; the loop
+// inside is monomorphic.
 class Host {
  public:
   virtual ~Host() = default;
 
   virtual void replay(const Accesses& trace, RequestRange range) = 0;
 
-  // What of it a decision may change.
+  // The actions that the host supports.
   virtual Actions supports() const { return {}; }
 
-  // Changes what every VM is granted; a host that does not divide its space
-  // refuses.
+  // Change the targets of all VMs; fails if the host does not divide its space.
   virtual absl::Status resize(const Allocation& targets) = 0;
 
-  // Moves extents; a host that caches has none.
+  // Move extents; fails if the host caches blocks.
   virtual absl::Status place(std::span<const Placement>) {
-    return absl::FailedPreconditionError("this host caches blocks, and places no extents");
+    return absl::FailedPreconditionError("this host caches blocks and cannot place extents");
   }
 
-  // Moves VMs, one after the other, at a time since the trace began, and changes what every VM is
-  // granted; a host that is alone refuses.
+  // Move VMs in the given order, at a time since the trace began, and change the targets of all
+  // VMs; fails if there is only one host.
   virtual absl::Status migrate(std::span<const Migration>, const Allocation&, Nanoseconds) {
     return absl::FailedPreconditionError("there is no other host to move VMs to");
   }
 
-  // Changes what becomes of each VM's writes, at any time. What a VM no longer writes back is
-  // written back at once. A host that was never made for anything but writing through refuses
-  // all else.
+  // Change the write mode of each VM, at any time. Dirty blocks of VMs that no longer write back
+  // are written back at once. Fails for other modes than through if the host supports only that.
   virtual absl::Status set_write_modes(std::span<const WriteMode> modes) {
     for (const WriteMode mode : modes) {
       if (mode == WriteMode::kThrough) continue;
-      return absl::FailedPreconditionError("this host writes through, and nothing else");
+      return absl::FailedPreconditionError("this host supports only the write mode through");
     }
     return absl::OkStatus();
   }
 
-  // Changes it by tier and VM, in hosts that write each tier in its own way; and whether that can
-  // be done with these, in which case it will be.
+  // Change write modes by tier and VM, if the host supports it; and check whether these modes are
+  // possible, so that the change cannot fail.
   virtual absl::Status set_write_modes_by_tier(const ModesByTier& modes) {
     return check_write_modes_by_tier(modes);
   }
   virtual absl::Status check_write_modes_by_tier(const ModesByTier&) const {
-    return absl::FailedPreconditionError("this host writes alike in all its tiers");
+    return absl::FailedPreconditionError("this host has one write mode for all tiers");
   }
 
-  // Changes of which VMs blocks come in that it does not hold, at any time (VmAdmission).
+  // Change which VMs are admitted, at any time (VmAdmission).
   virtual absl::Status set_admission(const std::vector<bool>&) {
-    return absl::FailedPreconditionError("this host lets in blocks of all VMs");
+    return absl::FailedPreconditionError("this host admits the blocks of all VMs");
   }
 
-  // Reports every access to the probe, which outlives the host. Called before the first access.
+  // Report every access to the probe, which must outlive the host. To be called before the first
+  // access.
   virtual absl::Status attach(CacheProbe&) {
     return absl::FailedPreconditionError("cache probe: this host does not support one");
   }
 
-  // Reports every block that reaches the backend to the log, which outlives the host. Called before
-  // the first access; from then on requests are replayed one by one.
+  // Report every backend access to the log, which must outlive the host. To be called before the
+  // first access; from then on requests are replayed one by one.
   virtual void attach_log(BackendLog& log) = 0;
 
-  // A VM departs: its blocks leave all tiers at once, as invalidations, those that are dirty
-  // after they were written back. Its targets stay: what they keep free is for resize() to
-  // give to others.
+  // Remove the blocks of a departing VM from all tiers, as invalidations; dirty blocks are written
+  // back first. Its targets stay in force until resize() gives their space to others.
   virtual void release(VmId vm) = 0;
 
-  // The VMs discard blocks: these leave all tiers, as invalidations. Their dirty data is dropped.
+  // Remove discarded blocks from all tiers, as invalidations, and drop their dirty data.
   virtual void discard(std::span<const BlockId> blocks) = 0;
 
-  // What went wrong since construction, in a policy that can fail: what was counted means
-  // nothing.
+  // The first error of a policy that can fail; the counts are then invalid.
   virtual absl::Status failure() const { return absl::OkStatus(); }
 
-  // One per VM; running totals since construction, occupancy and target as now.
+  // One per VM; running totals since construction, current occupancy and target.
   virtual std::vector<VmCounters> counters() const = 0;
 
-  // O(n): the structure agrees with itself and with the counters.
+  // Check in O(n) that data structures and counters are consistent.
   virtual absl::Status check_invariants() const = 0;
 };
 

@@ -9,18 +9,18 @@
 
 namespace mcsim {
 
-// A device as the latency and cost models see it.
+// The parameters of a device for the latency and cost models.
 struct Device {
   std::string name;
   double read_ns = 0;
   double write_ns = 0;
   double dollars_per_gb = 0;
-  // What it can do in a second, operations of any size and bytes; 0: nobody says.
+  // Limits per second: operations of any size, and bytes; 0: unknown.
   double iops = 0;
   double bandwidth = 0;
 
-  // How long an operation of that size keeps it busy: as long as a read takes unless it is said
-  // how many it can do, and no shorter than its bytes take.
+  // The time for which an operation of that size occupies the device: 1 s / iops, or the time of a
+  // read if iops is unknown. It is at least the time to transfer the bytes.
   double busy_ns(double bytes) const {
     const double operation = iops > 0 ? 1e9 / iops : read_ns;
     return bandwidth > 0 ? std::max(operation, bytes * 1e9 / bandwidth) : operation;
@@ -32,33 +32,33 @@ struct TierSpec {
   Count capacity_blocks = 0;
 };
 
-// What hosts send each other blocks over.
+// The link over which hosts send each other blocks.
 struct Link {
-  double latency_ns = 0;         // of a read over it, besides what reads the block
-  double blocks_per_second = 0;  // that it takes at most
+  double latency_ns = 0;         // of a remote read, in addition to the device's
+  double blocks_per_second = 0;  // maximum
 };
 
-// Hosts that are alike, and who is on which when the trace begins.
+// Identical hosts, and the host of each VM when the trace begins.
 struct Fleet {
-  std::vector<std::string> hosts = {};  // names; fewer than two: there is one host
+  std::vector<std::string> hosts = {};  // names; fewer than two: a single host
   std::map<std::string, std::size_t> host_of_vm = {};
   Link link = {};
 
   bool several() const { return hosts.size() > 1; }
   std::size_t count() const { return several() ? hosts.size() : 1; }
-  // The first, of a VM that is not named.
+  // The index of the VM's host; 0 if it is not listed.
   std::size_t host_of(const std::string& vm) const {
     const auto found = host_of_vm.find(vm);
     return found == host_of_vm.end() ? 0 : found->second;
   }
 };
 
-// The host a system runs on: tiers from fastest to slowest, then the backend
-// that has everything. Of several hosts each has these tiers, and they share the backend.
+// The host of a system: tiers from fastest to slowest, then the backend, which has all blocks. With
+// several hosts, each has these tiers, and they share the backend.
 struct Machine {
   std::vector<TierSpec> tiers;
   Device backend;
-  // Time to read or write one block of VMs whose storage is another, by name.
+  // By VM name: time to read or write one block, for VMs with a backend of their own.
   std::map<std::string, double> vm_backend_ns = {};
   Fleet fleet = {};
 

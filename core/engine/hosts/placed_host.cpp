@@ -12,14 +12,14 @@ WriteArea write_area_of(const Machine& machine, double share, double high_water)
   return {.blocks = blocks, .most_dirty = floor_share(high_water, blocks)};
 }
 
-std::vector<Count> rooms_beside(const WriteArea& area, const Machine& machine,
-                                Count extent_blocks) {
-  std::vector<Count> rooms;
+std::vector<Count> extent_capacity(const WriteArea& area, const Machine& machine,
+                                   Count extent_blocks) {
+  std::vector<Count> extents;
   for (const TierSpec& tier : machine.tiers) {
-    const Count taken = rooms.empty() ? area.blocks : 0;
-    rooms.push_back((tier.capacity_blocks - taken) / extent_blocks);
+    const Count taken = extents.empty() ? area.blocks : 0;
+    extents.push_back((tier.capacity_blocks - taken) / extent_blocks);
   }
-  return rooms;
+  return extents;
 }
 
 std::vector<VmId> vms_of_extents(const Accesses& trace) {
@@ -68,7 +68,7 @@ void PlacedHost::replay(const Accesses& trace, RequestRange range) {
       const auto count = static_cast<Count>(end - i);
       std::size_t by = where_[extent];
       if (by == backend() && area_.blocks > 0) {
-        by = serve_beside(trace.request_vm[r], op, blocks.subspan(i, end - i), i == 0, missed);
+        by = serve_with_area(trace.request_vm[r], op, blocks.subspan(i, end - i), i == 0, missed);
       } else {
         serve(vm, op, by, blocks.subspan(i, end - i));
         for (std::size_t k = i; k < end; ++k) missed.note(k == 0, by == backend());
@@ -111,8 +111,8 @@ void PlacedHost::serve(VmCounters& vm, Op op, std::size_t tier, std::span<const 
   vm.tiers[tier].updates += writes ? blocks : 0;
 }
 
-std::size_t PlacedHost::serve_beside(VmId vm, Op op, std::span<const BlockId> blocks, bool is_first,
-                                     MissedBlocks& missed) {
+std::size_t PlacedHost::serve_with_area(VmId vm, Op op, std::span<const BlockId> blocks,
+                                        bool is_first, MissedBlocks& missed) {
   std::size_t slowest = 0;
   for (const BlockId block : blocks) {
     missed.note(std::exchange(is_first, false), !written_.contains(block));
@@ -158,7 +158,7 @@ void PlacedHost::leave_area(BlockId block, Count TierCounters::* as) {
   --counters_[vm].tiers[0].occupancy;
 }
 
-// Of the write area.
+// Write back a block of the write area.
 void PlacedHost::write_back(VmId vm, BlockId block) {
   ++counters_[vm].tiers[0].copied_out;
   dirty_.write_back(vm, block);

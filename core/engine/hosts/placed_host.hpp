@@ -16,40 +16,41 @@
 
 namespace mcsim {
 
-// A request that touched an extent.
+// An access of a request to an extent.
 struct ExtentAccess {
   std::size_t extent;
   Op op;
-  Count blocks;  // of the request that lie in the extent
+  Count blocks;  // blocks of the request in the extent
   Count request_blocks;
-  Count request_bytes;  // as recorded, if the trace keeps them; else of these blocks
+  Count request_bytes;  // as recorded, if the trace keeps them; else the size of its blocks
 };
 
-// Blocks of the fastest tier that are no extent's, and how many of them may be dirty.
+// Space in the fastest tier that is not used for extents, and its limit on dirty blocks.
 struct WriteArea {
   Count blocks = 0;
   Count most_dirty = 0;
 };
 
-// That of a share of the fastest tier, and of a share of these blocks.
+// A write area of a share of the fastest tier; the dirty limit is a share of the area.
 WriteArea write_area_of(const Machine& machine, double share, double high_water);
-// How many extents of so many blocks fit in each tier beside it.
-std::vector<Count> rooms_beside(const WriteArea& area, const Machine& machine, Count extent_blocks);
+// The number of extents of this size that fit in each tier in addition to the write area.
+std::vector<Count> extent_capacity(const WriteArea& area, const Machine& machine,
+                                   Count extent_blocks);
 // The VM of every extent.
 std::vector<VmId> vms_of_extents(const Accesses& trace);
 
-// A host that caches nothing: every extent, which is a line of the trace, lives in one tier or in
-// the backend, serves there what is asked of it, and moves when it is told to. What it brings in
-// was read from where it was, what it takes out is written there; nothing is dirty, for there is
-// one copy of everything.
+// A host that does not cache: every extent (a line of the trace) is in exactly one tier or in the
+// backend. It is served there, and moves only if the system places it elsewhere. A move reads the
+// extent from its old location and writes it to the new one. Nothing is dirty, since there is one
+// copy of everything.
 //
-// But for a write area, if it has one. That takes the blocks that are written to extents of the
-// backend, and serves them until others that were written later need the space. Dirty ones beyond
-// the limit are written back, the one first that became so first; all of an extent, before it
-// moves. A discarded block leaves the area; extents stay where they are.
+// An optional write area receives the blocks written to extents of the backend, and serves them
+// until later writes need the space. If more blocks than the limit are dirty, the oldest dirty
+// blocks are written back. Before an extent moves, all its blocks leave the area. Discarded blocks
+// leave the area; extents stay where they are.
 class PlacedHost final : public Host {
  public:
-  // Is shown every request, extent by extent.
+  // Called for every request and extent.
   using Watch = std::function<void(const ExtentAccess&)>;
 
   PlacedHost(const Machine& machine, const Accesses& trace, Watch watch, WriteArea area = {});
@@ -70,12 +71,12 @@ class PlacedHost final : public Host {
     return owners_.vm_of(static_cast<BlockId>(extent * extent_blocks_));
   }
   void serve(VmCounters& vm, Op op, std::size_t tier, std::span<const BlockId> blocks);
-  // The tier, or the backend, that served the slowest of these blocks of the backend.
-  // `is_first`: whether they are the first of their request.
-  std::size_t serve_beside(VmId vm, Op op, std::span<const BlockId> blocks, bool is_first,
-                           MissedBlocks& missed);
+  // Serve blocks of a backend extent with the write area. Return the slowest tier that served one,
+  // or the backend. `is_first`: whether the blocks start with the first of their request.
+  std::size_t serve_with_area(VmId vm, Op op, std::span<const BlockId> blocks, bool is_first,
+                              MissedBlocks& missed);
   void write_to_area(VmId vm, BlockId block);
-  // The block leaves the area, and is counted as that.
+  // Remove the block from the area and increment the counter `as`.
   void leave_area(BlockId block, Count TierCounters::* as);
   void write_back(VmId vm, BlockId block);
   void clear_area(BlockId begin, BlockId end);
@@ -86,10 +87,10 @@ class PlacedHost final : public Host {
   BlockOwners owners_;
   Watch watch_;
   WriteArea area_;
-  BlockQueue written_;               // the area's blocks, the one written last last
+  BlockQueue written_;               // the area's blocks, in order of their last write
   DirtyTracker dirty_;               // of the area
-  std::vector<Count> capacity_;      // by tier, blocks for extents
-  std::vector<Count> held_;          // by tier, blocks of extents
+  std::vector<Count> capacity_;      // by tier: blocks for extents
+  std::vector<Count> held_;          // by tier: blocks of extents
   std::vector<std::uint8_t> where_;  // by extent: its tier, or the backend
   std::vector<VmCounters> counters_;
   BackendLog* backend_log_ = nullptr;

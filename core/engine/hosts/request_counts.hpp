@@ -5,10 +5,10 @@
 #include "core/base/types.hpp"
 #include "core/trace/accesses.hpp"
 
-// Hits of requests and of their bytes, which all hosts count alike.
+// Count hits of requests and of their bytes, in the same way for all hosts.
 namespace mcsim {
 
-// The blocks of a request that missed, given in order.
+// The missed blocks of a request, reported in order.
 struct MissedBlocks {
   Count count = 0;
   bool first = false;  // whether the first block missed
@@ -21,7 +21,7 @@ struct MissedBlocks {
   }
 };
 
-// The bytes of a request in its missed blocks: all but the first and the last are read or written
+// The bytes of a request in its missed blocks. All blocks but the first and the last are accessed
 // as a whole.
 inline Count missed_bytes(const Accesses& trace, std::size_t request, MissedBlocks missed) {
   const std::size_t last = trace.request_begin[request + 1] - trace.request_begin[request] - 1;
@@ -33,7 +33,7 @@ inline Count missed_bytes(const Accesses& trace, std::size_t request, MissedBloc
   return bytes;
 }
 
-// Adds a request with blocks to the counts of its VM, such as VmCounters.
+// Add a request with blocks to the counts of its VM, such as VmCounters.
 template <class Counts>
 [[gnu::always_inline]] inline void count_request(const Accesses& trace, std::size_t request,
                                                  MissedBlocks missed, Counts& of) {

@@ -72,14 +72,14 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
   return host;
 }
 
-// Whether every block that is accessed comes into the fastest tier, as its only copy.
+// Return whether every accessed block enters the fastest tier, as its only copy.
 bool TieredHost::unfiltered() const {
   return one_copy() && std::ranges::none_of(tiers_, &Tier::has_filter);
 }
 
-// Whether each tier serves a batch without the state of slower tiers.
+// Return whether each tier can serve a batch without the state of slower tiers.
 bool TieredHost::batchable() const {
-  return unfiltered() && !(knows_future() && line_blocks_ > 1) &&
+  return unfiltered() && !(needs_next_use() && line_blocks_ > 1) &&
          std::ranges::all_of(tiers_, &Tier::independent_parts);
 }
 
@@ -93,7 +93,7 @@ void TieredHost::replay(const Accesses& trace, RequestRange range) {
 }
 
 void TieredHost::serve(const Accesses& trace, RequestRange range) {
-  // Batches cannot update a copy in place, find the oldest dirty block of all parts, or find out
+  // Batches cannot update a copy in place, find the oldest dirty block of all parts, or determine
   // whether a slower tier holds a block of a blocked VM.
   const bool singly =
       admission_.any_blocked() || (dirty_.limited() && dirty_.any(WriteMode::kBack)) ||
@@ -183,7 +183,7 @@ absl::Status TieredHost::resize(const Allocation& targets) {
   std::vector<Count> capacities;
   for (const Tier& tier : tiers_) capacities.push_back(tier.capacity());
   MCSIM_RETURN_IF_ERROR(check_targets(targets, capacities, counters_.size()));
-  // The slowest tier first: it makes room for victims of faster tiers.
+  // The slowest tier first, to make space for victims of faster tiers.
   for (std::size_t k = tiers_.size(); k-- > 0;) {
     std::vector<BlockId> victims;
     tiers_[k].retarget(by_part(targets.tier(k), part_of_), victims);

@@ -24,67 +24,66 @@ namespace mcsim {
 struct TieredSetup {
   Chain chain = Chain::kExclusive;
   std::vector<Tier> tiers;           // fastest first, at most kMaxTiers
-  std::shared_ptr<SlotTable> table;  // of all tiers, each its column
+  std::shared_ptr<SlotTable> table;  // shared by all tiers, one column each
   std::vector<std::size_t> part_of;  // by VM; the same in all tiers
   bool changeable = false;           // whether targets may change
   WriteRules writes;
 };
 
-// Tiers under any policies, for VMs that share them or have parts of their own, with
-// writes.
+// Tiers under any policies, with writes, for VMs that share them or have parts of their own.
 //
-// A read is looked for from the fastest tier on. Where it is found, or from the backend, it
-// comes into the tiers above, as the chain has it and their filters allow; what has to leave
-// for it goes down, or out:
+// A read searches the tiers from the fastest on. From the tier that has the block, or from the
+// backend, the block enters the tiers above that the chain specifies and that admit it. Victims are
+// demoted or evicted:
 //
-//              a read comes into            when found below            a clean victim
-//   exclusive  the fastest tier             leaves the tier below       goes down
-//   victim     the fastest tier             stays below, too            goes down
-//   inclusive  all tiers above              stays below, too            leaves, and those above
-//   independ.  all tiers above              stays below, too            leaves
+//              a read enters        a copy found below    a clean victim
+//   exclusive  the fastest tier     is removed            is demoted
+//   victim     the fastest tier     stays                 is demoted
+//   inclusive  all tiers above      stays                 is evicted, with the copies above
+//   independ.  all tiers above      stays                 is evicted
 //
-// A write through or back comes in as a read does, but blocks are written whole: nothing is
-// read for it. What the backend does not have yet is dirty, and a dirty victim goes to the
-// next tier that takes it under every chain, or to the backend if none does:
+// A write through or back enters the same tiers as a read, but blocks are written whole, so nothing
+// is read for it. Data that the backend does not have yet is dirty. Under every chain, a dirty
+// victim goes to the next tier that takes it, or to the backend if none does:
 //
-//            comes in   the VM waits for     dirty       copies in slower tiers
+//            enters     the VM waits for     dirty       copies in slower tiers
 //   through  yes        the backend          no          are updated
-//   back     yes        where it comes in    that copy   are old, until they are overwritten
-//   around   no         the backend          no          leave; or are updated, if so asked
+//   back     yes        the tier it enters   that copy   are outdated until overwritten
+//   around   no         the backend          no          are dropped, or updated (update_around)
 //
-// Modes may differ by tier where blocks have several copies. A write goes from the fastest tier
-// down, to the first that writes back and has the block or lets it in, or else to the backend;
-// the VM waits for what it ended at:
+// Modes may differ by tier if blocks have several copies. A write passes the tiers from the fastest
+// down to its end: the first tier that writes back and has or admits the block, or else the
+// backend. The VM waits for the end:
 //
-//   around       on the way it passes by: a copy leaves, or is updated, if so asked
-//   through      on the way it comes in, clean, where a read would; a copy is updated
-//   back         where it ends it comes in, whatever had the block, or updates the copy
-//   below that   it comes into those that write back, where a read would; others are not reached
+//   around       above the end: a copy is dropped, or updated (update_around)
+//   through      above the end: the block enters, clean, where a read would; a copy is updated
+//   back         at the end: the block enters, whichever tier had it, or a copy is updated
+//   below that   it enters tiers that write back, where a read would; others are not reached
 //
-// The slowest tier that it so came into, of those that write back, has the dirty copy. What is new
-// of a victim goes on as a write does, from the next slower tier: past those that are written
-// around, into the next that has the block or takes it, and on from there if that one is written
-// through. Modes that change leave nothing dirty in a tier that does not write back: it goes to
-// the first slower one that does, and has the block or takes it, or to the backend; copies between
-// are updated. What is flushed, or exceeds a limit, goes to the backend from any tier.
+// The slowest write-back tier that the block entered has the dirty copy. The new data of a victim
+// continues like a write from the next slower tier. It passes tiers that are written around, and
+// stops at the next tier that has or takes the block, or continues from there if that tier writes
+// through. After a change of modes, dirty data moves from tiers that do not write back to the first
+// slower tier that writes back and has or takes the block, or to the backend. Copies in between are
+// updated. Flushes, and write-backs due to the dirty limit, go to the backend from any tier.
 //
-// In an inclusive chain a tier has what faster ones have, so that from the fastest tier on some may
-// be written around, then some through, then some back, and in no other order. An exclusive chain
-// has one copy of a block, which is not clean in one tier and dirty in another: one mode for all,
-// as beside data that is staged (below), of which sources know one mode alone.
+// In an inclusive chain a tier has all blocks of faster ones. So the modes must be in this order,
+// from the fastest tier on: around, through, back. An exclusive chain has one copy of a block,
+// which cannot be clean in one tier and dirty in another, so it needs one mode for all tiers. Hosts
+// with staged data (below) need one mode, too: the publications describe only that case.
 //
-// A block of a blocked VM (VmAdmission) that no tier holds bypasses all of them: a read is served,
+// A block of a blocked VM (VmAdmission) that no tier holds bypasses all tiers: a read is served,
 // and a write goes to the backend, whatever the mode.
 //
-// A tier without room for a block is bypassed (Tier::has_room): no fill and no write there. The
-// block comes into the next tier that has room, or stays in the tier that holds it; a victim goes
-// to the next slower tier that has room. Filters are asked before a block comes in; a tier that
-// refuses it is bypassed, too. In an inclusive chain such a tier keeps the block from those above.
+// A tier without space for a block is bypassed (Tier::has_room): no fill and no write there. The
+// block enters the next tier with space, or stays in the tier that holds it; a victim goes to the
+// next slower tier with space. Filters decide before a block enters; a tier that rejects it is
+// bypassed, too. In an inclusive chain such a tier also keeps the block out of the tiers above.
 //
 // A write around that drops a copy is an invalidation and a miss: the backend serves it.
 //
 // Data that leaves a device is read from it (TierCounters::copied_out): demotions, write-backs and
-// flushes. A clean victim whose copy lies in the next tier already is not copied.
+// flushes. A clean victim is not copied if the next tier has a copy already.
 //
 // The filter of the slowest tier may stage blocks with their data, in memory. A read of staged data
 // that no tier holds is not a miss: the VM waits for memory, and a block that then enters a tier is
@@ -93,9 +92,10 @@ struct TieredSetup {
 // All staged data is also in a tier or on the backend. Reads of a blocked VM find staged data, and
 // do not count in the filter.
 //
-// Three loops leave the same state and may take turns. BatchedChain serves an exclusive chain tier
-// by tier, if parts are independent and writes need no other part. CopyChain serves LRU tiers that
-// keep copies. The walk of this class serves the rest, access by access, and all with a log.
+// Three loops leave the same state and can replace each other. BatchedChain serves an exclusive
+// chain tier by tier, if parts are independent and writes need no other part. CopyChain serves LRU
+// tiers that keep copies. The walk of this class serves all other cases, access by access, and all
+// cases with a log.
 class TieredHost final : public Host, private CopyChain::SlowPath {
  public:
   // `trace`: the trace that will be replayed.
@@ -127,7 +127,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
     return k;
   }
   bool dirty(BlockId block) const { return dirty_.contains(block); }
-  // Removes the block from all tiers, after writing it back if it is dirty.
+  // Remove the block from all tiers, after writing it back if it is dirty.
   void drop(VmId vm, BlockId block);
   // Whether the block's data is staged.
   bool staged(BlockId block) const { return staged_ns_ && tiers_.back().has_data(block); }
@@ -136,7 +136,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   }
 
  private:
-  // Requests between two flushes or discards that are worth a batch.
+  // Number of requests between two flushes or discards that justifies a batch.
   static constexpr std::size_t kWorthABatch = 256;
 
   // A request and the state of its VM.
@@ -147,16 +147,16 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
     TierCounters* tiers;  // by tier
   };
   // found: the tier that held the block, or the number of tiers. served_by: the tier that the VM
-  // waited for; the number of tiers stands for the backend.
+  // waited for; the number of tiers means the backend.
   struct Outcome {
     std::size_t found;
     std::size_t served_by;
-    bool staged = false;  // memory served it, not served_by
+    bool staged = false;  // served by memory, not by served_by
   };
 
   // The tiers of a write. held: the fastest that holds the block and keeps it. found: the fastest
   // that holds it and is not written around. end: the tier that writes back, or the backend.
-  // enters: a bit for each tier that the block comes into.
+  // enters: a bit for each tier that the block enters.
   struct Route {
     std::size_t held;
     std::size_t found;
@@ -221,7 +221,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   bool is_blocked(VmId vm, BlockId block) const {
     return admission_.is_blocked(vm) && !holds_any(vm, block);
   }
-  // Whether clean victims go down, too. Then a block comes into one tier.
+  // Whether clean victims are demoted, too; if so, a block enters only one tier.
   bool demotes() const { return one_copy() || chain_ == Chain::kVictim; }
   // Whether the tier admits a block that it does not hold.
   bool admits(std::size_t k, const Request& request, BlockId block) {
@@ -231,7 +231,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   bool has_slot(BlockId block, std::size_t k) const {
     return !tiers_[k].has_slots() || table_->find(block, k) != kNoSlot;
   }
-  bool knows_future() const { return next_uses_.size() > 0; }
+  bool needs_next_use() const { return next_uses_.size() > 0; }
   NextUse& next_use(std::size_t tier, BlockId block) {
     return next_use_of_[tier * blocks_ + block / line_blocks_];
   }
@@ -246,24 +246,24 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   std::vector<Tier> tiers_;
   std::shared_ptr<SlotTable> table_;
   std::vector<std::size_t> part_of_;
-  bool any_slots_;  // in the table
+  bool any_slots_;  // whether a tier has slots in the table
   bool changeable_;
   std::size_t blocks_;
   std::uint32_t line_blocks_;
   BlockOwners owners_;
   DirtyTracker dirty_;
   VmAdmission admission_;
-  std::optional<Count> staged_ns_;          // time of a read of staged data, if the filter has some
+  std::optional<Count> staged_ns_;          // time of a read of staged data, if any is staged
   std::vector<VmCounters> counters_;        // without the counts of found_ and dirty_
   std::vector<BatchedChain::Found> found_;  // by VM and operation: accesses by tier of the hit
   std::array<std::vector<BlockId>, kMaxTiers> victims_;
   std::unordered_multiset<BlockId> to_leave_;  // with a probe: victims that have not moved yet
-  // For policies that need the future: the next use after each access, and of the blocks that a
-  // tier holds, by tier and line.
+  // For policies that need the future: the next use after each access, and that of the blocks that
+  // a tier holds, by tier and line.
   Pages<NextUse> next_uses_;
   Pages<NextUse> next_use_of_;
   std::optional<BatchedChain> batches_;  // if this chain allows it
-  std::optional<CopyChain> copies_;      // likewise
+  std::optional<CopyChain> copies_;      // if this chain allows it
   CacheProbe* probe_ = nullptr;
   BackendLog* backend_log_ = nullptr;
 };

@@ -4,8 +4,8 @@
 
 namespace mcsim {
 
-// Checks each tier, the counts of held blocks, that copies are where the chain allows them, and
-// that tiers hold all dirty blocks.
+// Check each tier, the counts of held blocks, that copies are where the chain allows them, and that
+// tiers hold all dirty blocks.
 absl::Status TieredHost::check_invariants() const {
   for (const Tier& tier : tiers_) MCSIM_RETURN_IF_ERROR(tier.check());
   std::vector<Count> held(tiers_.size() * counters_.size(), 0);

@@ -6,7 +6,7 @@
 
 namespace mcsim {
 
-// Finds the VM of later accesses, which must be given in order.
+// Finds the VMs of later accesses; calls must be in the order of accesses.
 class TieredHost::LookAhead {
  public:
   LookAhead(const Accesses& trace, std::size_t request) : trace_(trace), request_(request) {}
@@ -21,7 +21,7 @@ class TieredHost::LookAhead {
   std::size_t request_;
 };
 
-// Prefetches state of the accesses after this one.
+// Prefetch the state for the accesses after this one.
 void TieredHost::look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const {
   if (i + kIndexAhead >= ids.size()) return;
   const BlockId far = ids[i + kIndexAhead];
@@ -53,7 +53,7 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
     for (std::size_t i = begin; i < end; ++i) {
       look_ahead(ids, i, near);
       Access<> a{.block = ids[i], .op = op};
-      if (knows_future()) {
+      if (needs_next_use()) {
         a.next_use = next_uses_[i];
         for (std::size_t k = 0; k < backend(); ++k) next_use(k, a.block) = a.next_use;
       }
@@ -78,7 +78,7 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
   }
 }
 
-// Drops the tier's copy, which is not a victim; false if it has none.
+// Drop the tier's copy, which is not a victim; return false if it has none.
 bool TieredHost::invalidate(std::size_t k, const Request& owner, BlockId block) {
   if (!tiers_[k].take(owner.part, block)) return false;
   count_invalidation(k, owner);
@@ -90,7 +90,7 @@ void TieredHost::count_invalidation(std::size_t k, const Request& owner) {
   --owner.tiers[k].occupancy;
 }
 
-// Serves a read: finds the block, from the fastest tier on, and brings it into the tiers above.
+// Serve a read: find the block, from the fastest tier on, and insert it into the tiers above.
 TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a) {
   const bool blocked = is_blocked(request.vm, a.block);
   const bool in_memory = staged(a.block);
@@ -117,7 +117,7 @@ bool TieredHost::touch(std::size_t k, const Request& request, const Access<>& a)
   return has_slot(a.block, k) && tiers_[k].touch(request.part, a);
 }
 
-// The only copy leaves for a faster tier; false if the tier has none.
+// Remove the only copy for a move to a faster tier; return false if the tier has none.
 bool TieredHost::move_up_from(std::size_t k, const Request& request, BlockId block) {
   if (!has_slot(block, k) || !tiers_[k].take(request.part, block)) return false;
   ++request.tiers[k].moved_up;
@@ -125,8 +125,8 @@ bool TieredHost::move_up_from(std::size_t k, const Request& request, BlockId blo
   return true;
 }
 
-// Brings a block that `found` had into the tiers above that admit it, the slowest first. Chains in
-// which victims go down admit it to one.
+// Insert the block, which `found` had, into the tiers above that admit it, the slowest first. In
+// chains that demote clean victims, only one tier admits it.
 void TieredHost::enter(const Request& request, const Access<>& a, std::size_t found,
                        unsigned admitted) {
   for (std::size_t k = found; k-- > 0;) {
@@ -149,7 +149,7 @@ void TieredHost::insert(std::size_t to, const Request& request, const Access<>& 
   victims.clear();
 }
 
-// Moves victims one by one. For the probe a victim that has not moved yet is held.
+// Move victims one by one. For the probe, a victim that has not moved yet is still held.
 void TieredHost::leave_in_turn(std::size_t from, std::span<const BlockId> victims,
                                Count request_blocks) {
   const bool counted = probe_ != nullptr && !one_copy() && victims.size() > 1;
@@ -160,7 +160,7 @@ void TieredHost::leave_in_turn(std::size_t from, std::span<const BlockId> victim
   }
 }
 
-// Moves a victim of the tier to a slower one, or out.
+// Demote a victim of the tier to a slower one, or evict it.
 void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
   const Request owner = request_of(owners_.vm_of(block), request_blocks);
   TierCounters& left = owner.tiers[from];
@@ -168,7 +168,7 @@ void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
   --left.occupancy;
   // Policies other than LRU prefetch their next victims themselves.
   if (!any_slots_) look_ahead_of_victims(tiers_[from].peek_victim(owner.part));
-  // The tier whose device holds the newest data.
+  // The tier from whose device the newest data is read.
   const std::size_t source = chain_ == Chain::kInclusive ? drop_above(from, owner, block) : from;
   bool newest = dirty_.count() > 0 && dirty_.contains(block, from);
   if (newest && dirty_.dirty_above(block, from)) {
@@ -195,12 +195,12 @@ void TieredHost::look_ahead_of_victims(BlockId soon) const {
   if (probe_ != nullptr) probe_->prefetch(soon);
 }
 
-// Moves a clean victim to the first slower tier that has the block or admits it; false if none
-// does. Only an admitted block is copied.
+// Demote a clean victim to the first slower tier that has the block or admits it; return false if
+// there is none. Only an admitted block is copied.
 bool TieredHost::push_down(std::size_t from, std::size_t source, const Request& owner,
                            BlockId block) {
   Access<> a{.block = block};
-  if (knows_future()) a.next_use = next_use(from, block);
+  if (needs_next_use()) a.next_use = next_use(from, block);
   for (std::size_t k = from + 1; k < backend(); ++k) {
     if (!one_copy() && tiers_[k].touch(owner.part, a)) return true;
     if (!admits(k, owner, block)) continue;
@@ -211,15 +211,15 @@ bool TieredHost::push_down(std::size_t from, std::size_t source, const Request& 
   return false;
 }
 
-// Inserts a block that came from a faster tier.
+// Insert a block that came from a faster tier.
 void TieredHost::put_below(std::size_t to, const Request& owner, const Access<>& a) {
   ++owner.tiers[to].demotions;
-  if (knows_future()) next_use(to, a.block) = a.next_use;
+  if (needs_next_use()) next_use(to, a.block) = a.next_use;
   insert(to, owner, a);
 }
 
-// Drops the copies above a victim. Returns the tier that had the newest data; the victim is dirty
-// instead of that copy.
+// Drop the copies above a victim. Return the tier that had the newest data; instead of that copy,
+// the victim is dirty.
 std::size_t TieredHost::drop_above(std::size_t below, const Request& owner, BlockId block) {
   std::size_t source = below;
   for (std::size_t k = below; k-- > 0;) {

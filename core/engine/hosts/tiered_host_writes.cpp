@@ -14,7 +14,7 @@ std::size_t fastest_of(unsigned tiers, std::size_t below) {
 
 }  // namespace
 
-// Writes around the tier: drops or updates its copy. False if it has none.
+// Write around the tier: drop or update its copy. Return false if it has none.
 bool TieredHost::write_past(std::size_t k, const Request& request, const Access<>& a) {
   if (!dirty_.rules().update_around) return invalidate(k, request, a.block);
   if (!tiers_[k].touch(request.part, a)) return false;
@@ -22,7 +22,7 @@ bool TieredHost::write_past(std::size_t k, const Request& request, const Access<
   return true;
 }
 
-// Writes from the fastest tier down, as the header documents for modes by tier. A VM with one mode
+// Write from the fastest tier down, as the header documents for modes by tier. A VM with one mode
 // has it in every tier.
 TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a) {
   const VmId vm = request.vm;
@@ -36,7 +36,7 @@ TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a)
     ++counters_[vm].backend_writes;
     if (backend_log_ != nullptr) backend_log_->push(Op::kWrite, a.block);
   } else {
-    // All copies are old now, also those that victims of this write push down: the newest data is
+    // All copies are outdated now, also those that victims of this write demote: the newest data is
     // above them.
     dirty_.mark(vm, a.block);
   }
@@ -49,8 +49,8 @@ TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a)
   return {.found = route.held, .served_by = served_by};
 }
 
-// Brings the block into all tiers of the route but its end. The end comes last, because victims may
-// push the block out of slower tiers.
+// Insert the block into all tiers of the route but its end. The end comes last, because victims may
+// evict the block from slower tiers.
 void TieredHost::bring_in_on_route(const Request& request, const Access<>& a, const Route& route) {
   for (std::size_t k = route.end; k-- > 0;) {
     if (route.enters_tier(k)) bring_in(k, request, a, route);
@@ -60,7 +60,7 @@ void TieredHost::bring_in_on_route(const Request& request, const Access<>& a, co
   }
 }
 
-// Updates the copies above the end, also those that victims pushed down just now.
+// Update the copies above the end, also those that victims just demoted.
 void TieredHost::update_above_end(const Request& request, const Access<>& a, const Route& route) {
   if (one_copy() && route.enters != 0) return;
   for (std::size_t k = 0; k < route.end; ++k) {
@@ -72,7 +72,7 @@ void TieredHost::update_above_end(const Request& request, const Access<>& a, con
   }
 }
 
-// Reports a write to the probe, after it: a hit, an insertion, or that the block was dropped.
+// Report a finished write to the probe: a hit, an insertion, or the removal of the block.
 void TieredHost::report_write(const Request& request, BlockId block, bool was_held, bool hit) {
   const bool is_held = holds_any(request.vm, block);
   if (was_held && !is_held) return probe_->removed(request.vm, block);
@@ -82,8 +82,8 @@ void TieredHost::report_write(const Request& request, BlockId block, bool was_he
   probe_->end_insertion(request.vm);
 }
 
-// Writes to the tier where the write ends; returns the tier that the VM waits for. The slowest tier
-// that the write came into has the dirty copy.
+// Write to the tier where the write ends; return the tier that the VM waits for. The slowest tier
+// that the block entered has the dirty copy.
 std::size_t TieredHost::write_at_end(const Request& request, const Access<>& a,
                                      const Route& route) {
   const std::size_t end = route.end;
@@ -97,7 +97,7 @@ std::size_t TieredHost::write_at_end(const Request& request, const Access<>& a,
   return served_by;
 }
 
-// Returns a slower tier, or the backend, if victims of this write took the room in the end.
+// Return a slower tier, or the backend, if victims of this write took the space at the end.
 std::size_t TieredHost::write_into_end(const Request& request, const Access<>& a,
                                        const Route& route) {
   const std::size_t end = route.end;
@@ -113,7 +113,7 @@ std::size_t TieredHost::write_into_end(const Request& request, const Access<>& a
   return now;
 }
 
-// Chooses the tiers of a write, from the fastest on.
+// Choose the tiers of a write, from the fastest on.
 TieredHost::Route TieredHost::route_of(const Request& request, const Access<>& a) {
   Route route{.held = backend(), .found = backend(), .end = backend()};
   const bool blocked = is_blocked(request.vm, a.block);
@@ -121,7 +121,7 @@ TieredHost::Route TieredHost::route_of(const Request& request, const Access<>& a
     if (dirty_.mode(request.vm, k) != WriteMode::kAround) {
       blocked ? tiers_[k].record(a.block) : look_in(k, request, a, route);
     } else if (holds(k, request.vm, a.block)) {
-      // The write drops this copy if it is above the end. Below the end the copy becomes old, and
+      // The write drops this copy if it is above the end. Below the end the copy is outdated, and
       // the block must not enter a slower tier.
       const bool ended = route.end < backend();
       if (ended || dirty_.rules().update_around) route.held = std::min(route.held, k);
@@ -132,7 +132,7 @@ TieredHost::Route TieredHost::route_of(const Request& request, const Access<>& a
   return route;
 }
 
-// Decides whether the block enters the tier, and whether the write ends there.
+// Decide whether the block enters the tier, and whether the write ends there.
 void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& a, Route& route) {
   const bool found = route.found < backend();
   const bool ended = route.end < backend();
@@ -147,8 +147,8 @@ void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& 
     route.found = k;
     route.held = std::min(route.held, k);
   }
-  // A write does not reach tiers below its end that write through. In chains whose victims go down
-  // the block enters one tier: the end.
+  // A write does not reach tiers below its end that write through. In chains that demote clean
+  // victims, the block enters only one tier: the end.
   const bool may_enter =
       !has && (back || !ended) && !(demotes() && route.enters != 0 && (ended || !back));
   const bool enters = may_enter && admits(k, request, a.block);
@@ -156,14 +156,14 @@ void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& 
   if (back && !ended && (has || enters)) route.end = k;
 }
 
-// A tier that refuses the block keeps it from the tiers above. Then the write ends below that tier,
-// where every tier writes back.
+// A tier that rejects the block also keeps it out of the tiers above. Then the write ends below
+// that tier, where every tier writes back.
 void TieredHost::keep_inclusive(Route& route) {
   route.enters = without_gaps(route.enters, route.found);
   route.end = std::max(route.end, fastest_of(route.enters, route.found));
 }
 
-// Inserts the block; false if victims of this write took the room in the tier.
+// Insert the block; return false if victims of this write took the space in the tier.
 bool TieredHost::bring_in(std::size_t to, const Request& request, const Access<>& a,
                           const Route& route) {
   if (!tiers_[to].has_room(request.part)) return false;
@@ -173,7 +173,8 @@ bool TieredHost::bring_in(std::size_t to, const Request& request, const Access<>
   return true;
 }
 
-// Writes a dirty victim to slower tiers by their modes; false if none of them holds it then.
+// Write a dirty victim to slower tiers by their modes; return false if none of them holds it
+// afterwards.
 bool TieredHost::write_on(std::size_t from, std::size_t source, VmId vm, BlockId block) {
   const Request owner = request_of(vm);
   ++owner.tiers[source].copied_out;
@@ -182,7 +183,7 @@ bool TieredHost::write_on(std::size_t from, std::size_t source, VmId vm, BlockId
 
 bool TieredHost::pass_on(std::size_t from, const Request& owner, BlockId block) {
   Access<> a{.block = block, .op = Op::kWrite};
-  if (knows_future()) a.next_use = next_use(from, block);
+  if (needs_next_use()) a.next_use = next_use(from, block);
   bool taken = false;
   for (std::size_t k = from + 1; k < tiers_.size(); ++k) {
     const WriteMode mode = dirty_.mode(owner.vm, k);
@@ -206,7 +207,7 @@ bool TieredHost::pass_on(std::size_t from, const Request& owner, BlockId block) 
   return taken;
 }
 
-// Moves dirty data from tiers that do not write back to slower tiers that do, or to the backend.
+// Move dirty data from tiers that do not write back to slower tiers that do, or to the backend.
 void TieredHost::settle(VmId vm, BlockId block) {
   const Request owner = request_of(vm);
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
@@ -230,12 +231,12 @@ void TieredHost::settle(VmId vm, BlockId block) {
     dirty_.move(block, k, to);
     if (holds(to, vm, block)) continue;
     Access<> a{.block = block, .op = Op::kWrite};
-    if (knows_future()) a.next_use = next_use(k, block);
+    if (needs_next_use()) a.next_use = next_use(k, block);
     put_below(to, owner, a);
   }
 }
 
-// Updates the copies in this tier and slower ones.
+// Update the copies in this tier and slower ones.
 void TieredHost::update_from(std::size_t from, const Request& owner, BlockId block) {
   if (one_copy()) return;
   for (std::size_t k = from; k < backend(); ++k) {
@@ -243,8 +244,8 @@ void TieredHost::update_from(std::size_t from, const Request& owner, BlockId blo
   }
 }
 
-// Writes the newest data, which `from` has or had, to the backend and into the copies below `from`.
-// `source`: the tier whose device is read.
+// Write the newest data, which `from` has or had, to the backend and to the copies below `from`.
+// `source`: the tier from whose device the data is read.
 void TieredHost::write_back(std::size_t source, std::size_t from, const Request& owner,
                             BlockId block) {
   ++owner.tiers[source].copied_out;
@@ -252,7 +253,7 @@ void TieredHost::write_back(std::size_t source, std::size_t from, const Request&
   dirty_.write_back(owner.vm, block);
 }
 
-// Writes back a dirty block that a tier holds.
+// Write back a dirty block that a tier holds.
 void TieredHost::write_back(BlockId block) {
   const VmId vm = owners_.vm_of(block);
   const std::size_t newest = newest_copy(vm, block);

@@ -8,19 +8,19 @@
 
 namespace mcsim {
 
-// What comes to one tier of an exclusive chain from the one above, or to the fastest from
-// the VM, because of some access of a batch: in one word.
+// An event that reaches one tier of an exclusive chain from the tier above, or the fastest tier
+// from the VM, packed into one word. Each is caused by an access of a batch.
 class Arrival {
  public:
   enum Kind : std::uint64_t {
-    kAccess,  // to the block, which comes in unless it is held
-    kTake,    // of the block, which is wanted above or out of date: leaves, if it is held
-    kVictim,  // of a faster tier: the block comes in
-    kWritten  // the block became dirty above: of interest to who keeps book below all tiers
+    kAccess,  // an access to the block, which is inserted on a miss
+    kTake,    // remove the block if it is held: it is promoted or out of date
+    kVictim,  // a victim of a faster tier, to be inserted
+    kWritten  // the block became dirty in a tier above: for the dirty tracker below all tiers
   };
 
-  // `number`: of what it is because of, less than 2^28. `dirties`: it is written into the cache
-  // alone.
+  // `number`: that of the access or request that caused the event, less than 2^28. `dirties`: the
+  // access writes only to the cache.
   Arrival(BlockId block, std::size_t number, Kind kind, Op op = Op::kRead, bool dirties = false)
       : word_(block | kind << kKindAt | static_cast<std::uint64_t>(op) << kOpAt |
               static_cast<std::uint64_t>(dirties) << kDirtiesAt |
@@ -32,9 +32,9 @@ class Arrival {
   bool dirties() const { return (word_ >> kDirtiesAt & 1) != 0; }
   std::size_t number() const { return word_ >> kNumberAt; }
 
-  // Of an access that did not find its block here: what comes to the tier below.
+  // The event for the tier below if an access missed here.
   Arrival taken() const { return with(kTake); }
-  // Of an access that found it, and dirties it.
+  // The event for the tier below if an access hit here and dirtied the block.
   Arrival written() const { return with(kWritten); }
   Arrival numbered(std::size_t number) const {
     Arrival arrival = *this;
@@ -58,10 +58,10 @@ class Arrival {
   std::uint64_t word_;
 };
 
-// When the blocks of arrivals are accessed next, for caches that must know the future.
+// Next uses of blocks, for chains with a policy that needs the future.
 struct ArrivalUses {
   const NextUse* of_arrivals;
-  NextUse* of_blocks;  // by block, while the cache holds it: victims take it along
+  NextUse* of_blocks;  // by block held in this cache; victims pass it on
   NextUse* of_next;    // of the arrivals at the cache below
 };
 

@@ -17,8 +17,7 @@
 #include "core/containers/directory.hpp"
 #include "core/containers/slot.hpp"
 
-// What an eviction policy is, and what it is given. How to write one:
-// policies/README.md.
+// The interface of eviction policies. policies/README.md explains how to write one.
 namespace mcsim {
 
 // Position in the trace of the next access to the same block.
@@ -39,32 +38,32 @@ template <class Interface, class Context>
 class Registry;
 using EvictionRegistry = Registry<TierCache, PolicySetup>;
 
-// What a policy is made for.
+// The parameters with which a policy is constructed.
 struct PolicySetup {
   Count capacity = 1;  // blocks
-  // No more distinct blocks will ever come; what is kept by slot need not be longer.
+  // Upper bound on the number of distinct blocks; arrays indexed by slot need not be longer.
   std::size_t blocks = kNoSlot;
-  // The least of them, where they are ids of a trace.
+  // The smallest block id, for ids of a trace.
   BlockId first_block = 0;
-  // Where caches of several tiers keep their slots together, and which column is this
-  // one's; null: the cache has a table of its own.
+  // The slot table shared by the caches of several tiers, and the column of this cache; null: the
+  // cache has a table of its own.
   std::shared_ptr<SlotTable> table = nullptr;
   std::size_t column = 0;
   std::uint64_t seed = 1;
-  // All accesses to come, for policies that need the next use.
+  // All accesses of the trace, for policies that need the next use.
   std::span<const BlockId> trace = {};
-  // Where a policy that is made of others finds them by name; null for all else.
+  // The registry in which a composite policy finds its parts by name; null for other policies.
   const EvictionRegistry* others = nullptr;
-  int wrapped = 0;  // policies that this one is inside of
+  int wrapped = 0;  // number of policies around this one
 
-  // The slots to have where `wanted` blocks may be held or remembered.
+  // The number of slots if up to `wanted` blocks may be resident or ghosts.
   std::size_t slots_for(Count wanted) const {
     return std::min(static_cast<std::size_t>(wanted), blocks);
   }
 };
 
-// The cache as its policy sees it: which blocks have slots, and where the victims
-// go. `Sink` is told of every block that leaves for want of space:
+// The cache as its policy sees it: it maps blocks to slots and passes on victims. `Sink` is called
+// for every block that is evicted for lack of space:
 //
 //   void evicted(Block block);
 template <class Directory, class Sink>
@@ -74,23 +73,23 @@ class PolicyView {
 
   PolicyView(Directory& directory, Sink& sink) : directory_(directory), sink_(sink) {}
 
-  // Of a block that is held or remembered; else kNoSlot.
+  // The slot of a resident or ghost block; else kNoSlot.
   Slot find(Block block) const { return directory_.find(block); }
   Block block(Slot slot) const { return directory_.block(slot); }
   std::size_t slots_for(Count wanted) const { return directory_.slots_for(wanted); }
 
-  // A slot for a block that has none.
+  // Allocate a slot for a block that has none.
   Slot insert(Block block) { return directory_.insert(block); }
-  // Out of the cache, for want of space; the slot is free again.
+  // Evict the block for lack of space and free its slot.
   void evict(Slot slot) {
     sink_.evicted(directory_.block(slot));
     directory_.erase(slot);
   }
-  // Out of the cache, but remembered: the block keeps its slot as a ghost.
+  // Evict the block, but keep its slot as a ghost.
   void evict_to_ghost(Slot slot) { sink_.evicted(directory_.block(slot)); }
-  // Remembered no longer; the slot is free again.
+  // Drop a ghost and free its slot.
   void forget(Slot slot) { directory_.erase(slot); }
-  // The same of the back of a list; what it takes for the one that is there next is fetched.
+  // The same for the back of a list; also prefetches for the next block at the back.
   template <class Lists>
   void evict_back(Lists& lists, typename Lists::List list = 0) {
     evict(lists.pop_back(list));
@@ -101,9 +100,9 @@ class PolicyView {
     forget(lists.pop_back(list));
     prefetch_back(lists, list);
   }
-  // Towards evict or forget of this slot.
+  // Prefetch for evict() or forget() of this slot.
   void prefetch(Slot slot) const { directory_.prefetch_slot(slot); }
-  // As evict(victim) and insert(block), in the same slot.
+  // The same as evict(victim) and insert(block), in the same slot.
   void replace(Slot victim, Block block) {
     sink_.evicted(directory_.block(victim));
     directory_.replace(victim, block);
@@ -131,23 +130,23 @@ struct NullSink {
   void evicted(Block) {}
 };
 
-// The concept below is tried on this cache.
+// The cache with which the concept below is checked.
 using AnyPolicyView = PolicyView<Directory<DenseIndex>, NullSink>;
 
-// An eviction policy over blocks of one size. It keeps whatever it needs by slot.
+// An eviction policy for blocks of one size. It keeps its state by slot.
 //
-//   access    One access; true if it hits. On a miss the block comes in, for which
-//             others may leave. Never called while the capacity is 0. A block that a
-//             higher tier demotes comes in this way too.
-//   remove    A resident block leaves without being a victim: promoted to another
-//             tier, or invalidated.
-//   resize    Changes the capacity and evicts what is too much at once.
-//   resident  Whether the block of a slot is held; if not, it is only remembered.
-//   size      Blocks held: never more than the capacity.
-//   slots     How many its arrays have; enough for all blocks held or remembered.
-//   prefetch  Towards an access to the block of a slot.
-//   check     The structure's own laws, in O(n).
-//   bytes     What it keeps, the directory not counted.
+//   access    Serve one access; return true on a hit. On a miss, insert the block and evict
+//             others if necessary. Never called while the capacity is 0. A block demoted by
+//             a faster tier is inserted with this call, too.
+//   remove    Remove a resident block that is not a victim: promoted to another tier, or
+//             invalidated.
+//   resize    Change the capacity and evict all excess blocks at once.
+//   resident  Return whether the block of a slot is in the cache; if not, it is a ghost.
+//   size      Number of resident blocks: never more than the capacity.
+//   slots     Length of the arrays; enough for all resident blocks and ghosts.
+//   prefetch  Prefetch for an access to the block of a slot.
+//   check     Check the invariants of the structure, in O(n).
+//   bytes     Memory of the policy without the directory.
 template <class P>
 concept EvictionPolicy =
     std::movable<P> && std::same_as<decltype(P::kInfo), const ComponentInfo> &&
@@ -166,9 +165,9 @@ concept EvictionPolicy =
       { q.bytes() } -> std::same_as<std::size_t>;
     };
 
-// Policies that never forget a block say `static constexpr bool kRemembersAll = true`,
-// and those that must know the future say `static constexpr bool kNeedsNextUse = true`;
-// these may have a `prefetch_use(next_use)`, towards an access that has it.
+// Policies that never drop a ghost define `static constexpr bool kRemembersAll = true`. Policies
+// that need the future define `static constexpr bool kNeedsNextUse = true`, and may have
+// `prefetch_use(next_use)`, which prefetches for an access with that next use.
 template <class P>
 inline constexpr bool kNeedsNextUse = false;
 template <class P>
@@ -181,7 +180,7 @@ template <class P>
   requires requires { P::kRemembersAll; }
 inline constexpr bool kRemembersAll<P> = P::kRemembersAll;
 
-// A policy that also serves streams of raw keys, of which nothing is known before.
+// A policy that also serves streams of raw keys, whose blocks are not known in advance.
 template <class P>
 concept OnlinePolicy = EvictionPolicy<P> && !kNeedsNextUse<P> && !kRemembersAll<P>;
 

@@ -8,12 +8,12 @@
 #include "core/engine/policy/interface.hpp"  // generated: MCSIM_INTERFACE, the version and a digest
 #include "core/engine/policy/policy_cache.hpp"
 
-// Eviction policies in a library of their own, compiled against the installed headers
-// and loaded at run time:
+// Export eviction policies from a separate library, compiled against the installed headers and
+// loaded at run time:
 //
 //   MCSIM_EXPORT_POLICIES(mine::TwoChoices, mine::Another);
 //
-// once in a library, outside of any namespace. policies/README.md says how to build it.
+// once in a library, outside of any namespace. policies/README.md explains the build.
 
 #define MCSIM_TEXT_INNER(x) #x
 #define MCSIM_TEXT(x) MCSIM_TEXT_INNER(x)
@@ -36,8 +36,8 @@
 
 namespace mcsim {
 
-// Objects go from the library to the program that loads it, so both must agree on all
-// that says how those lie in memory: the headers, Abseil and the standard library.
+// The library and the program exchange objects, so both must use the same memory layout: the same
+// headers, Abseil and standard library.
 inline constexpr char kPolicyInterface[] =
     "mcsim " MCSIM_INTERFACE ", Abseil " MCSIM_ABSEIL ", " MCSIM_LIBRARY;
 
@@ -52,7 +52,7 @@ const ExportedPolicies& exported_policies() {
 
 }  // namespace mcsim
 
-// Two functions: the first is plain C and is asked first.
+// Two functions; the first is plain C and is called first.
 #define MCSIM_EXPORT_POLICIES(...)                                                  \
   extern "C" [[gnu::visibility("default")]] const char* mcsim_policy_interface() {  \
     return ::mcsim::kPolicyInterface;                                               \

@@ -9,8 +9,8 @@ absl::StatusOr<Pages<NextUse>> next_uses(std::span<const BlockId> trace, std::si
                                          std::span<const DiscardedBlock> discards) {
   constexpr std::size_t kAhead = 16;
   if (trace.size() >= kNever) {
-    return out_of_range("the next use of a block is known for at most {} accesses, not for {}",
-                        kNever - 1, trace.size());
+    return out_of_range("next uses are supported for at most {} accesses, got {}", kNever - 1,
+                        trace.size());
   }
   Pages<NextUse> result(trace.size());
   Pages<NextUse> next(blocks);  // by line

@@ -11,14 +11,13 @@
 #include "core/engine/policy/eviction_policy.hpp"
 #include "core/engine/policy/tier_cache.hpp"
 
-// A cache under a policy that the compiler knows, so that all of it is inlined into the loops
-// that replay accesses; and what makes it one that is chosen at run time, with a virtual call
-// a batch.
+// A cache under a policy known at compile time, so that all of it is inlined into the replay loops;
+// and its adapter to TierCache, which is selected at run time, with one virtual call a batch.
 namespace mcsim {
 
-// A policy, the directory of its blocks and a sink for its victims. All is inlined into
-// the loop (flatten: left to itself, GCC calls what is long); nothing is allocated but by
-// the constructor and resize.
+// A policy and the directory of its blocks; victims go to a sink. All is inlined into the loop
+// (flatten: by default GCC does not inline long functions). Only the constructor and resize()
+// allocate memory.
 template <EvictionPolicy P, class Index = DenseIndex>
 class Cache {
   static_assert(OnlinePolicy<P> || std::same_as<Index, DenseIndex>,
@@ -37,8 +36,8 @@ class Cache {
     return policy_.access(a, view);
   }
 
-  // Replays a batch. The blocks to come are known, so what will be needed of them is
-  // fetched: first where the index has them, then what the policy keeps in their slots.
+  // Replay a batch. The next blocks are known, so their data is prefetched: first the index
+  // entries, then the policy's data of their slots.
   template <class Sink>
   void replay(const AccessBatch<Block>& batch, CacheCounts& counts, Sink& sink) {
     if (policy_.capacity() == 0) {
@@ -59,7 +58,7 @@ class Cache {
     directory_.reserve(policy_.slots());
   }
 
-  // An access if the block is held; else false, and nothing has happened.
+  // Serve an access if the block is held; otherwise return false and change nothing.
   template <class Sink>
   bool touch(const Access<Block>& a, Sink& sink) {
     if (!contains(a.block)) return false;
@@ -67,24 +66,24 @@ class Cache {
     return policy_.access(a, view);
   }
 
-  // The block leaves without being a victim; false if it was not held.
+  // Remove a block that is not a victim; return false if it was not held.
   bool take(Block block) {
     const Slot slot = directory_.find(block);
     if (slot == kNoSlot || !policy_.resident(slot)) return false;
-    NullSink nobody;
-    PolicyView view(directory_, nobody);
+    NullSink null_sink;
+    PolicyView view(directory_, null_sink);
     policy_.remove(slot, view);
     return true;
   }
 
-  // Towards an access: first where the index has the block, then, when that has
-  // come, what the policy keeps in its slot.
+  // Prefetch for an access in two steps: first the block's index entry, then, when that has
+  // arrived, the policy's data of the slot.
   void prefetch_index(Block block) const { directory_.prefetch(block); }
   void prefetch_slot(Block block) const {
     const Slot slot = directory_.guess(block);
     if (slot != kNoSlot) policy_.prefetch(slot);
   }
-  // Towards an access that gives a block this next use.
+  // Prefetch for an access with this next use.
   void prefetch_use(NextUse next_use) const {
     if constexpr (requires { policy_.prefetch_use(next_use); }) policy_.prefetch_use(next_use);
   }
@@ -142,13 +141,13 @@ class Cache {
   Directory<Index> directory_;
 };
 
-// Where a cache finds its slots: in its column, or in a table of its own.
+// The index of a cache: its column of a shared table, or a table of its own.
 inline DenseIndex index_for(const PolicySetup& setup) {
   if (setup.table == nullptr) return DenseIndex(setup.blocks);
   return {setup.table, setup.column, setup.first_block, setup.blocks};
 }
 
-// The cache under policy P as others see it: the list of policies becomes a registry of these.
+// The cache under policy P as a TierCache; the registry of policies has one per policy.
 template <class P>
 class PolicyCacheOf final : public TierCache {
   static_assert(EvictionPolicy<P>,
@@ -172,10 +171,10 @@ class PolicyCacheOf final : public TierCache {
     return absl::OkStatus();
   }
 
-  // A hit makes no victims.
+  // A hit has no victims.
   bool touch(const Access<>& a) override {
-    NullSink nobody;
-    return cache_.touch(a, nobody);
+    NullSink null_sink;
+    return cache_.touch(a, null_sink);
   }
   void insert(const Access<>& a, std::vector<BlockId>& victims) override {
     Victims sink{victims};
@@ -196,7 +195,7 @@ class PolicyCacheOf final : public TierCache {
     }
     VictimArrivals sink{.next = next, .first = next, .uses = uses};
     for (std::size_t i = 0; i < arrivals.size(); ++i) {
-      // Slots are not fetched: the parts of a host are small enough to be near.
+      // Slots are not prefetched: the parts of a host are small enough for the CPU caches.
       cache_.prefetch_index(arrivals[std::min(i + kIndexAhead, arrivals.size() - 1)].block());
       if constexpr (kNeedsNextUse<P>) {
         const std::size_t soon = std::min(i + kSlotAhead, arrivals.size() - 1);

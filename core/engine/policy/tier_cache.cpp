@@ -3,7 +3,7 @@
 namespace mcsim {
 namespace {
 
-// Where a cache writes what arrives at the one below.
+// The output of a cache: the arrivals at the cache below.
 struct Below {
   Arrival* next;
   Arrival* first;

@@ -10,15 +10,15 @@
 #include "core/engine/policy/arrival.hpp"
 #include "core/engine/policy/eviction_policy.hpp"
 
-// A cache of some policy that is chosen at run time.
+// The interface of caches whose policy is selected at run time.
 namespace mcsim {
 
-// How many accesses before its own what a block needs is fetched.
+// Prefetch distances, in accesses: index entries first, then the data of slots.
 inline constexpr std::size_t kIndexAhead = 24;
 inline constexpr std::size_t kSlotAhead = 8;
 
-// A stretch of a trace. `ops` may be empty: all are reads. `next_uses` may be
-// empty unless the policy needs it. `hits`, if given, receives 1 for each access that hits, else 0.
+// A range of a trace. `ops` may be empty: all accesses are reads. `next_uses` may be empty unless
+// the policy needs it. `hits`, if given, receives 1 for each access that hits, else 0.
 template <class Block = BlockId>
 struct AccessBatch {
   std::span<const Block> blocks;
@@ -26,7 +26,7 @@ struct AccessBatch {
   std::span<const NextUse> next_uses = {};
   std::span<std::uint8_t> hits = {};
 
-  // At most `count` accesses from `begin` on.
+  // The part with at most `count` accesses from `begin` on.
   AccessBatch part(std::size_t begin, std::size_t count) const {
     const std::size_t length = std::min(count, blocks.size() - begin);
     const auto cut = [&](auto column) {
@@ -35,10 +35,11 @@ struct AccessBatch {
     return {cut(blocks), cut(ops), cut(next_uses), cut(hits)};
   }
 
-  // Whether the columns have a value for each access, or none.
+  // Check that each column has a value for each access, or is empty.
   absl::Status check() const {
     if (!hits.empty() && hits.size() != blocks.size()) {
-      return invalid_argument("room for {} hits of {} accesses", hits.size(), blocks.size());
+      return invalid_argument("hits: expected {} elements, one per access, got {}", blocks.size(),
+                              hits.size());
     }
     if (ops.empty() || ops.size() == blocks.size()) return absl::OkStatus();
     return invalid_argument("{} operations of {} accesses", ops.size(), blocks.size());
@@ -51,7 +52,7 @@ struct CacheCounts {
   Count writes = 0;
   Count write_hits = 0;
   Count evictions = 0;
-  Count partial_misses = 0;  // of the misses: other blocks of the line were held
+  Count partial_misses = 0;  // misses that found other blocks of their line
 
   Count misses() const { return accesses - hits; }
   CacheCounts since(const CacheCounts& before) const {
@@ -73,26 +74,25 @@ struct CacheCounts {
   friend bool operator==(const CacheCounts&, const CacheCounts&) = default;
 };
 
-// Replays a trace alone, with one virtual call a batch, or is part of a tier of a host. The
-// host decides what comes in, block by block or in batches, and does its own counting.
+// A cache that replays a trace on its own, with one virtual call a batch, or is part of a tier of a
+// host. The host decides which blocks are inserted, one by one or in batches, and counts.
 class TierCache {
  public:
   virtual ~TierCache() = default;
 
-  // Blocks must be below the `blocks` of the setup. Fails if the batch lacks what the
-  // policy needs, or its columns differ in length.
+  // Replay a batch of blocks, all below `blocks` of the setup. Fails if a column that the policy
+  // needs is missing, or if columns differ in length.
   virtual absl::Status replay(const AccessBatch<>& batch) = 0;
-  // What replay() did, and the victims of resize(capacity).
+  // The counts of replay(), and the victims of resize(capacity).
   const CacheCounts& counts() const { return counts_; }
 
-  // An access if the block is held; else false, and nothing has happened.
+  // Serve an access if the block is held; otherwise return false and change nothing.
   virtual bool touch(const Access<>& a) = 0;
-  // A block that is not held comes in; there is a capacity. Victims are added to those
-  // already there.
+  // Insert a block that is not held; the capacity must not be 0. Victims are appended.
   virtual void insert(const Access<>& a, std::vector<BlockId>& victims) = 0;
-  // A block leaves without being a victim; false if it was not held.
+  // Remove a block that is not a victim; return false if it was not held.
   virtual bool take(BlockId block) = 0;
-  // The same for a discarded block, or a block of a departed VM: without an access.
+  // The same for a discarded block, or a block of a departed VM: not caused by an access.
   virtual bool discard(BlockId block) { return take(block); }
   virtual void resize(Count capacity, std::vector<BlockId>& victims) = 0;
   virtual void resize(Count capacity) {
@@ -101,22 +101,22 @@ class TierCache {
     counts_.evictions += static_cast<Count>(victims.size());
   }
 
-  // Does what all arrivals of an exclusive chain ask for. What is not held, the victims, and
-  // what became dirty arrive at the cache below: written from `next` on, where there must be
-  // room for two an arrival and the blocks held. Returns the end of them. The cache has a
-  // capacity. `uses` are given where some cache of the chain must know them; those of victims and
-  // accesses are passed on.
+  // Process all arrivals of an exclusive chain. The arrivals at the cache below (blocks not held
+  // here, victims, and blocks that became dirty) are written from `next` on; the return value is
+  // their end. There must be space for two per arrival plus the blocks held. The capacity must not
+  // be 0. `uses` is given if some cache of the chain needs next uses; those of victims and accesses
+  // are passed on.
   virtual Arrival* serve(std::span<const Arrival> arrivals, Arrival* next,
                          const ArrivalUses* uses = nullptr);
 
-  // Towards an access to a block that has a slot.
+  // Prefetch for an access to a block that has a slot.
   virtual void prefetch_slot(BlockId) const {}
 
-  // Whether a block that is not held, and that nothing else keeps out, may come in; only a
-  // selective one ever says no.
+  // Return whether the policy admits a block that is not held; only selective policies reject
+  // blocks.
   virtual bool admits(const Access<>&) { return true; }
   virtual bool selective() const { return false; }
-  // What went wrong in a policy that can fail. It goes on, but decides nothing any more.
+  // The first error of a policy that can fail. The cache continues without the policy's decisions.
   virtual absl::Status failure() const { return absl::OkStatus(); }
 
   virtual bool contains(BlockId block) const = 0;
@@ -124,7 +124,7 @@ class TierCache {
   virtual Count capacity() const = 0;
   virtual std::size_t bytes() const = 0;
   virtual bool needs_next_use() const = 0;
-  // Conservation of blocks, and the policy's own laws.
+  // Check the conservation of blocks and the invariants of the policy.
   virtual absl::Status check() const = 0;
 
  protected:

@@ -11,14 +11,14 @@
 
 namespace mcsim {
 
-// What a decision may change.
+// Parts of a host that a decision may change.
 enum class Action : std::uint8_t {
-  kTargets,           // what each VM is granted
-  kWriteModes,        // what becomes of each VM's writes
-  kWriteModesByTier,  // and by tier
-  kAdmission,         // whether blocks of a VM come in
-  kPlacements,        // where extents live
-  kMigrations,        // on which host VMs are
+  kTargets,           // targets of the VMs
+  kWriteModes,        // write mode of each VM
+  kWriteModesByTier,  // write mode of each VM in each tier
+  kAdmission,         // whether new blocks of a VM are admitted
+  kPlacements,        // placement of extents
+  kMigrations,        // the host of each VM
 };
 
 template <>
@@ -31,7 +31,7 @@ struct Choices<Action> {
                                     std::pair{"migrations", Action::kMigrations}};
 };
 
-// A set of them: what a host can do, what a system decides, what a decision has.
+// A set of actions: those a host supports, a system declares, or a decision contains.
 class Actions {
  public:
   constexpr Actions() = default;
@@ -54,10 +54,10 @@ class Actions {
   unsigned bits_ = 0;
 };
 
-// Their names, or "nothing".
+// The names of the actions, or "nothing".
 std::string names_of(Actions actions);
 
-// That a host can do all that is decided; an error says what it cannot, and what it can.
+// Check that the host supports all actions; the error lists the unsupported and the supported ones.
 absl::Status check_supported(Actions decided, Actions by_host);
 
 }  // namespace mcsim

@@ -11,7 +11,7 @@ using Choice = std::vector<std::vector<std::size_t>>;
 absl::Status check_sizes(const std::vector<Count>& sizes) {
   if (sizes.empty() || sizes[0] != 0) {
     return invalid_argument("sizes: the first must be 0{}",
-                            sizes.empty() ? ", there is none" : fmt::format(", got {}", sizes[0]));
+                            sizes.empty() ? ", got no sizes" : fmt::format(", got {}", sizes[0]));
   }
   for (std::size_t i = 1; i < sizes.size(); ++i) {
     if (sizes[i] <= sizes[i - 1]) {
@@ -23,7 +23,7 @@ absl::Status check_sizes(const std::vector<Count>& sizes) {
 }
 
 absl::Status check_values(const AllocationProblem& problem) {
-  if (problem.vms() == 0) return invalid_argument("value: there is no VM to divide space among");
+  if (problem.vms() == 0) return invalid_argument("value: expected at least one VM");
   for (std::size_t v = 0; v < problem.vms(); ++v) {
     const auto& tables = problem.value[v];
     if (tables.size() != problem.tiers()) {
@@ -67,8 +67,8 @@ absl::Status check_bound_shape(const AllocationProblem& problem, const Choice& b
   return absl::OkStatus();
 }
 
-// A reservation of a faster tier is one of all slower ones too, and a limit of
-// a slower tier is one of all faster ones.
+// A reservation of tier 0..j also holds for slower tiers, and a limit of tier 0..k also for faster
+// ones.
 absl::Status check_bounds_meet(const AllocationProblem& problem) {
   for (std::size_t v = 0; v < problem.vms(); ++v) {
     for (std::size_t k = 0; k < problem.tiers(); ++k) {
@@ -99,8 +99,9 @@ absl::Status check_reservations_fit(const AllocationProblem& problem) {
     }
     reach = std::min(reach + problem.capacities[k], limit);
     if (reserved > reach) {
-      return invalid_argument("lowest: {} blocks are reserved in tiers 0..{}, {} can be had",
-                              reserved, k, reach);
+      return invalid_argument(
+          "lowest: {} blocks are reserved in tiers 0..{}, only {} are available", reserved, k,
+          reach);
     }
   }
   return absl::OkStatus();
@@ -115,7 +116,7 @@ absl::Status check_targets(const Allocation& targets, std::span<const Count> cap
                             vms, targets.tiers(), targets.vms());
   }
   for (std::size_t k = 0; k < capacities.size(); ++k) {
-    // What is granted is more than there is before a sum could be more than a Count holds.
+    // Stops before the sum could overflow a Count.
     Count left = capacities[k];
     for (const Count blocks : targets.tier(k)) {
       if (blocks < 0) return invalid_argument("targets: tier {} grants {} blocks", k, blocks);
@@ -173,13 +174,13 @@ double objective_of(const AllocationProblem& problem, const Choice& choice) {
 
 absl::Status check_feasible(const AllocationProblem& problem, const Choice& choice) {
   if (choice.size() != problem.vms()) {
-    return invalid_argument("{} VMs are given space, there are {}", choice.size(), problem.vms());
+    return invalid_argument("choice: expected {} VMs, got {}", problem.vms(), choice.size());
   }
   std::vector<Count> granted(problem.tiers(), 0);
   for (std::size_t v = 0; v < problem.vms(); ++v) {
     if (choice[v].size() != problem.tiers()) {
-      return invalid_argument("VM {} is given {} tiers, there are {}", v, choice[v].size(),
-                              problem.tiers());
+      return invalid_argument("VM {}: expected {} tiers, got {}", v, problem.tiers(),
+                              choice[v].size());
     }
     Count faster = 0;
     for (std::size_t k = 0; k < problem.tiers(); ++k) {

@@ -9,11 +9,10 @@
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 
-// Dividing cache space: the problem, its solution, and the interface of
-// everything that solves it.
+// Dividing cache space: the problem, its solution, and the interface of all optimisers.
 namespace mcsim {
 
-// All targets at once: the blocks of every tier that every VM is granted.
+// The targets of all VMs in all tiers, in blocks.
 class Allocation {
  public:
   Allocation() = default;
@@ -33,24 +32,24 @@ class Allocation {
   std::vector<Count> blocks_;  // tier-major
 };
 
-// OK if targets are of so many tiers and VMs, grant nothing negative, and no tier more than it has.
+// Check that targets have this number of tiers and VMs, are not negative, and fit the capacities.
 absl::Status check_targets(const Allocation& targets, std::span<const Count> capacities,
                            std::size_t vms);
 
-// Choose, for every VM v and tier k, a cumulative size z[v][k] (blocks of v in
-// tiers 0..k) from `sizes`, so that
+// Choose, for every VM v and tier k, a cumulative size z[v][k] (blocks of v in tiers 0..k) from
+// `sizes`, so that
 //
 //   Σ_v Σ_k value[v][k][i(v, k)]   with z[v][k] = sizes[i(v, k)]   is maximal,
 //   z[v][k-1] <= z[v][k]                          for every VM and tier,
 //   Σ_v (z[v][k] - z[v][k-1]) <= capacities[k]    for every tier (z[v][-1] = 0).
 //
-// With one tier this is the classic problem of dividing a cache; with
-// several it is the joint one.
+// With one tier this is the classic problem of dividing a cache; with several tiers it is the joint
+// problem.
 struct AllocationProblem {
   std::vector<Count> sizes;       // strictly increasing, sizes[0] == 0
   std::vector<Count> capacities;  // one per tier, blocks
-  // [vm][tier][i]: worth of sizes[i] cumulative blocks. Any real numbers; most
-  // are non-decreasing in i. A tier's table has sizes.size() entries.
+  // [vm][tier][i]: value of sizes[i] cumulative blocks. Any real numbers; most are non-decreasing
+  // in i. A tier's table has sizes.size() entries.
   std::vector<std::vector<std::vector<double>>> value;
   // Reservations and limits of tier 0..k together, as indices into sizes:
   // [vm][tier]. Empty: 0 and sizes.size() - 1.
@@ -65,18 +64,18 @@ struct AllocationProblem {
   std::size_t high(std::size_t vm, std::size_t tier) const {
     return highest.empty() ? sizes.size() - 1 : highest[vm][tier];
   }
-  // The distance between sizes if it is the same everywhere, else 0; of one size any is.
+  // The distance between consecutive sizes if it is constant, else 0; 1 for a single size.
   Count unit() const;
-  // The first thing wrong with the problem, if anything is: shapes, order of
-  // sizes, values that are not numbers, bounds that cannot be met.
+  // Return the first error of the problem: shapes, order of sizes, values that are not finite,
+  // bounds that cannot be met.
   absl::Status validate() const;
 };
 
 struct Solution {
   std::vector<std::vector<std::size_t>> choice;  // [vm][tier]: index into sizes
   double objective = 0;
-  // Proven: no feasible allocation is worth more. Infinity where the method
-  // proves nothing.
+  // Proven bound: no feasible allocation has a larger objective. Infinity if the method proves
+  // none.
   double upper_bound = 0;
   Count evaluations = 0;  // of value[][][], or of whole allocations for annealing
   double seconds = 0;
@@ -85,24 +84,24 @@ struct Solution {
   Allocation allocation(const AllocationProblem& problem) const;
 };
 
-// Σ of the chosen values; the one definition every method and test uses.
+// The sum of the chosen values; the only definition, used by every method and test.
 double objective_of(const AllocationProblem& problem,
                     const std::vector<std::vector<std::size_t>>& choice);
 
-// OK if `choice` obeys every bound and capacity.
+// Check that `choice` obeys every bound and capacity.
 absl::Status check_feasible(const AllocationProblem& problem,
                             const std::vector<std::vector<std::size_t>>& choice);
 
-// Every method returns a feasible solution, is deterministic for its seed, and
-// breaks ties towards equal parts, then towards the lower VM id.
+// The interface of optimisers. Every method returns a feasible solution, is deterministic for its
+// seed, and breaks ties towards equal parts, then towards the lower VM id.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   virtual absl::StatusOr<Solution> solve(const AllocationProblem& problem) = 0;
 };
 
-// A mixed-integer linear program: maximise cost·x, row_low <= A x <= row_high,
-// 0 <= x <= 1 and whole. A is stored by rows (CSR).
+// A binary linear program: maximise cost·x subject to row_low <= A x <= row_high, with each x
+// either 0 or 1. A is stored by rows (CSR).
 struct BinaryProgram {
   std::vector<double> cost;
   std::vector<std::int32_t> row_start{0};
@@ -119,11 +118,11 @@ struct BinaryProgramSolution {
   Count nodes = 0;
 };
 
-// Solved outside the core (HiGHS through Python).
+// A solver outside the core (HiGHS through Python).
 using BinaryProgramSolver =
     std::function<absl::StatusOr<BinaryProgramSolution>(const BinaryProgram&)>;
 
-// What an optimiser may use beside its own parameters.
+// The inputs of an optimiser in addition to its parameters.
 struct OptimizerContext {
   std::uint64_t seed = 1;
   BinaryProgramSolver binary_program_solver{};

@@ -44,7 +44,7 @@ absl::Status apply(const Decision& decision, Actions declared, const Allocation&
   const ModesByTier& by_tier = decision.write_modes_by_tier;
   const std::vector<bool>& admits = decision.admits;
   if (!modes.empty() && !by_tier.empty()) {
-    return invalid_argument("write modes: they are by VM or by tier and VM, not both");
+    return invalid_argument("write modes: expected by VM or by tier and VM, got both");
   }
   MCSIM_RETURN_IF_ERROR(check_lengths(decision, current.tiers(), current.vms()));
   if (!by_tier.empty()) MCSIM_RETURN_IF_ERROR(host.check_write_modes_by_tier(by_tier));

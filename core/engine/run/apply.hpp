@@ -8,9 +8,9 @@
 
 namespace mcsim {
 
-// Applies a whole decision to the host, or changes nothing. Fails if the decision changes what its
-// system did not declare, or if a list has another length than the VMs or tiers of `current`, the
-// targets in force.
+// Apply a whole decision to the host, or change nothing. Fails if the decision contains actions
+// that its system did not declare. Also fails if a list's length differs from the VMs or tiers of
+// `current`, the targets in force.
 absl::Status apply(const Decision& decision, Actions declared, const Allocation& current,
                    Nanoseconds now, Host& host);
 

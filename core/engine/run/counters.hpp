@@ -13,31 +13,31 @@ inline constexpr std::size_t kMaxTiers = 8;
 
 // Counts of one VM in one tier, in blocks. A write covers whole blocks and reads nothing.
 struct TierCounters {
-  Count hits = 0;        // accesses whose block this tier is the fastest to hold
+  Count hits = 0;        // accesses for which this is the fastest tier with the block
   Count write_hits = 0;  // hits that write; a write around that drops the block is a miss
-  // Blocks that came in, each one write to the device. A tier without room is bypassed: nothing
-  // comes in, nothing is written.
+  // Inserted blocks; each is one write to the device. A tier without space is bypassed: nothing is
+  // inserted or written.
   Count fills = 0;       // from outside: after a read from the backend, or by a write
   Count promotions = 0;  // from a slower tier
   Count demotions = 0;   // from a faster tier
-  Count updates = 0;     // writes to blocks that were here
-  Count transfers = 0;   // came over from another host, and were written here
-  // Blocks that left.
+  Count updates = 0;     // writes to blocks already in this tier
+  Count transfers = 0;   // from another host
+  // Removed blocks.
   Count moved_up = 0;       // to a faster tier
-  Count moved_down = 0;     // a victim, which a slower tier holds now
-  Count evictions = 0;      // a victim, to no other tier
+  Count moved_down = 0;     // victims that a slower tier holds now
+  Count evictions = 0;      // victims that no other tier received
   Count invalidations = 0;  // written around, discarded, dropped with another copy or with the VM
   // Blocks read from the device to be written elsewhere: demotions, write-backs (victims, flushes,
   // the dirty limit, new write modes, released VMs), extents and migrations. Reads of the VM count
-  // in Served. A clean victim whose copy a slower tier has is not copied. If several copies have
-  // the newest data, the slowest is read.
+  // in Served. A clean victim is not copied if a slower tier has a copy. If several copies have the
+  // newest data, the slowest one is read.
   Count copied_out = 0;
-  Count remote_reads = 0;     // reads served over the link, from another host
-  Count remote_requests = 0;  // read requests whose slowest block came over the link
-  Count occupancy = 0;        // held at the end
-  Count target = 0;           // granted at the end; the capacity where nothing is divided
+  Count remote_reads = 0;     // reads served from another host, over the link
+  Count remote_requests = 0;  // read requests with their slowest block served over the link
+  Count occupancy = 0;        // blocks held at the end
+  Count target = 0;           // target at the end; the capacity if the tier is not divided
 
-  // What adds up over time, and what is as it is at the end.
+  // Totals add up over time; levels are values at the end.
   static constexpr std::array kTotals{std::pair{"hits", &TierCounters::hits},
                                       std::pair{"write_hits", &TierCounters::write_hits},
                                       std::pair{"fills", &TierCounters::fills},
@@ -61,10 +61,10 @@ struct TierCounters {
   Count device_writes() const { return fills + promotions + demotions + updates + transfers; }
 };
 
-// How many blocks and requests were served by each tier, and by the backend (the
-// last entry in use); what a staging area served is not among them. A read is served by what had
-// the block; a write by what the VM had to wait for. A request is served by the slowest that any of
-// its blocks waited for.
+// Blocks and requests served by each tier and by the backend (the last entry in use). Data served
+// by a staging area is not included. A read is served by the fastest holder of the block, a write
+// by the device that the VM waited for. A request is served by the slowest device that any of its
+// blocks waited for.
 struct Served {
   std::array<Count, kMaxTiers + 1> blocks{};
   std::array<Count, kMaxTiers + 1> requests{};
@@ -73,29 +73,29 @@ struct Served {
 };
 
 struct VmCounters {
-  Count requests = 0;         // with blocks
-  Count request_hits = 0;     // of which all blocks were hits, or staged
-  Count bytes = 0;            // of requests, if the trace keeps them
-  Count byte_hits = 0;        // bytes in blocks that were hits, or staged
+  Count requests = 0;         // requests with at least one block
+  Count request_hits = 0;     // requests with only hit or staged blocks
+  Count bytes = 0;            // bytes of requests, if the trace has them
+  Count byte_hits = 0;        // bytes in hit or staged blocks
   Count accesses = 0;         // blocks of requests
-  Count misses = 0;           // accesses whose block no tier and no staging area held
+  Count misses = 0;           // accesses to blocks in no tier and no staging area
   Count writes = 0;           // accesses that write
-  Count write_misses = 0;     // misses that write; a write around that dropped its block, too
-  Count staged_hits = 0;      // reads of what no tier had, but a staging area in memory: no misses
-  Count staged_requests = 0;  // requests of which every block was one of these
-  Count staged_ns = 0;        // that these hits took together
+  Count write_misses = 0;     // misses that write, including writes around that dropped the block
+  Count staged_hits = 0;      // reads of blocks only in a staging area in memory: not misses
+  Count staged_requests = 0;  // requests with only such blocks
+  Count staged_ns = 0;        // total time of these hits
   Count backend_reads = 0;    // read misses, and extents that move to a tier
-  Count backend_writes = 0;   // writes that the VM waits for the backend with, and write-backs
-  Count write_backs = 0;      // of the backend's writes: dirty blocks
+  Count backend_writes = 0;   // writes for which the VM waits for the backend, and write-backs
+  Count write_backs = 0;      // backend writes of dirty blocks
   Count dirtied = 0;          // clean blocks that became dirty
-  Count discarded_dirty = 0;  // dirty blocks that were discarded, and not written back
-  Count dirty = 0;            // blocks at the end that the backend does not have
-  Count sent = 0;             // blocks that were to follow it from the host that it left
-  Count transferred = 0;      // of them: came over in the background
-  Count on_demand = 0;        // of them: came over because they were read
-  Count left_behind = 0;      // of them: never came; out of date, evicted or read from the backend
-  Count on_the_way = 0;       // of them: neither, at the end
-  Count host = 0;             // where it is at the end
+  Count discarded_dirty = 0;  // dirty blocks that were discarded and not written back
+  Count dirty = 0;            // dirty blocks at the end (newer than in the backend)
+  Count sent = 0;             // blocks that are to follow the VM from its old host
+  Count transferred = 0;      // sent blocks that came over in the background
+  Count on_demand = 0;        // sent blocks that came over when they were read
+  Count left_behind = 0;      // sent, but never came: out of date, evicted or read from the backend
+  Count on_the_way = 0;       // sent blocks still to come at the end
+  Count host = 0;             // the host of the VM at the end
   Served reads_served;
   Served writes_served;
   std::vector<TierCounters> tiers;
@@ -129,14 +129,16 @@ struct VmCounters {
   const Served& served(Op op) const { return op == Op::kRead ? reads_served : writes_served; }
   Served& served(Op op) { return op == Op::kRead ? reads_served : writes_served; }
 
-  // Counts since `before`; levels as they are now.
+  // Totals since `before`; levels as they are now.
   VmCounters since(const VmCounters& before) const;
 };
 
-// The laws of the counters of one VM, from `before` to `now`: hits, those of staged data among
-// them, + misses = accesses; all that is served was asked for; every block that came into a tier is
-// still there, moved on or left; every block that became dirty is, was written back or discarded;
-// every block that a host sent after the VM came once, stayed behind or is on the way.
+// Check the conservation laws of one VM's counters from `before` to `now`:
+// - hits, including staged hits, + misses = accesses; all blocks and requests served were
+// requested;
+// - every block inserted into a tier is still there, moved or left;
+// - every block that became dirty is dirty, was written back or discarded;
+// - every block sent after the VM came once, stayed behind or is still to come.
 absl::Status check_conservation(const VmCounters& before, const VmCounters& now);
 
 }  // namespace mcsim

@@ -28,7 +28,7 @@ double seconds_since(Stopwatch::time_point start) {
 // Accesses between two calls of the tick: about 100 ms of replay.
 constexpr Count kTickEvery = Count{1} << 21;
 
-// What a system sees of its meters.
+// The meter readings that a system sees.
 class Meters {
  public:
   Meters(const System& system, const Characterised& measured) {
@@ -61,7 +61,7 @@ class Meters {
   std::vector<MeterReader> readers_;  // by meter
 };
 
-// Whether a decision is the one before it once more, before the same request.
+// Return whether a decision repeats the previous one, before the same request.
 bool is_repeated(const DecisionRecord& before, const DecisionRecord& record) {
   const auto compared = [](const Decision& decision) {
     return std::tie(decision.write_modes, decision.write_modes_by_tier, decision.admits,
@@ -74,7 +74,7 @@ bool is_repeated(const DecisionRecord& before, const DecisionRecord& record) {
          before.targets == record.targets && compared(before.decision) == compared(record.decision);
 }
 
-// One run, as it goes.
+// The state of one run.
 class Runner {
  public:
   Runner(const Accesses& trace, System& system, const Characterised& measured, const Tick& tick,
@@ -88,9 +88,9 @@ class Runner {
         timer_queue_(trace, timers_),
         begin_(trace.request_count() == 0 ? 0 : trace.request_time.front()),
         meters_(system, measured),
-        asked_(timers_.size()) {}
+        timer_states_(timers_.size()) {}
 
-  absl::StatusOr<RunResult> go(const Cuts& metric_cuts) {
+  absl::StatusOr<RunResult> execute(const Cuts& metric_cuts) {
     MCSIM_RETURN_IF_ERROR(make_host());
     if (timer_queue_.request() == 0) MCSIM_RETURN_IF_ERROR(decide_at_once());
     MCSIM_RETURN_IF_ERROR(advance_to(metric_cuts.front()));
@@ -100,8 +100,8 @@ class Runner {
       result_.decisions.clear();
       result_.replay_seconds = result_.decide_seconds = 0;
     }
-    // Both lists of cuts are walked together; where they meet, the interval is closed
-    // before the decision changes anything.
+    // Walk both lists of cuts together. Where they meet, the interval is closed before the decision
+    // changes anything.
     for (std::size_t interval = 0; interval < metric_cuts.size(); ++interval) {
       const std::size_t until = metric_cuts[interval];
       if (interval > 0) {
@@ -109,8 +109,8 @@ class Runner {
         if (interval + 1 == metric_cuts.size()) discard_and_release();
         MCSIM_RETURN_IF_ERROR(close_interval(interval - 1));
       }
-      // Empty intervals share their cut: each takes the decisions of one time, the last of
-      // them whatever is still due.
+      // Empty intervals have equal cuts. Each takes the decisions of one point in time; the last
+      // one takes all remaining ones.
       const bool next_is_empty =
           interval + 1 < metric_cuts.size() && metric_cuts[interval + 1] == until;
       while (until < trace_.request_count() && timer_queue_.request() == until) {
@@ -124,8 +124,8 @@ class Runner {
   }
 
  private:
-  // What a timer saw when it rang last.
-  struct Asked {
+  // The state of a timer when it last fired.
+  struct TimerState {
     std::size_t times = 0;
     std::vector<VmCounters> counters;
   };
@@ -141,11 +141,11 @@ class Runner {
     if (log_ != nullptr) host_->attach_log(*log_);
     departed_.resize(trace_.vms.size(), false);
     arrived_.resize(trace_.vms.size(), false);
-    for (Asked& timer : asked_) timer.counters = host_->counters();
+    for (TimerState& timer : timer_states_) timer.counters = host_->counters();
     return absl::OkStatus();
   }
 
-  // Takes all decisions before that request, and none that falls there.
+  // Take all decisions before that request, but none at it.
   absl::Status advance_to(std::size_t request) {
     while (timer_queue_.request() < request) {
       MCSIM_RETURN_IF_ERROR(replay_to(timer_queue_.request()));
@@ -154,7 +154,7 @@ class Runner {
     return replay_to(request);
   }
 
-  // Discards blocks, and frees those of the VMs that are gone, before the next request.
+  // Discard blocks, and release those of departed VMs, before the next request.
   void discard_and_release() {
     const auto first = trace_.discards.begin() + static_cast<std::ptrdiff_t>(discarded_);
     const auto end = std::find_if(first, trace_.discards.end(),
@@ -178,7 +178,7 @@ class Runner {
     }
   }
 
-  // The request before which a VM departs, or a block is discarded.
+  // The request before which the next VM departs or the next block is discarded.
   std::size_t next_event() const {
     std::size_t next = trace_.request_count();
     if (gone_ < trace_.departures.size()) next = trace_.departures[gone_].request;
@@ -191,7 +191,7 @@ class Runner {
   absl::Status replay_to(std::size_t request) {
     while (at_ < request) {
       discard_and_release();
-      // A stretch of requests that holds about kTickEvery accesses.
+      // A range of requests with about kTickEvery accesses.
       const auto wanted = trace_.request_begin[at_] + static_cast<std::uint64_t>(kTickEvery);
       const auto first = trace_.request_begin.begin();
       const auto stop = static_cast<std::size_t>(
@@ -203,7 +203,7 @@ class Runner {
       replay({at_, stop});
       result_.replay_seconds += seconds_since(start);
       MCSIM_RETURN_IF_ERROR(host_->failure());
-      trace_.passed({at_, stop});
+      trace_.release_pages({at_, stop});
       at_ = stop;
       if (tick_) MCSIM_RETURN_IF_ERROR(tick_(static_cast<Count>(trace_.request_begin[at_])));
     }
@@ -240,7 +240,7 @@ class Runner {
     return absl::OkStatus();
   }
 
-  // Decides for all timers that fire at this time.
+  // Decide for all timers that fire at this time.
   absl::Status decide_at_once() {
     const Nanoseconds now = timer_queue_.time();
     const std::size_t request = timer_queue_.request();
@@ -254,13 +254,13 @@ class Runner {
 
   absl::Status decide(std::size_t timer, Nanoseconds now) {
     const auto start = Stopwatch::now();
-    Asked& asked = asked_[timer];
-    const bool at_start = timers_[timer].at_start && asked.times == 0;
+    TimerState& state = timer_states_[timer];
+    const bool at_start = timers_[timer].at_start && state.times == 0;
     if (!at_start) meters_.advance(timer);
     std::vector<VmCounters> counters = host_->counters();
     std::vector<VmCounters> since;
     for (std::size_t vm = 0; vm < counters.size(); ++vm) {
-      since.push_back(counters[vm].since(asked.counters[vm]));
+      since.push_back(counters[vm].since(state.counters[vm]));
     }
     const Allocation current = targets_of(counters);
     const std::vector<Reading> readings = meters_.readings();
@@ -268,7 +268,7 @@ class Runner {
     MCSIM_ASSIGN_OR_RETURN(
         std::optional<Decision> decision,
         system_.decide({.timer = timer,
-                        .interval = asked.times,
+                        .interval = state.times,
                         .now = now,
                         .meters = readings,
                         .counters = counters,
@@ -277,7 +277,7 @@ class Runner {
                         .probe = reads_probe ? probe_->readings() : std::span<const ProbeReading>(),
                         .departed = departed_,
                         .arrived = arrived_}));
-    asked = {.times = asked.times + 1, .counters = std::move(counters)};
+    state = {.times = state.times + 1, .counters = std::move(counters)};
     if (reads_probe) probe_->begin_window();
     result_.decide_seconds += seconds_since(start);
     if (!decision) return absl::OkStatus();
@@ -303,7 +303,7 @@ class Runner {
     return static_cast<Count>(decision.placements.size() * trace_.line_blocks);
   }
 
-  // Those in force; of VMs that are gone, none.
+  // The targets in force; 0 for departed VMs.
   Allocation targets_of(const std::vector<VmCounters>& counters) const {
     Allocation targets(counters[0].tiers.size(), counters.size());
     for (std::size_t vm = 0; vm < counters.size(); ++vm) {
@@ -323,17 +323,17 @@ class Runner {
   TimerQueue timer_queue_;
   const Nanoseconds begin_;  // of the trace
   Meters meters_;
-  std::vector<Asked> asked_;  // by timer
+  std::vector<TimerState> timer_states_;  // by timer
   std::unique_ptr<Host> host_;
   std::optional<CacheProbe> probe_;
   std::size_t probe_timer_ = 0;
   std::size_t at_ = 0;
-  std::size_t gone_ = 0;        // departures that were
-  std::size_t discarded_ = 0;   // discards that were
+  std::size_t gone_ = 0;        // departures processed
+  std::size_t discarded_ = 0;   // discards processed
   std::vector<bool> departed_;  // by VM
   std::vector<bool> arrived_;   // by VM
   std::vector<VmCounters> before_;
-  bool is_empty_ = false;  // whether no counter changed in the last interval
+  bool is_empty_ = false;  // no counter changed in the last interval
   RunResult result_;
 };
 
@@ -345,7 +345,7 @@ absl::Status check_cuts(const Cuts& cuts, const Accesses& trace) {
                       trace.request_count());
 }
 
-// That all is there that the system's meters ask for, and that its timers can be kept.
+// Check that all meters of the system were measured, and that its timers fit the trace.
 absl::Status check_meters(const System& system, const Characterised& measured,
                           const Accesses& trace) {
   const std::vector<Timer> timers = system.timers();
@@ -363,14 +363,13 @@ absl::Status check_meters(const System& system, const Characterised& measured,
                             timers.size());
   }
   for (const MeterSpec& spec : meter_specs(system)) {
-    const Metered* metered = measured.find(spec);
+    const MeterResult* metered = measured.find(spec);
     if (metered == nullptr) {
       return invalid_argument(
-          "a meter of the system was not measured: characterise the trace "
-          "with meter_specs() of it");
+          "a meter of the system was not measured: characterise the trace with its meter_specs()");
     }
     if (metered->vms == trace.vms.size()) continue;
-    return invalid_argument("what was measured is of {} VMs, the trace of {}", metered->vms,
+    return invalid_argument("the meters were measured for {} VMs, the trace has {}", metered->vms,
                             trace.vms.size());
   }
   return absl::OkStatus();
@@ -413,7 +412,7 @@ absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Chara
     MCSIM_RETURN_IF_ERROR(check_cuts(metric_cuts, trace));
     MCSIM_RETURN_IF_ERROR(check_meters(system, measured, trace));
     try {
-      return Runner(trace, system, measured, tick, log).go(metric_cuts);
+      return Runner(trace, system, measured, tick, log).execute(metric_cuts);
     } catch (const std::out_of_range& error) {
       return internal_error("{}", error.what());
     }

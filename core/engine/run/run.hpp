@@ -12,14 +12,14 @@
 
 namespace mcsim {
 
-// One decision as it was taken: when, and what was granted from then on.
+// A decision, when it was taken, and the targets from then on.
 struct DecisionRecord {
-  std::size_t request = 0;  // the first request it acts on
-  std::size_t timer = 0;    // that rang
+  std::size_t request = 0;  // first request after the decision
+  std::size_t timer = 0;    // the timer that fired
   Allocation targets;       // in force from then on
-  Count moved = 0;          // blocks of extents that were placed elsewhere
+  Count moved = 0;          // blocks of extents that were moved
   Decision decision;
-  Count times = 1;  // equal decisions in a row, in empty intervals, are one record
+  Count times = 1;  // equal consecutive decisions, in empty intervals, are one record
 };
 
 struct RunResult {
@@ -32,12 +32,11 @@ struct RunResult {
   double decide_seconds = 0;  // in the controller and its optimiser
 };
 
-// Replays a trace through a system. Counts are cut at `metric_cuts`, what comes before
-// the first of which only warms up: it is replayed and decided on, but neither counted
-// nor timed. Decisions fall where the system's timers ring; `measured` has all that its meters
-// ask for. Checks conservation at the end of every interval and the host's own invariants
-// at the end of the run. The log, if there is one, records all that reaches the backend, warm-up
-// included; a tick may take what it has.
+// Replay a trace through a system. Counts are divided at `metric_cuts`; requests before the first
+// cut are warm-up: replayed with decisions, but not counted or timed. Decisions are taken when the
+// system's timers fire; `measured` must have all its meters. Checks conservation at the end of
+// every interval and the host's invariants at the end of the run. The log, if given, records all
+// backend accesses, including those of the warm-up; a tick may take its contents.
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Characterised& measured,
                               const Cuts& metric_cuts, const Tick& tick = nullptr,
                               BackendLog* log = nullptr);

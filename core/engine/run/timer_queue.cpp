@@ -10,7 +10,7 @@ TimerQueue::TimerQueue(const Accesses& trace, std::span<const Timer> timers) {
   for (const Timer& timer : timers) {
     Pending& added = pending_.emplace_back();
     added.at = pieces(trace.request_time, timer.clock.period, timer.clock.drifting);
-    // No decision falls at the end of the trace.
+    // No decision is taken at the end of the trace.
     added.at.pop_back();
     if (timer.at_start) added.at.insert(added.at.begin(), Piece{.cut = 0, .end = begin_});
   }

@@ -23,12 +23,12 @@ class TimerQueue {
     const Pending* first = earliest();
     return first == nullptr ? std::numeric_limits<std::size_t>::max() : first->next().cut;
   }
-  // The time of that since the begin of the trace.
+  // The time at which it fires, since the beginning of the trace.
   Nanoseconds time() const {
     assert(earliest() != nullptr);
     return earliest()->next().end - begin_;
   }
-  // Removes the next time from the queue; returns its timer.
+  // Remove the next time from the queue; return its timer.
   std::size_t pop();
 
  private:

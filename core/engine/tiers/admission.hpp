@@ -8,36 +8,36 @@
 
 namespace mcsim {
 
-// A block that might come into a tier: missed there, or demoted to it.
+// A block that may enter a tier: missed there, or demoted to it.
 struct Candidate {
   BlockId block;
-  Count request_blocks;  // of the request that brings it, or pushed it down
-  bool full;             // another block has to leave for it
+  Count request_blocks;  // size of the request that accesses the block or demotes it
+  bool full;             // whether another block has to leave for it
 };
 
-// What an admission filter is made for.
+// The inputs with which an admission filter is constructed.
 struct AdmissionSetup {
   Count capacity = 1;      // of the tier, blocks
   std::size_t blocks = 0;  // ids are below this
   std::uint64_t seed = 1;
 };
 
-// Decides which blocks may come into a tier. What is refused is served from where it
-// is and stays there.
+// Decides which blocks enter a tier. A rejected block is served from its current location and stays
+// there.
 class AdmissionFilter {
  public:
   virtual ~AdmissionFilter() = default;
 
-  // An access reached the tier, whatever comes of it.
+  // Record an access that reached the tier, whatever its outcome.
   virtual void record(BlockId) {}
-  // A block left the tier for want of space.
+  // Record the eviction of a block for lack of space.
   virtual void evicted(BlockId) {}
   virtual bool admits(const Candidate& candidate) = 0;
 
-  // How long a read takes of what it staged with its data, in memory; none if it stages no data.
+  // Duration of a read of staged data, in memory; none if the filter stages no data.
   virtual std::optional<Count> staged_ns() const { return std::nullopt; }
-  // Whether it has the data of a block. What it has is as new as what the tiers or the backend
-  // have, who have it, too: whoever writes a block writes it here, or drops it.
+  // Return whether the data of a block is staged. Staged data is as new as that of the tiers or the
+  // backend: every write of a block writes it here, too, or drops it.
   virtual bool has_data(BlockId) const { return false; }
   virtual void drop_data(BlockId) {}
 };

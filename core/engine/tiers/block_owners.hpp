@@ -11,9 +11,9 @@
 
 namespace mcsim {
 
-// Which VM a block of an interned trace is of. The ids of a VM are contiguous, so that the
-// owner of every 2^n-th id leads to all others: there are eight times as many of those as
-// VMs, and rarely does a VM end in between.
+// The VM of each block of an interned trace. The ids of a VM are contiguous, so the owners of every
+// 2^n-th id determine all others. There are about eight such ids per VM, so few chunks contain ids
+// of several VMs.
 class BlockOwners {
  public:
   explicit BlockOwners(const Accesses& trace) {
@@ -48,7 +48,7 @@ class BlockOwners {
  private:
   std::vector<BlockId> end_;  // by VM
   unsigned shift_ = 0;
-  std::vector<VmId> first_;  // by id >> shift_; then the last VM
+  std::vector<VmId> first_;  // by id >> shift_; followed by the last VM
 };
 
 }  // namespace mcsim

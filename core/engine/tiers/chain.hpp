@@ -11,10 +11,10 @@ namespace mcsim {
 
 // How blocks move between tiers.
 enum class Chain : std::uint8_t {
-  kExclusive,    // a block is in one tier: hits bring it up, victims go down
-  kVictim,       // victims go down too, but a hit below leaves its copy there
-  kInclusive,    // a block comes into all tiers, and leaves those above the one it leaves
-  kIndependent,  // a block comes into all tiers, and each keeps it as it likes
+  kExclusive,    // a block is in one tier: hits promote it, victims are demoted
+  kVictim,       // victims are demoted, too, but a hit in a slower tier keeps the copy there
+  kInclusive,    // a block enters all tiers; its eviction removes the copies above
+  kIndependent,  // a block enters all tiers; each evicts on its own
 };
 
 template <>
@@ -24,8 +24,9 @@ struct Choices<Chain> {
       std::pair{"inclusive", Chain::kInclusive}, std::pair{"independent", Chain::kIndependent}};
 };
 
-// The tiers that a block enters in an inclusive chain, a bit each, out of `tiers`, which admit it.
-// A tier that refuses the block keeps it from the tiers above. `found`: the tier that held it.
+// The tiers, one bit each, that a block enters in an inclusive chain, given the `tiers` that admit
+// it. A tier that rejects the block also keeps it out of the tiers above. `found`: the tier that
+// held the block.
 inline unsigned without_gaps(unsigned tiers, std::size_t found) {
   std::size_t top = found;
   while (top > 0 && (tiers >> (top - 1) & 1) != 0) --top;

@@ -5,7 +5,7 @@
 namespace mcsim {
 namespace {
 
-// By the clock of a trace, which may begin before zero.
+// Trace times may begin before zero.
 std::uint64_t since(Nanoseconds begin, Nanoseconds time) {
   return static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(begin);
 }
@@ -30,7 +30,7 @@ DirtyTracker::DirtyTracker(WriteRules rules, const Accesses& trace, Copies copie
 
 absl::Status DirtyTracker::check_modes(std::span<const WriteMode> modes) const {
   if (modes.size() == vm_count()) return absl::OkStatus();
-  return invalid_argument("write modes: {} of them for {} VMs", modes.size(), vm_count());
+  return invalid_argument("write modes: expected {} VMs, got {}", vm_count(), modes.size());
 }
 
 void DirtyTracker::assign(std::span<const WriteMode> modes) {

@@ -23,27 +23,27 @@
 
 namespace mcsim {
 
-// How many copies of a block the tiers of a host may have together.
+// The number of copies of a block that the tiers of a host may have together.
 enum class Copies : std::uint8_t { kOne, kSeveral };
 
-// The write mode of each VM, the dirty blocks of a host (those that are newer than on the backend),
-// and the time of the next flush.
+// The write mode of each VM, the dirty blocks of a host (those newer than in the backend), and the
+// time of the next flush.
 //
-// A block with one copy has one bit, which stays with the block when that copy moves. A block with
+// A block with one copy has one bit, which stays with the block when the copy moves. A block with
 // several copies has a bit for each tier: a copy is dirty if it is newer than all copies below it.
-// So a block may have two dirty versions. Modes may change at any time: this memory is not touched
-// before a block becomes dirty.
+// So a block may have two dirty versions. Modes may change at any time. The memory is not touched
+// until a block becomes dirty.
 //
 // Memory: a bit for each block of the trace, or a byte with several copies, and 8 bytes for each
 // dirty block if their order matters.
 class DirtyTracker {
  public:
   DirtyTracker(WriteRules rules, const Accesses& trace, Copies copies);
-  // Write-backs are reported to the log, which outlives this.
+  // Report write-backs to the log, which must outlive this object.
   void attach(BackendLog& log) { log_ = &log; }
 
   const WriteRules& rules() const { return rules_; }
-  // The mode of a VM that has the same in all tiers.
+  // The mode of a VM with the same mode in all tiers.
   WriteMode mode(std::size_t vm) const {
     assert(modes_[vm] != EffectiveWriteMode::kByTier);
     return static_cast<WriteMode>(modes_[vm]);
@@ -55,8 +55,8 @@ class DirtyTracker {
   bool all(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] == vm_count(); }
   bool any(WriteMode mode) const { return of_mode_[static_cast<std::size_t>(mode)] > 0; }
 
-  // Sets one mode for each VM. Calls write_back(block), which must clean the block, for dirty
-  // blocks of VMs that no longer write back.
+  // Set one mode for each VM. Calls write_back(block), which must clean the block, for dirty blocks
+  // of VMs that no longer write back.
   template <class WriteBack>
   absl::Status set_modes(std::span<const WriteMode> modes, const BlockOwners& owners,
                          WriteBack write_back) {
@@ -69,7 +69,7 @@ class DirtyTracker {
     assign(modes);
     return absl::OkStatus();
   }
-  // Sets modes by tier and VM. Then calls settle(block) for dirty blocks of VMs with a tier that
+  // Set modes by tier and VM. Then calls settle(block) for dirty blocks of VMs with a tier that
   // does not write back: afterwards no copy in such a tier may be dirty.
   template <class Settle>
   void set_modes_by_tier(ModesByTier modes, const BlockOwners& owners, Settle settle) {
@@ -93,11 +93,11 @@ class DirtyTracker {
   bool contains(BlockId block, std::size_t tier) const {
     return several() ? (copies_[block] & bit(tier)) != 0 : contains(block);
   }
-  // Whether a copy faster than the tier's is dirty.
+  // Return whether a copy in a faster tier is dirty.
   bool dirty_above(BlockId block, std::size_t tier) const {
     return several() && (copies_[block] & (bit(tier) - 1)) != 0;
   }
-  // The limit on dirty blocks; the oldest dirty block, if there is a limit or a period of flushes.
+  // The limit on dirty blocks; the oldest dirty block, if there is a limit or a flush period.
   bool limited() const { return rules_.most_dirty < std::numeric_limits<Count>::max(); }
   bool too_many() const { return dirty_count_ > rules_.most_dirty; }
   BlockId oldest() {
@@ -105,7 +105,7 @@ class DirtyTracker {
     return queue_->front();
   }
 
-  // The VM wrote the tier's copy; returns true if the block was clean.
+  // Record that the VM wrote the tier's copy; return true if the block was clean.
   [[gnu::always_inline]] bool mark(VmId vm, BlockId block, std::size_t tier = 0) {
     const bool was_dirty = contains(block);
     if (several()) {
@@ -120,18 +120,18 @@ class DirtyTracker {
     ++tallies_[vm].dirtied;
     return true;
   }
-  // Undoes mark() for a block that was clean and came into no tier.
+  // Undo mark() for a block that was clean and entered no tier.
   void unmark(VmId vm, BlockId block) {
     clean(vm, block);
     --tallies_[vm].dirtied;
   }
-  // The newest copy was written to the backend.
+  // Record that the newest copy was written to the backend.
   void write_back(VmId vm, BlockId block) {
     if (log_ != nullptr) log_->push(Op::kWrite, block);
     clean(vm, block);
     ++tallies_[vm].write_backs;
   }
-  // The block was discarded, and its newest copy dropped, if it was dirty.
+  // Record that a block was discarded; a dirty block becomes clean without a write-back.
   void discard(VmId vm, BlockId block) {
     if (!contains(block)) return;
     clean(vm, block);
@@ -180,7 +180,7 @@ class DirtyTracker {
     --dirty_count_;
     --tallies_[vm].dirty;
   }
-  // By words: most blocks are clean. What is visited may become clean.
+  // Skip clean words, since most blocks are clean. `visit` may clean the block.
   template <class Visit>
   void for_each_dirty(BlockId begin, BlockId end, Visit visit) const {
     const std::uint32_t word = several() ? 8 : 64;
@@ -201,11 +201,11 @@ class DirtyTracker {
 
   WriteRules rules_;
   std::vector<EffectiveWriteMode> modes_;  // by VM
-  std::array<std::size_t, 3> of_mode_{};   // VMs that have it in all tiers
+  std::array<std::size_t, 3> of_mode_{};   // number of VMs with this mode in all tiers
   Nanoseconds begin_;                      // of the trace
-  std::uint64_t next_flush_;               // since then
-  Pages<std::uint64_t> bits_;              // by block, where it has one copy
-  Pages<std::uint8_t> copies_;             // by block, a bit a tier, where it may have several
+  std::uint64_t next_flush_;               // since begin_
+  Pages<std::uint64_t> bits_;              // by block, with one copy
+  Pages<std::uint8_t> copies_;             // by block, with several copies: a bit per tier
   std::optional<BlockQueue> queue_;
   Count dirty_count_ = 0;
   BackendLog* log_ = nullptr;

@@ -8,14 +8,14 @@
 #include "core/base/choices.hpp"
 #include "core/base/types.hpp"
 
-// How the space of a tier is divided, and kept so.
+// How the space of a tier is divided among parts.
 namespace mcsim {
 
-// How parts are kept to their targets.
+// How the targets of parts are enforced.
 enum class ResizeMode : std::uint8_t {
   kEager,      // a part never holds more than its target: it shrinks at once
   kLazy,       // targets matter only when the whole tier is full
-  kStrictOwn,  // a part at its target evicts from itself, but only when it inserts
+  kStrictOwn,  // a part at its target evicts its own blocks, but only when it inserts
 };
 
 template <>
@@ -25,10 +25,10 @@ struct Choices<ResizeMode> {
                                     std::pair{"strict-own", ResizeMode::kStrictOwn}};
 };
 
-// Which part gives a block when a whole tier is full.
+// The donor of a block when a whole tier is full.
 enum class VictimRule : std::uint8_t {
-  kMostOver,   // the one furthest over its target, the lower id on a tie
-  kFirstOver,  // the first that is over its target
+  kMostOver,   // the part furthest above its target; the lower id on a tie
+  kFirstOver,  // the first part above its target
 };
 
 template <>
@@ -42,8 +42,8 @@ struct DivisionRules {
   VictimRule victim = VictimRule::kMostOver;
 };
 
-// What a part holds beyond its target, less than none if it wants more: an amount for Greatest.
-// What a part wants beyond 2^31 blocks it would have to get before that mattered.
-inline Count beyond(Count held, Count target) { return std::max(held - target, -(Count{1} << 31)); }
+// The blocks of a part in excess of its target; negative if it is below the target. Limited to
+// -2^31 for MaxTracker: a larger deficit matters only after 2^31 insertions.
+inline Count excess(Count held, Count target) { return std::max(held - target, -(Count{1} << 31)); }
 
 }  // namespace mcsim

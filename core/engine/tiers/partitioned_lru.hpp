@@ -14,16 +14,16 @@
 
 namespace mcsim {
 
-// LRU caches, one for each part of a tier, in the logs of RecencyLog: what caches under the policy
-// `lru` do, without a virtual call and without links to follow. The tier's column of a table holds
-// each block's log position, so that what all tiers store of a block lies together.
+// LRU caches, one for each part of a tier, in the logs of RecencyLog. They behave like caches under
+// the policy `lru`, without virtual calls and linked lists. The tier's column of a table stores
+// each block's log position, so that the entries of all tiers for a block are adjacent.
 //
 // O(1) an access, amortised.
 class PartitionedLru {
  public:
   using Log = RecencyLog<1, TableColumn>;
 
-  // `most`: by part, the blocks that it can come to hold; `entries(most)` is less than 2^32.
+  // `most`: by part, the most blocks it can hold; `entries(most)` must be less than 2^32.
   PartitionedLru(TableColumn column, std::span<const std::uint64_t> most)
       : PartitionedLru(std::move(column), Log::stacks(most)) {}
   static std::uint64_t entries(std::span<const std::uint64_t> most) { return Log::entries(most); }
@@ -32,14 +32,14 @@ class PartitionedLru {
   Count size(std::size_t part) const { return parts_[part].size; }
   Count capacity(std::size_t part) const { return parts_[part].capacity; }
 
-  // An access if the block is held; else false.
+  // Serve an access if the block is held; otherwise return false.
   [[gnu::always_inline]] bool touch(std::size_t part, const auto& block) {
     if (!holds(block)) return false;
     log_.move_up(parts_[part].stack, block);
     return true;
   }
-  // Inserts a block that is not held into a part with capacity. Returns the victim, or kNoBlock;
-  // `next`, if given, is set to a block that may soon follow it.
+  // Insert a block that is not held into a part whose capacity is not 0. Return the victim, or
+  // kNoBlock. `next`, if given, is set to a block that may be the next victim.
   [[gnu::always_inline]] BlockId insert(std::size_t part, const auto& block,
                                         BlockId* next = nullptr) {
     Part& own = parts_[part];
@@ -49,7 +49,7 @@ class PartitionedLru {
     log_.move_up(own.stack, block);
     return kNoBlock;
   }
-  // The same for a part that is full and holds blocks.
+  // The same for a part that is full and not empty.
   [[gnu::always_inline]] BlockId replace(std::size_t part, const auto& block, BlockId* next) {
     Part& own = parts_[part];
     assert(own.size > 0);
@@ -57,21 +57,21 @@ class PartitionedLru {
     log_.move_up(own.stack, block);
     return victim;
   }
-  // Shrinks a part by its least recently used block, and its capacity to what it holds.
+  // Evict the least recently used block of a part and reduce its capacity to its size.
   [[gnu::always_inline]] BlockId evict(std::size_t part, BlockId* next) {
     Part& own = parts_[part];
     assert(own.size > 0);
     own.capacity = --own.size;
     return log_.demote(own.stack, 0, next);
   }
-  // Inserts a block, and raises the capacity if the part is full.
+  // Insert a block, and raise the capacity if the part is full.
   [[gnu::always_inline]] void grow(std::size_t part, const auto& block) {
     Part& own = parts_[part];
     assert(!holds(block));
     own.capacity = std::max(own.capacity, ++own.size);
     log_.move_up(own.stack, block);
   }
-  // Removes a block that is not a victim; false if it was not held.
+  // Remove a block that is not a victim; return false if it was not held.
   [[gnu::always_inline]] bool take(std::size_t part, const auto& block) {
     if (!holds(block)) return false;
     Part& own = parts_[part];

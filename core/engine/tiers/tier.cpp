@@ -13,7 +13,7 @@ Tier::Tier(Count capacity, std::vector<Part> parts, DivisionRules rules,
       filter_(std::move(filter)),
       selective_(parts_[0].cache->selective()),
       excess_(parts_.size()) {
-  give_room();
+  set_initial_capacities();
 }
 
 Tier::Tier(Count capacity, std::span<const Count> targets, PartitionedLru parts,
@@ -24,12 +24,12 @@ Tier::Tier(Count capacity, std::span<const Count> targets, PartitionedLru parts,
       selective_(false),
       excess_(targets.size()) {
   for (const Count target : targets) parts_.push_back({.cache = nullptr, .target = target});
-  give_room();
+  set_initial_capacities();
 }
 
-// Empty caches have no victims. Where targets only matter once the tier is full, what a cache
-// may hold grows with what it holds.
-void Tier::give_room() {
+// Resize the empty caches, which have no victims. In lazy mode, capacities start at 0 and grow with
+// the blocks held.
+void Tier::set_initial_capacities() {
   std::vector<BlockId> victims;
   for (std::size_t part = 0; part < parts_.size(); ++part) {
     resize(part, rules_.mode == ResizeMode::kLazy ? 0 : parts_[part].target, victims);
@@ -37,7 +37,7 @@ void Tier::give_room() {
   }
 }
 
-bool Tier::passes(std::size_t part, BlockId block, Count request_blocks) {
+bool Tier::is_accepted(std::size_t part, BlockId block, Count request_blocks) {
   if (filter_) {
     const bool full = held_ == capacity_ ||
                       (rules_.mode != ResizeMode::kLazy && size(part) >= parts_[part].target);
@@ -51,7 +51,7 @@ bool Tier::passes(std::size_t part, BlockId block, Count request_blocks) {
 void Tier::enter(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
   const std::size_t before = victims.size();
   assert(has_room(part));
-  if (shares_space()) make_room(part, victims);
+  if (shares_space()) ensure_space(part, victims);
   if (lru_) {
     const BlockId victim = lru_->insert(part, a.block);
     if (victim != kNoBlock) victims.push_back(victim);
@@ -75,20 +75,20 @@ void Tier::retarget(std::span<const Count> targets, std::vector<BlockId>& victim
   held_ -= static_cast<Count>(victims.size() - before);
 }
 
-bool Tier::others_give(std::size_t part) { return donor_for(part) != part; }
+bool Tier::has_other_donor(std::size_t part) { return donor_for(part) != part; }
 
-// Mostly a part gives a block of its own for one that comes in, and nothing changes: that is
-// guessed, so that what is read next need not wait for who gives.
+// Usually a part evicts a block of its own for one that it inserts, and no size changes. This
+// branch is predicted, so that later reads need not wait for the donor's number.
 Tier::Victim Tier::insert_lazily(std::size_t part, BlockId block, BlockId* next) {
   BlockId victim = kNoBlock;
   if (held_ < capacity_) {
     ++held_;
   } else {
-    const std::size_t giver = donor_for(part);
-    if (giver == part) [[likely]]
+    const std::size_t donor = donor_for(part);
+    if (donor == part) [[likely]]
       return {lru_->replace(part, block, next), true};
-    excess_.add(giver, -1);
-    victim = lru_->evict(giver, next);
+    excess_.add(donor, -1);
+    victim = lru_->evict(donor, next);
   }
   excess_.add(part, +1);
   lru_->grow(part, block);
@@ -100,26 +100,26 @@ void Tier::count_held() {
   for (std::size_t part = 0; part < parts_.size(); ++part) held_ += size(part);
 }
 
-// Lets the cache of the part hold one block more, or leaves it as it is, so that a block
-// of its own goes.
-void Tier::make_room(std::size_t part, std::vector<BlockId>& victims) {
+// Raise the capacity of the part's cache by one block, or leave it, so that one of its own blocks
+// is evicted.
+void Tier::ensure_space(std::size_t part, std::vector<BlockId>& victims) {
   const bool strict = rules_.mode == ResizeMode::kStrictOwn;
   if (strict && room(part) != parts_[part].target) resize(part, parts_[part].target, victims);
   if (strict && size(part) == parts_[part].target) return;
   if (held_ == capacity_) {
-    const std::size_t giver = donor_for(part);
-    if (giver == part) return resize(part, size(part), victims);
-    resize(giver, size(giver) - 1, victims);
-    count_excess(giver);
+    const std::size_t donor = donor_for(part);
+    if (donor == part) return resize(part, size(part), victims);
+    resize(donor, size(donor) - 1, victims);
+    count_excess(donor);
   }
   if (size(part) == room(part)) resize(part, size(part) + 1, victims);
 }
 
 std::size_t Tier::first_over_for(std::size_t part) {
   excess_.add(part, +1);
-  const std::size_t giver = excess_.first_above(0);
+  const std::size_t donor = excess_.first_above(0);
   excess_.add(part, -1);
-  return giver;
+  return donor;
 }
 
 absl::Status Tier::failure() const {

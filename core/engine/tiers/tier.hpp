@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/status.hpp"
-#include "core/containers/greatest.hpp"
+#include "core/containers/max_tracker.hpp"
 #include "core/engine/policy/tier_cache.hpp"
 #include "core/engine/tiers/admission.hpp"
 #include "core/engine/tiers/division.hpp"
@@ -15,21 +15,21 @@
 
 namespace mcsim {
 
-// One tier of a host: a cache for each part of it, all under some eviction policy, and
-// what decides who may come in. A part is what a VM, or a group of them, has of the
-// tier. How much each cache may hold follows from its target and the rules: never more
-// than the tier in all. Caches under LRU may lie together in PartitionedLru.
+// One tier of a host: a cache under some eviction policy for each part, and the admission filter. A
+// part is the space of one VM, or of a group of VMs. The capacity of each cache follows from its
+// target and the division rules; together they never hold more than the tier. Parts under LRU may
+// be stored together in PartitionedLru.
 class Tier {
  public:
   struct Part {
-    std::unique_ptr<TierCache> cache;  // empty; made for as much as it can come to hold
+    std::unique_ptr<TierCache> cache;  // empty at first; made for the largest capacity it can get
     Count target = 0;
   };
 
-  // Without a filter every block may come in. Targets sum to at most the capacity.
+  // Without a filter, every block is admitted. Targets sum to at most the capacity.
   Tier(Count capacity, std::vector<Part> parts, DivisionRules rules,
        std::unique_ptr<AdmissionFilter> filter);
-  // All parts under LRU, empty, and whatever asks to come in.
+  // All parts under LRU, empty, without a filter.
   Tier(Count capacity, std::span<const Count> targets, PartitionedLru parts, DivisionRules rules);
 
   Count capacity() const { return capacity_; }
@@ -38,58 +38,58 @@ class Tier {
     return lru_ ? lru_->holds(block) : parts_[part].cache->contains(block);
   }
 
-  // An access requests the block from this tier.
+  // Record that an access requests the block from this tier.
   void record(BlockId block) {
     if (filter_) filter_->record(block);
   }
-  // An access if the block is held; else false.
+  // Serve an access if the block is held; otherwise return false.
   [[gnu::always_inline]] bool touch(std::size_t part, const Access<>& a) {
     return lru_ ? lru_->touch(part, a.block) : parts_[part].cache->touch(a);
   }
-  // The block leaves without being a victim; false if it was not held.
+  // Remove a block that is not a victim; return false if it was not held.
   [[gnu::always_inline]] bool take(std::size_t part, const auto& block) {
     if (!(lru_ ? lru_->take(part, block) : parts_[part].cache->take(block))) return false;
     count_leaving(part);
     return true;
   }
-  // The same without an access.
+  // The same, not caused by an access.
   bool discard(std::size_t part, BlockId block) {
     if (!(lru_ ? lru_->take(part, block) : parts_[part].cache->discard(block))) return false;
     count_leaving(part);
     return true;
   }
 
-  // Whether a block that is not held may come in, if it asks to, and may stay.
+  // Return whether a block that is not held is admitted and has space.
   bool admits(std::size_t part, BlockId block, Count request_blocks) {
-    return has_room(part) && (!has_filter() || passes(part, block, request_blocks));
+    return has_room(part) && (!has_filter() || is_accepted(part, block, request_blocks));
   }
-  // What the filter has of data that it did not let in.
+  // The data that the filter staged without admitting it.
   std::optional<Count> staged_ns() const { return filter_ ? filter_->staged_ns() : std::nullopt; }
   bool has_data(BlockId block) const { return filter_->has_data(block); }
   void drop_data(BlockId block) { filter_->drop_data(block); }
-  // Whether parts use what others leave, and give it back block by block.
+  // Whether parts use space that others leave, and return it block by block.
   bool lends_space() const { return rules_.mode == ResizeMode::kLazy; }
-  // Whether a block of the part may come in and stay: a part has a target, or shares a tier that is
-  // not full or in which a block other than this one would be the next victim.
+  // Whether a block of the part can be inserted and stay: the part has a target, or it shares a
+  // tier that is not full or in which the next victim would be another block.
   [[gnu::always_inline]] bool has_room(std::size_t part) {
     if (!lends_space()) return parts_[part].target > 0;
-    return held_ < capacity_ || (capacity_ > 0 && (size(part) > 0 || others_give(part)));
+    return held_ < capacity_ || (capacity_ > 0 && (size(part) > 0 || has_other_donor(part)));
   }
-  // Brings in a block of a part that has room, which is not held in this tier. The victims, maybe
-  // of other parts, are added to those already there.
+  // Insert a block that this tier does not hold into a part that has space. The victims, possibly
+  // of other parts, are appended.
   void insert(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {
     if (!lru_ || shares_space()) return enter(part, a, victims);
     const Victim victim = insert_in_log(part, a.block);
     if (victim.block != kNoBlock) victims.push_back(victim.block);
   }
-  // The same for a tier with only_logs(). `next`, if given, is set to a block that may soon follow
-  // as a victim.
+  // The same for a tier with only_logs(). `next`, if given, is set to a block that may be the next
+  // victim.
   [[gnu::always_inline]] bool touch_in_log(std::size_t part, const auto& block) {
     return lru_->touch(part, block);
   }
   struct Victim {
     BlockId block;  // or kNoBlock
-    bool own;       // of the part itself
+    bool own;       // a block of the same part
   };
   [[gnu::always_inline]] Victim insert_in_log(std::size_t part, const auto& block,
                                               BlockId* next = nullptr) {
@@ -98,34 +98,35 @@ class Tier {
     held_ += victim == kNoBlock ? 1 : 0;
     return {victim, true};
   }
-  // New targets, one a part, that sum to at most the capacity.
+  // Set new targets, one per part, that sum to at most the capacity.
   void retarget(std::span<const Count> targets, std::vector<BlockId>& victims);
 
-  // Of caches that have a column of the slot table, towards an access to a block that is there.
+  // Whether the caches have a column of the slot table; and prefetch for an access to a block
+  // there.
   bool has_slots() const { return !lru_; }
   void prefetch_slot(std::size_t part, BlockId block) const {
     parts_[part].cache->prefetch_slot(block);
   }
-  // Of all others: a block that may soon be a victim of the part.
+  // For tiers without slots: a block that may soon be a victim of the part.
   BlockId peek_victim(std::size_t part) const { return lru_->peek_victim(part); }
 
-  // Whether blocks come and go as each part's policy alone says, so that a part can be
-  // asked for many at once.
+  // Whether the policy of each part alone decides on insertions and evictions, so that a part can
+  // process a batch.
   bool independent_parts() const {
     return rules_.mode == ResizeMode::kEager && !has_filter() && !lru_;
   }
-  // Whether the tier is LRU in logs, and one block at most leaves for one that comes in; and that
-  // it is, for the compiler.
+  // Whether the tier is LRU in logs with at most one victim per insertion; and a hint to the
+  // compiler that it is.
   bool only_logs() const { return lru_ && rules_.mode != ResizeMode::kStrictOwn && !has_filter(); }
   void assume_only_logs() const {
     if (!only_logs()) __builtin_unreachable();
   }
   TierCache& cache(std::size_t part) { return *parts_[part].cache; }
-  // To be called when that is done.
+  // To be called after such batches.
   void count_held();
   bool empty() const { return held_ == 0; }
 
-  // Whether not every block may come in for which there is room.
+  // Whether blocks may be rejected although there is space.
   bool has_filter() const { return filter_ != nullptr || selective_; }
   absl::Status failure() const;
   bool needs_next_use() const { return !lru_ && parts_[0].cache->needs_next_use(); }
@@ -146,15 +147,15 @@ class Tier {
     --held_;
     if (shares_space()) excess_.add(part, -1);
   }
-  void give_room();
-  bool passes(std::size_t part, BlockId block, Count request_blocks);
+  void set_initial_capacities();
+  bool is_accepted(std::size_t part, BlockId block, Count request_blocks);
   void enter(std::size_t part, const Access<>& a, std::vector<BlockId>& victims);
-  // Whether a part may hold more than its target, or less while it wants more.
+  // Whether a part may hold more than its target, or less although it could use more.
   bool shares_space() const { return rules_.mode != ResizeMode::kEager; }
-  bool others_give(std::size_t part);
+  bool has_other_donor(std::size_t part);
   Victim insert_lazily(std::size_t part, BlockId block, BlockId* next);
-  void make_room(std::size_t part, std::vector<BlockId>& victims);
-  // The part that gives a block when `part` gets one in a tier that is full.
+  void ensure_space(std::size_t part, std::vector<BlockId>& victims);
+  // The part that evicts a block when `part` inserts one into a full tier.
   [[gnu::always_inline]] std::size_t donor_for(std::size_t part) {
     if (rules_.victim == VictimRule::kFirstOver) [[unlikely]]
       return first_over_for(part);
@@ -162,20 +163,20 @@ class Tier {
   }
   std::size_t first_over_for(std::size_t part);
   void count_excess(std::size_t part) {
-    if (shares_space()) excess_.set(part, beyond(size(part), parts_[part].target));
+    if (shares_space()) excess_.set(part, excess(size(part), parts_[part].target));
   }
 
   Count capacity_;
   Count held_ = 0;
   std::vector<Part> parts_;
-  std::optional<PartitionedLru> lru_;  // then parts have no caches of their own
+  std::optional<PartitionedLru> lru_;  // if set, parts have no caches of their own
   DivisionRules rules_;
   std::unique_ptr<AdmissionFilter> filter_;
   bool selective_;
-  // By part, what it holds beyond its target, less than none if it wants more; where they share
-  // space. Targets sum to at most the capacity, so that in a full tier that gets a block one is
-  // beyond its own.
-  Greatest excess_;
+  // By part: blocks in excess of its target, if parts share space; negative below the target.
+  // Targets sum to at most the capacity. So in a full tier with an insertion, at least one part
+  // exceeds its target.
+  MaxTracker excess_;
 };
 
 }  // namespace mcsim

@@ -19,10 +19,10 @@ class VmAdmission {
   bool is_blocked(std::size_t vm) const { return blocked_[vm] != 0; }
   bool any_blocked() const { return any_blocked_; }
 
-  // Admits or blocks each VM from now on.
+  // Admit or block each VM from now on.
   absl::Status set(const std::vector<bool>& admits) {
     if (admits.size() != blocked_.size()) {
-      return invalid_argument("admits: {} of them for {} VMs", admits.size(), blocked_.size());
+      return invalid_argument("admits: expected {} VMs, got {}", blocked_.size(), admits.size());
     }
     for (std::size_t vm = 0; vm < blocked_.size(); ++vm) blocked_[vm] = admits[vm] ? 0 : 1;
     any_blocked_ = std::ranges::count(admits, false) > 0;

@@ -17,7 +17,7 @@ absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stag
       const WriteMode here = modes[k][vm];
       if (stages_data && here != above) {
         return invalid_argument(
-            "beside data that is staged a VM writes all tiers in one mode, not {} in one and {} in "
+            "with staged data a VM needs one write mode in all tiers, not {} in one and {} in "
             "another",
             name_of(above), name_of(here));
       }

@@ -15,8 +15,8 @@ namespace mcsim {
 
 enum class WriteMode : std::uint8_t {
   kThrough,  // into the cache and to the backend; the VM waits for the backend
-  kBack,     // into the cache; to the backend when the block leaves it or is flushed
-  kAround,   // to the backend alone: the cache is for reads, and copies in it are dropped
+  kBack,     // into the cache; to the backend on eviction or flush
+  kAround,   // only to the backend; copies in the cache are dropped
 };
 
 template <>
@@ -26,7 +26,7 @@ struct Choices<WriteMode> {
                                     std::pair{"around", WriteMode::kAround}};
 };
 
-// The mode of a VM in all tiers, or that its tiers differ.
+// The common mode of a VM in all tiers, or kByTier if its tiers differ.
 enum class EffectiveWriteMode : std::uint8_t {
   kThrough = static_cast<std::uint8_t>(WriteMode::kThrough),
   kBack = static_cast<std::uint8_t>(WriteMode::kBack),
@@ -42,14 +42,14 @@ struct WriteRules {
   ModesByTier by_tier = {};      // replaces modes unless empty
   // Writes around update a copy in the cache instead of dropping it.
   bool update_around = false;
-  // More dirty blocks than this are written back at once, the oldest first.
+  // If there are more dirty blocks than this, the oldest are written back at once.
   Count most_dirty = std::numeric_limits<Count>::max();
   // Period after which all dirty blocks are written back; 0: never.
   Nanoseconds flush_every = 0;
 };
 
-// OK if tiers of the chain may have these modes. In an exclusive chain, and with staged data, each
-// VM has one mode for all tiers.
+// Check that the tiers of the chain may have these modes. In an exclusive chain, and with staged
+// data, each VM needs the same mode in all tiers.
 absl::Status check_chain_writes(Chain chain, const ModesByTier& modes, bool stages_data);
 
 }  // namespace mcsim

@@ -1,12 +1,11 @@
-// The distance engine's loops; included once for each instruction set, inside
-// namespace mcsim::MCSIM_ISA, after live_slots.inl and block_table.inl.
+// The distance engine's loops. Included once for each instruction set, inside namespace
+// mcsim::MCSIM_ISA, after live_slots.inl and block_table.inl.
 //
-// A piece of accesses goes through three stages, each a loop of its own so that
-// its memory accesses overlap: exchange every block's last access for the present
-// one and send for the slot of the former; count the distances of the piece
-// before; take the slots, which gives the distances, and send for their bins and
-// for the table's lines that the next piece will need. First accesses are left out
-// after the first stage, without a branch.
+// Accesses are processed in pieces, in three stages, each a loop of its own so that its memory
+// accesses overlap. Stage 1 replaces each block's last access and prefetches the slot of the old
+// one. Stage 2 counts the distances of the previous piece. Stage 3 clears the slots, which gives
+// the distances, and prefetches their bins and the table lines of the next piece. Stage 1 drops
+// first accesses without a branch.
 
 // Last accesses by 64-bit key.
 template <class Lines>
@@ -20,12 +19,12 @@ class KeySource {
   bool prepare(std::span<const Key> keys, Handle* handles) const {
     return mix_keys<Lines>(keys, handles);
   }
-  // False if these lines cannot take `more` keys.
+  // Returns false if these lines cannot hold `more` keys.
   bool make_room(std::size_t more) {
-    if (!table_.has_room(more)) table_.make_room(more);
+    if (!table_.has_room(more)) table_.ensure_space(more);
     return table_.is_wide() == Lines::kWide;
   }
-  // Where last accesses are, as long as there is room.
+  // The last accesses; valid until the table grows.
   Lines entries_now() const { return Lines(table_); }
   void add_new(std::size_t blocks) { table_.add_to_size(blocks); }
   template <class Work>
@@ -74,8 +73,8 @@ class DenseSource {
   std::span<std::uint32_t> last_;
 };
 
-// Turns last accesses into what they are once the live slots of the axis have moved
-// to its front. for_each_last(work) calls work(last) for each.
+// Maps last accesses to their codes after the live slots of the axis have moved to its front.
+// for_each_last(work) calls work(last) for each.
 template <class ForEachLast>
 inline void move_values(const TimeAxis& axis, ForEachLast&& for_each_last) {
   const LiveSlots::View slots = axis.slots.view();
@@ -87,21 +86,21 @@ inline void move_values(const TimeAxis& axis, ForEachLast&& for_each_last) {
   });
 }
 
-// Moves the live slots to the front of the axis, and all last accesses with them.
+// Moves the live slots to the front of the axis and updates all last accesses.
 template <class Source>
 [[gnu::noinline]] void move_to_front(Source& source, TimeAxis& axis) {
   move_values(axis, [&](auto&& move) { source.for_each_last(move); });
-  axis.begin_again(source.entries());
+  axis.reset_for_blocks(source.entries());
 }
 
-// Turns the ranks of reuses into distances. Of position[i] accesses before one, those that
-// were no reuses have made slots live, of which there were `live`.
+// Turns the ranks of reuses into distances. position[i] accesses of the piece precede reuse i;
+// those that are no reuses each add a live slot to the `live` ones.
 inline void find_distances_by_rank(std::uint32_t live, const std::uint32_t* position,
                                    std::uint32_t reuses, std::uint32_t* ranks) {
   for (std::uint32_t i = 0; i < reuses; ++i) ranks[i] = live + position[i] - i - ranks[i];
 }
 
-// Turns distances into their bins.
+// Turns distances into bin numbers.
 inline void put_in_bins(std::uint32_t count, int bits, std::uint32_t* distances) {
   if (bits == 0) return;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -115,12 +114,12 @@ class DistanceLoop {
   using Key = typename Source::Key;
   using Handle = typename Source::Handle;
 
-  // `distances`: null, or where they go.
+  // `distances` receives the distance of each key, unless it is null.
   DistanceLoop(Source& source, DistanceState& state, Count* distances)
       : source_(source), state_(state), axis_(state.axis), distances_(distances) {}
 
-  // Works on keys from `begin` on; returns where it stopped: at the end, where the
-  // source cannot go on, or where there are more than `max_blocks` blocks.
+  // Processes keys from `begin` on. Returns the index of the first key not processed: the end, or
+  // earlier if the source is full or there are more than `max_blocks` blocks.
   std::size_t run(std::span<const Key> keys, std::size_t begin, Count max_blocks) {
     Handle buffers[2][kChunk];
     Handle* now = buffers[0];
@@ -155,7 +154,7 @@ class DistanceLoop {
   }
 
  private:
-  // The length of the next piece, at most `most`: it lies within a line of slots.
+  // Returns the length of the next piece, at most `most` and within a line of slots.
   std::size_t begin_piece(std::size_t most) {
     if (axis_.now >= axis_.slots.end_code()) move_to_front(source_, axis_);
     const std::size_t piece = std::min(most, axis_.room_in_line());
@@ -163,7 +162,7 @@ class DistanceLoop {
     return piece;
   }
 
-  // Stage 1. Returns how many accesses it got through.
+  // Stage 1. Returns the number of accesses processed.
   [[gnu::noinline]] std::size_t exchange(std::span<const Handle> handles) {
     const auto entries = source_.entries_now();
     const LiveSlots::View slots = axis_.slots.view();
@@ -194,7 +193,7 @@ class DistanceLoop {
     return i;
   }
 
-  // Stage 2, for the piece before.
+  // Stage 2, for the previous piece.
   void count_pending() {
     std::uint32_t* const counts = state_.bins.counts();
     for (std::uint32_t i = 0; i < pending_; ++i) ++counts[pending_bins_[i]];
@@ -225,17 +224,17 @@ class DistanceLoop {
   TimeAxis& axis_;
   Count* distances_;
 
-  // The reuses among the accesses of the piece that went through stage 1.
+  // The reuses among the accesses that stage 1 processed.
   std::uint32_t reuses_ = 0;
   std::uint32_t live_ = 0;              // live slots before the piece
   std::uint32_t last_[kChunk + 1];      // codes
   std::uint32_t position_[kChunk + 1];  // in the piece
-  // What stage 3 found and stage 2 has to count.
+  // Distances that stage 3 found and stage 2 has not counted yet.
   std::uint32_t pending_ = 0;
   std::uint32_t pending_bins_[kChunk];
 };
 
-// False if there turned out to be more than `max_blocks` blocks.
+// Returns false if there are more than `max_blocks` blocks.
 inline bool count_keys(BlockTable& table, DistanceState& state, std::span<const std::uint64_t> keys,
                        Count* distances, Count max_blocks) {
   for (std::size_t done = 0; done < keys.size();) {

@@ -10,7 +10,7 @@ void DistanceBins::make_room(std::uint64_t end, std::size_t more) {
   assert(more <= std::numeric_limits<std::uint32_t>::max());
   const std::size_t bins = end == 0 ? 0 : bin_of(end - 1, bits_) + 1;
   if (bins > counts_.size()) {
-    // What lies beyond the bins in use costs addresses, not memory.
+    // The space beyond the bins in use costs addresses, not memory.
     counts_.extend(std::max<std::size_t>(2 * bins, 1024));
   }
   in_use_ = std::max(in_use_, bins);
@@ -56,12 +56,12 @@ void TimeAxis::advance(std::size_t accesses) {
   }
 }
 
-void TimeAxis::begin_again(std::size_t entries) {
-  // An axis as long as the table keeps moving cheap if few of its entries are in use.
-  begin_again_with(std::max(kSlotsPerBlock * static_cast<std::size_t>(live), entries));
+void TimeAxis::reset_for_blocks(std::size_t entries) {
+  // With an axis as long as the table, moving stays cheap while few table entries are in use.
+  reset_with_slots(std::max(kSlotsPerBlock * static_cast<std::size_t>(live), entries));
 }
 
-void TimeAxis::begin_again_with(std::size_t wanted) {
+void TimeAxis::reset_with_slots(std::size_t wanted) {
   now = LiveSlots::code_of(static_cast<std::uint32_t>(live));
   wanted = std::max(wanted, kFewestSlots);
   if (wanted > slots.size() || wanted < slots.size() / 4) {

@@ -13,15 +13,15 @@
 #include "core/containers/log_linear_bins.hpp"
 #include "core/locality/hit_curve.hpp"
 
-// What the loops of the distance engine (distance_loops.inl) work on. Users take
+// The state that the loops of the distance engine (distance_loops.inl) work on. Other code uses
 // ExactDistances or DenseDistances.
 namespace mcsim {
 
-// How often each distance occurred, in LogLinearBins of so many bits. With 0,
-// every distance has a bin of its own.
+// How often each distance occurred, in LogLinearBins of `bits` bits; with 0 bits every distance has
+// its own bin.
 //
-// Counts are 32 bits wide where they are incremented, which halves the memory that
-// increments are scattered over, and are carried over to 64 before they overflow.
+// Increments go to 32-bit counts, which halves the memory that they are scattered over. The counts
+// are carried to 64 bits before they overflow.
 class DistanceBins {
  public:
   explicit DistanceBins(int bits) : bits_(bits) {}
@@ -35,15 +35,15 @@ class DistanceBins {
   }
 
   int bits() const { return bits_; }
-  // Makes distances below `end` countable `more` times.
+  // Makes room for `more` counts of distances below `end`.
   void make_room(std::uint64_t end, std::size_t more);
   std::uint32_t* counts() { return counts_.data(); }
-  // Empties the 32-bit counts into the 64-bit ones.
+  // Moves the 32-bit counts into the 64-bit ones.
   void carry();
   void clear();
 
   DistanceHistogram histogram(Count cold) const;
-  // Of the bins in use: the rest of the room was never touched.
+  // The bins in use; the other reserved pages were never touched.
   std::size_t bytes() const {
     return in_use_ * sizeof(std::uint32_t) + carried_.capacity() * sizeof(Count);
   }
@@ -56,11 +56,11 @@ class DistanceBins {
   std::vector<Count> carried_;
 };
 
-// The time axis: every access takes the next slot, and a slot is live as long as
-// it is its block's last. A block's distance is the number of live slots after its
-// own. When the axis is used up, the live slots move to its front.
+// The time axis: every access takes the next slot, and a slot is live while it is its block's last.
+// A block's distance is the number of live slots after its own. When the axis is full, the live
+// slots move to its front.
 //
-// Slot 0 belongs to no access and stays live, so that a last access of 0 is none.
+// Slot 0 belongs to no access and stays live: a last access of 0 means none.
 struct TimeAxis {
   static constexpr std::size_t kSlotsPerBlock = 8;
   static constexpr std::size_t kFewestSlots = std::size_t{64} * LiveSlots::kLineSlots;
@@ -72,26 +72,26 @@ struct TimeAxis {
   std::uint64_t live = 1;  // live slots before `now`
 
   std::uint64_t distinct() const { return live - 1; }
-  // Slots that are left in the current line.
+  // Free slots in the current line.
   std::size_t room_in_line() const { return LiveSlots::kLineSlots - now % LiveSlots::kLineCodes; }
-  // Accesses take slots of the current line.
+  // Marks the next `accesses` slots of the current line as taken.
   void advance(std::size_t accesses);
-  // After the live slots moved to the front of an axis meant for `entries` blocks.
-  void begin_again(std::size_t entries);
-  // The same for an axis of at least so many slots, or LiveSlots::kMaxSlots.
-  void begin_again_with(std::size_t wanted);
+  // Resets the axis for `entries` blocks after the live slots moved to its front.
+  void reset_for_blocks(std::size_t entries);
+  // The same for an axis of at least `wanted` slots, at most LiveSlots::kMaxSlots.
+  void reset_with_slots(std::size_t wanted);
 };
 
-// Discarded blocks in the LRU stack. A discard leaves a hole at the block's depth: in every larger
-// cache that space is free, and no smaller cache had the block. An access to a block below the
-// topmost hole fills this hole, for caches with free space evict nothing, and leaves its own space
-// as a hole. A first access fills the topmost hole alone. (J. G. Thompson and A. J. Smith,
+// Discarded blocks in the LRU stack. A discard leaves a hole at the block's depth: that space is
+// free in every larger cache, and no smaller cache had the block. An access to a block below the
+// topmost hole fills this hole, because caches with free space evict nothing, and leaves its own
+// space as a hole. A first access only fills the topmost hole. (J. G. Thompson and A. J. Smith,
 // Efficient (stack) algorithms for analysis of write-back and sector memories, TOCS 7(1), 1989.)
 //
-// A hole is a slot that stays live without a block. Once a block was discarded, a stream is counted
-// access by access.
+// A hole is a live slot without a block. After the first discard a stream is counted access by
+// access.
 struct StackHoles {
-  // The last access of a discarded block. No slot has this code.
+  // Marks the last access of a discarded block. No slot has this code.
   static constexpr std::uint32_t kDiscarded = 0xffffffff;
 
   bool in_use = false;
@@ -99,8 +99,8 @@ struct StackHoles {
   Count discarded = 0;               // blocks that were not accessed again
 
   void add(std::uint32_t code);
-  // Returns the slot that dies by an access to the block of slot `code`, or by a first access
-  // (0); 0 for none.
+  // Returns the slot to clear after an access to the block at slot `code`, or after a first access
+  // (`code` 0); 0 if no slot is to be cleared.
   std::uint32_t fill(std::uint32_t code);
 };
 
@@ -123,8 +123,8 @@ struct DistanceState {
 
 // --- The loops (distance_loops.inl) ----------------------------------------------
 
-// Counts the distances of `keys`, and lists them unless `distances` is null. False
-// if there turned out to be more than `max_blocks` blocks.
+// Counts the distances of `keys`, and stores them unless `distances` is null. Returns false if
+// there are more than `max_blocks` blocks.
 template <Isa kIsa>
 bool count_key_distances(BlockTable& table, DistanceState& state,
                          std::span<const std::uint64_t> keys, Count* distances, Count max_blocks);
@@ -132,7 +132,7 @@ bool count_key_distances(BlockTable& table, DistanceState& state,
 template <Isa kIsa>
 void count_block_distances(std::span<std::uint32_t> last, DistanceState& state,
                            std::span<const std::uint32_t> blocks, Count* distances);
-// The same among holes, for accesses that take the slots from axis.now on, within a line of slots.
+// The same with holes, for accesses that take the slots from axis.now on, within a line of slots.
 // `before` has the codes of their previous accesses.
 template <Isa kIsa>
 void count_among_holes(DistanceState& state, std::span<const std::uint32_t> before,

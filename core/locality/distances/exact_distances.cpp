@@ -10,9 +10,10 @@
 namespace mcsim {
 namespace {
 
-// Counts `accesses` in a stream with discards. exchange(begin, codes, before) stores the codes of
-// accesses from `begin` on as last ones and returns the previous ones. move_last() maps all last
-// accesses to the front of the axis, which has `entries` entries.
+// Counts `accesses` of a stream with discards. exchange(begin, codes, before) replaces the last
+// accesses of the blocks accessed from `begin` on by `codes` and stores the old ones in `before`.
+// move_last() updates all last accesses after the live slots moved to the front of the axis, which
+// is sized for `entries` blocks.
 template <class Exchange, class MoveLast>
 void count_with_holes(DistanceState& state, std::size_t accesses, Count* distances,
                       std::size_t entries, Exchange&& exchange, MoveLast&& move_last) {
@@ -23,7 +24,7 @@ void count_with_holes(DistanceState& state, std::size_t accesses, Count* distanc
     if (axis.now >= axis.slots.end_code()) {
       move_last();
       with_isa([&]<Isa kIsa>() { move_codes<kIsa>(state.holes.codes, axis); });
-      axis.begin_again(entries);
+      axis.reset_for_blocks(entries);
     }
     const std::size_t piece = std::min(accesses - done, axis.room_in_line());
     for (std::size_t i = 0; i < piece; ++i) codes[i] = static_cast<std::uint32_t>(axis.now + i);
@@ -110,7 +111,7 @@ DenseDistances::DenseDistances(std::size_t blocks, std::span<const std::uint32_t
     last_.data()[stack[i]] = LiveSlots::code_of(static_cast<std::uint32_t>(i) + 1);
   }
   state_.axis.live += stack.size();
-  state_.axis.begin_again(0);
+  state_.axis.reset_for_blocks(0);
 }
 
 void DenseDistances::process(std::span<const std::uint32_t> blocks) { count(blocks, nullptr); }
@@ -141,10 +142,10 @@ void DenseDistances::discard(std::uint32_t block) {
   last = hole_of(last, state_.holes);
 }
 
-std::size_t DenseDistances::most_bytes(std::size_t blocks) {
+std::size_t DenseDistances::max_bytes(std::size_t blocks) {
   const std::size_t slots =
       std::max(TimeAxis::kSlotsPerBlock * (blocks + 1), TimeAxis::kFewestSlots);
-  // A last access and a count of each distance; the axis, and the one that it outgrew.
+  // A last access and a count for each distance; the current axis and the one that it replaced.
   return 2 * blocks * sizeof(std::uint32_t) + 2 * LiveSlots(slots).bytes();
 }
 

@@ -14,34 +14,34 @@
 namespace mcsim {
 
 struct DistanceOptions {
-  // 0 counts every distance by itself. b > 0 counts in bins of which none is
-  // wider than 2^-b of what it holds: the curve is exact at the bins' ends and
-  // between them never above the truth. For footprints of very many blocks.
+  // 0: one bin for each distance. b > 0: no bin is wider than 2^-b of its distances. The curve is
+  // then exact at the ends of bins and never above the truth between them. For very large
+  // footprints.
   int bin_bits = 0;
-  // A stream of more blocks is refused.
+  // Streams with more blocks are rejected.
   Count max_blocks = kMaxBlocks;
 
-  // What 32-bit places on the time axis can tell apart.
+  // The number of 32-bit positions on the time axis.
   static constexpr Count kMaxBlocks = Count{1} << 31;
 };
 
-// What a stream of more blocks than that is told.
+// The error for a stream with more than `most` blocks.
 absl::Status too_many_blocks(Count most);
 
-// Exact reuse distances of a stream of 64-bit keys, any of them, piece by piece
-// (Olken 1981, with a structure in which slots of time only die). One thread; 11 to
-// 22 bytes a block for the table, two to three for the time axis, four a distance.
+// Exact reuse distances of a stream of arbitrary 64-bit keys, piece by piece (Olken 1981, with a
+// structure in which time slots only become dead). One thread; 11 to 22 bytes a block for the
+// table, two to three for the time axis, four a distance.
 class ExactDistances {
  public:
   explicit ExactDistances(DistanceOptions options = {});
 
-  // Counts the distances of the next keys. Fails with ResourceExhausted if there
-  // are too many blocks; the stream ends there.
+  // Counts the distances of the next keys. Fails with ResourceExhausted if there are too many
+  // blocks; the stream ends there.
   absl::Status process(std::span<const std::uint64_t> keys);
-  // And writes them out, one a key, kCold for first ones.
+  // Also stores the distances, one a key, kCold for first accesses.
   absl::Status process(std::span<const std::uint64_t> keys, std::span<Count> distances);
 
-  // Removes a block from the stack (StackHoles): its next access is cold. Others are ignored.
+  // Removes a block from the stack (StackHoles): its next access is cold. Ignores unknown blocks.
   void discard(std::uint64_t key);
 
   DistanceHistogram histogram() const { return state_.histogram(); }
@@ -58,30 +58,31 @@ class ExactDistances {
   DistanceState state_;
 };
 
-// The same for block numbers in [0, blocks), at half the time: an array takes the
-// place of the table. Four bytes a block and two to three for the time axis.
+// The same for block numbers in [0, blocks), in half the time: an array replaces the table. Four
+// bytes a block, and two to three for the time axis.
 class DenseDistances {
  public:
   // blocks <= DistanceOptions::kMaxBlocks.
   explicit DenseDistances(std::size_t blocks, int bin_bits = 0);
-  // After accesses that are not counted and left this LRU stack, the most recent block at its end.
+  // Starts with the LRU stack `stack` of earlier, uncounted accesses; the most recent block comes
+  // last.
   DenseDistances(std::size_t blocks, std::span<const std::uint32_t> stack);
 
   void process(std::span<const std::uint32_t> blocks);
   void process(std::span<const std::uint32_t> blocks, std::span<Count> distances);
 
-  // Removes a block from the stack, as of ExactDistances.
+  // Removes a block from the stack; see ExactDistances.
   void discard(std::uint32_t block);
 
-  // Removes the counts, not the accesses.
+  // Clears the counts and keeps the stack.
   void clear_counts();
 
   DistanceHistogram histogram() const { return state_.histogram(); }
   Count distinct() const { return state_.distinct(); }
   std::size_t bytes() const { return last_.bytes() + state_.bytes(); }
   std::size_t histogram_bytes() const { return state_.bins.bytes(); }
-  // What distances among so many blocks may come to hold, each counted by itself.
-  static std::size_t most_bytes(std::size_t blocks);
+  // The maximum memory for `blocks` blocks, with a bin for each distance.
+  static std::size_t max_bytes(std::size_t blocks);
 
  private:
   void count(std::span<const std::uint32_t> blocks, Count* distances);

@@ -12,11 +12,11 @@
 
 namespace mcsim {
 
-// When every key was last referenced: all that reuse times need.
+// The last reference to every key, from which reuse times follow.
 class LastReferences {
  public:
-  // For keys referenced at first, first + 1, …: calls visit(reuse time), references
-  // since the last one to it, for every key that had one.
+  // For keys referenced at times first, first + 1, …: calls visit(reuse time) for every key that
+  // was referenced before. The reuse time is the number of references since then.
   template <class Visit>
   void visit_times(std::span<const std::uint64_t> keys, Count first, Visit visit) {
     while (!keys.empty()) {
@@ -32,14 +32,14 @@ class LastReferences {
     }
   }
 
-  // Calls visit(last reference) for every key, in no order to rely on.
+  // Calls visit(last reference) for every key, in unspecified order.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const Count last : last_) visit(last);
   }
 
   std::size_t size() const { return last_.size(); }
-  // Beside the object itself.
+  // Without the object itself.
   std::size_t bytes() const {
     return blocks_.bytes() + last_.capacity() * sizeof(Count) +
            numbers_.size() * sizeof(std::uint32_t);

@@ -18,9 +18,9 @@ namespace {
 constexpr int kMostThreads = 256;
 constexpr std::size_t kSegmentPerThread = std::size_t{1} << 19;
 constexpr std::size_t kMostSegment = std::size_t{1} << 24;
-// Keys from which a thread selects its own before it exchanges them.
+// Keys in a window: a thread selects its own keys of a window before it looks them up.
 constexpr std::size_t kWindow = std::size_t{1} << 14;
-// Slots that the time axis has at least, so that little is moved early: 3 MB.
+// The minimum length of the time axis, so that slots rarely move early: 3 MB.
 constexpr std::size_t kFewestSlots = std::size_t{5} << 22;
 // One past the codes of all accesses.
 constexpr std::uint64_t kEndOfCodes = kNoAccess;
@@ -29,7 +29,7 @@ std::uint64_t slot_of(std::uint64_t code) {
   return code / LiveSlots::kLineCodes * LiveSlots::kLineSlots + code % LiveSlots::kLineCodes;
 }
 
-// Unlike LiveSlots::code_of, also of one past the last slot.
+// Unlike LiveSlots::code_of, also defined one past the last slot.
 std::uint64_t code_of(std::uint64_t slot) {
   return slot / LiveSlots::kLineSlots * LiveSlots::kLineCodes + slot % LiveSlots::kLineSlots;
 }
@@ -57,25 +57,25 @@ class ParallelDistances::Engine {
   absl::Status process(std::span<const std::uint64_t> keys) {
     while (!keys.empty()) {
       const std::size_t segment = segment_size();
-      if (waiting_.empty() && keys.size() >= segment) {
+      if (pending_.empty() && keys.size() >= segment) {
         MCSIM_RETURN_IF_ERROR(run(keys.first(segment)));
         keys = keys.subspan(segment);
         continue;
       }
-      const std::size_t taken = std::min(keys.size(), segment - std::min(segment, waiting_.size()));
-      waiting_.insert(waiting_.end(), keys.begin(),
+      const std::size_t taken = std::min(keys.size(), segment - std::min(segment, pending_.size()));
+      pending_.insert(pending_.end(), keys.begin(),
                       keys.begin() + static_cast<std::ptrdiff_t>(taken));
       keys = keys.subspan(taken);
-      if (waiting_.size() >= segment) MCSIM_RETURN_IF_ERROR(finish());
+      if (pending_.size() >= segment) MCSIM_RETURN_IF_ERROR(finish());
     }
     return absl::OkStatus();
   }
 
-  // Counts the keys that wait. Their memory is kept, for fresh pages cost as much as counting.
+  // Counts the pending keys. Keeps their memory, because fresh pages cost as much as counting.
   absl::Status finish() {
-    if (waiting_.empty()) return absl::OkStatus();
-    const absl::Status status = run(waiting_);
-    waiting_.clear();
+    if (pending_.empty()) return absl::OkStatus();
+    const absl::Status status = run(pending_);
+    pending_.clear();
     return status;
   }
 
@@ -89,7 +89,7 @@ class ParallelDistances::Engine {
   Count distinct() const { return static_cast<Count>(axis_.distinct()); }
 
   std::size_t bytes() const {
-    std::size_t sum = sizeof *this + waiting_.capacity() * sizeof(std::uint64_t) +
+    std::size_t sum = sizeof *this + pending_.capacity() * sizeof(std::uint64_t) +
                       previous_.bytes() + axis_.slots.bytes();
     for (const Worker& worker : workers_) {
       sum += sizeof worker + worker.last.bytes() + worker.keys.bytes() + worker.codes.bytes() +
@@ -117,7 +117,7 @@ class ParallelDistances::Engine {
     return std::min(threads() * kSegmentPerThread, kMostSegment);
   }
 
-  // Calls work(0), …, work(threads() - 1), each on a thread of its own.
+  // Calls work(0), …, work(threads() - 1), each on its own thread.
   template <class Work>
   void for_each_worker(Work&& work) {
     arena_.execute(
@@ -126,8 +126,8 @@ class ParallelDistances::Engine {
 
   absl::Status run(std::span<const std::uint64_t> keys) {
     const std::uint64_t first_slot = make_room(keys.size());
-    // Lines of the axis begin at multiples of kLineCodes here, too: codes that no line has stay
-    // kNoAccess.
+    // As on the axis, lines begin at multiples of kLineCodes here. Codes that belong to no line
+    // stay kNoAccess.
     const std::uint64_t begin = axis_.now / LiveSlots::kLineCodes * LiveSlots::kLineCodes;
     const std::uint64_t end = code_of(first_slot + keys.size());
     for_each_worker([&](std::size_t i) {
@@ -152,7 +152,7 @@ class ParallelDistances::Engine {
         with_isa([&]<Isa kIsa>() { move_key_values<kIsa>(workers_[i].last, axis_); });
       });
       const std::size_t wanted = TimeAxis::kSlotsPerBlock * static_cast<std::size_t>(distinct());
-      axis_.begin_again_with(std::max(wanted, kFewestSlots) + accesses);
+      axis_.reset_with_slots(std::max(wanted, kFewestSlots) + accesses);
     }
     return slot_of(axis_.now);
   }
@@ -172,8 +172,8 @@ class ParallelDistances::Engine {
     }
   }
 
-  // Each thread counts the accesses with previous ones in its range of the time axis. For slots
-  // that die before the range it needs only their number, which is that of the accesses to them.
+  // Each thread counts the accesses whose previous access lies in its range of the time axis. For
+  // slots cleared before the range it only needs their number, which is that of the accesses.
   void count(std::span<const std::uint32_t> codes) {
     const auto live = static_cast<std::uint32_t>(axis_.live);
     Count blocks = 0;
@@ -206,7 +206,7 @@ class ParallelDistances::Engine {
     });
   }
 
-  // All threads began with the same counts of groups, and each subtracted its own.
+  // Every thread began with the same group counts and subtracted its own part.
   void add_up_groups() {
     const std::span<std::uint32_t> groups = axis_.slots.group_counts();
     for (std::size_t group = 0; group < groups.size(); ++group) {
@@ -215,8 +215,8 @@ class ParallelDistances::Engine {
     }
   }
 
-  // Returns codes that bound the ranges. By a sample of the accesses, each range has its thread's
-  // share.
+  // Returns codes that bound the ranges. Each range has its thread's share of a sample of the
+  // accesses.
   std::vector<std::uint64_t> divide_axis(std::span<const std::uint32_t> codes) const {
     constexpr std::size_t kSampled = 4096;
     std::vector<std::uint64_t> sample;
@@ -235,8 +235,8 @@ class ParallelDistances::Engine {
     return bounds;
   }
 
-  // Accesses to what lies long ago cost more, and first ones nearly nothing: a thread that took
-  // longer gets less of the next segment. The counts do not depend on it.
+  // Accesses with a long reuse time cost more, and first accesses nearly nothing: a slower thread
+  // gets less of the next segment. The counts do not depend on it.
   void balance() {
     double mean = 0;
     for (const Worker& worker : workers_) mean += worker.seconds / options_.threads;
@@ -255,7 +255,7 @@ class ParallelDistances::Engine {
   TimeAxis axis_;
   Count cold_ = 0;
   std::vector<Worker> workers_;  // by thread
-  std::vector<std::uint64_t> waiting_;
+  std::vector<std::uint64_t> pending_;
   Pages<std::uint32_t> previous_;  // codes of the previous accesses, by code in the segment
 };
 
@@ -273,7 +273,7 @@ absl::StatusOr<DistanceHistogram> ParallelDistances::histogram() const {
   return engine_->histogram();
 }
 Count ParallelDistances::distinct() const {
-  engine_->finish().IgnoreError();  // too many blocks are counted all the same
+  engine_->finish().IgnoreError();  // too many blocks are counted as well
   return engine_->distinct();
 }
 std::size_t ParallelDistances::bytes() const { return sizeof *this + engine_->bytes(); }

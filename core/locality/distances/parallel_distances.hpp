@@ -19,23 +19,23 @@ struct ParallelOptions {
   DistanceOptions distances = {};
 };
 
-// ExactDistances on several threads. Their number does not change the histogram.
+// ExactDistances on several threads. The histogram does not depend on their number.
 //
-// The stream is cut into segments, and a segment goes through two phases with all threads in each:
+// The stream is cut into segments. All threads work on a segment in two phases:
 //
-//   exchange  by hash: each thread selects the keys in its range of hashes, looks up and renews
-//             their last accesses in a table of its own, and stores the previous ones by time
-//   count     by time axis: each thread counts the distances of accesses with previous ones in its
-//             range of the axis
+//   exchange  by hash: each thread selects the keys in its range of hashes, looks up and replaces
+//             their last accesses in its own table, and stores the old ones by time
+//   count     by time axis: each thread counts the distances of accesses whose previous access lies
+//             in its range of the axis
 //
-// The number of blocks accessed since a slot depends on deaths of later slots alone, and the number
-// of live slots on the number of first accesses. So no range waits for another, all threads work on
-// the same slots, and no key is looked up twice as in PARDA. When the time axis is full, live slots
-// move to its front, table by table. Memory: as one thread, a segment at 5 bytes an access, and a
-// histogram a thread.
+// The number of blocks accessed since a slot depends only on which later slots were cleared, and
+// the number of live slots only on the number of first accesses. Ranges are therefore independent:
+// all threads work on the same slots, and no key is looked up twice as in PARDA. When the time axis
+// is full, live slots move to its front, table by table. Memory: as for one thread, 5 bytes an
+// access of a segment, and a histogram a thread.
 //
-// Less than a segment may wait to be worked on. A result does the work, so two threads must not
-// request results at once.
+// Keys of an incomplete segment stay pending until a result is requested, which processes them. So
+// two threads must not request results at the same time.
 class ParallelDistances {
  public:
   explicit ParallelDistances(ParallelOptions options);

@@ -3,8 +3,8 @@
 
 #if MCSIM_ISA_NUMBER(MCSIM_ISA) == 512
 
-// How many bits are set. By hand, since GCC 12 may spill a mask register as fewer bytes
-// than it loads.
+// Counts the bits set. In assembly, since GCC 12 may spill a mask register as fewer bytes than it
+// loads.
 inline std::uint32_t count_of(__mmask8 mask) {
   std::uint32_t bits;
   asm("kmovb %1, %0" : "=r"(bits) : "k"(mask));
@@ -37,8 +37,8 @@ inline void for_each_run(std::size_t slots, std::uint32_t first_slot, Work&& wor
 
 constexpr std::uint64_t kSelectFactor = 0x9e3779b97f4a7c15ULL;
 
-// Keys in a range of hashes, with their codes. Entries behind the last one are overwritten by the
-// next, or slack.
+// Keys in a range of hashes, with their codes. The next selection overwrites entries behind the
+// last one, or they are slack.
 struct Selection {
   HashRange range;
   std::uint64_t* keys;
@@ -64,7 +64,7 @@ struct Selection {
       count += count_of(chosen);
     }
 #endif
-    // Without a branch: written, and kept if it is in the range.
+    // Written without a branch, and kept if it is in the range.
     for (; i < from.size(); ++i) {
       keys[count] = from[i];
       codes[count] = code + static_cast<std::uint32_t>(i);
@@ -73,8 +73,8 @@ struct Selection {
   }
 };
 
-// Counts the distances of accesses with previous ones in a range of the time axis. Accesses with
-// previous ones behind the range are left out: they change no rank in the range.
+// Counts the distances of accesses whose previous access lies in a range of the time axis. Previous
+// accesses behind the range are dropped: they change no rank in the range.
 class AxisRangeLoop {
  public:
   AxisRangeLoop(const LiveSlots& slots, std::uint32_t* group_counts, DistanceBins& bins,
@@ -107,14 +107,15 @@ class AxisRangeLoop {
   static constexpr std::uint32_t kAtOnce = 16;
 
   struct Piece {
-    // Accesses whose previous ones lie in the range or before, and of these those in it.
+    // Accesses with a previous one in or before the range, and those with a previous one in the
+    // range.
     std::uint32_t accesses;
     std::uint32_t reuses;
     std::uint32_t last[kChunk + kAtOnce];      // codes of the reuses
     std::uint32_t position[kChunk + kAtOnce];  // among the accesses
   };
 
-  // Returns how many codes it got through.
+  // Returns the number of codes processed.
   [[gnu::noinline]] std::size_t select(std::span<const std::uint32_t> codes, Piece& piece) const {
     std::uint32_t accesses = 0;
     std::uint32_t reuses = 0;
@@ -135,7 +136,7 @@ class AxisRangeLoop {
     }
     if (i + kAtOnce <= codes.size()) codes = codes.first(i);
 #endif
-    // Without a branch: written, and kept if it is in the range.
+    // Written without a branch, and kept if it is in the range.
     for (; reuses < kChunk && i < codes.size(); ++i) {
       piece.last[reuses] = codes[i];
       piece.position[reuses] = accesses;
@@ -177,7 +178,7 @@ class AxisRangeLoop {
   DistanceBins& bins_;
   std::uint32_t first_;
   std::uint32_t last_;
-  // What was found and has to be counted.
+  // Distances that were found and are not counted yet.
   std::uint32_t pending_ = 0;
   std::uint32_t pending_bins_[kChunk];
 };

@@ -21,7 +21,7 @@ namespace {
 
 using Keys = std::vector<std::uint64_t>;
 
-// How many blocks matter on either side of a piece.
+// The maximum number of first or last blocks to keep for a piece.
 std::size_t most_blocks(Count limit) {
   return limit == 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(limit);
 }
@@ -36,7 +36,7 @@ Keys first_accesses(std::span<const std::uint64_t> keys, std::span<const std::ui
   return first;
 }
 
-// The `most` most recently accessed of `blocks` blocks, the most recent at the end.
+// The `most` most recently accessed of `blocks` blocks, the most recent one last.
 Keys last_accesses(std::span<const std::uint64_t> keys, std::span<const std::uint32_t> numbers,
                    std::size_t blocks, std::size_t most) {
   Keys last;
@@ -49,13 +49,13 @@ Keys last_accesses(std::span<const std::uint64_t> keys, std::span<const std::uin
   return last;
 }
 
-// The distances of `accesses`, all to different blocks, made after an LRU stack of
-// `depth` blocks: places[i] counts from its bottom, 0 for a block that is not in it.
+// The distances of `accesses`, all to different blocks, after an LRU stack of `depth` blocks:
+// places[i] is the position counted from the bottom, 0 for a block that is not in the stack.
 DistanceHistogram distances_in_stack(std::size_t depth, std::span<const std::uint32_t> places) {
   std::vector<std::uint32_t> codes(places.size());
   std::ranges::transform(places, codes.begin(),
                          [](std::uint32_t place) { return LiveSlots::code_of(place); });
-  // The stack as if its blocks had been accessed once each, from the bottom up.
+  // Represents the stack as one access to each block, from the bottom up.
   LiveSlots slots(depth + 1);
   DistanceBins bins(0);
   bins.make_room(depth + places.size(), places.size());
@@ -67,8 +67,8 @@ DistanceHistogram distances_in_stack(std::size_t depth, std::span<const std::uin
   return bins.histogram(std::ranges::count(places, 0U));
 }
 
-// What the stack `left` becomes by the accesses of a piece that ends with the stack
-// `right` and touches the blocks at `places` of `left`; its `most` topmost blocks.
+// The `most` topmost blocks of the LRU stack after a piece, which began with the stack `left`,
+// accessed the blocks at `places` of `left`, and alone would end with the stack `right`.
 Keys stack_after(const Keys& left, std::span<const std::uint32_t> places, const Keys& right,
                  std::size_t most) {
   std::vector<bool> moved(left.size() + 1);
@@ -90,7 +90,7 @@ constexpr std::size_t kWordBytes = 8;
 
 std::uint64_t checksum(std::uint64_t so_far, std::uint64_t word) { return mix64(so_far ^ word); }
 
-// To or from this machine's order of bytes.
+// Converts between little-endian and native byte order.
 std::uint64_t little_endian(std::uint64_t word) {
   return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
 }
@@ -133,13 +133,13 @@ std::vector<T> words_at(std::string_view bytes, std::size_t begin, std::size_t c
   return values;
 }
 
-// The keys in order, those that are there twice as often.
+// The sorted keys; duplicates are kept.
 Keys sorted(Keys keys) {
   std::ranges::sort(keys);
   return keys;
 }
 
-// Those of a trace, which are numbers below how many there are, or few more, need no sorting.
+// Sorts keys below `end` by counting; a key occurs at most twice in the result.
 Keys sorted_numbers(const Keys& numbers, std::uint64_t end) {
   std::vector<std::uint8_t> times(end);  // up to 2
   for (const std::uint64_t number : numbers) times[number] = times[number] == 0 ? 1 : 2;
@@ -156,10 +156,10 @@ Keys in_order(const Keys& keys) {
   return greatest / 8 < keys.size() ? sorted_numbers(keys, greatest + 1) : sorted(keys);
 }
 
-// Of what passed the checksum, hence only of what another program wrote.
+// Checks data with a valid checksum: only another writer can have made inconsistent data.
 absl::Status check(const PartialDistances& partial) {
   const auto contradiction = [](std::string_view what) {
-    return data_loss("partial distances contradict themselves: {}", what);
+    return data_loss("partial distances: inconsistent data: {}", what);
   };
   const DistanceHistogram& resolved = partial.resolved;
   if (partial.limit < 0 || resolved.cold < 0) return contradiction("a negative limit or count");
@@ -188,7 +188,7 @@ absl::Status check(const PartialDistances& partial) {
       std::ranges::adjacent_find(last) != last.end()) {
     return contradiction("a block twice");
   }
-  // At the limit some blocks may be among the first alone, others among the last.
+  // At the limit, some blocks may be only among the first, others only among the last.
   if (partial.first.size() < most && first != last) {
     return contradiction("first accesses to other blocks than last ones");
   }
@@ -219,8 +219,8 @@ absl::StatusOr<PartialDistances> merged(const PartialDistances& left,
                           .resolved = left.resolved,
                           .first = left.first,
                           .last = stack_after(left.last, places, right.last, most)};
-  // Below the limit the stack has every block of `left`, so the rest are new to both
-  // and wait for what came before.
+  // Below the limit the stack has every block of `left`; the remaining blocks are new to both
+  // pieces and depend on what came before.
   for (std::size_t i = 0; i < places.size() && result.first.size() < most; ++i) {
     if (places[i] == 0) result.first.push_back(right.first[i]);
   }
@@ -233,16 +233,16 @@ absl::StatusOr<PartialDistances> merged(const PartialDistances& left,
 absl::StatusOr<PartialDistances> read(std::string_view bytes) {
   const std::size_t words = bytes.size() / kWordBytes;
   if (words == 0 || word_at(bytes, 0) != kMagic) {
-    return data_loss("these are not partial distances: they begin otherwise");
+    return data_loss("not partial distances: wrong magic number");
   }
   if (words > 1 && word_at(bytes, 1) != kVersion) {
-    return data_loss("partial distances of version {}; this program knows version {}",
-                     word_at(bytes, 1), kVersion);
+    return data_loss("partial distances of version {}: expected version {}", word_at(bytes, 1),
+                     kVersion);
   }
   if (words <= kHeaderWords) {
     return data_loss("partial distances end in their head, after {} bytes", bytes.size());
   }
-  // Neither length is trusted before it is seen to fit.
+  // Checks both lengths against the size before they are used.
   const std::uint64_t distances = word_at(bytes, 4);
   const std::uint64_t blocks = word_at(bytes, 5);
   const bool lengths_fit = bytes.size() % kWordBytes == 0 && distances <= words &&

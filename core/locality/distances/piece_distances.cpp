@@ -12,10 +12,10 @@
 namespace mcsim {
 namespace {
 
-// Accesses, of which memory need not hold more where it can be helped.
-constexpr std::size_t kPassedAtOnce = std::size_t{1} << 20;
+// Accesses after which the pages behind them are released.
+constexpr std::size_t kReleaseEvery = std::size_t{1} << 20;
 
-// Accesses from whose look-ups on memory is asked for what they will need.
+// The prefetch distance, in accesses.
 constexpr std::size_t kAhead = 64;
 
 class Seen {
@@ -23,7 +23,7 @@ class Seen {
   explicit Seen(std::size_t unique) : words_(unique / 64 + 1) {}
 
   void prefetch(BlockId block) const { __builtin_prefetch(&words_[block / 64], 1); }
-  // Whether this block is a new one.
+  // Returns true if the block is new.
   bool insert(BlockId block) {
     const std::uint64_t bit = std::uint64_t{1} << block % 64;
     std::uint64_t& word = words_[block / 64];
@@ -36,19 +36,19 @@ class Seen {
   std::vector<std::uint64_t> words_;
 };
 
-// The `most` topmost blocks of the LRU stack after these accesses, the most recent at the end.
+// The `most` topmost blocks of the LRU stack after these accesses, the most recent one last.
 std::vector<BlockId> stack_after(std::span<const BlockId> blocks, std::size_t unique,
                                  std::size_t most) {
   std::vector<BlockId> stack;
-  stack.reserve(std::min({most, unique, blocks.size()}));  // addresses, until there are so many
+  stack.reserve(std::min({most, unique, blocks.size()}));  // reserves addresses, not memory
   Seen seen(unique);
   while (!blocks.empty() && stack.size() < most) {
-    const auto part = blocks.last(std::min(kPassedAtOnce, blocks.size()));
+    const auto part = blocks.last(std::min(kReleaseEvery, blocks.size()));
     for (std::size_t i = part.size(); i-- > 0 && stack.size() < most;) {
       if (i >= kAhead) seen.prefetch(part[i - kAhead]);
       if (seen.insert(part[i])) stack.push_back(part[i]);
     }
-    let_go(part);
+    advise_dont_need(part);
     blocks = blocks.first(blocks.size() - part.size());
   }
   std::ranges::reverse(stack);

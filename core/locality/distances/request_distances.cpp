@@ -21,7 +21,7 @@ void RequestDistances::count(const RequestShapes& requests, std::span<const Coun
         largest = kCold;
       } else {
         const std::uint64_t first = std::max<std::uint64_t>(begin, i * requests.block_bytes);
-        // Bytes beyond the last block count for it: an object, or a request without blocks.
+        // Bytes past the last block count for it, as for an object or a request without blocks.
         const std::uint64_t last =
             i + 1 == blocks.size() ? end
                                    : std::min(end, (i + 1) * std::uint64_t{requests.block_bytes});
@@ -49,7 +49,7 @@ void RequestDistances::add_to(CurveEstimate& curve) const {
   curve.bytes = static_cast<double>(all_bytes_);
 }
 
-// Every distance of a request or a byte is one of a block, and so a step of the curve.
+// Every distance of a request or a byte is that of a block, and so a step of the curve.
 std::vector<double> RequestDistances::hits_of(const std::vector<Count>& counts,
                                               const CurveEstimate& curve) const {
   std::vector<double> hits;

@@ -9,16 +9,16 @@
 
 namespace mcsim {
 
-// The distances of requests and of bytes. A request hits if all its blocks do: its distance is
+// The distances of requests and of bytes. A request hits if all its blocks do, so its distance is
 // the largest of theirs. A byte has the distance of its block. Memory: 16 bytes a distance.
 class RequestDistances {
  public:
   explicit RequestDistances(int bin_bits) : bin_bits_(bin_bits) {}
 
-  // `distances` of the blocks of all these requests.
+  // Counts requests, given the `distances` of all their blocks.
   void count(const RequestShapes& requests, std::span<const Count> distances);
-  // Adds the hits of requests and of bytes at each capacity of the curve; nothing if there were no
-  // requests, or no bytes.
+  // Adds the hits of requests and of bytes at each capacity of the curve; adds none if there were
+  // no requests, or no bytes.
   void add_to(CurveEstimate& curve) const;
   std::size_t bytes() const { return (requests_.capacity() + bytes_.capacity()) * sizeof(Count); }
 

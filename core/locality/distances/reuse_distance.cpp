@@ -13,8 +13,8 @@ namespace {
 using Wide = std::span<const std::uint64_t>;
 using Narrow = std::span<const std::uint32_t>;
 
-// Calls dense(blocks) for numbers below `blocks` that lie as dense as those of an
-// interned trace; for others process(begin, piece) with the keys piece by piece.
+// Calls dense(blocks) if the keys are numbers below `blocks` about as dense as those of an interned
+// trace. Otherwise calls process(begin, piece) with the keys piece by piece.
 template <class Dense, class Process>
 absl::Status dense_or_keys(Narrow keys, Dense&& dense, Process&& process) {
   const std::size_t bound = keys.empty() ? 0 : std::size_t{*std::ranges::max_element(keys)} + 1;

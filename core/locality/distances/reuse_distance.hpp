@@ -11,14 +11,13 @@
 
 namespace mcsim {
 
-// Reuse distance of an access: the number of distinct other blocks accessed
-// strictly between it and the previous access to the same block; kCold for a
-// first access. LRU of size c hits iff distance < c.
+// Reuse distance of an access: the number of distinct other blocks accessed since the previous
+// access to the same block; kCold for a first access. LRU of size c hits iff distance < c.
 inline constexpr Count kCold = -1;
 
-// Whether an access of this distance is the first to its block since a moment after which
-// `distinct` blocks have been accessed: all of them came in between, and none did if its block
-// is one of them.
+// Whether an access with this distance is the first to its block since a moment after which
+// `distinct` blocks have been accessed. It is if all these blocks were accessed since the block's
+// last access.
 inline bool is_new(Count distance, Count distinct) {
   static_assert(kCold == -1, "the largest of unsigned numbers");
   return static_cast<std::uint64_t>(distance) >= static_cast<std::uint64_t>(distinct);
@@ -31,7 +30,7 @@ inline bool is_new(Count distance, Count distinct) {
 // Both fail if there are more than DistanceOptions::kMaxBlocks distinct keys.
 absl::StatusOr<std::vector<Count>> distances_of(std::span<const std::uint64_t> keys);
 absl::StatusOr<std::vector<Count>> distances_of(std::span<const std::uint32_t> keys);
-// In a stream with discards, each before the key at a position (References).
+// For a stream with discards, each before the key at a position (References).
 absl::StatusOr<std::vector<Count>> distances_of(const References& references);
 absl::StatusOr<DistanceHistogram> histogram_of(std::span<const std::uint64_t> keys);
 absl::StatusOr<DistanceHistogram> histogram_of(std::span<const std::uint32_t> keys);

@@ -4,8 +4,8 @@
 
 namespace mcsim {
 
-// The average eviction time of a cache follows from the reuse times alone, and a
-// reference hits if its reuse time is no longer.
+// The average eviction time of a cache follows from the reuse times; a reference hits if its reuse
+// time is at most that long.
 class AetEstimator final : public ReuseTimeEstimator<DepthModel::kAverageEviction> {
  public:
   using ReuseTimeEstimator::ReuseTimeEstimator;

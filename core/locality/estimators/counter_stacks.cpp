@@ -10,16 +10,14 @@
 namespace mcsim {
 namespace {
 
-// Bins for every doubling of a capacity: finer than a sketch can tell, or all
-// of them.
+// Bins for every doubling of a capacity: finer than the resolution of a sketch.
 constexpr Count kSketchBins = 1024;
 
-// With fewer the curve is a handful of steps.
+// With fewer batches the curve only has a few steps.
 constexpr Count kFewBatches = 10;
 
-// The steps of a batch as a stack would have taken them that began with batch
-// `first`. Where the counter of that batch was dropped, the next older one, which
-// it had caught up with, stands for it.
+// The steps of a batch in a stack that began with batch `first`. If the counter of that batch was
+// dropped, the next older one replaces it, since their values were nearly equal.
 absl::StatusOr<std::vector<CounterStep>> steps_of(const CounterStream& stream, std::size_t batch,
                                                   std::size_t first) {
   const auto counters_of = [&](std::size_t b) {
@@ -62,9 +60,9 @@ void CounterHits::add(const std::vector<CounterStep>& steps, Count references) {
   references_ += references;
   ++batches_;
   largest_batch_ = std::max(largest_batch_, steps.back().after);
-  // What is new to a younger counter and known to an older one was last referenced
-  // in between. By sketches it may be less than nothing, which evens out with
-  // other batches: clamping here would turn noise into hits.
+  // A block that is new to a younger counter but not to an older one was last referenced in
+  // between. With sketches the difference may be negative. Errors of batches cancel out, and
+  // clamping here would turn noise into hits.
   auto unknown = static_cast<double>(references);
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     const double added = step->after - step->before;
@@ -79,14 +77,14 @@ CurveEstimate CounterHits::curve() const {
   curve.accesses = static_cast<double>(references_);
   curve.resolved_from = largest_batch_;
   if (batches_ < kFewBatches) {
-    curve.note = fmt::format("the stream was {} {} long: smaller ones tell more", batches_,
-                             batches_ == 1 ? "batch" : "batches");
+    curve.note = fmt::format("the stream has only {} {}; use smaller batches for more steps",
+                             batches_, batches_ == 1 ? "batch" : "batches");
   }
   const double most = std::clamp(curve.accesses - cold_, 0.0, curve.accesses);
   double sum = 0;
   double hits = 0;
   hits_.for_each([&](Count lowest, Count width, double mass) {
-    // Negative hits are taken off those of larger capacities.
+    // Negative hits are subtracted from those of larger capacities.
     sum += mass;
     if (sum <= hits) return;
     hits = std::min(sum, most);
@@ -120,7 +118,7 @@ absl::StatusOr<CurveEstimate> CounterStream::curve(Nanoseconds from, Nanoseconds
     return invalid_argument("counter stream: columns of {} batches and {} counts do not match",
                             time.size(), started.size());
   }
-  // A sketch may find more blocks than there were references, but not that many.
+  // A sketch may count more blocks than references, but by a limited factor.
   const double most = 8 * std::accumulate(references.begin(), references.end(), 2.0);
   for (const double blocks : distinct) {
     if (blocks >= 0 && blocks <= most) continue;
@@ -176,7 +174,7 @@ void CounterStacksEstimator::add(std::uint64_t key) {
   ++present.latest;
 }
 
-std::vector<CounterStep> CounterStacksEstimator::take_in(std::vector<Counter>& counters) {
+std::vector<CounterStep> CounterStacksEstimator::merge_batch(std::vector<Counter>& counters) {
   std::vector<CounterStep> steps(counters.size());
   const Counter& present = counters.back();
   Count since = 0;
@@ -185,11 +183,11 @@ std::vector<CounterStep> CounterStacksEstimator::take_in(std::vector<Counter>& c
     since += counter.latest;
     auto found = static_cast<double>(since);
     if (counter.sketch) {
-      // They are of one precision.
+      // The sketches have the same precision, so merging cannot fail.
       if (&counter != &present) counter.sketch->merge(*present.sketch).IgnoreError();
       found = counter.sketch->estimate();
     }
-    // Where a sketch changes from one formula to the other it may find fewer.
+    // An estimate may decrease where a sketch switches between formulas.
     const double before = std::exchange(counter.distinct, std::max(counter.distinct, found));
     steps[i] = {.started = counter.started, .before = before, .after = counter.distinct};
   }
@@ -198,11 +196,11 @@ std::vector<CounterStep> CounterStacksEstimator::take_in(std::vector<Counter>& c
 
 std::vector<CounterStep> CounterStacksEstimator::steps_so_far() const {
   std::vector<Counter> copy = counters_;
-  return take_in(copy);
+  return merge_batch(copy);
 }
 
 void CounterStacksEstimator::end_batch() {
-  const std::vector<CounterStep> steps = take_in(counters_);
+  const std::vector<CounterStep> steps = merge_batch(counters_);
   hits_.add(steps, in_batch_);
   if (params_.stream) stream_.add(batch_start_, in_batch_, steps);
   prune();

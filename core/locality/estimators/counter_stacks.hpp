@@ -24,19 +24,19 @@ struct Choices<StackCounter> {
                                     std::pair{"exact", StackCounter::kExact}};
 };
 
-// What one counter of a stack knew before and after a batch.
+// The value of one counter of a stack before and after a batch.
 struct CounterStep {
   std::size_t started;  // the batch it started with
   double before;        // distinct blocks from there on
   double after;
 };
 
-// Hits by the capacity they need, from what batches did to a stack of counters.
+// Hits by required capacity, from the steps of a stack of counters.
 class CounterHits {
  public:
   explicit CounterHits(StackCounter counter);
 
-  // `steps` oldest counter first; the last started with the batch.
+  // `steps` are ordered, the oldest counter first; the last counter started with the batch.
   void add(const std::vector<CounterStep>& steps, Count references);
   CurveEstimate curve() const;
   std::size_t bytes() const { return hits_.bytes(); }
@@ -49,8 +49,8 @@ class CounterHits {
   double largest_batch_ = 0;  // distinct blocks
 };
 
-// What a counter stack wrote down of every batch, as plain columns: enough for
-// the curve of any stretch of the stream, and far smaller than the stream.
+// The counters after every batch, as plain columns: enough for the curve of any range of the
+// stream, and far smaller than the stream.
 struct CounterStream {
   // One entry a batch.
   std::vector<Nanoseconds> time;  // of its first reference
@@ -62,25 +62,24 @@ struct CounterStream {
 
   void add(Nanoseconds at, Count count, const std::vector<CounterStep>& steps);
 
-  // Hits of LRU caches that are empty at first and meet the batches whose first
-  // reference is in [from, to); `counter` is what the stack counted with. Fails if
-  // the columns do not fit together.
+  // Hits of LRU caches that are empty at first and process the batches whose first reference is in
+  // [from, to). `counter` is the kind of counters in the stack. Fails if the columns are
+  // inconsistent.
   absl::StatusOr<CurveEstimate> curve(Nanoseconds from, Nanoseconds to, StackCounter counter) const;
 
   std::size_t bytes() const;
   friend bool operator==(const CounterStream&, const CounterStream&) = default;
 };
 
-// Distinct blocks since the start of every batch of references. When a batch adds
-// fewer new blocks to a counter than to the one started a batch later, the
-// difference was last referenced in between and has the counter's value as its
-// distance. Counters are sketches, and one that has nearly caught up with the next
-// older one is dropped, so that their number grows with the logarithm of the
+// A stack of counters: distinct blocks since the start of every batch of references. If a batch
+// adds fewer new blocks to a counter than to the next younger one, the difference was last
+// referenced in between, at a distance of the counter's value. Counters are sketches. A counter
+// nearly equal to the next older one is dropped, so their number grows with the logarithm of the
 // distinct blocks.
 //
-// A batch is hashed once, into the counter that starts with it, which the others
-// then take in. Exact counters need the last batch of every block instead, and
-// with batches of one reference and no pruning give the exact curve.
+// A batch is hashed once, into the counter that starts with it, which is then merged into the
+// others. Exact counters need the last batch of every block instead; with batches of one reference
+// and no pruning they give the exact curve.
 class CounterStacksEstimator final : public Estimator {
  public:
   struct Params {
@@ -116,8 +115,8 @@ class CounterStacksEstimator final : public Estimator {
   double distinct() const override;
   std::size_t bytes() const override;
 
-  // All batches so far, the present one as if it ended here. Fails unless the
-  // stream is kept.
+  // All batches so far; the current one is included as if it ended here. Fails unless the stream is
+  // kept.
   absl::StatusOr<CounterStream> stream() const;
 
  private:
@@ -132,15 +131,15 @@ class CounterStacksEstimator final : public Estimator {
   void add(std::uint64_t key);
   void end_batch();
   void prune();
-  // Lets all counters take in the present batch, and says what that did.
-  static std::vector<CounterStep> take_in(std::vector<Counter>& counters);
-  // What it would do if the batch ended here.
+  // Merges the current batch into all counters and returns the steps.
+  static std::vector<CounterStep> merge_batch(std::vector<Counter>& counters);
+  // The steps if the batch ended here.
   std::vector<CounterStep> steps_so_far() const;
 
   Params params_;
   std::uint64_t salt_;
-  std::vector<Counter> counters_;  // oldest first; the last one is the present batch's
-  std::size_t batch_ = 0;          // number of the present batch
+  std::vector<Counter> counters_;  // oldest first; the last one belongs to the current batch
+  std::size_t batch_ = 0;          // number of the current batch
   Count in_batch_ = 0;             // its references
   Nanoseconds batch_start_ = 0;
   Count references_ = 0;

@@ -13,8 +13,8 @@
 
 namespace mcsim {
 
-// Every reuse distance, of any stream; on several threads if the context has them,
-// which changes nothing but the time and the memory. Discards and requests need one thread.
+// Every reuse distance of any stream. Several threads only change time and memory. Discards and
+// requests need one thread.
 class ExactEstimator final : public Estimator {
  public:
   struct Params {

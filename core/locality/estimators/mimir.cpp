@@ -106,14 +106,14 @@ absl::StatusOr<CurveEstimate> MimirEstimator::curve() {
   double hits = 0;
   for (std::size_t distance = 0; distance < change_.size(); ++distance) {
     density += change_[distance];
-    // Sums of fractions leave crumbs where there is nothing.
+    // Sums of fractions leave rounding errors instead of 0.
     if (density < 1e-9) continue;
     hits = std::min(hits + density, static_cast<double>(hits_));
     curve.capacity.push_back(static_cast<double>(distance + 1));
     curve.hits.push_back(hits);
   }
   if (!curve.hits.empty()) curve.hits.back() = static_cast<double>(hits_);
-  // Within the newest bucket all blocks look alike.
+  // Blocks within the newest bucket cannot be ordered.
   const Count newest = (static_cast<Count>(last_.size()) - 1) / params_.buckets;
   curve.resolved_from = static_cast<double>(newest);
   return curve;

@@ -14,7 +14,7 @@
 
 namespace mcsim {
 
-// Which buckets Mimir merges when it opens a new one.
+// The buckets that Mimir merges when it opens a new one.
 enum class MimirAgeing : std::uint8_t { kRounder, kStacker };
 
 template <>
@@ -23,21 +23,18 @@ struct Choices<MimirAgeing> {
                                     std::pair{"stacker", MimirAgeing::kStacker}};
 };
 
-// Blocks by recency in a few buckets: the distance of a hit is known up to its
-// bucket and spread evenly over it. When more than its share of the blocks are
-// in the newest bucket a new one is opened and, as their number is fixed, two
-// neighbours become one: the two oldest (ROUNDER), or the first that is no older
-// than the average block and the one before it (STACKER), which takes an empty
-// bucket first.
+// Blocks by recency in a few buckets. The distance of a hit is known up to its bucket and spread
+// evenly over it. If the newest bucket has more than its share of the blocks, a new one is opened.
+// As their number is fixed, two neighbours are merged: the two oldest (ROUNDER), or the first that
+// is no older than the average block and its predecessor (STACKER), which prefers an empty bucket.
 //
-// A bucket is an interval of reference times, and a block's bucket the one its
-// last reference is in, so that merging buckets touches no block. O(buckets) per
-// reference, 17 bytes a slot of the table and 8 a block for the distances.
+// A bucket is an interval of reference times, and a block is in the bucket of its last reference,
+// so merging buckets changes no block. O(buckets) per reference, 17 bytes a slot of the table and 8
+// a block for the distances.
 //
-// With a capacity it does what Mimir does beside a cache of that size: the cache's
-// blocks are known and those evicted stay known as ghosts, up to a number of
-// blocks that is `ghost_factor` times the capacity; when there are more, the
-// ghosts of the oldest bucket are forgotten all at once.
+// With a capacity it estimates as Mimir does next to a cache of that size: it tracks the cache's
+// blocks and evicted ones as ghosts, at most `ghost_factor` times the capacity. When there are
+// more, the ghosts of the oldest bucket are dropped together.
 class MimirEstimator final : public Estimator {
  public:
   struct Params {
@@ -69,10 +66,10 @@ class MimirEstimator final : public Estimator {
 
  private:
   void access(std::uint64_t key);
-  // Takes a block last referenced then out of its bucket and counts its distance.
+  // Removes a block last referenced at `last` from its bucket and counts its distance.
   void hit(Count last);
   void age();
-  // The bucket to merge with the next newer one.
+  // Returns the bucket to merge with the next newer one.
   std::size_t merge_at() const;
   void remember(std::uint64_t key);
   void forget_oldest_bucket();
@@ -82,7 +79,7 @@ class MimirEstimator final : public Estimator {
   std::uint64_t salt_;
   Count now_ = 0;
   Count hits_ = 0;
-  KeyTable<Count> last_;  // of every block that is known
+  KeyTable<Count> last_;  // of every tracked block
 
   // Bucket k, oldest first, has the blocks_[k] blocks whose last reference is in
   // [begin_[k], begin_[k + 1]).
@@ -92,8 +89,8 @@ class MimirEstimator final : public Estimator {
   // Differences of the hits by distance.
   std::vector<double> change_;
 
-  // With a capacity: references in order, those that are not their block's last
-  // included until there are too many of them.
+  // With a capacity: references in order. Those that are not their block's last reference are
+  // removed when there are too many.
   std::deque<std::pair<std::uint64_t, Count>> log_;
   HyperLogLog seen_{12};
 };

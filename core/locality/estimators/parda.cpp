@@ -13,10 +13,10 @@ namespace {
 constexpr std::size_t kLeastSegment = std::size_t{1} << 22;
 constexpr int kSketchPrecision = 14;  // standard error 0.8 %
 
-// Of one analysis; limits are always equal, so that nothing but memory can be wanting.
+// Both have the same limit, so merging can only fail for lack of memory.
 PartialDistances merged(const PartialDistances& left, const PartialDistances& right) {
   auto both = merge(left, right);
-  if (!both.ok()) throw std::bad_alloc();  // up to whoever guards the estimator
+  if (!both.ok()) throw std::bad_alloc();  // GuardedEstimator turns it into a status
   return *std::move(both);
 }
 
@@ -36,13 +36,13 @@ absl::Status PardaEstimator::process(const References& next) {
   }
   std::span<const std::uint64_t> keys = next.keys;
   while (!keys.empty()) {
-    const std::size_t taken = std::min(keys.size(), segment() - waiting_.size());
-    waiting_.insert(waiting_.end(), keys.begin(),
+    const std::size_t taken = std::min(keys.size(), segment() - pending_.size());
+    pending_.insert(pending_.end(), keys.begin(),
                     keys.begin() + static_cast<std::ptrdiff_t>(taken));
     keys = keys.subspan(taken);
-    if (waiting_.size() < segment()) break;
-    done_ = merged(done_, analyse_chunks(waiting_));
-    waiting_.clear();
+    if (pending_.size() < segment()) break;
+    done_ = merged(done_, analyse_chunks(pending_));
+    pending_.clear();
   }
   return absl::OkStatus();
 }
@@ -60,13 +60,13 @@ std::size_t PardaEstimator::bytes() const {
       blocks_.has_value() ? std::size_t{1} << static_cast<unsigned>(blocks_->precision()) : 0;
   return sizeof *this + sketch +
          sizeof(std::uint64_t) *
-             (waiting_.capacity() + done_.first.capacity() + done_.last.capacity() +
+             (pending_.capacity() + done_.first.capacity() + done_.last.capacity() +
               done_.resolved.distance.capacity() + done_.resolved.count.capacity());
 }
 
 std::size_t PardaEstimator::segment() const { return std::max(kLeastSegment, done_.first.size()); }
 
-PartialDistances PardaEstimator::so_far() const { return merged(done_, analyse_chunks(waiting_)); }
+PartialDistances PardaEstimator::so_far() const { return merged(done_, analyse_chunks(pending_)); }
 
 PartialDistances PardaEstimator::analyse_chunks(std::span<const std::uint64_t> keys) const {
   std::vector<PartialDistances> partials(chunks_);
@@ -77,7 +77,7 @@ PartialDistances PardaEstimator::analyse_chunks(std::span<const std::uint64_t> k
       const std::size_t end = (chunk + 1) * keys.size() / chunks_;
       partials[chunk] = analyse(keys.subspan(begin, end - begin), limit_);
     });
-    // Neighbours pairwise; one without a neighbour waits for the next round.
+    // Merges neighbours pairwise; one without a neighbour is left for the next round.
     for (std::size_t step = 1; step < chunks_; step *= 2) {
       const std::size_t pairs = (chunks_ - 1 - step) / (2 * step) + 1;
       tbb::parallel_for(std::size_t{0}, pairs, [&](std::size_t pair) {

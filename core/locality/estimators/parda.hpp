@@ -12,14 +12,14 @@
 
 namespace mcsim {
 
-// The published parallel algorithm: the stream is cut into chunks, each chunk is
-// analysed by a thread of its own, and neighbours are merged pairwise; blocks
-// first accessed in a chunk are looked for in what came before it. Exact, or
-// exact below a bound on the distances that also bounds the memory.
+// The published parallel algorithm: the stream is cut into chunks, each thread analyses a chunk,
+// and neighbours are merged pairwise. Merging looks up the blocks first accessed in a chunk in the
+// LRU stack of its left neighbour. Exact, or exact below a limit on the distances that also limits
+// the memory.
 //
-// A merge costs as much as the chunks have distinct blocks, so threads pay only
-// where chunks are long against their footprint. The stream is therefore taken
-// in segments of at least the footprint so far: O(n log distinct) in all.
+// The cost of a merge grows with the distinct blocks of the chunks, so threads only help if chunks
+// are long compared to their footprint. The stream is therefore processed in segments at least as
+// long as the footprint so far: O(n log distinct) in all.
 class PardaEstimator final : public Estimator {
  public:
   struct Params {
@@ -45,9 +45,9 @@ class PardaEstimator final : public Estimator {
   std::size_t bytes() const override;
 
  private:
-  // Of a segment, by chunks in parallel.
+  // Analyses a segment by chunks in parallel.
   PartialDistances analyse_chunks(std::span<const std::uint64_t> keys) const;
-  // Of all references so far.
+  // The result for all references so far.
   PartialDistances so_far() const;
   std::size_t segment() const;
 
@@ -55,8 +55,8 @@ class PardaEstimator final : public Estimator {
   std::size_t threads_;
   std::size_t chunks_;
   PartialDistances done_;
-  std::vector<std::uint64_t> waiting_;  // references after `done_`, less than a segment
-  // With a limit, blocks are forgotten and can only be estimated.
+  std::vector<std::uint64_t> pending_;  // references after `done_`, less than a segment
+  // With a limit, old blocks are dropped and the number of blocks can only be estimated.
   std::optional<HyperLogLog> blocks_;
 };
 

@@ -6,8 +6,8 @@
 namespace mcsim {
 namespace {
 
-// Memory that runs out is a status, and as it may have run out anywhere in the middle,
-// the estimator is of no further use then.
+// Turns lack of memory into a status. As memory may run out in the middle of an update, the
+// estimator cannot be used afterwards.
 class GuardedEstimator final : public Estimator {
  public:
   explicit GuardedEstimator(std::unique_ptr<Estimator> estimator)

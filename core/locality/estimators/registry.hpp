@@ -5,7 +5,7 @@
 
 namespace mcsim {
 
-// all.hpp is the list.
+// The registry of the estimators in all.hpp.
 const Registry<Estimator, EstimatorContext>& estimator_registry();
 
 }  // namespace mcsim

@@ -107,7 +107,7 @@ CurveEstimate curve_of(const ReuseTimes& times, DepthModel model) {
   double hits = 0;
   times.times().for_each([&](Count lowest, Count width, Count mass) {
     depth += static_cast<double>(lowest - from) * longer;
-    // The times of a bin are spread evenly; all hit where their middle does.
+    // The times of a bin are spread evenly; all count as hits at the capacity of their middle.
     const auto w = static_cast<double>(width);
     const auto n = static_cast<double>(mass);
     const double half = (w - 1) / 2;

@@ -34,15 +34,15 @@ struct ReuseTimeParams {
   }
 };
 
-// How many references it takes until a block is referenced again, 1 if it is the
-// next one; a block's first reference has no reuse time. Times need one look-up a
-// reference, where distances need an order of all blocks.
+// Reuse times: the number of references until a block is referenced again, 1 if it is the next one.
+// A block's first reference has no reuse time. Reuse times need one look-up a reference, while
+// distances need an order of all blocks.
 //
-// All references are measured, backwards: from a block's last reference to the
-// present one. Or a share of them, drawn at random, is watched until the block
-// is referenced again, as in AET; those still watched at the end stand for the
-// first references, of which there are as many. A reservoir keeps memory
-// constant: each sampled reference takes a place in it with equal probability.
+// Without sampling all references are measured backwards, from the current reference to the block's
+// previous one. With sampling a random share of the references is watched until the block is
+// referenced again, as in AET. Those still watched at the end represent the first references, which
+// are equally many. A reservoir keeps memory constant: each sampled reference enters it with equal
+// probability.
 class ReuseTimes {
  public:
   ReuseTimes(const ReuseTimeParams& params, std::uint64_t seed);
@@ -50,12 +50,12 @@ class ReuseTimes {
   void process(std::span<const std::uint64_t> keys);
 
   Count references() const { return now_; }
-  // Measured reuse times, and references measured that have none.
+  // Measured reuse times, and the number of measured references without one.
   const LogHistogram<Count>& times() const { return times_; }
   Count measured() const { return finite_ + without(); }
   Count without() const { return static_cast<Count>(last_ ? last_->size() : watched_.size()); }
   double distinct() const;
-  // Beside the object itself.
+  // Without the object itself.
   std::size_t bytes() const;
 
  private:
@@ -71,8 +71,8 @@ class ReuseTimes {
   void process_sampled(std::span<const std::uint64_t> keys);
   void finish(KeyTable<Watch>::iterator watch);
   void start(std::uint64_t key);
-  // Where in the reservoir the next sample goes, after emptying the place;
-  // kNowhere if it gets none.
+  // Frees the place in the reservoir for the next sample and returns it; kNowhere if the sample is
+  // not kept.
   std::size_t take_place();
   void draw_next();
 
@@ -86,21 +86,21 @@ class ReuseTimes {
   Count now_ = 0;
 
   std::optional<LastReferences> last_;  // without sampling: every key's last reference
-  KeyTable<Watch> watched_;             // with it: the keys whose reuse is awaited
+  KeyTable<Watch> watched_;             // with sampling: keys not referenced again yet
   std::vector<Sample> samples_;         // the reservoir
   Count drawn_ = 0;                     // references sampled so far
   Count next_draw_ = 0;                 // the reference to sample next
 };
 
-// How the share of references with a longer reuse time tells the depth of a
-// block in the LRU stack. Both follow it downwards, reference by reference: one
-// whose own reuse time is longer than the time since the block was used must
-// come from below it and pushes it down.
+// The model that maps the share of references with a longer reuse time to the depth of a block in
+// the LRU stack. Models follow a block downwards, reference by reference. A reference with a reuse
+// time longer than the time since the block's last use must come from below the block and pushes it
+// down.
 enum class DepthModel : std::uint8_t {
   // c blocks hit reuse times up to the T at which the sum of P(t) over
   // 0 <= t < T reaches c, where P(t) is the share of times > t (Hu et al. 2016).
   kAverageEviction,
-  // A reuse time r stands for the distance: the sum of P(t) over 1 <= t < r
+  // The distance of a reuse time r is the sum of P(t) over 1 <= t < r
   // (Eklov and Hagersten 2010).
   kExpectedDistance,
 };

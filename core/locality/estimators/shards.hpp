@@ -16,7 +16,7 @@ enum class FixedSizeCorrection : std::uint8_t {
   kNone,
   kAdjusted,
   kRegression,
-  kHot,  // hot blocks counted by themselves, so that they cannot be missing; `auto` of others
+  kHot,  // hot blocks are counted fully, so that none is missing; others as with `auto`
 };
 
 template <>
@@ -28,7 +28,7 @@ struct Choices<FixedSizeCorrection> {
                                     std::pair{"hot", FixedSizeCorrection::kHot}};
 };
 
-// SHARDS of fixed size: OnlineMrc as an estimator.
+// Fixed-size SHARDS: OnlineMrc as an estimator.
 class Shards final : public Estimator {
  public:
   struct Params {
@@ -74,7 +74,7 @@ class Shards final : public Estimator {
   absl::StatusOr<CurveEstimate> curve() override {
     CurveEstimate curve = mrc_.curve(correction_);
     if (mrc_.hot_blocks() > 0) {
-      curve.note = fmt::format("hot: {} blocks counted by themselves, others corrected as by auto",
+      curve.note = fmt::format("hot: {} blocks counted fully, others corrected as by auto",
                                mrc_.hot_blocks());
     }
     return curve;

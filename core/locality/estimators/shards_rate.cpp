@@ -11,7 +11,7 @@ namespace mcsim {
 ShardsRate::ShardsRate(Params params, EstimatorContext context)
     : correction_(params.correction),
       filter_(params.rate, context.seed),
-      looked_at_(context.seed),
+      reference_sample_(context.seed),
       survivors_(kBatch),
       survivor_distances_(kBatch) {}
 
@@ -29,8 +29,8 @@ absl::Status ShardsRate::count(std::span<const std::uint64_t> keys) {
   while (!keys.empty()) {
     const auto batch = keys.first(std::min(keys.size(), kBatch));
     keys = keys.subspan(batch.size());
-    while (looked_at_.next() - references_ < batch.size()) {
-      looked_at_.keep(filter_.hash(batch[looked_at_.next() - references_]), weight);
+    while (reference_sample_.next() - references_ < batch.size()) {
+      reference_sample_.keep(filter_.hash(batch[reference_sample_.next() - references_]), weight);
     }
     references_ += batch.size();
     const std::size_t count = filter_.select(batch, survivors_);
@@ -66,11 +66,11 @@ absl::StatusOr<CurveEstimate> ShardsRate::curve() {
                             .latest = capacity,
                             .hits = static_cast<double>(hits) / rate});
   }
-  return sampled_curve(counts, groups_, looked_at_, correction_);
+  return sampled_curve(counts, groups_, reference_sample_, correction_);
 }
 
 std::size_t ShardsRate::bytes() const {
-  return sizeof *this + distances_.bytes() + groups_.bytes() + looked_at_.bytes() +
+  return sizeof *this + distances_.bytes() + groups_.bytes() + reference_sample_.bytes() +
          survivors_.size() * (sizeof(std::uint64_t) + sizeof(Count));
 }
 

@@ -12,8 +12,8 @@
 
 namespace mcsim {
 
-// SHARDS of fixed rate: the exact distances of a spatial sample, scaled up.
-// Memory is that of the sampled blocks; nearly all time goes into the filter.
+// Fixed-rate SHARDS: the exact distances of a spatial sample, scaled up. Memory is that of the
+// sampled blocks; the filter takes nearly all the time.
 class ShardsRate final : public Estimator {
  public:
   struct Params {
@@ -53,7 +53,7 @@ class ShardsRate final : public Estimator {
   SpatialFilter filter_;
   ExactDistances distances_;  // of the sampled keys
   SampleGroups groups_;
-  ReferenceSample looked_at_;
+  ReferenceSample reference_sample_;
   std::uint64_t references_ = 0;
   std::vector<std::uint64_t> survivors_;  // of one batch
   std::vector<Count> survivor_distances_;

@@ -4,8 +4,8 @@
 
 namespace mcsim {
 
-// Every reuse time stands for the distance that is to be expected of it: how many
-// of the references in between are the last ones to their block there.
+// A reuse time represents its expected distance: the expected number of references in between that
+// are the last ones to their block in that interval.
 class StatStackEstimator final : public ReuseTimeEstimator<DepthModel::kExpectedDistance> {
  public:
   using ReuseTimeEstimator::ReuseTimeEstimator;

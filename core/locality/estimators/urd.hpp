@@ -10,11 +10,11 @@
 
 namespace mcsim {
 
-// Hits of reads alone, as a share of all accesses: useful reuse distances of ECI-Cache. A write
-// needs nothing from a cache. Exact.
+// Hits of reads as a share of all accesses: the useful reuse distances of ECI-Cache. Writes need no
+// cached block. Exact.
 //
-// Without `count_writes`, distances are those of the reads among each other, as in a cache that
-// writes go around: a block's first read has none even if the block was written before.
+// Without `count_writes`, distances only count reads, as in a cache with write-around: a block's
+// first read is cold even if the block was written before.
 class UrdEstimator final : public Estimator {
  public:
   struct Params {
@@ -47,7 +47,7 @@ class UrdEstimator final : public Estimator {
 
   bool count_writes_;
   ExactDistances engine_;
-  KeyTable<std::uint8_t> blocks_;  // all that were accessed
+  KeyTable<std::uint8_t> blocks_;  // all accessed blocks
   std::vector<Count> reads_;       // by distance
   Count accesses_ = 0;
   std::vector<std::uint64_t> keys_;  // of a piece, those with a distance,

@@ -41,11 +41,11 @@ class RequestsByVm {
   std::vector<std::size_t> requests_;
 };
 
-// Accesses of a slab: few enough that the tick between slabs comes often, enough that passing their
-// VMs to threads is cheap.
+// Accesses in a slab: few enough for frequent ticks between slabs, and enough that passing VMs to
+// threads is cheap.
 constexpr std::uint64_t kSlabAccesses = std::uint64_t{1} << 20;
 
-// The requests from `begin` on that make a slab, not beyond `end`.
+// Returns the requests of a slab, which starts at `begin` and ends at `end` or before.
 RequestRange next_slab(const Accesses& trace, std::size_t begin, std::size_t end) {
   const auto first = trace.request_begin.begin();
   const auto beyond = std::upper_bound(first + static_cast<std::ptrdiff_t>(begin + 1),
@@ -64,7 +64,7 @@ absl::Status replay(const Accesses& trace, std::vector<VmPass>& vms, const Tick&
     by_vm.assign(trace, slab);
     tbb::parallel_for(std::size_t{0}, vms.size(),
                       [&](std::size_t vm) { vms[vm].replay(by_vm.of(vm), batches.local()); });
-    trace.passed(slab);
+    trace.release_pages(slab);
     r = slab.end;
     if (const std::uint64_t done = trace.request_begin[r]; tick && done >= next_tick) {
       MCSIM_RETURN_IF_ERROR(tick(static_cast<Count>(done)));
@@ -75,7 +75,7 @@ absl::Status replay(const Accesses& trace, std::vector<VmPass>& vms, const Tick&
   return absl::OkStatus();
 }
 
-// The samples of all VMs by window, then VM. Each VM has its own in the order of windows.
+// The samples of all VMs by window, then by VM. Each VM's samples are ordered by window.
 template <class SamplesOf>
 std::vector<RiSample> by_window(std::span<const Piece> windows, std::size_t vms,
                                 SamplesOf samples_of) {
@@ -88,7 +88,7 @@ std::vector<RiSample> by_window(std::span<const Piece> windows, std::size_t vms,
       }
     }
   };
-  std::vector<std::size_t> next(windows.size() + 1);  // place of a window's next sample
+  std::vector<std::size_t> next(windows.size() + 1);  // index of a window's next sample
   for_each([&](std::size_t window, const RiSample&) { ++next[window + 1]; });
   std::inclusive_scan(next.begin(), next.end(), next.begin());
   std::vector<RiSample> samples(next.back());
@@ -96,10 +96,10 @@ std::vector<RiSample> by_window(std::span<const Piece> windows, std::size_t vms,
   return samples;
 }
 
-// Completes a meter after the passes of all VMs: frees spare memory of logs and merges the series
-// of the VMs.
+// Completes a meter after the passes of all VMs: frees spare memory of logs and merges the VMs'
+// series.
 void finish(const std::vector<VmPass>& vms, std::size_t group, std::size_t meter,
-            std::span<const Piece> windows, Measured& measured) {
+            std::span<const Piece> windows, MeterValues& measured) {
   if (auto* logs = std::get_if<std::vector<DistanceLog>>(&measured)) {
     for (DistanceLog& log : *logs) log.shrink_to_fit();
   }
@@ -138,7 +138,7 @@ absl::StatusOr<Characterised> find_all(const Accesses& trace, std::span<const Me
     MCSIM_ASSIGN_OR_RETURN(found.whole_curves, measure(trace, plan, tick));
   }
   for (const MeterSpec& spec : specs) {
-    MCSIM_ASSIGN_OR_RETURN(Metered metered, plan.metered(spec, found.whole_curves));
+    MCSIM_ASSIGN_OR_RETURN(MeterResult metered, plan.metered(spec, found.whole_curves));
     found.meters.push_back(std::move(metered));
   }
   return found;
@@ -146,8 +146,8 @@ absl::StatusOr<Characterised> find_all(const Accesses& trace, std::span<const Me
 
 }  // namespace
 
-const Metered* Characterised::find(const MeterSpec& spec) const {
-  const auto found = std::ranges::find(meters, spec, &Metered::spec);
+const MeterResult* Characterised::find(const MeterSpec& spec) const {
+  const auto found = std::ranges::find(meters, spec, &MeterResult::spec);
   return found == meters.end() ? nullptr : &*found;
 }
 

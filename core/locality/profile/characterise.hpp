@@ -13,7 +13,7 @@
 #include "core/trace/accesses.hpp"
 #include "core/trace/intervals.hpp"
 
-// The characteriser: one pass over the trace for all meters.
+// One pass over the trace that measures all meters.
 namespace mcsim {
 
 // By period and VM.
@@ -35,46 +35,46 @@ struct IntensitySeries {
   friend bool operator==(const IntensitySeries&, const IntensitySeries&) = default;
 };
 
-// What was measured for a meter; of a curve the distances by VM, to be added up when it is
-// looked at: meters that differ in what they count alone share it.
-using Measured = std::variant<std::vector<DistanceLog>, Series<Load>, Series<Count>,
-                              IntensitySeries, Series<ClassCounts>, Series<Responses>>;
+// The measurement of a meter. For a curve it is the distances by VM, which are added up on reading,
+// so that meters that only differ in what they count share it.
+using MeterValues = std::variant<std::vector<DistanceLog>, Series<Load>, Series<Count>,
+                                 IntensitySeries, Series<ClassCounts>, Series<Responses>>;
 
-struct Metered {
+struct MeterResult {
   MeterSpec spec;
   std::shared_ptr<const Cuts> cuts;  // period k: requests [cuts[k], cuts[k + 1])
-  std::shared_ptr<const Measured> measured;
+  std::shared_ptr<const MeterValues> measured;
   std::size_t vms = 0;
-  // Of a curve with foresight of the whole trace; else null.
+  // The curves, for a curve meter with foresight of the whole trace; else null.
   std::shared_ptr<const std::vector<HitCurve>> whole_curves;
 
   std::size_t periods() const { return cuts->size() - 1; }
-  friend bool operator==(const Metered& a, const Metered& b) {
+  friend bool operator==(const MeterResult& a, const MeterResult& b) {
     return a.spec == b.spec && *a.cuts == *b.cuts && *a.measured == *b.measured;
   }
 };
 
-// What one pass over the trace finds.
+// The result of one pass over the trace.
 struct Characterised {
-  std::vector<Metered> meters;  // as they were asked for
-  // By VM, over the whole trace: of the accesses after the warm-up, which are hits where it
-  // had the block.
+  std::vector<MeterResult> meters;  // in the order of the specs
+  // The curve of each VM over the whole trace. It counts the accesses after the warm-up; accesses
+  // to blocks that the warm-up accessed can hit.
   std::shared_ptr<const std::vector<HitCurve>> whole_curves =
       std::make_shared<const std::vector<HitCurve>>();
 
-  // The one of that spec; null if it was not asked for.
-  const Metered* find(const MeterSpec& spec) const;
+  // Returns the meter with this spec; null if it was not requested.
+  const MeterResult* find(const MeterSpec& spec) const;
 };
 
-// One pass over the trace, its VMs in parallel on up to `threads` threads, 0 for all cores; the
-// result depends neither on their number nor on what else is asked for. What is known of the trace
-// already is not measured again, and where nothing is left to measure there is no pass.
+// Measures all meters in one pass over the trace, with VMs in parallel on up to `threads` threads
+// (0: all cores). The result does not depend on their number or on the other meters. Measurements
+// in `known` are not repeated; if all are known there is no pass.
 //
-// All follows from the distance of each access over the whole trace, and for meters that leave
-// writes out from that among the reads. Where u distinct blocks have been accessed in a period
-// or window so far, the next access is of another one if and only if its distance is at least
-// u; if it is less, it is the distance within it. Working memory is at most 25 bytes a block,
-// twice that if reads are measured apart; a sliding DistinctMeter takes 4 more a block and an
+// All meters follow from the distance of each access over the whole trace, or, for meters without
+// writes, among the reads. If u distinct blocks have been accessed in a period or window so far,
+// the next access is to a new block if and only if its distance is at least u; otherwise its
+// distance is also the one within the period. Working memory is at most 25 bytes a block, twice
+// that if reads are measured separately. A sliding DistinctMeter takes 4 more bytes a block and an
 // access of its window.
 absl::StatusOr<Characterised> characterise(const Accesses& trace, std::span<const MeterSpec> specs,
                                            const Tick& tick = nullptr, int threads = 0,

@@ -25,7 +25,7 @@ struct ClassSums {
   void operator-=(const ClassSums& of) { cold -= of.cold, again -= of.again; }
 };
 
-// Calls `add` for every access with its distance, whether it is a write and its class.
+// Calls `add` for every access with its distance, a flag for writes and its class.
 template <class Add>
 void for_each_class(const Chunk& chunk, Add add) {
   const std::span<const Count> distances = chunk.all.distances;
@@ -40,7 +40,7 @@ void for_each_class(const Chunk& chunk, Add add) {
 }
 
 // An access is cold if it is the first to its block: in the trace if the meter `remembers` earlier
-// periods, else in the period.
+// periods, otherwise in the period.
 class ClassesOfVm final : public SeriesMeter<ClassCounts> {
  public:
   ClassesOfVm(bool remembers, std::size_t periods, VmId vm, Series<ClassCounts>& into)
@@ -77,7 +77,7 @@ class ClassesOfVm final : public SeriesMeter<ClassCounts> {
   SlidingSum<ClassSums> window_;
 };
 
-// Accesses become cold as the last one to their block leaves the window.
+// An access becomes cold when the previous access to its block leaves the window.
 class ClassesOfWindow final : public SeriesMeter<ClassCounts> {
  public:
   ClassesOfWindow(std::size_t periods, VmId vm, Series<ClassCounts>& into)
@@ -107,7 +107,7 @@ class ClassesOfWindow final : public SeriesMeter<ClassCounts> {
   }
 
   Ages ages_;
-  // [n][class]: accesses whose last one stays in the window for n periods from this one on.
+  // [n][class]: accesses whose previous access stays in the window for n periods from this one on.
   std::vector<Counts<4>> warm_for_;
   Counts<2> by_operation_{};  // in this period
   SlidingSum<Counts<2>> window_;

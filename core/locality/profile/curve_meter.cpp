@@ -23,7 +23,7 @@ void sort_by_digits(std::span<std::uint32_t> numbers, std::vector<std::uint32_t>
   std::span<std::uint32_t> to = spare;
   for (int shift = 0; shift < 32 && (largest >> shift) != 0; shift += kBits) {
     const auto digit = [&](std::uint32_t number) { return (number >> shift) % kDigits; };
-    std::array<std::uint32_t, kDigits> next{};  // place of the next number with that digit
+    std::array<std::uint32_t, kDigits> next{};  // index of the next number with that digit
     for (const std::uint32_t number : from) ++next[digit(number)];
     std::exclusive_scan(next.begin(), next.end(), next.begin(), 0U);
     for (const std::uint32_t number : from) to[next[digit(number)]++] = number;
@@ -33,14 +33,14 @@ void sort_by_digits(std::span<std::uint32_t> numbers, std::vector<std::uint32_t>
 }
 
 // Distances of one age that are not in the log yet.
-class Unlogged {
+class PendingDistances {
  public:
   void make_room(std::size_t more) {
     if (distances_.size() < size_ + more + 1) {
       distances_.resize(std::max(size_ + more + 1, 2 * distances_.size()));
     }
   }
-  // Without a branch: what is not to stay is overwritten by the next.
+  // Written without a branch: the next value overwrites one that does not stay.
   void add(Count distance, bool stays) {
     distances_[size_] = static_cast<std::uint32_t>(distance);
     size_ += stays ? 1 : 0;
@@ -96,13 +96,13 @@ class CurveOfVm final : public TraceMeter {
     return true;
   }
 
-  // Counts distances within the period; logs the others.
+  // Counts distances within the period and logs the others.
   void count_within(std::span<const Count> distances, std::span<const std::uint8_t> writes) {
     Count distinct = ages_.distinct();
     for (std::size_t i = 0; i < distances.size(); ++i) {
       const Count distance = distances[i];
       const bool fresh = is_new(distance, distinct);
-      // Without a branch: what does not count within falls into the first place.
+      // Written without a branch: index 0 collects the distances that are not within the period.
       const bool within = !fresh && counted(writes, i);
       ++within_[within ? static_cast<std::size_t>(distance) + 1 : 0];
       across_.front().add(distance, fresh && distance != kCold && counted(writes, i));
@@ -124,13 +124,14 @@ class CurveOfVm final : public TraceMeter {
     }
   }
 
-  // Distances within a period are below its distinct blocks, and no count overflows.
+  // Makes room for distances within a period, which are below its distinct blocks; prevents
+  // overflows.
   void make_room(std::size_t more) {
     if (unlogged_ + more > std::numeric_limits<std::uint32_t>::max()) flush();
     unlogged_ += more;
     const std::size_t places = static_cast<std::size_t>(ages_.distinct()) + more + 1;
     if (within_.size() < places) within_.resize(std::max(places, 2 * within_.size()));
-    for (Unlogged& of_age : across_) of_age.make_room(more);
+    for (PendingDistances& of_age : across_) of_age.make_room(more);
   }
 
   void flush() {
@@ -152,9 +153,9 @@ class CurveOfVm final : public TraceMeter {
   Count accesses_ = 0;
   Ages ages_;
   std::uint64_t unlogged_ = 0;
-  std::vector<std::uint32_t> within_;  // how often a distance occurred, a place further on
-  std::vector<Unlogged> across_;       // by age, from 1 on
-  std::vector<std::uint32_t> spare_;   // to sort them with
+  std::vector<std::uint32_t> within_;     // how often distance d occurred, at index d + 1
+  std::vector<PendingDistances> across_;  // by age, from 1 on
+  std::vector<std::uint32_t> spare_;      // scratch memory for sorting
 };
 
 }  // namespace

@@ -9,28 +9,30 @@
 
 namespace mcsim {
 
-// One reuse distance, and how often it occurred.
+// A reuse distance and the number of times it occurred.
 struct DistanceCount {
   std::uint32_t distance;
   std::uint32_t count;
   friend bool operator==(const DistanceCount&, const DistanceCount&) = default;
 };
 
-// The reuse distances of one VM over its whole trace, counted period by period; first accesses
-// have none. They are kept apart by age: how many periods ago the block had been accessed, with
-// all that are `ages` periods or more in the last list. Of age 0 are those that a period knows by
-// itself; with those below a it knows of what the a periods before it held, and all together are
-// what it adds to the trace so far. Eight bytes for each distance that occurred in a period.
+// The reuse distances of one VM over its whole trace, by period; first accesses have none.
+// Distances are separated by age: the number of periods since the block's previous access. The last
+// list has all ages of `ages` periods or more. Age 0 gives the distances within a single period,
+// the ages up to a those of a window of the period and the a periods before it, and all ages
+// together what the period adds to the trace so far. Eight bytes for each distance that occurred in
+// a period.
 class DistanceLog {
  public:
   explicit DistanceLog(std::size_t ages = 1) : of_age_(ages + 1) {}
 
   std::size_t ages() const { return of_age_.size() - 1; }
-  // Of the period that the next end_period() ends. A distance may come more than once.
+  // Adds to the current period, which the next end_period() closes. A distance may be added
+  // repeatedly.
   void add(std::size_t age, DistanceCount counted) { of_age_[age].counts.push_back(counted); }
-  // `accesses`: of how many these are the distances, first ones included.
+  // `accesses` is the number of accesses in the period, including first ones.
   void end_period(Count accesses);
-  // After the last period.
+  // Frees spare memory; to be called after the last period.
   void shrink_to_fit();
 
   std::span<const DistanceCount> of(std::size_t period, std::size_t age) const;

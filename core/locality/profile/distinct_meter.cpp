@@ -7,7 +7,7 @@
 namespace mcsim {
 namespace {
 
-// Distinct blocks of single periods: those that are new.
+// Distinct blocks of single periods: the blocks that are new.
 class DistinctOfPeriod final : public SeriesMeter<Count> {
  public:
   DistinctOfPeriod(OpFilter ops, VmId vm, Series<Count>& into) : SeriesMeter(vm, into), ops_(ops) {}

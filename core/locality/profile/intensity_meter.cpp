@@ -21,7 +21,7 @@ class IntensityOfVm final : public SeriesMeter<Intensity> {
   }
 
   std::size_t next_cut() const override { return windows_[open_].cut; }
-  // Closes the windows that end before it.
+  // Closes the windows that end before the request.
   void begin_request(std::size_t request) override {
     while (request >= windows_[open_].cut) close_window();
   }
@@ -73,7 +73,7 @@ class IntensityOfVm final : public SeriesMeter<Intensity> {
   std::span<const Piece> periods_;
   std::span<const Piece> windows_;
   WindowCounter counter_;
-  std::size_t open_ = 0;  // the window that collects
+  std::size_t open_ = 0;  // the current window
   std::vector<RiSample> samples_;
   // The last closed window.
   double last_ = 0;

@@ -7,7 +7,7 @@
 namespace mcsim {
 namespace {
 
-// Most periods of a window that distinguishes blocks by period; each period has a cost.
+// The maximum number of periods of a window that distinguishes blocks by period.
 constexpr Nanoseconds kMostPeriods = 256;
 
 absl::Status check_window(const Accesses& trace, const TimerClock& clock, Duration window) {
@@ -21,8 +21,7 @@ absl::Status check_window(const Accesses& trace, const TimerClock& clock, Durati
 absl::Status check_ages(const TimerClock& clock, Duration window) {
   const Nanoseconds periods = window.ns / clock.period;
   if (periods <= kMostPeriods) return absl::OkStatus();
-  return invalid_argument("window: at most {} periods can be told apart, got {}", kMostPeriods,
-                          periods);
+  return invalid_argument("window: expected at most {} periods, got {}", kMostPeriods, periods);
 }
 
 absl::Status check_curve(const TimerClock& clock, const CurveMeter& curve) {
@@ -31,10 +30,10 @@ absl::Status check_curve(const TimerClock& clock, const CurveMeter& curve) {
                             curve.distance_limit);
   }
   if (curve.ops == OpFilter::kAll && curve.between == OpFilter::kReads) {
-    return invalid_argument("between: reads alone have distances among the reads; say ops: reads");
+    return invalid_argument("between: 'reads' needs ops: reads");
   }
   if (curve.foresight == Foresight::kWhole && curve.ops == OpFilter::kReads) {
-    return invalid_argument("foresight: the whole trace is known of all operations alone");
+    return invalid_argument("foresight: 'whole' needs ops: all");
   }
   const bool windowed = curve.scope != DistanceScope::kCumulative;
   return windowed ? check_ages(clock, curve.window) : absl::OkStatus();
@@ -63,11 +62,12 @@ absl::Status check_params(const Accesses& trace, const MeterSpec& spec) {
     return check_ages(spec.clock, classes->window);
   }
   if (std::holds_alternative<ResponseMeter>(spec.what) && !trace.keeps_responses) {
-    return invalid_argument("the trace was interned without response times; say so there");
+    return invalid_argument("the trace was interned without response times; intern it with them");
   }
   const auto* load = std::get_if<LoadMeter>(&spec.what);
   if (load != nullptr && load->bytes && !trace.keeps_bytes) {
-    return invalid_argument("the trace was interned without the bytes of requests; say so there");
+    return invalid_argument(
+        "the trace was interned without the bytes of requests; intern it with them");
   }
   return absl::OkStatus();
 }

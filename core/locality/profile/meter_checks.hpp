@@ -24,7 +24,7 @@ Window* window_of(Meter& meter) {
       meter);
 }
 
-// InvalidArgument, with the reason, if the trace cannot be measured so.
+// Returns InvalidArgument, with the reason, if the trace cannot be measured with this spec.
 absl::Status check_meter(const Accesses& trace, const MeterSpec& spec);
 
 }  // namespace mcsim

@@ -8,7 +8,7 @@
 namespace mcsim {
 namespace {
 
-// The spec without fields that only reading depends on, and without those of no effect.
+// The spec without fields that only affect reading, and without those of no effect.
 MeterSpec measured_by(MeterSpec spec, bool has_writes) {
   const auto settle = [&](OpFilter& ops) {
     if (!has_writes) ops = OpFilter::kAll;
@@ -66,7 +66,7 @@ MeterPlan::MeterPlan(const Accesses& trace, std::span<const MeterSpec> specs,
       known_(known),
       has_writes_(std::ranges::find(trace.request_op, static_cast<std::uint8_t>(Op::kWrite)) !=
                   trace.request_op.end()) {
-  // Pass objects point to meters: no meter may move once its results have room.
+  // Pass objects point to meters: no meter may move after its results were allocated.
   for (const MeterSpec& spec : specs) {
     const MeterSpec wanted = measured_by(spec, has_writes_);
     TimerGroup& group = group_of(wanted.clock);
@@ -102,16 +102,16 @@ bool MeterPlan::is_all_known() const {
          });
 }
 
-absl::StatusOr<Metered> MeterPlan::metered(
+absl::StatusOr<MeterResult> MeterPlan::metered(
     const MeterSpec& spec, const std::shared_ptr<const std::vector<HitCurve>>& whole_curves) {
   const MeterSpec wanted = measured_by(spec, has_writes_);
   const TimerGroup& group = group_of(wanted.clock);
-  Metered result{.spec = spec,
-                 .cuts = group.cuts,
-                 .measured = nullptr,
-                 .vms = trace_.vms.size(),
-                 .whole_curves = is_whole(spec) ? whole_curves : nullptr};
-  const Metered* const known = find_known(wanted);
+  MeterResult result{.spec = spec,
+                     .cuts = group.cuts,
+                     .measured = nullptr,
+                     .vms = trace_.vms.size(),
+                     .whole_curves = is_whole(spec) ? whole_curves : nullptr};
+  const MeterResult* const known = find_known(wanted);
   if (known == nullptr) {
     result.measured = std::ranges::find(group.meters, wanted, &TimerGroup::Meter::spec)->measured;
   } else if (known->vms == result.vms && *known->cuts == *group.cuts) {
@@ -132,10 +132,10 @@ TimerGroup& MeterPlan::group_of(const TimerClock& clock) {
   return added;
 }
 
-// Returns a known meter of the same measurement, null if there is none.
-const Metered* MeterPlan::find_known(const MeterSpec& wanted) const {
+// Returns a known meter with the same measurement, null if there is none.
+const MeterResult* MeterPlan::find_known(const MeterSpec& wanted) const {
   for (const Characterised& part : known_) {
-    for (const Metered& metered : part.meters) {
+    for (const MeterResult& metered : part.meters) {
       if (measured_by(metered.spec, has_writes_) == wanted) return &metered;
     }
   }
@@ -146,7 +146,7 @@ void MeterPlan::make_room(TimerGroup& group, TimerGroup::Meter& meter) const {
   if (const auto* intensity = std::get_if<IntensityMeter>(&meter.spec.what)) {
     meter.windows = pieces(trace_.request_time, intensity->window.ns, group.clock.drifting);
   }
-  meter.measured = std::make_shared<Measured>(room_for(setup(group, meter)));
+  meter.measured = std::make_shared<MeterValues>(empty_values(setup(group, meter)));
 }
 
 }  // namespace mcsim

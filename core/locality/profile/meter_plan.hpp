@@ -11,14 +11,14 @@
 #include "core/trace/accesses.hpp"
 #include "core/trace/intervals.hpp"
 
-// The plan of `characterise`: the meters that are left to measure.
+// The plan of `characterise`: the meters that still need to be measured.
 namespace mcsim {
 
-// The spec without fields that only reading depends on. Meters that are measured as the same spec
+// The spec without fields that only affect reading. Meters with equal results of this function
 // share one measurement.
 MeterSpec measured_as(const MeterSpec& spec);
 
-// Whether the curves of the whole trace, which every pass makes, are all that the meter needs.
+// Whether the meter only needs the curves of the whole trace, which every pass computes.
 bool is_whole(const MeterSpec& spec);
 
 // The first cut is 0.
@@ -39,12 +39,12 @@ struct TimerGroup {
   struct Meter {
     MeterSpec spec;
     std::vector<Piece> windows;
-    std::shared_ptr<Measured> measured;
+    std::shared_ptr<MeterValues> measured;
   };
   std::vector<Meter> meters;
 };
 
-// The measurements of a trace that are not known yet, each once.
+// The measurements of a trace that are not known yet, without duplicates.
 class MeterPlan {
  public:
   MeterPlan(const Accesses& trace, std::span<const MeterSpec> specs,
@@ -54,17 +54,17 @@ class MeterPlan {
   std::span<TimerGroup> groups() { return groups_; }
   MeterSetup setup(const TimerGroup& group, const TimerGroup::Meter& meter) const;
 
-  // Null if they are not known.
+  // Returns null if the curves are not known.
   std::shared_ptr<const std::vector<HitCurve>> known_curves() const;
   // Whether no pass over the trace is needed.
   bool is_all_known() const;
-  // The result for one spec; `whole_curves` is for meters with foresight of the whole trace.
-  absl::StatusOr<Metered> metered(const MeterSpec& spec,
-                                  const std::shared_ptr<const std::vector<HitCurve>>& whole_curves);
+  // Returns the result for a spec; `whole_curves` is for meters with foresight of the whole trace.
+  absl::StatusOr<MeterResult> metered(
+      const MeterSpec& spec, const std::shared_ptr<const std::vector<HitCurve>>& whole_curves);
 
  private:
   TimerGroup& group_of(const TimerClock& clock);
-  const Metered* find_known(const MeterSpec& wanted) const;
+  const MeterResult* find_known(const MeterSpec& wanted) const;
   void make_room(TimerGroup& group, TimerGroup::Meter& meter) const;
 
   const Accesses& trace_;

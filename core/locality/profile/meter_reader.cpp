@@ -8,12 +8,12 @@
 namespace mcsim {
 namespace {
 
-const CurveMeter& curve_of(const Metered& metered) {
+const CurveMeter& curve_of(const MeterResult& metered) {
   return std::get<CurveMeter>(metered.spec.what);
 }
 
-// The period that a meter shows when so many have begun.
-std::optional<std::size_t> shown(const Metered& metered, std::size_t begun) {
+// The period that a meter shows after `begun` periods have begun.
+std::optional<std::size_t> visible_period(const MeterResult& metered, std::size_t begun) {
   const auto* curve = std::get_if<CurveMeter>(&metered.spec.what);
   const bool next = curve != nullptr && curve->foresight == Foresight::kNext;
   const std::size_t behind = next ? 1 : 2;
@@ -21,8 +21,9 @@ std::optional<std::size_t> shown(const Metered& metered, std::size_t begun) {
   return begun - behind;
 }
 
-// Adds to a curve what a period adds to its scope, and takes away what leaves it.
-void turn_to(const Metered& metered, std::size_t period, std::size_t vm, RunningCurve& curve) {
+// Adds a period to a curve and removes the accesses that leave its scope.
+void advance_curve(const MeterResult& metered, std::size_t period, std::size_t vm,
+                   RunningCurve& curve) {
   assert(vm < metered.vms && period < metered.periods());
   const DistanceLog& log = std::get<std::vector<DistanceLog>>(*metered.measured)[vm];
   const CurveMeter& meter = curve_of(metered);
@@ -31,8 +32,8 @@ void turn_to(const Metered& metered, std::size_t period, std::size_t vm, Running
   for (std::size_t age = 0; age < window + (within ? 0 : 1); ++age) {
     curve.add(log.of(period, age), meter.distance_limit);
     if (meter.scope == DistanceScope::kCumulative) continue;
-    // Of a period that is still in the window those leave whose block had been accessed in the
-    // one that no longer is.
+    // An access of a period in the window no longer counts if its block's previous access was in
+    // the period that left the window.
     const std::size_t back = within ? window - age : window;
     if (period >= back) curve.remove(log.of(period - back, age), meter.distance_limit);
   }
@@ -47,7 +48,7 @@ RunningCurve whole(const HitCurve& curve, Count limit) {
   const DistanceHistogram histogram = curve.histogram();
   std::vector<DistanceCount> counts;
   for (std::size_t i = 0; i < histogram.distance.size(); ++i) {
-    // A count may not fit; the rest comes again.
+    // A count may exceed 32 bits; the remainder becomes further entries.
     for (Count left = histogram.count[i]; left > 0;) {
       const Count now = std::min<Count>(left, 0xffff'ffff);
       counts.push_back(
@@ -63,7 +64,7 @@ RunningCurve whole(const HitCurve& curve, Count limit) {
 
 // Calls `see` with the series of a meter that is not a curve.
 template <class See>
-void visit_rows(const Measured& measured, See see) {
+void visit_rows(const MeterValues& measured, See see) {
   std::visit(
       [&]<class T>(const T& of) {
         if constexpr (std::is_same_v<T, IntensitySeries>) {
@@ -77,7 +78,7 @@ void visit_rows(const Measured& measured, See see) {
 
 }  // namespace
 
-MeterReader::MeterReader(const Metered& metered) : metered_(metered), forgotten_(metered.vms) {
+MeterReader::MeterReader(const MeterResult& metered) : metered_(metered), forgotten_(metered.vms) {
   if (std::holds_alternative<CurveMeter>(metered.spec.what)) curves_.resize(metered.vms);
   visit_rows(*metered.measured,
              [&]<class T>(const Series<T>&) { rows_ = std::vector<T>(metered.vms); });
@@ -86,7 +87,7 @@ MeterReader::MeterReader(const Metered& metered) : metered_(metered), forgotten_
 void MeterReader::advance() {
   ++begun_;
   if (std::holds_alternative<CurveMeter>(metered_.spec.what)) return read_curves();
-  const std::optional<std::size_t> period = shown(metered_, begun_);
+  const std::optional<std::size_t> period = visible_period(metered_, begun_);
   if (!period) return;
   visit_rows(*metered_.measured, [&]<class T>(const Series<T>& series) {
     auto& rows = std::get<std::vector<T>>(rows_);
@@ -99,11 +100,11 @@ void MeterReader::advance() {
 void MeterReader::read_curves() {
   const CurveMeter& meter = curve_of(metered_);
   const bool all = meter.foresight == Foresight::kWhole;
-  const std::optional<std::size_t> period = shown(metered_, begun_);
+  const std::optional<std::size_t> period = visible_period(metered_, begun_);
   for (std::size_t vm = 0; vm < curves_.size(); ++vm) {
     if (forgotten_[vm]) continue;
     if (all && begun_ == 1) curves_[vm] = whole((*metered_.whole_curves)[vm], meter.distance_limit);
-    if (!all && period) turn_to(metered_, *period, vm, curves_[vm]);
+    if (!all && period) advance_curve(metered_, *period, vm, curves_[vm]);
   }
 }
 
@@ -136,15 +137,15 @@ Reading MeterReader::reading() const {
   return reading;
 }
 
-HitCurve curve_at(const Metered& metered, std::size_t begun, VmId vm) {
+HitCurve curve_at(const MeterResult& metered, std::size_t begun, VmId vm) {
   const CurveMeter& meter = curve_of(metered);
   if (meter.foresight == Foresight::kWhole) {
     return whole((*metered.whole_curves)[vm], meter.distance_limit).curve();
   }
   RunningCurve curve;
   for (std::size_t b = 1; b <= begun; ++b) {
-    const std::optional<std::size_t> period = shown(metered, b);
-    if (period) turn_to(metered, *period, vm, curve);
+    const std::optional<std::size_t> period = visible_period(metered, b);
+    if (period) advance_curve(metered, *period, vm, curve);
   }
   return curve.curve();
 }

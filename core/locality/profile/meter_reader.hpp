@@ -12,9 +12,9 @@
 
 namespace mcsim {
 
-// The values of a meter, by VM: one of the spans, as the kind of meter has it.
+// The values of a meter, by VM: the span for its kind is set.
 struct Reading {
-  std::string_view name = {};  // under which a system declared the meter
+  std::string_view name = {};  // from the system's declaration of the meter
   std::span<const RunningCurve> curves = {};
   std::span<const Load> loads = {};
   std::span<const Count> distinct = {};
@@ -23,14 +23,15 @@ struct Reading {
   std::span<const Responses> responses = {};
 };
 
-// A meter period by period, as a controller sees it.
+// A meter, period by period, as a controller reads it.
 class MeterReader {
  public:
-  explicit MeterReader(const Metered& metered);
+  explicit MeterReader(const MeterResult& metered);
 
-  // The next period begins; the first time it is the first. What has not been is nothing.
+  // Begins the next period; the first call begins the first. Without an ended period all values are
+  // 0.
   void advance();
-  // Of this VM nothing is known any more.
+  // Clears this VM's values permanently.
   void forget(VmId vm);
 
   Reading reading() const;
@@ -38,17 +39,18 @@ class MeterReader {
  private:
   void read_curves();
 
-  Metered metered_;
+  MeterResult metered_;
   std::size_t begun_ = 0;        // periods
   std::vector<bool> forgotten_;  // by VM
-  // By VM, as far as the meter has it.
+  // By VM; empty unless the meter has this kind of value.
   std::vector<RunningCurve> curves_;
   std::variant<std::vector<Load>, std::vector<Count>, std::vector<Intensity>,
                std::vector<ClassCounts>, std::vector<Responses>>
       rows_;
 };
 
-// What a curve is when so many periods have begun, added up from the first that it covers.
-HitCurve curve_at(const Metered& metered, std::size_t begun, VmId vm);
+// Returns the curve after `begun` periods have begun, added up from the first period that it
+// covers.
+HitCurve curve_at(const MeterResult& metered, std::size_t begun, VmId vm);
 
 }  // namespace mcsim

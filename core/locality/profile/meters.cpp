@@ -7,7 +7,7 @@
 namespace mcsim {
 namespace {
 
-// The alternative of that name, with these parameters; nullopt if none has it.
+// Returns the alternative of that name, with these parameters; nullopt if there is none.
 template <std::size_t kIndex = 0>
 std::optional<absl::StatusOr<MeterKind>> find_meter(std::string_view name, const ParamMap& params) {
   if constexpr (kIndex == std::variant_size_v<MeterKind>) {

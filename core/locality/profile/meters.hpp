@@ -14,10 +14,10 @@
 #include "core/locality/profile/reuse_intensity.hpp"
 #include "core/trace/accesses.hpp"
 
-// What a controller may know of a trace: meters, which depend on the trace alone and not on
-// what any cache did, so that each is measured once and shared by all systems that ask for it.
-// All of them measure every VM by itself. Lengths are in the trace's own time: a trace without
-// a clock is cut every so many references.
+// Meters: measurements of a trace for controllers. They depend only on the trace, not on any cache,
+// so each is measured once and shared by all systems that request it. Every VM is measured
+// separately. Lengths are in the trace's own time: a trace without a clock is cut by the number of
+// references.
 namespace mcsim {
 
 // When meters are read: at the end of every period from the trace's first request on.
@@ -27,15 +27,15 @@ struct TimerClock {
   friend bool operator==(const TimerClock&, const TimerClock&) = default;
 };
 
-// What an access finds in the cache whose hits a curve counts.
+// The accesses that a curve counts, and the accesses before them that can make them hit.
 enum class DistanceScope : std::uint8_t {
-  kInterval,    // of the window's accesses; its first touch of a block is cold (Multi-Cache)
-  kCumulative,  // of all accesses so far (the Multi-Cache authors' code)
-  kWarm,        // of the window's accesses; what came before it is remembered
+  kInterval,    // counts the window; a block's first access in the window is cold (Multi-Cache)
+  kCumulative,  // counts all accesses so far (the Multi-Cache authors' code)
+  kWarm,        // counts the window; earlier accesses to a block are remembered
 };
 
-// Whether a meter tells of what is to come. No controller of a running system can ask for that;
-// yardsticks do.
+// How far a meter looks ahead. Controllers of running systems cannot; reference systems such as
+// `clairvoyant` do.
 enum class Foresight : std::uint8_t {
   kNone,
   kNext,   // the period that begins
@@ -104,13 +104,14 @@ struct CurveMeter {
               0},
         Field{"distance_limit", &CurveMeter::distance_limit,
               "distances from here on count as misses (0: no limit)", 0},
-        Field{"foresight", &CurveMeter::foresight, "whether it tells of what is to come"},
+        Field{"foresight", &CurveMeter::foresight,
+              "how far it looks ahead: not at all, to the next interval, or over the whole trace"},
     };
   }
   friend bool operator==(const CurveMeter&, const CurveMeter&) = default;
 };
 
-// How much there was. Whoever asks for bytes has those of requests kept with the trace.
+// Numbers of requests, accesses and bytes. With `bytes` the interned trace keeps requests' lengths.
 struct LoadMeter {
   bool bytes = false;
   Duration window{};
@@ -121,17 +122,16 @@ struct LoadMeter {
       .reference = "no publication: counts of the trace"};
   static constexpr auto fields() {
     return std::tuple{
-        Field{
-            "bytes", &LoadMeter::bytes,
-            "whether bytes are counted, as requests were recorded: of a trace that tells lengths"},
+        Field{"bytes", &LoadMeter::bytes,
+              "whether to count the recorded bytes of requests; needs a trace with lengths"},
         Field{"window", &LoadMeter::window, kWindowText, 0},
     };
   }
   friend bool operator==(const LoadMeter&, const LoadMeter&) = default;
 };
 
-// The working set: blocks accessed in a sliding window, or of these the ones that were reused
-// so many times (RWSS of CloudCache).
+// The working set: blocks accessed in a sliding window, or those that were also reused at least
+// `reuses` times (RWSS of CloudCache).
 struct DistinctMeter {
   OpFilter ops = OpFilter::kAll;
   Duration window{};
@@ -153,9 +153,9 @@ struct DistinctMeter {
   friend bool operator==(const DistinctMeter&, const DistinctMeter&) = default;
 };
 
-// Reuse intensity. A window belongs to the period in which it closes; one that ends with the
-// period does. Both are cut from the trace's first request on, and the end of the trace closes
-// the last of them. Where no window closes in a period, the intensity stays what it was.
+// Reuse intensity. A window belongs to the period in which it closes, including one that ends with
+// the period. Windows and periods start at the trace's first request, and the end of the trace
+// closes the last ones. If no window closes in a period, the intensity does not change.
 struct IntensityMeter {
   IntensityKind kind = IntensityKind::kShare;
   OpFilter ops = OpFilter::kAll;
@@ -181,8 +181,8 @@ struct IntensityMeter {
   friend bool operator==(const IntensityMeter&, const IntensityMeter&) = default;
 };
 
-// Accesses by what they do after what the last one to their block did, as far as it is remembered:
-// the others are cold.
+// Accesses by operation and by the operation of the previous access to their block. Accesses
+// without a remembered previous access are cold.
 struct ClassMeter {
   DistanceScope scope = DistanceScope::kInterval;
   Duration window{};
@@ -205,8 +205,8 @@ struct ClassMeter {
   friend bool operator==(const ClassMeter&, const ClassMeter&) = default;
 };
 
-// How long requests took where they were recorded, and how many were under way. Whoever asks has
-// response times kept with the trace, which has to have them.
+// Mean recorded response time of requests, and the mean number of requests in progress. The
+// interned trace must keep response times.
 struct ResponseMeter {
   Duration window{};
 
@@ -230,20 +230,20 @@ struct MeterSpec {
   friend bool operator==(const MeterSpec&, const MeterSpec&) = default;
 };
 
-// A meter by its name, as Python writes it; and back.
+// Returns a meter by its name in Python, and the name of a meter.
 absl::StatusOr<MeterKind> meter_named(std::string_view name, const ParamMap& params);
 const char* name_of(const MeterKind& meter);
-// All there are, and their parameters.
+// Returns all meters and their parameters.
 std::vector<std::pair<ComponentInfo, std::vector<ParamInfo>>> describe_meters();
 ParamMap params_of(const MeterKind& meter);
 
-// What the meters beside curves give, of one VM.
+// The values of meters other than curves, for one VM.
 struct Load {
   Count requests = 0;
   Count read_requests = 0;  // of these
   Count accesses = 0;
   Count reads = 0;               // of these
-  std::array<Count, 2> bytes{};  // of requests, by operation; 0 if nobody asks
+  std::array<Count, 2> bytes{};  // of requests, by operation; 0 unless requested
 
   Count write_requests() const { return requests - read_requests; }
   Count writes() const { return accesses - reads; }
@@ -256,8 +256,8 @@ struct Intensity {
   friend bool operator==(const Intensity&, const Intensity&) = default;
 };
 
-// An access after the last one to its block: read after read, read after write, write after read,
-// write after write.
+// The class of an access after another to its block: read after read, read after write, write after
+// read, write after write.
 enum class RequestClass : std::uint8_t { kRar, kRaw, kWar, kWaw };
 
 struct ClassCounts {
@@ -272,9 +272,9 @@ struct ClassCounts {
 };
 
 struct Responses {
-  Count requests = 0;  // whose response time is known
+  Count requests = 0;  // with a response time
   double mean_ns = 0;  // of these; 0 if there are none
-  // Under way at a time: their times together by the length of the periods in which they came.
+  // Mean number in progress: the sum of response times over the length of the periods.
   double outstanding = 0;
   friend bool operator==(const Responses&, const Responses&) = default;
 };

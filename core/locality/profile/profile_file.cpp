@@ -13,7 +13,7 @@
 #include "core/base/checksum.hpp"
 #include "core/base/files.hpp"
 #include "core/base/guarded.hpp"
-#include "core/base/words.hpp"
+#include "core/base/word_reader.hpp"
 #include "core/locality/profile/meter_checks.hpp"
 #include "core/locality/profile/meter_plan.hpp"
 #include "core/locality/profile/trace_meter.hpp"
@@ -24,13 +24,13 @@ namespace {
 constexpr std::uint64_t kMagic = 0x31464f52504d432eULL;  // ".CMPROF1"
 constexpr std::size_t kHead = 6;  // magic, version, checksum, words, kind, VMs
 constexpr std::size_t kChecksumAt = 2;
-// Checksums are made of so many words at a time.
+// Words in a piece; checksums are chained over pieces.
 constexpr std::size_t kPiece = std::size_t{1} << 17;
 
 using Curves = std::vector<HitCurve>;
 
-// By the word of the head that says which: the alternatives of Measured, and then whole curves.
-constexpr std::array<std::string_view, std::variant_size_v<Measured> + 1> kKinds{
+// By the kind in the head: the alternatives of MeterValues, then whole curves.
+constexpr std::array<std::string_view, std::variant_size_v<MeterValues> + 1> kKinds{
     "distances, period by period,",
     "load",
     "distinct blocks",
@@ -40,7 +40,8 @@ constexpr std::array<std::string_view, std::variant_size_v<Measured> + 1> kKinds
     "curves"};
 constexpr std::uint64_t kCurves = kKinds.size() - 1;
 
-// Of a head that is all there but for this, and what is behind it, piece by piece.
+// The checksum of a head without its checksum word, and of `behind`, the sum over the words after
+// it.
 std::uint64_t sum_of_head(std::span<const std::uint64_t> head, std::uint64_t behind) {
   const std::uint64_t before = checksum(std::as_bytes(head.first(kChecksumAt)), behind);
   return checksum(std::as_bytes(head.subspan(kChecksumAt + 1)), before);
@@ -51,7 +52,7 @@ std::uint64_t sum_of(std::span<const std::uint64_t> words) {
   for (auto rest = words.subspan(kHead); !rest.empty();) {
     const auto piece = rest.first(std::min(kPiece, rest.size()));
     sum = checksum(std::as_bytes(piece), sum);
-    let_go(piece);
+    advise_dont_need(piece);
     rest = rest.subspan(piece.size());
   }
   return sum_of_head(words.first(kHead), sum);
@@ -59,7 +60,7 @@ std::uint64_t sum_of(std::span<const std::uint64_t> words) {
 
 // --- Written -----------------------------------------------------------------------
 
-// Puts what was measured into a file, piece by piece.
+// Writes a measurement to a file, piece by piece.
 class Writer {
  public:
   explicit Writer(File file) : file_(std::move(file)) { words_.reserve(kPiece); }
@@ -138,20 +139,20 @@ class Writer {
 
   File file_;
   absl::Status status_;               // of the first write that failed
-  std::vector<std::uint64_t> words_;  // that are not in the file yet
-  std::uint64_t written_ = 0;         // behind the head
+  std::vector<std::uint64_t> words_;  // not written to the file yet
+  std::uint64_t written_ = 0;         // words after the head
   std::uint64_t sum_ = 0;
 };
 
 // --- Read --------------------------------------------------------------------------
 
-constexpr std::string_view kCannotBe = "it does not say all, or what cannot be";
+constexpr std::string_view kInvalidValues = "missing or invalid values";
 
-// Takes what was written for a trace, in room of the shape that it has; an empty text, or what is
-// wrong.
+// Reads a measurement for a trace into series of matching shape. Returns an empty text, or the
+// error.
 class Reader {
  public:
-  Reader(Words words, const Accesses& trace, std::size_t periods)
+  Reader(WordReader words, const Accesses& trace, std::size_t periods)
       : words_(words), trace_(trace), periods_(periods), accesses_(trace.ids.size()) {}
 
   std::string_view operator()(Curves& curves) {
@@ -177,7 +178,7 @@ class Reader {
     take_rows(series.values);
     constexpr std::size_t kWords = 4;  // of a sample
     const auto samples = words_.take_up_to<std::size_t>(accesses_);
-    Words rest(words_.take_all(samples * kWords));
+    WordReader rest(words_.take_all(samples * kWords));
     for (std::size_t i = 0; i < samples && words_.whole() && rest.whole(); ++i) {
       RiSample& sample = series.samples.emplace_back();
       sample.window_end = std::bit_cast<Nanoseconds>(rest.take());
@@ -185,7 +186,7 @@ class Reader {
       sample.reuse_intensity = finite(rest.take());
       sample.accesses = rest.take_up_to<Count>(accesses_);
     }
-    if (!rest.whole()) return kCannotBe;
+    if (!rest.whole()) return kInvalidValues;
     if (!std::ranges::is_sorted(series.samples, {}, &RiSample::window_end)) {
       return "windows that are not in order";
     }
@@ -193,14 +194,14 @@ class Reader {
   }
 
  private:
-  std::string_view over() const { return words_.over() && finite_ ? "" : kCannotBe; }
+  std::string_view over() const { return words_.over() && finite_ ? "" : kInvalidValues; }
 
   std::string_view take_curve(const VmInfo& vm, Curves& curves) {
     const auto accesses = words_.take_up_to<Count>(accesses_);
     const auto steps = words_.take_up_to<std::size_t>(static_cast<std::size_t>(vm.unique_blocks));
     const auto distances = words_.take_all(steps);
     const auto cumulative = words_.take_all(steps);
-    if (!words_.whole()) return kCannotBe;
+    if (!words_.whole()) return kInvalidValues;
     DistanceHistogram histogram;
     std::uint64_t counted = 0;
     for (std::size_t i = 0; i < steps; ++i) {
@@ -225,7 +226,7 @@ class Reader {
       auto uncounted = static_cast<std::uint64_t>(accesses);
       for (std::size_t age = 0; age <= log.ages(); ++age) {
         const auto counts = words_.take_all(words_.take_as<std::size_t>());
-        if (!words_.whole()) return kCannotBe;
+        if (!words_.whole()) return kInvalidValues;
         for (const std::uint64_t word : counts) {
           const auto counted = std::bit_cast<DistanceCount>(word);
           if (counted.distance >= static_cast<std::uint64_t>(vm.unique_blocks)) return kTooFar;
@@ -233,7 +234,7 @@ class Reader {
           uncounted -= counted.count;
           log.add(age, counted);
         }
-        let_go(counts);
+        advise_dont_need(counts);
       }
       log.end_period(accesses);
     }
@@ -278,7 +279,7 @@ class Reader {
   static constexpr std::string_view kTooFar = "a distance beyond all blocks";
   static constexpr std::string_view kTooMany = "more distances than accesses";
 
-  Words words_;
+  WordReader words_;
   const Accesses& trace_;
   std::size_t periods_;
   std::uint64_t accesses_;
@@ -286,11 +287,12 @@ class Reader {
 };
 
 absl::Status refuse(std::string_view name, std::string_view what) {
-  return data_loss("{}: no profile of this version of mcsim ({}); remove it: it is made anew", name,
-                   what);
+  return data_loss(
+      "{}: not a profile of this version of mcsim ({}); remove it and mcsim will rebuild it", name,
+      what);
 }
 
-// That all is as it was written, and something that is measured.
+// Checks that the words are undamaged and of a known kind.
 absl::Status check_head(std::span<const std::uint64_t> words, std::string_view name) {
   if (words.size() < kHead || words[0] != kMagic) return refuse(name, "another kind of file");
   if (words[1] != kProfileVersion) return refuse(name, fmt::format("version {}", words[1]));
@@ -302,17 +304,19 @@ absl::Status check_head(std::span<const std::uint64_t> words, std::string_view n
   return absl::OkStatus();
 }
 
-absl::StatusOr<Characterised> curves_in(Words words, const Accesses& trace, std::string_view name) {
+absl::StatusOr<Characterised> curves_in(WordReader words, const Accesses& trace,
+                                        std::string_view name) {
   auto curves = std::make_shared<Curves>();
   const std::string_view wrong = Reader(words, trace, 0)(*curves);
   if (!wrong.empty()) return refuse(name, wrong);
   return Characterised{.meters = {}, .whole_curves = std::move(curves)};
 }
 
-absl::StatusOr<Characterised> measured_in(Words words, const Accesses& trace, std::uint64_t kind,
-                                          const MeterSpec& meter, std::string_view name) {
+absl::StatusOr<Characterised> measured_in(WordReader words, const Accesses& trace,
+                                          std::uint64_t kind, const MeterSpec& meter,
+                                          std::string_view name) {
   const auto periods = pieces(trace.request_time, meter.clock.period, meter.clock.drifting);
-  auto measured = std::make_shared<Measured>(room_for(
+  auto measured = std::make_shared<MeterValues>(empty_values(
       {.trace = trace, .spec = meter, .periods = periods, .windows = {}, .has_writes = true}));
   if (measured->index() != kind) return refuse(name, fmt::format("it has {}", kKinds[kind]));
   const std::string_view wrong = std::visit(Reader(words, trace, periods.size()), *measured);
@@ -334,10 +338,10 @@ absl::StatusOr<std::span<const std::uint64_t>> words_of(const Mapping& mapping,
                    bytes.size() / sizeof(std::uint64_t));
 }
 
-// One that shows the same; null if there is none.
-const Metered* find_measured(const Characterised& found, const MeterSpec& meter) {
+// Returns the meter with the same measurement; null if there is none.
+const MeterResult* find_measured(const Characterised& found, const MeterSpec& meter) {
   const auto same = std::ranges::find(found.meters, measured_as(meter),
-                                      [](const Metered& of) { return measured_as(of.spec); });
+                                      [](const MeterResult& of) { return measured_as(of.spec); });
   return same == found.meters.end() ? nullptr : &*same;
 }
 
@@ -346,8 +350,8 @@ const Metered* find_measured(const Characterised& found, const MeterSpec& meter)
 absl::Status write_profile(const Characterised& found, const std::optional<MeterSpec>& meter,
                            const std::string& path) {
   return guarded(path, [&]() -> absl::Status {
-    const Metered* const of = meter ? find_measured(found, *meter) : nullptr;
-    if (meter && of == nullptr) return invalid_argument("{}: this meter was not asked for", path);
+    const MeterResult* const of = meter ? find_measured(found, *meter) : nullptr;
+    if (meter && of == nullptr) return invalid_argument("{}: this meter was not requested", path);
     MCSIM_ASSIGN_OR_RETURN(File file, File::create(path));
     Writer writer(std::move(file));
     if (of == nullptr) {
@@ -366,7 +370,7 @@ absl::StatusOr<Characterised> profile_in(std::span<const std::uint64_t> words,
   return guarded(name, [&]() -> absl::StatusOr<Characterised> {
     MCSIM_RETURN_IF_ERROR(check_head(words, name));
     if (words[5] != trace.vms.size()) return refuse(name, fmt::format("of {} VMs", words[5]));
-    const Words behind(words.subspan(kHead));
+    const WordReader behind(words.subspan(kHead));
     if (meter) {
       MCSIM_RETURN_IF_ERROR(check_meter(trace, *meter));
       return measured_in(behind, trace, words[4], *meter, name);

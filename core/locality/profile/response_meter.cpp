@@ -4,7 +4,7 @@
 namespace mcsim {
 namespace {
 
-// 64 bits might overflow, and floating-point sums leave a remainder when they slide.
+// 64 bits might overflow, and sliding sums in floating point would leave a remainder.
 __extension__ using Wide = __int128;
 
 struct Taken {

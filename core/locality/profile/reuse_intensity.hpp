@@ -21,24 +21,23 @@ struct Choices<UniqueCounter> {
                                     std::pair{"hyperloglog", UniqueCounter::kHyperLogLog}};
 };
 
-// Reuse intensity of a window as in Multi-Cache: 1 - unique / accesses, and 0
-// for an empty one.
+// Reuse intensity of a window as in Multi-Cache: 1 - unique / accesses, 0 for an empty window.
 double reuse_intensity(Count unique, Count accesses);
 
 // Reuse intensity as in vCacheShare (Meng et al., USENIX ATC 2014): accesses to
 // each distinct block a second; 0 for an empty window. `window` > 0.
 double reuse_intensity_per_second(Count unique, Count accesses, Nanoseconds window);
 
-// Counts accesses and distinct blocks of one VM, window after window: exactly, or by
-// HyperLogLog to 1 %, which may find more distinct blocks than there were accesses.
+// Counts the accesses and distinct blocks of one VM, window by window: exactly, or by HyperLogLog
+// with an error of 1 %, which may count more distinct blocks than accesses.
 //
-// It is told of every access how many distinct other blocks came since the last to the same
-// one. Of a block that is new to the window these are all of the window, else fewer.
+// A block is new to the window if the distance of its access is at least the number of distinct
+// blocks in the window so far.
 class WindowCounter {
  public:
   explicit WindowCounter(UniqueCounter unique);
 
-  // The next accesses: their reuse distances, kCold for first ones, and their blocks.
+  // Counts the next accesses, given their reuse distances (kCold for first ones) and blocks.
   void count(std::span<const Count> distances, std::span<const std::uint32_t> blocks);
 
   Count accesses() const { return accesses_; }

@@ -20,15 +20,15 @@ void RunningCurve::change(std::span<const DistanceCount> counts, Count limit, Co
   std::size_t largest = std::ranges::max(counts, {}, &DistanceCount::distance).distance;
   if (limit > 0) largest = std::min(largest, static_cast<std::size_t>(limit - 1));
   if (largest >= counts_.size()) {
-    sums_.resize(largest / kTogether + 1);
-    counts_.resize(sums_.size() * kTogether);
+    sums_.resize(largest / kGroupSize + 1);
+    counts_.resize(sums_.size() * kGroupSize);
     before_.resize(sums_.size() + 1);
   }
   for (const auto& [distance, count] : counts) {
     if (limit > 0 && distance >= limit) continue;
     counts_[distance] += sign * count;
     assert(counts_[distance] >= 0 && "only counts that were added are removed");
-    sums_[distance / kTogether] += sign * count;
+    sums_[distance / kGroupSize] += sign * count;
   }
   std::inclusive_scan(sums_.begin(), sums_.end(), before_.begin() + 1);
 }
@@ -37,9 +37,9 @@ Count RunningCurve::hits(Count capacity) const {
   if (capacity <= 0 || counts_.empty()) return 0;
   const auto end = static_cast<std::size_t>(capacity);
   if (end >= counts_.size()) return before_.back();
-  const std::size_t together = (end - 1) / kTogether;
+  const std::size_t together = (end - 1) / kGroupSize;
   const auto counts = counts_.begin();
-  return std::accumulate(counts + static_cast<std::ptrdiff_t>(together * kTogether),
+  return std::accumulate(counts + static_cast<std::ptrdiff_t>(together * kGroupSize),
                          counts + static_cast<std::ptrdiff_t>(end), before_[together]);
 }
 
@@ -53,12 +53,12 @@ Count RunningCurve::saturation() const {
 
 Count RunningCurve::capacity_for(Count wanted) const {
   if (wanted <= 0) return 0;
-  // The first sum with which there are enough.
+  // The first prefix sum with enough hits.
   const auto enough = std::ranges::lower_bound(before_, wanted);
   if (enough == before_.end()) return -1;
   const auto together = static_cast<std::size_t>(enough - before_.begin() - 1);
   Count hits = before_[together];
-  std::size_t distance = together * kTogether;
+  std::size_t distance = together * kGroupSize;
   while ((hits += counts_[distance]) < wanted) ++distance;
   return static_cast<Count>(distance) + 1;
 }

@@ -10,17 +10,16 @@
 
 namespace mcsim {
 
-// A hit curve that goes with the time: what an interval counted is added to it, or taken away
-// again, at the cost of that alone, and nothing is copied. Counts lie by distance, and so many
-// together have a sum; hits() adds up the sums before a capacity, kept added up, and the few
-// counts that are left. Eight bytes for each distance up to the largest.
+// A hit curve that changes over time: the counts of an interval are added or removed, at a cost
+// proportional to them, without copies. Counts are stored by distance, with a sum for each group of
+// kGroupSize. hits() adds the prefix sum of the groups below a capacity and the remaining counts.
+// Eight bytes for each distance up to the largest.
 class RunningCurve {
  public:
-  // Counts in any order. Distances >= `limit`, if that is not 0, are left out: they hit at no
-  // capacity.
+  // Adds counts in any order. Drops distances >= `limit` unless it is 0: they hit at no capacity.
   void add(std::span<const DistanceCount> counts, Count limit = 0);
   void remove(std::span<const DistanceCount> counts, Count limit = 0);
-  // Of how many accesses this is the curve.
+  // Sets the number of accesses that the curve covers.
   void set_accesses(Count accesses) { accesses_ = accesses; }
 
   // Hits of LRU(capacity): accesses with distance < capacity.
@@ -28,23 +27,23 @@ class RunningCurve {
   // hits(capacity) / accesses; 0 if there were none.
   double ratio(Count capacity) const;
   Count accesses() const { return accesses_; }
-  // No capacity hits more than this one, which may be larger than it must.
+  // An upper bound on the saturation.
   Count reach() const { return static_cast<Count>(counts_.size()); }
-  // The smallest capacity at which no larger one hits more.
+  // The smallest capacity with the maximum number of hits.
   Count saturation() const;
   // The smallest capacity with hits(capacity) >= wanted, or -1 if none has.
   Count capacity_for(Count wanted) const;
-  // As it is now.
+  // A copy of the current curve.
   HitCurve curve() const;
 
  private:
-  static constexpr std::size_t kTogether = 128;
+  static constexpr std::size_t kGroupSize = 128;
 
   void change(std::span<const DistanceCount> counts, Count limit, Count sign);
 
-  std::vector<Count> counts_;  // by distance; a multiple of kTogether
-  std::vector<Count> sums_;    // of kTogether counts each
-  std::vector<Count> before_;  // of all sums before; last, of all
+  std::vector<Count> counts_;  // by distance; a multiple of kGroupSize
+  std::vector<Count> sums_;    // of each group of kGroupSize counts
+  std::vector<Count> before_;  // prefix sums of sums_; the last entry is the total
   Count accesses_ = 0;
 };
 

@@ -9,7 +9,7 @@
 #include "core/base/types.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 
-// Windows of several periods that slide by one.
+// Windows of several periods that slide by one period.
 namespace mcsim {
 
 // Finds the period of the last access to a block, counted back from the current one.
@@ -18,7 +18,7 @@ class Ages {
   explicit Ages(std::size_t periods) : distinct_(periods) { assert(periods > 0); }
 
   std::size_t size() const { return distinct_.size(); }
-  // The age of an access, size() if it is older or the first. Counts it.
+  // Counts an access and returns its age: size() if it is older than the window or a first access.
   std::size_t of(Count distance) {
     std::size_t age = 0;
     for (Count& distinct : distinct_) {
@@ -28,7 +28,7 @@ class Ages {
     }
     return age;
   }
-  // Blocks since this period began.
+  // Distinct blocks since this period began.
   Count& distinct() { return distinct_.front(); }
   void end_period() {
     std::shift_right(distinct_.begin(), distinct_.end(), 1);
@@ -45,7 +45,7 @@ class SlidingSum {
  public:
   explicit SlidingSum(std::size_t periods) : periods_(periods) {}
 
-  // Adds a period, and drops the oldest one if there are enough.
+  // Adds a period, and removes the oldest one if the window is full.
   const T& add(const T& period) {
     assert(periods_ > 0);
     sum_ += period;

@@ -4,7 +4,7 @@ namespace mcsim {
 namespace {
 
 // Empty results of each kind of meter.
-struct Room {
+struct EmptyValues {
   const MeterSetup& setup;
 
   std::vector<DistanceLog> operator()(const CurveMeter& meter) const {
@@ -27,14 +27,14 @@ struct Room {
 
 }  // namespace
 
-Measured room_for(const MeterSetup& setup) {
-  return std::visit([&](const auto& meter) { return Measured(Room{setup}(meter)); },
+MeterValues empty_values(const MeterSetup& setup) {
+  return std::visit([&](const auto& meter) { return MeterValues(EmptyValues{setup}(meter)); },
                     setup.spec.what);
 }
 
-TraceMeterPtr make_meter(const MeterSetup& setup, VmId vm, Measured& into) {
+TraceMeterPtr make_meter(const MeterSetup& setup, VmId vm, MeterValues& into) {
   const auto make = [&](const auto& meter) {
-    using Found = decltype(Room{setup}(meter));
+    using Found = decltype(EmptyValues{setup}(meter));
     return make_meter(meter, setup, vm, std::get<Found>(into));
   };
   return std::visit(make, setup.spec.what);

@@ -8,11 +8,11 @@
 
 #include "core/locality/profile/characterise.hpp"
 
-// The interface of meters: `characterise` passes every meter the accesses of one VM. Each meter
-// is in a file of its own, <name>_meter.cpp.
+// The interface of meters: `characterise` passes every meter the accesses of one VM. Each meter has
+// its own file, <name>_meter.cpp.
 namespace mcsim {
 
-// Accesses of one VM in their order, and their distances.
+// Accesses of one VM in order, and their distances.
 struct Stream {
   std::span<const std::uint32_t> blocks;
   std::span<const Count> distances;
@@ -29,7 +29,7 @@ struct Chunk {
   Stream reads;  // distances among the reads; the same as `all` if there are no writes
   // By access; empty unless a meter needs them.
   std::span<const std::uint8_t> writes;          // whether it is a write
-  std::span<const std::uint8_t> written_before;  // whether the last one to its block was a write
+  std::span<const std::uint8_t> written_before;  // whether its block's previous access was a write
 
   const Stream& of(OpFilter ops) const { return ops == OpFilter::kReads ? reads : all; }
 };
@@ -42,9 +42,9 @@ class TraceMeter {
   virtual void count(const Chunk& chunk) = 0;
   virtual void end_period(std::size_t period) = 0;
 
-  // A meter may have cuts of its own: the request before which the next one falls.
+  // Returns the request before which the meter's next own cut falls.
   virtual std::size_t next_cut() const { return std::numeric_limits<std::size_t>::max(); }
-  // The next request to count.
+  // Called before the request is counted.
   virtual void begin_request(std::size_t) {}
   // Every non-empty window so far.
   virtual std::span<const RiSample> samples() const { return {}; }
@@ -82,9 +82,9 @@ struct MeterSetup {
 };
 
 // Empty series, or logs, for all VMs.
-Measured room_for(const MeterSetup& setup);
+MeterValues empty_values(const MeterSetup& setup);
 // The meter of a VM, which writes to `into`; null for a curve of the whole trace.
-std::unique_ptr<TraceMeter> make_meter(const MeterSetup& setup, VmId vm, Measured& into);
+std::unique_ptr<TraceMeter> make_meter(const MeterSetup& setup, VmId vm, MeterValues& into);
 
 // The same by kind.
 using TraceMeterPtr = std::unique_ptr<TraceMeter>;

@@ -8,7 +8,8 @@
 namespace mcsim {
 namespace {
 
-// Few enough that their distances stay in the caches, many enough that the distance loop runs long.
+// Few enough that their distances stay in the CPU caches, many enough that the distance loop runs
+// long.
 constexpr std::size_t kBatchAccesses = std::size_t{1} << 14;
 
 std::size_t blocks_of(const Accesses& trace, VmId vm) {
@@ -109,8 +110,8 @@ void VmPass::finish() {
   for (VmTimerGroup& meters : groups_) meters.finish();
 }
 
-// Appends the blocks of the first requests, of the warm-up alone or none of it. Returns the number
-// of these requests.
+// Appends the blocks of the first requests, up to the batch size and without crossing the end of
+// the warm-up. Returns the number of these requests.
 std::size_t VmPass::fill(std::span<const std::size_t> requests,
                          std::vector<std::uint32_t>& blocks) const {
   blocks.clear();
@@ -124,7 +125,7 @@ std::size_t VmPass::fill(std::span<const std::size_t> requests,
   return taken;
 }
 
-// Requests of one VM among many lie far from each other.
+// Prefetches, because requests of one VM among many lie far apart.
 void VmPass::prefetch(std::span<const std::size_t> requests, std::size_t i) const {
   constexpr std::size_t kAhead = 16;
   if (i + 2 * kAhead < requests.size()) {

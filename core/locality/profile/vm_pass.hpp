@@ -17,8 +17,8 @@
 // One VM's part of the pass over the trace: distances of its accesses, and its meters.
 namespace mcsim {
 
-// Accesses of one VM, request by request, and what the meters need of each. The passes of one
-// thread share the memory.
+// Accesses of one VM, request by request, with the inputs of the meters. All passes of a thread
+// share the memory.
 struct Batch {
   std::span<const std::size_t> requests;
   std::vector<std::uint32_t> blocks;
@@ -37,11 +37,11 @@ class VmTimerGroup {
   void count(const Batch& batch, bool reads_apart);
   void finish();
 
-  // Without meters that need no pass, in the order of the plan.
+  // In the order of the plan, without meters that need no pass.
   std::span<const std::unique_ptr<TraceMeter>> meters() const { return meters_; }
 
  private:
-  // In a batch: among all accesses, and among the reads.
+  // A position in a batch: among all accesses, and among the reads.
   struct Place {
     std::size_t access = 0;
     std::size_t read = 0;
@@ -59,8 +59,8 @@ class VmTimerGroup {
   std::size_t next_cut_ = 0;  // the request before which a period or window ends
 };
 
-// Everything measured of one VM. It reads the VM's requests alone, so passes of several VMs can
-// run in parallel.
+// All measurements of one VM. It only reads the VM's requests, so passes of several VMs can run in
+// parallel.
 class VmPass {
  public:
   VmPass(const Accesses& trace, MeterPlan& plan, VmId vm);

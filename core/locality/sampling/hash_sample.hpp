@@ -8,19 +8,17 @@
 
 namespace mcsim {
 
-// The lowest hashes met, each with a time, in one array that is hash table and
-// priority queue at once: a hash's home is proportional to it, and entries stand
-// in order of hash, each at its home or, where that is taken, as close behind as
-// the order allows. Look-ups scan from the home on; the highest hash is the last
-// entry, and as nothing else is ever removed, gaps need no repair.
+// The lowest hashes met, each with a time, in one array that is both hash table and priority queue.
+// A hash's home index is proportional to the hash. Entries are ordered by hash, each at its home
+// or, if that is taken, at the next index that the order allows. Look-ups scan from the home on.
+// The highest hash is the last entry; only it is ever removed, so gaps need no repair.
 //
-// The homes spread over the array as long as the hashes are uniform up to the
-// limit. When the limit has fallen by an eighth they are dealt out anew.
-// Whatever the hashes, there is room behind the last home for all of them.
-// O(1) expected; 30 bytes an entry, all taken by the constructor.
+// Homes spread over the whole array while the hashes are uniform up to the limit. When the limit
+// has fallen by an eighth, all entries get new homes. Whatever the hashes, all of them fit behind
+// the last home. O(1) expected; 30 bytes an entry, all allocated by the constructor.
 class HashSample {
  public:
-  // Hashes are below this.
+  // All hashes are below this.
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
   // Room for `max_size` entries, of hashes below `limit`.
@@ -43,7 +41,7 @@ class HashSample {
     rescale(first_limit_);
   }
 
-  // Where `hash` is, or should be.
+  // Returns the index of `hash`, or the index at which to insert it.
   std::size_t find(std::uint64_t hash) const {
     std::size_t at = home(hash);
     while (hashes_[at] < hash) ++at;
@@ -52,7 +50,7 @@ class HashSample {
   bool holds(std::size_t at, std::uint64_t hash) const { return hashes_[at] == hash; }
   std::uint32_t& time(std::size_t at) { return times_[at]; }
 
-  // Adds a hash that is not there, at what find() said.
+  // Inserts a hash that is not in the sample at the index that find() returned.
   void insert(std::size_t at, std::uint64_t hash, std::uint32_t time) {
     ++size_;
     for (;; ++at) {
@@ -66,7 +64,7 @@ class HashSample {
   std::uint64_t highest() const { return hashes_[end_ - 1]; }
   std::uint32_t highest_time() const { return times_[end_ - 1]; }
 
-  // Removes the highest; only lower hashes may come from now on.
+  // Removes the highest hash; only lower hashes may be inserted from now on.
   void pop_highest() {
     const std::uint64_t limit = hashes_[end_ - 1];
     hashes_[end_ - 1] = kNone;
@@ -75,7 +73,7 @@ class HashSample {
     if (limit < scaled_for_ - scaled_for_ / 8) respread(limit);
   }
 
-  // Gives every entry's time to `renumber` and keeps what it returns.
+  // Replaces every entry's time by renumber(time).
   template <class Renumber>
   void renumber_times(Renumber renumber) {
     for (std::size_t at = 0; at < end_; ++at) {
@@ -90,16 +88,17 @@ class HashSample {
     return static_cast<std::size_t>((static_cast<Wide>(hash) * scale_) >> 64);
   }
 
-  // Homes for hashes below `limit`: hash * homes / limit, the factor times 2^64.
+  // Sets the homes for hashes below `limit`: home = hash * homes / limit, with the factor times
+  // 2^64.
   void rescale(std::uint64_t limit) {
     scaled_for_ = limit;
     const Wide scale = (static_cast<Wide>(homes_) << 64) / limit;
-    // Where the limit is below the homes, every hash is its own.
+    // If the limit is below the number of homes, every hash is its own home.
     scale_ = static_cast<std::uint64_t>(std::min<Wide>(scale, kNone));
   }
 
-  // Deals out new homes: all entries to the end of the array, then each, lowest
-  // first, to its place, which is never behind where it waits.
+  // Moves all entries to the end of the array, then each, lowest first, to its new home or behind
+  // it, which is never behind its current index.
   void respread(std::uint64_t limit) {
     std::size_t waiting = hashes_.size();
     for (std::size_t at = end_; at-- > 0;) {

@@ -9,21 +9,20 @@
 
 namespace mcsim {
 
-// The most referenced blocks of a stream, found while it passes, each with a time.
+// The most referenced blocks of a stream, found in one pass, each with a time.
 //
-// One reference in 64 is looked at, at random, since loops would meet any fixed
-// stride. Buckets of eight candidates count them; one that finds its bucket full
-// takes the place of the least and its count with it (Space-Saving of Metwally,
-// Agrawal, El Abbadi, ICDT 2005, by buckets). Who was counted kEnough times
-// beyond what it took over is hot and stays so, while there is room. None of this
-// depends on which blocks are sampled: a hot block may be counted fully from then
-// on without a bias.
+// One reference in 64 is inspected, at random intervals, because loops would defeat a fixed stride.
+// Buckets of eight candidates count the inspected references. A new candidate replaces the one with
+// the lowest count of a full bucket and inherits its count (Space-Saving of Metwally, Agrawal, El
+// Abbadi, ICDT 2005, by bucket). A block counted kEnough times beyond the inherited count is hot
+// and stays hot, while there is room. This does not depend on which blocks are sampled, so counting
+// a hot block fully from then on adds no bias.
 //
-// Blocks are known by hashes that are one to one. O(1), nothing is allocated
-// after construction; 48 bytes a block.
+// Blocks are identified by one-to-one hashes. O(1), no allocation after construction; 48 bytes a
+// block.
 class HotSet {
  public:
-  // Room for `max_blocks` hot blocks; 0 for none.
+  // Reserves room for `max_blocks` hot blocks; 0 turns the set off.
   explicit HotSet(std::size_t max_blocks)
       : max_blocks_(max_blocks),
         slots_(max_blocks == 0 ? 0 : std::bit_ceil(2 * max_blocks)),
@@ -42,19 +41,19 @@ class HotSet {
     until_next_ = random_ = 0;
   }
 
-  // The time of a hot block; null of any other.
+  // Returns the time of a hot block, null for other blocks.
   std::uint32_t* find(std::uint64_t hash) {
     Slot& slot = slots_[slot_of(hash)];
     return slot.used ? &slot.time : nullptr;
   }
 
-  // A reference to a block that is not hot; it may be from now on.
+  // Processes a reference to a block that is not hot; it may become hot.
   void consider(std::uint64_t hash, std::uint32_t time) {
     if (until_next_ > 0) {
       --until_next_;
       return;
     }
-    random_ = random_ * 6364136223846793005 + 1;  // the upper bits will do
+    random_ = random_ * 6364136223846793005 + 1;  // only the upper bits are used
     until_next_ = random_ >> 57;
     if (size_ < max_blocks_ && count(hash)) {
       slots_[slot_of(hash)] = {hash, time, true};
@@ -85,7 +84,7 @@ class HotSet {
   };
   using Bucket = std::array<Candidate, kWays>;
 
-  // Where the hash is, or the free slot it would take.
+  // Returns the index of the hash, or the free slot for it.
   std::size_t slot_of(std::uint64_t hash) const {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = hash & mask;
@@ -93,7 +92,7 @@ class HotSet {
     return at;
   }
 
-  // Whether that was enough.
+  // Counts an inspected reference; returns true if the block becomes hot.
   bool count(std::uint64_t hash) {
     Bucket& bucket = buckets_[(hash >> 24) % buckets_.size()];
     auto found = std::find_if(bucket.begin(), bucket.end(),
@@ -114,7 +113,7 @@ class HotSet {
   std::vector<Slot> slots_;
   std::vector<Bucket> buckets_;
   std::size_t size_ = 0;
-  std::uint64_t until_next_ = 0;  // references not looked at
+  std::uint64_t until_next_ = 0;  // references until the next inspected one
   std::uint64_t random_ = 0;
 };
 

@@ -8,8 +8,8 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// The root of w (w - 1) for a weight w of at least `one`. Newton's steps from above fall until
-// they are there.
+// The square root of w (w - 1) for a weight w of at least `one`. Newton's method starts above the
+// root and stops when its steps no longer decrease.
 std::uint64_t spread_of(std::uint64_t weight, std::uint64_t one) {
   std::uint64_t root = weight - one / 2;
   if (weight >= 256 * one) return root;
@@ -30,7 +30,7 @@ OnlineMrc::OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot
       slots_(kSlotsPerBlock * max_blocks),
       hot_(hot_blocks),
       histogram_(kBinCount),
-      looked_at_(seed),
+      reference_sample_(seed),
       survivors_(kBatch) {
   start();
 }
@@ -42,14 +42,14 @@ void OnlineMrc::start() {
 
 void OnlineMrc::clear() {
   start();
-  fell_in_ = ~std::uint64_t{0};
+  rate_fell_in_batch_ = ~std::uint64_t{0};
   sample_.clear();
   slots_.fill();
   used_ = 0;
   hot_.clear();
   std::fill(histogram_.begin(), histogram_.end(), 0);
   groups_.clear();
-  looked_at_.clear();
+  reference_sample_.clear();
   cold_ = total_ = references_ = 0;
 }
 
@@ -60,12 +60,12 @@ void OnlineMrc::process(std::span<const std::uint64_t> keys) {
   }
   while (!keys.empty()) {
     const auto batch = keys.first(std::min(keys.size(), kBatch - references_ % kBatch));
-    while (looked_at_.next() - references_ < batch.size()) {
-      look_at(filter_.hash(batch[looked_at_.next() - references_]));
+    while (reference_sample_.next() - references_ < batch.size()) {
+      sample_reference(filter_.hash(batch[reference_sample_.next() - references_]));
     }
     const std::size_t count = filter_.select(batch, survivors_);
     for (std::size_t i = 0; i < count; ++i) {
-      // Again, since the limit may have fallen within the batch.
+      // The limit may have fallen within the batch.
       const std::uint64_t hash = filter_.hash(survivors_[i]);
       if (hash <= filter_.limit()) sampled(hash);
     }
@@ -74,11 +74,13 @@ void OnlineMrc::process(std::span<const std::uint64_t> keys) {
   }
 }
 
-void OnlineMrc::look_at(std::uint64_t hash) {
-  // Hot blocks count by themselves; what the others are like is the question.
+void OnlineMrc::sample_reference(std::uint64_t hash) {
+  // Hot blocks are counted fully; only the unevenness of the other blocks matters.
   const bool is_hot = hot_.enabled() && hot_.find(hash) != nullptr;
-  const std::uint64_t weight = fell_in_ == references_ / kBatch ? weight_before_ : weight_;
-  looked_at_.keep(hash, is_hot ? 0 : weight >> (kFractionBits - ReferenceSample::kFractionBits));
+  const std::uint64_t weight =
+      rate_fell_in_batch_ == references_ / kBatch ? weight_before_ : weight_;
+  reference_sample_.keep(hash,
+                         is_hot ? 0 : weight >> (kFractionBits - ReferenceSample::kFractionBits));
 }
 
 void OnlineMrc::sampled(std::uint64_t hash) {
@@ -110,7 +112,7 @@ std::uint64_t OnlineMrc::add_hit(std::uint64_t distance, std::uint64_t weight) {
   return capacity;
 }
 
-void OnlineMrc::process_beside_hot(std::uint64_t hash) {
+void OnlineMrc::process_with_hot(std::uint64_t hash) {
   if (std::uint32_t* time = hot_.find(hash)) {
     hot(hash, *time);
     return;
@@ -138,15 +140,15 @@ void OnlineMrc::evict_highest() {
   const std::uint64_t threshold = sample_.highest();
   slots_.clear(sample_.highest_time());
   sample_.pop_highest();
-  if (fell_in_ != references_ / kBatch) weight_before_ = weight_;
-  fell_in_ = references_ / kBatch;
+  if (rate_fell_in_batch_ != references_ / kBatch) weight_before_ = weight_;
+  rate_fell_in_batch_ = references_ / kBatch;
   sample_below(threshold);
 }
 
 void OnlineMrc::sample_below(std::uint64_t threshold) {
   filter_.lower_limit(threshold - 1);
-  // 2^64 / threshold to the nearest, and never so large that a distance times it
-  // would not fit 64 bits.
+  // 2^64 / threshold, rounded to the nearest, and small enough that its product with a distance
+  // fits in 64 bits.
   const Wide weight = ((Wide{1} << (64 + kFractionBits)) + threshold / 2) / threshold;
   weight_ = static_cast<std::uint64_t>(std::min<Wide>(weight, (Wide{1} << 61) / max_blocks_));
   spread_ = spread_of(weight_, kOne);
@@ -174,12 +176,13 @@ CurveEstimate OnlineMrc::curve(Correction correction) const {
                             .latest = static_cast<double>(kBins.highest(bin)),
                             .hits = unscaled(hits)});
   }
-  return sampled_curve(counts, groups_, looked_at_, correction);
+  return sampled_curve(counts, groups_, reference_sample_, correction);
 }
 
 std::size_t OnlineMrc::bytes() const {
   return sizeof *this + sample_.bytes() + slots_.bytes() + hot_.bytes() + groups_.bytes() +
-         looked_at_.bytes() + (histogram_.size() + survivors_.size()) * sizeof(std::uint64_t);
+         reference_sample_.bytes() +
+         (histogram_.size() + survivors_.size()) * sizeof(std::uint64_t);
 }
 
 }  // namespace mcsim

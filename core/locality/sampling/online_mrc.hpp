@@ -15,40 +15,38 @@
 
 namespace mcsim {
 
-// The hit curve of LRU from a running system, in constant memory: SHARDS of fixed
-// size (Waldspurger et al., FAST 2015).
+// The LRU hit curve of a running system, in constant memory: fixed-size SHARDS (Waldspurger et al.,
+// FAST 2015).
 //
-// Blocks in the lowest `initial_rate` of all hashes are tracked, at most `max_blocks`.
-// When there is one too many, the one with the highest hash is dropped, and from then
-// on no block with a hash as high is tracked: the sampling rate R falls as distinct
-// blocks appear. A sampled reference counts for the 1 / R it was sampled at, and so does
-// its distance; nothing counted before is ever scaled again. Hashes are one to one, so
-// there are no ties.
+// Blocks in the lowest `initial_rate` of all hashes are tracked, at most `max_blocks`. If there
+// is one too many, the block with the highest hash is dropped, and from then on only lower hashes
+// are tracked: the sampling rate R falls as distinct blocks appear. The R at the time of a sampled
+// reference gives its weight 1 / R and scales its distance; earlier counts are never rescaled.
+// Hashes are one-to-one, so there are no ties.
 //
-// Nothing is allocated after construction but by curve(), and until then there is
-// no floating point: weights are whole numbers of 2^-16 references. A reference
-// that is not sampled, as nearly all are, costs its hash and two comparisons.
+// After construction only curve() allocates memory or uses floating point: weights are whole
+// numbers of 2^-16 references. A reference that is not sampled, as nearly all are, costs its hash
+// and two comparisons.
 //
-// With `hot_blocks` the blocks found to be referenced most count by themselves,
-// each reference once, sampled or not, at the distance that the sampled blocks
-// show. What is left to the sample is less uneven. Every reference then costs a
-// look into the table of hot blocks.
+// With `hot_blocks`, each reference to the blocks found to be most referenced counts once, sampled
+// or not, at the distance that the sampled blocks show. The sample then covers less uneven blocks.
+// Every reference costs an additional look-up in the table of hot blocks.
 class OnlineMrc {
  public:
   static constexpr std::size_t kMinBlocks = 16;
   static constexpr std::size_t kMaxBlocks = std::size_t{1} << 22;
   static constexpr double kMinRate = 1e-9;
 
-  // `max_blocks` is in [kMinBlocks, kMaxBlocks]; so is `hot_blocks`, or 0. `initial_rate` is in
+  // `max_blocks` is in [kMinBlocks, kMaxBlocks], `hot_blocks` too or 0. `initial_rate` is in
   // [kMinRate, 1].
   OnlineMrc(std::size_t max_blocks, std::uint64_t seed, std::size_t hot_blocks = 0,
             double initial_rate = 1);
 
   void process(std::uint64_t key) {
     const std::uint64_t hash = filter_.hash(key);
-    if (references_ == looked_at_.next()) look_at(hash);
+    if (references_ == reference_sample_.next()) sample_reference(hash);
     if (hot_.enabled()) {
-      process_beside_hot(hash);
+      process_with_hot(hash);
     } else if (hash <= filter_.limit()) {
       sampled(hash);
     }
@@ -61,8 +59,8 @@ class OnlineMrc {
 
   CurveEstimate curve(Correction correction = Correction::kAuto) const;
 
-  // Hits by the capacity, in blocks, from which on they do, as sampled and not
-  // corrected. Capacities share bins of kBins.
+  // Sampled hits without correction, by the smallest capacity, in blocks, at which they hit.
+  // Capacities share the bins kBins.
   static constexpr LogLinearBins kBins{8};
   static constexpr std::size_t kBinCount = kBins.index(kMostCapacity) + 1;
   double hits_in(std::size_t bin) const { return unscaled(histogram_[bin]); }
@@ -86,23 +84,24 @@ class OnlineMrc {
     return static_cast<double>(weight) / static_cast<double>(kOne);
   }
 
-  // A reference to the block of that hash, which is sampled.
+  // Counts a reference to a sampled block with this hash.
   void sampled(std::uint64_t hash);
-  // Its distance, and its last reference is now; it is tracked at `at`.
+  // Returns the distance of the block at index `at` of the sample and sets its last reference to
+  // `now`.
   std::uint64_t touch(std::size_t at, std::uint32_t now);
-  // A reference with that distance, in sampled blocks; returns its capacity.
+  // Counts a reference with this distance, in sampled blocks; returns its capacity.
   std::uint64_t add_hit(std::uint64_t distance, std::uint64_t weight);
-  // A reference that tells how uneven the blocks are.
-  void look_at(std::uint64_t hash);
-  // Any reference, where there are hot blocks.
-  void process_beside_hot(std::uint64_t hash);
+  // Keeps a reference in `reference_sample_`, by which the unevenness of the blocks is estimated.
+  void sample_reference(std::uint64_t hash);
+  // Processes a reference if hot blocks are tracked.
+  void process_with_hot(std::uint64_t hash);
   void hot(std::uint64_t hash, std::uint32_t& time);
-  // Sampling starts with the hashes below the initial threshold.
+  // Starts sampling with the hashes below the initial threshold.
   void start();
-  // From now on only hashes below `threshold` are sampled.
+  // Restricts sampling to hashes below `threshold`.
   void sample_below(std::uint64_t threshold);
   std::uint32_t next_slot();
-  // Tracked blocks last referenced before that slot.
+  // The number of tracked blocks last referenced before `slot`.
   std::uint32_t before(std::uint32_t slot) const { return slot == 0 ? 0 : slots_.rank(slot - 1); }
   void evict_highest();
   void compact();
@@ -111,20 +110,20 @@ class OnlineMrc {
   SpatialFilter filter_;
   std::uint64_t initial_threshold_;
   std::uint64_t weight_ = kOne;  // 1 / rate
-  std::uint64_t spread_ = 0;     // of what is sampled at that rate, see SampleGroups
-  // What it was at the last multiple of kBatch references, if it fell since `fell_in_`,
-  // counted in these: how a stream is cut into pieces must change nothing.
+  std::uint64_t spread_ = 0;     // of a reference sampled at that rate, see SampleGroups
+  // The weight at the start of the current batch of kBatch references, if it changed in batch
+  // `rate_fell_in_batch_`. With it, results do not depend on how the stream is cut into pieces.
   std::uint64_t weight_before_ = kOne;
-  std::uint64_t fell_in_ = ~std::uint64_t{0};
+  std::uint64_t rate_fell_in_batch_ = ~std::uint64_t{0};
 
   HashSample sample_;  // the tracked blocks and the slots of their last references
   RankedSlots slots_;
   std::uint32_t used_ = 0;  // slots
-  HotSet hot_;              // with the slot after the last reference
+  HotSet hot_;              // times are the slot after the last reference
 
   std::vector<std::uint64_t> histogram_;  // weights by capacity, in kBins
   SampleGroups groups_;
-  ReferenceSample looked_at_;
+  ReferenceSample reference_sample_;
   std::uint64_t cold_ = 0;
   std::uint64_t total_ = 0;
   std::uint64_t references_ = 0;

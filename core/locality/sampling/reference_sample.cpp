@@ -11,8 +11,8 @@
 namespace mcsim {
 namespace {
 
-// 2^16 times what has an exponential distribution of mean 1, by the logarithm of a
-// uniform number: its leading zeros and a parabola through the fraction.
+// 2^16 times a value with an exponential distribution of mean 1, from the logarithm of a uniform
+// number: its leading zeros, and a parabola for the fraction.
 std::uint64_t exponential(std::uint64_t uniform) {
   constexpr std::uint64_t one = 1 << 16;
   constexpr std::uint64_t bend = 22'446;  // of log2 above its chord, times 4
@@ -60,20 +60,22 @@ std::uint64_t ReferenceSample::draw() {
   return random_;
 }
 
-// Of a reference that is sampled with the probability 1 / weight.
+// The variance of the estimate for one reference that is sampled with the probability 1 / weight.
 double ReferenceSample::Kept::variance() const {
   return weight == 0 ? 0 : std::max(0.0, std::ldexp(weight, -kFractionBits) - 1);
 }
 
-// Weights and blocks have lost their last bits: one that is just sampled may seem not to be.
+// Weights and blocks are stored without their last bits, so a block near the threshold may seem not
+// to be sampled.
 bool ReferenceSample::Kept::sampled() const {
   return weight == 0 || (std::uint64_t{block} * weight) >> (32 + kFractionBits) == 0;
 }
 
-// Two references to one block are sampled together or not at all, but for those that
-// were sampled before the rate fell: their covariance is the variance of the earlier.
-ReferenceSample::Outlook ReferenceSample::outlook(double accesses, std::size_t known_from) const {
-  Outlook result;
+// Two references to one block are sampled together or not at all, unless the rate fell in between:
+// their covariance is the variance of the earlier one.
+ReferenceSample::SamplingError ReferenceSample::sampling_error(double accesses,
+                                                               std::size_t known_from) const {
+  SamplingError result;
   const auto looks = static_cast<double>(kept_.size());
   if (looks < 2) return result;
   std::vector<Kept> kept = kept_;

@@ -6,15 +6,15 @@
 
 namespace mcsim {
 
-// References of a stream at random, each as likely to be here as any other, however
-// the blocks are sampled. Two of them are of one block with a probability that is the
-// sum of the squares of the blocks' shares of all references: so they tell how uneven
-// the blocks are, those included that a spatial sample does not have.
+// A uniform random sample of the references of a stream, independent of spatial sampling of blocks.
+// Two sampled references are to the same block with a probability that is the sum of the squares of
+// the blocks' shares of all references. The sample therefore measures how uneven the blocks are,
+// including those that a spatial sample lacks.
 //
-// From one that is kept to the next the distance is very nearly exponential, so that
-// no loop and no run of references stays unseen. When there is no more room, half of
-// them go, drawn by lot, and the distances double. A comparison a reference, O(1) for
-// one that is kept; no floating point, and nothing is allocated after construction.
+// The gap between kept references is very nearly exponential, so that no loop or run of references
+// is systematically missed. When the sample is full, a random half is dropped and the mean gap
+// doubles. One comparison a reference, O(1) for a kept one; no floating point and no allocation
+// after construction.
 class ReferenceSample {
  public:
   static constexpr std::size_t kRoom = 2560;
@@ -23,26 +23,27 @@ class ReferenceSample {
 
   explicit ReferenceSample(std::uint64_t seed);
 
-  // The position in the stream, from 0, of the next reference that is kept.
+  // The position in the stream, from 0, of the next reference to keep.
   std::uint64_t next() const { return next_; }
-  // That is one to the block of this hash; if it were sampled spatially, it would count
-  // with that weight. A weight of 0 stands for a block that need not be sampled.
+  // Keeps that reference, to the block with this hash. `weight` is its weight if it were sampled
+  // spatially; 0 for a block that is counted fully.
   void keep(std::uint64_t hash, std::uint64_t weight);
   // Forgets all references.
   void clear();
 
-  // What there is to know of sampling the blocks of a stream of so many references.
-  struct Outlook {
-    // References to each block that was looked at so often that these are known, and never
-    // at a time when it was sampled.
+  // The effect of spatial sampling on a stream.
+  struct SamplingError {
+    // Estimated references to each block that occurs often enough in this sample and was never in
+    // the spatial sample at those times.
     std::vector<double> absent = {};
-    double absent_variance = 0;  // of the sum of these
-    // Of the number of references to all other blocks that are sampled spatially, as scaled
-    // up to the stream. Exact if every reference was kept.
+    double absent_variance = 0;  // of the sum of `absent`
+    // The variance of the scaled number of spatially sampled references to all other blocks. Exact
+    // if every reference was kept.
     double variance = 0;
   };
-  // A block is known from so many looks on.
-  Outlook outlook(double accesses, std::size_t known_from) const;
+  // `accesses` is the length of the stream. Blocks with `known_from` or more kept references may be
+  // reported in `absent`.
+  SamplingError sampling_error(double accesses, std::size_t known_from) const;
 
   std::size_t bytes() const { return kRoom * sizeof(Kept); }
 
@@ -56,7 +57,7 @@ class ReferenceSample {
 
   void halve();
   std::uint64_t distance();
-  std::uint64_t draw();  // the upper bits will do
+  std::uint64_t draw();  // only the upper bits are random enough
 
   std::uint64_t seed_;
   std::uint64_t random_;

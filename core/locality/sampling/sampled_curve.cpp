@@ -15,27 +15,27 @@ namespace {
 using Step = SampledCounts::Step;
 
 constexpr auto kGroups = static_cast<double>(SampleGroups::kGroups);
-// Two-sided 99 % of Student's t of kGroups - 1 degrees of freedom: sums of uneven
-// blocks have longer tails than the normal's, and 95 % is what they reach by it.
+// The two-sided 99 % quantile of Student's t with kGroups - 1 degrees of freedom. Sums over uneven
+// blocks have longer tails than the normal distribution; with this quantile the band reaches 95 %.
 constexpr double kStudent = 2.75;
-// The normal's 95 %.
+// The normal distribution's 95 % quantile.
 constexpr double kNormal = 1.96;
-// Sampled blocks that a cache must have room for, or its hits rest on too few.
+// The minimum number of sampled blocks that a resolved capacity holds.
 constexpr double kEnoughBlocks = 10;
-// Sampled blocks of which the groups tell how uneven they are.
+// The minimum number of sampled blocks for an estimate of their unevenness by the groups.
 constexpr double kFewestBlocks = 32;
-// What the references looked at may exceed the groups by before they are believed:
-// both have errors, and the groups' is also in the covariance.
+// The factor by which the variance of the reference sample may exceed that of the groups before it
+// is used: both have errors, and the groups' error is also in the covariance.
 constexpr double kTolerance = 3;
-// Likewise N - S, in standard deviations.
+// The same limit for N - S, in standard deviations.
 constexpr double kLikely = 3;
-// Looks at a block from which on its references are known, to a quarter.
+// Kept references to a block from which on its number of references is known within a quarter.
 constexpr std::size_t kKnownFrom = 16;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-// How much larger the next capacity may be for which the band is told anew.
+// The ratio of neighbouring capacities at which the band is computed.
 constexpr double kStride = 1 + 1.0 / 64;
 
-// A value of every group, less their mean.
+// A value for each group, minus their mean.
 using Deviations = std::array<double, SampleGroups::kGroups>;
 
 template <class Value>
@@ -50,18 +50,18 @@ Deviations deviations(Value value) {
   return result;
 }
 
-// What the groups say of the covariance of two sums over all blocks.
+// The covariance of two sums over all blocks, estimated from the groups.
 double covariance(const Deviations& a, const Deviations& b) {
   double sum = 0;
   for (std::size_t g = 0; g < a.size(); ++g) sum += a[g] * b[g];
   return sum * kGroups / (kGroups - 1);
 }
 
-// How far the sample may be off in the number of references, as a variance.
+// The variance of the sampled number of references.
 struct Unevenness {
-  double seen = 0;    // by the blocks sampled
-  double fitted = 0;  // what the regression divides by
-  double likely = 0;  // at most
+  double seen = 0;    // estimated from the sampled blocks
+  double fitted = 0;  // the divisor of the regression
+  double likely = 0;  // the likely maximum
 };
 
 // 1 - b and the variance of the estimate.
@@ -70,19 +70,20 @@ struct Fit {
   double variance = 0;
 };
 
-// The regression at the upper edge of each coarse bin, known by the hits sampled up to there:
-// within a bin, too, it changes where there are hits.
+// The regression at the upper edge of each coarse bin, indexed by the sampled hits up to that edge:
+// within a bin it is interpolated by hits.
 class GroupFits {
  public:
   GroupFits(const SampledCounts& counts, const SampleGroups& groups,
-            const ReferenceSample& looked_at, bool trust_the_seen)
-      : outlook_(looked_at.outlook(counts.accesses, trust_the_seen ? kNever : kKnownFrom)),
-        aside_(std::reduce(outlook_.absent.begin(), outlook_.absent.end())),
-        missing_(counts.accesses - counts.references - aside_),
+            const ReferenceSample& reference_sample, bool groups_only)
+      : sampling_error_(
+            reference_sample.sampling_error(counts.accesses, groups_only ? kNever : kKnownFrom)),
+        set_aside_(std::reduce(sampling_error_.absent.begin(), sampling_error_.absent.end())),
+        missing_(counts.accesses - counts.references - set_aside_),
         references_(deviations([&](std::size_t g) {
           return counts.unit * static_cast<double>(groups.groups()[g].references);
         })),
-        of_references_(unevenness(trust_the_seen)) {
+        of_references_(unevenness(groups_only)) {
     std::array<std::uint64_t, SampleGroups::kGroups> hits{};
     auto step = counts.steps.begin();
     double sampled = 0;
@@ -100,23 +101,23 @@ class GroupFits {
     }
   }
 
-  // Hits of the stream at a capacity where so many were sampled, and their variance.
+  // The corrected hits for a number of sampled hits, and their variance.
   double hits(double sampled) const {
-    return sampled + aside_ + (1 - at(sampled).share) * missing_;
+    return sampled + set_aside_ + (1 - at(sampled).share) * missing_;
   }
   double variance(double sampled) const { return at(sampled).variance; }
-  // Of what was set aside as hits, no more than this misses: between two misses of one
-  // block lie as many others as there is room for.
-  double aside_misses(double accesses, double capacity) const {
+  // The maximum number of misses among the references that were set aside as hits: between two
+  // misses of a block lie at least `capacity` other accesses.
+  double max_set_aside_misses(double accesses, double capacity) const {
     double most = 0;
-    for (const double references : outlook_.absent) {
+    for (const double references : sampling_error_.absent) {
       most += std::min(references, accesses / capacity);
     }
     return most;
   }
 
   const Unevenness& of_references() const { return of_references_; }
-  double aside() const { return aside_; }
+  double set_aside() const { return set_aside_; }
 
  private:
   static std::size_t bin_of(double capacity) {
@@ -124,15 +125,15 @@ class GroupFits {
     return SampleGroups::kBins.index(static_cast<std::uint64_t>(most));
   }
 
-  Unevenness unevenness(bool trust_the_seen) const {
+  Unevenness unevenness(bool groups_only) const {
     Unevenness result;
     result.seen = result.fitted = result.likely = covariance(references_, references_);
-    if (trust_the_seen) return result;
-    result.fitted = std::max(
-        {result.seen, outlook_.variance / kTolerance, missing_ * missing_ / (kLikely * kLikely)});
-    result.likely = std::max(result.fitted, outlook_.variance);
-    result.fitted += outlook_.absent_variance;
-    result.likely += outlook_.absent_variance;
+    if (groups_only) return result;
+    result.fitted = std::max({result.seen, sampling_error_.variance / kTolerance,
+                              missing_ * missing_ / (kLikely * kLikely)});
+    result.likely = std::max(result.fitted, sampling_error_.variance);
+    result.fitted += sampling_error_.absent_variance;
+    result.likely += sampling_error_.absent_variance;
     return result;
   }
 
@@ -143,14 +144,14 @@ class GroupFits {
     if (fitted == 0) return result;
     const double together = covariance(missed, references_);
     result.share = std::clamp(together / fitted, 0.0, 1.0);
-    // Of the slope, which is itself from few groups.
+    // The variance of the slope, which is itself estimated from few groups.
     const double of_share = result.variance * seen / (fitted * fitted) / (kGroups - 1);
     result.variance += result.share * (result.share * likely - 2 * together);
     result.variance = std::max(result.variance, 0.0) + of_share * missing_ * missing_;
     return result;
   }
 
-  // Between two edges by straight lines.
+  // Interpolates linearly between two edges.
   Fit at(double sampled) const {
     const auto edge = std::ranges::lower_bound(sampled_, sampled);
     if (edge == sampled_.begin() || edge == sampled_.end()) {
@@ -163,16 +164,16 @@ class GroupFits {
     return {a.share + t * (b.share - a.share), a.variance + t * (b.variance - a.variance)};
   }
 
-  ReferenceSample::Outlook outlook_;
-  double aside_;    // references to blocks that are known to be missing
-  double missing_;  // N - S, but for these
+  ReferenceSample::SamplingError sampling_error_;
+  double set_aside_;  // references to blocks that the sample is known to lack
+  double missing_;    // N - S, without these
   Deviations references_;
   Unevenness of_references_;
   std::vector<Fit> fits_;        // by coarse bin
   std::vector<double> sampled_;  // hits, up to the end of the bin
 };
 
-// Where the curve or its band changes.
+// The capacities at which the curve or its band changes.
 std::vector<double> knots_of(const SampledCounts& counts, double resolved_from, bool has_band) {
   std::vector<double> knots;
   for (const Step& step : counts.steps) {
@@ -183,7 +184,7 @@ std::vector<double> knots_of(const SampledCounts& counts, double resolved_from, 
   }
   if (has_band && counts.rate < 1) {
     knots.push_back(1);
-    // Up to where every block fits, however few of them the sample has.
+    // Up to a capacity for all blocks, even if the sample has only a few.
     for (double c = resolved_from; c < 2 * counts.distinct; c *= kStride) knots.push_back(c);
   }
   std::sort(knots.begin(), knots.end());
@@ -193,12 +194,12 @@ std::vector<double> knots_of(const SampledCounts& counts, double resolved_from, 
 
 class Corrector {
  public:
-  // Both must outlive this.
+  // Both must outlive the corrector.
   Corrector(const SampledCounts& counts, const std::vector<double>& knots)
       : counts_(counts), knots_(knots) {}
 
-  // Hits at every knot if each step is at its place `at`. What larger caches hit is
-  // known better, so nothing smaller exceeds it.
+  // Hits at every knot, with each step at its member `at`. Estimates for larger capacities are more
+  // accurate, so smaller capacities are limited to them.
   std::vector<double> hits(double Step::* at, const GroupFits& fits, Correction correction) const {
     const Sampled sampled = sampled_at(at);
     std::vector<double> result(knots_.size());
@@ -226,10 +227,10 @@ class Corrector {
     for (std::size_t k = knots_.size(); k-- > 0;) {
       const double c = knots_[k];
       if (c >= curve.resolved_from) {
-        // Up to the next knot.
+        // The largest capacity below the next knot.
         const double last = std::nextafter(end, 0);
         low = std::min(low, value_at(knots_, latest, c - shift(c)) - half_width(c) -
-                                fits.aside_misses(counts_.accesses, c));
+                                fits.max_set_aside_misses(counts_.accesses, c));
         high = std::min(high, value_at(knots_, earliest, last + shift(last)) + half_width(last));
       } else {
         low = 0;
@@ -241,7 +242,7 @@ class Corrector {
   }
 
  private:
-  // Hits by the sample, from each of some capacities on.
+  // Sampled hits, each entry from a capacity on.
   struct Sampled {
     std::vector<double> places;
     std::vector<double> hits;
@@ -255,14 +256,14 @@ class Corrector {
     return sampled;
   }
 
-  // Hits of the stream where the sample has x.
+  // The corrected hits where the sample has x hits.
   double corrected(double x, const GroupFits& fits, Correction correction) const {
     const double missing = counts_.accesses - counts_.references;
     switch (correction) {
       case Correction::kNone:
         return x + x / std::max(counts_.references, 1.0) * missing;
       case Correction::kAdjusted:
-        // It corrects what it found, and no more.
+        // Only corrects capacities with sampled hits.
         return x > 0 ? x + missing : 0;
       case Correction::kAuto:
       case Correction::kRegression:
@@ -271,11 +272,11 @@ class Corrector {
     return fits.hits(x);
   }
 
-  // Sideways: of a capacity that is known by its sampled blocks.
+  // The half-width of a capacity's error, since a capacity is known by its sampled blocks.
   double shift(double capacity) const {
     return kNormal * std::sqrt(capacity * (1 - counts_.rate) / counts_.rate);
   }
-  // The score interval of a count: with none met there may have been some.
+  // The half-width of the score interval of a count, which is above 0 even if nothing was counted.
   double half_width_of(double variance) const {
     const double half_unit = kStudent * kStudent * (1 - counts_.rate) / counts_.rate / 2;
     return half_unit + std::sqrt(kStudent * kStudent * variance + half_unit * half_unit);
@@ -296,9 +297,9 @@ std::string note_on(const GroupFits& fits, double accesses) {
                 "auto: corrected {:.0f} % as SHARDS_adj, since the sample may lack blocks with "
                 "many references, and else by regression",
                 100 * leant);
-  if (fits.aside() > 0) {
+  if (fits.set_aside() > 0) {
     note += fmt::format("; hits are {:.0f} % of all, of blocks that it is known to lack",
-                        100 * fits.aside() / accesses);
+                        100 * fits.set_aside() / accesses);
   }
   return note;
 }
@@ -306,7 +307,7 @@ std::string note_on(const GroupFits& fits, double accesses) {
 }  // namespace
 
 CurveEstimate sampled_curve(const SampledCounts& counts, const SampleGroups& groups,
-                            const ReferenceSample& looked_at, Correction correction) {
+                            const ReferenceSample& reference_sample, Correction correction) {
   const bool samples = counts.rate < 1;
   const bool has_band = !samples || counts.distinct * counts.rate >= kFewestBlocks;
   CurveEstimate curve;
@@ -314,9 +315,9 @@ CurveEstimate sampled_curve(const SampledCounts& counts, const SampleGroups& gro
   if (samples) curve.resolved_from = (has_band ? kEnoughBlocks : kFewestBlocks) / counts.rate;
   curve.capacity = knots_of(counts, curve.resolved_from, has_band);
   const Corrector corrector(counts, curve.capacity);
-  const GroupFits fits(counts, groups, looked_at, false);
+  const GroupFits fits(counts, groups, reference_sample, false);
   const bool trusts = correction == Correction::kRegression;
-  const GroupFits chosen = trusts ? GroupFits(counts, groups, looked_at, true) : fits;
+  const GroupFits chosen = trusts ? GroupFits(counts, groups, reference_sample, true) : fits;
   curve.hits = corrector.hits(&Step::capacity, chosen, correction);
   if (has_band) corrector.add_band(fits, curve);
   if (correction == Correction::kAuto && samples && counts.references > 0) {

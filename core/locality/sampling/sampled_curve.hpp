@@ -12,20 +12,19 @@
 #include "core/locality/estimator.hpp"
 #include "core/locality/sampling/reference_sample.hpp"
 
-// From what was counted on a spatial sample to a curve of the whole stream, and
-// how far that may be off.
+// Computes the curve of a whole stream from counts on a spatial sample, with its error.
 namespace mcsim {
 
 // All larger capacities count as this one.
 inline constexpr std::uint64_t kMostCapacity = (std::uint64_t{1} << 40) - 1;
 
-// What to do about references that the sample has too few or too many of: the
-// stream's length is known, so the sample's error in that is known as well.
+// How to correct for sampling too few or too many references: the stream's length is known, and so
+// is the sample's error in it.
 enum class Correction : std::uint8_t {
-  kAuto,        // between the other two, by what the sample's own parts say
-  kNone,        // spread them like the others: ratios of the sample
-  kAdjusted,    // take them for hits at any capacity (SHARDS_adj)
-  kRegression,  // by the regression below, however uneven the blocks are
+  kAuto,        // between the other two, by the unevenness that the sample shows
+  kNone,        // scale the sampled hits: ratios of the sample
+  kAdjusted,    // count the difference as hits at any capacity (SHARDS_adj)
+  kRegression,  // always the regression described at sampled_curve()
 };
 
 template <>
@@ -35,14 +34,13 @@ struct Choices<Correction> {
       std::pair{"adj", Correction::kAdjusted}, std::pair{"regression", Correction::kRegression}};
 };
 
-// The sampled references once more, coarsely, for each of some random parts of
-// the sampled blocks. Sampling picks blocks, not references, so what one block
-// has in all is what varies: the parts, being samples themselves, show how much.
+// The sampled references by random group of sampled blocks, in coarse bins. Sampling picks blocks,
+// not references, so the variance comes from the totals of blocks: the groups are samples
+// themselves and show how much they vary.
 //
-// A reference sampled at the rate R counts for 1 / R, but varies by the root of
-// (1 - R) / R^2, its spread: that is what it weighs here, so that what was counted
-// before the rate fell, when most blocks were sampled, is taken for as sure as it is.
-// Integers only; 43 KB.
+// A reference sampled at the rate R counts for 1 / R and has the standard deviation sqrt((1 - R) /
+// R^2), its spread. Groups weigh references by spread, so references counted before the rate fell,
+// when most blocks were sampled, add little variance. Integers only; 43 KB.
 class SampleGroups {
  public:
   static constexpr std::size_t kGroups = 32;
@@ -54,8 +52,8 @@ class SampleGroups {
   void clear() { std::fill(groups_.begin(), groups_.end(), Group{}); }
   std::size_t bytes() const { return groups_.size() * sizeof(Group); }
 
-  // A reference, of some spread, to the block with that hash: one that hits from
-  // `capacity` on, or one that never does.
+  // Counts a reference with this spread to the block with this hash, which hits from `capacity` on
+  // or never.
   void add_hit(std::uint64_t hash, std::uint64_t capacity, std::uint64_t spread) {
     Group& group = group_of(hash);
     group.hits[kBins.index(std::min(capacity, kMostCapacity))] += spread;
@@ -70,19 +68,18 @@ class SampleGroups {
   const std::vector<Group>& groups() const { return groups_; }
 
  private:
-  // Neither the upper bits, which decide on sampling, nor the lowest, by which
-  // hash tables spread.
+  // Uses middle bits: the upper bits decide on sampling, the lowest on places in hash tables.
   Group& group_of(std::uint64_t hash) { return groups_[(hash >> 16) % kGroups]; }
 
   std::vector<Group> groups_;
 };
 
-// What was sampled, in references of the whole stream.
+// Sampled counts, scaled to the whole stream.
 struct SampledCounts {
   struct Step {
-    double capacity;  // from which on references hit, or the middle of
-    double earliest;  // a bin of capacities that are not told apart:
-    double latest;    // both equal `capacity` where there is none
+    double capacity;  // from which on references hit, or the middle of its bin
+    double earliest;  // the lowest capacity of the bin; `capacity` without bins
+    double latest;    // the highest capacity of the bin; `capacity` without bins
     double hits;      // by the sample, of this step and all before
   };
   std::vector<Step> steps = {};  // by increasing capacity
@@ -93,40 +90,36 @@ struct SampledCounts {
   double unit = 1;  // references that a spread of 1 in the groups stands for
 };
 
-// The corrected curve, its 95 % confidence band and what there is to say.
+// Returns the corrected curve, its 95 % confidence band and a note on the correction.
 //
-// For a capacity c let X be the sampled hits, S the sampled references, N the
-// stream's. The estimate is X + b (N - S): b = X / S gives the ratios of the
-// sample, b = 1 the adjustment of SHARDS, and 1 - b of least variance is that of
-// the regression of the blocks' misses on their references (Cochran, Sampling
-// Techniques, ch. 7): their covariance over the variance of S. It is near 0 where
-// the error in S comes from a few blocks that always hit and near the miss ratio
-// where blocks are alike, at each capacity by itself.
+// For a capacity c let X be the sampled hits, S the sampled references and N the stream's
+// references. The estimate is X + b (N - S). b = X / S gives the ratios of the sample, b = 1 the
+// adjustment of SHARDS. The 1 - b of least variance is the slope of the regression of the blocks'
+// misses on their references (Cochran, Sampling Techniques, ch. 7): their covariance over the
+// variance of S. It is near 0 if the error in S comes from a few blocks that always hit, and near
+// the miss ratio if blocks are alike. Each capacity has its own slope.
 //
-// The groups tell both, but the few blocks that most of S hangs on may all be
-// missing from the sample, which then knows nothing of them. Misses need no such
-// blocks: between two misses of one block lie c others, so that none has more than
-// N / c. Their covariance is the groups', and the variance of S the largest that
-// the groups, the references looked at, whoever is sampled, and N - S itself make
-// likely. Where blocks are missing, b so goes to 1.
+// The groups give estimates of both, but the sample may lack all of the few blocks that dominate S.
+// Misses do not depend on such blocks: between two misses of one block lie c others, so that no
+// block has more than N / c misses. The covariance therefore comes from the groups. The variance of
+// S is the largest that is likely given the groups, the reference sample, which is independent of
+// the spatial sample, and N - S. If blocks are missing, b thus approaches 1.
 //
-// Of a few blocks with much of all references it is known that they are missing, and how
-// much they have: who looks at references at random meets them often. They are set aside:
-// they count as hits, as all that is missing does in SHARDS, and the rest is corrected as
-// if the stream were without them.
+// A few blocks with a large share of all references may be known to be missing, because the
+// reference sample meets them often. They are set aside: they count as hits, as all missing
+// references do in SHARDS, and the correction applies to the stream without them.
 //
-// Two things make the band. Which blocks were sampled: the variance of that
-// estimate, with a quantile for sums that few blocks decide and room for the few
-// hits or misses that were not met. And how many of the blocks between two
-// references were: a capacity is known as the sampled count of its blocks, which is
-// binomial. The two go together, for the same blocks make both, and are added as
-// they are; so is the width of bins.
+// The band covers two errors. The first is the choice of sampled blocks: the variance of the
+// estimate, with a quantile for sums dominated by few blocks and an allowance for rare hits or
+// misses that were not sampled. The second is the number of sampled blocks between two references:
+// it is binomial, and the sample only shows a capacity by this number. Both come from the same
+// blocks, so they are added linearly; so is the width of bins.
 //
-// The band is where the stream's curve is, not how far a correction strays: it is
-// that of `auto`, and with other corrections it is stretched to hold them. With
-// less than kFewestBlocks sampled blocks there is none and nothing is resolved;
-// otherwise, below the resolved capacities, it says that less space hits no more.
+// The band covers the stream's curve, whatever the correction: it is that of `auto`, extended to
+// contain the curves of other corrections. With less than kFewestBlocks sampled blocks there is no
+// band and nothing is resolved. Otherwise, below the resolved capacities, the band only states that
+// smaller capacities hit no more.
 CurveEstimate sampled_curve(const SampledCounts& counts, const SampleGroups& groups,
-                            const ReferenceSample& looked_at, Correction correction);
+                            const ReferenceSample& reference_sample, Correction correction);
 
 }  // namespace mcsim

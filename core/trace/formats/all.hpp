@@ -43,8 +43,8 @@
 
 namespace mcsim {
 
-// The one list of trace formats. A member derives from RequestReader (or, if it
-// is made of lines, TextReader) and has beside what registry.hpp asks for
+// The list of all trace formats. A format derives from RequestReader, or from TextReader if it
+// consists of lines, and in addition to the members required by registry.hpp has
 //
 //   static Guess guess(const Head&);   // whether a file is of this format
 using AllFormats = TypeList<

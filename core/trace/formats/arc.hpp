@@ -4,8 +4,8 @@
 
 namespace mcsim {
 
-// The traces of the ARC paper (Megiddo and Modha, FAST'03), files `*.lis`. Four
-// numbers a line, between blanks:
+// The traces of the ARC paper (Megiddo and Modha, FAST'03), files `*.lis`. Four numbers a line,
+// separated by blanks:
 //
 //   first block, number of blocks, (ignored), request number
 //
@@ -25,7 +25,7 @@ class ArcReader final : public TextReader<ArcReader> {
 
   ArcReader(Params params, ReaderContext context)
       : TextReader(std::move(context)), unit_(static_cast<std::uint64_t>(params.unit_bytes)) {
-    name_the_only_vm();
+    use_single_vm();
   }
 
   static Guess guess(const Head& head) { return guess_by_lines<ArcReader>(Fit::kPossible, head); }

@@ -9,8 +9,8 @@
 
 namespace mcsim {
 
-// Records of a stated struct, behind a header of any kind. Their fields are mapped as columns with
-// positions from 1. Keys are integers of 64 bits.
+// Records of a stated struct, behind a header of any kind. The fields are mapped as columns with
+// positions from 1. Keys are 64-bit integers.
 class BinaryReader final : public MappedReader<BinaryReader, RecordReader> {
  public:
   static constexpr bool kHasVms = true;
@@ -51,12 +51,12 @@ class BinaryReader final : public MappedReader<BinaryReader, RecordReader> {
     std::size_t number;  // from 0
   };
 
-  // Passes a field as text, which all roles take.
+  // Passes a field as text, which all roles accept.
   void take_text(const Column& column, const char* record, FieldScanner& scan);
 
   std::string struct_;
   std::size_t skip_bytes_;
-  std::vector<Column> columns_;  // those that are used
+  std::vector<Column> columns_;  // used columns only
   std::string text_;
 };
 

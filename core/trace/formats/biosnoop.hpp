@@ -7,13 +7,13 @@
 
 namespace mcsim {
 
-// The output of biosnoop of BCC and of libbpf-tools. The first line names the columns, which stand
-// between blanks:
+// The output of biosnoop of BCC and of libbpf-tools. The first line names the columns, which are
+// separated by blanks:
 //
 //   TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)
 //
-// More columns, such as QUE(ms), may stand among or behind them. A COMM may contain blanks. The VM
-// is the DISK, and LAT the response time.
+// More columns, such as QUE(ms), may be between or after them. A COMM may contain blanks. The VM is
+// the DISK, and LAT the response time.
 class BiosnoopReader final : public LayoutReader<BiosnoopReader> {
  public:
   static constexpr ComponentInfo kInfo{
@@ -33,7 +33,7 @@ class BiosnoopReader final : public LayoutReader<BiosnoopReader> {
     FieldScanner ahead = scan;
     std::size_t rest = 0;
     for (; !ahead.at_end(); ++rest) ahead.text("a column");
-    // The name of the process has as many parts as are left over.
+    // All fields that are not other columns belong to the name of the process.
     for (; rest > columns_ - kBehindComm; --rest) scan.text("a process");
     for (std::size_t column = kBehindComm; column < columns_; ++column) {
       const std::string_view field = column == type_ ? scan.peek() : "";
@@ -56,7 +56,8 @@ class BiosnoopReader final : public LayoutReader<BiosnoopReader> {
     };
     for (const char* name : {"TIME(s)", "COMM", "PID", "DISK", "T", "SECTOR", "BYTES"}) {
       if (column(name) == "0") {
-        return data_loss("expected a header with {}, got '{}' in column 1", name, shown(header));
+        return data_loss("expected a header with {}, got '{}' in column 1", name,
+                         quoted_for_message(header));
       }
     }
     columns_ = names.size();

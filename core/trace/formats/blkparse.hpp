@@ -7,7 +7,7 @@
 
 namespace mcsim {
 
-// The event that stands for a request in the output of blkparse.
+// The event that counts as the request in the output of blkparse.
 enum class BlockEvent : char { kQueue = 'Q', kIssue = 'D', kComplete = 'C' };
 
 template <>
@@ -17,13 +17,13 @@ struct Choices<BlockEvent> {
                                     std::pair{"C", BlockEvent::kComplete}};
 };
 
-// The text that blkparse prints of a blktrace in its default format. Columns between blanks:
+// The text that blkparse prints for a blktrace in its default format. Columns separated by blanks:
 //
 //   major,minor  cpu  sequence  time (s)  pid  event  RWBS  sector + sectors  [process]
 //
-// One event a request is read. Other events and the summary at the end are filtered, as are
-// requests without data (N). One without a sector that flushes (F) is a flush. The VM is the
-// device, as 8,0.
+// Reads one event for each request. Other events, the summary at the end and requests without data
+// (N) are filtered. A request with F but without a sector is a flush. The VM is the device, such as
+// 8,0.
 class BlkparseReader final : public LayoutReader<BlkparseReader> {
  public:
   struct Params {
@@ -83,7 +83,7 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
                         .length_unit = LengthUnit::kSectors}};
   }
 
-  // Lines before the events, and the summary of each device after them.
+  // Whether a line is before the events or in the summaries of devices after them.
   bool is_summary(std::string_view line) {
     const std::size_t begin = line.find_first_not_of(' ');
     if (begin == std::string_view::npos || absl::ascii_isdigit(line[begin])) return false;
@@ -110,7 +110,7 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
   LineKind parse_request(std::string_view line, std::string_view rwbs, FieldScanner& scan,
                          Requests& out) {
     if (mapper_.operation() == Operation::kIgnored) return LineKind::kFiltered;
-    // "[process]", or of a completion "0 [error]".
+    // The next field is "[process]", or "0 [error]" after a completion.
     FieldScanner ahead = scan;
     const bool has_sector = !scan.peek().starts_with('[');
     if (has_sector) ahead.text("a sector");
@@ -130,7 +130,7 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
     return finish_row(scan, out);
   }
 
-  // "(     123)", the time since an earlier event.
+  // Skips "(     123)", the time since an earlier event.
   static void skip_elapsed(FieldScanner& scan) {
     while (!scan.at_end() && !scan.text("a time").ends_with(')')) {
     }

@@ -10,11 +10,11 @@ namespace mcsim {
 //   uint32 magic 0x656174 and version, uint32 sequence, uint64 time (ns), uint64 sector (512 B),
 //   uint32 bytes, uint32 event (16 bits) and categories (16 bits), uint32 process,
 //   uint32 device (12 bits major, 20 bits minor), uint32 processor, uint16 error, uint16 length
-//   of the data behind it
+//   of the data after it
 //
-// One event a request is read, as from the text of blkparse. Other events are filtered, as are
-// messages, commands that pass through, and requests without data. One that flushes without data
-// is a flush. The VM is the device, as 8,0.
+// Reads one event for each request, as from the text of blkparse. Other events, messages,
+// pass-through commands and requests without data are filtered. A flush without data is a flush.
+// The VM is the device, such as 8,0.
 class BlktraceReader final : public RecordReader<BlktraceReader> {
  public:
   using Params = BlkparseReader::Params;

@@ -5,11 +5,11 @@
 namespace mcsim {
 
 // Block traces reconstructed by TraceTracker (Kwon et al., IISWC'17), trace.camelab.org. Five
-// columns between blanks; the last is not used:
+// columns separated by blanks; the last one is not used:
 //
 //   time (s), R|W, sector (of 512 B), size (sectors), response time
 //
-// The file is the VM.
+// The VM is the file.
 class CamelabReader final : public LayoutReader<CamelabReader> {
  public:
   static constexpr ComponentInfo kInfo{

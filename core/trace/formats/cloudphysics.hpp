@@ -8,7 +8,7 @@ namespace mcsim {
 //
 //   version, time (us), SCSI operation (hexadecimal), size (bytes), offset (sectors)
 //
-// The first line may name the columns: version,time,op,size,lbn. The file is the VM.
+// The first line may name the columns: version,time,op,size,lbn. The VM is the file.
 class CloudPhysicsReader final : public LayoutReader<CloudPhysicsReader> {
  public:
   static constexpr ComponentInfo kInfo{
@@ -27,7 +27,7 @@ class CloudPhysicsReader final : public LayoutReader<CloudPhysicsReader> {
                         .write = "2a,a,0a,aa,8a,2e,ae,8e,89",
                         .discard = "42,41,93",
                         .flush = "35,91",
-                        // Reservations, senses, inquiries, verifications and the like.
+                        // Reservations, senses, inquiries, verifications and similar commands.
                         .ignored = "0,00,3,03,12,15,16,17,1a,1b,1e,25,2f,37,4d,55,56,57,5a,5e,5f,"
                                    "8f,9e,a0,a3,a4,af",
                         .offset = "5",

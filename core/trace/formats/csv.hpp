@@ -9,7 +9,7 @@
 
 namespace mcsim {
 
-// A reader of rows, such as lines, that are mapped to requests by a RowMapper.
+// A reader that maps rows, such as lines, to requests by a RowMapper.
 template <class Format, template <class> class Reader = TextReader>
 class MappedReader : public Reader<Format> {
  public:
@@ -22,7 +22,7 @@ class MappedReader : public Reader<Format> {
   bool has_text_keys() const override { return kind() == TraceKind::kObjects; }
 
  protected:
-  // Ends a row whose fields were taken.
+  // Ends a row after its fields were taken.
   LineKind finish_row(FieldScanner& scan, Requests& out) {
     const Count repeated_before = mapper_.repeated();
     const auto row = mapper_.finish_row(scan, out);
@@ -68,7 +68,7 @@ class CsvReader : public MappedReader<CsvReader> {
   LineKind parse(std::string_view line, Requests& out);
 
  private:
-  // Called with the names of the columns, before they are mapped.
+  // Called with the names of the columns before they are mapped.
   virtual void prepare(const std::vector<std::string>& /*names*/) {}
   absl::Status begin(std::string_view first_line);
 

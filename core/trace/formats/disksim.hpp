@@ -4,11 +4,11 @@
 
 namespace mcsim {
 
-// ASCII traces of DiskSim 4.0. Five columns between blanks:
+// ASCII traces of DiskSim 4.0. Five columns separated by blanks:
 //
 //   time (ms), device, block (of 512 B), size (blocks), flags: bit 0 is set for reads
 //
-// The VM is the device. Whole numbers as times are more likely those of MQSim.
+// The VM is the device. Integer times more likely come from MQSim.
 class DisksimReader final : public LayoutReader<DisksimReader> {
  public:
   static constexpr ComponentInfo kInfo{

@@ -7,8 +7,8 @@
 namespace mcsim {
 
 // Block traces of Microsoft servers in the SNIA IOTTA repository (Production 2008, Enterprise),
-// text of Event Tracing for Windows. A header from BeginHeader to EndHeader describes events, which
-// have columns between commas:
+// text of Event Tracing for Windows. A header from BeginHeader to EndHeader describes the events,
+// which have columns separated by commas:
 //
 //   DiskRead|DiskWrite, time (us), process, thread, IRP, offset (hexadecimal bytes),
 //   size (hexadecimal bytes), elapsed time (us), disk, ...
@@ -27,7 +27,8 @@ class EtwReader final : public LayoutReader<EtwReader> {
     const std::string_view whole = FieldScanner(line).text("an event");
     if (!mapper_.is_bound()) {
       if (whole != "BeginHeader") {
-        return refuse(data_loss("expected BeginHeader in column 1, got '{}'", shown(whole)));
+        return refuse(
+            data_loss("expected BeginHeader in column 1, got '{}'", quoted_for_message(whole)));
       }
       const absl::Status status = use(layout());
       return status.ok() ? LineKind::kNothing : refuse(status);

@@ -5,13 +5,13 @@
 namespace mcsim {
 
 // The log of fio (write_iolog), versions 2 and 3. The first line is "fio version 2 iolog". Columns
-// between blanks, the first of them in version 3 alone:
+// separated by blanks, the first only in version 3:
 //
 //   time, file, action, offset (bytes), length (bytes)
 //
 // The VM is the file. add, open, close and wait are filtered; sync, datasync and sync_file_range
-// are flushes; trim is a discard. Times are in microseconds as fio writes them, but other tools
-// write nanoseconds or milliseconds.
+// are flushes; trim is a discard. fio writes times in microseconds, but other tools write
+// nanoseconds or milliseconds.
 class FioReader final : public LayoutReader<FioReader> {
  public:
   struct Params {
@@ -40,12 +40,12 @@ class FioReader final : public LayoutReader<FioReader> {
       return refuse(
           data_loss("expected 'fio version 2 iolog' or 'fio version 3 iolog' in column 1, "
                     "got '{}'",
-                    shown(line)));
+                    quoted_for_message(line)));
     }
     if (has_times && time_unit_ == TimeUnit::kByName) {
       return refuse(
-          invalid_argument("time_unit: state it (us as fio writes it, ns, ms or s), for version 3 "
-                           "of the log does not tell"));
+          invalid_argument("time_unit: state it (us as fio writes it, ns, ms or s); version 3 "
+                           "of the log has no fixed unit"));
     }
     const absl::Status status = use(layout(has_times));
     return status.ok() ? LineKind::kNothing : refuse(status);

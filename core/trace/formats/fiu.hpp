@@ -6,13 +6,13 @@
 
 namespace mcsim {
 
-// Block traces of FIU SyLab (Koller and Rangaswami, FAST'10), in the SNIA IOTTA repository.
-// Nine columns between blanks:
+// Block traces of FIU SyLab (Koller and Rangaswami, FAST'10), in the SNIA IOTTA repository. Nine
+// columns separated by blanks:
 //
 //   time (ns), process id, process, sector (of 512 B), size (sectors), R|W, major, minor, MD5
 //
-// As pandas writes them, a header numbers the columns and each row begins with its number. The VM
-// is major_minor.
+// In files written by pandas, a header numbers the columns and each row begins with its number. The
+// VM is major_minor.
 class FiuReader final : public LayoutReader<FiuReader> {
  public:
   static constexpr ComponentInfo kInfo{

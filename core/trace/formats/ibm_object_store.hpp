@@ -5,7 +5,7 @@
 namespace mcsim {
 
 // Object-store traces of IBM (Eytan et al., HotStorage'20), SNIA IOTTA trace set 36305. Three to
-// six columns between blanks:
+// six columns separated by blanks:
 //
 //   time (ms), request, key, size (bytes), first byte, last byte
 //

@@ -10,8 +10,8 @@ namespace {
 
 namespace json = simdjson::ondemand;
 
-// Steps through the JSON of a line in its simplest form. A failure does not mean that the line is
-// wrong: the parser decides.
+// Scans the JSON of a line in its simplest form. After a failure the parser decides whether the
+// line is valid.
 class FlatJson {
  public:
   explicit FlatJson(std::string_view line) : at_(line.data()), end_(at_ + line.size()) {}
@@ -28,7 +28,7 @@ class FlatJson {
     at_ += name.size() + 1;
     return true;
   }
-  // A string without escapes, or a number.
+  // Takes a string without escapes, or a number.
   bool take_scalar(std::string_view& value) {
     const bool is_string = take('"');
     const char* const begin = at_;
@@ -71,12 +71,12 @@ class FlatJson {
 
 }  // namespace
 
-// Reads a line of JSON field by field.
+// Parses a line of JSON field by field.
 class JsonlReader::Parser {
  public:
   explicit Parser(JsonlReader& reader) : reader_(reader) {}
 
-  // The names of the fields of a line.
+  // Returns the names of the fields of a line.
   std::optional<std::vector<std::string>> names(std::string_view line) {
     std::vector<std::string> names;
     error_ = each_field(line, [&](std::string_view name, json::value) {
@@ -89,7 +89,7 @@ class JsonlReader::Parser {
 
   // Takes all fields that the mapping uses.
   void take_fields(std::string_view line, FieldScanner& scan) {
-    std::size_t next = 0;  // of the fields in the order of the first line
+    std::size_t next = 0;  // the next field in the order of the first line
     error_ = each_field(line, [&](std::string_view name, json::value value) {
       const std::optional<std::size_t> column = column_of(name, next);
       if (!column) return simdjson::SUCCESS;
@@ -186,7 +186,7 @@ class JsonlReader::Parser {
         std::string_view text = value.raw_json_token();
         while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
         take_text(text);
-        // Checks that it is a value.
+        // Checks that the text is a valid value.
         double number = 0;
         bool flag = false;
         return type == json::json_type::number ? value.get_double().get(number)
@@ -222,7 +222,8 @@ void JsonlReader::check_missing(FieldScanner& scan) {
     if (taken_[column] || !mapper_.uses(column)) continue;
     mapper_.take_missing(column);
     if (mapper_.is_optional(column)) continue;
-    scan.complain(fmt::format("the field '{}' has no value", shown(mapper_.names()[column])));
+    scan.complain(
+        fmt::format("the field '{}' has no value", quoted_for_message(mapper_.names()[column])));
   }
 }
 

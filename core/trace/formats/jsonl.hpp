@@ -8,8 +8,8 @@
 
 namespace mcsim {
 
-// One JSON object a line, whose fields are mapped as columns. The first line has the names of the
-// fields. If the key is an array, each of its elements is a reference.
+// One JSON object a line, with fields mapped as columns. The first line defines the names of the
+// fields. If the key is an array, each element is a reference.
 class JsonlReader : public MappedReader<JsonlReader> {
  public:
   struct Params : ColumnMapping {};
@@ -27,8 +27,8 @@ class JsonlReader : public MappedReader<JsonlReader> {
  private:
   class Parser;
 
-  // Takes all fields of a line as most writers print it: those of the first line in its order,
-  // without escapes or nested objects. False for any other line, which the parser takes.
+  // Takes all fields of a line in the common layout: those of the first line, in its order, without
+  // escapes or nested objects. Returns false for other lines, which need the parser.
   bool take_flat(std::string_view line, FieldScanner& scan);
   // Passes a field to the mapper.
   void take(std::size_t column, std::string_view value, FieldScanner& scan);
@@ -36,9 +36,9 @@ class JsonlReader : public MappedReader<JsonlReader> {
 
   std::unique_ptr<Parser> parser_;
   std::vector<bool> taken_;          // by column
-  bool has_array_ = false;           // the key is one
-  std::vector<std::uint64_t> keys_;  // of it
-  std::string padded_;               // a value that is not in the line as it is
+  bool has_array_ = false;           // whether the key is an array
+  std::vector<std::uint64_t> keys_;  // the elements of the array
+  std::string padded_;               // a value that the line does not contain literally
 };
 
 }  // namespace mcsim

@@ -5,11 +5,11 @@
 
 namespace mcsim {
 
-// Files of integers and nothing else, each of which is the key of a read: an object, or a block if
-// `unit_bytes` says so. The time of a request is the number of those before it. The integers may
-// be signed: negative ones are keys in two's complement.
+// Files of integers only, each the key of a read: an object, or a block if `unit_bytes` is set. The
+// time of a request is the number of requests before it. Negative integers are keys in two's
+// complement.
 struct KeyIntegers {
-  // Returns what contradicts a layout of integers, or "".
+  // Returns the contradiction to a layout of integers, or "".
   static std::string objection(const Head& head, IntegerLayout layout);
   static Guess guess(const char* format, const Head& head, IntegerLayout layout);
 };

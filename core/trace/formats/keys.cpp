@@ -22,7 +22,7 @@ Guess KeysReader::guess(const Head& head) {
   KeysReader reader({}, *std::move(context));
   const bool more = !head.whole || lines->size() < head.bytes.size();
   Guess guess = guess_by_trial(kInfo.name, Fit::kPossible, reader, more);
-  // Words without delimiters may be anything else.
+  // Words without delimiters may also be of another format.
   if (guess.fit == Fit::kPossible && reader.has_text_keys()) guess.fit = Fit::kUnopposed;
   return guess;
 }
@@ -34,7 +34,7 @@ std::optional<std::uint64_t> KeysReader::number_of(std::string_view line) {
   const bool is_negative = line.starts_with('-');
   const char* at = line.data() + (is_negative ? 1 : 0);
   const char* const end = line.data() + line.size();
-  // Other texts of the same number, such as 007, would be other keys.
+  // Other texts of the same number, such as 007, are different keys.
   if (at == end || *at < '0' || *at > '9') return std::nullopt;
   if (*at == '0' && (is_negative || at + 1 != end)) return std::nullopt;
   std::uint64_t value = 0;
@@ -62,7 +62,7 @@ std::optional<std::string_view> KeysReader::text_of(std::string_view line) {
   if (is_vm_name(key) && (is_any_text_ || (!has_delimiter && key.front() != '#'))) return key;
   complaint_.complain(fmt::format("expected a key (UTF-8 without control characters{}), got '{}'",
                                   is_any_text_ ? "" : "; text_keys allows blanks and delimiters",
-                                  shown(key)));
+                                  quoted_for_message(key)));
   return std::nullopt;
 }
 
@@ -76,7 +76,7 @@ LineKind KeysReader::parse_first_text(std::string_view line, Requests& out) {
   if (static_cast<Count>(out.size()) != references_) {
     complaint_.complain(fmt::format(
         "expected a key of 64 bits, as those before, got '{}' (text_keys makes all of them text)",
-        shown(line)));
+        quoted_for_message(line)));
     return bad(complaint_);
   }
   for (std::uint64_t& key : out.offset) {

@@ -8,11 +8,11 @@
 
 namespace mcsim {
 
-// One key a line, as in the traces of the LIRS papers. Keys are objects, or numbers of blocks.
-// Lines that begin with '*' are marks between the phases of a program and are not requests.
+// One key a line, as in the traces of the LIRS papers. Keys are objects or block numbers. Lines
+// that begin with '*' mark phases of a program and are not requests.
 //
-// Keys of objects are numbers of 64 bits, if all of the first chunk are: signed or unsigned, in
-// the way in which programs print them. Else they are text.
+// Keys of objects are 64-bit numbers if all keys of the first chunk are: signed or unsigned, as
+// programs print them. Otherwise they are text.
 class KeysReader final : public TextReader<KeysReader> {
  public:
   struct Params : KeyParams {
@@ -33,7 +33,7 @@ class KeysReader final : public TextReader<KeysReader> {
         units_(params),
         is_any_text_(params.text_keys),
         has_text_keys_(params.text_keys && params.unit_bytes == 0) {
-    name_the_only_vm();
+    use_single_vm();
   }
 
   static Guess guess(const Head& head);
@@ -61,11 +61,11 @@ class KeysReader final : public TextReader<KeysReader> {
 
   LineKind parse_block(std::string_view line, Requests& out);
   LineKind parse_text(std::string_view line, Requests& out);
-  // Returns the key that the line is; if it is none, that is the complaint.
+  // Returns the key in the line; otherwise sets the complaint.
   std::optional<std::string_view> text_of(std::string_view line);
-  // Makes all keys text, unless some were handed out as numbers.
+  // Makes all keys text, unless some were returned as numbers.
   LineKind parse_first_text(std::string_view line, Requests& out);
-  // A number that no other text of the file stands for.
+  // Returns the number in a line if no other text of the file has the same number.
   std::optional<std::uint64_t> number_of(std::string_view line);
 
   KeyUnits units_;

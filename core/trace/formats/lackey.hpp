@@ -6,13 +6,14 @@
 
 namespace mcsim {
 
-// Memory accesses of a program, as valgrind --tool=lackey --trace-mem=yes prints them:
+// Memory accesses of a program, as printed by valgrind --tool=lackey --trace-mem=yes:
 //
 //   " L 04222c5c,4"    a load, a store (S), or a modification (M): hexadecimal address, bytes
-//   "I  04222c44,3"    the fetch of an instruction
+//   "I  04222c44,3"    an instruction fetch
 //
-// Addresses are offsets in bytes, and M is a read and a write. Fetches are filtered, unless they
-// are stated to be reads. Lines of valgrind itself (==1234==) and of superblocks (SB) are filtered.
+// Addresses are byte offsets, and M is a read and a write. Fetches are filtered unless the
+// parameter makes them reads. Lines of valgrind itself (==1234==) and of superblocks (SB) are
+// filtered.
 class LackeyReader final : public TextReader<LackeyReader> {
  public:
   struct Params {
@@ -28,10 +29,10 @@ class LackeyReader final : public TextReader<LackeyReader> {
 
   LackeyReader(Params params, ReaderContext context)
       : TextReader(std::move(context)), has_instructions_(params.instructions) {
-    name_the_only_vm();
+    use_single_vm();
   }
 
-  // A program may fetch many instructions before its first access.
+  // Counts fetches, because a program may fetch many instructions before its first access.
   static Guess guess(const Head& head) {
     return guess_by_lines<LackeyReader>(Fit::kCertain, head, {.instructions = true});
   }

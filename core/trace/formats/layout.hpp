@@ -8,14 +8,14 @@
 
 namespace mcsim {
 
-// Delimited text whose columns are fixed.
+// Delimited text with fixed columns.
 struct TextLayout {
   char delimiter = ',';
   std::size_t columns = 0;
-  std::size_t optional = 0;    // the last of them, which only requests need
+  std::size_t optional = 0;    // the last columns, which only requests need
   bool allows_more = false;    // further columns are ignored
-  const char* header = "";     // how the line with the names of the columns begins, if there is one
-  ColumnMapping mapping = {};  // with positions of columns
+  const char* header = "";     // the beginning of the line with column names, if there is one
+  ColumnMapping mapping = {};  // by positions of columns
 };
 
 // A reader of such text. `Format` derives from LayoutReader<Format> and has
@@ -23,7 +23,7 @@ struct TextLayout {
 //   static constexpr ComponentInfo kInfo;
 //   static TextLayout layout();
 //
-// or a parse() of its own, which calls use() and parse_row().
+// or its own parse(), which calls use() and parse_row().
 template <class Format>
 class LayoutReader : public MappedReader<Format> {
  public:

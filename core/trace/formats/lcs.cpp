@@ -48,13 +48,13 @@ absl::StatusOr<RecordLayout> LcsReader::begin_version(std::string_view head) {
 absl::StatusOr<RecordLayout> LcsReader::begin_described(std::string_view head) {
   constexpr std::size_t kHeader = 1024, kTypes = 8, kMostTypes = 240, kPositions = 248;
   RecordLayout layout{.header_bytes = kHeader};
-  if (head.size() < kHeader) return layout;  // the caller reports that
+  if (head.size() < kHeader) return layout;  // the caller reports this error
   const std::string_view types = head.substr(kTypes, kMostTypes);
   auto record = parse_record_struct(types.substr(0, types.find('\0')));
   if (!record.ok()) return refuse(fmt::format("header: {}", message_of(record.status())));
   layout.record_bytes = record->bytes;
   std::vector<RecordField>& fields = record->fields;
-  fields.insert(fields.begin(), RecordField{});  // none, at position 0
+  fields.insert(fields.begin(), RecordField{});  // position 0: no field
   const auto position = [&](std::size_t which) {
     return static_cast<std::size_t>(static_cast<unsigned char>(head[kPositions + which]));
   };

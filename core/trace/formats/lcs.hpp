@@ -6,8 +6,8 @@
 
 namespace mcsim {
 
-// libCacheSim's traces with a header, little-endian. Two headers exist. Both begin and end with
-// the same number.
+// libCacheSim's traces with a header, little-endian. There are two headers, which both begin and
+// end with the same number.
 //
 //   8,192 bytes: uint64 version (1 to 8) at byte 8, int64 number of requests at byte 24.
 //     1: uint32 time (s), uint64 object id, uint32 size, int64 next access

@@ -11,7 +11,7 @@ namespace mcsim {
 inline constexpr std::uint64_t kLibCacheSimNop = 0;
 inline constexpr std::uint64_t kLibCacheSimInvalid = 255;
 
-// Returns what an operation does; nullopt if there is none with that number. Increments and other
+// Returns the operation with this number; nullopt if the number is unknown. Increments and other
 // changes of objects are writes.
 inline std::optional<Op> libcachesim_operation(std::uint64_t number) {
   constexpr std::uint64_t kGet = 1, kGets = 2, kDelete = 9, kRead = 12, kUpdate = 14;

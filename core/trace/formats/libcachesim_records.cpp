@@ -20,7 +20,7 @@ using StrictFormats =
 using OtherFormats = TypeList<StandardIqiReader, StandardIqqReader, StandardIiiReader, AkamaiReader,
                               Cf1Reader, Wiki19uReader>;
 
-// Returns the first format that fits as well as `fit`, else "".
+// Returns the first format with a fit of at least `fit`, or "".
 template <class... Formats>
 std::string format_with(Fit fit, const Head& head, TypeList<Formats...>) {
   std::string found;
@@ -61,7 +61,7 @@ LibCacheSimReader::LibCacheSimReader(const char* name, const LibCacheSimLayout& 
 }
 
 absl::StatusOr<RecordLayout> LibCacheSimReader::begin(std::string_view head) const {
-  // While the format is guessed, the file has no name, and all formats are compared.
+  // During format detection the file has no name, and all formats are compared anyway.
   if (!is_strict_ && !context_.name.empty()) {
     const std::string other =
         certain_record_format({.bytes = std::string(head), .whole = is_whole()});

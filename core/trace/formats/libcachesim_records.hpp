@@ -5,13 +5,13 @@
 namespace mcsim {
 
 // Records of libCacheSim's other trace types: the struct as in Python's struct module, and the
-// positions of fields in it from 1, or 0.
+// positions of fields in it, from 1; 0 if there is no such field.
 struct LibCacheSimLayout {
   const char* record;
   std::uint8_t time;
   std::uint8_t id;
   std::uint8_t size;
-  std::uint8_t value = 0;  // what adds to the size, for a size that is that of the key
+  std::uint8_t value = 0;  // added to the size, if that is only the size of the key
   std::uint8_t op = 0;
   std::uint8_t next = 0;
 
@@ -19,8 +19,8 @@ struct LibCacheSimLayout {
   constexpr bool is_strict() const { return op > 0 || next > 0; }
 };
 
-// Times are in seconds. Records without a time are numbered. An object of size 0 is filtered, and a
-// read without a value, as in libCacheSim. A negative size stands for its lower 32 bits, unsigned.
+// Times are in seconds. Records without times are numbered. Objects of size 0 and reads without a
+// value are filtered, as in libCacheSim. A negative size means its lower 32 bits, unsigned.
 class LibCacheSimReader : public RecordReader<LibCacheSimReader> {
  public:
   using Params = NoParams;
@@ -47,9 +47,9 @@ class LibCacheSimReader : public RecordReader<LibCacheSimReader> {
   RecordField next_;
 };
 
-// Returns the format of records with several fields that the head has for certain, else "".
+// Returns the format of records with several fields that certainly fits the head, or "".
 std::string certain_record_format(const Head& head);
-// Also one that it may have.
+// The same, but includes formats that only possibly fit.
 std::string likely_record_format(const Head& head);
 
 template <class Format>
@@ -173,7 +173,7 @@ class OracleAkamaiReader final : public LibCacheSimFormat<OracleAkamaiReader> {
   using LibCacheSimFormat::LibCacheSimFormat;
 };
 
-// Differs from oracle-akamai only in fields that are not used.
+// Differs from oracle-akamai only in unused fields.
 class OracleSimTwrNsReader final : public LibCacheSimFormat<OracleSimTwrNsReader> {
  public:
   static constexpr LibCacheSimLayout kLayout{

@@ -8,8 +8,8 @@ namespace mcsim {
 //
 //   key, op, size (of the value), op_count, key_size
 //
-// and in later traces op_time (s). A row stands for op_count requests. An object has the size of
-// its key and its value.
+// and in later traces op_time (s). A row represents op_count requests. The size of an object is
+// that of its key and value.
 class MetaKvReader final : public CsvReader {
  public:
   using Params = NoParams;

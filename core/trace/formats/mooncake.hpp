@@ -4,12 +4,12 @@
 
 namespace mcsim {
 
-// Traces of Mooncake (Qin et al., FAST'25), a serving system of language models. A JSON object a
-// line, among whose fields are
+// Traces of Mooncake (Qin et al., FAST'25), a serving system for language models. One JSON object a
+// line, with the fields
 //
 //   timestamp (ms), hash_ids: an array of the blocks of 512 tokens of the prompt
 //
-// Each block is a reference to an object.
+// Other fields are ignored. Each block is a reference to an object.
 class MooncakeReader final : public JsonlReader {
  public:
   using Params = NoParams;

@@ -4,7 +4,7 @@
 
 namespace mcsim {
 
-// ASCII traces of MQSim (Tavakkol et al., FAST'18). Five columns between blanks:
+// ASCII traces of MQSim (Tavakkol et al., FAST'18). Five columns separated by blanks:
 //
 //   time (ns, a whole number), device, sector (of 512 B), size (sectors), 0 (write) or 1 (read)
 //

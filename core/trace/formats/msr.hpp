@@ -10,7 +10,7 @@ namespace mcsim {
 //   filetime (100 ns since 1601), host, disk, Read|Write, offset (bytes),
 //   size (bytes), response time (100 ns)
 //
-// The VM of a request is host_disk. A response of -1 stands for none known.
+// The VM of a request is host_disk. A response time of -1 means unknown.
 class MsrReader final : public TextReader<MsrReader> {
  public:
   using Params = NoParams;
@@ -45,8 +45,7 @@ class MsrReader final : public TextReader<MsrReader> {
   }
 
  private:
-  // Hosts come in runs, so the last one is kept as it stands in the file:
-  // "host,disk,".
+  // Rows of a host often follow each other, so the last "host,disk," is kept as in the file.
   bool new_volume(FieldScanner& scan) {
     const std::string_view host = vm_name(scan, "a host name");
     const std::string_view disk = vm_name(scan, "a disk number");

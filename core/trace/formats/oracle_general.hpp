@@ -7,8 +7,8 @@
 
 namespace mcsim {
 
-// Returns what is wrong with the next access of a request, or "": it is the number of a later
-// request, from 0 or 1, or there is none. `number` is that of the request, from 1.
+// Returns the error in the next access of a request, or "". Valid are the number of a later
+// request, from 0 or 1, and the values for never. `number` is that of the request, from 1.
 inline std::string objection_to_next_access(std::int64_t next, Count number) {
   constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
@@ -18,15 +18,14 @@ inline std::string objection_to_next_access(std::int64_t next, Count number) {
   return fmt::format("next access: expected the number of a later request or -1, got {}", next);
 }
 
-// libCacheSim's binary traces with the future in them. Records of 24 bytes,
-// little-endian, without gaps:
+// libCacheSim's binary traces with next accesses. Records of 24 bytes, little-endian, without gaps:
 //
 //   uint32 time (s), uint64 object id, uint32 object size (bytes),
 //   int64 next access (number of the request; -1 or 2^63 - 1 for never)
 //
 // Ids are keys of objects, unless `unit_bytes` makes them blocks with the size of the record. The
-// next access is not used: what comes next depends on the block size. Every request is a read;
-// records of size 0 are filtered, as in libCacheSim.
+// next access is not used, because it depends on the block size. Every request is a read; records
+// of size 0 are filtered, as in libCacheSim.
 class OracleGeneralReader final : public RecordReader<OracleGeneralReader> {
  public:
   using Params = KeyParams;

@@ -4,8 +4,9 @@
 
 namespace mcsim {
 
-// Traces in the format of the Storage Performance Council, as the OLTP and search-engine traces of
-// the UMass Trace Repository. Five columns, no header; more columns are optional and ignored:
+// Traces in the format of the Storage Performance Council, such as the OLTP and search-engine
+// traces of the UMass Trace Repository. Five columns, no header; further columns are optional and
+// ignored:
 //
 //   application storage unit, block (of 512 B), size (bytes), R|W in either case, time (s)
 //

@@ -30,7 +30,7 @@ bool shares_descriptors(std::string_view clone) {
   return clone.find("CLONE_FILES") != std::string_view::npos;
 }
 
-// Whether data there is that of a file or a block device.
+// Whether the path is that of a file or a block device with data.
 bool has_data(std::string_view path) {
   if (path.find(":[") != std::string_view::npos || path.starts_with("anon_inode:")) return false;
   constexpr std::array kOthers{"/dev/pts/",    "/dev/tty", "/dev/null", "/dev/zero",
@@ -38,7 +38,7 @@ bool has_data(std::string_view path) {
   return std::ranges::none_of(kOthers, [&](const char* p) { return path.starts_with(p); });
 }
 
-// "/data/a.db" without its quotes.
+// Returns "/data/a.db" without its quotes.
 std::string_view unquoted(std::string_view text) {
   const bool is_quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';
   return is_quoted ? text.substr(1, text.size() - 2) : std::string_view();
@@ -85,7 +85,7 @@ LineKind StraceReader::parse_line(std::string_view line, Requests& out) {
     return parse_call(text, scan, out);
   }
   auto begun = unfinished_.extract(process_);
-  if (begun.empty()) return LineKind::kFiltered;  // the log began within the call
+  if (begun.empty()) return LineKind::kFiltered;  // the log begins during the call
   time_ = begun.mapped().time;
   begun.mapped().call += text.substr(resumed + kResumed.size());
   return parse_call(begun.mapped().call, scan, out);
@@ -196,13 +196,13 @@ std::shared_ptr<StraceReader::OpenFile> StraceReader::opened_by(const SystemCall
 std::shared_ptr<StraceReader::Descriptors>& StraceReader::descriptors() {
   std::shared_ptr<Descriptors>& own = processes_[process_];
   if (own) return own;
-  // A child may run before the clone in its parent ends.
+  // A child may run before the clone call of its parent ends.
   for (const auto& [parent, begun] : unfinished_) {
     if (parent == process_ || !is_clone(begun.call)) continue;
     start_child(parent, process_, shares_descriptors(begun.call));
     return own;
   }
-  // strace does not print the process while there is one.
+  // strace does not print process ids while there is only one process.
   own = processes_[0];
   if (!own) own = std::make_shared<Descriptors>();
   return own;

@@ -8,17 +8,17 @@
 
 namespace mcsim {
 
-// File I/O of programs, as strace -f -ttt -y -T logs it:
+// File I/O of programs, as logged by strace -f -ttt -y -T:
 //
 //   [process] time (s) call(arguments) = result [<duration>]
 //
-// The VM is the path of the file, which -y prints, or else openat. A request has the time at which
-// its call begins. Its length is the result. pread64 and its variants state an offset. read and
-// write continue at the position of the open file, which is known from openat and lseek. dup, clone
-// and close are followed. A line without a known path or position is unreadable, as is a write
-// that appends. fsync and its variants are flushes.
+// The VM is the path of the file, from -y or from openat. A request has the start time of its call,
+// and its length is the result. pread64 and its variants state an offset. read and write continue
+// at the position of the open file, which is tracked through openat, lseek, dup, clone and close.
+// Lines without a known path or position, and writes that append, are unreadable. fsync and its
+// variants are flushes.
 //
-// Failed calls, other calls and signals are filtered. So are calls on pipes, sockets, terminals and
+// Failed calls, other calls and signals are filtered, as are calls on pipes, sockets, terminals and
 // /proc.
 class StraceReader final : public TextReader<StraceReader> {
  public:
@@ -38,7 +38,7 @@ class StraceReader final : public TextReader<StraceReader> {
   LineKind parse(std::string_view line, Requests& out);
 
  private:
-  // An open file, which descriptors of several processes may share.
+  // An open file, possibly shared by descriptors of several processes.
   struct OpenFile {
     std::string path;
     std::optional<std::int64_t> position = {};
@@ -69,7 +69,7 @@ class StraceReader final : public TextReader<StraceReader> {
     std::string call;
   };
   std::map<std::uint64_t, Unfinished> unfinished_;  // by process
-  std::string interrupted_;  // a line in which strace reports a process that it attached
+  std::string interrupted_;  // a line interrupted by a message about an attached process
 };
 
 }  // namespace mcsim

@@ -15,7 +15,7 @@ std::string_view without_leading_blanks(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
-// The position behind the string that begins there with a quote.
+// Returns the position after the quoted string that begins at `at`.
 std::size_t skip_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at) {
     if (text[at] == '\\') ++at;
@@ -23,7 +23,7 @@ std::size_t skip_string(std::string_view text, std::size_t at) {
   return std::min(at + 1, text.size());
 }
 
-// The position behind the path that begins there: 3</data/a.db>, 3</dev/null<char 1:3>>.
+// Returns the position after the path that begins at `at`: 3</data/a.db>, 3</dev/null<char 1:3>>.
 std::size_t skip_path(std::string_view text, std::size_t at) {
   int depth = 0;
   for (std::size_t i = at; i < text.size(); ++i) {
@@ -33,14 +33,14 @@ std::size_t skip_path(std::string_view text, std::size_t at) {
   return at + 1;
 }
 
-// Whether a path may begin there: behind a descriptor, and not in 1<<4.
+// Whether a path may begin at `at`: after a descriptor, but not in 1<<4.
 bool is_path(std::string_view text, std::size_t at) {
   const bool is_shift = at + 1 < text.size() && text[at + 1] == '<';
   return text[at] == '<' && at > 0 && !is_shift && absl::ascii_isalnum(text[at - 1]);
 }
 
-// Splits the arguments behind the parenthesis that opens them. The position behind the one that
-// closes them, or kNone.
+// Splits the arguments after the opening parenthesis. Returns the position after the closing one,
+// or kNone.
 std::size_t split_arguments(std::string_view text, std::size_t at,
                             std::vector<std::string_view>& arguments) {
   std::size_t begin = at;
@@ -69,7 +69,7 @@ std::size_t split_arguments(std::string_view text, std::size_t at,
   return kNone;
 }
 
-// The duration at the end, <0.000012>, in nanoseconds; -1 if there is none.
+// Returns the duration at the end, <0.000012>, in nanoseconds; -1 without one.
 Nanoseconds duration_of(std::string_view text) {
   const std::size_t begin = text.rfind('<');
   if (begin == kNone || !text.ends_with('>')) return -1;

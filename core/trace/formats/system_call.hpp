@@ -13,7 +13,7 @@ namespace mcsim {
 struct SystemCall {
   std::string_view name;
   std::vector<std::string_view> arguments;
-  std::optional<std::int64_t> result;  // none: the call did not return
+  std::optional<std::int64_t> result;  // nullopt if the call did not return
   std::string_view result_text;        // 3</data/a.db>
   Nanoseconds duration = -1;
 
@@ -22,13 +22,13 @@ struct SystemCall {
   }
 };
 
-// Nothing if the text is no call.
+// Returns nullopt if the text is not a call.
 std::optional<SystemCall> parse_system_call(std::string_view text);
 
-// The number that the text begins with.
+// Returns the number at the beginning of the text.
 std::optional<std::int64_t> leading_number(std::string_view text);
 
-// The path of a descriptor that strace -y prints, 3</data/a.db>; empty if there is none.
+// Returns the path of a descriptor as printed by strace -y, 3</data/a.db>; empty without a path.
 std::string_view path_of_descriptor(std::string_view text);
 
 }  // namespace mcsim

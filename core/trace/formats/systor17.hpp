@@ -9,7 +9,7 @@ namespace mcsim {
 //
 //   time (s), response time (s), R|W, LUN, offset (bytes), size (bytes)
 //
-// Rows without R or W are no requests. A response time may be missing. The VM is the LUN.
+// Rows without R or W are not requests. The response time may be missing. The VM is the LUN.
 class Systor17Reader final : public LayoutReader<Systor17Reader> {
  public:
   static constexpr ComponentInfo kInfo{

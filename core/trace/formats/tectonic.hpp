@@ -7,15 +7,15 @@
 namespace mcsim {
 
 // Traces of Meta's Tectonic from the Baleen paper. Lines that begin with # name the columns, which
-// stand between blanks: block_id io_offset io_size op_time op_name, and then
+// are separated by blanks: block_id io_offset io_size op_time op_name, and then
 //
 //   2019: pipeline user_namespace user_name
 //   2021: user_namespace user_name host_name op_count
 //   2023: user_namespace user_name rs_shard_id op_count host_name
 //
 // The time is in seconds. A block begins at the offset block_id * block_bytes. The VM is the host
-// (2021) or the shard (2023), as Baleen caches a block apart for each. A row stands for op_count
-// requests, all at its time; Baleen spreads them over a second.
+// (2021) or the shard (2023), because Baleen caches a block separately for each. A row represents
+// op_count requests, all at its time; Baleen spreads them over a second.
 class TectonicReader final : public LayoutReader<TectonicReader> {
  public:
   struct Params {
@@ -36,7 +36,7 @@ class TectonicReader final : public LayoutReader<TectonicReader> {
         block_bytes_(static_cast<std::uint64_t>(params.block_bytes)) {}
 
   static Guess guess(const Head& head) {
-    // Without the names, a few numbers may be those of another format.
+    // Without column names, rows of numbers may also be of another format.
     const Fit fit = head.bytes.starts_with('#') ? Fit::kCertain : Fit::kPossible;
     return guess_by_lines<TectonicReader>(fit, head);
   }

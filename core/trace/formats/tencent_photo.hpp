@@ -5,12 +5,13 @@
 
 namespace mcsim {
 
-// Photo traces of Tencent (QQPhoto) in the SNIA IOTTA repository. Eight columns between blanks:
+// Photo traces of Tencent (QQPhoto) in the SNIA IOTTA repository. Eight columns separated by
+// blanks:
 //
 //   time (YYYYMMDDHHMMSS), photo, format, size category, size (bytes), hit, terminal, response (ms)
 //
-// A photo is stored once for each format and category, so the key has these three columns. All
-// requests read.
+// A photo is stored once for each format and category, so the key consists of these three columns.
+// All requests are reads.
 class TencentPhotoReader final : public TextReader<TencentPhotoReader> {
  public:
   using Params = NoParams;
@@ -22,7 +23,7 @@ class TencentPhotoReader final : public TextReader<TencentPhotoReader> {
       "27476"};
 
   TencentPhotoReader(NoParams, ReaderContext context) : TextReader(std::move(context)) {
-    name_the_only_vm();
+    use_single_vm();
   }
 
   static Guess guess(const Head& head) {

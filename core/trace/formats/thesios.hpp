@@ -5,8 +5,8 @@
 namespace mcsim {
 
 // Synthesized traces of Google's storage servers (Phothilimthana et al., ASPLOS'24). The first line
-// names the columns. The VM is the filename. Of the times in seconds, start_time is when a request
-// arrives, and simulated_latency its response time.
+// names the columns. The VM is the filename. start_time is the arrival time of a request and
+// simulated_latency its response time, both in seconds.
 class ThesiosReader final : public CsvReader {
  public:
   using Params = NoParams;

@@ -8,7 +8,7 @@ namespace mcsim {
 //
 //   time (s), key, size of the key, size of the value, client, operation, time to live
 //
-// An object has the size of both.
+// The size of an object is that of its key and value.
 class TwitterReader final : public LayoutReader<TwitterReader> {
  public:
   static constexpr ComponentInfo kInfo{

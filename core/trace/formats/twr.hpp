@@ -5,13 +5,13 @@
 
 namespace mcsim {
 
-// Twitter's cache traces as libCacheSim packs them. Records of 20 bytes, little-endian:
+// Twitter's cache traces as packed by libCacheSim. Records of 20 bytes, little-endian:
 //
 //   uint32 time (s), uint64 object id, uint32 sizes (10 bits of key, 22 bits of value),
 //   uint32 operation (8 bits) and time to live (24 bits)
 //
-// Those of 22 bytes have a namespace of 16 bits behind it. The size of an object is that of its key
-// and value. Reads without a value are filtered, as in libCacheSim.
+// Records of 22 bytes end with a 16-bit namespace. The size of an object is that of its key and
+// value. Reads without a value are filtered, as in libCacheSim.
 template <class Format, std::size_t record_bytes>
 class TwrRecords : public RecordReader<Format> {
  public:

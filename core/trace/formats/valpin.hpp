@@ -4,8 +4,8 @@
 
 namespace mcsim {
 
-// The trace type `valpin` of libCacheSim: object ids as 64-bit little-endian integers. Its files
-// are those of keys-u64-le, which is what their content says.
+// The trace type `valpin` of libCacheSim: object ids as 64-bit little-endian integers. By content
+// its files are detected as keys-u64-le.
 class ValpinReader final
     : public KeyIntegersReader<ValpinReader, std::uint64_t, ByteOrder::little> {
  public:

@@ -12,8 +12,8 @@ namespace mcsim {
 //   2: uint16 command, uint16 version, uint32 serial number, uint32 bytes, uint32 segments,
 //      uint64 first sector, uint64 time (us), uint64 response time in a unit that is not documented
 //
-// Response times are not used. The version is in the high byte. Commands that neither read nor
-// write blocks are filtered.
+// Response times are not used. The version is in the high byte. Commands that do not read or write
+// blocks are filtered.
 class VscsiReader final : public RecordReader<VscsiReader> {
  public:
   using Params = NoParams;
@@ -30,7 +30,7 @@ class VscsiReader final : public RecordReader<VscsiReader> {
   TimeBase time_base() const override { return TimeBase::kClock; }
 
   absl::StatusOr<RecordLayout> begin(std::string_view head) {
-    // In version 2 these bytes are of the number of segments, which is small.
+    // In version 2 these bytes belong to the number of segments, which is small.
     for (const Layout& layout : {kFirst, kSecond}) {
       if (head.size() < layout.record_bytes) break;
       layout_ = layout;
@@ -72,7 +72,7 @@ class VscsiReader final : public RecordReader<VscsiReader> {
   }
 
  private:
-  // Where the fields are that differ between versions.
+  // The positions of the fields that differ between versions.
   struct Layout {
     unsigned version;
     std::size_t record_bytes;

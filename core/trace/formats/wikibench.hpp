@@ -5,11 +5,11 @@
 
 namespace mcsim {
 
-// Wikipedia traces of WikiBench, from 2007. Four columns between blanks:
+// Wikipedia traces of WikiBench, from 2007. Four columns separated by blanks:
 //
 //   counter, time (s, or from 2009 as 2010-05-27T09:31:55.63), URL, - or save
 //
-// The key is the URL. A request with save writes, all others read. There are no sizes.
+// The key is the URL. A request with save is a write, all others are reads. There are no sizes.
 class WikibenchReader final : public LayoutReader<WikibenchReader> {
  public:
   static constexpr ComponentInfo kInfo{

@@ -6,8 +6,8 @@
 
 namespace mcsim {
 
-// Wikimedia CDN traces of 2019. Between tabs, the first line names the columns, of pages and of
-// images:
+// Wikimedia CDN traces of 2019. The first line names the columns of pages or of images, separated
+// by tabs:
 //
 //   relative_unix (s), hashed_host_path_query, response_size (bytes), time_firstbyte (s)
 //   relative_unix (s), hashed_path_query, image_type, response_size (bytes), time_firstbyte (s)

@@ -35,13 +35,13 @@ KeyRange keys_of(std::uint64_t offset, std::uint32_t length, const ExpandOptions
   return {first, (offset + (length - 1)) / block - first + 1};
 }
 
-// The blocks that a discard covers as a whole.
+// The blocks that a discard covers completely.
 KeyRange discarded_keys(std::uint64_t offset, std::uint32_t length, const ExpandOptions& options) {
   if (options.key == BlockKey::kObject) return {offset, 1};
   const std::uint64_t block = options.block_bytes;
   if (options.key == BlockKey::kByteOffset) return {offset, length / block};
   const std::uint64_t first = offset / block + (offset % block > 0 ? 1 : 0);
-  // The block of the first byte behind it; the sum may be 2^64.
+  // The block of the first byte after it; the sum may be 2^64.
   const std::uint64_t end = length == 0
                                 ? first
                                 : (offset + (length - 1)) / block +
@@ -77,7 +77,7 @@ absl::Status AccessBuilder::begin_vm(std::string name) {
 }
 
 void AccessBuilder::push_stream(std::string name) {
-  // Places are the same in every VM; each VM has a sample of its own.
+  // Places are the same in every VM, but each VM is sampled separately.
   const std::uint64_t seed = mix64(options_.sample_seed) + streams_.size();
   const bool is_rate = options_.sample_rate > 0 && options_.sample_rate <= 1;
   streams_.push_back({.name = std::move(name),
@@ -87,7 +87,7 @@ void AccessBuilder::push_stream(std::string name) {
   if (streams_.size() > 1) {
     RequestStream& before = streams_.end()[-2];
     table = std::exchange(before.line_of, std::nullopt);
-    held_before_ += before.bytes_in_memory();
+    bytes_before_last_ += before.bytes_in_memory();
   }
   if (table) {
     table->clear();
@@ -121,7 +121,7 @@ absl::Status AccessBuilder::depart(Nanoseconds time) {
   return absl::OkStatus();
 }
 
-// After an error in the middle of a request the builder is of no further use.
+// An error in the middle of a request makes the builder unusable.
 absl::Status AccessBuilder::latch_error(absl::Status status) {
   if (!status.ok() && !absl::IsInvalidArgument(status)) sticky_error_ = status;
   return status;
@@ -144,7 +144,7 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
     if (only && chunk.vm[i] != *only) continue;
     Nanoseconds at = 0;
     if (chunk.op[i] > kLastOp || __builtin_add_overflow(chunk.time[i], shift, &at) || at < latest) {
-      return interning::wrong_request(chunk, i, shift, latest, stream);
+      return interning::request_error(chunk, i, shift, latest, stream);
     }
     latest = at;
     const Op op{chunk.op[i]};
@@ -160,8 +160,8 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
   return number_keys(tick);
 }
 
-// Takes one request, or its sampled pieces. Keys are numbered in portions, so that a large request
-// takes no memory beyond its ids.
+// Adds one request, or its sampled pieces. Keys are numbered in portions, so a large request needs
+// no memory beyond its ids.
 absl::Status AccessBuilder::take(const RequestsView& chunk, std::size_t i, Nanoseconds at,
                                  const Tick& tick) {
   RequestStream& stream = streams_.back();
@@ -202,7 +202,7 @@ absl::Status AccessBuilder::discard(std::uint64_t offset, std::uint32_t length, 
     keys.push_back(all.first + k);
     if (keys.size() < kKeysAtOnce && k + 1 < all.count) continue;
     streams_.back().discard(at, keys);
-    // Blocks that are looked up take time, but are no accesses.
+    // Looked-up blocks take time but are not accesses.
     discards_looked_up_ += static_cast<Count>(keys.size());
     keys.clear();
     if (!tick || discards_looked_up_ < kTickEvery) continue;
@@ -216,7 +216,7 @@ absl::Status AccessBuilder::number_keys(const Tick& tick) {
   RequestStream& stream = streams_.back();
   unreported_ += static_cast<Count>(stream.keys.size());
   MCSIM_RETURN_IF_ERROR(stream.number_keys());
-  if (to_file_ && held_before_ + stream.bytes_in_memory() > to_file_->most_in_memory) {
+  if (to_file_ && bytes_before_last_ + stream.bytes_in_memory() > to_file_->most_in_memory) {
     MCSIM_RETURN_IF_ERROR(spill());
   }
   if (!tick || unreported_ < kTickEvery) return absl::OkStatus();
@@ -229,7 +229,7 @@ absl::Status AccessBuilder::spill() {
   for (RequestStream& stream : streams_) {
     MCSIM_RETURN_IF_ERROR(spill_->take(stream, to_file_->path));
   }
-  held_before_ = 0;
+  bytes_before_last_ = 0;
   return absl::OkStatus();
 }
 
@@ -240,7 +240,7 @@ absl::StatusOr<Accesses> AccessBuilder::finish() && {
   return merged;
 }
 
-// The departures have no request yet.
+// Returns the trace without columns; departures have no request number yet.
 absl::StatusOr<Accesses> AccessBuilder::without_columns() const {
   Accesses trace;
   trace.time_base = time_base_;

@@ -18,8 +18,8 @@ namespace mcsim {
 // chunk in time order; finish() merges the streams by (time, VM, position).
 //
 // Cost: one hash look-up per block; 4 bytes per access and 24 per request while building, and the
-// same again while merging. A builder that writes a file keeps all that on disk. In memory are
-// then the tables that find the ids: 11 to 22 bytes a block of the largest VM.
+// same again while merging. A builder that writes a file keeps these on disk. It then only keeps
+// the tables of ids in memory: 11 to 22 bytes a block of the largest VM.
 class AccessBuilder {
  public:
   // A file to write, as by write_accesses(). Streams that take more than `most_in_memory` bytes
@@ -39,23 +39,23 @@ class AccessBuilder {
   // is not valid, or if there are kMostVms already.
   absl::Status begin_vm(std::string name);
 
-  // Adds requests of the current VM. `only` selects the requests of that VM from a file that
-  // holds several; otherwise `chunk.vm` is not read. `shift` is added to every time (clock
+  // Adds requests of the current VM. `only` selects the requests of that VM from a file with
+  // several VMs; otherwise `chunk.vm` is not read. `shift` is added to every time (clock
   // alignment). Optional columns of `chunk` are read if the options keep them; fails with
-  // InvalidArgument if one is missing. Discards are no requests: they take effect for every
-  // OpFilter, on the whole blocks that they cover. The tick receives the number of accesses; if it
-  // fails, the builder is of no further use.
+  // InvalidArgument if one is missing. Discards are not requests: they take effect for every
+  // OpFilter, on the blocks that they cover completely. The tick receives the number of accesses;
+  // if it fails, the builder becomes unusable.
   absl::Status add(const RequestsView& chunk, std::optional<VmId> only = std::nullopt,
                    Nanoseconds shift = 0, const Tick& tick = nullptr);
 
-  // The requests of the current VM so far are its warm-up. finish() fails unless the warm-up of
+  // Makes the requests of the current VM so far its warm-up. finish() fails unless the warm-up of
   // all VMs is earlier than all other requests.
   void end_warm_up();
 
-  // The current VM arrives at this time. Fails if it has a request already.
+  // Sets the arrival of the current VM. Fails if the VM already has a request.
   absl::Status arrive(Nanoseconds time);
 
-  // The current VM departs at this time. Its requests were all added.
+  // Sets the departure of the current VM, after all its requests were added.
   absl::Status depart(Nanoseconds time);
 
   // Fails with InvalidArgument if response times are kept and a VM has none, with
@@ -78,15 +78,15 @@ class AccessBuilder {
 
   ExpandOptions options_;
   TimeBase time_base_;
-  Nanoseconds first_time_;  // of all requests, those filtered out included
+  Nanoseconds first_time_;  // of all requests, including filtered ones
   GivenCounts given_;
   Count discard_requests_ = 0;
-  Count discards_looked_up_ = 0;  // blocks, since the tick was called for them
+  Count discards_looked_up_ = 0;  // blocks, since the last tick for them
   std::optional<ToFile> to_file_;
-  std::unique_ptr<interning::Spill> spill_;  // once a stream was spilled
-  std::size_t held_before_ = 0;              // bytes of streams in memory, without the last
+  std::unique_ptr<interning::Spill> spill_;  // null until a stream is spilled
+  std::size_t bytes_before_last_ = 0;        // bytes of streams in memory, without the last
   std::vector<interning::RequestStream> streams_;
-  Count reported_ = 0;    // accesses, to the tick
+  Count reported_ = 0;    // accesses reported to the tick
   Count unreported_ = 0;  // accesses since then
   absl::Status sticky_error_;
 };

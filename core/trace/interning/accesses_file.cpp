@@ -31,12 +31,12 @@ std::uint64_t checksum_of(const SharedArray<T>& column) {
   for (std::size_t at = 0; at < column.size(); at += kValues) {
     const std::span piece(column.data() + at, std::min(kValues, column.size() - at));
     sum = checksum(std::as_bytes(piece), sum);
-    let_go(piece);
+    advise_dont_need(piece);
   }
   return sum;
 }
 
-// The counts of a VM that are found in the columns, and when it departs.
+// The counts of a VM as found in the columns, and its departure.
 struct Found {
   Count requests = 0;
   Count accesses = 0;
@@ -89,10 +89,10 @@ std::string wrong_in_columns(const Accesses& trace) {
   for (std::size_t r = 0; r < trace.request_count(); ++r) {
     const std::string_view wrong = wrong_in_request(trace, r, found);
     if (!wrong.empty()) return fmt::format("request {} {}", r, wrong);
-    if (is_piece(trace, {passed, r})) trace.passed({std::exchange(passed, r), r});
+    if (is_piece(trace, {passed, r})) trace.release_pages({std::exchange(passed, r), r});
   }
   if (trace.request_begin[trace.request_count()] != trace.ids.size()) return "blocks of no request";
-  trace.passed({passed, trace.request_count()});
+  trace.release_pages({passed, trace.request_count()});
   for (std::size_t v = 0; v < found.size(); ++v) {
     const VmInfo& vm = trace.vms[v];
     if (vm.requests != found[v].requests || vm.accesses != found[v].accesses) {
@@ -105,10 +105,10 @@ std::string wrong_in_columns(const Accesses& trace) {
 absl::Status check(const Accesses& trace, const Sums& sums, std::string_view name) {
   const auto found = std::apply([](const auto&... column) { return Sums{checksum_of(column)...}; },
                                 interning::columns_of(trace));
-  const std::string wrong =
-      found == sums ? wrong_in_columns(trace) : "a checksum does not match what it is of";
+  const std::string wrong = found == sums ? wrong_in_columns(trace) : "a checksum does not match";
   if (wrong.empty()) return absl::OkStatus();
-  return data_loss("{}: a damaged interned trace ({}); remove it: it is made anew", name, wrong);
+  return data_loss("{}: a damaged interned trace ({}); remove it and mcsim will rebuild it", name,
+                   wrong);
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ absl::Status write_accesses(const Accesses& trace, const std::string& path) {
       if (trace.keeps_bytes) sink.push_bytes(trace.request_bytes[r], trace.request_head[r]);
       sink.push_request(trace.request_time[r], trace.request_vm[r], trace.request_op[r]);
       if (!is_piece(trace, {passed, r})) continue;
-      trace.passed({std::exchange(passed, r), r});
+      trace.release_pages({std::exchange(passed, r), r});
       MCSIM_RETURN_IF_ERROR(sink.status());
     }
     return std::move(sink).finish().status();

@@ -9,7 +9,7 @@
 #include "core/base/status.hpp"
 #include "core/trace/accesses.hpp"
 
-// Interned traces as files, which are mapped to be replayed: any number of processes share one,
+// Interned traces as files, which are mapped for replays: any number of processes can share one,
 // and it may be larger than memory.
 namespace mcsim {
 
@@ -17,13 +17,13 @@ namespace mcsim {
 // cannot be written.
 absl::Status write_accesses(const Accesses& trace, const std::string& path);
 
-// Maps a file after reading all of it once, to check checksums and everything that replays rely
-// on. Returns DataLoss for a damaged file, NotFound or Unavailable for one that cannot be read.
+// Maps a file after checking all checksums and properties that replays rely on, in one pass over
+// the file. Returns DataLoss for a damaged file, NotFound or Unavailable for an unreadable one.
 absl::StatusOr<Accesses> open_accesses(const std::string& path);
 // Maps a file that another process of this computation has checked. Reads only the head.
 absl::StatusOr<Accesses> open_checked_accesses(const std::string& path);
 
-// The same for bytes that `owner` keeps, at a multiple of 8; `name` begins every message.
+// The same for bytes owned by `owner`, aligned to 8; `name` begins every message.
 absl::StatusOr<Accesses> accesses_in(std::span<const std::byte> bytes,
                                      std::shared_ptr<const void> owner, std::string_view name);
 

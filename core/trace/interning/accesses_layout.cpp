@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "core/base/checksum.hpp"
-#include "core/base/words.hpp"
+#include "core/base/word_reader.hpp"
 
 namespace mcsim::interning {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x3146434341434d2eULL;  // ".MCACCF1"
 constexpr std::size_t kWord = sizeof(std::uint64_t);
-constexpr std::size_t kSizeAt = 2;      // the word of the head with its number of words,
-constexpr std::size_t kChecksumAt = 3;  // and the one with the checksum of all others
+constexpr std::size_t kSizeAt = 2;      // index of the word with the number of words in the head
+constexpr std::size_t kChecksumAt = 3;  // index of the word with the checksum of the other words
 
 std::array<bool, kOptional> kept(const Accesses& trace) {
   return {trace.keeps_responses, trace.keeps_classes, trace.keeps_bytes, trace.keeps_bytes};
@@ -39,8 +39,8 @@ struct Sizes {
   std::size_t accesses = 0;
 };
 
-// Reads which optional columns there are, at the end of a head; false if that is not valid.
-bool read_optional(Words& words, Sums& sums, Accesses& trace) {
+// Reads the list of optional columns at the end of a head; returns false if it is invalid.
+bool read_optional(WordReader& words, Sums& sums, Accesses& trace) {
   std::array<bool, kOptional> keeps{};
   std::uint64_t next = 0;
   if (words.left() % 2 == 1) {
@@ -61,7 +61,7 @@ bool read_optional(Words& words, Sums& sums, Accesses& trace) {
 }
 
 // Reads the discards of blocks below `blocks`.
-void read_discards(Words& words, std::size_t requests, std::uint64_t blocks, Accesses& trace) {
+void read_discards(WordReader& words, std::size_t requests, std::uint64_t blocks, Accesses& trace) {
   trace.discard_requests = words.take_as<Count>();
   const auto discards = words.take_up_to<std::size_t>(words.left() / 2);
   if (!words.whole()) return;
@@ -72,12 +72,12 @@ void read_discards(Words& words, std::size_t requests, std::uint64_t blocks, Acc
   }
 }
 
-// Reads the VMs, their departures and their discards; returns what is wrong with the VMs.
-std::string read_vms(Words& words, std::size_t requests, Accesses& trace) {
+// Reads the VMs, their departures and their discards; returns the error in the VMs, or "".
+std::string read_vms(WordReader& words, std::size_t requests, Accesses& trace) {
   const auto vms = words.take_up_to<std::size_t>(kMostVms);
   const auto departures = words.take_up_to<std::size_t>(vms);
   if (!words.whole()) return "";
-  if (trace.block_bytes == 0 || trace.line_blocks == 0) return "blocks, or lines, of nothing";
+  if (trace.block_bytes == 0 || trace.line_blocks == 0) return "a block or line size of 0";
   std::uint64_t unique = 0;
   for (std::size_t v = 0; v < vms; ++v) {
     VmInfo vm{.name = "", .first_id = static_cast<BlockId>(unique)};
@@ -100,9 +100,9 @@ std::string read_vms(Words& words, std::size_t requests, Accesses& trace) {
   return "";
 }
 
-// Reads a head into `trace`; returns what is wrong with it.
-std::string read_head(Words words, Sizes& sizes, Sums& sums, Accesses& trace) {
-  // Fewer than would make a file larger than can be.
+// Reads a head into `trace`; returns the error in it, or "".
+std::string read_head(WordReader words, Sizes& sizes, Sums& sums, Accesses& trace) {
+  // An upper limit that keeps sizes of files below 2^64.
   constexpr std::uint64_t kMost = std::uint64_t{1} << 56;
   sizes.requests = words.take_up_to<std::size_t>(kMost);
   sizes.accesses = words.take_up_to<std::size_t>(kMost);
@@ -115,7 +115,7 @@ std::string read_head(Words words, Sizes& sizes, Sums& sums, Accesses& trace) {
   for (Count& count : trace.given.accesses) count = words.take_as<Count>();
   if (std::string wrong = read_vms(words, sizes.requests, trace); !wrong.empty()) return wrong;
   const bool is_valid = words.whole() && read_optional(words, sums, trace);
-  return is_valid ? "" : "its head does not say all, or what cannot be";
+  return is_valid ? "" : "missing or invalid values in its head";
 }
 
 }  // namespace
@@ -168,8 +168,8 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
                                  Sums& sums) {
   const auto wrong = [&](std::string_view what) {
     return data_loss(
-        "{}: no interned trace of this version of mcsim ({}); remove it: it is made "
-        "anew",
+        "{}: not an interned trace of this version of mcsim ({}); remove it and mcsim "
+        "will rebuild it",
         name, what);
   };
   const std::span all(reinterpret_cast<const std::uint64_t*>(bytes.data()), bytes.size() / kWord);
@@ -182,7 +182,7 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
   Accesses trace;
   Sizes sizes;
   sums = {};
-  const std::string why = read_head(Words(head.subspan(kChecksumAt + 1)), sizes, sums, trace);
+  const std::string why = read_head(WordReader(head.subspan(kChecksumAt + 1)), sizes, sums, trace);
   if (!why.empty()) return wrong(why);
   const Layout layout = layout_of(trace, sizes.requests, sizes.accesses);
   if (layout.end != bytes.size()) {
@@ -193,7 +193,7 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
     const std::uint64_t begin = layout.begin[next];
     const std::size_t size = next == 0 ? sizes.accesses : sizes.requests + (next == 1 ? 1 : 0);
     ++next;
-    if (begin == 0) return;  // not kept
+    if (begin == 0) return;  // the column is not kept
     const auto* const first = reinterpret_cast<const T*>(bytes.data() + begin);
     values = SharedArray<T>(owner, std::span(first, size));
   };

@@ -20,11 +20,11 @@
 namespace mcsim {
 namespace interning {
 
-// One column as it is made: in memory, or piece by piece in a file.
+// A column under construction: in memory, or written piece by piece to a file.
 template <class T>
 class ColumnSink {
  public:
-  // Reserves room for `size` values. The file, if there is one, outlives the sink.
+  // Reserves room for `size` values. The file, if there is one, must outlive the sink.
   ColumnSink(std::size_t size, const File* file, std::uint64_t offset)
       : file_(file), offset_(offset), most_(file == nullptr ? kNoLimit : kPiece / sizeof(T)) {
     values_.reserve(std::min(most_, size));
@@ -64,18 +64,19 @@ class ColumnSink {
 
 }  // namespace interning
 
-// Accesses as they are made, request by request: in memory, or in a file that is then mapped.
+// Accesses under construction, request by request: in memory, or in a file that is mapped
+// afterwards.
 class AccessesSink {
  public:
-  // `trace` has everything but the columns. Makes them in memory, with room for this
-  // number of requests and accesses at first.
+  // `trace` has everything except the columns. Builds them in memory, with initial room for this
+  // number of requests and accesses.
   explicit AccessesSink(Accesses trace, std::size_t requests = 0, std::size_t accesses = 0);
-  // Writes that number of requests and accesses to the file.
+  // Writes exactly this number of requests and accesses to the file.
   static absl::StatusOr<AccessesSink> to_file(Accesses trace, std::size_t requests,
                                               std::size_t accesses, const std::string& path);
 
   void push_block(BlockId id) { ids_.push(id), ++accesses_; }
-  // The optional columns of the request that is pushed next, if the trace keeps them.
+  // Adds the optional columns of the next request, if the trace keeps them.
   void push_response(Nanoseconds took) { response_.push(took); }
   void push_class(std::uint8_t of_class) { class_.push(of_class); }
   void push_bytes(std::uint32_t bytes, std::uint32_t head = 0) {
@@ -89,13 +90,13 @@ class AccessesSink {
     op_.push(op);
   }
 
-  // The VM of that departure leaves before this request, or before the first that counts.
+  // Sets the departure before this request, or before the first counted request if that is later.
   void depart(std::size_t departure, std::size_t request) {
     assert(departure < trace_.departures.size());
     trace_.departures[departure].request = std::max(request, trace_.warm_up);
   }
 
-  // Sets a discard, for which the trace has room.
+  // Sets a discard; the trace already has its entry.
   void discard(std::size_t which, Discard discard) {
     assert(which < trace_.discards.size());
     trace_.discards[which] = discard;

@@ -22,7 +22,7 @@ std::span<const T> part(const SharedArray<T>& values, std::size_t begin, std::si
   return std::span(values.data(), values.size()).subspan(begin, count);
 }
 
-// The columns of one stream, and how far they are merged. Optional columns may be empty.
+// The columns of one stream, and its position in the merge. Optional columns may be empty.
 struct StreamReader {
   std::span<const Nanoseconds> time = {};
   std::span<const std::uint8_t> op = {};
@@ -48,15 +48,15 @@ struct StreamReader {
     sink.push_request(at, vm, op[next++]);
   }
 
-  // Releases the memory of the requests that were merged.
+  // Releases the memory of the merged requests.
   void release() {
     const auto release_part = [this](const auto& column) {
-      if (!column.empty()) let_go(column.subspan(released, next - released));
+      if (!column.empty()) advise_dont_need(column.subspan(released, next - released));
     };
     release_part(time), release_part(op), release_part(end);
     release_part(response), release_part(of_class), release_part(bytes);
     release_part(head);
-    let_go(ids.subspan(begin_of(released), begin_of(next) - begin_of(released)));
+    advise_dont_need(ids.subspan(begin_of(released), begin_of(next) - begin_of(released)));
     released = next;
   }
 };
@@ -87,9 +87,9 @@ std::vector<StreamReader> readers_of(std::span<const RequestStream> streams, con
   return readers;
 }
 
-// The order of the requests of many streams. A heap of all streams would visit another stream for
-// every request, far from the last. Instead, the requests of a time span are listed stream by
-// stream and sorted. The span has enough requests of each stream to be worth the visit, and few
+// The order of the requests of many streams. A heap of all streams would switch streams for every
+// request, with a cache miss each. Instead, the requests of a time span are listed stream by stream
+// and sorted. The span has enough requests of each stream to make the switch worthwhile, and few
 // enough that they stay in the cache.
 class MergeOrder {
  public:
@@ -107,7 +107,7 @@ class MergeOrder {
 
   bool empty() const { return left_ == 0; }
 
-  // Calls push(due) for the next requests. The call advances the stream by one request.
+  // Calls push(due) for the next requests; push() advances the stream by one request.
   absl::Status push(auto&& push) {
     assert(!empty());
     while (!list()) {
@@ -131,7 +131,7 @@ class MergeOrder {
     return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
   }
 
-  // Lists the requests of the span, stream by stream; false if there are too many.
+  // Lists the requests of the span, stream by stream; returns false if there are too many.
   bool list() {
     listed_.clear();
     then_ = std::numeric_limits<Nanoseconds>::max();
@@ -147,7 +147,7 @@ class MergeOrder {
     return true;
   }
 
-  // Any number of requests may have one time. They are in order already.
+  // Pushes all requests of one time, of which there may be any number. They are already in order.
   absl::Status push_instant(auto&& push) {
     then_ = std::numeric_limits<Nanoseconds>::max();
     for (std::size_t v = 0; v < streams_.size(); ++v) {
@@ -161,7 +161,7 @@ class MergeOrder {
     return absl::OkStatus();
   }
 
-  // Splits the span into about as many parts as there are requests, then sorts each part.
+  // Splits the span into about one part a request, then sorts each part.
   void sort() {
     const auto bits = static_cast<int>(std::bit_width(listed_.size()));
     const int shift = std::max(0, static_cast<int>(std::bit_width(span_)) - bits);
@@ -182,14 +182,14 @@ class MergeOrder {
   std::size_t usual_;  // requests of a span
   std::size_t left_ = 0;
   Nanoseconds first_ = std::numeric_limits<Nanoseconds>::max();  // time of the next request
-  Nanoseconds then_ = 0;                                         // of the first after the span
-  std::uint64_t span_ = 0;                                       // from first_, its end included
+  Nanoseconds then_ = 0;                                         // time of the first after the span
+  std::uint64_t span_ = 0;                                       // length from first_, inclusive
   std::vector<Due> listed_;
   std::vector<Due> sorted_;
   std::vector<std::uint32_t> ends_;
 };
 
-// A discard of all streams, in whose order it comes before a request.
+// A discard in the merged order of all streams; it comes before a request.
 struct DueDiscard {
   Due due;
   std::size_t position;  // requests of its VM before it

@@ -10,7 +10,7 @@
 
 namespace mcsim::interning {
 
-// The next request or departure of a VM. At equal times the first VM is first.
+// The next request or departure of a VM, ordered by time, then by VM.
 struct Due {
   Nanoseconds time;
   VmId vm;
@@ -28,8 +28,8 @@ struct MergedTime {
 };
 
 // Appends the requests of all streams to the sink by (time, VM, position), and frees each stream
-// after its last request. The columns are in `spill` if there is one, which is mapped, else in
-// the streams. `departures` are in the order of time. Discards are numbered in their order.
+// after its last request. The columns are in the mapped `spill` if it is not null, otherwise in the
+// streams. `departures` are in order of time. Discards are numbered in their order.
 absl::Status merge(std::vector<RequestStream>& streams, const Spill* spill, MergedTime merged_time,
                    std::span<const Due> departures, AccessesSink& sink);
 

@@ -59,7 +59,7 @@ absl::Status check_optional_columns(const RequestsView& chunk, const ExpandOptio
   return options.classes ? check_classes(chunk, vm) : absl::OkStatus();
 }
 
-absl::Status wrong_request(const RequestsView& chunk, std::size_t i, Nanoseconds shift,
+absl::Status request_error(const RequestsView& chunk, std::size_t i, Nanoseconds shift,
                            Nanoseconds latest, const RequestStream& stream) {
   if (chunk.op[i] > static_cast<std::uint8_t>(Op::kDiscard)) {
     return invalid_argument("{}: request {}: unknown operation {}", stream.name, stream.requests,
@@ -88,7 +88,7 @@ absl::Status check_warm_up(std::span<const RequestStream> streams) {
     if (stream.warm_up_followed) first = std::min(first, *stream.warm_up_followed);
   }
   if (!is_warmed || last < first) return absl::OkStatus();
-  return invalid_argument("warm-up: it must be over before the first request");
+  return invalid_argument("warm-up: must end before the first request");
 }
 
 absl::Status check_responses(std::span<const RequestStream> streams) {

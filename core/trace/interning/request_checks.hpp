@@ -9,24 +9,24 @@
 #include "core/trace/interning/request_streams.hpp"
 #include "core/trace/requests.hpp"
 
-// Validation of what AccessBuilder is given. Each returns InvalidArgument or OutOfRange.
+// Validates the input of AccessBuilder. Each function returns InvalidArgument or OutOfRange.
 namespace mcsim::interning {
 
 absl::Status check_options(const ExpandOptions& options, TimeBase time_base);
 
-// The columns of `chunk` that the options keep: present, with valid values.
+// Checks that the optional columns that the options keep are present and valid.
 absl::Status check_optional_columns(const RequestsView& chunk, const ExpandOptions& options,
                                     std::string_view vm);
 
-// The error of a request with an unknown operation, or with a time that overflows or is before
-// `latest`: the last request, or the arrival of the VM.
-absl::Status wrong_request(const RequestsView& chunk, std::size_t i, Nanoseconds shift,
+// Returns the error of a request with an unknown operation, or with a time that overflows or is
+// before `latest`: the last request, or the arrival of the VM.
+absl::Status request_error(const RequestsView& chunk, std::size_t i, Nanoseconds shift,
                            Nanoseconds latest, const RequestStream& stream);
 
-// The warm-up of all VMs ends before the first other request.
+// Checks that the warm-up of all VMs ends before the first other request.
 absl::Status check_warm_up(std::span<const RequestStream> streams);
 
-// Every VM with requests has a response time.
+// Checks that every VM with requests has a response time.
 absl::Status check_responses(std::span<const RequestStream> streams);
 
 }  // namespace mcsim::interning

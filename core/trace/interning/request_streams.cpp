@@ -86,7 +86,7 @@ template <class T>
 absl::Status Spill::Column<T>::take(std::vector<T>& last, const std::string& path) {
   if (last.empty()) return absl::OkStatus();
   if (!file) {
-    MCSIM_ASSIGN_OR_RETURN(file, File::unnamed_beside(path));
+    MCSIM_ASSIGN_OR_RETURN(file, File::create_unnamed(path));
   }
   const auto taken = std::as_bytes(std::span(last));
   MCSIM_RETURN_IF_ERROR(file->write(taken, bytes));

@@ -28,7 +28,7 @@ struct StreamDiscard {
   std::uint32_t id;      // local
 };
 
-// One VM. Its requests arrive as block keys, which get local ids in portions.
+// The stream of one VM. Its requests arrive as block keys, which get local ids in portions.
 struct RequestStream {
   std::string name = {};
   SpatialFilter filter{1, 0};
@@ -37,46 +37,46 @@ struct RequestStream {
   std::optional<Nanoseconds> departure = {};
 
   std::size_t requests = 0;
-  std::size_t accesses = 0;  // that have ids
+  std::size_t accesses = 0;  // with ids
   Nanoseconds last_time = std::numeric_limits<Nanoseconds>::min();
   std::size_t warm_up = 0;  // requests
   std::size_t warm_up_accesses = 0;
   Nanoseconds warm_up_end = std::numeric_limits<Nanoseconds>::min();
-  std::optional<Nanoseconds> warm_up_followed = {};  // time of the first request after it
+  std::optional<Nanoseconds> warm_up_followed = {};  // time of the first request after the warm-up
   std::size_t responded = 0;                         // requests with a known response time
 
   std::vector<StreamDiscard> discards = {};
 
-  // Columns of the requests and accesses that were not spilled. The last four are optional.
+  // Columns of the requests and accesses that are not spilled. The last four are optional.
   std::vector<Nanoseconds> time = {};
   std::vector<std::uint8_t> op = {};
   std::vector<std::uint64_t> end = {};  // one past the request's last entry in ids
-  std::vector<std::uint32_t> ids = {};  // local: 0, 1, 2, … by first touch of the line
+  std::vector<std::uint32_t> ids = {};  // local: 0, 1, 2, … by first access to the line
   std::vector<Nanoseconds> response = {};
   std::vector<std::uint8_t> of_class = {};
   std::vector<std::uint32_t> bytes = {};
   std::vector<std::uint32_t> head = {};  // offset in the first block
 
-  std::vector<std::uint64_t> keys = {};  // without ids yet
+  std::vector<std::uint64_t> keys = {};  // not numbered yet
   std::size_t lines = 0;
-  std::optional<BlockTable> line_of = {};  // numbers lines, until the next VM begins
+  std::optional<BlockTable> line_of = {};  // numbers lines; reset when the next VM begins
 
   std::size_t id_count() const { return lines * line_blocks; }
   std::size_t bytes_in_memory() const;
   void end_warm_up();
-  // A request whose keys were pushed.
+  // Ends a request after its keys were pushed.
   void push_request(Nanoseconds at, std::uint8_t what);
-  // The optional columns of request `i`, or of a piece of it with `piece` bytes, of which the
-  // first has the offset `at` in its block.
+  // Adds the optional columns of request `i`, or of a piece of it with `piece` bytes, which starts
+  // at the offset `at` in its first block.
   void push_optional(const ExpandOptions& options, const RequestsView& chunk, std::size_t i,
                      std::uint32_t piece, std::uint32_t at);
-  // Discards the blocks of these keys that have ids. All keys before them have been numbered.
+  // Discards the blocks with these keys that have ids. All earlier keys have been numbered.
   void discard(Nanoseconds at, std::span<const std::uint64_t> discarded);
-  // Replaces keys by ids. Many at once keep many cache misses in flight.
+  // Replaces keys by ids, many at a time so that cache misses overlap.
   absl::Status number_keys();
 
  private:
-  // The lines of keys, which are the keys if a line has one block.
+  // Returns the lines of keys, which are the keys if a line has one block.
   std::vector<std::uint64_t> lines_of(std::span<const std::uint64_t> of_keys) const;
   void number_lines(std::span<std::uint32_t> found);
 };
@@ -85,7 +85,7 @@ struct RequestStream {
 struct Spill {
   template <class T>
   struct Column {
-    std::optional<File> file = {};  // from the first value on
+    std::optional<File> file = {};  // null until the first value
     std::uint64_t bytes = 0;
     SharedArray<T> values = {};  // after map()
 
@@ -102,7 +102,7 @@ struct Spill {
   Column<std::uint32_t> bytes = {};
   Column<std::uint32_t> head = {};
 
-  // Appends the columns of a stream and clears them; new files lie in the folder of `path`.
+  // Appends the columns of a stream and clears them; new files are created in the folder of `path`.
   absl::Status take(RequestStream& stream, const std::string& path);
   absl::Status map();
 };

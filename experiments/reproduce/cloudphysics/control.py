@@ -99,7 +99,7 @@ def _promise(context: Context, file: str, goal: str, label: str) -> Found:
         achieved = {title: under_way * 1e9 / ns for title, ns in mean_ns.items()}
     rows = results.to_arrow("decisions").to_pylist()
     refused = {row["interval"]: row["infeasible"] for row in rows if row["infeasible"]}
-    # Of the first interval nothing is known beforehand.
+    # There is no curve before the first interval.
     counted = [i for i in range(1, len(mean_ns[slo.title])) if i not in refused]
     met = {
         title: (values <= target if goal == "latency_ms" else values >= target)[counted]

@@ -25,7 +25,7 @@ from mcsim.traces.trace import Trace
 __all__ = ["Customer", "Role", "customers", "customers_trace", "described", "largest", "shared_by"]
 
 Role = Literal["own", "mixed", "shown"]
-"""Of the talk's own kind; drawn for mixes as those are; in the gallery alone."""
+"""Kinds: as in the talk; drawn for mixes; in the gallery only."""
 
 _BLOCK = "16KiB"
 

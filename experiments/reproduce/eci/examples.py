@@ -74,7 +74,7 @@ def find_distances(context: Context) -> Found:
 
 
 def find_useful(context: Context) -> Found:
-    """The slides about useful distances: example 3, and when they ask for less than all do."""
+    """The slides about useful distances: example 3, and cases with smaller sizes."""
     distances, reads = request_distances(_EXAMPLE_3)
     blocks = [int(word[1:]) for word in _EXAMPLE_3.split()]
     useful = distances[reads & (distances >= 0)]

@@ -27,7 +27,7 @@ _BEGINS = 8
 
 
 def _alone(vm: str, blocks: tuple[int, ...], context: Context) -> Results:
-    """Run one of the machines by itself on two tiers."""
+    """Run one of the machines alone on two tiers."""
     tiers = [f"tiers.{k}.capacity={size}" for k, size in enumerate(blocks)]
     return context.run("multicache/split.yaml", [f"workload.vms=[{vm}]", *tiers])
 
@@ -128,7 +128,7 @@ def find_split(context: Context) -> Found:
 
 
 def find_scan(context: Context) -> Found:
-    """Figure 2: a terminal server alone, and beside a job that scans."""
+    """Figure 2: a terminal server alone, and with a scanning job."""
     alone = context.run("multicache/terminal.yaml", ["workload.vms=[ts]", "systems=[lru]"])
     beside = context.run("multicache/terminal.yaml")
     before = _later(alone, "lru", "ts")

@@ -1,4 +1,4 @@
-"""Figures of the Multi-Cache paper that show whole servers: the table of them, figures 6 and 14."""
+"""Figures of the Multi-Cache paper that show whole servers: their table, figures 6 and 14."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .web import (
 __all__ = ["find_hit_ratio_by_size", "find_hit_ratio_by_volume", "find_servers"]
 
 _STOOD_IN_FOR = ("web", "prn")
-"""Servers whose weeks are generated where they were not recorded."""
+"""Servers with generated weeks, unless recorded traces are found."""
 
 _SMALL = 1.5
 """Million blocks; up to there the paper sees no difference."""

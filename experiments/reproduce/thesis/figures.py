@@ -1,7 +1,7 @@
 """Thin provisioning of a hypervisor's cache: a thesis by Karthik Mylar Balasubramanya (2012).
 
 It measured response times on a testbed. Here they are made of what the storage takes; to these a
-server adds a time of its own, which is free and decides what percentages come to. So signs are the
+server adds a free constant, which determines the percentages. So signs are the
 evidence.
 """
 

@@ -9,11 +9,12 @@
 
 namespace mcsim {
 
-// Detects the windows in which a burst begins: the reuse intensity of a VM reaches a level, and
-// was below it in the window before. A level of 0 detects none.
+// Detect windows in which a burst begins: the reuse intensity of a VM reaches a level, and was
+// below it in the window before. Level 0 detects none.
 class BurstTrigger {
  public:
-  // Check that the curves cover a whole number of windows, and no more than a curve can separate.
+  // Check that the curves cover a whole number of windows, and no more windows than a curve can
+  // separate.
   static absl::Status check(double level, Nanoseconds window, Nanoseconds covered) {
     constexpr Nanoseconds kMostWindows = 256;
     if (level == 0 || (covered % window == 0 && covered / window <= kMostWindows)) {
@@ -28,7 +29,7 @@ class BurstTrigger {
 
   bool enabled() const { return level_ > 0; }
 
-  // Whether a burst begins in the window that these intensities are of, by VM.
+  // Return whether a burst begins in the window of these intensities, which are by VM.
   bool fires(std::span<const Intensity> intensities) {
     bursting_.resize(intensities.size(), false);
     bool begins = false;

@@ -10,15 +10,15 @@
 namespace mcsim {
 namespace {
 
-// How many accesses ahead of the replay memory is asked for.
+// Prefetch distance, in accesses.
 constexpr std::size_t kAhead = 24;
 
-// A tier's blocks by when they were last appended.
+// The blocks of a tier, ordered by their last append.
 class Order {
  public:
   Order(std::size_t universe, Count capacity) : Order(universe, stacks(universe, capacity)) {}
 
-  // Log entries that it takes.
+  // Return the number of log entries that it needs.
   static std::uint64_t entries(std::size_t universe, Count capacity) {
     const std::uint64_t most = most_blocks(universe, capacity);
     return RecencyLog<1>::entries({&most, 1});
@@ -101,7 +101,7 @@ class LegacyGlobalLru final : public Host {
 
   void attach_log(BackendLog& log) override { backend_log_ = &log; }
 
-  // Of which the authors' code knows nothing.
+  // Release is not part of the authors' code.
   void release(VmId vm) override {
     for (BlockId id = owners_.first_of(vm); id < owners_.end_of(vm); ++id) drop(vm, id);
   }
@@ -139,7 +139,7 @@ class LegacyGlobalLru final : public Host {
     }
   }
 
-  // The tier that had the block.
+  // Serve an access and return the tier that held the block.
   std::size_t serve(VmCounters& vm, BlockId id) {
     if (second_.contains(id)) {
       if (first_capacity_ == 0) {
@@ -167,7 +167,7 @@ class LegacyGlobalLru final : public Host {
     return kBackend;
   }
 
-  // Writes go through to the backend and wait for it.
+  // Count an access. Writes go through to the backend and wait for it.
   void count(VmCounters& vm, std::size_t tier, bool write) const {
     const Count written = write ? 1 : 0;
     ++vm.accesses;
@@ -194,7 +194,7 @@ class LegacyGlobalLru final : public Host {
     }
   }
 
-  // The block that came into the first tier comes into the second, too, as in the authors' code.
+  // Insert the accessed block into the second tier too, as the authors' code does.
   void insert_below(VmCounters& vm, BlockId id) {
     second_.append(id);
     ++vm.tiers[1].fills;

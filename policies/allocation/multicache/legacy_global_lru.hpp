@@ -9,10 +9,10 @@
 
 namespace mcsim {
 
-// The two-tier Global LRU that the Multi-Cache authors' public code compares
-// with. When tier 1 overflows it writes the block *being accessed*
-// into tier 2 instead of the victim: victims are lost, tier 2 holds copies in
-// insertion order, and a block may be in both. Tier 2 is looked up first.
+// The two-tier Global LRU baseline in the Multi-Cache authors' public code. When tier 1 overflows,
+// the code writes the block *being accessed* into tier 2 instead of the victim. Victims are lost,
+// tier 2 holds copies in insertion order, and a block may be in both tiers. Tier 2 is looked up
+// first.
 //
 //   hit in 2   leaves tier 2; is appended to tier 1 unless already there
 //   hit in 1   moves to the most recent end

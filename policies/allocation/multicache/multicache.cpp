@@ -9,8 +9,8 @@
 namespace mcsim {
 namespace {
 
-// α_i of the paper, for any number of tiers: smaller tiers weigh reuse
-// intensity more, and the weights sum to 1.
+// Return α_i of the paper for any number of tiers: smaller tiers have larger weights, and the
+// weights sum to 1.
 double reuse_weight(const Machine& machine, std::size_t tier) {
   const std::size_t tiers = machine.tiers.size();
   if (tiers == 1) return 1;
@@ -20,7 +20,7 @@ double reuse_weight(const Machine& machine, std::size_t tier) {
   return (1 - share) / static_cast<double>(tiers - 1);
 }
 
-// `points` sizes from first to last, both included.
+// Append `points` equidistant sizes from first to last, both included.
 void append_equidistant(Count first, Count last, Count points, std::vector<Count>& sizes) {
   for (Count i = 0; i < points; ++i) sizes.push_back(first + (last - first) * i / (points - 1));
 }
@@ -85,7 +85,7 @@ std::optional<std::string> MultiCache::default_optimizer() const {
   return params_.legacy ? "annealing-legacy" : "annealing";
 }
 
-// A uniform grid over the tier, or the points the authors sample their curves at.
+// Return a uniform grid over the tier, or the points at which the authors sample their curves.
 CurveMaximizer::Grid MultiCache::grid(const Stage& stage) const {
   const Count capacity = stage.capacities.front();
   std::vector<Count> points;
@@ -132,7 +132,8 @@ void MultiCache::worth_of_all(const Observation& seen, const Stage& stage, std::
   const RunningCurve& curve = curves(seen)[vm];
   const Count base = stage.base[vm];
   const double had = curve.ratio(base);
-  // A VM among many has most of its hits at the smallest of sizes that are by the tier's.
+  // With many VMs, most sizes of the tier exceed a VM's reach, beyond which its hit ratio is
+  // constant.
   const Count reach = curve.reach();
   const double most = curve.ratio(reach);
   const double reuse_counts = reuse_weight(machine(), stage.first);

@@ -13,21 +13,22 @@
 
 namespace mcsim {
 
-// Multi-Cache: every interval, each tier is divided anew so that the sum of the
-// VMs' utilities is largest. Utility of c blocks of tier i for a VM
-// that already has b blocks of faster tiers:
+// Multi-Cache: divides each tier every interval so that the sum of the VMs' utilities is largest.
+// The utility of c blocks of tier i for a VM with b blocks in faster tiers is
 //
 //   CU(c) = (l_backend / l_i) · (H(b + c) - H(b)) + α_i · RI
 //
-// Tiers are solved from the fastest on, each given the result of the one above. With
-// `ri_trigger` they are also divided when a burst of reuse begins: at the end of a window of
+// Tiers are solved from the fastest on; each takes the result of the tier above as given. With
+// `ri_trigger`, tiers are also divided when a burst of reuse begins: at the end of a window of
 // reuse intensity, by the curves of the interval before it.
 class MultiCache final : public CurveMaximizer {
  public:
   using Params = MultiCacheParams;
   static constexpr ComponentInfo kInfo{
       .name = "multicache",
-      .summary = "Multi-Cache: divide each tier by per-VM utility every interval.",
+      .summary =
+          "Divides each tier every interval by the VMs' utilities, from the fastest tier on "
+          "(Multi-Cache).",
       .reference =
           "Rajasekaran, Duan, Zhang, Wood: Multi-Cache: Dynamic, Efficient Partitioning "
           "for Multi-tier Caches in Consolidated VM Environments, IC2E 2016"};
@@ -52,15 +53,15 @@ class MultiCache final : public CurveMaximizer {
   bool active(const Observation& seen, std::size_t vm) const override;
 
  private:
-  // Whether the timer of reuse windows fired, not that of sizes.
+  // Return whether the timer of reuse windows fired, rather than the timer of sizes.
   bool at_window(const Observation& seen) const {
     return trigger_.enabled() && seen.timer == kWindow;
   }
   const Intensity& intensity(const Observation& seen, std::size_t vm) const;
   double reuse_term(const Intensity& of, const Stage& stage, Count blocks) const;
 
-  // With a trigger the first timer fires after every window. All meters but "intensity" are
-  // read by it, so that they are up to date when the timer of sizes fires at the same time.
+  // With a trigger, the first timer fires after every window. It reads all meters but "intensity",
+  // so that they are up to date when the timer of sizes fires at the same time.
   static constexpr std::size_t kWindow = 0;
 
   Params params_;

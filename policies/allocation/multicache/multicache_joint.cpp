@@ -9,10 +9,10 @@
 namespace mcsim {
 namespace {
 
-// In all tiers together, sizes that a VM may have.
+// Maximum number of sizes of a VM, in all tiers together.
 constexpr Count kMostSizes = 1 << 21;
 
-// Blocks in which tiers of these capacities are divided.
+// Return the unit, in blocks, into which tiers of these capacities are divided.
 Count unit_of(std::span<const Count> capacities, Count grid) {
   return std::max<Count>(1, *std::ranges::min_element(capacities) / grid);
 }
@@ -28,8 +28,8 @@ absl::StatusOr<std::unique_ptr<System>> MultiCacheJoint::make(Params params,
   for (const Count capacity : capacities) sizes += capacity / unit;
   if (sizes > kMostSizes) {
     return invalid_argument(
-        "units of {} blocks, as the smallest tier is divided, make {} of all "
-        "tiers; at most {} can be solved: tiers that are less unlike, or a smaller grid",
+        "grid: units of {} blocks, by the smallest tier, make {} units of all tiers; at most {} "
+        "can be solved: use a smaller grid or tiers of more similar sizes",
         unit, sizes, kMostSizes);
   }
   return make_checked<MultiCacheJoint>(std::move(params), std::move(context));

@@ -11,7 +11,7 @@
 namespace mcsim {
 
 enum class JointObjective : std::uint8_t {
-  kRatio,    // Multi-Cache's: hit ratios weighted by l_backend / l_tier
+  kRatio,    // Multi-Cache's utility: hit ratios weighted by l_backend / l_tier
   kLatency,  // mean latency saved
 };
 
@@ -21,10 +21,9 @@ struct Choices<JointObjective> {
                                     std::pair{"latency", JointObjective::kLatency}};
 };
 
-// What Multi-Cache approximates tier by tier, solved for all tiers at once:
-// with z_k the blocks a VM holds in tiers 0..k, its utility is
-// Σ_k a_k · H(z_k), where a_k is what a hit gains from being in tier k rather
-// than in the next slower one. On concave curves both give the same worth.
+// Maximises over all tiers at once what Multi-Cache approximates tier by tier: with z_k the blocks
+// of a VM in tiers 0..k, its utility is Σ_k a_k · H(z_k), where a_k is the gain of a hit in tier k
+// over a hit in the next slower tier. On concave curves both have the same value.
 class MultiCacheJoint final : public CurveMaximizer {
  public:
   struct Params : CurveMaximizer::Params {
@@ -36,17 +35,18 @@ class MultiCacheJoint final : public CurveMaximizer {
           CurveMaximizer::Params::fields(),
           std::tuple{
               Field{"objective", &Params::objective,
-                    "Multi-Cache's utility, or the mean latency that hits of reads save"},
-              Field{"grid", &Params::grid, "units in the smallest tier", 1, 100'000},
+                    "Multi-Cache's utility (ratio), or the mean latency that hits of reads save "
+                    "(latency)"},
+              Field{"grid", &Params::grid,
+                    "number of units into which the smallest tier is divided", 1, 100'000},
           });
     }
   };
-  static constexpr ComponentInfo kInfo{
-      .name = "multicache-joint",
-      .summary =
-          "Multi-Cache's utility maximised over all tiers at once: the layered "
-          "heuristic's yardstick.",
-      .reference = "Joint formulation of Multi-Cache (IC2E 2016)"};
+  static constexpr ComponentInfo kInfo{.name = "multicache-joint",
+                                       .summary =
+                                           "Maximises Multi-Cache's utility over all tiers at "
+                                           "once; an upper reference for the layered heuristic.",
+                                       .reference = "Joint formulation of Multi-Cache (IC2E 2016)"};
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context);
   MultiCacheJoint(const Params& params, SystemContext context)

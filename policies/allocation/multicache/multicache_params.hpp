@@ -10,12 +10,11 @@
 
 namespace mcsim {
 
-// How reuse intensity enters the utility. As printed it is a
-// constant per VM and cannot change which allocation is best; the other two let
-// it act as the text intends.
+// How reuse intensity enters the utility. As printed it is a constant per VM and cannot change the
+// best allocation; the other two modes let it act as the text intends.
 enum class RiMode : std::uint8_t {
-  kLiteral,  // α·RI whatever the size
-  kGated,    // α·RI once the VM gets any space
+  kLiteral,  // α·RI at every size
+  kGated,    // α·RI if the VM gets any space
   kLinear,   // α·RI in proportion to the share of its last window's working set that fits
 };
 
@@ -26,7 +25,7 @@ struct Choices<RiMode> {
                                     std::pair{"linear", RiMode::kLinear}};
 };
 
-// Those after `legacy` are the points in which the authors' public code differs from the paper;
+// The parameters after `legacy` are the differences between the authors' public code and the paper;
 // `legacy` sets them all.
 struct MultiCacheParams : CurveMaximizer::Params {
   Duration ri_window{60 * kSecond};
@@ -49,61 +48,74 @@ struct MultiCacheParams : CurveMaximizer::Params {
   bool drifting_timer = false;
   VictimRule victim = VictimRule::kMostOver;
 
-  // A list, over a screen since each has its text.
+  // One long list: each field needs its description.
   static constexpr auto fields() {
     return std::tuple_cat(
         CurveMaximizer::Params::fields(),
         std::tuple{
             Field{"ri_window", &MultiCacheParams::ri_window,
-                  "length of a reuse-intensity window (the paper's; its authors' code: 10min)", 1},
+                  "length of a window of reuse intensity, as in the paper; the authors' code uses "
+                  "10min",
+                  1},
             Field{"ri_aggregate", &MultiCacheParams::ri_aggregate,
-                  "how the windows of an interval become one reuse intensity; the source is "
-                  "silent, its authors' code takes the last"},
-            Field{"ri_mode", &MultiCacheParams::ri_mode, "how reuse intensity enters the utility"},
+                  "reuse intensity of an interval from its windows: last, mean or maximum; not "
+                  "specified in the paper, the authors' code takes the last"},
+            Field{"ri_mode", &MultiCacheParams::ri_mode,
+                  "how reuse intensity enters the utility: at every size (literal), only with "
+                  "space (gated), or in proportion to the share of the last window's working set "
+                  "that fits (linear)"},
             Field{"ri_trigger", &MultiCacheParams::ri_trigger,
-                  "divide at once, by the last `rd_interval`, at the end of a window in which the "
-                  "reuse intensity of a VM rises to this (0: never); the source has no rule",
+                  "reuse intensity of a VM that triggers a division at the end of its window, by "
+                  "the last `rd_interval` (0: never); not specified in the paper",
                   0, 1},
             Field{"minimum_share", &MultiCacheParams::minimum_share,
-                  "share of an equal part that every VM is sure of in each tier, rounded down to a "
-                  "size of the grid; an idle VM gets what `idle` says, whatever this is; the "
-                  "source is silent",
+                  "guaranteed share of an equal part of each tier for every active VM, rounded "
+                  "down to a size of the grid; `idle` determines the share of idle VMs; not "
+                  "specified in the paper",
                   0, 1},
             Field{"idle", &MultiCacheParams::idle,
-                  "what a VM without accesses in the interval gets: nothing, what it has, or what "
-                  "its curve is worth, which a cumulative one may be; `legacy` sets `curve`; the "
-                  "source is silent"},
+                  "share of a VM without accesses in the interval: none (zero), its current one "
+                  "(keep), or the optimal one by its curve, which matters for cumulative curves "
+                  "(curve, set by `legacy`); not specified in the paper"},
             Field{"grid", &MultiCacheParams::grid,
-                  "sizes tried per tier; the source is silent, its authors' code tries 200", 2,
-                  1'000'000},
+                  "number of sizes tried per tier; not specified in the paper, the authors' code "
+                  "tries 200",
+                  2, 1'000'000},
             Field{"legacy", &MultiCacheParams::legacy,
-                  "do all that follows as the authors' public code does"},
+                  "whether to set all following parameters as in the authors' public code"},
             Field{"block_key", &MultiCacheParams::block_key,
-                  "what makes two touches the same block"},
-            Field{"whole_seconds", &MultiCacheParams::whole_seconds, "cut times to whole seconds"},
+                  "identity of a block: its aligned number, the request's byte offset + 0, 1, 2, "
+                  "…, or the request's offset as one object"},
+            Field{"whole_seconds", &MultiCacheParams::whole_seconds,
+                  "whether to truncate times to whole seconds"},
             Field{"distance_scope", &MultiCacheParams::distance_scope,
-                  "reuse distances over the interval, or over the trace so far"},
+                  "accesses that the reuse distances cover: of the interval, of all so far, or of "
+                  "the interval after a warm start"},
             Field{"unique_counter", &MultiCacheParams::unique_counter,
-                  "how distinct blocks are counted for reuse intensity"},
+                  "counter of distinct blocks for reuse intensity: exact or HyperLogLog"},
             Field{"distance_limit", &MultiCacheParams::distance_limit,
-                  "distances from here on count as misses (0: no limit)", 0},
+                  "distance in blocks from which accesses count as misses (0: no limit)", 0},
             Field{"split_grid", &MultiCacheParams::split_grid,
-                  "half of the grid up to the first tier's capacity, half up to the last's"},
+                  "whether half of the grid spans the first tier's capacity and half the range up "
+                  "to the last tier's"},
             Field{"percent_utility", &MultiCacheParams::percent_utility,
-                  "whole percent, without latencies and priorities"},
+                  "whether utilities are truncated to whole percent, without latencies and "
+                  "priorities"},
             Field{"total_size_weight", &MultiCacheParams::total_size_weight,
-                  "below the first tier, weigh sizes with all faster space"},
+                  "whether sizes below the first tier weigh with all faster space"},
             Field{"rescale", &MultiCacheParams::rescale,
-                  "scale the solution to fill the tier; keep targets if it is empty"},
+                  "whether to scale the solution to fill the tier; if the solution is empty, "
+                  "targets stay unchanged"},
             Field{"drifting_timer", &MultiCacheParams::drifting_timer,
-                  "re-arm the timer at the access that fired it"},
+                  "whether the timer is re-armed at the access that fired it, so that it drifts"},
             Field{"victim", &MultiCacheParams::victim,
-                  "which VM gives a block of a full tier; the source is silent"},
+                  "VM that loses a block of a full tier: the one most above its target, or the "
+                  "first one above it; not specified in the paper"},
         });
   }
 };
 
-// As the authors' public code has it, if that is what is asked for.
+// Apply `legacy` if it is set.
 MultiCacheParams with_legacy(MultiCacheParams params);
 
 }  // namespace mcsim

@@ -1,4 +1,4 @@
-// Trusts: numbers. What must not compile is in tests/compile_fail.
+// Trusts: numbers. Code that must not compile is in tests/compile_fail.
 #include "core/base/index.hpp"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@
 namespace mcsim {
 namespace {
 
-// What is held in arrays of hundreds of millions costs what its number costs.
+// A typed index in large arrays takes the space of its number.
 static_assert(sizeof(BlockId) == sizeof(std::uint32_t) && sizeof(VmId) == sizeof(std::uint16_t));
 static_assert(std::is_trivially_copyable_v<BlockId> &&
               std::is_trivially_default_constructible_v<BlockId>);
@@ -27,7 +27,7 @@ static_assert(!std::is_convertible_v<BlockId, VmId> && !std::is_constructible_v<
 static_assert(!std::is_convertible_v<double, BlockId> && !std::is_constructible_v<BlockId, double>);
 static_assert(std::is_convertible_v<BlockId, std::size_t>);
 
-// What is added to a narrow position is not within its type, where it would wrap to 0.
+// Sums of narrow positions have a wider type, so that they do not wrap to 0.
 static_assert(std::is_same_v<decltype(VmId(65'535) + 1), int>);
 static_assert(VmId(65'535) + 1 == 65'536);
 

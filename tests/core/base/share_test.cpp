@@ -1,4 +1,4 @@
-// Trusts: whole numbers, which say what so many hundredths are.
+// Trusts: integer arithmetic on hundredths.
 #include "core/base/share.hpp"
 
 #include <gtest/gtest.h>

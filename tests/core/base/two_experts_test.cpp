@@ -20,20 +20,20 @@ TEST(TwoExperts, AreFollowedAsTheirWeightsSay) {
   double first = 0.5;
   double second = 0.5;
   for (const double loss : {0.1, 0.45, 1.5}) {
-    experts.punish(TwoExperts::kFirst, loss);
+    experts.penalize(TwoExperts::kFirst, loss);
     first *= std::exp(-loss);
     EXPECT_NEAR(share_of_first(experts), first / (first + second), 0.015);
   }
-  experts.punish(TwoExperts::kSecond, 1);
+  experts.penalize(TwoExperts::kSecond, 1);
   second *= std::exp(-1.0);
   EXPECT_NEAR(share_of_first(experts), first / (first + second), 0.015);
 }
 
 TEST(TwoExperts, AreNeverGivenUp) {
   TwoExperts experts(Random(3));
-  experts.punish(TwoExperts::kFirst, 500);
+  experts.penalize(TwoExperts::kFirst, 500);
   EXPECT_NEAR(share_of_first(experts), 0.01, 0.004);
-  experts.punish(TwoExperts::kSecond, 500);
+  experts.penalize(TwoExperts::kSecond, 500);
   EXPECT_NEAR(share_of_first(experts), 0.99, 0.004);
 }
 

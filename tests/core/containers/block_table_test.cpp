@@ -21,7 +21,7 @@ Keys keys_from(std::size_t count, Key&& key) {
   return keys;
 }
 
-// Undoes mix_narrow: the keys whose homes are all the same line.
+// Inverts mix_narrow: keys with one common home line.
 std::uint64_t crowding(std::uint64_t i) { return BlockTable::unmix_narrow(i); }
 
 struct NamedKeys {

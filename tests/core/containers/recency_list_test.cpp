@@ -1,4 +1,4 @@
-// Trusts: a std::vector whose elements are moved by hand.
+// Trusts: a std::vector with elements moved by hand.
 #include "core/containers/recency_list.hpp"
 
 #include <numeric>

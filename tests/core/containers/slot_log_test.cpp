@@ -53,7 +53,7 @@ void expect_equal(const SlotLog<3>& log, const Twin& twin) {
 void step(SlotLog<3>& log, Twin& twin, Slot slot, std::size_t what) {
   const auto found = find(twin, slot);
   if (found == twin.end()) {
-    if (log.full()) log.squeeze();
+    if (log.full()) log.compact();
     const bool first = twin.empty();
     const auto expected = log.oldest();
     const auto at = log.push(slot, what % 3);

@@ -192,10 +192,9 @@ TEST(Csv, UnitsOfTimeAreReadFromTheNameOrStated) {
   EXPECT_EQ(first_time("_ns", "1"), 1);
   EXPECT_EQ(first_time("_filetime", kFeb22), kFeb22Unix);
   EXPECT_EQ(first_time("_references", "12"), 12);
-  EXPECT_EQ(
-      complaint_about("csv", "time,offset\n1,0\n"),
-      "web.csv:2: time_unit: state it (such as ms), for neither the name nor the values of its "
-      "column tell");
+  EXPECT_EQ(complaint_about("csv", "time,offset\n1,0\n"),
+            "web.csv:2: time_unit: state it (such as ms); the name and the values of its column do "
+            "not show it");
   EXPECT_EQ(complaint_about("csv", "offset,response_references\n0,1\n"),
             "web.csv:1: response_unit: expected a unit of time");
   EXPECT_EQ(read_trace("csv", "offset,response_filetime\n0,7\n").requests.response.at(0), 700);
@@ -392,7 +391,7 @@ TEST(Detection, TakesTheBestGuessOrNamesAll) {
   EXPECT_EQ(decided({possible, no, certain, other}), "d");
   EXPECT_EQ(decided({no, possible, other}), "x: could be b or c; state the format");
   EXPECT_EQ(decided({no, {"e", Fit::kNo, "worse", 1}}),
-            "x: no known trace format, by its content. It begins:\n    1\n    2\n    3\n"
+            "x: no known trace format. It begins:\n    1\n    2\n    3\n"
             "The nearest format is e: worse.\nmcsim trace map x proposes which column is what");
 }
 

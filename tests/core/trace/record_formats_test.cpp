@@ -294,8 +294,8 @@ TEST(Binary, MappingsThatCannotBeAreNamed) {
             "objects)");
   EXPECT_EQ(complaint("<IQIH", key), "web.csv: record 1: 16 of 18 bytes: the file is cut short");
   EXPECT_EQ(complaint("<IQI", {{"key", std::string("2")}, {"time", std::string("1")}}),
-            "web.csv: record 1: time_unit: state it (such as ms), for neither the name nor the "
-            "values of its column tell");
+            "web.csv: record 1: time_unit: state it (such as ms); the name and the values of "
+            "its column do not show it");
 }
 
 TEST(Binary, ValuesThatCannotBeAreNamed) {

@@ -1,4 +1,4 @@
-// Trusts: a client simulated arrival by arrival, whose cache is a list that is searched; Little's
+// Trusts: a client simulated by arrival, with a list as its cache; Little's
 // law; arithmetic by hand.
 #include "core/trace/reference_client.hpp"
 
@@ -130,7 +130,7 @@ TEST(ReferenceClient, HasOneOfEachVmThatKnowsOfNoOther) {
   EXPECT_TRUE(std::ranges::is_sorted(all.time));
   check_by_hand(profile.vms[0], of_vm(all, 0));
   check_by_hand(profile.vms[2], of_vm(all, 2));
-  // Beside them who waits for nothing is as alone, and no response of theirs is known.
+  // A VM without a client is as alone, and its responses are unknown.
   const Requests beside = of_vm(all, 1);
   const Requests alone = generate({.seed = 5, .vms = {open}});
   EXPECT_EQ(beside.time, alone.time);
@@ -152,7 +152,7 @@ TEST(ReferenceClient, BeginsAPhaseOnTimeOrAsTheLastResponseComes) {
   EXPECT_LT(requests.time.back(), vm.phases.back().start + vm.phases.back().duration);
 }
 
-// Of n requests a binomial number are reads: five standard deviations.
+// The reads among n requests are binomial: five standard deviations.
 TEST(ReferenceClient, ReadsTheShareThatIsDeclared) {
   const Requests requests = generate({.seed = 6, .vms = {waiting_vm("vm", 60)}});
   const auto n = static_cast<double>(requests.size());
@@ -213,23 +213,20 @@ TEST(ReferenceClient, SaysWhatIsWrongAndWhere) {
   const SyntheticVm good = waiting_vm("vm", 60);
   SyntheticVm bad = good;
   bad.client.reset();
-  EXPECT_EQ(message(bad),
-            "vm 'vm': phases[0]: think: who thinks is a client that waits: give the VM a 'client'");
+  EXPECT_EQ(message(bad), "vm 'vm': phases[0]: think: needs a VM with a 'client'");
   bad = good;
   bad.phases[3].think.reset();
   EXPECT_EQ(message(bad),
-            "vm 'vm': phases[3]: requests of a client that waits come when it has thought: give "
-            "'think'");
+            "vm 'vm': phases[3]: requests: a VM with a 'client' needs 'think' instead");
   bad = good;
   bad.phases[1].requests = 5;
-  EXPECT_THAT(message(bad), HasSubstr("phases[1]: think: when requests come, and how many, follows "
-                                      "from it: no requests beside it"));
+  EXPECT_THAT(message(bad), HasSubstr("phases[1]: think: cannot be combined with requests"));
   bad = good;
   bad.phases[1].diurnal = Diurnal{};
-  EXPECT_THAT(message(bad), HasSubstr("no diurnal beside it"));
+  EXPECT_THAT(message(bad), HasSubstr("cannot be combined with diurnal"));
   bad = good;
   bad.phases[1].bursts = Bursts{.period = 5, .length = 5};
-  EXPECT_THAT(message(bad), HasSubstr("no bursts beside it"));
+  EXPECT_THAT(message(bad), HasSubstr("cannot be combined with bursts"));
   bad = good;
   bad.phases[0].think = -1;
   EXPECT_THAT(message(bad), HasSubstr("think: -1 ns is outside [0, 1152921504606846976]"));
@@ -247,8 +244,8 @@ TEST(ReferenceClient, SaysWhatIsWrongAndWhere) {
 TEST(ReferenceClient, RefusesWhatNeverEnds) {
   SyntheticVm vm = waiting_vm("vm", 60);
   vm.client->hit = 0;
-  EXPECT_THAT(message(vm), HasSubstr("phases[3]: think: 0 ns, and a response that takes 0 ns: no "
-                                     "time would pass"));
+  EXPECT_THAT(message(vm),
+              HasSubstr("phases[3]: think: 0 ns and responses of 0 ns: one must be longer"));
   for (SyntheticPhase& phase : vm.phases) phase.think = 1;
   vm.phases[1].duration = vm.phases[4].duration = kSecond;
   EXPECT_EQ(message(vm), "");

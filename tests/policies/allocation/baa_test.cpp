@@ -15,7 +15,7 @@ TEST(Baa, ThoseWhoNeedOneDeviceEachHaveItToThemselves) {
   EXPECT_THAT(bottleneck_aware(std::vector{0.0}, 5'000, 100), ElementsAre(100));
 }
 
-// Of a device that says what it can do, that counts; the bytes of its operations too.
+// A device with `iops` or `bandwidth` counts with these; bytes of operations count, too.
 TEST(Baa, DevicesSayWhatTheyCanDo) {
   Device device{.name = "d", .read_ns = 1e6};
   EXPECT_DOUBLE_EQ(device.busy_ns(4096), 1e6) << "one read after the other";

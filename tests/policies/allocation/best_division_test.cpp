@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(HitWorth::kHits, HitWorth::kLatency)));
 
 TEST(BestDivision, OfAsManyHitsMoreAreInFasterTiers) {
-  // Both need 10 blocks for all of their hits, and there are as many; the second has most of
+  // Both need 10 blocks for all of their hits, the capacity; the second has most of
   // them in its first 4.
   RunningCurve late;
   late.add(std::vector<DistanceCount>{{9, 100}});
@@ -122,8 +122,8 @@ TEST(BestDivision, LatencyNeedsTiersInOrder) {
   Machine machine = testing::machine_of({4, 4});
   machine.tiers[0].device = {"tape", 5e9, 5e9, 1};
   EXPECT_EQ(message_of(gains_of(machine, HitWorth::kLatency).status()),
-            "objective: latency needs tiers from the fastest to the slowest: tape reads a block in "
-            "5000000000 ns, tier after it in 25000 ns");
+            "objective: latency needs tiers ordered from fast to slow: tape reads a block in "
+            "5000000000 ns, the next device, tier, in 25000 ns");
   EXPECT_TRUE(gains_of(machine, HitWorth::kHits).ok());
 }
 

@@ -67,7 +67,7 @@ TEST(PerVm, NamesAreChecked) {
   const std::vector<VmInfo> vms{{.name = "web_0"}, {.name = "web_1"}};
   EXPECT_THAT(per_vm("shares", {{"web_1", 3.0}}, vms, 1.0).value(), ElementsAre(1.0, 3.0));
   EXPECT_EQ(message_of(per_vm("shares", {{"web1", 3.0}}, vms, 1.0).status()),
-            "shares: there is no VM 'web1' (did you mean 'web_1'?)");
+            "shares: no VM 'web1' (did you mean 'web_1'?)");
   EXPECT_EQ(message_of(per_vm("shares", {{"web_1", -1.0}}, vms, 1.0).status()),
             "shares: web_1: -1 is not a weight (0 or more)");
 }

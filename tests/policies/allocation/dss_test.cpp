@@ -66,7 +66,7 @@ TEST(Dss, OneClassIsLru) {
 }
 
 TEST(Dss, AsksForAColumnOnlyIfItGoesByOne) {
-  // Whether it asks for one, and cannot do without.
+  // Whether it needs a column of classes.
   const auto classes = [](const std::string& by) {
     const auto system = system_registry().make("dss", {{"by", by}}, {.machine = machine_of({4})});
     return std::pair((*system)->trace_view({}).classes, (*system)->needs_classes());
@@ -101,7 +101,7 @@ TEST(Dss, MistakesAreNamed) {
   const auto by_column =
       system_registry().make("dss", {{"by", std::string("column")}}, {.machine = machine_of({4})});
   EXPECT_EQ(message_of((*by_column)->make_host(testing::interned({{}}, {})).status()),
-            "by: column: the classes of the trace were not kept");
+            "by: column: the trace has no column of classes");
 }
 
 }  // namespace

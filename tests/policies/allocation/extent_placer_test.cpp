@@ -50,11 +50,11 @@ TEST(ExtentPlacer, RefusesExtentsThatNoTierHasRoomFor) {
   for (const char* name : {"hystor", "edt", "vfrm"}) {
     const auto system = testing::make(name, {{"extent", std::int64_t{kExtent}}}, machine, 100);
     EXPECT_EQ(message_of(system->make_host(trace).status()),
-              "extent: no tier has room for one of 4 blocks");
+              "extent: 4 blocks do not fit into any tier");
   }
 }
 
-// Two VMs ask equally often for an extent each, the second for a sector at a time.
+// Two VMs access an extent each equally often, the second by sectors.
 Accesses blocks_and_sectors(bool keeps_bytes) {
   std::vector<Requests> of_vms(2);
   for (Nanoseconds at = 0; at < 200; ++at) {
@@ -65,7 +65,7 @@ Accesses blocks_and_sectors(bool keeps_bytes) {
 }
 
 TEST(Hystor, GoesByTheSectorsThatWereAskedFor) {
-  // Whose extent is in the tier after an epoch: the first where both cost the same.
+  // VM with an extent in the tier after an epoch; the first if costs are equal.
   const auto placed = [](const ParamMap& params, bool keeps_bytes) {
     const RunResult result =
         replay("hystor", params, machine_of({kExtent}), blocks_and_sectors(keeps_bytes));
@@ -94,7 +94,7 @@ Machine dear_and_cheap() {
   return machine;
 }
 
-// Requests of one block, so many an epoch of 100 ns for each extent; two epochs.
+// Requests of one block, a number in each epoch of 100 ns for each extent; two epochs.
 Accesses steady_extents(const std::vector<int>& requests_of) {
   Requests requests;
   for (const Nanoseconds epoch : {0, 100}) {
@@ -108,7 +108,7 @@ Accesses steady_extents(const std::vector<int>& requests_of) {
   return testing::interned({requests}, kByExtent);
 }
 
-// The same drives, which read in no time but say what they can do, by operations or by bytes.
+// The same drives with zero latency and limits of operations or bytes.
 TEST(Edt, DevicesSayHowManyOperationsTheyCanDo) {
   const Accesses trace = steady_extents({40, 41, 45});
   const ParamMap last{{"memory", 0.0}, {"drive_gb", 3.0 * kExtent * 4096 / 1e9}};

@@ -126,7 +126,7 @@ TEST(LatencyGoals, AreTheStricterOfLatencyAndRate) {
               ElementsAre(std::numeric_limits<double>::infinity(),
                           std::numeric_limits<double>::infinity()));
   const LatencyGoals wrong{.latency_ms = {{"zebra", 1}}, .iops = {}, .outstanding = {}};
-  EXPECT_EQ(message_of(wrong.wanted_ns(kVms).status()), "latency_ms: there is no VM 'zebra'");
+  EXPECT_EQ(message_of(wrong.wanted_ns(kVms).status()), "latency_ms: no VM 'zebra'");
 }
 
 TEST(LatencyGoals, TakeOutstandingRequestsFromTheTraceWhereTheyAreGivenAsNone) {
@@ -140,7 +140,7 @@ TEST(LatencyGoals, TakeOutstandingRequestsFromTheTraceWhereTheyAreGivenAsNone) {
   const Allocation none(1, 2);
   const Observation seen{.meters = readings, .counters = {}, .since = {}, .current = none};
   EXPECT_THAT(goals.wanted_ns(kVms, seen), ElementsAre(1.5e6, 1e6));
-  // Before anything was told, and of a VM with nothing under way, nothing is promised.
+  // Without measurements, or without requests in progress, there is no promise.
   EXPECT_THAT(goals.wanted_ns(kVms).value(),
               ElementsAre(std::numeric_limits<double>::infinity(), 1e6));
   EXPECT_EQ(LatencyGoals{}.with_responses({}).size(), 0U);

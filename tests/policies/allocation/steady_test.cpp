@@ -1,4 +1,4 @@
-// Trusts: workloads of loops, whose best division is known.
+// Trusts: workloads of loops, with a known best division.
 #include "policies/allocation/steady.hpp"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ RunResult run_steady(const Accesses& trace, const Machine& machine,
   return *std::move(result);
 }
 
-// Two VMs that change places every six intervals, and one whose loop never fits.
+// Two VMs that change places every six intervals, and one with a loop that never fits.
 Accesses changing() {
   std::vector<VmId> vm;
   std::vector<std::uint64_t> block;

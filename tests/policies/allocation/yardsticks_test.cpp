@@ -1,4 +1,4 @@
-// Trusts: the replay, whose hits are predicted.
+// Trusts: the replay, compared with predicted hits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ std::vector<Count> hits(const RunResult& result, bool reads_alone = false) {
 
 class HindsightOn : public ::testing::TestWithParam<std::tuple<std::vector<Count>, std::string>> {
  protected:
-  // What the hits of a replay are worth, and what was said before.
+  // Utility of the hits of a replay, and the predicted one.
   void expect_as_predicted(const Accesses& trace, std::size_t from) {
     const auto& [capacities, objective] = GetParam();
     Machine machine = machine_of(capacities);

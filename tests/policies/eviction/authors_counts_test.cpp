@@ -143,7 +143,7 @@ PolicyTrace mild() {
 
 TEST(CaffeinesCounts, AreOursOfWTinyLfu) {
   const PolicyTrace trace = mild();
-  // So many counters that no two blocks share all theirs.
+  // Enough counters that no two blocks share all of their counters.
   const ParamMap exact{{"counters", 4096.0}};
   for (const auto& [capacity, count] :
        std::map<Count, Count>{{50, 58'866}, {200, 55'362}, {400, 51'127}, {600, 46'939}}) {

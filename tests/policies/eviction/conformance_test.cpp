@@ -77,7 +77,7 @@ bool goes_by_name(std::string_view policy, const ParamMap& params) {
   return policy == "w-tinylfu" || (policy == "lecar" && params.contains("ties"));
 }
 
-// A policy at work, one access at a time, on what it may not know itself.
+// A policy that serves one access at a time on a simulated cache.
 class Subject {
  public:
   Subject(std::string_view policy, const PolicyTrace& trace, const ParamMap& params, Count capacity)
@@ -321,7 +321,7 @@ void OnePolicy::misses_only_first_accesses_where_all_fits() const {
   }
 }
 
-// Batches, and what is fetched ahead in them, change nothing; nor does a run before.
+// Batches, prefetches and earlier runs do not change results.
 void OnePolicy::is_the_same_in_batches() const {
   for_each([&](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
     const PolicySetup setup{.capacity = capacity, .blocks = trace.unique, .trace = trace.blocks};

@@ -22,7 +22,7 @@ struct Published {
   double within;  // what is printed is a percentage of the accesses; 0: hits, exactly
 };
 
-// What a policy hits of a trace, a number a capacity.
+// Hits of a policy on a trace, by capacity.
 struct Row {
   const char* policy;
   std::vector<double> hits;
@@ -57,7 +57,7 @@ std::vector<Published> by_frequency() {
   return all;
 }
 
-// By the programs of their authors, of which authors_counts_test.cpp tells.
+// From the authors' programs, see authors_counts_test.cpp.
 std::vector<Published> by_authors_programs() {
   const ParamMap stack{{"stack", 2500.0}};
   const ParamMap authors{{"variant", std::string("authors")}};
@@ -97,7 +97,7 @@ std::vector<Published> by_authors_programs() {
 }
 
 // As the authors of LIRS and CLOCK-Pro have them from their own simulators; CLOCK-Pro
-// differs from its authors' code as its header says.
+// differs from its authors' code as stated in its header.
 std::vector<Published> by_inter_reference_recency() {
   const ParamMap stack{{"stack", 2500.0}};
   const ParamMap fixed{{"min_cold", 0.05}, {"max_cold", 0.05}};

@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Of tests/support/plugins; it lies beside this program.
+// A library of tests/support/plugins, in the folder of this program.
 std::string library(const std::string& name) {
   return std::filesystem::read_symlink("/proc/self/exe").replace_filename("plugin_" + name + ".so");
 }
@@ -64,24 +64,26 @@ TEST(Plugin, ANameThatIsTakenIsRefusedAndNothingAdded) {
 }
 
 TEST(Plugin, ANameThatCannotBeAskedForIsRefused) {
-  EXPECT_EQ(refusal(library("bad_name")),
-            library("bad_name") +
-                ": 'My LRU' is not a valid eviction policy name: expected small letters, digits "
-                "and '-'");
+  EXPECT_EQ(
+      refusal(library("bad_name")),
+      library("bad_name") +
+          ": 'My LRU' is not a valid eviction policy name: expected lower-case letters, digits "
+          "and '-'");
 }
 
 TEST(Plugin, OfAnotherVersionIsRefusedByBothNames) {
   EXPECT_EQ(refusal(library("outdated")),
             library("outdated") +
-                ": was built for mcsim 0.0.1, interface 0123456789ab, Abseil 20200225, libstdc++; "
-                "this is " +
-                kPolicyInterface + ": build it again with the headers of this one");
+                ": built for mcsim 0.0.1, interface 0123456789ab, Abseil 20200225, libstdc++, "
+                "but this is " +
+                kPolicyInterface + ": rebuild it with the headers of this version");
 }
 
 TEST(Plugin, WhatIsNoneIsRefused) {
-  EXPECT_EQ(refusal("no/such.so"), "no/such.so: there is no such file");
-  EXPECT_EQ(refusal(library("none")),
-            library("none") + ": exports no eviction policies: it lacks MCSIM_EXPORT_POLICIES(…)");
+  EXPECT_EQ(refusal("no/such.so"), "no/such.so: no such file");
+  EXPECT_EQ(
+      refusal(library("none")),
+      library("none") + ": exports no eviction policies; MCSIM_EXPORT_POLICIES(…) is missing");
   const testing::OwnFile text("text.so");
   std::ofstream(text.path()) << "no library";
   EXPECT_THAT(refusal(text.path()), HasSubstr(text.path() + ": cannot be loaded: "));

@@ -112,7 +112,7 @@ TEST(Miniature, OfEverythingIsTheCacheItself) {
   const std::vector<std::uint64_t> seeds{1, 2, 3};
   const Ops ops = ops_of(trace);
   const auto exact = simulate(trace.blocks, ops, trace.unique, configs).value();
-  // Asked for, and where a smaller rate would leave too few blocks.
+  // On request, and for small rates with too few blocks.
   for (const double rate : {1.0, 0.3}) {
     const auto found =
         miniatures(trace.blocks, ops, trace.unique, configs, {.rate = rate, .seeds = seeds})

@@ -58,7 +58,7 @@ TEST(ComponentSpec, AMistakeIsTold) {
   EXPECT_EQ(mistake("talus", {{"policy", std::string("arc(step=wide)")}}),
             "talus: arc: step: unknown choice 'wide' (one of real, integer)");
   EXPECT_EQ(mistake("slide", {{"policy", std::string("opt")}}),
-            "slide: opt must know the future: it cannot be wrapped");
+            "slide: opt needs the future of the trace: it cannot be wrapped");
   EXPECT_EQ(mistake("switching", {{"candidates", std::string("lru+")}}),
             "switching: expected a name, got ''");
   EXPECT_EQ(mistake("switching", {{"candidates", std::string("lru+arc(step")}}),
@@ -68,7 +68,7 @@ TEST(ComponentSpec, AMistakeIsTold) {
   EXPECT_EQ(mistake("slide", {{"policy", std::string("arc(step=real)x")}}),
             "slide: expected NAME(PARAM=VALUE,…), got 'arc(step=real)x'");
   EXPECT_EQ(mistake("talus", {{"policy", std::string("slide(policy=talus)")}}),
-            "talus: slide: talus: lru: inside 2 wrappers already, and at most 2 can be nested");
+            "talus: slide: talus: lru: nested in 2 wrappers; at most 2 are supported");
   EXPECT_EQ(mistake("slide", {{"margin", 0.7}}), "slide: margin: 0.7 is outside [0, 0.5]");
 }
 

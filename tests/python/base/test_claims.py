@@ -41,7 +41,7 @@ def age(path: Path, seconds: float) -> None:
 
 
 def test_a_claim_names_host_job_and_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    claims._place()  # which is asked for once, with the true name of the host
+    claims._place()  # which is read once, with the true name of the host
     monkeypatch.setenv("SLURM_JOB_ID", "4711")
     monkeypatch.setattr(claims, "_host", lambda: "node-1.cluster.example")
     host, job, process, _ = new_claim().split(".")
@@ -99,7 +99,7 @@ def test_a_process_of_this_machine_is_left_when_it_is_gone(tmp_path: Path) -> No
         assert is_left(theirs, claim_of(other.pid, begun + 1, claims._place()), now)
         other.kill()
         deadline = time.monotonic() + 20
-        while not is_left(theirs, theirs.name, now):  # before anybody waits for it
+        while not is_left(theirs, theirs.name, now):  # before any thread waits for it
             assert time.monotonic() < deadline
     assert is_left(theirs, theirs.name, now)
 

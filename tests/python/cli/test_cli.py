@@ -1,4 +1,4 @@
-# Trusts: DESIGN's table of exit codes; what `sys.modules` says was imported.
+# Trusts: DESIGN's table of exit codes; the modules in `sys.modules`.
 from __future__ import annotations
 
 import json
@@ -61,7 +61,7 @@ def test_help_is_quick() -> None:
         spent = resource.getrusage(resource.RUSAGE_CHILDREN)
         return spent.ru_utime + spent.ru_stime
 
-    # Processor time: how busy the machine is is not ours to answer for.
+    # Processor time does not depend on the load of the machine.
     before = cpu_seconds()
     assert python("-c", "from mcsim.cli.main import main; main(['--help'])").returncode == 0
     assert cpu_seconds() - before < 0.3

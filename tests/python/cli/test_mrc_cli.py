@@ -1,6 +1,6 @@
 """`mcsim mrc` and `mcsim size`: what is printed, drawn, written and refused.
 
-Trusts: a loop over four blocks and one over two, whose hits can be counted by hand;
+Trusts: a loop over four blocks and one over two, with hits counted by hand;
 matplotlib's own record of what it plots.
 """
 

@@ -62,7 +62,7 @@ NAMES = sorted(commands(Path("t"), Path(), Path()))
 def test_what_cannot_be_written_is_told_before_the_work(
     name: str, trace: Path, experiment: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Nobody, root included, makes a folder there.
+    # No user, root included, can make a folder there.
     code, out, err = call(capsys, *commands(trace, experiment, Path("/proc/none"))[name])
     assert (code, out) == (3, "")
     assert err == "mcsim: /proc/none: cannot write there: No such file or directory\n"

@@ -57,7 +57,7 @@ def test_ls(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_show_says_what_run_said(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # What was finished before is opened, not run again.
+    # Finished runs are opened, not run again.
     overrides = ("--set", "tiers.0.capacity=500", "--set", "name=of-500")
     cli.main(["run", str(TINY), *overrides, "--results", str(out), "-q"])
     said = capsys.readouterr().out

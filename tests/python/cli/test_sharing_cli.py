@@ -1,6 +1,6 @@
 """`mcsim whatif` and `mcsim mix`: what is printed, drawn, written and refused.
 
-Trusts: a loop over four blocks beside a scan, whose hits can be counted by hand.
+Trusts: a loop over four blocks and a scan, with hits counted by hand.
 """
 
 from __future__ import annotations

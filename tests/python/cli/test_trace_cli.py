@@ -1,6 +1,6 @@
 """`mcsim trace info | convert | slice`: what is printed, written, and refused.
 
-Trusts: a trace of five requests written by hand, whose numbers can be seen.
+Trusts: a trace of five requests, written and counted by hand.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # Trusts: the same experiment in one file.
-"""`extends`: what files share, whose line a mistake is on, and which files paths mean."""
+"""`extends`: shared parts, lines of mistakes, and the base of relative paths."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Trusts: grids of a few cells that are written out here, and ranges computed by hand.
-"""What `sweep:` says: axes, ranges, what goes together, what is left out, and mistakes."""
+"""Axes, ranges, joined axes, excluded cells and mistakes of `sweep:`."""
 
 from __future__ import annotations
 

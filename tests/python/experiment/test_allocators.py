@@ -39,12 +39,12 @@ class Request:
 
     @property
     def took(self) -> int:
-        """How long it took when it was recorded; of some nobody knows."""
+        """Recorded response times; some requests have none."""
         return (self.time * 7 + self.blocks[0]) % 40 - 1
 
     @property
     def bytes(self) -> int:
-        """What it asked for, which is not all of its blocks."""
+        """The recorded length, which is less than its blocks."""
         return len(self.blocks) * 4096 - self.time * 13 % 4000
 
 
@@ -255,7 +255,7 @@ def test_everything_seen_is_as_counted_from_the_trace(scope: str, departs: int |
 
 
 def check_inside(seen: mcsim.Observation, cache: NaiveCache) -> None:
-    """What only the cache knows, since the slow timer rang last."""
+    """The probe of the cache, since the last firing of the slow timer."""
     inside = seen.meters["inside"]
     if seen.timer != "slow":
         assert inside is None
@@ -314,7 +314,7 @@ def check_counts(seen: mcsim.Observation, cache: NaiveCache, before: list[Counte
 
 
 def check_meters(seen: mcsim.Observation, workload: Workload, gone: list[bool], scope: str) -> None:
-    """What is measured of the trace: of the last period of the timer that it is read by."""
+    """Meters of the trace cover the last period of the timer that reads them."""
     slow = seen.now // 60 * 60
     fast = seen.now // 20 * 20
     if seen.timer == "slow":
@@ -443,7 +443,7 @@ def test_without_timers_it_is_asked_at_the_end_of_every_interval() -> None:
 
 
 class Answers:
-    """Answers the same whenever it is asked."""
+    """Returns the same decision each time."""
 
     data_path: ClassVar = {"writes": "back"}
 

@@ -31,7 +31,7 @@ def interned(rng: np.random.Generator, count: int, vms: int, blocks: int) -> eng
 
 
 def most_hits(blocks: list[int], capacity: int, first: int) -> int:
-    """Of the accesses from `first` on, by any cache that holds what it likes of what it saw."""
+    """Hits from access `first` on, in a cache that may begin with any blocks accessed before."""
     seen = set(blocks[:first])
     kept = min(capacity, len(seen))
     best = {frozenset(held): 0 for held in combinations(sorted(seen), kept)} or {frozenset(): 0}
@@ -61,7 +61,7 @@ def test_nothing_that_a_tiny_cache_can_do_hits_more(capacity: int, first: int) -
 
 
 def params_of(name: str) -> list[dict[str, Any]]:
-    """What each system is tried with: as it is, and under others' policies and refusals."""
+    """Variants of each system: its defaults, other policies, and admission filters."""
     entry = next(entry for entry in engine.describe_systems() if entry["name"] == name)
     declared = {param["name"] for param in entry["params"]}
     tried: list[dict[str, Any]] = [{}]

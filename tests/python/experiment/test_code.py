@@ -20,7 +20,7 @@ from mcsim.experiment.runner import run
 
 
 def written(folder: Path, systems: str, more: str = "", **modules: str) -> Path:
-    """An experiment of some systems, beside modules; its systems begin in line 6."""
+    """An experiment in a folder with modules; its systems begin in line 6."""
     for name, text in modules.items():
         (folder / f"{name}.py").write_text(textwrap.dedent(text), encoding="utf-8")
     path = folder / "mine.yaml"
@@ -57,7 +57,7 @@ DEMAND = """
             return seen.capacities[:, None] * weight // weight.sum()
     """
 
-# What touches a file as soon as it is imported, and one that is a class of each kind.
+# A module that writes a file when it is imported, with a class of each kind.
 TOUCHES = """
     from pathlib import Path
     Path(__file__).with_name("ran").touch()
@@ -181,7 +181,7 @@ def test_a_class_may_be_handed_over_and_is_the_callers_own(tmp_path: Path) -> No
     name = f"{Handed.__module__}:Handed"
     assert [system.name for system in results.spec.systems] == [name, name]
     assert [row["target"] for row in rows] == [67, 66, 66, 33, 33, 33]
-    # What it left behind is a file like any other.
+    # Its remaining file is an ordinary file.
     with pytest.raises(ConfigError, match="code"):
         run(results.spec, out=tmp_path, figures=False, force=True)
 

@@ -31,7 +31,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Results
 
 
 def sums(of: Results, table: str, column: str) -> Sums:
-    """Of a column, by system."""
+    """Values of a column by system."""
     rows = of.table(table).group_by("system").aggregate([(column, "sum")]).to_pydict()
     return dict(zip(rows["system"], rows[f"{column}_sum"], strict=True))
 
@@ -71,7 +71,7 @@ def test_memory_that_is_written_through_leaves_what_is_dirty_to_flash(
     backs = sums(results("holland"), "vms", "write_backs")
     mixed = f"{design} through over back"
     assert 0 < backs[mixed] == written[mixed] < written[f"{design} through"]
-    # What each device takes: both take all that is written.
+    # Writes of each device: both receive all writes.
     writes = sums(results("holland"), "vms", "writes")
     waited = sums(results("holland"), "vms", "writes_served")
     assert waited[mixed] == 0 < waited[f"{design} through"] == writes[mixed]

@@ -38,7 +38,7 @@ def ours(name: str, on: engine.Machine, **params: Any) -> engine.System:
 
 
 def compare(seed: int, twin: Any, system: engine.System, on: engine.Machine) -> int:
-    """How many decisions there were, each the twin's, and so was what came of it."""
+    """Number of decisions, each equal to the twin's, as are the counts."""
     accesses = workload_of(seed).accesses()
     asked = engine.System.from_python(answering(twin, "twin"), on, interval=INTERVAL)
     expected, result = ran(accesses, asked, INTERVAL), ran(accesses, system, INTERVAL)

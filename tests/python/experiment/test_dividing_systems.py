@@ -1,5 +1,5 @@
 """Trusts: the same systems in plain Python (naive_dividing.py), decision by decision; what their
-publications and arithmetic say of runs that one can see through."""
+published tables and arithmetic, on runs small enough to check by hand."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def scan(blocks: int) -> Blocks:
 
 
 class Trace:
-    """VMs whose accesses are told piece by piece: what, how many, how long."""
+    """VMs with accesses in given phases: blocks, number and duration."""
 
     def __init__(self, seed: int, *, writes: float = 0.3) -> None:
         self.rng, self.writes = np.random.default_rng(seed), writes
@@ -217,7 +217,7 @@ class TestSCave:
         trace.vm((skewed(400), 600_000, 30 * PERIOD))
         trace.vm((scan(10_000), 600_000, 30 * PERIOD))
         decided = by_vm(targets(trace.done(), ours("s-cave", machine(200), chunk=0.05)))
-        # Of four periods it loses a chunk in three, and in one it is given another try.
+        # In three of four periods it loses a chunk; in one it is tried again.
         assert decided[0] == [90, 110]
         assert max(scanner for _, scanner in decided[20:]) <= 2 * 10
         assert min(scanner for _, scanner in decided) == 10
@@ -356,11 +356,11 @@ class TestCloudCacheOnHosts:
     def test_what_cannot_be_is_told(self) -> None:
         with pytest.raises(ConfigError, match="karma: this system divides one host, and there are"):
             ours("karma", fleet(100))
-        with pytest.raises(ConfigError, match="overload: there is one host, and nowhere to mig"):
+        with pytest.raises(ConfigError, match="overload: migrate needs several hosts"):
             ours("cloudcache", machine(100), overload="migrate")
-        with pytest.raises(ConfigError, match="resize_mode: on several hosts it is eager"):
+        with pytest.raises(ConfigError, match="resize_mode: must be eager with several hosts"):
             ours("cloudcache", fleet(100), resize_mode="lazy")
-        with pytest.raises(ConfigError, match="dirty_limit: it is of one host, and there are 3"):
+        with pytest.raises(ConfigError, match="dirty_limit: needs a single host, got 3"):
             ours("cloudcache", fleet(100), dirty_limit=0.5)
         with pytest.raises(ConfigError, match="vm1: host 2 of 2"):
             engine.Fleet(["a", "b"], {"vm1": 2})
@@ -383,7 +383,7 @@ class TestCloudCache:
             trace.vm((scan(blocks), 20 * PERIOD, 10 * PERIOD))
         decided, complaints = decisions(trace.done(), ours("cloudcache", machine(60)))
         assert by_vm(decided) == [[15, 45]] * 9
-        assert complaints[0] == "the VMs are to reuse 120 blocks, and there are 60"
+        assert complaints[0] == "the working sets of the VMs are 120 blocks, the capacity is 60"
 
     def test_what_comes_once_is_never_written_to_the_cache(self) -> None:
         trace = Trace(8)
@@ -474,9 +474,9 @@ class TestThin:
                 assert decided[0].sum() == 140
 
     def test_a_quantum_that_leaves_no_donor_is_refused(self) -> None:
-        with pytest.raises(ConfigError, match=r"quantum: 0\.5 .*less than 0\.5"):
+        with pytest.raises(ConfigError, match=r"quantum: 0\.5: must be below 0\.5"):
             ours("thin", machine(10), quantum=0.5)
-        with pytest.raises(ConfigError, match=r"request_thresholds: there is no VM 'web'"):
+        with pytest.raises(ConfigError, match=r"request_thresholds: no VM 'web'"):
             run(mixed(1), ours("thin", machine(10), request_thresholds={"web": 1.0}))
 
 
@@ -512,7 +512,7 @@ class TestCacheCow:
 
     def test_a_promise_of_nothing_is_refused(self) -> None:
         system = ours("cachecow", machine(10), latency_ms={"vm0": 0.0})
-        with pytest.raises(ConfigError, match=r"latency_ms: vm0: no access takes 0 ms"):
+        with pytest.raises(ConfigError, match=r"latency_ms: vm0: must be above 0 ms"):
             run(mixed(1), system)
 
 

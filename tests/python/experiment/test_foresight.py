@@ -1,4 +1,4 @@
-"""Allocators in Python that are asked at the start, and that know what is to come.
+"""Allocators in Python that decide at the start, or read curves of the future.
 
 Trusts: naive twins of `hindsight` and `clairvoyant`, decision by decision, whose divisions brute
 force confirms; what is measured later, without foresight; zeros where nothing has been.
@@ -65,7 +65,7 @@ def best_division(seen: Observation, curves: Sequence[HitRatioCurve]) -> list[li
 
 
 class Hindsight:
-    """The best of all divisions that stay as they are, asked for once."""
+    """The best fixed division, decided once."""
 
     timers: ClassVar = {"begin": {"at_start": True}}
     meters: ClassVar = {"all": {"meter": "curve", "foresight": "whole"}}

@@ -1,4 +1,4 @@
-"""What holds of every system, whatever its chain, modes, policies and way to resize.
+"""Invariants of all systems, under all chains, modes, policies and resize modes.
 
 Trusts: what a run checks at the end of every interval, and the same sums done again of what it
 gives back; laws of the interface, for which two runs are compared, count by count.
@@ -27,7 +27,7 @@ WRITES = ("through", "back", "around", "through, a=back, b=around")
 POLICIES = ("arc", "sieve", "lirs")
 RESIZES = ("lazy", "eager", "strict-own")
 SYSTEMS = {system["name"]: system["params"] for system in engine.describe_systems()}
-# What a system is told beside its data path, so that there is something for it to do.
+# Parameters with which each system makes decisions on the small trace.
 TOLD: dict[str, dict[str, Any]] = {
     "remoca": {"fails_at": 300, "returns_at": 600},
     "slo": {"latency_ms": {"a": 4.0}, "correction": 0.5},
@@ -80,7 +80,7 @@ def machine(*capacities: int, hosts: bool = False) -> engine.Machine:
 
 
 def ways(name: str, tiers: int) -> Iterator[dict[str, Any]]:
-    """All that can be said of the data path of a system, if anything can."""
+    """All data path parameters that a system accepts."""
     policies = ("lru", " / ".join(POLICIES[:tiers]))
     known = {param["name"] for param in SYSTEMS[name]}
     periods = {"interval", "period", "epoch"} & known
@@ -92,7 +92,7 @@ def ways(name: str, tiers: int) -> Iterator[dict[str, Any]]:
 
 
 class Runs:
-    """Runs of one trace, which is measured once for all that ask for the same."""
+    """Runs of one trace, whose meters are shared."""
 
     def __init__(self, trace: engine.Accesses, on: engine.Machine) -> None:
         self.trace = trace
@@ -116,7 +116,7 @@ class Runs:
 
 
 def check_sums(result: engine.RunResult, trace: engine.Accesses, capacities: Sequence[int]) -> None:
-    """What is counted anywhere adds up, in every interval and from one to the next."""
+    """All counts add up, in every interval and between intervals."""
     of, tiers = result.vms, result.tiers
     assert of["accesses"].sum(axis=0).tolist() == [vm.accesses for vm in trace.vms]
     served = tiers["hits"].sum(axis=2) + of["misses"] + of["staged_hits"]
@@ -129,7 +129,7 @@ def check_sums(result: engine.RunResult, trace: engine.Accesses, capacities: Seq
     assert (np.diff(of["dirty"], axis=0, prepend=0) == dirtied).all()
     ended = of["transferred"] + of["on_demand"] + of["left_behind"]
     assert (np.diff(of["on_the_way"], axis=0, prepend=0) == of["sent"] - ended).all()
-    # A block may come to several tiers at once.
+    # A block may enter several tiers at once.
     assert (tiers["transfers"].sum(axis=2) >= of["transferred"] + of["on_demand"]).all()
     assert (tiers["remote_reads"].sum(axis=2) == of["on_demand"]).all()
     for counts in (*of.values(), *tiers.values()):
@@ -166,7 +166,7 @@ def test_the_sums_of_every_system_hold_in_every_chain_and_mode(name: str) -> Non
 
 
 class Nothing:
-    """Answers that nothing is to change, with what it looks at or without."""
+    """Returns an empty decision, with or without meters."""
 
     PROBE: ClassVar = {"meter": "host"}
 
@@ -199,7 +199,7 @@ def test_who_answers_nothing_changes_nothing_whatever_it_looks_at(hosts: bool) -
                 looks = Nothing(way, resize, *meters)
                 assert same(runs.answered(looks), plain), (way, resize, meters)
                 assert looks.asked > 10
-            # The same host without anybody to ask; lazily, VMs take what others have no use for.
+            # The same host without an allocator; resized lazily, VMs use free space of others.
             if not hosts and resize != "lazy":
                 assert same(runs.of("static", way), plain), (way, resize)
 
@@ -239,7 +239,7 @@ class Anything:
         )
 
     def targets(self, seen: mcsim.Observation, host: Any) -> Any:
-        """Parts of each host's tiers that may leave some to nobody."""
+        """Random parts of each host's tiers; some space may stay free."""
         parts = self.draw.random((len(seen.capacities), len(host)))
         for h in set(host.tolist()):
             parts[:, host == h] /= parts[:, host == h].sum(axis=1, keepdims=True)
@@ -254,7 +254,7 @@ class Anything:
             return of_vm.tolist()
         self.decided["by tier"] += 1
         drawn = self.draw.integers(3, size=(len(seen.capacities), len(seen.vms)))
-        # What a fast tier of an inclusive chain has, those below have to have, too.
+        # In an inclusive chain, slower tiers have all blocks of faster ones.
         if chain == "inclusive":
             drawn.sort(axis=0)
         return np.array(["around", "through", "back"])[drawn]
@@ -296,7 +296,7 @@ def test_the_sums_hold_where_vms_move_because_there_is_too_little(reuses: int) -
 
 
 class Refused(Nothing):
-    """Asks, once, for much that could be and one thing that cannot."""
+    """Decides once: several valid changes and an invalid one."""
 
     def __init__(self, data_path: dict[str, Any], decision: mcsim.Decision) -> None:
         super().__init__(data_path, "eager")

@@ -48,7 +48,7 @@ def counts(results: Results) -> pd.DataFrame:
 
 
 def waited(rows: pd.DataFrame) -> float:
-    """What an access waited for, in the mean."""
+    """Mean latency of an access."""
     total = rows["reads_served"] * FLASH_READ_NS + rows["writes_served"] * FLASH_WRITE_NS
     total += (rows["reads_served_backend"] + rows["writes_served_backend"]) * DISK_NS
     total += rows["remote_reads"] * LINK_NS
@@ -65,13 +65,13 @@ def test_a_vm_waits_less_if_its_cache_comes_after_it(
     waits = {str(system): waited(rows) for system, rows in then.groupby("system")}
     assert waits["moved"] < waits["moved slowly"] < waits["moved cold"]
     assert waits["all on demand"] < waits["moved"]
-    # Before it moves all do the same; afterwards nobody has to do with less.
+    # Before the move all systems are equal; afterwards no VM has less space.
     before = counts[counts["interval"] < interval - 1]
     hits = before.groupby("system")["hits"].sum()
     assert hits.nunique() == 1
     infeasible = results.decisions().to_pandas().query("infeasible != ''")
     assert set(infeasible["system"]) == {"scaled"}
-    assert infeasible["infeasible"].str.startswith("the VMs of full are to reuse").all()
+    assert infeasible["infeasible"].str.startswith("the working sets of the VMs of full are").all()
 
 
 def test_all_that_was_sent_came_once_or_stayed_behind(counts: pd.DataFrame) -> None:
@@ -95,7 +95,7 @@ def test_tables_charge_the_link(results: Results, counts: pd.DataFrame) -> None:
         # Requests of this workload have one block.
         (mean,) = requests[(requests["system"] == system) & (requests["vm"] == vm)]["mean_ns"]
         assert mean == pytest.approx(own, rel=1e-12)
-    # Of 5,000 blocks of 4 KiB on each of two hosts, those that are granted.
+    # Granted blocks of the 5,000 on each of two hosts.
     (tier,) = results.spec.tiers
     assert tier.price is not None
     granted = counts.groupby(["system", "interval"])["target"].sum().groupby("system").mean()
@@ -113,7 +113,7 @@ def test_tables_charge_the_link(results: Results, counts: pd.DataFrame) -> None:
 
 
 def test_a_host_may_have_nobody_on_it_at_first(tmp_path: Path) -> None:
-    """Whoever moves there is the only one there, and the others share what it leaves."""
+    """The VM that moves is alone on its new host; the others share its space."""
     given = YAML(typ="safe").load(FILE)
     del given["hosts"]["vms"]
     given["systems"] = [system for system in given["systems"] if system["label"] == "moved"]
@@ -167,7 +167,7 @@ systems:
         (
             "- cloudcache",
             "- {name: cloudcache, resize_mode: lazy}",
-            "two.yaml:13: systems[0]: cloudcache: resize_mode: on several hosts it is",
+            "two.yaml:13: systems[0]: cloudcache: resize_mode: must be eager with several hosts",
         ),
     ],
 )
@@ -225,7 +225,7 @@ def test_an_allocator_sees_hosts_and_moves_vms() -> None:
     assert moves.seen[0].hosts == ("left", "right")
     assert [seen.host.tolist() for seen in moves.seen[2:4]] == [[0, 1], [1, 1]]
     assert [seen.on_the_way.tolist() for seen in moves.seen[2:4]] == [[0, 0], [0, 0]]
-    # The blocks are dirty, and a loop asks for them sooner than they come: all but one on demand.
+    # A loop reads the dirty blocks before they arrive: all but one are fetched on demand.
     assert result.vms["sent"][3].tolist() == [4, 0]
     assert result.vms["on_demand"][3].tolist() == [4, 0]
     assert result.vms["misses"][3].tolist() == [0, 0]
@@ -259,7 +259,7 @@ def listing(migrations: Any) -> mcsim.Decision:
         (lambda: moving("a", "right", rate="x"), "a: expected a rate in blocks a second, got 'x'"),
         (lambda: moving("a", "right", rate=-1), "a: expected a rate in blocks a second, got -1"),
         (lambda: moving("a", "left"), "migrations: a is on host left already"),
-        (lambda: moving("a", "right", rate=1e9), "a: 1000000000 blocks a second over a link"),
+        (lambda: moving("a", "right", rate=1e9), "a: 1000000000 blocks per second exceed the 100000000 of the link"),
         (
             lambda: moving("a", "right", on_demand="x"),
             "interval 2: migrations: a: on_demand: unknown choice 'x' (one of dirty, all)",
@@ -286,5 +286,5 @@ def test_wrong_moves_are_named(decide: Callable[[], mcsim.Decision], message: st
 
 def test_an_allocator_that_would_take_the_space_of_another_host_is_refused() -> None:
     lazy = type("Lazy", (Moves,), {"resize_mode": "lazy"})(None)
-    with pytest.raises(ConfigError, match="resize_mode: on several hosts it is eager"):
+    with pytest.raises(ConfigError, match="resize_mode: must be eager with several hosts"):
         replayed(lazy)

@@ -1,4 +1,4 @@
-"""Allocators in Python whose host places extents, or has classes.
+"""Allocators in Python that place extents or have request classes.
 
 Trusts: a naive twin of `hystor`, move by move; counts taken from the requests one
 by one; `dss` with the same classes.
@@ -208,7 +208,7 @@ def test_a_system_that_runs_twice_sees_the_same() -> None:
 
 
 class Answers:
-    """Answers what a function makes of what it sees."""
+    """Returns the decision of a function."""
 
     host: ClassVar[Any] = {"name": "placed", "extent": EXTENT}
 
@@ -376,7 +376,7 @@ def test_extents_that_no_tier_has_room_for_are_refused() -> None:
         allocator = type("Mine", (Answers,), {"host": host})(None)
         assert (
             complaint(run, drawn(1), asked(allocator, on))
-            == "extent: no tier has room for one of 4 blocks"
+            == "extent: 4 blocks do not fit into any tier"
         )
 
 

@@ -1,6 +1,6 @@
 """Latencies that `slo` and `maxperf` promise to VMs that read and write, and what was measured.
 
-Trusts: the times of the devices, by what the replay says served each block.
+Trusts: the times of the devices that served each block in the replay.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def promises(
     """By interval and VM: called feasible, and what was measured of what is promised."""
     accesses, on = steady(seed), machine(*capacities)
     used = (*(DRAM, FLASH)[-len(capacities) :], DISK)
-    # What equal parts reach, made easier or harder.
+    # Latency with equal parts, scaled up or down.
     params: dict[str, Any] = {"writes": writes}
     equal = measured(ran(accesses, engine.System("static", params, on), INTERVAL), used)[2:].mean(0)
     promised = equal * np.random.default_rng(seed).uniform(0.6, 1.2, len(WRITES)) * ease

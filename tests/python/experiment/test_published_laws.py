@@ -1,7 +1,7 @@
-"""What publications promise of their systems, on runs of the systems.
+"""Published properties of systems, checked on runs.
 
 Trusts: the replay of what was promised; every division there is, where there are few; LRU stacks,
-whose larger ones have what smaller ones have.
+in which larger caches contain smaller ones.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ LOOK_AHEAD = {"hindsight", "clairvoyant"}
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_what_comes_later_changes_nothing_before(name: str) -> None:
-    """But for the yardsticks, which know what is to come: of the interval that has begun at least.
+    """No system but the yardsticks depends on the future.
 
     Requests are others from the middle of an interval on, and counted in halves of intervals.
     """
@@ -254,7 +254,7 @@ def decided(name: str, seed: int, *capacities: int, **more: Any) -> Any:
     return np.array([decision["targets"] for decision in decisions])
 
 
-# Of three VMs that all stay.
+# Results of three VMs without departures.
 STAY = (0, 2, 4)
 GIVE_ALL = [
     *("multicache", "multicache-joint", "ri-shares", "centaur", "slo", "maxperf", "exclusive"),
@@ -281,14 +281,14 @@ def test_who_is_sure_of_space_has_it(seed: int) -> None:
     assert (decided("eci-cache", seed, 90, min_blocks=12)[:, 0] >= 12).all()
     assert (decided("s-cave", seed, 90, chunk=0.1)[:, 0] >= 9).all()
     assert (decided("cachecow", seed, 90, chunk=0.1)[:, 0] >= 9).all()
-    # But for who is idle, as the VM in the middle is for some time.
+    # An exception: an idle VM, here the second for some time.
     targets = decided("multicache", seed, 90, minimum_share=0.5, grid=90)[:, 0]
     assert (targets[:, [0, 2]] >= 15).all()
     assert ((targets[:, 1] >= 15) | (targets[:, 1] == 0)).all()
 
 
 def shares_of(needs: Any, capacity: int) -> Any:
-    """What Karma gives, period by period, to VMs that touch so many blocks in each."""
+    """Karma's allocations by period, given the blocks that each VM accesses."""
     requests = [
         Request(period * INTERVAL + block, v, False, block, 1)
         for period, of_vm in enumerate([*needs.tolist(), [1] * needs.shape[1]])

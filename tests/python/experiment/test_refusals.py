@@ -32,7 +32,7 @@ def written(folder: Path, system: str, interval: str = "30min") -> Path:
 
 
 def complaint(path: Path) -> str:
-    """What is said of a file, which is run and must leave nothing."""
+    """Message for a file; the run must leave no files."""
     out = path.parent / "results"
     said = complaints.complaint(mcsim.run, path, out=out, figures=False)
     assert not out.exists() or not list(out.iterdir())
@@ -95,7 +95,7 @@ def test_a_window_that_only_the_trace_makes_too_short_has_its_system(tmp_path: P
 )
 def test_one_tier_has_one_of_each(tmp_path: Path, parameter: str, given: str) -> None:
     said = complaint(written(tmp_path, f"{{name: hierarchy, {parameter}: {given}}}"))
-    assert said.endswith(f"{parameter}: 2 of them for 1 tier")
+    assert said.endswith(f"{parameter}: 2 entries for 1 tier")
 
 
 def huge(tmp_path: Path, system: str) -> Path:
@@ -108,9 +108,9 @@ def huge(tmp_path: Path, system: str) -> Path:
 
 def test_tiers_too_unlike_to_be_solved_together_are_told(tmp_path: Path) -> None:
     assert complaint(huge(tmp_path, "{name: multicache-joint, label: joint}")) == (
-        "mine.yaml:9: systems[1]: multicache-joint: units of 20 blocks, as the smallest tier is "
-        "divided, make 200000000000020 of all tiers; at most 2097152 can be solved: tiers that are "
-        "less unlike, or a smaller grid"
+        "mine.yaml:9: systems[1]: multicache-joint: grid: units of 20 blocks, by the smallest "
+        "tier, make 200000000000020 units of all tiers; at most 2097152 can be solved: use a "
+        "smaller grid or tiers of more similar sizes"
     )
 
 

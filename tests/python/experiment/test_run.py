@@ -172,7 +172,7 @@ def test_threads_and_repetition_change_no_byte(results: Results, tmp_path: Path)
 
 
 class Recorder(Reporter):
-    """Remembers the stages, and may be told to break one."""
+    """Records the stages, and may interrupt one."""
 
     def __init__(self, breaks: str = "") -> None:
         super().__init__()
@@ -263,7 +263,7 @@ def test_a_trace_that_warms_up_is_one_that_came_before(tmp_path: Path) -> None:
         disk = vm.removeprefix("w_")
         write_msr(tmp_path, f"before_{disk}", start + 777, before[vm])
         write_msr(tmp_path, vm, start + 5 * 10**12, after[vm])
-        # What warms up lasts 46 s, so it begins five intervals before.
+        # The warm-up lasts 46 s, so it begins five intervals earlier.
         later = write_msr(tmp_path, f"both_{disk}", start + 5 * 10**12, after[vm]).read_text()
         path = write_msr(tmp_path, f"both_{disk}", start + 5 * 10**12 - 50 * 10**7, before[vm])
         path.write_text(path.read_text() + later)
@@ -456,7 +456,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(results: Results, tmp_path:
     recorder = Recorder()
     resumed = run(tiny(), out=tmp_path, threads=1, figures=False, reporter=recorder)
     replayed = [title for title in recorder.titles if title.startswith("replay")]
-    # What takes a view of its own came first.
+    # The system with its own view is first.
     assert replayed == ["replay static", "replay multicache", "replay single-tier"]
     assert parquet_bytes(resumed) == parquet_bytes(results)
     assert [path.name for path in tmp_path.iterdir()] == [results.run_id]
@@ -488,7 +488,7 @@ class Slow:
 
 
 def stopped(folder: Path, arguments: list[str], sent: signal.Signals) -> tuple[int, str]:
-    """Send Python a signal when its allocator is at work; what it exits with, and tells."""
+    """Send a signal while an allocator runs; return the exit code and messages."""
     process = subprocess.Popen(
         [sys.executable, *arguments],
         cwd=folder,
@@ -773,7 +773,7 @@ def test_storage_of_a_vm_that_there_is_not_is_refused(tmp_path: Path) -> None:
 
 
 def test_capacities_may_be_shares_of_the_workload(tmp_path: Path) -> None:
-    """Trusts: the same experiment with the blocks that the shares come to, written out."""
+    """Trusts: the same experiment with the shares written as blocks."""
     given: dict[str, Any] = small_experiment(
         "lru",
         "multicache",
@@ -792,7 +792,7 @@ def test_capacities_may_be_shares_of_the_workload(tmp_path: Path) -> None:
     of_blocks = run(given | {"tiers": written}, out=tmp_path / "blocks", figures=False)
     assert of_blocks.run_id == of_shares.run_id
     assert of_blocks.metrics().to_arrow().equals(of_shares.metrics().to_arrow())
-    # Of what is replayed: with writes there are more blocks.
+    # Shares are of the replayed blocks: with writes there are more.
     everything = run(given, overrides=["ops=all"], out=tmp_path / "all", figures=False)
     assert everything.spec.tiers[1].capacity > blocks[1]
 

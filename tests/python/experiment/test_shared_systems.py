@@ -138,7 +138,7 @@ def test_classes_decide_who_comes_in_and_who_leaves(seed: int, case: int) -> Non
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_class_is_lru(seed: int) -> None:
-    """Of the twin as well, whose rule knows nothing of LRU; where all tiers have room."""
+    """Also for the twin, whose rule is independent of LRU; all tiers have space."""
     workload, capacities = workload_of(seed), [1 + blocks for blocks in sizes(50 + seed, 2)]
     one = {"classes": {f"vm{v}": 0.0 for v in range(workload.vms)}, "always": 1}
     classed = naive.Classes(capacities, 1, lambda request: 0)

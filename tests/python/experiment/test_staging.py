@@ -92,7 +92,7 @@ def test_tables_charge_memory(results: Results) -> None:
     )
     assert fast < slow
     assert more > few
-    # What one VM has in memory it need not have in a cache that is as large.
+    # Blocks staged in memory need not be in an equally large cache.
     address, data = (slowdowns(results, of) for of in totals(results))
     assert address is not None
     assert data is not None
@@ -141,10 +141,7 @@ def test_data_is_staged_before_the_backend_alone(tmp_path: Path) -> None:
     )
     said = complaint(Experiment.load, path)
     assert "two.yaml:8" in said
-    assert (
-        "admission: staged of tier 0 stages data, which only that of the slowest tier may, before "
-        "the backend" in said
-    )
+    assert "admission: staged of tier 0 stages data: only the slowest tier may do so" in said
     Experiment.load(path, overrides=["systems.1.admission=none / staged(mode=data)"])
 
 

@@ -159,7 +159,7 @@ def test_every_decision_is_the_twins(
 
 
 def test_throughputs_are_of_what_the_devices_say_that_they_can_do() -> None:
-    """Trusts: the same rates as parameters, and one after the other where nobody says any."""
+    """Trusts: the same rates given as parameters, and serial replays without rates."""
     trace = random_accesses(2)
 
     def objectives(flash: engine.Device, disk: engine.Device, **params: float) -> list[float]:
@@ -179,7 +179,7 @@ def test_throughputs_are_of_what_the_devices_say_that_they_can_do() -> None:
     assert objectives(flash, disk) == pytest.approx(
         objectives(flash, disk, fast_iops=1e4, slow_iops=100.0)
     )
-    with pytest.raises(ConfigError, match="baa: a device that takes no time: say how many blocks"):
+    with pytest.raises(ConfigError, match="baa: a device takes no time per block: set fast_iops"):
         objectives(engine.Device("dram", 0, 0, 1.0), disk)
 
 
@@ -209,7 +209,7 @@ def test_the_slides_of_useful_distances() -> None:
     slide = one_after_the_other("W1 W2 R1 R3 R5 R6 R2")
     assert sizes(slide, "eci-cache", 20, min_blocks=0) == [[5]]
     assert sizes(slide, "centaur", 20, baseline="eci") == [[5]]
-    # Of rewrites that are farther apart than rereads the useful size knows nothing.
+    # The useful size ignores rewrites that are farther apart than rereads.
     rewritten = one_after_the_other("W1 W2 R1 R3 R5 R6 R2 R7 W1")
     assert sizes(rewritten, "eci-cache", 20, min_blocks=0) == [[5]]
     assert sizes(rewritten, "centaur", 20, baseline="eci") == [[6]]
@@ -245,7 +245,7 @@ def test_a_vm_that_only_writes_has_the_least_size_and_writes_around() -> None:
         assert not decision["infeasible"]
     written = result.tiers["fills"] + result.tiers["updates"]
     assert (written[1:, 0] == 0).all()
-    # What it had not written back yet is, once.
+    # Its dirty blocks are written back once.
     assert result.vms["write_backs"][1:, 0].tolist() == [9, 0, 0, 0]
     to_backend = result.vms["backend_writes"] - result.vms["write_backs"]
     assert to_backend[1:, 0].tolist() == result.vms["writes"][1:, 0].tolist()
@@ -257,7 +257,7 @@ def test_floors_that_do_not_fit_are_told() -> None:
     result = run(trace, engine.System("eci-cache", params, machine(40)))
     told = [decision["infeasible"] for decision in result.decisions]
     vms = result.decisions[0]["targets"].shape[1]
-    floors = f"min_blocks: {vms} VMs are not sure of 100 blocks each of 40, but of {40 // vms}"
+    floors = f"min_blocks: {vms} VMs need 100 blocks each of 40, each gets at least {40 // vms}"
     assert told
     assert all(floors in why for why in told)
 
@@ -317,7 +317,7 @@ class Sharing:
             mix = naive.Mix(naive.ratio_of(seen.meters["curve"][v]))
             return self.shares[v] * naive.latency(seen, v, blocks, mix)
 
-        # Who waits as short as it can has no more to do with it.
+        # A VM at its shortest latency is left out.
         free = [v for v, blocks in enumerate(got) if waits(v, blocks) > waits(v, capacity)]
         longest = max((waits(v, got[v]) for v in free), default=0)
         assert all(waits(v, got[v] - 1) >= longest for v in free if got[v])
@@ -398,10 +398,13 @@ def test_an_unloved_promise_is_dropped_and_named() -> None:
     params = {"latency_ms": {"vm0": 2.0, "vm1": 2.0, "vm2": 2.0}, "priorities": {"vm0": 0.5}}
     for name in ("slo", "centaur", "maxperf"):
         for decision in decided(accesses(*loops), name, machine(45), **params):
-            assert decision["infeasible"] == "what is promised needs 60 blocks of 45; without: vm0"
+            assert (
+                decision["infeasible"]
+                == "the targets need 60 blocks, the capacity is 45; dropped: vm0"
+            )
             assert decision["targets"][0, 1:].tolist() >= [20, 20]
     hopeless = decided(accesses(*loops), "slo", machine(45), latency_ms={"vm2": 0.5})
-    assert "vm2 is to wait 0.5 ms and would wait" in hopeless[0]["infeasible"]
+    assert "vm2: target 0.5 ms, but " in hopeless[0]["infeasible"]
 
 
 @pytest.mark.parametrize(
@@ -411,13 +414,13 @@ def test_an_unloved_promise_is_dropped_and_named() -> None:
             "vcacheshare",
             {"window": 0, "reservations": {"vm0": 9.0, "vm1": 2.0}},
             (10,),
-            "reservations: more than the 10 blocks that there are",
+            "reservations: exceed the 10 blocks of the cache",
         ),
         (
             "vcacheshare",
             {"window": 0, "reservations": {"vm0": 5.0}, "limits": {"vm0": 4.0}},
             (10,),
-            "limits: vm0: 4 is less than the 5 that are reserved",
+            "limits: vm0: 4 is below its reservation of 5",
         ),
         (
             "slo",
@@ -429,7 +432,7 @@ def test_an_unloved_promise_is_dropped_and_named() -> None:
             "exclusive",
             {},
             (1, 2, 3),
-            "exclusive: the VMs' memory and the hypervisor's are 2 tiers, or 1 together, got 3",
+            "exclusive: needs 1 tier, or 2 (the VMs' memory and the hypervisor's cache), got 3",
         ),
     ],
 )

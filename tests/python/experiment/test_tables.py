@@ -84,7 +84,7 @@ def test_who_gives_in_thin_provisioning(requests: int, misses: float, unused: in
     assert sizes[0] == [PART, PART]
     assert sizes[1] == ([PART - QUANTUM, PART + QUANTUM] if gives else [PART, PART])
     for before, after in itertools.pairwise(sizes):
-        # What is left to a donor is more than it is short of to give again.
+        # A donor keeps more than the quantum that it could give again.
         assert before == after or after[0] - used > QUANTUM
         assert sum(after) == 2 * PART
 
@@ -123,7 +123,7 @@ def most_throughput(ratios: list[float], fast: float, slow: float) -> float:
 def check_throughputs(
     ratios: NDArray[np.float64], given: NDArray[np.float64], fast: float, slow: float
 ) -> None:
-    """No device does more than it can, and nobody would rather be another."""
+    """No device exceeds its capacity, and no VM envies another."""
     needs = np.column_stack([ratios / fast, (1 - ratios) / slow])
     assert (given @ needs <= 1 + 1e-9).all()
     assert (given * needs.max(axis=1) >= 1 / len(given) - 1e-9).all()  # the sharing incentive
@@ -167,7 +167,7 @@ def test_bottleneck_aware_allocation_is_the_program_of_all_clients(seed: int) ->
 
 
 def test_what_exactly_fits_a_tier_is_placed_there() -> None:
-    """An extent with as many operations as the tier may be busy with, and with one more."""
+    """An extent at the limit of the tier's operations, and one above it."""
     for busy, service, operations in itertools.product(
         (Fraction(1), *(Fraction(tenth, 10) for tenth in (1, 2, 3, 6, 7, 9))),
         (3, 7, 35, 49),

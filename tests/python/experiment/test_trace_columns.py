@@ -31,7 +31,7 @@ Kept = Callable[[], set[Path]]
 
 
 class Watcher:
-    """Keeps what it is told of response times."""
+    """Records the response times that it receives."""
 
     meters = {"waits": {"meter": "responses"}, "load": {"meter": "load"}}  # noqa: RUF012
     interval = "10s"
@@ -67,7 +67,7 @@ def write(path: Path, lines: list[tuple[int, int, int, int]]) -> None:
 
 
 def of_both(write: Callable[..., Any], folder: Path, **how: Any) -> dict[str, Any]:
-    """What is written for each of the VMs."""
+    """Lines of the file for each VM."""
     return {name: write(folder / f"{name}.csv", s, **how) for s, name in enumerate("ab")}
 
 
@@ -119,7 +119,7 @@ def test_those_who_do_not_ask_count_the_same(folder: Path, kept: Kept) -> None:
         rows = together.to_pandas(table)
         rows = rows[~rows["system"].str.contains("Watcher")].reset_index(drop=True)
         assert rows.equals(plain.to_pandas(table))
-    # What is kept without response times is as it was, and found again; with them it is another.
+    # The entry without response times is unchanged and reused; with them there is another entry.
     assert {path: path.read_bytes() for path in files} == files
     (other,) = kept() - set(files)
     assert other.stat().st_size >= len(next(iter(files.values()))) + 8 * 1200
@@ -153,7 +153,7 @@ def test_who_asks_for_what_a_trace_lacks_is_told_so_with_the_line(folder: Path) 
 
 
 def test_latency_of_vcacheshare_is_measured_in_the_trace_if_that_is_asked_for(folder: Path) -> None:
-    """Of VMs whose requests all take as long as each other it is that of the backend."""
+    """For VMs with equal response times it is the latency of the backend."""
     waits_us = {"a": 500, "b": 20_000}
     for seed, (name, us) in enumerate(waits_us.items()):
         lines = [(t, b, us, op) for t, b, _, op in lines_of(seed)]
@@ -241,7 +241,7 @@ def test_classes_are_those_of_the_trace_if_it_has_any(folder: Path) -> None:
     assert not counts(classed, "dss").equals(counts(classed, "size"))
     alone = run(folder, experiment("dss", workload=classed_vms()))
     assert counts(alone, "dss").equals(counts(classed, "column"))
-    # Of a trace without them, or of which one file has none, sizes tell.
+    # Without a column of classes in all files, request sizes define them.
     for workload in (classed_vms(""), {"vms": ["a", *classed_vms()["vms"][1:]]}):
         results = run(folder, experiment("lru", "dss", by_size, workload=workload))
         assert counts(results, "dss").equals(counts(results, "size"))
@@ -285,7 +285,7 @@ def test_classes_of_a_synthetic_profile_keep_what_matters(folder: Path) -> None:
 
 
 class Bandwidth:
-    """Keeps what it is told of bytes."""
+    """Records the bytes that it receives."""
 
     meters = {  # noqa: RUF012
         "bytes": {"meter": "load", "bytes": True},
@@ -401,7 +401,7 @@ def test_who_asks_for_bytes_of_a_trace_without_lengths_is_told_so_with_the_line(
         "long they were: say which column has the length (`mcsim describe csv`: length)"
     )
     assert "mine.yaml:" in said
-    run(folder, experiment("vcacheshare"))  # whose load has no bytes
+    run(folder, experiment("vcacheshare"))  # with a load without bytes
     (folder / "b.txt").write_text("".join(f"{i % 7}\n" for i in range(100)))
     keys = experiment({"name": bandwidth}, interval="20 references")
     keys["workload"] = {"vms": [{"name": "b", "trace": "b.txt", "format": "keys"}]}

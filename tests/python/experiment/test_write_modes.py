@@ -1,6 +1,6 @@
 """Modes of writing by tier, from YAML and from decisions: what is counted, recorded and refused.
 
-Trusts: sums that follow from what a mode means, and the same modes said in another way.
+Trusts: sums that follow from the meaning of a mode, and equivalent notations of modes.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def test_vms_wait_for_the_first_tier_that_writes_back(tmp_path: Path) -> None:
     assert sums(results, "vms", "writes_served") == [writes, 0, 0, 0, 0, 0]
     backend = sums(results, "vms", "backend_writes")
     assert backend[1:] == sums(results, "vms", "write_backs")[1:]
-    # What memory writes back goes through the flash; what flash does stays longer.
+    # Memory writes back through the flash; dirty blocks of the flash stay longer.
     assert backend[0] == writes > backend[4] > max(backend[1:4])
     # Both are hit alike: copies are where they are when all is written through.
     hits = sums(results, "metrics", "hits")
@@ -124,7 +124,7 @@ def test_decisions_by_tier_are_what_yaml_says_and_are_recorded(tmp_path: Path) -
         ),
         (
             "{name: hierarchy, chain: victim, writes: back / back / back}",
-            "writes: 3 of them for 2 tiers",
+            "writes: 3 entries for 2 tiers",
         ),
         (
             "{name: hierarchy, chain: victim, writes: back / forth}",
@@ -163,7 +163,7 @@ def test_what_a_chain_cannot_do_is_refused_with_file_and_line(
 
 
 class Says(Decides):
-    """Answers what it is told to, and says what it decides."""
+    """Returns a given decision, and declares its actions."""
 
     def __init__(self, modes: Any, actions: Sequence[str] | None = None) -> None:
         super().__init__()

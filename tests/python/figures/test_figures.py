@@ -541,7 +541,7 @@ def test_files_name_their_runs(tmp_path: Path, results: Results, recorded: Resul
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path, results: Results) -> None:
-    """In another process, whose string hashes differ."""
+    """In another process, with other string hashes."""
     program = (
         "import sys; from mcsim import figures; from mcsim.results.results import Results; "
         "figures.draw(Results.open(sys.argv[1]), ['reuse-intensity'], sys.argv[2], "

@@ -1,5 +1,5 @@
 # Trusts: a table of a few rows that is written out here.
-"""What figures and tables of a sweep show: lines, spreads and maps of its joined table."""
+"""Lines, spreads and maps of the joined table of a sweep."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mcsim.figures.sweeps import axes_of, axis_label, main_axis, over_axis, over
 
 
 def table(**changed: Any) -> pa.Table:
-    """Hit ratios that say by their digits where they are from: size, system, seed."""
+    """Hit ratios with the size, system and seed in their digits."""
     rows = []
     cells = itertools.product((10, 100, 1000), ("lru", "arc"), (1, 2))
     for cell, (size, system, seed) in enumerate(cells):

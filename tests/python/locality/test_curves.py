@@ -23,7 +23,7 @@ from mcsim.locality.estimators import Estimator, estimate, estimator_names
 mpl.use("Agg")
 
 streams = st.integers(0, 30).flatmap(lambda most: st.lists(st.integers(0, most), max_size=200))
-untimed = settings(deadline=None)  # how busy the machine is is not ours to answer for
+untimed = settings(deadline=None)  # it does not depend on the load of the machine
 every_estimator = pytest.mark.parametrize("name", estimator_names())
 
 # Settings at which an estimator counts instead of estimating.

@@ -305,7 +305,7 @@ def test_curves_are_read_at_the_end_of_a_period() -> None:
         found.curve(load, 0, 0)
     with pytest.raises(ConfigError, match="a meter 'curve' has no windows"):
         found.windows(curve)
-    with pytest.raises(ConfigError, match="this meter was not asked for"):
+    with pytest.raises(ConfigError, match="this meter was not requested"):
         found.cuts(core.MeterSpec("classes"))
 
 

@@ -19,7 +19,7 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import estimate, hit_ratio_curve
 from mcsim.locality.partial import PartialDistances, analyse, merge
 
-untimed = settings(deadline=None)  # how busy the machine is is not ours to answer for
+untimed = settings(deadline=None)  # it does not depend on the load of the machine
 streams = st.integers(0, 30).flatmap(lambda most: st.lists(st.integers(0, most), max_size=200))
 
 
@@ -30,7 +30,7 @@ def assert_same(found: HitRatioCurve, expected: HitRatioCurve) -> None:
 
 
 def below(limit: int, ids: list[int]) -> HitRatioCurve:
-    """The exact curve, whose steps beyond a limit are forgotten."""
+    """The exact curve without the steps beyond a limit."""
     whole = hit_ratio_curve(ids)
     return whole.resampled(whole.capacities[whole.capacities <= limit]) if limit else whole
 
@@ -86,7 +86,7 @@ def test_mistakes_are_named() -> None:
         analyse([1], limit=-1)
     with pytest.raises(ConfigError, match="limit 5 cannot be merged with those of limit 0"):
         merge(analyse([1], limit=5), analyse([1]))
-    with pytest.raises(TraceError, match="are not partial distances"):
+    with pytest.raises(TraceError, match="not partial distances"):
         PartialDistances.from_bytes(b"time,vm,op,offset")
     damaged = bytearray(analyse([1, 2, 1]).to_bytes())
     damaged[-20] ^= 1

@@ -1,7 +1,7 @@
 """VMs that share a cache: what each hits, what changes would do, what parts would be worth.
 
 Trusts: a list kept by recency, replayed at every size; the engine's own replay; all divisions of
-a small cache tried one by one; examples whose hits can be counted by hand.
+all parts of a small cache; examples counted by hand.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def some(seed: int, vms: int = 3, count: int = 60, blocks: int = 8) -> dict[str,
 
 
 def together_of(streams: dict[str, list[int]]) -> tuple[list[int], list[int]]:
-    """The references of all by (k + 1/2) / n, blocks of each apart, and whose they are."""
+    """References of all VMs merged by (k + 1/2) / n, and their VMs."""
     placed = sorted(
         ((k + 0.5) / len(keys), vm, 1000 * vm + key)
         for vm, keys in enumerate(streams.values())

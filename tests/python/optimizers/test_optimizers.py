@@ -128,7 +128,7 @@ def test_describe_lists_parameters() -> None:
         ({"optimizer": "annealing", "iteration": 3}, "did you mean 'iterations'?"),
         ({"sizes": [0, 2, 1, 3]}, "sizes[2]: 1 does not exceed sizes[1] = 2"),
         ({"sizes": [0, 1.5, 2, 3]}, "sizes: expected whole numbers of blocks"),
-        ({"lowest": [2, 2]}, "lowest: 4 blocks are reserved in tiers 0..0, 3 can be had"),
+        ({"lowest": [2, 2]}, "lowest: 4 blocks are reserved in tiers 0..0, only 3 are available"),
         ({"lowest": [9, 0]}, "lowest: 9 blocks exceed the largest size, 3"),
         ({"highest": [-1, 0]}, "highest: -1 blocks are negative"),
         ({"weights": [1, 2, 3]}, "weights: expected shape (2,) or (2, 1), got (3, 1)"),

@@ -282,7 +282,7 @@ def test_p3_is_near_the_truth(
 
 @pytest.fixture
 def blocks(folder: Path) -> np.ndarray:
-    """A working directory with a trace of these."""
+    """A working directory with such a trace."""
     keys = popular(20_000)
     (folder / "blocks.txt").write_text("\n".join(map(str, keys.tolist())))
     return keys

@@ -1,4 +1,4 @@
-"""What a process with too little memory is told, and that it is told anything at all.
+"""Messages of a process with too little memory.
 
 Trusts: the limit that the operating system sets, which no allocation passes.
 """
@@ -53,7 +53,7 @@ expect_out_of_memory(builder.finish)
     ("work", "said"),
     [
         (SIMULATE.replace("THREADS", "1").replace("SHARE", ".5"), "OutOfMemoryError"),
-        # One cache fits beside the threads, two do not.
+        # The threads leave space for one cache, not for two.
         (SIMULATE.replace("THREADS", "2").replace("SHARE", "2.2"), "OutOfMemoryError"),
         (INTERN, "OutOfMemoryError interning: there is not enough memory\n" * 2),
     ],

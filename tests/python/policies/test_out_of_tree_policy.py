@@ -60,7 +60,7 @@ def mix64(x: int) -> int:
 
 
 class Xoshiro:
-    """xoshiro256**, seeded as `core/base/random.hpp` says."""
+    """xoshiro256**, seeded as in `core/base/random.hpp`."""
 
     def __init__(self, seed: int) -> None:
         self.state = [mix64((seed + i) & MASK) for i in range(4)]
@@ -211,7 +211,7 @@ except mc.ConfigError as error:
     )
     first, second, message = done.stdout.splitlines()
     assert first != second
-    assert message.endswith("libsampled_lru.so: there is no such file")
+    assert message.endswith("libsampled_lru.so: no such file")
     assert "wrong.yaml:3: plugins[0]: " in message
 
 

@@ -197,7 +197,9 @@ def test_wrapped_policies_are_written_in_parentheses() -> None:
     ]
     assert specs[1].declared() == {"policy": "2q(kin=0.1,kout=0.3)", "epoch": 500}
     assert not set(mc.wrapper_names()) & set(mc.policy_names())
-    with pytest.raises(ConfigError, match="slide: opt must know the future: it cannot be wrapped"):
+    with pytest.raises(
+        ConfigError, match="slide: opt needs the future of the trace: it cannot be wrapped"
+    ):
         mc.simulate([1, 2, 3], "slide(policy=opt)", [1])
 
 
@@ -209,7 +211,7 @@ def test_wrappers_on_a_loop() -> None:
     # After an epoch to see the loop and one to fill the shard, less the margin.
     assert (rows.hit_ratio[1:3] > 0.475 * 56 / 60).all()
     assert (rows.hit_ratio[1:3] < 0.5).all()
-    # What MRU hits of a loop: all but one of the blocks that fit.
+    # MRU hits all blocks of a loop that fit, but one.
     assert rows.hit_ratio[3] > 0.45
 
 
@@ -240,7 +242,7 @@ def test_lecar_breaks_ties_by_the_numbers_it_was_given() -> None:
         for param in entry["params"]
         if entry["name"] == "lecar" and param["name"] == "ties"
     )
-    assert help_of_ties.endswith("by number, the first to have come")
+    assert help_of_ties.endswith("the first to be accessed (number)")
     keys = (3000 * np.random.default_rng(1).random(20_000) ** 2).astype(np.int64)
     # Blocks are numbered as they come, whatever the trace calls them.
     rows = [mc.simulate(named, "lecar(ties=number)", [300]) for named in (keys, 3000 - keys)]

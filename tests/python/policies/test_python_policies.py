@@ -171,9 +171,9 @@ def test_exceptions_come_out_with_their_traceback(threads: int) -> None:
     ("answer", "message"),
     [
         (2**70, f"Wrong.victims: expected slots, whole numbers, got {2**70}"),
-        (99, r"Wrong.victims: gave slot 99 as a victim; the cache has slots 0 to 9"),
-        ([], r"Wrong.victims: gave 0 victims; expected 1"),
-        ([1, 2], r"Wrong.victims: gave 2 victims; expected 1"),
+        (99, r"Wrong.victims: returned slot 99 as a victim; the cache has slots 0 to 9"),
+        ([], r"Wrong.victims: returned 0 victims; expected 1"),
+        ([1, 2], r"Wrong.victims: returned 2 victims; expected 1"),
         ([0.5], r"Wrong.victims: expected slots, whole numbers, got \[0.5\]"),
         (None, r"Wrong.victims: expected slots, whole numbers, got None"),
         ([[1]], r"Wrong.victims: expected slots, whole numbers, got \[\[1\]\]"),
@@ -195,7 +195,7 @@ def test_a_victim_twice() -> None:
         def victims(self, count: int) -> Any:
             return [count, count]
 
-    with pytest.raises(ConfigError, match=r"Wrong.victims: gave slot 3 as a victim twice"):
+    with pytest.raises(ConfigError, match=r"Wrong.victims: returned slot 3 as a victim twice"):
         mc.simulate(trace(), [Wrong], [10])
 
 
@@ -205,7 +205,7 @@ def test_a_victim_twice() -> None:
         (np.ones(3), r"Wrong.priority: expected an array of shape \(\d+,\), got \(3,\)"),
         ("first", "Wrong.priority: expected numbers, got 'first'"),
         (None, "Wrong.priority: expected numbers, got None"),
-        (float("nan"), "Wrong.priority: is not a number of accesses=1, last=0, inserted=0, now=0"),
+        (float("nan"), "Wrong.priority: is not a number for accesses=1, last=0, inserted=0, now=0"),
     ],
 )
 def test_wrong_priorities(answer: Any, message: str) -> None:

@@ -39,7 +39,7 @@ FLASH_READ, FLASH_WRITE, DISK = 25e3, 200e3, 6.5e6
 
 
 def trace_of(requests: list[tuple[int, int, int]]) -> Trace:
-    """Requests of an operation, from a KiB on and so many KiB long."""
+    """Requests of an operation at offsets and lengths in KiB."""
     op, offset, length = np.array(requests).T
     return Trace.from_arrays(
         np.arange(len(op)), offset * KIB, (length * KIB).astype(np.uint32), op=op, source="made"
@@ -106,7 +106,7 @@ def test_a_few_requests_by_hand() -> None:
         sub_block_bytes=["none", "4KiB"],
         writes=["through", "back", "around"],
     )
-    assert len(rows) == 9  # a block of 4 KiB is one whole, asked for twice
+    assert len(rows) == 9  # a block of 4 KiB is accessed whole, twice
     back = only(rows, block=4 * KIB, writes="back")
     # Reads of 1 and 0 hit; then block 4 pushes out 1, which is dirty.
     assert back.hit_ratio == 0.5
@@ -128,7 +128,7 @@ def test_a_few_requests_by_hand() -> None:
     lines = only(rows, block=8 * KIB, sub_block=4 * KIB, writes="back")
     assert lines.hit_ratio == 0.5
     assert lines.backend_reads == 2 * 4 * KIB
-    # Of the line of 0 and 1, which 4 pushes out, 1 alone is dirty; then 1 pushes out 4.
+    # Block 4 evicts the line of 0 and 1, of which 1 is dirty; then 1 evicts 4.
     assert lines.backend_writes == 2 * 4 * KIB
     assert whole.backend_writes == 2 * 8 * KIB
     assert (rows.hit_ratio[:-1] >= rows.hit_ratio[1:]).all()
@@ -203,7 +203,7 @@ def test_a_miniature_is_near_what_it_is_of() -> None:
         assert mini.hit_ratio == pytest.approx(row.hit_ratio, abs=0.03), what
         for name in ("latency_ns", "device_writes", "backend_reads", "backend_writes"):
             assert mini[name] == pytest.approx(row[name], rel=0.06), (what, name)
-    # What is written through or around is known, whatever is sampled.
+    # Writes through and around are exact, whatever the sample.
     for mode in ("through", "around"):
         known = exact[exact.writes == mode]
         one = only(known, policy="lru", block=4 * KIB)
@@ -244,7 +244,7 @@ def test_what_caches_hold_is_told_and_kept() -> None:
     assert len(by_point) == len(rows) == 12
     for row in rows:
         assert row.bytes == by_point[row.policy, row.block, row.sub_block, row.writes]
-    # Of whole blocks it is what `simulate` holds, and what is dirty.
+    # For whole blocks: the blocks of `simulate`, and the dirty ones.
     blocks = trace.blocks("all", 4 * KIB)
     alone = mc.memory_needed(blocks, "arc", [256]).bytes[0]
     whole = only(rows, policy="arc", block=4 * KIB, writes="through")
@@ -354,7 +354,10 @@ def test_threads_change_nothing() -> None:
         ({"tier": "flsh"}, r"tier: unknown device 'flsh' \(did you mean 'flash'\?\)"),
         ({"policies": "lur"}, "unknown eviction policy 'lur'"),
         ({"policies": "arc(steps=1)"}, "steps"),
-        ({"policies": "talus(policy=opt)"}, "opt must know the future: it cannot be wrapped"),
+        (
+            {"policies": "talus(policy=opt)"},
+            "opt needs the future of the trace: it cannot be wrapped",
+        ),
         ({"block_bytes": []}, "block_bytes: expected at least one"),
     ],
 )
@@ -441,7 +444,7 @@ def test_command_says_what_is_wrong(run: Any) -> None:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_no_cache_beats_the_first_row(objective: Any) -> None:
-    # The order asked for is that in which ties were once kept.
+    # The requested order once determined ties.
     rows = mc.tune(random_trace(), "256KiB", writes=["through", "back"], objective=objective)
     assert rows.pareto[0]
     hits = mc.tune(random_trace(), "256KiB", block_bytes=["4KiB"], writes=["through", "back"])

@@ -87,7 +87,7 @@ def drawn(browser: Browser, number: int) -> bool:
 
 
 def complaints(browser: Browser) -> list[str]:
-    """What the console holds but that the plots' library says how much it tells."""
+    """Messages of the console, without the log level of the plotting library."""
     return [
         entry["message"]
         for entry in browser.get_log("browser")
@@ -242,7 +242,7 @@ def test_a_logarithmic_axis_zooms_by_ratios(browser: Browser, page: Path) -> Non
 
 
 def all_text(browser: Browser) -> str:
-    """What is to be read on the page, in its plots, too."""
+    """Visible text of the page and its plots."""
     script = """
       const read = (node) => [...node.childNodes].map((child) =>
         child.nodeType === 3 ? child.data : read(child)).join(" ") +
@@ -308,7 +308,7 @@ def test_tables_sort(browser: Browser, page: Path) -> None:
 
     assert press() == "ascending"
     assert numbers() == sorted(numbers())
-    # What has no number stands last, whichever way.
+    # Rows without a number are last in both directions.
     assert column(browser, table, place)[-1] == "–"
     assert press() == "descending"
     assert numbers() == sorted(numbers(), reverse=True)

@@ -1,5 +1,5 @@
 # Trusts: sums, ratios and positions worked by hand; and what Bokeh's JSON says is drawn.
-"""Plots that are declared over tables, and the charts that they come to."""
+"""Plots declared over tables, and their charts."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_who_is_called_the_same_looks_the_same() -> None:
     first, second = charts(of(by=["vm"], each=["hour"], only={"tier": 0}))
     assert [series.look for series in second.series] == [a, b]
     assert [series.look.color for series in first.series] == [a.color, b.color]
-    # Those that have a look keep it, come first, and nobody else has it.
+    # Series with a fixed look keep it and come first.
     mine, other = charts(of(by=["vm"], looks={"b": a}, only={"tier": 0}))[0].series
     assert mine.look == a
     assert (other.look.label, other.look.color) == ("a", b.color)

@@ -45,7 +45,7 @@ def drawn_of(root: Plot, i: int) -> GlyphRenderer:
 
 
 def value(spec: Any) -> Any:
-    """Return what a property is for all that is drawn, however it is told."""
+    """Return a property of all glyphs, given as a value or a column."""
     return getattr(spec, "value", spec)
 
 

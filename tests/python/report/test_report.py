@@ -39,7 +39,7 @@ VILLAINS = (VILLAIN, "'\"><img src=x onerror=alert(1)>", "]]>&lt;\u2028!", "$$x^
 
 
 class Parsed(HTMLParser):
-    """What a browser would make of a page: tags with attributes, texts, scripts."""
+    """Parser of a page: tags with attributes, texts, scripts."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -193,7 +193,7 @@ def test_a_page_of_many_vms_over_a_week_is_small(tmp_path: Path) -> None:
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path, page: str, results: Results) -> None:
-    """Later in this process, and in another, whose string hashes differ."""
+    """Later in this process, and in another with other string hashes."""
     assert mc.report(results) == page
     file = tmp_path / "page.html"
     report = ("-m", "mcsim", "results", "page", results.path, "-o", file)

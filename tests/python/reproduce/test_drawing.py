@@ -1,6 +1,6 @@
 # Trusts: the files themselves, read as PDF and SVG; figures made up here, counted as they are asked
 # for.
-"""What findings draw: in which formats and style, and when that makes them be found again."""
+"""Formats and styles of figures, and when a change recomputes findings."""
 
 from __future__ import annotations
 

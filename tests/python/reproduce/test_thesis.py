@@ -1,4 +1,4 @@
-# Trusts: a naive LRU of blocks, arithmetic by hand, and what the profiles say of themselves.
+# Trusts: a naive LRU of blocks, arithmetic by hand, and the comments of the profiles.
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -60,7 +60,7 @@ def test_requests_hit_as_in_an_lru_cache_of_blocks(block_bytes: int) -> None:
     [
         ([1, 1, 1, 1], 1),
         ([0.5, 0.96, 1, 1], 2),
-        ([1, 0.94, 1, 1], 3),  # full at once, but not for good
+        ([1, 0.94, 1, 1], 3),  # full at once, but not permanently
         ([0.5, 0.6, 0.7, 0.95], 4),
         ([1, 1, 1, 0.9], None),
     ],
@@ -73,7 +73,7 @@ def test_a_part_is_full_when_it_stays_so(used: list[float], expected: int | None
     ("light", "heavy", "order", "turns", "later"),
     [
         ({"requests": 10}, {"requests": 500}, "HLHL", [(0, 20), (40, 60)], [(20, 40)]),
-        # Of a client: those in which it thinks least.
+        # Phases in which a client thinks least.
         ({"think": "50ms"}, {"think": "2ms"}, "HLLH", [(0, 20), (60, 80)], [(40, 60)]),
     ],
 )

@@ -1,4 +1,4 @@
-# Trusts: verdicts worked out by hand from what the module says of them.
+# Trusts: verdicts computed by hand from the documentation of the module.
 from __future__ import annotations
 
 from pathlib import Path

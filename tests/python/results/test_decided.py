@@ -1,4 +1,4 @@
-"""What decisions say beside targets, from systems to the columns of a run.
+"""Parts of decisions other than targets, from systems to the columns of a run.
 
 Trusts: blocks that came into tiers and left them for the backend, as hosts count them.
 """
@@ -65,7 +65,7 @@ def test_blocks_moved_an_interval_are_those_of_extents(placed: Results) -> None:
     for system in ("vfrm", "hystor", "edt"):
         moved = decisions[decisions["system"] == system]["moved"].sum()
         assert churn(placed, system) == rows[system]["churn"] == moved / intervals > 0
-    # Who grants space has no such column.
+    # Systems that grant space have no such column.
     assert decisions[decisions["system"] == "karma"]["moved"].isna().all()
     assert rows["karma"]["churn"] > 0
 

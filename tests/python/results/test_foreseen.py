@@ -1,6 +1,6 @@
-"""Whoever knows what is to come is marked as a yardstick, wherever results are shown.
+"""Systems with foresight are marked as yardsticks in all outputs.
 
-Trusts: what the systems of this test ask for.
+Trusts: the meters that the systems of this test read.
 """
 
 from __future__ import annotations

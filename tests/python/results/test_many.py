@@ -1,5 +1,5 @@
 # Trusts: pandas, which adds up rows by their names, wherever they stand.
-"""What tables of many VMs and intervals say, held to sums by name."""
+"""Tables of many VMs and intervals, compared with sums by name."""
 
 from __future__ import annotations
 

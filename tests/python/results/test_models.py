@@ -1,4 +1,4 @@
-# Trusts: arithmetic done by hand beside each number, and a single-server queue simulated
+# Trusts: arithmetic by hand, written next to each number, and a single-server queue simulated
 # customer by customer.
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_requests_wait_for_their_slowest_block(tmp_path: Path) -> None:
 def test_devices_are_loaded_and_worn(tmp_path: Path) -> None:
     flash, hdd = models.devices(results_of(tmp_path)).to_pylist()
     assert (flash["tier"], flash["reads"], flash["writes"]) == (0, 1000 + 1000, 1000)
-    # 1000 blocks in 20 s, of 4 KiB: 4320 times as many in a day.
+    # 1000 blocks of 4 KiB in 20 s: 4320 times this number in a day.
     assert flash["written_bytes_per_day"] == pytest.approx(1000 * 4096 * 4320)
     assert flash["lifetime_years"] == pytest.approx(3000 / 4320 / 365.25)
     assert flash["drive_writes_per_day"] == pytest.approx(4320)
@@ -293,10 +293,13 @@ def test_data_paths_are_chosen_in_the_experiment(tmp_path: Path) -> None:
     ("given", "message"),
     [
         ({"policy": "sive"}, r"systems\[0\]: hierarchy: unknown eviction policy 'sive' \(did you"),
-        ({"policy": "lru / arc"}, "policy: 2 of them for 1 tier$"),
+        ({"policy": "lru / arc"}, "policy: 2 entries for 1 tier$"),
         ({"admission": "nth(n=0)"}, r"nth: n: 0 is outside \[1, 255\]"),
         ({"writes": "back, a=often"}, "writes: unknown choice 'often'"),
-        ({"policy": "talus(policy=opt)"}, "opt must know the future: it cannot be wrapped"),
+        (
+            {"policy": "talus(policy=opt)"},
+            "opt needs the future of the trace: it cannot be wrapped",
+        ),
     ],
 )
 def test_data_paths_that_cannot_be_are_refused_before_the_run(

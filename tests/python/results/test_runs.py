@@ -49,7 +49,7 @@ def two(out: Path) -> tuple[Path, Path]:
 
 
 def killed(out: Path, run_id: str) -> Path:
-    """What a run leaves that was killed when a system had finished."""
+    """Files of a run that was killed after a system had finished."""
     draft = Draft.begin(out, run_id, "build")
     tables = [SCHEMAS[name].empty_table() for name in ("metrics", "vms", "decisions")]
     draft.save_part(0, SystemTables(*tables, {}))
@@ -265,7 +265,7 @@ def swept(tmp_path: Path) -> Path:
 
 
 def hold(cell: Held, run: Results) -> None:
-    """Put a run's results into memory, as a sweep would have them."""
+    """Load the results of a run into memory, as sweeps do."""
     for name in SCHEMAS:
         cell.write_table(name, run.table(name))
     cell.write_curves(run.table("curves"), run.table("curves"))

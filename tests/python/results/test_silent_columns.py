@@ -1,4 +1,4 @@
-# Trusts: a run of one VM, in which what columns would say can be seen beforehand.
+# Trusts: a run of one VM with columns known in advance.
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-# Trusts: arithmetic done by hand beside each number, and the paper's worked example.
+# Trusts: arithmetic by hand, written next to each number, and the paper's worked example.
 from __future__ import annotations
 
 import io
@@ -114,7 +114,7 @@ def test_cost_and_device_writes(results: Results) -> None:
     # 4096 B · (1000 blocks at 10 $/GB + 4000 at 2 $/GB); single-tier: 5000 at 10 $/GB.
     assert rows["lru"]["cost_dollars"] == pytest.approx(4096 * (10_000 + 8000) / 1e9)
     assert rows["single-tier"]["cost_dollars"] == pytest.approx(4096 * 50_000 / 1e9)
-    # Of what is granted in the mean: all in one interval, half in the other.
+    # Mean of granted space: all in one interval, half in the other.
     assert rows["multicache"]["cost_dollars"] == pytest.approx(0.75 * rows["lru"]["cost_dollars"])
     latency_s = rows["lru"]["mean_latency_ns"] / 1e9
     assert rows["lru"]["performance_per_cost"] == pytest.approx(

@@ -1,4 +1,4 @@
-# Trusts: arithmetic done by hand beside each number.
+# Trusts: arithmetic by hand, written next to each number.
 from __future__ import annotations
 
 from pathlib import Path

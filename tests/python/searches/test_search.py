@@ -1,5 +1,5 @@
 # Trusts: the whole grid, replayed; `mcsim.run`; brute force over its rows.
-"""A search finds what the grid has, by few replays; what it says of a point a run says too."""
+"""A search finds the best of a grid with few replays, and agrees with runs."""
 
 from __future__ import annotations
 

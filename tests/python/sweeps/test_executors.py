@@ -1,5 +1,5 @@
-# Trusts: one run in one thread; whoever else runs the cells must leave the same bytes.
-"""The same sweep, whoever runs it: threads, shards, Dask workers that die, one that is ended."""
+# Trusts: one run in one thread; all other executors must write the same bytes.
+"""The same sweep on threads, in shards, on Dask workers that die, and interrupted."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_ended_and_resumed(
         process.send_signal(number)
         begun = time.monotonic()
         process.communicate(timeout=20)
-        assert time.monotonic() - begun < 5  # a second, where nobody else computes
+        assert time.monotonic() - begun < 5  # a second on an idle machine
     made = look(file, out=tmp_path).made
     if not all(made.finished()):
         assert process.returncode == code

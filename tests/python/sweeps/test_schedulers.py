@@ -61,7 +61,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
 
 
 def expect_equal(folder: Path, expected: Sweep) -> None:
-    """Hold what is in the folder to the expected table, and find that all of it was there."""
+    """Compare the folder with the expected table, and check that all cells were finished."""
     done = subprocess.run(
         ["mcsim", "sweep", "grid.yaml", "--results", "results", "--dry-run"],
         cwd=folder,

@@ -1,5 +1,5 @@
-# Trusts: `mcsim.run` of each cell by itself.
-"""Sweeps: cells are the runs they stand for, whoever runs them, and join into one table."""
+# Trusts: `mcsim.run` of each single cell.
+"""Sweeps: cells equal single runs on every executor, and join into one table."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
 
 
 def unpacked(results: Results) -> Results:
-    """Write the folder of a run that is in a pack, as if it had been run by itself."""
+    """Write the folder of a packed run, as if it had been run alone."""
     draft = Draft.begin(results.path.parent, results.run_id, build_digest())
     for name in SCHEMAS:
         draft.write_table(name, results.table(name))

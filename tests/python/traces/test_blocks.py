@@ -227,7 +227,7 @@ def test_tune_takes_all_of_them(trace: mc.Trace) -> None:
     assert mc.tune(trace.blocks(), "64KiB", **asked).tolist() == reads.tolist()
     alone = mc.tune(trace.slice(vms=["mail"]), "64KiB", **asked)
     assert mc.tune(trace.blocks("all", vms="mail"), "64KiB", **asked).tolist() == alone.tolist()
-    # Of an array the numbers are places: four neighbours are one block of 16 KiB.
+    # Numbers of an array are places: four neighbours are one block of 16 KiB.
     large, small = mc.tune([0, 1, 2, 3], "32KiB", block_bytes=["4KiB", "16KiB"], writes=["back"])
     assert [(row.block, row.hit_ratio) for row in (large, small)] == [
         (16 * KIB, 0.75),

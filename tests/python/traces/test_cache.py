@@ -89,7 +89,7 @@ def test_what_was_used_longest_ago_makes_room(folder: Path) -> None:
     removed = make_room(folder, 2 * one + notes)
     assert [entry.path.name.partition("-")[0] for entry in removed] == ["trace_0"]
     assert stores(folder) == ["trace_1", "trace_2"]
-    # What a process uses it may want again.
+    # A process may need its used entries again.
     assert make_room(folder, 0, since_ns=0) == []
     make_room(folder, 0)
     assert stores(folder) == []
@@ -120,9 +120,9 @@ def test_there_is_a_limit_where_something_is_made(
     references = parsed(tmp_path, 3).blocks("all").ids.tolist()
     assert stores(folder) == ["trace_2", "trace_3"]
     assert references[:3] == [0, 1, 2]
-    # What went is made again.
+    # Removed entries are computed again.
     assert parsed(tmp_path, 0).request_count == 1000
-    # More than the limit by itself: it stays, all else goes.
+    # One entry exceeds the limit: it stays, all others are removed.
     monkeypatch.setenv("MCSIM_CACHE_LIMIT", "1")
     for path in folder.iterdir():
         age(path, AN_HOUR_NS)

@@ -1,6 +1,6 @@
 """Classes of requests as a column: from any file into any file, and what it may hold.
 
-Trusts: rows written by hand, and the classes that stand beside their times.
+Trusts: rows written by hand, with their classes.
 """
 
 from __future__ import annotations

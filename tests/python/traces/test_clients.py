@@ -1,4 +1,4 @@
-"""Profiles whose VMs have a client that waits for each response.
+"""Profiles with clients that wait for each response.
 
 Trusts: line numbers one counts in the text below; the engine, whose fixed parts are the reference
 that clients wait for; Little's law, worked out by hand. What clients do request by request,
@@ -59,7 +59,7 @@ def written(folder: Path, old: str = "", new: str = "") -> Path:
         ("think: 2ms", "think: 2ms, rate: 5 per s", "9: vms.busy.phases[0]: expected either 'r"),
         ("think: 2ms", "think: 2ms, requests: 5", "expected either 'requests' or 'rate', or of a"),
         ("think: 2ms, ", "", "waiting.yaml:9: vms.busy.phases[0]: expected either 'requests' or"),
-        ("think: 50ms", "rate: 5 per s", "waiting.yaml:10: vms.busy.phases[1]: requests of a cli"),
+        ("think: 50ms", "rate: 5 per s", "waiting.yaml:10: vms.busy.phases[1]: requests: a VM wi"),
         ("think: 2ms", "think: 2", "vms.busy.phases[0].think: expected a length of time"),
         ("think: 2ms", "think: -2ms", "phases[0].think: expected a length of time such as 60s"),
         ("hit: 25us, ", "", "waiting.yaml:5: vms.busy.client: missing key 'hit'"),
@@ -68,19 +68,19 @@ def written(folder: Path, old: str = "", new: str = "") -> Path:
         (
             "    client: {cache_blocks: 400, hit: 25us, miss: 6.5ms, write: 200us}\n",
             "",
-            "waiting.yaml:8: vms.busy.phases[0]: think: who thinks is a client that waits: give",
+            "waiting.yaml:8: vms.busy.phases[0]: think: needs a VM with a 'client'",
         ),
         (
             "think: 50ms",
             "think: 50ms, diurnal: {amplitude: 1, peak: 1h}",
-            "waiting.yaml:10: vms.busy.phases[1]: think: when requests come, and how many, follows",
+            "waiting.yaml:10: vms.busy.phases[1]: think: cannot be combined with diurnal",
         ),
         (
             "think: 50ms",
             "think: 50ms, bursts: {period: 9s, length: 1s, share: 1}",
-            "from it: no bursts beside it",
+            "think: cannot be combined with bursts",
         ),
-        ("think: 15ms", "think: 0ns", "waiting.yaml:16: vms.lazy.phases[0]: think: 0 ns, and a r"),
+        ("think: 15ms", "think: 0ns", "waiting.yaml:16: vms.lazy.phases[0]: think: 0 ns and res"),
         (
             "1min, think: 15ms",
             "10h, think: 1ns",
@@ -177,7 +177,7 @@ def test_in_fixed_parts_responses_are_those_that_the_clients_waited_for(folder: 
 
 
 class Watcher:
-    """Keeps what it is told of response times."""
+    """Records the response times that it receives."""
 
     meters = {"waits": {"meter": "responses"}}  # noqa: RUF012
     interval = "10s"

@@ -45,7 +45,7 @@ def test_first_makes_a_file_that_the_next_one_finds(
     assert is_kept(small_workload(), VIEW, tmp_path)
     (file,) = files(tmp_path)
     assert file.name.startswith("made up-")
-    # What is found is read from the file, and no request is.
+    # A stored trace is read from its file; no request is read.
     monkeypatch.setattr(Workload, "intern", None)
     assert_same(interned(small_workload(), VIEW, folder=tmp_path, at_least=0), expected)
 
@@ -76,7 +76,7 @@ def test_damaged_file_is_told_of_and_made_anew(
         with caplog.at_level(logging.WARNING):
             found = interned(small_workload(), VIEW, folder=tmp_path, at_least=0)
         assert str(file) in caplog.text
-        assert "it is made anew" in caplog.text
+        assert "mcsim will rebuild it" in caplog.text
         assert_same(found, small_workload().intern(VIEW))
         assert file.read_bytes() == whole
 
@@ -93,7 +93,7 @@ def test_folder_that_cannot_be_written_leaves_them_in_memory(
 
 def make(folder: Path) -> bytes:
     interned(small_workload(), VIEW, folder=folder, at_least=0)
-    # Others may be at work on theirs beside it.
+    # Other processes may write theirs at the same time.
     (file,) = (path for path in files(folder) if path.suffix == ".accesses")
     return file.read_bytes()
 
@@ -115,8 +115,8 @@ def test_cache_lists_and_verifies_them(tmp_path: Path) -> None:
     whole = entry.path.read_bytes()
     entry.path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     assert entry.fault() == (
-        f"{entry.path}: a damaged interned trace (a checksum does not match what it is of); "
-        "remove it: it is made anew"
+        f"{entry.path}: a damaged interned trace (a checksum does not match); "
+        "remove it and mcsim will rebuild it"
     )
     entry.path.write_bytes(b"")
     assert entry.describe() == "damaged"
@@ -138,7 +138,7 @@ def test_limit_removes_what_was_used_longest_ago(
     assert file.exists()
     assert not other.exists()
     assert len(files(tmp_path)) == 2
-    # Those who have one mapped keep it.
+    # Processes that have mapped an entry keep it.
     file.unlink()
     assert_same(first, small_workload(seed=1).intern(VIEW))
 

@@ -76,7 +76,7 @@ def test_all_patterns_lists_and_new_names() -> None:
     assert names(f'{{{of}, vms: [mail, "web_[1-9]"]}}') == ["mail", "web_1"]
     assert names(f"{{{of}, vms: {{mail: post, db.1: data}}}}") == ["post", "data"]
     assert names(f'{{{of}, vms: all, name: "a-{{vm}}"}}')[2:] == ["a-mail", "a-db.1"]
-    # Beside VMs with an entry each, and twice under other names.
+    # With VMs that have an entry each, and twice under other names.
     assert names(
         f'{{{of}, vms: "web_*"}}', f"{{{of}, name: mail}}", f'{{{of}, vms: mail, name: "{{vm}}-2"}}'
     ) == ["web_0", "web_1", "mail", "mail-2"]

@@ -91,7 +91,7 @@ def test_first_makes_files_that_the_next_one_finds(
     assert is_profile_kept(workload(), VIEW, tmp_path)
     # Two meters differ in how they are looked at; of one the whole curves are all it takes.
     assert len(files(tmp_path)) == len(METERS) - 2 + 1
-    # What is found is not measured: no pass over the trace tells how far it is.
+    # Stored measurements are not repeated: no pass over the trace reports progress.
     told: list[int] = []
     monkeypatch.setattr(locality, "write_profile", None)
     found = profiled(workload(), VIEW, accesses(), METERS, told.append, folder=tmp_path, at_least=0)
@@ -147,9 +147,9 @@ def test_damaged_file_is_told_of_once_and_made_anew(
             with caplog.at_level(logging.WARNING):
                 assert_same(profile(tmp_path, METERS), expected, METERS)
             assert [record.getMessage() for record in caplog.records] == [
-                f"{file}: no profile of this version of mcsim "
+                f"{file}: not a profile of this version of mcsim "
                 f"({caplog.text.partition('mcsim (')[2].partition(')')[0]}); "
-                "remove it: it is made anew"
+                "remove it and mcsim will rebuild it"
             ]
             assert file.read_bytes() == whole
 
@@ -189,8 +189,8 @@ def test_cache_lists_verifies_and_limits_it(
     whole = entry.path.read_bytes()
     entry.path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     assert entry.fault() == (
-        f"{entry.path}: no profile of this version of mcsim (a checksum does not match); "
-        "remove it: it is made anew"
+        f"{entry.path}: not a profile of this version of mcsim (a checksum does not match); "
+        "remove it and mcsim will rebuild it"
     )
     assert entry.describe() == "damaged"
     for path in files(tmp_path):
@@ -207,7 +207,7 @@ def tables(experiment: Path | dict[str, Any], out: Path, traces: Path) -> dict[s
 
 
 def warmed(folder: Path) -> dict[str, Any]:
-    """Return an experiment whose VMs are warmed up by other requests; writes are among them."""
+    """Return an experiment with a warm-up of other requests, with writes."""
     random = np.random.default_rng(3)
     vms, before = [], []
     for name in ("w_0", "w_1", "before_0", "before_1"):
@@ -238,7 +238,7 @@ def warmed(folder: Path) -> dict[str, Any]:
 
 
 def many_meters(folder: Path) -> Path:
-    """Write an experiment on sixteen VMs whose systems ask for meters of all kinds."""
+    """Write an experiment on sixteen VMs with systems that read all meters."""
     systems = "vcacheshare, centaur, eci-cache, ri-shares, cloudcache, baa, clairvoyant"
     file = folder / "many-meters.yaml"
     file.write_text(f"extends: {EXPERIMENTS / 'all-systems.yaml'}\nsystems: [{systems}]\n")

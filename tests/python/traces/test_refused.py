@@ -1,4 +1,4 @@
-# Trusts: what is written here, a mistake in each, and the sentences that say what would be right.
+# Trusts: files with one mistake each, and the expected messages.
 from __future__ import annotations
 
 import bz2

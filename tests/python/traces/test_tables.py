@@ -1,5 +1,5 @@
 # Trusts: rows written by hand, and that what goes out as one kind of file comes back the same.
-"""Arrow and Parquet files and frames as traces, of mcsim and of anybody."""
+"""Arrow and Parquet files and frames as traces, by mcsim and other programs."""
 
 from __future__ import annotations
 

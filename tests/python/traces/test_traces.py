@@ -58,7 +58,7 @@ CODECS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def change_an_offset(path: Path, batch: int = 0) -> None:
-    """Damage a store where only a checksum tells."""
+    """Damage a store in a way that only a checksum reveals."""
     column = pa.ipc.open_file(str(path)).get_batch(batch).column(3).to_numpy().tobytes()
     at = path.read_bytes().rindex(column)
     with path.open("r+b") as file:
@@ -84,7 +84,7 @@ def columns_of(trace: Trace) -> Batch:
 
 
 def assert_same(left: Trace, right: Trace) -> None:
-    """Assert that two traces say the same; VMs may be numbered differently."""
+    """Assert that two traces are equal; VMs may have other numbers."""
     assert left.time_base == right.time_base
     assert set(left.vms) == set(right.vms)
     for name, a, b in zip(Batch._fields, columns_of(left), columns_of(right), strict=True):
@@ -148,7 +148,7 @@ class TestOpen:
     def test_codecs_are_told_by_content(self, tmp_path: Path, cache: Path, ending: str) -> None:
         plain = tmp_path / "web.csv"
         plain.write_text(MSR)
-        # The name says nothing of the codec.
+        # The name does not show the codec.
         packed = tmp_path / "packed" / "web.csv"
         packed.parent.mkdir()
         packed.write_bytes(CODECS[ending](MSR.encode()))
@@ -217,7 +217,7 @@ class TestOpen:
         file = tmp_path / "README"
         file.write_bytes(content)
         said = complaint(Trace.open, file, cache_dir=cache, error=TraceError).splitlines()
-        assert said[0] == f"{file}: no known trace format, by its content. It begins:"
+        assert said[0] == f"{file}: no known trace format. It begins:"
         assert said[1].startswith(("    This is no trace.", r"    \x89PNG"))
         assert said[-2].startswith("The nearest format is ")
         assert said[-1] == f"mcsim trace map {file} proposes which column is what"
@@ -284,7 +284,7 @@ class TestOpen:
         for _ in range(3):
             assert Trace.open(msr_file, cache_dir=cache).digest == first.digest
         assert reads == 4
-        # Of the same size, at another time; then at the same time, under another inode.
+        # A file of equal size with another time; then with an equal time and another inode.
         text = msr_file.read_bytes()
         msr_file.write_bytes(text.replace(b"4096", b"8192"))
         os.utime(msr_file, ns=(0, 10**18 + 1))

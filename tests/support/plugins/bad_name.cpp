@@ -1,4 +1,4 @@
-// A policy that could not be asked for.
+// A policy with an invalid name.
 #include "core/engine/policy/export_policies.hpp"
 #include "policies/eviction/lru.hpp"
 

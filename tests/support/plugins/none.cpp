@@ -1,2 +1,2 @@
-// A shared library that knows nothing of mcsim.
+// A shared library without policies.
 extern "C" [[gnu::visibility("default")]] int answer() { return 42; }

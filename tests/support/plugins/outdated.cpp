@@ -1,4 +1,4 @@
-// Of a time when all was different: its policies must not be looked at.
+// Built against other headers: its policies must not be read.
 #include <cstdlib>
 
 extern "C" [[gnu::visibility("default")]] const char* mcsim_policy_interface() {

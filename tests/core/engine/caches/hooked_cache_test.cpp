@@ -158,13 +158,14 @@ TEST(HookedCache, WrongVictimsAreNamed) {
     EXPECT_EQ(cache.replay({.blocks = blocks}), status) << "it must not go on";
     return message_of(status);
   };
-  EXPECT_EQ(message({}, 1), "Wrong.victims: gave 0 victims; expected 1");
-  EXPECT_EQ(message({0, 1}, 1), "Wrong.victims: gave 2 victims; expected 1");
-  EXPECT_EQ(message({}, 2), "Wrong.victims: gave 0 victims; expected 1 to 2");
-  EXPECT_EQ(message({3}, 1), "Wrong.victims: gave slot 3 as a victim; the cache has slots 0 to 2");
+  EXPECT_EQ(message({}, 1), "Wrong.victims: returned 0 victims; expected 1");
+  EXPECT_EQ(message({0, 1}, 1), "Wrong.victims: returned 2 victims; expected 1");
+  EXPECT_EQ(message({}, 2), "Wrong.victims: returned 0 victims; expected 1 to 2");
+  EXPECT_EQ(message({3}, 1),
+            "Wrong.victims: returned slot 3 as a victim; the cache has slots 0 to 2");
   EXPECT_EQ(message({-1}, 1),
-            "Wrong.victims: gave slot -1 as a victim; the cache has slots 0 to 2");
-  EXPECT_EQ(message({1, 2, 1}, 3), "Wrong.victims: gave slot 1 as a victim twice");
+            "Wrong.victims: returned slot -1 as a victim; the cache has slots 0 to 2");
+  EXPECT_EQ(message({1, 2, 1}, 3), "Wrong.victims: returned slot 1 as a victim twice");
 }
 
 TEST(HookedCache, EmptySlotsAreNoVictims) {
@@ -180,7 +181,7 @@ TEST(HookedCache, EmptySlotsAreNoVictims) {
   HookedCache empty(std::make_unique<ListHooks>(true, 1), {.capacity = 3, .blocks = 4});
   empty.resize(2);
   empty.resize(4);
-  EXPECT_EQ(message_of(empty.replay({})), "List: the cache was made for 3 blocks, not 4");
+  EXPECT_EQ(message_of(empty.replay({})), "List: the cache cannot grow above 3 blocks, got 4");
 }
 
 TEST(HookedCache, HooksThatFailAreAskedNoMore) {
@@ -335,21 +336,21 @@ TEST(PriorityCache, ContradictionsAreTold) {
   };
   EXPECT_EQ(
       message([](auto accesses, auto, auto, auto) { return 10.0 - static_cast<double>(accesses); }),
-      "Formula.priority: fell from 9 to 8 with access 2 to a block: a policy of which this "
-      "is so must not say that it is rising");
+      "Formula.priority: fell from 9 to 8 with access 2 to a block; a policy with falling "
+      "priorities must set rising to false");
   EXPECT_EQ(
       message([](auto accesses, auto, auto, auto) { return accesses == 2 ? std::nan("") : 0.0; }),
-      "Formula.priority: is not a number of accesses=2, last=2, inserted=0, now=3");
+      "Formula.priority: is not a number for accesses=2, last=2, inserted=0, now=3");
   PriorityCache cache(std::make_unique<FormulaFunction>(recency, PriorityFunction::Terms{}),
                       {.capacity = 2, .blocks = 4});
   cache.resize(1);
   EXPECT_TRUE(cache.replay({.blocks = blocks}).ok());
   cache.resize(3);
   EXPECT_EQ(message_of(cache.replay({})),
-            "Formula.priority: the cache was made for 2 blocks, not 3");
+            "Formula.priority: the cache cannot grow above 2 blocks, got 3");
 }
 
-// What a host may do, at random, to a cache and to one under the policy that it imitates.
+// Random operations of a host on a cache, and on one under the imitated policy.
 void expect_equal_in_a_host(TierCache& cache, const char* policy, std::uint64_t seed) {
   constexpr std::uint32_t kBlocks = 60;
   const auto twin =

@@ -171,7 +171,7 @@ TEST(SubBlocks, ImpossibleOnesAreRefused) {
   const std::vector<BlockId> blocks{0};
   const SimulateOptions options{.line_blocks = 8};
   EXPECT_EQ(message_of(simulate(blocks, {}, 8, {{CacheConfig{"lru", {}, 7}}}, options).status()),
-            "line: a cache of 7 blocks is less than a line of 8");
+            "line: a cache of 7 blocks is smaller than a line of 8");
 }
 
 // Requests of one VM, from a byte and so long.
@@ -212,7 +212,7 @@ TEST(Lines, RequestsAreCutAndSampledByPlace) {
   EXPECT_EQ(some.given.requests[0], 8000);
   EXPECT_EQ(some.given.accesses[0], 8000);
   EXPECT_NEAR(static_cast<double>(some.request_count()), 2000, 200);
-  // Of each place that is in the sample, both pieces came, each time.
+  // Both pieces of each sampled place were accessed each time.
   std::map<BlockId, int> times;
   for (const BlockId id : some.ids) ++times[id];
   for (const auto& [id, count] : times) EXPECT_EQ(count, 4) << id;
@@ -293,10 +293,10 @@ TEST(SubBlocks, HostsRefuseWhatIsOfBlocks) {
     const Accesses trace = interned({{0, 1}}, system.trace_view({.block_bytes = 10})).value();
     return message_of(system.make_host(trace).status());
   };
-  EXPECT_EQ(message(lines_of(8, "back")), "line: 6 blocks are less than a line of 8");
+  EXPECT_EQ(message(lines_of(8, "back")), "line: a target of 6 blocks is smaller than a line of 8");
   Hierarchy::Params filtered = lines_of(2, "back");
   filtered.admission = "nth";
-  EXPECT_EQ(message(filtered), "line: admission filters are of blocks, not of lines");
+  EXPECT_EQ(message(filtered), "line: admission filters need lines of 1 block");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Trusts: naive::Tiers, whose lists show which blocks are held after every access.
+// Trusts: naive::Tiers, with lists of the held blocks after every access.
 #include "core/engine/hosts/cache_probe.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using testing::with_writes;
 
 constexpr VmId kVms = 2;
 
-// What the probe has to read of one VM.
+// Expected readings of the probe for one VM.
 struct Expected {
   std::set<BlockId> held;
   std::set<BlockId> hit;       // in the window

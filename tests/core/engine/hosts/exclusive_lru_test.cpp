@@ -52,7 +52,7 @@ TEST_P(Divided, IsTheNaiveHostAccessByAccessThroughResizes) {
   Random random(11);
   const BlockOwners owners(trace);
   Allocation targets = random_targets(machine, c.vms, random);
-  // Of more than three tiers, and with strict-own resizing, a TieredHost.
+  // With more than three tiers, and with strict-own resizing, a TieredHost.
   auto host =
       make_data_path(DataPathParams{}, machine, trace, one_part_each(targets, c.rules), 1).value();
   naive::ExclusiveLru twin(c.capacity, targets, c.rules);

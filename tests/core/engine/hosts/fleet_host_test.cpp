@@ -1,4 +1,4 @@
-// Trusts: naive::Fleet (LRU lists whose copies have versions, lists of what is still to come);
+// Trusts: naive::Fleet (LRU lists with versioned copies, lists of pending transfers);
 // hosts simulated one by one; small examples worked by hand; the laws of counting.
 #include "core/engine/hosts/fleet_host.hpp"
 
@@ -60,7 +60,7 @@ std::vector<Row> random_rows(std::size_t count, VmId vms, std::uint64_t blocks, 
   return rows;
 }
 
-// Of each host, to the VMs that are there, at least so many of each tier.
+// Targets of the VMs on each host, with a minimum for each tier.
 Allocation random_targets(const Machine& machine, const std::vector<std::size_t>& host_of,
                           Random& random, Count least) {
   Allocation targets(machine.tiers.size(), host_of.size());
@@ -78,7 +78,7 @@ Allocation random_targets(const Machine& machine, const std::vector<std::size_t>
   return targets;
 }
 
-// To every VM so many of each tier.
+// Equal targets of each tier for every VM.
 Allocation all_get(const std::vector<Count>& blocks, std::size_t vms) {
   Allocation targets(blocks.size(), vms);
   for (std::size_t k = 0; k < blocks.size(); ++k) {
@@ -255,7 +255,7 @@ TEST(FleetHost, PiecesOfTheTraceDoNotMatter) {
   }
 }
 
-// Law: where nobody moves, each host does what it does alone, filters included.
+// Law: without migrations, each host behaves as it does alone, filters included.
 TEST(FleetHost, HostsDoNotKnowOfEachOther) {
   for (const char* filter :
        {"none", "staged(n=2,space=0.2)", "none / staged(space=0.2,mode=data)", "nth(n=2)"}) {
@@ -389,7 +389,7 @@ std::unique_ptr<Host> host_that_stages(const Accesses& trace) {
   return make(fleet_of({4}, 2, {}), trace, all_get({4}, 1), params);
 }
 
-// What is staged stays on the host that the VM leaves: there it would become old.
+// Staged blocks stay on the old host, where they would become stale.
 TEST(FleetHost, WhatIsStagedStaysBehind) {
   const Accesses trace = trace_of({{0, 0, Op::kRead, 1},
                                    {1, 0, Op::kRead, 2},
@@ -412,7 +412,7 @@ TEST(FleetHost, WhatIsStagedStaysBehind) {
   EXPECT_EQ(host->counters()[0].misses, 4);
 }
 
-// Blocks 1 and 2 are asked for together: one is read over the link, and the other from memory.
+// A request of blocks 1 and 2: one is read over the link, the other from memory.
 TEST(FleetHost, ARequestOfWhatIsStagedWaitsForTheLink) {
   const Accesses trace = trace_of({{0, 0, Op::kRead, 2},
                                    {1, 0, Op::kWrite, 2},  // dirty
@@ -444,7 +444,7 @@ TEST(FleetHost, MistakesAreNamed) {
   EXPECT_EQ(refused({.vm = 0, .host = 0}, targets), "migrations: vm0 is on host h0 already");
   EXPECT_EQ(refused({.vm = 0, .host = 2}, targets), "migrations: VM 0 of 2 to host 2 of 2");
   EXPECT_EQ(refused({.vm = 0, .host = 1, .blocks_per_second = 2e8}, targets),
-            "migrations: vm0: 200000000 blocks a second over a link that takes 100000000");
+            "migrations: vm0: 200000000 blocks per second exceed the 100000000 of the link");
   EXPECT_EQ(host->counters()[0].host, 0);
   targets.at(0, 0) = 5;
   EXPECT_EQ(message_of(host->resize(targets)), "host h0: targets: tier 0 grants 5 blocks of 4");

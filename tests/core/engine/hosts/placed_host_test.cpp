@@ -89,7 +89,7 @@ class NaivePlaces {
     }
   }
 
-  // Of a VM that departs nobody reads any more what was placed.
+  // The placed extents of a departed VM are never read.
   void release(std::size_t extent) {
     forget(extent);
     for (const BlockId block : blocks_of(extent)) {
@@ -190,7 +190,7 @@ Accesses extent_trace(std::uint64_t seed) {
   return testing::interned(of_vms, {.ops = OpFilter::kAll, .line_blocks = kExtent});
 }
 
-// Random extents in the tiers: three in the first, which has the area beside, and four below.
+// Random extents in the tiers: three in the first, which has the write area, too, and four below.
 std::vector<Placement> random_moves(std::size_t extents, std::vector<std::size_t>& at,
                                     Random& random) {
   std::vector<std::size_t> wanted(extents, kTiers);

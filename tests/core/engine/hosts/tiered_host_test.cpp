@@ -1,4 +1,4 @@
-// Trusts: naive::Tiers (LRU lists whose copies have versions), also of the hosts that
+// Trusts: naive::Tiers (LRU lists with versioned copies), also of the hosts that
 // exclusive_lru.hpp makes, which are what TieredHost is under LRU; caches alone (simulate), and
 // small examples worked by hand.
 #include "core/engine/hosts/tiered_host.hpp"
@@ -65,7 +65,7 @@ void put_policies_from_elsewhere() {
   });
 }
 
-// All policies as a data path asks for them, those made of others also with epochs that
+// All policies as a data path names them; wrappers also with epochs that
 // are short enough to end.
 std::vector<std::string> tier_policies() {
   put_policies_from_elsewhere();
@@ -129,7 +129,7 @@ void PrintTo(const Case& c, std::ostream* out) {
 
 class Chains : public ::testing::TestWithParam<Case> {};
 
-// The slowest tier stages half as many blocks as it has; none without a mode.
+// The slowest tier stages half of its capacity; nothing without a mode.
 void expect_counts_of_versions(const Case& c, bool made_for_lru, const char* stage_mode = nullptr) {
   const Machine machine = machine_of(c.capacity);
   const Accesses trace = with_writes(random_trace(4'000, c.vms, 60, 3), 5);
@@ -422,7 +422,7 @@ TEST(TieredHost, ServesBatchesBetweenFlushes) {
   }
 }
 
-// Of one part and of several, so that requests are cut where a stretch ends.
+// One part and several, so that requests are split at the end of a range.
 TEST(TieredHost, ServesBatchesOfManyStretches) {
   std::uint64_t seed = 3'100;
   for (const char* policy : {"s3-fifo", "opt", "lru() / opt"}) {
@@ -723,7 +723,7 @@ TEST(TieredHost, ServesAVmThatIsShutOutWhatItHolds) {
   }
 }
 
-// A filter is not asked for what may not come in, so that it is not staged either.
+// A blocked block does not reach the filter, so it is not staged either.
 TEST(TieredHost, AsksNoFilterForAVmThatIsShutOut) {
   const Accesses trace = single_vm({1, 1, 1});
   DataPathParams params = params_of(kLru);
@@ -817,7 +817,7 @@ TEST(TieredHost, StagesDataForNothingThatTiersDo) {
       expected[vm].reads_served.blocks[2] -= staged;
       expected[vm].staged_hits = staged;
       expected[vm].staged_ns = 7 * staged;
-      // Requests wait for less, but there are as many.
+      // Requests wait less, but their number is equal.
       expected[vm].staged_requests = counts[vm].staged_requests;
       Count requests = counts[vm].staged_requests;
       for (std::size_t k = 0; k <= 2; ++k) requests += counts[vm].reads_served.requests[k];
@@ -952,17 +952,17 @@ TEST(TieredHost, RefusesWhatMakesNoSense) {
   const auto error = [&](const DataPathParams& params) {
     return message_of(make_data_path(params, machine, trace, shared, 1).status());
   };
-  EXPECT_EQ(error(params_of("lru / arc / lru")), "policy: 3 of them for 2 tiers");
+  EXPECT_EQ(error(params_of("lru / arc / lru")), "policy: 3 entries for 2 tiers");
   EXPECT_THAT(error(params_of("sive")), ::testing::HasSubstr("did you mean 'sieve'?"));
   EXPECT_THAT(error(params_of("arc(stop=integer)")), ::testing::HasSubstr("did you mean 'step'?"));
   EXPECT_THAT(error(params_of("talus(policy=opt)")),
-              ::testing::HasSubstr("opt must know the future: it cannot be wrapped"));
+              ::testing::HasSubstr("opt needs the future of the trace: it cannot be wrapped"));
   EXPECT_THAT(error(params_of("arc", Chain::kVictim, "backwards")),
               ::testing::HasSubstr("one of through, back, around"));
   EXPECT_THAT(error(params_of("arc", Chain::kVictim, "back, vm3=around")),
               ::testing::HasSubstr("no VM 'vm3'"));
   EXPECT_EQ(error(params_of("arc", Chain::kVictim, "through / back / back")),
-            "writes: 3 of them for 2 tiers");
+            "writes: 3 entries for 2 tiers");
   EXPECT_THAT(error(params_of(kLru, Chain::kExclusive, "through, vm1=through / back")),
               ::testing::HasSubstr("writes: an exclusive chain has one copy of a block"));
   EXPECT_THAT(error(params_of("arc", Chain::kInclusive, "back / through")),
@@ -971,7 +971,7 @@ TEST(TieredHost, RefusesWhatMakesNoSense) {
               ::testing::HasSubstr("the order is around, through, back"));
   DataPathParams staging = params_of(kLru, Chain::kVictim, "through / back");
   staging.admission = "none / staged(mode=data)";
-  EXPECT_THAT(error(staging), ::testing::HasSubstr("beside data that is staged a VM writes all"));
+  EXPECT_THAT(error(staging), ::testing::HasSubstr("with staged data a VM needs one write mode"));
   staging.writes = "back";
   const auto staged = make(staging, machine, trace, shared);
   EXPECT_FALSE(staged->supports().has(Action::kWriteModesByTier));
@@ -984,7 +984,7 @@ TEST(TieredHost, RefusesWhatMakesNoSense) {
   const auto host = make(params_of(kLru), machine, trace, shared);
   EXPECT_FALSE(host->resize(Allocation(2, 2)).ok());
   EXPECT_FALSE(host->set_write_modes(std::vector<WriteMode>(1)).ok());
-  EXPECT_EQ(message_of(host->set_admission({true})), "admits: 1 of them for 2 VMs");
+  EXPECT_EQ(message_of(host->set_admission({true})), "admits: expected 2 VMs, got 1");
 }
 
 // Four times 2^61 is zero in 64 bits.

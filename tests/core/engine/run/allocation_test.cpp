@@ -31,13 +31,12 @@ TEST(AllocationProblem, OfTheRightShapeIsValid) {
 
 TEST(AllocationProblem, MistakesAreNamedWithTheirPlace) {
   using P = AllocationProblem;
-  EXPECT_EQ(complaint([](P& p) { p.sizes.clear(); }), "sizes: the first must be 0, there is none");
+  EXPECT_EQ(complaint([](P& p) { p.sizes.clear(); }), "sizes: the first must be 0, got no sizes");
   EXPECT_EQ(complaint([](P& p) { p.sizes[0] = 1; }), "sizes: the first must be 0, got 1");
   EXPECT_EQ(complaint([](P& p) { p.sizes[2] = 10; }), "sizes[2]: 10 does not exceed sizes[1] = 10");
   EXPECT_EQ(complaint([](P& p) { p.capacities.clear(); }), "capacities: there is no tier");
   EXPECT_EQ(complaint([](P& p) { p.capacities[1] = -1; }), "capacities[1]: -1 is negative");
-  EXPECT_EQ(complaint([](P& p) { p.value.clear(); }),
-            "value: there is no VM to divide space among");
+  EXPECT_EQ(complaint([](P& p) { p.value.clear(); }), "value: expected at least one VM");
   EXPECT_EQ(complaint([](P& p) { p.value[1].pop_back(); }),
             "value[1]: 1 tiers, expected 2 as in capacities");
   EXPECT_EQ(complaint([](P& p) { p.value[0][1].pop_back(); }),
@@ -59,15 +58,15 @@ TEST(AllocationProblem, BoundsThatCannotBeMetAreNamed) {
             }),
             "lowest[0][0] = 2 exceeds highest[0][1] = 1");
   EXPECT_EQ(complaint([](P& p) { p.lowest = {{2, 0}, {1, 0}}; }),
-            "lowest: 30 blocks are reserved in tiers 0..0, 20 can be had");
+            "lowest: 30 blocks are reserved in tiers 0..0, only 20 are available");
   EXPECT_EQ(complaint([](P& p) { p.lowest = {{0, 3}, {0, 3}}; }),
-            "lowest: 60 blocks are reserved in tiers 0..1, 50 can be had");
+            "lowest: 60 blocks are reserved in tiers 0..1, only 50 are available");
   // 50 blocks exist, but of the 20 in tier 0 the limits let only 10 be used.
   EXPECT_EQ(complaint([](P& p) {
               p.highest = {{1, 3}, {0, 3}};
               p.lowest = {{0, 3}, {0, 2}};
             }),
-            "lowest: 50 blocks are reserved in tiers 0..1, 40 can be had");
+            "lowest: 50 blocks are reserved in tiers 0..1, only 40 are available");
 }
 
 TEST(AllocationProblem, UnitIsTheCommonDistanceIfThereIsOne) {
@@ -103,8 +102,8 @@ TEST(CheckFeasible, SaysWhatIsWrong) {
   const auto why = [&](std::vector<std::vector<std::size_t>> choice) {
     return message_of(check_feasible(problem, choice));
   };
-  EXPECT_EQ(why({{0, 0}}), "1 VMs are given space, there are 2");
-  EXPECT_EQ(why({{0, 0}, {0}}), "VM 1 is given 1 tiers, there are 2");
+  EXPECT_EQ(why({{0, 0}}), "choice: expected 2 VMs, got 1");
+  EXPECT_EQ(why({{0, 0}, {0}}), "VM 1: expected 2 tiers, got 1");
   EXPECT_EQ(why({{0, 0}, {0, 4}}), "VM 1, tiers 0..1: size index 4 is outside its bounds [0, 3]");
   EXPECT_EQ(why({{2, 1}, {0, 0}}), "VM 0: 10 blocks in tiers 0..1 are fewer than the 20 in 0..0");
   EXPECT_EQ(why({{2, 2}, {1, 1}}), "tier 0: 30 blocks are granted, it has 20");

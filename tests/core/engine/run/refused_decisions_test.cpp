@@ -1,5 +1,5 @@
 // Trusts: the law that of a decision that is refused nothing is done: what was counted stays, and
-// the rest of the trace is served as if nobody had decided.
+// the rest of the trace is served without the decision.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,13 +42,13 @@ Counted numbers(const std::vector<VmCounters>& vms) {
   return all;
 }
 
-// What a host had counted when its run ended, and what once all of the trace was replayed.
+// Counts of a host at the end of its run, and after the whole trace.
 struct Left {
   Counted then;
   Counted in_the_end;
 };
 
-// Lets through what it is told, and replays at its end what nobody did.
+// Forwards all calls, and replays the remaining trace at its end.
 class Watched final : public testing::HostAround {
  public:
   Watched(std::unique_ptr<Host> host, const Accesses& trace, Left& left)
@@ -137,7 +137,7 @@ class RefusedDecisions : public ::testing::Test {
     return result.status();
   }
 
-  // What is said of the decision, of which nothing is done.
+  // Message for the decision, which has no effect.
   template <class Mistake>
   std::string refused(Mistake mistake) {
     Decision decision = right;
@@ -193,7 +193,7 @@ TEST_F(RefusedDecisions, OfMigrationsLeaveAllAsItWas) {
   EXPECT_EQ(refused([](Decision& of) { of.migrations.push_back({.vm = 0, .host = 0}); }),
             "migrations: vm0 is on host h0 already");
   EXPECT_EQ(refused([](Decision& of) { of.migrations[1].blocks_per_second = 1e9; }),
-            "migrations: vm2: 1000000000 blocks a second over a link that takes 100000000");
+            "migrations: vm2: 1000000000 blocks per second exceed the 100000000 of the link");
   EXPECT_EQ(refused([](Decision& of) { of.targets->at(0, 1) = 6; }),
             "host h1: targets: tier 0 grants 9 blocks of 8");
   EXPECT_EQ(refused([](Decision& of) { of.targets->at(1, 2) = -1; }),
@@ -211,7 +211,7 @@ TEST_F(RefusedDecisions, OfModesByTierLeaveAllAsItWas) {
             "in an inclusive chain a tier has what faster ones have: it cannot be written through "
             "below one that is written back; the order is around, through, back");
   EXPECT_EQ(refused([](Decision& of) { of.write_modes.assign(kVms, WriteMode::kThrough); }),
-            "write modes: they are by VM or by tier and VM, not both");
+            "write modes: expected by VM or by tier and VM, got both");
 }
 
 TEST_F(RefusedDecisions, OfAnythingElseMoveNobody) {

@@ -23,7 +23,7 @@ using testing::numbers;
 
 constexpr VmId kVms = 3;
 
-// What a reading shows, to be kept.
+// A copy of a reading.
 struct Shown {
   std::vector<HitCurve> curves;
   std::vector<Load> loads;
@@ -56,7 +56,7 @@ struct Ring {
 using Answer = absl::StatusOr<std::optional<Decision>>;
 using Rule = std::function<Answer(const Observation&)>;
 
-// Keeps what it sees, and answers by a rule.
+// Records observations, and decides by a rule.
 class Scripted final : public System {
  public:
   Scripted(std::vector<Timer> timers, std::vector<Meter> meters, Rule rule = nullptr)
@@ -443,7 +443,7 @@ TEST(Run, TargetsMayLeaveSpaceUnused) {
   }
 }
 
-// Law: whoever answers nothing changes nothing, whatever is measured for it.
+// Law: an empty decision changes nothing, whatever its meters.
 TEST(Laws, AControllerThatAnswersNothingChangesNothing) {
   Random random(6);
   for (int round = 0; round < 20; ++round) {
@@ -518,7 +518,7 @@ TEST(Laws, ButForThoseThatSayTheyDo) {
   }
 }
 
-// Law: asked k times as often, and answering every k-th time, a controller does the same.
+// Law: a controller with a k times shorter period that acts every k-th time has equal results.
 TEST(Laws, SplittingAPeriodChangesNothing) {
   Random random(8);
   for (int round = 0; round < 20; ++round) {
@@ -548,7 +548,7 @@ TEST(Laws, SplittingAPeriodChangesNothing) {
   }
 }
 
-// Law: systems that ask for the same share it, and see what each sees alone.
+// Law: systems share equal meters, and read the same values as alone.
 TEST(Laws, WhatTwoSystemsAskForIsMeasuredOnce) {
   Random random(9);
   const Accesses trace = intern(rows_of(random), kVms);
@@ -559,8 +559,8 @@ TEST(Laws, WhatTwoSystemsAskForIsMeasuredOnce) {
   for (const MeterSpec& spec : meter_specs(other)) specs.push_back(spec);
   const auto measured = characterise(trace, specs);
   ASSERT_TRUE(measured.ok()) << measured.status();
-  std::set<const Measured*> different;
-  for (const Metered& meter : measured->meters) different.insert(meter.measured.get());
+  std::set<const MeterValues*> different;
+  for (const MeterResult& meter : measured->meters) different.insert(meter.measured.get());
   EXPECT_EQ(different.size(), specs.size() - 1);
   for (Scripted* system : {&one, &other}) {
     const Cuts cuts = aligned_cuts(trace.request_time, 500);
@@ -574,7 +574,7 @@ TEST(Laws, WhatTwoSystemsAskForIsMeasuredOnce) {
   }
 }
 
-// Lets through what it is told, and leaves behind what it counted at its end.
+// Forwards all calls, and stores its counts at its end.
 class Watched final : public testing::HostAround {
  public:
   Watched(std::unique_ptr<Host> host, std::vector<VmCounters>& last)
@@ -701,7 +701,7 @@ TEST(Run, ListsOfTheWrongLengthAreRefusedOnEveryHost) {
             "");
 }
 
-// What a system decides it says, and is refused before anything is replayed.
+// A system declares its actions; a mismatch is refused before the replay.
 TEST(Run, ASystemIsRefusedOnAHostThatCannotDoWhatItDecides) {
   Random random(11);
   const Accesses trace = intern(rows_of(random), kVms);
@@ -762,11 +762,12 @@ TEST(Run, MistakesAreNamed) {
   EXPECT_THROW(seen.meter("load"), std::out_of_range);
   EXPECT_EQ(meter_specs(unread).size(), 0U);
   Scripted unmeasured({timer(kSecond)}, {{LoadMeter{}}});
-  EXPECT_EQ(complaint(unmeasured, {}),
-            "a meter of the system was not measured: characterise the trace with meter_specs() of "
-            "it");
+  EXPECT_EQ(
+      complaint(unmeasured, {}),
+      "a meter of the system was not measured: characterise the trace with its meter_specs()");
   const auto of_others = characterise(intern({{0, 0, {1}}}, 2), meter_specs(unmeasured));
-  EXPECT_EQ(complaint(unmeasured, *of_others), "what was measured is of 2 VMs, the trace of 1");
+  EXPECT_EQ(complaint(unmeasured, *of_others),
+            "the meters were measured for 2 VMs, the trace has 1");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace mcsim {
 namespace {
 
-// VMs of a few blocks beside VMs of many, and some of none.
+// VMs of few blocks, of many, and of none.
 TEST(BlockOwners, AreThoseOfTheRangesOfIds) {
   Random random(7);
   for (const std::size_t vms : {1U, 2U, 9U, 300U}) {

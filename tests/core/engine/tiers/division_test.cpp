@@ -1,24 +1,24 @@
-// Trusts: the difference, where it is a number that Greatest has.
+// Trusts: the difference, where it is a number that MaxTracker has.
 #include "core/engine/tiers/division.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "core/containers/greatest.hpp"
+#include "core/containers/max_tracker.hpp"
 
 namespace mcsim {
 namespace {
 
 TEST(Beyond, IsTheDifferenceAndOfWhoMayHaveAnythingTheLeastThatThereIs) {
   constexpr Count kMost = std::numeric_limits<Count>::max();
-  EXPECT_EQ(beyond(7, 5), 2);
-  EXPECT_EQ(beyond(0, 5), -5);
-  EXPECT_EQ(beyond(3'000'000'000, 2'999'999'999), 1) << "more than half of all blocks";
-  Greatest amounts(2);
-  amounts.set(0, beyond(0, kMost));
-  EXPECT_EQ(amounts[0], beyond(0, kMost)) << "it fits";
-  amounts.set(1, beyond(5, 5));
+  EXPECT_EQ(excess(7, 5), 2);
+  EXPECT_EQ(excess(0, 5), -5);
+  EXPECT_EQ(excess(3'000'000'000, 2'999'999'999), 1) << "more than half of all blocks";
+  MaxTracker amounts(2);
+  amounts.set(0, excess(0, kMost));
+  EXPECT_EQ(amounts[0], excess(0, kMost)) << "it fits";
+  amounts.set(1, excess(5, 5));
   for (int i = 0; i < 1'000; ++i) amounts.add(0, +1);
   EXPECT_EQ(amounts.first(), 1);
 }

@@ -190,9 +190,8 @@ TEST(PartialDistances, ErrorsSayWhatIsWrong) {
   // Words: 0 magic, 1 version, 2 limit, 3 cold, 4 and 5 lengths, distances {0, 1},
   // counts {1, 1}, first {7, 8}, last {8, 7}.
   const std::string good = analyse(Keys{7, 7, 8, 7}).to_bytes();
-  EXPECT_EQ(error_of("time,vm,op,offset"), "these are not partial distances: they begin otherwise");
-  EXPECT_EQ(error_of(with_word(good, 1, 2)),
-            "partial distances of version 2; this program knows version 1");
+  EXPECT_EQ(error_of("time,vm,op,offset"), "not partial distances: wrong magic number");
+  EXPECT_EQ(error_of(with_word(good, 1, 2)), "partial distances of version 2: expected version 1");
   EXPECT_EQ(error_of(good.substr(0, 40)), "partial distances end in their head, after 40 bytes");
   EXPECT_EQ(error_of(good.substr(0, good.size() - 1)),
             "partial distances of 2 distances and 2 blocks cannot have 119 bytes");
@@ -246,7 +245,7 @@ void write(const std::string& path, std::string_view bytes) {
 
 constexpr const char* kJobVariable = "MCSIM_PARTIAL_DISTANCES_JOB";
 
-// What the processes below are for: "analyse KEYS OUT" or "merge LEFT RIGHT OUT".
+// Commands of the processes below: "analyse KEYS OUT" or "merge LEFT RIGHT OUT".
 void work_on(const std::string& job) {
   std::istringstream words(job);
   const std::vector<std::string> argument{std::istream_iterator<std::string>(words), {}};

@@ -41,7 +41,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-// A stream with all that an estimator may ask for.
+// A stream with all inputs of estimators.
 struct Stream {
   std::string name;
   std::vector<std::uint64_t> keys;

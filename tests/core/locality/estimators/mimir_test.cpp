@@ -99,7 +99,7 @@ TEST(Mimir, EveryHitHasADistance) {
   }
 }
 
-// With capacity and as many buckets as references, ghosts are forgotten one by
+// With capacity and a bucket for each reference, ghosts are forgotten one by
 // one: what is known are the blocks of an LRU cache of twice the capacity.
 TEST(Mimir, KnowsTheCacheAndItsGhosts) {
   for (const naive::NamedStream& stream : naive::awkward_streams()) {

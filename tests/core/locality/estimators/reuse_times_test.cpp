@@ -23,7 +23,7 @@ CurveEstimate curve_of_keys(std::span<const std::uint64_t> keys, DepthModel mode
   return curve_of(times, model);
 }
 
-// The share of references whose reuse time is longer than t; first ones included.
+// The share of references with a reuse time above t, first ones included.
 struct NaiveTimes {
   std::vector<Count> times;
   Count cold = 0;

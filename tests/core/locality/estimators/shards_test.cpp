@@ -109,7 +109,7 @@ TEST(Sampling, SaysWhatItChose) {
               testing::ContainsRegex("corrected [0-9]+ % as SHARDS_adj, since the sample may "
                                      "lack blocks with many references"));
   EXPECT_THAT(estimate("shards", {{"correction", std::string("hot")}}, uneven).note,
-              testing::ContainsRegex("hot: (5[0-9]|6[0-9]) blocks counted by themselves"));
+              testing::ContainsRegex("hot: (5[0-9]|6[0-9]) blocks counted fully"));
   EXPECT_EQ(estimate("shards", {{"correction", std::string("adj")}}, alike).note, "");
 }
 
@@ -182,7 +182,7 @@ TEST_P(Band, CoversTheExactCurve) {
       }
     }
     EXPECT_GE(covered, 0.93 * points) << covered << " of " << points;
-    // And says something, unless it is stretched to hold what another estimate says.
+    // The band is narrow, unless it is stretched to contain another estimate.
     if (!is_stretched(name, params)) {
       EXPECT_LT(width / points, 0.2);
     }
@@ -306,7 +306,7 @@ TEST(Sampling, ABlockThatIsKnownToBeMissingIsSetAside) {
     }
   }
   std::ranges::nth_element(errors, errors.begin() + 10);
-  // As well as 2560 looks tell: SHARDS_adj errs by five times as much.
+  // Within the resolution of 2560 looks; SHARDS_adj has five times the error.
   EXPECT_LT(errors[10], 0.01);
 }
 

@@ -23,14 +23,14 @@ using naive::random_rows;
 using naive::random_spec;
 using naive::Row;
 
-absl::StatusOr<Metered> characterise_one(const Accesses& trace, const MeterSpec& spec,
-                                         const Tick& tick = nullptr, int threads = 0) {
+absl::StatusOr<MeterResult> characterise_one(const Accesses& trace, const MeterSpec& spec,
+                                             const Tick& tick = nullptr, int threads = 0) {
   MCSIM_ASSIGN_OR_RETURN(const Characterised found, characterise(trace, {&spec, 1}, tick, threads));
   return found.meters.front();
 }
 
 // The curve that is read when a period has ended.
-HitCurve curve_after(const Metered& metered, std::size_t period, VmId vm) {
+HitCurve curve_after(const MeterResult& metered, std::size_t period, VmId vm) {
   return curve_at(metered, period + 2, vm);
 }
 
@@ -239,7 +239,7 @@ TEST(Characterise, WithoutWritesReadsAreAll) {
                      IntensityMeter{.ops = OpFilter::kReads, .window = {10}}));
 }
 
-Metered metered_of(const std::vector<Row>& rows, const MeterSpec& spec, VmId vm_count = 1) {
+MeterResult metered_of(const std::vector<Row>& rows, const MeterSpec& spec, VmId vm_count = 1) {
   auto found = characterise_one(intern(rows, vm_count), spec);
   EXPECT_TRUE(found.ok()) << found.status();
   return *std::move(found);
@@ -338,7 +338,7 @@ TEST(ClassMeter, IsTheExampleOfECICachePeriodByPeriod) {
   EXPECT_EQ(found[1][0].of(RequestClass::kWar), 1);
 }
 
-// Of the second period: the read of 1 comes after a write of the first, that of 2 after nothing.
+// Second period: the read of 1 follows a write of the first period, that of 2 nothing.
 TEST(ClassMeter, ScopesDifferInWhatIsRemembered) {
   const std::vector<Row> rows{{0, 0, {1}, Op::kWrite},
                               {1, 0, {1}},
@@ -371,7 +371,7 @@ TEST(DistinctMeter, CountsBlocksThatWereReusedOftenEnoughInASlidingWindow) {
     std::vector<Count> of_periods;
     const MeterSpec spec{.clock = {.period = 10},
                          .what = DistinctMeter{.window = {window}, .reuses = reuses}};
-    const Metered metered = metered_of(rows, spec);
+    const MeterResult metered = metered_of(rows, spec);
     for (const auto& row : std::get<Series<Count>>(*metered.measured)) {
       of_periods.push_back(row[0]);
     }
@@ -387,7 +387,7 @@ TEST(DistinctMeter, CountsBlocksThatWereReusedOftenEnoughInASlidingWindow) {
 TEST(CurveMeter, ScopesDifferInWhatAnAccessFinds) {
   const std::vector<Row> rows{{0, 0, {1, 2}}, {10, 0, {1, 1}}, {20, 0, {2}}};
   const auto hits = [&](const CurveMeter& meter, std::size_t period, Count capacity) {
-    const Metered of = metered_of(rows, {.clock = {.period = 10}, .what = meter});
+    const MeterResult of = metered_of(rows, {.clock = {.period = 10}, .what = meter});
     return curve_after(of, period, 0).hits(capacity);
   };
   EXPECT_EQ(hits({}, 1, 9), 1);
@@ -445,7 +445,7 @@ TEST(Characterise, PeriodsSumToTheRun) {
 TEST(Characterise, PeriodsWithoutRequestsAreKept) {
   const std::vector<Row> rows{{0, 0, {1, 1}}, {35, 0, {1}}};
   const TimerClock clock{.period = 10};
-  const Metered load = metered_of(rows, {clock, LoadMeter{}});
+  const MeterResult load = metered_of(rows, {clock, LoadMeter{}});
   ASSERT_EQ(load.periods(), 4U);
   EXPECT_EQ(std::get<Series<Load>>(*load.measured)[1][0], Load{});
   EXPECT_EQ(intensities_of(rows, clock, {.window = {5}}).values[1][0], Intensity{});
@@ -499,7 +499,7 @@ TEST(ResponseMeter, IsLittlesLaw) {
   }
 }
 
-// In a window of several periods as many are under way as in each; before it is full, too.
+// A window of several periods has the mean of its periods, also before it is full.
 TEST(ResponseMeter, OfAWindowIsTheMeanOverThePeriodsThatItHas) {
   std::vector<Row> rows;
   for (Nanoseconds at = 0; at < 12; ++at) {
@@ -507,7 +507,7 @@ TEST(ResponseMeter, OfAWindowIsTheMeanOverThePeriodsThatItHas) {
   }
   const MeterSpec spec{.clock = {.period = kSecond},
                        .what = ResponseMeter{.window = {3 * kSecond}}};
-  const Metered metered = metered_of(rows, spec);
+  const MeterResult metered = metered_of(rows, spec);
   const auto& periods = std::get<Series<Responses>>(*metered.measured);
   for (std::size_t k = 0; k < periods.size(); ++k) {
     EXPECT_EQ(periods[k][0].outstanding, 1.5);
@@ -524,7 +524,7 @@ TEST(ResponseMeter, OfAWindowForgetsWhatLeavesIt) {
                               {10, 0, {1}, Op::kRead, 7},
                               {20, 0, {1}, Op::kRead, 9}};
   const MeterSpec spec{.clock = {.period = 10}, .what = ResponseMeter{.window = {20}}};
-  const Metered metered = metered_of(rows, spec);
+  const MeterResult metered = metered_of(rows, spec);
   const auto& periods = std::get<Series<Responses>>(*metered.measured);
   EXPECT_NEAR(periods[0][0].mean_ns, 0x1p63, 1);
   EXPECT_EQ(periods[2][0], (Responses{.requests = 2, .mean_ns = 8, .outstanding = 0.8}));
@@ -537,7 +537,7 @@ TEST(LoadMeter, CountsBytesAsRecordedReadsAndWritesApart) {
                               {12, 0, {7}, Op::kRead, -1, 4'294'967'295},
                               {25, 0, {}, Op::kWrite, -1, 0}};
   const auto found = [&](const LoadMeter& meter, std::size_t period) {
-    const Metered metered = metered_of(rows, {.clock = {.period = 10}, .what = meter});
+    const MeterResult metered = metered_of(rows, {.clock = {.period = 10}, .what = meter});
     return std::get<Series<Load>>(*metered.measured)[period][0];
   };
   const Load first{.requests = 2, .read_requests = 1, .accesses = 3, .reads = 2};
@@ -559,15 +559,16 @@ TEST(LoadMeter, IsRefusedBytesWhereTheyAreNotKept) {
   trace.keeps_bytes = false;
   EXPECT_EQ(
       message_of(characterise_one(trace, {.clock = {}, .what = LoadMeter{.bytes = true}}).status()),
-      "meter 'load': the trace was interned without the bytes of requests; say so there");
+      "meter 'load': the trace was interned without the bytes of requests; intern it with them");
   EXPECT_TRUE(characterise_one(trace, {.clock = {}, .what = LoadMeter{}}).ok());
 }
 
 TEST(ResponseMeter, IsRefusedWhereResponseTimesAreNotKept) {
   Accesses trace = intern({{0, 0, {1}}, {1, 0, {1}}}, 1);
   trace.keeps_responses = false;
-  EXPECT_EQ(message_of(characterise_one(trace, {.clock = {}, .what = ResponseMeter{}}).status()),
-            "meter 'responses': the trace was interned without response times; say so there");
+  EXPECT_EQ(
+      message_of(characterise_one(trace, {.clock = {}, .what = ResponseMeter{}}).status()),
+      "meter 'responses': the trace was interned without response times; intern it with them");
 }
 
 TEST(Characterise, WholeCurvesAreThoseOfEachVmsStream) {
@@ -617,9 +618,9 @@ TEST(Characterise, MistakesAreNamed) {
   EXPECT_EQ(complaint_of(CurveMeter{.distance_limit = -1}),
             "meter 'curve': distance_limit: must be 0 (none) or positive, got -1");
   EXPECT_EQ(complaint_of(CurveMeter{.between = OpFilter::kReads}),
-            "meter 'curve': between: reads alone have distances among the reads; say ops: reads");
+            "meter 'curve': between: 'reads' needs ops: reads");
   EXPECT_EQ(complaint_of(CurveMeter{.ops = OpFilter::kReads, .foresight = Foresight::kWhole}),
-            "meter 'curve': foresight: the whole trace is known of all operations alone");
+            "meter 'curve': foresight: 'whole' needs ops: all");
   EXPECT_EQ(complaint_of(DistinctMeter{.reuses = -1}),
             "meter 'distinct': reuses: expected 0 to 4294967294, got -1");
   EXPECT_EQ(complaint_of(CurveMeter{.window = {5400 * kSecond}}),
@@ -637,12 +638,12 @@ TEST(Characterise, MistakesAreNamed) {
                                        "3600000000000 ns, got 5400000000000 ns");
   }
   EXPECT_EQ(complaint_of(ClassMeter{.window = {3600 * kSecond * 300}}),
-            "meter 'classes': window: at most 256 periods can be told apart, got 300");
+            "meter 'classes': window: expected at most 256 periods, got 300");
   EXPECT_EQ(
       complaint_of(ClassMeter{.scope = DistanceScope::kWarm, .window = {3600 * kSecond * 300}}), "")
       << "who remembers all need not know when it was";
   EXPECT_EQ(complaint_of(CurveMeter{.window = {3600 * kSecond * 300}}),
-            "meter 'curve': window: at most 256 periods can be told apart, got 300");
+            "meter 'curve': window: expected at most 256 periods, got 300");
   EXPECT_EQ(complaint_of(
                 CurveMeter{.scope = DistanceScope::kCumulative, .window = {3600 * kSecond * 300}}),
             "")

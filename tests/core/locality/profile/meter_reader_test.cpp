@@ -1,4 +1,4 @@
-// Trusts: what was measured of each period by itself, and curves added up from the first
+// Trusts: measurements of each single period, and curves added up from the first
 // period that they cover (characterise_test holds both to the definitions).
 #include "core/locality/profile/meter_reader.hpp"
 
@@ -15,7 +15,7 @@ using naive::random_spec;
 
 constexpr std::size_t kVms = 3;
 
-// The row that a series shows when so many periods have begun.
+// The visible row of a series after a number of periods.
 template <class T>
 T row_at(const Series<T>& series, std::size_t begun, VmId vm) {
   return begun < 2 ? T{} : series[std::min(begun - 2, series.size() - 1)][vm];
@@ -42,7 +42,7 @@ struct Shown {
   }
 };
 
-void expect_shown(const Reading& reading, const Metered& metered, std::size_t begun, VmId vm,
+void expect_shown(const Reading& reading, const MeterResult& metered, std::size_t begun, VmId vm,
                   bool known) {
   std::visit(Shown{reading, begun, vm, known}, *metered.measured);
   const bool is_curve = std::holds_alternative<CurveMeter>(metered.spec.what);
@@ -57,7 +57,7 @@ TEST(MeterReader, ShowsPeriodByPeriodAndForgets) {
     Accesses trace = intern(random_rows(random, kVms), kVms);
     trace.warm_up = random.below(trace.request_count());
     const MeterSpec spec = random_spec(random);
-    const Metered metered = characterise(trace, {&spec, 1})->meters.front();
+    const MeterResult metered = characterise(trace, {&spec, 1})->meters.front();
     const std::size_t gone = random.below(metered.periods() + 2);
     MeterReader reader(metered);
     for (std::size_t begun = 0; begun <= metered.periods() + 1; ++begun) {

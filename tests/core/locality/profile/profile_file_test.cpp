@@ -1,5 +1,5 @@
 // Trusts: what was measured, which characterise_test holds to the definitions; and of files that
-// nobody vouches for the list of what those who look at meters rely on.
+// untrusted bytes: the list of invariants that readers of meters rely on.
 #include "core/locality/profile/profile_file.hpp"
 
 #include <gmock/gmock.h>
@@ -77,7 +77,7 @@ Accesses small() { return intern({{0, 0, {1, 2, 1}}, {5, 1, {7}}, {12, 0, {2}, O
 
 constexpr TimerClock kTen{.period = 10};
 
-// What a meter measured of `small`, or its curves.
+// Measurements of a meter on `small`, or its curves.
 Characterised found_of(const std::optional<MeterSpec>& meter) {
   const std::vector<MeterSpec> specs = meter ? std::vector{*meter} : std::vector<MeterSpec>{};
   return characterise(small(), specs).value();
@@ -138,7 +138,7 @@ TEST_F(ProfileFile, IsKnownToWhoeverMeasuresTheRest) {
     EXPECT_EQ(*found->whole_curves, *whole.whole_curves);
     for (const Characterised& part : known) {
       if (part.meters.empty()) continue;
-      const auto is_its = [&](const Metered& of) {
+      const auto is_its = [&](const MeterResult& of) {
         return of.measured == part.meters.front().measured;
       };
       EXPECT_LE(std::ranges::count_if(found->meters, is_its), std::ssize(specs));
@@ -184,7 +184,8 @@ TEST_F(ProfileFile, OfAnotherTraceIsRefused) {
   }
   ASSERT_TRUE(write_profile(known, spec, path()).ok());
   EXPECT_THAT(message_of(read_profile(one_vm, spec, path()).status()), HasSubstr("of 2 VMs"));
-  EXPECT_THAT(message_of(read_profile(longer, spec, path()).status()), HasSubstr("what cannot be"));
+  EXPECT_THAT(message_of(read_profile(longer, spec, path()).status()),
+              HasSubstr("missing or invalid values"));
   EXPECT_THAT(message_of(read_profile(small(), MeterSpec{kTen, ClassMeter{}}, path()).status()),
               HasSubstr("it has load"));
   EXPECT_THAT(message_of(read_profile(small(), kCurves, path()).status()),
@@ -230,7 +231,7 @@ TEST_F(ProfileFile, DamagedInAnyWayIsRefused) {
     const absl::Status status = read_profile(small(), spec, path()).status();
     ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss) << size << ": " << status;
     ASSERT_THAT(message_of(status), HasSubstr(path()));
-    ASSERT_THAT(message_of(status), HasSubstr("remove it: it is made anew"));
+    ASSERT_THAT(message_of(status), HasSubstr("remove it and mcsim will rebuild it"));
     ASSERT_EQ(describe_profile(path()).status(), status);
   }
   for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -244,8 +245,8 @@ TEST_F(ProfileFile, DamagedInAnyWayIsRefused) {
   put("ARROW1, and more that is none of ours, so many bytes ...");
   EXPECT_EQ(message_of(read_profile(small(), spec, path()).status()),
             path() +
-                ": no profile of this version of mcsim (another kind of file); remove it: it is "
-                "made anew");
+                ": not a profile of this version of mcsim (another kind of file); remove it and "
+                "mcsim will rebuild it");
   std::string other = whole;
   ++other[8];
   put(other);
@@ -311,25 +312,25 @@ TEST_F(ProfileFile, WithWhatContradictsTheTraceIsRefused) {
   refuses(kCurves, 8, 2, "a distance beyond all blocks");
   refuses(kCurves, 9, 0, "a distance that did not occur");
   refuses(kCurves, 9, 5, "more distances than accesses");
-  refuses(kCurves, 6, 6, "what cannot be");
-  refuses(kCurves, 7, 3, "what cannot be");
+  refuses(kCurves, 6, 6, "missing or invalid values");
+  refuses(kCurves, 7, 3, "missing or invalid values");
   const MeterSpec curve{kTen, CurveMeter{}};
   // Accesses 3, one distance of age 0: 1, once.
   refuses(curve, 8, counted(2, 1), "a distance beyond all blocks");
   refuses(curve, 8, counted(1, 4), "more distances than accesses");
-  refuses(curve, 6, 6, "what cannot be");
-  refuses(curve, 7, ~std::uint64_t{0}, "what cannot be");
+  refuses(curve, 6, 6, "missing or invalid values");
+  refuses(curve, 7, ~std::uint64_t{0}, "missing or invalid values");
   refuses(curve, 5, 3, "of 3 VMs");
   refuses(curve, 4, 1, "it has load");
   refuses(curve, 4, 7, "of no known kind");
   const MeterSpec load{kTen, LoadMeter{}};
   // Requests, those that read, accesses, those that read, bytes read and written.
-  refuses(load, 6, 4, "what cannot be");
-  refuses(load, 7, 2, "what cannot be");
-  refuses(load, 8, 6, "what cannot be");
-  refuses(load, 9, 4, "what cannot be");
-  refuses(load, 10, ~std::uint64_t{0}, "what cannot be");
-  refuses(load, 11, std::uint64_t{1} << 63, "what cannot be");
+  refuses(load, 6, 4, "missing or invalid values");
+  refuses(load, 7, 2, "missing or invalid values");
+  refuses(load, 8, 6, "missing or invalid values");
+  refuses(load, 9, 4, "missing or invalid values");
+  refuses(load, 10, ~std::uint64_t{0}, "missing or invalid values");
+  refuses(load, 11, std::uint64_t{1} << 63, "missing or invalid values");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr std::size_t kNever = ~std::size_t{0};
 double variance_of(const Keys& keys, std::uint64_t weight, std::uint64_t seed) {
   ReferenceSample sample(seed);
   while (sample.next() < keys.size()) sample.keep(mix64(keys[sample.next()]), kOne * weight);
-  return sample.outlook(static_cast<double>(keys.size()), kNever).variance;
+  return sample.sampling_error(static_cast<double>(keys.size()), kNever).variance;
 }
 
 // Of a sum in which every block is sampled with the probability 1 / weight, and then
@@ -33,7 +33,7 @@ double exact_variance(const Keys& keys, double weight) {
   return squares * (weight - 1);
 }
 
-// Over many seeds, since one knows it to some ten per cent.
+// Over many seeds, since one has an error of about ten per cent.
 double mean_variance(const Keys& keys, std::uint64_t weight) {
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) sum += variance_of(keys, weight, seed);
@@ -60,7 +60,7 @@ TEST(ReferenceSample, TheEarlierOfTwoReferencesSaysHowLikelyBothAreSampled) {
       if (keys[i] == keys[j]) exact += static_cast<double>(weight_at(std::min(i, j)) - 1);
     }
   }
-  EXPECT_NEAR(sample.outlook(1000, kNever).variance, exact, 1e-6 * exact);
+  EXPECT_NEAR(sample.sampling_error(1000, kNever).variance, exact, 1e-6 * exact);
 }
 
 TEST(ReferenceSample, IsNearOnLongStreams) {
@@ -82,13 +82,13 @@ TEST(ReferenceSample, NeitherRunsNorLoopsAreUnseen) {
 }
 
 // One in ten references is to a block of the highest hash; the others are to blocks seen once.
-ReferenceSample::Outlook with_one_hot(std::uint64_t hot_hash, std::uint64_t seed) {
+ReferenceSample::SamplingError with_one_hot(std::uint64_t hot_hash, std::uint64_t seed) {
   ReferenceSample sample(seed);
   while (sample.next() < 200'000) {
     const std::uint64_t at = sample.next();
     sample.keep(at % 10 == 0 ? hot_hash : mix64(at), 100 * kOne);
   }
-  return sample.outlook(200'000, 16);
+  return sample.sampling_error(200'000, 16);
 }
 
 TEST(ReferenceSample, KnowsWhatSampledBlocksLack) {
@@ -96,38 +96,38 @@ TEST(ReferenceSample, KnowsWhatSampledBlocksLack) {
   double squares = 0;
   double told = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    const ReferenceSample::Outlook outlook = with_one_hot(~std::uint64_t{0}, seed);
-    ASSERT_EQ(outlook.absent.size(), 1);
-    references += outlook.absent[0] / 40;
-    squares += (outlook.absent[0] - 20'000) * (outlook.absent[0] - 20'000) / 40;
-    told += outlook.absent_variance / 40;
-    // What others vary by: 180,000 of one reference each.
-    EXPECT_NEAR(outlook.variance / (180'000.0 * 99), 1, 0.05);
+    const ReferenceSample::SamplingError sampling_error = with_one_hot(~std::uint64_t{0}, seed);
+    ASSERT_EQ(sampling_error.absent.size(), 1);
+    references += sampling_error.absent[0] / 40;
+    squares += (sampling_error.absent[0] - 20'000) * (sampling_error.absent[0] - 20'000) / 40;
+    told += sampling_error.absent_variance / 40;
+    // Variance of the others: 180,000 blocks of one reference each.
+    EXPECT_NEAR(sampling_error.variance / (180'000.0 * 99), 1, 0.05);
   }
   EXPECT_NEAR(references, 20'000, 500);
   EXPECT_NEAR(squares / told, 1, 0.5);
 }
 
 TEST(ReferenceSample, SampledBlocksAreNotAbsent) {
-  const ReferenceSample::Outlook outlook = with_one_hot(0, 1);
-  EXPECT_TRUE(outlook.absent.empty());
-  EXPECT_EQ(outlook.absent_variance, 0);
-  EXPECT_GT(outlook.variance, 20'000.0 * 20'000 * 99 / 2);
+  const ReferenceSample::SamplingError sampling_error = with_one_hot(0, 1);
+  EXPECT_TRUE(sampling_error.absent.empty());
+  EXPECT_EQ(sampling_error.absent_variance, 0);
+  EXPECT_GT(sampling_error.variance, 20'000.0 * 20'000 * 99 / 2);
 }
 
 TEST(ReferenceSample, BlocksLookedAtRarelyAreNotKnown) {
   ReferenceSample sample(1);
   for (std::uint64_t i = 0; i < 15; ++i) sample.keep(~std::uint64_t{0}, 100 * kOne);
-  EXPECT_TRUE(sample.outlook(15, 16).absent.empty());
+  EXPECT_TRUE(sample.sampling_error(15, 16).absent.empty());
   sample.keep(~std::uint64_t{0}, 100 * kOne);
-  EXPECT_EQ(sample.outlook(16, 16).absent, std::vector<double>{16});
+  EXPECT_EQ(sample.sampling_error(16, 16).absent, std::vector<double>{16});
 }
 
 // While everything is sampled nothing is missing.
 TEST(ReferenceSample, BlocksSampledBeforeTheRateFellAreNotAbsent) {
   ReferenceSample sample(1);
   for (std::uint64_t i = 0; i < 40; ++i) sample.keep(~std::uint64_t{0}, (i < 2 ? 1 : 100) * kOne);
-  EXPECT_TRUE(sample.outlook(40, 16).absent.empty());
+  EXPECT_TRUE(sample.sampling_error(40, 16).absent.empty());
 }
 
 TEST(ReferenceSample, BlocksOfNoWeightAreNotAskedAfter) {
@@ -135,7 +135,7 @@ TEST(ReferenceSample, BlocksOfNoWeightAreNotAskedAfter) {
   for (std::uint64_t i = 0; i < 100; ++i) {
     sample.keep(mix64(i % 2 == 0 ? 0 : i), i % 2 == 0 ? 0 : 5 * kOne);
   }
-  EXPECT_DOUBLE_EQ(sample.outlook(100, kNever).variance, 50 * 4);
+  EXPECT_DOUBLE_EQ(sample.sampling_error(100, kNever).variance, 50 * 4);
 }
 
 }  // namespace

@@ -271,7 +271,7 @@ TEST(AccessBuilder, CutsAndPicksBytesWithTheirRequests) {
               ElementsAre(96, 4096, 4096, 712, 512, 0, 1));
 }
 
-// Of a sample what is kept is counted: the bytes of its pieces, not of their requests.
+// Bytes of a sample are those of its pieces, not of their requests.
 TEST(AccessBuilder, SamplesBytesPieceByPiece) {
   Requests r;
   r.push(5, 0, Op::kRead, 1000, 400 * 4096);
@@ -459,7 +459,7 @@ TEST(AccessBuilder, TakesOneVmOfAFileThatHoldsSeveral) {
   EXPECT_THAT(a.request_time, ElementsAre(11));
 }
 
-// Two VMs whose first requests warm up, with blocks that the later ones have too.
+// Two VMs with warm-up requests on blocks that later requests access, too.
 absl::StatusOr<Accesses> with_warm_up(Nanoseconds shift) {
   AccessBuilder builder({.ops = OpFilter::kAll}, TimeBase::kClock);
   for (const char* vm : {"a", "b", "c"}) {
@@ -493,8 +493,7 @@ TEST(AccessBuilder, KnowsBlocksFromTheWarmUpAndDoesNotCountIt) {
 
 TEST(AccessBuilder, RefusesAWarmUpThatIsNotOver) {
   EXPECT_TRUE(with_warm_up(14).ok());
-  EXPECT_EQ(message_of(with_warm_up(15).status()),
-            "warm-up: it must be over before the first request");
+  EXPECT_EQ(message_of(with_warm_up(15).status()), "warm-up: must end before the first request");
 }
 
 TEST(AccessBuilder, KeepsWhenVmsArrive) {

@@ -121,7 +121,7 @@ void expect_same(const Accesses& a, const Accesses& b) {
 
 const ExpandOptions kAll{.ops = OpFilter::kAll};
 
-// With no, some or all of the columns that somebody has to ask for.
+// With none, some or all of the optional columns.
 std::vector<ExpandOptions> asked_for() {
   std::vector<ExpandOptions> all;
   for (unsigned which = 0; which < 8; ++which) {
@@ -186,8 +186,8 @@ TEST_F(AccessesFile, IsThereAfterMemoryWasLetGo) {
   const Accesses trace = build({kAll, TimeBase::kClock}, 3'000).value();
   ASSERT_TRUE(write_accesses(trace, path()).ok());
   const Accesses read = open_accesses(path()).value();
-  read.passed(read.all());
-  trace.passed(trace.all());
+  read.release_pages(read.all());
+  trace.release_pages(trace.all());
   expect_same(read, trace);
 }
 
@@ -236,7 +236,7 @@ TEST_F(AccessesFile, CutShortOrLongerIsRefused) {
     const absl::Status status = open_accesses(path()).status();
     ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss) << size << ": " << status;
     ASSERT_THAT(message_of(status), HasSubstr(path()));
-    ASSERT_THAT(message_of(status), HasSubstr("remove it: it is made anew"));
+    ASSERT_THAT(message_of(status), HasSubstr("remove it and mcsim will rebuild it"));
   }
   put(whole + '\0');
   EXPECT_THAT(message_of(open_accesses(path()).status()), HasSubstr("bytes instead of"));
@@ -253,7 +253,7 @@ TEST_F(AccessesFile, AnyChangedByteOfHeadOrColumnsIsFound) {
     auto words = std::make_shared<std::vector<std::uint64_t>>(changed.size() / 8 + 1);
     std::memcpy(words->data(), changed.data(), changed.size());
     const auto view = std::as_bytes(std::span(*words)).first(changed.size());
-    // What is between the columns says nothing.
+    // Bytes between the columns have no meaning.
     if (accesses_in(view, words, "t").ok()) passed += whole[at] == 0 ? 1 : 1'000'000;
   }
   EXPECT_LT(passed, 8 * 64);
@@ -266,8 +266,8 @@ TEST_F(AccessesFile, OfAnotherVersionOrKindIsRefused) {
   put(other);
   EXPECT_EQ(
       message_of(open_accesses(path()).status()),
-      fmt::format("{}: no interned trace of this version of mcsim (version {}); remove it: it "
-                  "is made anew",
+      fmt::format("{}: not an interned trace of this version of mcsim (version {}); remove it and "
+                  "mcsim will rebuild it",
                   path(), kAccessesVersion + 1));
   put("ARROW1, and more that is none of ours");
   EXPECT_THAT(message_of(open_accesses(path()).status()), HasSubstr("another kind of file"));
@@ -288,7 +288,7 @@ TEST_F(AccessesFile, ThatCannotBeWrittenIsSaidToBeSo) {
 
 // --- Files that others wrote, with checksums that are right ---------------------------
 
-// One that says what it is told to.
+// A file with given contents.
 std::string refused(const Accesses& trace, const std::string& path) {
   write_accesses(trace, path).IgnoreError();  // which may see that something is wrong
   const absl::Status status = open_accesses(path).status();
@@ -391,7 +391,7 @@ TEST_F(AccessesFile, HasTheBytesOfItsVersionWithWhatIsAskedFor) {
   EXPECT_EQ(checksum(std::as_bytes(std::span(whole)), 0), 0xb8d794d43141ecf6U);
 }
 
-// What follows the VMs of a head: only what somebody may have written.
+// Words after the VMs of a head: only valid ones.
 TEST_F(AccessesFile, WithAnotherMarkOfAColumnIsRefused) {
   ExpandOptions kept = kAll;
   kept.classes = true;
@@ -400,10 +400,9 @@ TEST_F(AccessesFile, WithAnotherMarkOfAColumnIsRefused) {
   std::vector<std::uint64_t> words(other.size() / 8);
   std::memcpy(words.data(), other.data(), words.size() * 8);
   ASSERT_EQ(words[words[2] - 2], 1U);
-  for (const auto& [mark, why] :
-       {std::pair{char{0}, "its head does not say all, or what cannot be"},
-        {char{2}, "its head does not say all, or what cannot be"},
-        {char{3}, "its head does not say all, or what cannot be"}}) {
+  for (const auto& [mark, why] : {std::pair{char{0}, "missing or invalid values in its head"},
+                                  {char{2}, "missing or invalid values in its head"},
+                                  {char{3}, "missing or invalid values in its head"}}) {
     other[(words[2] - 2) * 8] = mark;
     std::memcpy(words.data(), other.data(), words.size() * 8);
     const auto head = std::as_bytes(std::span(words).first(words[2]));
@@ -451,27 +450,27 @@ TEST_F(AccessesFile, WithAHeadThatContradictsIsRefused) {
     change(trace);
     EXPECT_THAT(refused(trace, path()), HasSubstr(why));
   };
-  refuses([](Accesses& t) { t.departures = {{9, 1}}; }, "what cannot be");
-  refuses([](Accesses& t) { t.departures = {{4, 7}}; }, "what cannot be");
+  refuses([](Accesses& t) { t.departures = {{9, 1}}; }, "missing or invalid values");
+  refuses([](Accesses& t) { t.departures = {{4, 7}}; }, "missing or invalid values");
   refuses([](Accesses& t) { t.departures = {{5, 1}, {4, 0}}; }, "not in order");
   refuses([](Accesses& t) { t.departures = {{4, 1}, {4, 1}}; }, "departs twice");
-  refuses([](Accesses& t) { t.departures.assign(3, {5, 1}); }, "what cannot be");
-  refuses([](Accesses& t) { t.discards = {{6, 0}}; }, "what cannot be");
-  refuses([](Accesses& t) { t.discards = {{5, 3}}; }, "what cannot be");
+  refuses([](Accesses& t) { t.departures.assign(3, {5, 1}); }, "missing or invalid values");
+  refuses([](Accesses& t) { t.discards = {{6, 0}}; }, "missing or invalid values");
+  refuses([](Accesses& t) { t.discards = {{5, 3}}; }, "missing or invalid values");
   refuses([](Accesses& t) { t.discards = {{2, 0}, {1, 0}}; }, "discards that are not in order");
-  refuses([](Accesses& t) { t.discard_requests = -1; }, "what cannot be");
-  refuses([](Accesses& t) { t.warm_up = 6; }, "what cannot be");
+  refuses([](Accesses& t) { t.discard_requests = -1; }, "missing or invalid values");
+  refuses([](Accesses& t) { t.warm_up = 6; }, "missing or invalid values");
   refuses([](Accesses& t) { t.warm_up = 1; }, "first has other counts than its head says");
   refuses([](Accesses& t) { ++t.vms[1].accesses; }, "second has other counts than its head says");
-  refuses([](Accesses& t) { t.vms[0].unique_blocks = -1; }, "what cannot be");
-  refuses([](Accesses& t) { t.vms[1].unique_blocks = kNoBlock - 2; }, "what cannot be");
+  refuses([](Accesses& t) { t.vms[0].unique_blocks = -1; }, "missing or invalid values");
+  refuses([](Accesses& t) { t.vms[1].unique_blocks = kNoBlock - 2; }, "missing or invalid values");
   refuses([](Accesses& t) { t.vms[0].name = "\n"; }, "a VM with no name");
   refuses([](Accesses& t) { t.vms.clear(), t.departures.clear(); }, "request 0 is of no VM");
   refuses([](Accesses& t) { t.line_blocks = 2; }, "half a line");
-  refuses([](Accesses& t) { t.line_blocks = 0; }, "blocks, or lines, of nothing");
-  refuses([](Accesses& t) { t.block_bytes = 0; }, "blocks, or lines, of nothing");
-  refuses([](Accesses& t) { t.time_base = static_cast<TimeBase>(2); }, "what cannot be");
-  refuses([](Accesses& t) { t.given.requests[1] = -1; }, "what cannot be");
+  refuses([](Accesses& t) { t.line_blocks = 0; }, "a block or line size of 0");
+  refuses([](Accesses& t) { t.block_bytes = 0; }, "a block or line size of 0");
+  refuses([](Accesses& t) { t.time_base = static_cast<TimeBase>(2); }, "missing or invalid values");
+  refuses([](Accesses& t) { t.given.requests[1] = -1; }, "missing or invalid values");
 }
 
 }  // namespace

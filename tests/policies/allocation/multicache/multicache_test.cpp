@@ -70,7 +70,7 @@ Decision decide(const std::string& name, ParamMap params, const Machine& machine
   return decision.ok() && *decision ? **decision : Decision{.targets = current};
 }
 
-// What Multi-Cache gives each VM of the only tier.
+// Multi-Cache's allocation of the only tier.
 std::vector<Count> given(const ParamMap& params, Count capacity, const std::vector<Vm>& vms) {
   const Decision decision = decide("multicache", params, machine_of({capacity}), vms);
   const auto tier = decision.targets->tier(0);
@@ -258,7 +258,7 @@ TEST(MultiCache, LegacyFillsTheTierInProportionAndIgnoresPrioritiesAndLatencies)
             decision.targets);
 }
 
-// Gives nobody anything.
+// Allocates nothing.
 class Nothing final : public Optimizer {
   absl::StatusOr<Solution> solve(const AllocationProblem& problem) override {
     Solution solution;

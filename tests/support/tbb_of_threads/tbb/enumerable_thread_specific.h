@@ -6,7 +6,7 @@
 
 namespace tbb {
 
-// One value for each thread that asks; references stay.
+// One value for each thread that requests one; references stay valid.
 template <class Value>
 class enumerable_thread_specific {
  public:

@@ -57,7 +57,7 @@ class Helper {
 };
 
 // Helpers outlive a loop: tests begin many short ones, and under the sanitizer a thread is dear.
-// As many are made as were ever needed at once.
+// The number of threads is the greatest number needed at one time.
 class Helpers {
  public:
   static Helpers& all() {

@@ -17,7 +17,7 @@ class task_arena {
   static constexpr int automatic = -1;
 
   explicit task_arena(int threads = automatic)
-      // Two at least, for one alone races with nobody.
+      // At least two, since one thread has no races.
       : threads_(threads > 0 ? threads
                              : std::max(2, static_cast<int>(std::thread::hardware_concurrency()))) {
   }
