@@ -30,6 +30,8 @@ class Index {
   explicit constexpr Index(Any number) : number_(static_cast<Number>(number)) {}
 
   constexpr operator Number() const { return number_; }
+  // fmt 10 and newer format no type that merely converts to a number.
+  friend constexpr Number format_as(Index index) { return index.number_; }
 
   constexpr Index& operator++() {
     assert(number_ != std::numeric_limits<Number>::max());

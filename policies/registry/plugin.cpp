@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 
@@ -23,6 +25,25 @@ Function* function_of(const Library& library, const char* name) {
   return reinterpret_cast<Function*>(dlsym(library.get(), name));
 }
 
+absl::Status built_for_another(const std::string& path, std::string_view built_for) {
+  return invalid_argument(
+      "{}: built for {}, but this is {}: rebuild it with the headers of this version", path,
+      built_for, kPolicyInterface);
+}
+
+// Returns the interface line in the file of a library that cannot be loaded, or nothing.
+// dlopen() fails where a library needs the Abseil of another distribution, and names only that.
+std::string interface_line_in(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const std::size_t inside = bytes.find(", interface ");
+  if (inside == std::string::npos) return {};
+  const std::size_t before = bytes.rfind('\0', inside);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  std::string line = bytes.substr(begin, bytes.find('\0', inside) - begin);
+  return line.starts_with("mcsim ") ? line : std::string();
+}
+
 absl::StatusOr<Library> open(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) {
@@ -30,8 +51,13 @@ absl::StatusOr<Library> open(const std::string& path) {
   }
   // dlopen() would search a name without a slash in the library path.
   Library library(dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL));
-  if (library == nullptr) return invalid_argument("{}: cannot be loaded: {}", path, dlerror());
-  return library;
+  if (library != nullptr) return library;
+  const std::string reason = dlerror();
+  const std::string built_for = interface_line_in(path);
+  if (!built_for.empty() && built_for != kPolicyInterface) {
+    return built_for_another(path, built_for);
+  }
+  return invalid_argument("{}: cannot be loaded: {}", path, reason);
 }
 
 absl::StatusOr<const ExportedPolicies*> policies_in(const Library& library,
@@ -43,11 +69,7 @@ absl::StatusOr<const ExportedPolicies*> policies_in(const Library& library,
                             path);
   }
   const std::string_view built_for = interface();
-  if (built_for != kPolicyInterface) {
-    return invalid_argument(
-        "{}: built for {}, but this is {}: rebuild it with the headers of this version", path,
-        built_for, kPolicyInterface);
-  }
+  if (built_for != kPolicyInterface) return built_for_another(path, built_for);
   return static_cast<const ExportedPolicies*>(exported());
 }
 

@@ -13,6 +13,7 @@ from mcsim.base.arguments import shortened
 from mcsim.base.column import Column
 from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
+from mcsim.base.extras import require
 from mcsim.base.formatted_table import FormattedTable, RowStyle
 from mcsim.base.result_columns import column_of
 from mcsim.base.suggest import did_you_mean
@@ -33,11 +34,18 @@ _SPREADS = ("_margin", "_deviation")
 
 def polars_frame(table: pa.Table) -> pl.DataFrame:
     """Return an Arrow table as a Polars frame."""
+    require("frames of Polars", "polars")
     import polars as pl
 
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     return frame
+
+
+def pandas_frame(table: pa.Table) -> pd.DataFrame:
+    """Return an Arrow table as a pandas frame."""
+    require("frames of pandas", "pandas")
+    return table.to_pandas()
 
 
 class Tabular:
@@ -49,7 +57,7 @@ class Tabular:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the columns of `to_arrow` as a pandas frame."""
-        return self.to_arrow().to_pandas()
+        return pandas_frame(self.to_arrow())
 
     def to_polars(self) -> pl.DataFrame:
         """Return the columns of `to_arrow` as a Polars frame."""

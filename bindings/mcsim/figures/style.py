@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from mcsim.base.extras import require
 from mcsim.base.files import replacing
 from mcsim.config.spec import FigureFormat
 from mcsim.figures.chart import Chart, Sheet
@@ -51,6 +52,7 @@ def styled(style: Style | None = None) -> Iterator[None]:
     style : {'screen', 'paper'}, optional
         The one in force if absent, by default that of a screen.
     """
+    require("figures", "matplotlib")
     import matplotlib.style
 
     outer = _style.set(style or _style.get())

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.columns import array_given, integers
 from mcsim.base.errors import ConfigError, mistakes_in
+from mcsim.base.extras import require
 from mcsim.base.sizes import parse_capacity, share_given
 
 if TYPE_CHECKING:
@@ -320,6 +321,7 @@ def plot_steps(
 ) -> Axes:
     """Plot ratios in percent at `x`, one for each capacity; see `HitRatioCurve.plot`."""
     if ax is None:
+        require("plots", "matplotlib")
         from matplotlib import pyplot
 
         ax = pyplot.subplots()[1]

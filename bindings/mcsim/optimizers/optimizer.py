@@ -16,6 +16,7 @@ import numpy as np
 from mcsim._core import optimizers as _core
 from mcsim.base.arguments import check_param, renamed_parameters, seed_given, shortened, text
 from mcsim.base.errors import ConfigError
+from mcsim.base.extras import require
 from mcsim.optimizers.highs import Highs
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def load(
         text("optimizer", spec)
         for name, value in params.items():
             check_param(name, value)
+        if spec == "ilp" and solver is None:
+            require("solutions of ilp", "highspy")
         return _core.make(spec, params, seed, Highs() if solver is None else solver)
     candidate = spec
     if isinstance(spec, str):

@@ -19,11 +19,9 @@ from itertools import count
 from typing import Any
 
 from mcsim._core import __version__
-from mcsim.base.errors import ConfigError
+from mcsim.base.extras import require
 from mcsim.figures.chart import Chart
 from mcsim.report.tables import Table, table_of
-
-ABSENT = "pages need the packages jinja2 and bokeh: pip install mcsim[report]"
 
 
 @dataclass(frozen=True)
@@ -101,18 +99,14 @@ def render(page: Page) -> str:
     ConfigError
         If a package that pages need is missing; the message has the command that installs it.
     """
-    try:
-        from jinja2 import Environment
-        from markupsafe import Markup
+    require("pages", "bokeh", "jinja2")
+    from jinja2 import Environment
+    from markupsafe import Markup
 
-        from mcsim.report.plots import library, plot, swatch
+    from mcsim.report.plots import library, plot, swatch
 
-        charts = any(isinstance(block, Chart) for part in page.sections for block in part.blocks)
-        drawing = library() if charts else ""
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] in ("mcsim",):
-            raise
-        raise ConfigError(ABSENT) from error
+    charts = any(isinstance(block, Chart) for part in page.sections for block in part.blocks)
+    drawing = library() if charts else ""
     numbers = count(1)
 
     def drawn(chart: Chart) -> dict[str, Any]:

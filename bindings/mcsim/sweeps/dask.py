@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mcsim import _core
 from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.extras import require
 from mcsim.experiment.environment import build_digest
 
 if TYPE_CHECKING:
@@ -39,10 +40,9 @@ def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
     HostError
         If there is no scheduler.
     """
-    try:
-        from distributed import Client
-    except ModuleNotFoundError:
-        raise ConfigError("Dask is not installed: pip install 'mcsim[dask]'") from None
+    require("Dask clusters", "distributed")
+    from distributed import Client
+
     try:
         client = Client(address, timeout=_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:

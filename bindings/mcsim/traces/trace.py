@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from mcsim.base.arguments import file_given, whole_number
 from mcsim.base.errors import mistakes_in
-from mcsim.base.result_table import Tabular, polars_frame
+from mcsim.base.result_table import Tabular, pandas_frame, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.base.units import parse_duration, parse_references
 from mcsim.traces.batches import Batch, ByVm, Kind, Selection, batch_of, clamped, keys_in
@@ -393,7 +393,7 @@ class Trace(MadeOfColumns, Tabular):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the columns as a pandas frame; VMs are categories, by their names."""
-        return self.to_arrow().replace_schema_metadata(None).to_pandas()
+        return pandas_frame(self.to_arrow().replace_schema_metadata(None))
 
     def to_polars(self) -> pl.DataFrame:
         """Return the columns as a Polars frame; VMs are categories, by their names."""

@@ -19,7 +19,7 @@
 #define MCSIM_TEXT(x) MCSIM_TEXT_INNER(x)
 
 #if defined(ABSL_LTS_RELEASE_VERSION)
-#define MCSIM_ABSEIL MCSIM_TEXT(ABSL_LTS_RELEASE_VERSION)
+#define MCSIM_ABSEIL MCSIM_TEXT(ABSL_LTS_RELEASE_VERSION ABSL_OPTION_INLINE_NAMESPACE_NAME)
 #else
 #define MCSIM_ABSEIL "at head"
 #endif
@@ -34,12 +34,18 @@
 #define MCSIM_LIBRARY "libstdc++"
 #endif
 
+#if defined(__clang__)
+#define MCSIM_COMPILED_BY "Clang " MCSIM_TEXT(__clang_major__)
+#else
+#define MCSIM_COMPILED_BY "GCC " MCSIM_TEXT(__GNUC__)
+#endif
+
 namespace mcsim {
 
 // The library and the program exchange objects, so both must use the same memory layout: the same
-// headers, Abseil and standard library.
+// headers, Abseil, standard library and compiler.
 inline constexpr char kPolicyInterface[] =
-    "mcsim " MCSIM_INTERFACE ", Abseil " MCSIM_ABSEIL ", " MCSIM_LIBRARY;
+    "mcsim " MCSIM_INTERFACE ", Abseil " MCSIM_ABSEIL ", " MCSIM_LIBRARY ", " MCSIM_COMPILED_BY;
 
 using ExportedPolicies = std::vector<Entry<TierCache, PolicySetup>>;
 

@@ -79,6 +79,20 @@ TEST(Plugin, OfAnotherVersionIsRefusedByBothNames) {
                 kPolicyInterface + ": rebuild it with the headers of this version");
 }
 
+// dlopen() fails on such a library, as on one with a damaged header.
+TEST(Plugin, OfAnotherDistributionIsRefusedByBothNames) {
+  std::ifstream whole(library("outdated"), std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(whole), {});
+  bytes[0] = '?';
+  const testing::OwnFile unloadable("unloadable.so");
+  std::ofstream(unloadable.path(), std::ios::binary) << bytes;
+  EXPECT_EQ(refusal(unloadable.path()),
+            unloadable.path() +
+                ": built for mcsim 0.0.1, interface 0123456789ab, Abseil 20200225, libstdc++, "
+                "but this is " +
+                kPolicyInterface + ": rebuild it with the headers of this version");
+}
+
 TEST(Plugin, WhatIsNoneIsRefused) {
   EXPECT_EQ(refusal("no/such.so"), "no/such.so: no such file");
   EXPECT_EQ(

@@ -389,7 +389,8 @@ def test_what_pages_need_is_named_where_it_is_absent(
 ) -> None:
     assert code_of("results", "page", results.path, "-o", tmp_path / "page.html") == 2
     said = capsys.readouterr().err
-    assert said == ("mcsim: pages need the packages jinja2 and bokeh: pip install mcsim[report]\n")
+    command = f"{sys.executable} -m pip install 'bokeh>=3.6' 'jinja2>=3.1'"
+    assert said == f"mcsim: pages need bokeh and jinja2: run {command}\n"
     assert list(tmp_path.iterdir()) == []
 
 
