@@ -5,8 +5,8 @@
 
 #include "core/base/random.hpp"
 #include "core/base/share.hpp"
-#include "optimizers/draft.hpp"
 #include "optimizers/hull.hpp"
+#include "optimizers/partial_allocation.hpp"
 
 namespace mcsim {
 namespace {
@@ -24,7 +24,7 @@ struct Move {
 // A choice on equally spaced sizes, and its random moves.
 class Walker {
  public:
-  Walker(const AllocationProblem& problem, const Draft& start, double stride)
+  Walker(const AllocationProblem& problem, const PartialAllocation& start, double stride)
       : problem_(problem),
         limits_(start.limits()),
         choice_(start.choice()),
@@ -128,13 +128,13 @@ class Walker {
 
 // A start and an upper bound of all allocations.
 struct Start {
-  Draft draft;
+  PartialAllocation draft;
   double bound;
 };
 
 absl::StatusOr<Start> better_start(const AllocationProblem& problem, Count& evaluations) {
-  MCSIM_ASSIGN_OR_RETURN(Draft equal, Draft::at_reservations(problem));
-  Draft greedy = equal;
+  MCSIM_ASSIGN_OR_RETURN(PartialAllocation equal, PartialAllocation::at_reservations(problem));
+  PartialAllocation greedy = equal;
   double bound = 0;
   if (problem.tiers() == 1) {
     HullWalk walk = walk_hulls(problem);
@@ -143,7 +143,7 @@ absl::StatusOr<Start> better_start(const AllocationProblem& problem, Count& eval
   } else {
     bound = relaxed_bound(problem);
   }
-  equal.spread([](double) { return true; });
+  equal.distribute_leftover([](double) { return true; });
   evaluations += grow(greedy);
   greedy.fill();
   const bool equal_is_better =
@@ -169,8 +169,8 @@ double range_of_neighbours(const Walker& walker, Random& random) {
 }
 
 // Return the best allocation on a random walk from `start`.
-Choice walk(const AllocationProblem& problem, const Draft& start, const Annealing::Params& params,
-            Random random, Count& evaluations) {
+Choice walk(const AllocationProblem& problem, const PartialAllocation& start,
+            const Annealing::Params& params, Random random, Count& evaluations) {
   Walker walker(problem, start, params.stride);
   double temperature = params.start_temperature * range_of_neighbours(walker, random);
   double above_start = 0;
@@ -206,7 +206,7 @@ absl::StatusOr<Solution> Annealing::solve(const AllocationProblem& problem) {
   MCSIM_ASSIGN_OR_RETURN(const Start found, better_start(problem, evaluations));
   const auto& [start, bound] = found;
   if (is_proven_best(problem, start.choice(), bound)) {
-    Draft best = start;
+    PartialAllocation best = start;
     best.fill();
     return make_solution(problem, best.choice(), bound, evaluations, watch);
   }
@@ -214,7 +214,7 @@ absl::StatusOr<Solution> Annealing::solve(const AllocationProblem& problem) {
   Choice best = walk(problem, start, params_, Random(seed_).split(kInfo.name), evaluations);
   // Rounding may have made a neighbour of equal worth look better.
   if (objective_of(problem, best) < objective_of(problem, start.choice())) best = start.choice();
-  Draft draft = start.at(std::move(best));
+  PartialAllocation draft = start.at(std::move(best));
   draft.fill();
   return make_solution(problem, draft.choice(), bound, evaluations, watch);
 }

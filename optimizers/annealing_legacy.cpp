@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "core/base/random.hpp"
-#include "optimizers/draft.hpp"
 #include "optimizers/hull.hpp"
+#include "optimizers/partial_allocation.hpp"
 
 namespace mcsim {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "core/base/params.hpp"
 #include "core/engine/run/allocation.hpp"
-#include "optimizers/draft.hpp"
 #include "optimizers/hull.hpp"
+#include "optimizers/partial_allocation.hpp"
 
 namespace mcsim {
 
@@ -22,8 +22,8 @@ class Equal final : public Optimizer {
   absl::StatusOr<Solution> solve(const AllocationProblem& problem) override {
     const Stopwatch watch;
     MCSIM_RETURN_IF_ERROR(problem.validate());
-    MCSIM_ASSIGN_OR_RETURN(Draft draft, Draft::at_reservations(problem));
-    draft.spread([](double) { return true; });
+    MCSIM_ASSIGN_OR_RETURN(PartialAllocation draft, PartialAllocation::at_reservations(problem));
+    draft.distribute_leftover([](double) { return true; });
     return make_solution(problem, draft.choice(), relaxed_bound(problem), 0, watch);
   }
 };

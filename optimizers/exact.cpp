@@ -7,8 +7,8 @@
 
 #include <fmt/ranges.h>
 
-#include "optimizers/draft.hpp"
 #include "optimizers/hull.hpp"
+#include "optimizers/partial_allocation.hpp"
 
 namespace mcsim {
 namespace {
@@ -270,7 +270,7 @@ AllocationProblem without_hopeless(const AllocationProblem& problem, double pric
 
 absl::StatusOr<Optimum> solve_one_tier(const AllocationProblem& problem, Count work_limit) {
   const HullWalk walk = walk_hulls(problem);
-  Draft draft(problem, walk.choice);
+  PartialAllocation draft(problem, walk.choice);
   const Count evaluations = walk.evaluations + grow(draft);
   draft.fill();
   const double tie = tie_of(problem);
@@ -280,7 +280,7 @@ absl::StatusOr<Optimum> solve_one_tier(const AllocationProblem& problem, Count w
   }
   const AllocationProblem rest = without_hopeless(problem, walk.price, found);
   MCSIM_ASSIGN_OR_RETURN(Optimum optimum, JointProgram(rest, tie, work_limit).solve());
-  Draft filled(problem, std::move(optimum.choice));
+  PartialAllocation filled(problem, std::move(optimum.choice));
   filled.fill();
   return Optimum{filled.choice(), optimum.value, evaluations + optimum.evaluations};
 }
@@ -321,7 +321,7 @@ absl::StatusOr<Solution> Exact::solve(const AllocationProblem& problem) {
                              JointProgram(problem, tie_of(problem), params_.work_limit).solve());
     }
   }
-  Draft draft(problem, std::move(optimum.choice));
+  PartialAllocation draft(problem, std::move(optimum.choice));
   draft.fill();
   return make_solution(problem, draft.choice(), optimum.value, optimum.evaluations, watch);
 }

@@ -2,8 +2,8 @@
 
 #include "core/base/params.hpp"
 #include "core/engine/run/allocation.hpp"
-#include "optimizers/draft.hpp"
 #include "optimizers/hull.hpp"
+#include "optimizers/partial_allocation.hpp"
 
 namespace mcsim {
 
@@ -25,7 +25,7 @@ class Greedy final : public Optimizer {
     MCSIM_RETURN_IF_ERROR(problem.validate());
     MCSIM_RETURN_IF_ERROR(require_one_tier(problem, kInfo.name));
     const HullWalk walk = walk_hulls(problem);
-    Draft draft(problem, walk.choice);
+    PartialAllocation draft(problem, walk.choice);
     const Count evaluations = walk.evaluations + grow(draft);
     draft.fill();
     return make_solution(problem, draft.choice(), walk.upper_bound, evaluations, watch);

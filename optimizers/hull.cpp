@@ -4,7 +4,7 @@
 #include <cmath>
 #include <queue>
 
-#include "optimizers/draft.hpp"
+#include "optimizers/partial_allocation.hpp"
 
 namespace mcsim {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "optimizers/draft.hpp"
 #include "optimizers/hull.hpp"
+#include "optimizers/partial_allocation.hpp"
 
 namespace mcsim {
 namespace {
@@ -144,7 +144,7 @@ absl::StatusOr<Solution> Ilp::solve(const AllocationProblem& problem) {
   if (const absl::Status status = check_feasible(problem, choice); !status.ok()) {
     return internal_error("the solver's answer is not feasible: {}", message_of(status));
   }
-  Draft draft(problem, std::move(choice));
+  PartialAllocation draft(problem, std::move(choice));
   draft.fill();
   return make_solution(problem, draft.choice(),
                        std::min(answer.upper_bound, relaxed_bound(problem)),

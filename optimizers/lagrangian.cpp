@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "optimizers/draft.hpp"
 #include "optimizers/hull.hpp"
+#include "optimizers/partial_allocation.hpp"
 
 namespace mcsim {
 namespace {
@@ -206,17 +206,18 @@ void search(Market& market, Count iterations, Found& found) {
 absl::StatusOr<Solution> Lagrangian::solve(const AllocationProblem& problem) {
   const Stopwatch watch;
   MCSIM_RETURN_IF_ERROR(problem.validate());
-  MCSIM_ASSIGN_OR_RETURN(const Draft reserved, Draft::at_reservations(problem));
+  MCSIM_ASSIGN_OR_RETURN(const PartialAllocation reserved,
+                         PartialAllocation::at_reservations(problem));
   Market market(problem);
   Found found{.problem = problem, .choice = reserved.choice()};
   search(market, params_.iterations, found);
 
-  Draft priced(problem, std::move(found.choice));
-  Draft unaided = reserved;
+  PartialAllocation priced(problem, std::move(found.choice));
+  PartialAllocation unaided = reserved;
   const Count evaluations = market.evaluations() + grow(priced) + grow(unaided);
   const bool prices_helped =
       objective_of(problem, priced.choice()) >= objective_of(problem, unaided.choice());
-  Draft& better = prices_helped ? priced : unaided;
+  PartialAllocation& better = prices_helped ? priced : unaided;
   better.fill();
   return make_solution(problem, better.choice(), found.bound, evaluations, watch);
 }

@@ -2,8 +2,8 @@
 
 #include "core/base/params.hpp"
 #include "core/engine/run/allocation.hpp"
-#include "optimizers/draft.hpp"
 #include "optimizers/hull.hpp"
+#include "optimizers/partial_allocation.hpp"
 
 namespace mcsim {
 
@@ -23,7 +23,7 @@ class Lookahead final : public Optimizer {
   absl::StatusOr<Solution> solve(const AllocationProblem& problem) override {
     const Stopwatch watch;
     MCSIM_RETURN_IF_ERROR(problem.validate());
-    MCSIM_ASSIGN_OR_RETURN(Draft draft, Draft::at_reservations(problem));
+    MCSIM_ASSIGN_OR_RETURN(PartialAllocation draft, PartialAllocation::at_reservations(problem));
     const Count evaluations = grow(draft);
     draft.fill();
     return make_solution(problem, draft.choice(), relaxed_bound(problem), evaluations, watch);

@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from mcsim.reproduce.reproduction import Reproduction as Reproduction
     from mcsim.reproduce.reproduction import reproduce as reproduce
     from mcsim.results.results import Results as Results
-    from mcsim.searches.hunt import Found as Found
     from mcsim.searches.search import search as search
+    from mcsim.searches.search_state import Found as Found
     from mcsim.sweeps.sweep import sweep as sweep
     from mcsim.sweeps.swept import Sweep as Sweep
     from mcsim.traces.blocks import Blocks as Blocks
@@ -117,7 +117,7 @@ _HOME = {
         "report.make": ("report",),
         "reproduce.reproduction": ("Reproduction", "reproduce"),
         "results.results": ("Results",),
-        "searches.hunt": ("Found",),
+        "searches.search_state": ("Found",),
         "searches.search": ("search",),
         "sweeps.sweep": ("sweep",),
         "sweeps.swept": ("Sweep",),

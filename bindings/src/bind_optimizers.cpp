@@ -4,8 +4,8 @@
 
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
-#include "optimizers/draft.hpp"
 #include "optimizers/hull.hpp"
+#include "optimizers/partial_allocation.hpp"
 #include "optimizers/registry.hpp"
 
 namespace mcsim::python {

@@ -27,15 +27,13 @@ struct Choices<MaxperfCurve> {
                                     std::pair{"neville", MaxperfCurve::kNeville}};
 };
 
-// Hit ratios by size, interpolated from the last sizes at which they were measured. The curve is
-// the polynomial through these points by Neville's scheme, clamped to 0..1. If the polynomial
-// decreases anywhere between 0 and all blocks, the curve is piecewise linear instead: 0 hits with 0
-// blocks, constant after the last point.
+// Hit ratios by size: the polynomial through the last measured points by Neville's scheme, clamped
+// to 0..1. If it decreases anywhere, the curve is piecewise linear, constant after the last point.
 class MeasuredCurve {
  public:
   static constexpr std::size_t kPoints = 4;
 
-  // Add the newest point; it replaces one of the same size.
+  // Adds the newest point; it replaces one of the same size.
   void add(Count blocks, double ratio);
   // Check at `steps` sizes up to `capacity` whether the polynomial increases.
   void settle(Count capacity, Count steps);
@@ -49,9 +47,8 @@ class MeasuredCurve {
   bool rises_ = false;
 };
 
-// Maxperf on one server. Every interval each VM gets the smallest size that meets its performance
-// target: with a single server, the linear program over servers reduces to these sizes. Spare space
-// is divided in proportion to the marginal gains of the VMs.
+// Maxperf on one server: each VM gets the smallest size that meets its target, to which the linear
+// program over servers reduces. Spare space is divided in proportion to marginal gains.
 class Maxperf final : public System {
  public:
   struct Params : DataPathParams, LatencyGoals {
@@ -65,15 +62,13 @@ class Maxperf final : public System {
       return std::tuple_cat(
           std::tuple{
               Field{"interval", &Params::interval,
-                    "time between two allocations (0: the interval of the experiment); not "
-                    "specified in the publication",
+                    "time between allocations (0: of the experiment); not specified in publication",
                     0},
               Field{"curve", &Params::curve,
                     "hit ratios by size: from the reuse distances of the interval (exact), or as "
                     "published a polynomial through the last sizes in use, here 4 (neville)"},
               Field{"steps", &Params::steps,
-                    "the marginal gain is measured over 1 / steps of all blocks; not specified in "
-                    "the publication",
+                    "marginal gains are of 1 / steps of all blocks; not specified in publication",
                     1, 1'000'000},
               Field{"priorities", &Params::priorities,
                     "priority of each VM: weight of its gain, and low priorities lose their "
@@ -88,9 +83,7 @@ class Maxperf final : public System {
   };
   static constexpr ComponentInfo kInfo{
       .name = "maxperf",
-      .summary =
-          "Meets latency targets with minimal sizes and divides spare space by marginal gain "
-          "(Maxperf).",
+      .summary = "Meets latency targets with minimal sizes, then divides spare space (Maxperf).",
       .reference =
           "Prabhakar, Srikantaiah, Patrick, Kandemir: Dynamic Storage Cache Allocation in "
           "Multi-server Architectures, SC 2009"};

@@ -50,13 +50,10 @@ struct Choices<Twice> {
 //   requests < threshold, misses < threshold, unused > 2 · quantum    gives
 //   otherwise                                                         keeps its space
 //
-// A VM with many misses and few requests keeps its space too: its replacement policy is the
-// problem, which is reported as a note.
-//
-// Borrowers are served in descending order of misses / threshold. Each borrows from the donor with
-// the largest quantum, the one with more unused space on a tie. The thresholds of a VM are
-// parameters, or are derived from its busiest windows so far. Used blocks are those that are cached
-// and were accessed in the window, so that a VM that was busy earlier can give unused space.
+// A VM with many misses and few requests keeps its space; a note names its replacement policy.
+// Borrowers are served in descending order of misses / threshold, each from the donor with the
+// largest quantum, then with more unused space. Thresholds are parameters, or follow from the
+// busiest windows so far. Used blocks are cached and were accessed in the window.
 class ThinProvisioning final : public DividedCache {
  public:
   struct Params : DividedCache::Params, BusyThresholds::Params {

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from processes import Nursery, contents, final_runs
+from processes import ForkServer, contents, final_runs
 
 
 @pytest.fixture(scope="session")
@@ -21,17 +21,19 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def nursery(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Iterator[Nursery]:
-    found = Nursery(tmp_path_factory.mktemp("nursery"), library)
+def fork_server(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Iterator[ForkServer]:
+    found = ForkServer(tmp_path_factory.mktemp("fork-server"), library)
     yield found
     found.close()
 
 
 @pytest.fixture(scope="session")
-def undisturbed(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
+def undisturbed(
+    fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, bytes]:
     """Files of an undisturbed run."""
     out = tmp_path_factory.mktemp("undisturbed")
-    process = nursery.run(out)
+    process = fork_server.run(out)
     assert process.wait() == 0, process.said
     (run,) = final_runs(out)
     return contents(run)

@@ -30,14 +30,14 @@ OF_THE_HOST = {"environment.json", "timings.json", "log.txt", "DONE"}
 class Process:
     """One under way."""
 
-    nursery: Nursery
+    fork_server: ForkServer
     pid: int
     output: Path
     calls_file: Path
 
     def wait(self) -> int:
         """Return its exit code, or the negative number of the signal that ended it."""
-        return int(self.nursery.ask(self.pid))
+        return int(self.fork_server.ask(self.pid))
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         os.kill(self.pid, number)
@@ -52,8 +52,8 @@ class Process:
         return int(self.calls_file.read_text())
 
 
-class Nursery:
-    """Where processes come from, each of which has mcsim imported; see nursery.py."""
+class ForkServer:
+    """Where processes come from, each of which has mcsim imported; see fork_server.py."""
 
     def __init__(self, folder: Path, library: Path) -> None:
         self.folder = folder
@@ -63,7 +63,7 @@ class Nursery:
     @cached_property
     def _process(self) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("nursery.py"))],
+            [sys.executable, str(Path(__file__).with_name("fork_server.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -83,7 +83,7 @@ class Nursery:
         return self._process.stdout.readline()
 
     def start(self, do: str, **work: Any) -> Process:
-        """Start a process; what it does and what befalls it is in nursery.py."""
+        """Start a process; what it does and what befalls it is in fork_server.py."""
         self._count += 1
         output = self.folder / f"output-{self._count}"
         calls = self.folder / f"calls-{self._count}"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from processes import LONG, Nursery, Process, assert_whole, contents, final_runs
+from processes import LONG, ForkServer, Process, assert_whole, contents, final_runs
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +39,7 @@ def each_fails(
 
 @pytest.mark.parametrize(("kind", "number"), CALLS, ids=KINDS)
 def test_a_run_whose_nth_call_fails(
-    nursery: Nursery,
+    fork_server: ForkServer,
     undisturbed: Mapping[str, bytes],
     tmp_path: Path,
     kind: str,
@@ -48,7 +48,7 @@ def test_a_run_whose_nth_call_fails(
     """The message names the file and a remedy, or the run needs no file; the next run continues."""
     failed = 0
     step = 1 if LONG else 6
-    start = lambda **work: nursery.run(tmp_path / "out", "--force", **work)  # noqa: E731
+    start = lambda **work: fork_server.run(tmp_path / "out", "--force", **work)  # noqa: E731
     for n, code, process in each_fails(kind, number, tmp_path, start, step):
         assert code in (0, 3), (n, process.said)
         assert_whole(tmp_path / "out")
@@ -58,7 +58,7 @@ def test_a_run_whose_nth_call_fails(
             assert "; see to the disk" in process.said or "; make room" in process.said, n
             assert "Traceback" not in process.said
         if code == 3 or n == 1 or process.calls < n:
-            again = nursery.run(tmp_path / "out")
+            again = fork_server.run(tmp_path / "out")
             assert again.wait() == 0, again.said
             (run,) = (tmp_path / "out").iterdir()
             assert contents(run) == undisturbed
@@ -67,7 +67,7 @@ def test_a_run_whose_nth_call_fails(
 
 @pytest.mark.parametrize(("kind", "number"), CALLS[:4], ids=KINDS[:4])
 def test_a_trace_store_whose_nth_call_fails(
-    nursery: Nursery, tmp_path: Path, kind: str, number: int
+    fork_server: ForkServer, tmp_path: Path, kind: str, number: int
 ) -> None:
     trace = tmp_path / "trace.csv"
     rows = "".join(f"{n},vm,read,{4096 * (n % 97)},4096\n" for n in range(30_000))
@@ -78,7 +78,7 @@ def test_a_trace_store_whose_nth_call_fails(
     def start(**work: object) -> Process:
         for kept in cache.glob("*"):
             kept.unlink()
-        return nursery.start("read_trace", trace=str(trace), cache=str(cache), **work)
+        return fork_server.start("read_trace", trace=str(trace), cache=str(cache), **work)
 
     whole = start()
     assert whole.wait() == 0, whole.said
@@ -90,7 +90,7 @@ def test_a_trace_store_whose_nth_call_fails(
         if code == 3:
             assert f"{cache}" in process.said
         assert [file.read_bytes() for file in cache.glob("*.arrow")] in ([], [expected])
-        again = nursery.start("read_trace", trace=str(trace), cache=str(cache))
+        again = fork_server.start("read_trace", trace=str(trace), cache=str(cache))
         assert again.wait() == 0, again.said
         assert again.said == whole.said
         assert store.read_bytes() == expected
@@ -101,7 +101,7 @@ def test_a_trace_store_whose_nth_call_fails(
 
 @pytest.mark.parametrize(("kind", "number"), CALLS[:4], ids=KINDS[:4])
 def test_an_interned_trace_whose_nth_call_fails(
-    nursery: Nursery, tmp_path: Path, kind: str, number: int
+    fork_server: ForkServer, tmp_path: Path, kind: str, number: int
 ) -> None:
     """The trace is then in memory, with a message; the next process writes the file."""
     cache = tmp_path / "cache"
@@ -109,7 +109,7 @@ def test_an_interned_trace_whose_nth_call_fails(
     def start(**work: object) -> Process:
         for kept in cache.rglob("*.accesses"):
             kept.unlink()
-        return nursery.start("intern_trace", cache=str(cache), **work)
+        return fork_server.start("intern_trace", cache=str(cache), **work)
 
     whole = start()
     assert whole.wait() == 0, whole.said
@@ -124,7 +124,7 @@ def test_an_interned_trace_whose_nth_call_fails(
             assert process.said.startswith(f"{file}") or f"{file.parent}" in process.said
             assert "the interned trace is in memory" in process.said
         assert [kept.read_bytes() for kept in cache.rglob("*.accesses")] in ([], [expected])
-        again = nursery.start("intern_trace", cache=str(cache))
+        again = fork_server.start("intern_trace", cache=str(cache))
         assert again.wait() == 0
         assert again.said == whole.said
         assert [kept.read_bytes() for kept in cache.rglob("*.accesses")] == [expected]
@@ -132,22 +132,22 @@ def test_an_interned_trace_whose_nth_call_fails(
 
 
 def test_a_run_whose_nth_allocation_fails(
-    nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path
+    fork_server: ForkServer, undisturbed: Mapping[str, bytes], tmp_path: Path
 ) -> None:
     """It ends as it may: what has the name of something final is whole, and the next one works."""
     out = tmp_path / "out"
     ended: set[int] = set()
-    counted = nursery.run(out, "--force", fail=["malloc", 2**40, "", errno.ENOMEM])
+    counted = fork_server.run(out, "--force", fail=["malloc", 2**40, "", errno.ENOMEM])
     assert counted.wait() == 0, counted.said
     rounds = 400 if LONG else 12
     for n in range(1, counted.calls, counted.calls // rounds):
-        process = nursery.run(out, "--force", fail=["malloc", n, "", errno.ENOMEM])
+        process = fork_server.run(out, "--force", fail=["malloc", n, "", errno.ENOMEM])
         ended.add(process.wait())
         assert_whole(out)
         if n % 3 == 0:
-            assert nursery.run(out).wait() == 0
+            assert fork_server.run(out).wait() == 0
             assert [contents(run) for run in out.iterdir()] == [undisturbed]
-    assert nursery.run(out).wait() == 0
+    assert fork_server.run(out).wait() == 0
     assert [contents(run) for run in final_runs(out)] == [undisturbed]
     # Some libraries abort when an allocation fails. The dynamic loader exits with 127 if it cannot
     # allocate thread-local data.

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from processes import LONG, ROOT, Nursery, assert_whole, contents, final_runs, is_stopped, until
+from processes import LONG, ROOT, ForkServer, assert_whole, contents, final_runs, is_stopped, until
 
 pytestmark = pytest.mark.slow
 
@@ -40,35 +40,41 @@ def assert_finished(out: Path, undisturbed: Mapping[str, bytes]) -> None:
 @pytest.mark.parametrize("point", sorted({*POINTS} - OF_FINDINGS))
 @pytest.mark.parametrize("times", [1, 3] if LONG else [1])
 def test_killed_at_every_point(
-    nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path, point: str, times: int
+    fork_server: ForkServer,
+    undisturbed: Mapping[str, bytes],
+    tmp_path: Path,
+    point: str,
+    times: int,
 ) -> None:
     # So that every point is reached: one was finished, and another was killed with a part.
-    assert nursery.run(tmp_path).wait() == 0
-    assert nursery.run(tmp_path, "--force", die_at=["part saved", 2]).wait() == -signal.SIGKILL
-    killed = nursery.run(tmp_path, "--force", die_at=[point, times])
+    assert fork_server.run(tmp_path).wait() == 0
+    assert fork_server.run(tmp_path, "--force", die_at=["part saved", 2]).wait() == -signal.SIGKILL
+    killed = fork_server.run(tmp_path, "--force", die_at=[point, times])
     assert killed.wait() == -signal.SIGKILL or times > 1
     assert_whole(tmp_path)
-    again = nursery.run(tmp_path)
+    again = fork_server.run(tmp_path)
     assert again.wait() == 0, again.said
     assert_finished(tmp_path, undisturbed)
 
 
 @pytest.mark.parametrize("point", sorted(OF_FINDINGS | OF_FOLDERS))
-def test_a_finding_killed_at_every_point(nursery: Nursery, tmp_path: Path, point: str) -> None:
+def test_a_finding_killed_at_every_point(
+    fork_server: ForkServer, tmp_path: Path, point: str
+) -> None:
     arguments = ["reproduce", "eci/useful", "--quiet", "--results", str(tmp_path)]
-    assert nursery.start("command", arguments=arguments).wait() == 0
+    assert fork_server.start("command", arguments=arguments).wait() == 0
     folder = tmp_path / "reproduce" / "eci" / "useful"
     undisturbed = found_in(folder)
     # So that every point is reached: one was killed while there was another.
     forced = [*arguments, "--force"]
     for at in ("folder made", point):
-        killed = nursery.start("command", arguments=forced, die_at=[at, 1])
+        killed = fork_server.start("command", arguments=forced, die_at=[at, 1])
         assert killed.wait() == -signal.SIGKILL, killed.said
-    again = nursery.start("command", arguments=arguments)
+    again = fork_server.start("command", arguments=arguments)
     assert again.wait() == 0, again.said
     assert found_in(folder) == undisturbed
     # Files of a killed process remain until the folder is written again.
-    assert nursery.start("command", arguments=forced).wait() == 0
+    assert fork_server.start("command", arguments=forced).wait() == 0
     assert [path.name for path in folder.parent.iterdir()] == ["useful"]
 
 
@@ -87,35 +93,38 @@ def test_every_point_has_a_name_of_its_own() -> None:
 
 @pytest.mark.parametrize("seed", range(20 if LONG else 2))
 def test_killed_at_random_moments(
-    nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path, seed: int
+    fork_server: ForkServer, undisturbed: Mapping[str, bytes], tmp_path: Path, seed: int
 ) -> None:
     """Several times, then left alone; odd seeds force the run, so that there is one to lose."""
     chance = random.Random(seed)
     began = time.monotonic()
-    first = nursery.run(tmp_path)
+    first = fork_server.run(tmp_path)
     assert first.wait() == 0, first.said
     took = time.monotonic() - began
     options = ["--force"] if seed % 2 else []
     if not options:
-        nursery.run(tmp_path, "--force", die_at=["old folder aside", 1]).wait()
+        fork_server.run(tmp_path, "--force", die_at=["old folder aside", 1]).wait()
     for _ in range(10 if LONG else 5):
-        process = nursery.run(tmp_path, *options)
+        process = fork_server.run(tmp_path, *options)
         time.sleep(chance.uniform(0, took))
         process.kill()
         assert process.wait() in (0, -signal.SIGKILL)
         assert_whole(tmp_path)
-    again = nursery.run(tmp_path)
+    again = fork_server.run(tmp_path)
     assert again.wait() == 0, again.said
     assert_finished(tmp_path, undisturbed)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_preempted_at_random_moments(
-    nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path, number: signal.Signals
+    fork_server: ForkServer,
+    undisturbed: Mapping[str, bytes],
+    tmp_path: Path,
+    number: signal.Signals,
 ) -> None:
     chance = random.Random(number)
     for _ in range(20 if LONG else 4):
-        process = nursery.run(tmp_path)
+        process = fork_server.run(tmp_path)
         time.sleep(chance.uniform(0.02, 0.4))
         began = time.monotonic()
         process.kill(number)
@@ -124,38 +133,40 @@ def test_preempted_at_random_moments(
         assert code in (0, 128 + number, -number), process.said
         assert took < 10  # on a busy machine; a second on an idle one
         assert_whole(tmp_path)
-    again = nursery.run(tmp_path)
+    again = fork_server.run(tmp_path)
     assert again.wait() == 0, again.said
     assert_finished(tmp_path, undisturbed)
 
 
 def test_two_at_once_and_one_is_killed(
-    nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path
+    fork_server: ForkServer, undisturbed: Mapping[str, bytes], tmp_path: Path
 ) -> None:
     for point in ("part saved", "results flushed", "folder in place"):
         out = tmp_path / point
-        one, other = nursery.run(out, die_at=[point, 1]), nursery.run(out)
+        one, other = fork_server.run(out, die_at=[point, 1]), fork_server.run(out)
         assert other.wait() == 0, other.said
         assert one.wait() in (0, -signal.SIGKILL), one.said  # 0: the other was first
-        assert nursery.run(out).wait() == 0
+        assert fork_server.run(out).wait() == 0
         assert_finished(out, undisturbed)
 
 
-def test_many_at_once(nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path) -> None:
-    processes = [nursery.run(tmp_path) for _ in range(6)]
+def test_many_at_once(
+    fork_server: ForkServer, undisturbed: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    processes = [fork_server.run(tmp_path) for _ in range(6)]
     assert [process.wait() for process in processes] == 6 * [0]
     assert_finished(tmp_path, undisturbed)
 
 
 def test_one_that_was_stopped_finishes_too(
-    nursery: Nursery, undisturbed: Mapping[str, bytes], tmp_path: Path
+    fork_server: ForkServer, undisturbed: Mapping[str, bytes], tmp_path: Path
 ) -> None:
-    stopped = nursery.run(tmp_path, stop_at=["part saved", 2])
+    stopped = fork_server.run(tmp_path, stop_at=["part saved", 2])
     until(lambda: is_stopped(stopped.pid))
     # It is there, if asleep: another does not take its parts, and is first.
-    assert nursery.run(tmp_path).wait() == 0
+    assert fork_server.run(tmp_path).wait() == 0
     assert len(final_runs(tmp_path)) == 1
     os.kill(stopped.pid, signal.SIGCONT)
     assert stopped.wait() == 0, stopped.said
-    assert nursery.run(tmp_path).wait() == 0
+    assert fork_server.run(tmp_path).wait() == 0
     assert_finished(tmp_path, undisturbed)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import LONG, ROOT, Nursery, Process, is_stopped, until
+from processes import LONG, ROOT, ForkServer, Process, is_stopped, until
 
 pytestmark = pytest.mark.slow
 
@@ -35,9 +35,9 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def start(nursery: Nursery, grid: Path, out: Path, *options: str, **work: object) -> Process:
+def start(fork_server: ForkServer, grid: Path, out: Path, *options: str, **work: object) -> Process:
     arguments = ["sweep", "run", str(grid), "--results", str(out), "--threads", "1", "-q", *options]
-    return nursery.start("command", arguments=arguments, **work)
+    return fork_server.start("command", arguments=arguments, **work)
 
 
 def tables(out: Path) -> dict[str, bytes]:
@@ -46,10 +46,10 @@ def tables(out: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="session")
 def undisturbed(
-    nursery: Nursery, grid: Path, tmp_path_factory: pytest.TempPathFactory
+    fork_server: ForkServer, grid: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, bytes]:
     out = tmp_path_factory.mktemp("undisturbed-sweep")
-    process = start(nursery, grid, out)
+    process = start(fork_server, grid, out)
     assert process.wait() == 0, process.said
     assert {"plan.parquet", "table.parquet", "table.csv"} <= tables(out).keys()
     return tables(out)
@@ -57,28 +57,28 @@ def undisturbed(
 
 @pytest.mark.parametrize("seed", range(10 if LONG else 2))
 def test_a_sweep_on_two_processes_killed_at_random_moments(
-    nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, seed: int
+    fork_server: ForkServer, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, seed: int
 ) -> None:
     chance = random.Random(seed)
     for _ in range(10 if LONG else 3):
-        pair = [start(nursery, grid, tmp_path, kept_within=0.05) for _ in range(2)]
+        pair = [start(fork_server, grid, tmp_path, kept_within=0.05) for _ in range(2)]
         for process in pair:
             time.sleep(chance.uniform(0, 0.5))
             process.kill()
         assert {process.wait() for process in pair} <= {0, -signal.SIGKILL}
-    last = start(nursery, grid, tmp_path)
+    last = start(fork_server, grid, tmp_path)
     assert last.wait() == 0, last.said
     assert tables(tmp_path) == undisturbed
 
 
 @pytest.mark.parametrize("point", ["claim made", "folder made", "folder in place"])
 def test_a_sweep_killed_at_every_point_and_another_beside_it(
-    nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, point: str
+    fork_server: ForkServer, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, point: str
 ) -> None:
     # The first process writes a pack for each cell, and is suspended alone at the third.
-    suspended = start(nursery, grid, tmp_path, kept_within=0.0, stop_at=[point, 3])
+    suspended = start(fork_server, grid, tmp_path, kept_within=0.0, stop_at=[point, 3])
     until(lambda: is_stopped(suspended.pid))
-    beside = start(nursery, grid, tmp_path)
+    beside = start(fork_server, grid, tmp_path)
     time.sleep(0.2)
     suspended.kill()
     assert suspended.wait() == -signal.SIGKILL
@@ -87,48 +87,48 @@ def test_a_sweep_killed_at_every_point_and_another_beside_it(
 
 
 def test_a_sweep_in_shards_of_which_one_is_preempted(
-    nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path
+    fork_server: ForkServer, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path
 ) -> None:
-    shards = [start(nursery, grid, tmp_path, "--shard", f"{n}/3") for n in range(3)]
+    shards = [start(fork_server, grid, tmp_path, "--shard", f"{n}/3") for n in range(3)]
     time.sleep(0.3)
     shards[1].kill(signal.SIGTERM)
     codes = [process.wait() for process in shards]
     assert (codes[0], codes[2]) == (0, 0)
     assert codes[1] in (0, 143, -signal.SIGTERM), shards[1].said
-    last = start(nursery, grid, tmp_path)
+    last = start(fork_server, grid, tmp_path)
     assert last.wait() == 0, last.said
     assert tables(tmp_path) == undisturbed
 
 
 @pytest.mark.parametrize("how", ["empty", "cut", "changed"])
 def test_what_is_damaged_of_a_sweep_is_told_and_made_again(
-    nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, how: str
+    fork_server: ForkServer, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path, how: str
 ) -> None:
-    assert start(nursery, grid, tmp_path, kept_within=0.0).wait() == 0
+    assert start(fork_server, grid, tmp_path, kept_within=0.0).wait() == 0
     pack = sorted((tmp_path / "packs").iterdir())[1]
     file = pack / "summary.parquet"
     content = file.read_bytes()
     middle = len(content) // 2
     changed = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
     file.write_bytes({"empty": b"", "cut": content[:middle], "changed": changed}[how])
-    again = start(nursery, grid, tmp_path)
+    again = start(fork_server, grid, tmp_path)
     assert again.wait() == 0, again.said
     assert again.said.count(f"{pack}: damaged (") == 1
     assert tables(tmp_path) == undisturbed
-    third = start(nursery, grid, tmp_path)
+    third = start(fork_server, grid, tmp_path)
     assert third.wait() == 0
     assert ": damaged (" not in third.said
 
 
 def test_a_plan_that_is_damaged_is_named(
-    nursery: Nursery, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path
+    fork_server: ForkServer, undisturbed: dict[str, bytes], grid: Path, tmp_path: Path
 ) -> None:
-    assert start(nursery, grid, tmp_path).wait() == 0
+    assert start(fork_server, grid, tmp_path).wait() == 0
     (plan,) = tmp_path.glob("sweeps/*/plan.parquet")
     plan.write_bytes(plan.read_bytes()[:100])
-    asked = nursery.start("command", arguments=["sweep", "status", "--results", str(tmp_path)])
+    asked = fork_server.start("command", arguments=["sweep", "status", "--results", str(tmp_path)])
     assert asked.wait() == 2
     assert f"mcsim: {plan}: cannot be read (" in asked.said
     assert asked.said.endswith("): run the sweep again\n")
-    assert start(nursery, grid, tmp_path).wait() == 0
+    assert start(fork_server, grid, tmp_path).wait() == 0
     assert tables(tmp_path) == undisturbed

@@ -27,6 +27,21 @@ def blocks(guide: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
+EXCERPTS = {
+    "docs/how-to/write-a-policy.md": ("cpp", "examples/out_of_tree_policy/sampled_lru.cpp"),
+    "docs/how-to/write-a-format.md": ("cpp", "core/trace/formats/alibaba.hpp"),
+    "docs/how-to/online-curve.md": ("c", "examples/online_mrc.c"),
+}
+
+
+@pytest.mark.parametrize("guide", EXCERPTS)
+def test_excerpts_are_in_their_sources(guide: str) -> None:
+    language, source = EXCERPTS[guide]
+    assert blocks(guide, language)
+    for block in blocks(guide, language):
+        assert block in (ROOT / source).read_text(encoding="utf-8")
+
+
 def test_the_printed_system_compiles(tmp_path: Path) -> None:
     """With the compiler flags of the existing systems."""
     database = ROOT / "build" / "py" / "compile_commands.json"

@@ -22,7 +22,6 @@ SETTLED = {
     "cloudcache": {"migrate_keep", "on_demand"},
     "karma": {"alpha"},
     "baa": {"fast_iops", "slow_iops"},
-    "dss": {"by"},
     "remoca": {"fails_at", "returns_at"},
     "vfrm": {"counts"},
 }  # fmt: skip

@@ -22,7 +22,7 @@ from mcsim.cli.terminal import Form, TextTable, print_result
 
 if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
-    from mcsim.searches.hunt import Found
+    from mcsim.searches.search_state import Found
 
 _SHOWN = 10
 

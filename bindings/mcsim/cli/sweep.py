@@ -109,10 +109,10 @@ def _run(
         raise ConfigError("--threads, --memory and --dry-run are of this machine: not with --dask")
     reporter = reporter_asked()
     if dry_run:
-        prospect = look(file, reporter=reporter, **options)
-        click.echo(prospect.text())
-        if prospect.missing:
-            _, told = affordable(prospect, threads_given(threads), bytes_given(memory))
+        planned = look(file, reporter=reporter, **options)
+        click.echo(planned.text())
+        if planned.missing:
+            _, told = affordable(planned, threads_given(threads), bytes_given(memory))
             click.echo(told)
         return
     if scheduler is None:

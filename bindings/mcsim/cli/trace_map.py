@@ -63,6 +63,8 @@ def _propose(path: Path, file: str, save: Path | None) -> None:
     options = as_declared(proposal.format, proposal.options)
     click.echo(f"{path.name}: format {proposal.format}, {len(proposal.columns)} columns")
     _print(_table_of(proposal))
+    if unused := proposal.unused():
+        click.echo(f"columns not used: {', '.join(unused)}")
     try:
         kind, rows = first_rows(path, proposal.format, options, _ROWS)
     except McsimError as error:

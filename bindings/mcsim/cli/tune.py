@@ -237,11 +237,11 @@ class _Report(Report):
         )
 
     def heading(self) -> str:
-        from mcsim.base.units import format_bytes
+        from mcsim.base.units import format_size
 
         rate = self.rows.rate[0]
         how = f"in miniature, at rate {rate:.3g}" if rate < 1 else "all requests"
-        size = format_bytes(self.size)
+        size = format_size(self.size)
         return f"{self.source.name}: a cache of {size}, {self.devices}; {how}; by {self.objective}"
 
     def table(self) -> TextTable:

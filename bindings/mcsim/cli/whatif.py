@@ -106,7 +106,7 @@ class _Answer(Report):
         """Return lines with the changes of hit ratios."""
         found = self.found
         if self.same_vms:
-            return [f"all of them hit {100 * found.gain:+.2f} points after the change"]
+            return [f"all VMs together hit {100 * found.gain:+.2f} points after the change"]
         count = len(found.staying)
         which = "VM hits" if count == 1 else f"{count} VMs hit"
         total = found.after.ratio - found.before.ratio

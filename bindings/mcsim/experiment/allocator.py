@@ -14,10 +14,10 @@ from mcsim.base.threads import run_in_main_thread
 from mcsim.experiment.answers import (
     Extents,
     Migration,
-    are_words,
     check_declared,
     check_possible,
     checked,
+    is_list_of_str,
 )
 from mcsim.experiment.code import blamed
 from mcsim.experiment.declared import Declared
@@ -291,7 +291,7 @@ class _Answering(Declared):
             answer = run_in_main_thread(lambda: self._allocator.allocate(seen))
         if answer is None:
             return None
-        if isinstance(answer, tuple) and len(answer) == 2 and are_words(answer[1]):
+        if isinstance(answer, tuple) and len(answer) == 2 and is_list_of_str(answer[1]):
             answer = Decision(*answer)
         if not isinstance(answer, Decision):
             answer = Decision(answer)

@@ -160,7 +160,7 @@ _ACTIONS = ("targets", "write_modes", "admits", "migrations", "placements")
 _POSSIBLE: Mapping[str, Sequence[str]] = {"placed": ("placements",), "classed": ()}
 
 
-def are_words(given: object) -> bool:
+def is_list_of_str(given: object) -> bool:
     """Whether it is a list or tuple of text."""
     return isinstance(given, (list, tuple)) and all(isinstance(word, str) for word in given)
 
@@ -171,7 +171,7 @@ def check_declared(answer: Decision, actions: Sequence[str] | None, doing: str) 
         return
     for name in _decided(answer):
         given = getattr(answer, name)
-        if name == "write_modes" and not are_words(_listed(given)):
+        if name == "write_modes" and not is_list_of_str(_listed(given)):
             name = "write_modes_by_tier"
         if name not in actions:
             declared = ", ".join(actions) or "nothing"
@@ -279,10 +279,10 @@ def _checked_modes(given: object, seen: Observation, doing: str) -> list[str] | 
     """Return names of write modes, by VM or by tier and VM, or raise an error."""
     modes = _listed(given)
     if isinstance(modes, (list, tuple)) and modes:
-        if are_words(modes):
+        if is_list_of_str(modes):
             return _checked_names(modes, seen, doing)
         rows = [_listed(row) for row in modes]
-        if all(are_words(row) for row in rows):
+        if all(is_list_of_str(row) for row in rows):
             tiers = len(seen.capacities)
             if len(rows) != tiers:
                 raise ConfigError(

@@ -258,7 +258,7 @@ def foresight_of(system: engine.System) -> str:
     return next((kind for kind in ("whole", "next") if kind in asked), "none")
 
 
-def told_of_foresight(system: engine.System) -> Iterable[str]:
+def foresight_warnings(system: engine.System) -> Iterable[str]:
     """Warn if a system has foresight."""
     if (known := foresight_of(system)) != "none":
         yield f"it knows {FORESEEN[known]} beforehand: a yardstick"
@@ -279,7 +279,7 @@ def missing_writes(
         )
 
 
-def silent_timers(
+def timers_that_never_fire(
     system: engine.System, accesses: engine.Accesses, spec: ExperimentSpec
 ) -> Iterable[str]:
     """Warn about each timer that does not fire before the trace ends."""

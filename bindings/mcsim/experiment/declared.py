@@ -10,7 +10,7 @@ import numpy as np
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import parse_bytes, parse_duration
-from mcsim.experiment.answers import are_words
+from mcsim.experiment.answers import is_list_of_str
 
 # No trace is as long.
 _NEVER_AGAIN = 2**63 - 1
@@ -61,7 +61,7 @@ class Declared:
         given = getattr(self._allocator, "actions", None)
         if given is None:
             return None
-        if not are_words(given):
+        if not is_list_of_str(given):
             raise ConfigError(f"{self._name}.actions: expected names of actions, got {given!r}")
         return list(given)
 

@@ -25,9 +25,9 @@ from mcsim.experiment.checks import (
     check_classes,
     check_responses,
     foresight_of,
+    foresight_warnings,
     missing_writes,
-    silent_timers,
-    told_of_foresight,
+    timers_that_never_fire,
 )
 from mcsim.experiment.code import blamed, is_class
 from mcsim.experiment.components import declared_data_path
@@ -237,9 +237,9 @@ class Stages:
         spec = self.experiment.spec
         title = self._titles[index]
         told = [
-            *told_of_foresight(system),
+            *foresight_warnings(system),
             *missing_writes(system, spec.systems[index], accesses),
-            *silent_timers(system, accesses, spec),
+            *timers_that_never_fire(system, accesses, spec),
         ]
         for sentence in told:
             self.reporter.note(f"{title}: {sentence}")

@@ -21,8 +21,8 @@ from mcsim.experiment.code import AllowCode, Code, Permission
 from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
 from mcsim.searches.asked import Asked, take_search
-from mcsim.searches.hunt import Found, Hunt, place_of_hierarchy
 from mcsim.searches.replays import Replays
+from mcsim.searches.search_state import Found, SearchState, place_of_hierarchy
 from mcsim.searches.space import Objective
 from mcsim.traces.find import trace_dirs_given
 from mcsim.traces.opened import open_workload
@@ -121,14 +121,14 @@ def search(
         if experiment.shares:
             replays.experiment = experiment.sized(replays.all.accesses.id_count)
         with source.blaming(("search",)):
-            hunt = Hunt(replays, asked, threads_given(threads), reporter)
+            state = SearchState(replays, asked, threads_given(threads), reporter)
         if exhaustive:
-            hunt.simulate_all(hunt.grid)
+            state.simulate_all(state.grid)
         else:
-            hunt.expect(rate, seeds, refine=refine, in_full=most is None)
-            hunt.simulate_promising(most)
+            state.expect(rate, seeds, refine=refine, in_full=most is None)
+            state.simulate_promising(most)
     with source.blaming(("search",)):
-        return hunt.found()
+        return state.found()
 
 
 def _load(

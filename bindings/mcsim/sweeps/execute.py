@@ -35,7 +35,7 @@ _GRACE = 0.7  # seconds, in which batches write what they have
 _MOST = 64  # cells
 
 
-class Place(Protocol[Unit]):
+class CellExecutor(Protocol[Unit]):
     """An executor of units of work, such as batches."""
 
     def submit(self, units: Sequence[Unit]) -> dict[Future[int], Unit]:
@@ -92,7 +92,7 @@ class Threads:
             raise Stopped
 
 
-class Elsewhere(Generic[Unit]):
+class RemoteExecutor(Generic[Unit]):
     """An adapter for an executor with workers that see the folder of results.
 
     Parameters
@@ -155,7 +155,7 @@ def cells_of(batch: Batch) -> tuple[str, str]:
 
 
 def run_all(
-    place: Place[Unit], units: Sequence[Unit], named: Callable[[Unit], tuple[str, str]]
+    place: CellExecutor[Unit], units: Sequence[Unit], named: Callable[[Unit], tuple[str, str]]
 ) -> None:
     """Run units of work until all are done or one fails.
 
@@ -163,7 +163,7 @@ def run_all(
 
     Parameters
     ----------
-    place : Place
+    place : CellExecutor
     units : sequence
     named : callable
         Returns the name of a unit in messages, and the options that run only this unit.

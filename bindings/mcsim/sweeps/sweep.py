@@ -23,17 +23,25 @@ from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Given
 from mcsim.results.packs import set_aside_damaged
 from mcsim.sweeps.estimate import Estimate, estimate
-from mcsim.sweeps.execute import Batch, Elsewhere, Place, Threads, batches, cells_of, run_all
+from mcsim.sweeps.execute import (
+    Batch,
+    CellExecutor,
+    RemoteExecutor,
+    Threads,
+    batches,
+    cells_of,
+    run_all,
+)
 from mcsim.sweeps.plan import Plan, PlannedCell, folder_of, plan, read_grid
 from mcsim.sweeps.selection import chosen
 from mcsim.sweeps.store import finished
 from mcsim.sweeps.swept import Sweep
-from mcsim.sweeps.task import Maker, run_task
+from mcsim.sweeps.task import SweepContext, run_task
 from mcsim.traces.find import trace_dirs_given
 
 
 @dataclass(frozen=True)
-class Prospect:
+class SweepStatus:
     """Status of a sweep before its cells run.
 
     Attributes
@@ -46,7 +54,7 @@ class Prospect:
         The selected cells.
     missing : sequence of PlannedCell
         Selected cells without results.
-    maker : Maker
+    context : SweepContext
         Context that is sent to other processes.
     """
 
@@ -54,11 +62,11 @@ class Prospect:
     planned: Plan
     wanted: Sequence[PlannedCell]
     missing: Sequence[PlannedCell]
-    maker: Maker
+    context: SweepContext
 
     def estimated(self) -> Estimate | None:
         """Estimate the missing cells by short replays; None if no cell is missing."""
-        return estimate(self.missing, self.maker.out) if self.missing else None
+        return estimate(self.missing, self.context.out) if self.missing else None
 
     def text(self) -> str:
         """Describe the sweep: its grid, cached data, finished cells and cells to run."""
@@ -66,7 +74,7 @@ class Prospect:
         axes = " x ".join(f"{len(axis.steps)} {', '.join(axis.names)}" for axis in grid.axes)
         workloads = len(self.planned.workloads)
         shared = "one workload" if workloads == 1 else f"{workloads} workloads"
-        whole = f"{self.maker.name}: {_cells(len(self.planned.cells))} of {shared}: {axes}"
+        whole = f"{self.context.name}: {_cells(len(self.planned.cells))} of {shared}: {axes}"
         asked = len(self.wanted)
         some = "" if asked == len(self.planned.cells) else f"{asked} of them asked for, "
         there = asked - self._left
@@ -99,7 +107,7 @@ def look(
     cells: str | None = None,
     shard: str | None = None,
     reporter: Reporter | None = None,
-) -> Prospect:
+) -> SweepStatus:
     """Plan a sweep: check all cells, and find those that are there; parameters as of `sweep`."""
     reporter = reporter or Reporter()
     out = file_given("out", out)
@@ -122,7 +130,7 @@ def look(
     asked = [cell for cell in planned.cells if cell.cell.index in wanted]
     missing = {cell.run_id: cell for cell in asked if cell.run_id not in there}
     source = grid.source
-    maker = Maker(
+    context = SweepContext(
         planned.name,
         source.name,
         source.folder,
@@ -132,7 +140,7 @@ def look(
         _core.__version__,
         build_digest(),
     )
-    return Prospect(made, planned, asked, list(missing.values()), maker)
+    return SweepStatus(made, planned, asked, list(missing.values()), context)
 
 
 def sweep(
@@ -194,7 +202,7 @@ def sweep(
     check_writable(out)
     set_aside_damaged(out)
     with reporter.live():
-        prospect = look(
+        status = look(
             experiment,
             axes,
             overrides=overrides,
@@ -206,12 +214,12 @@ def sweep(
             shard=shard,
             reporter=reporter,
         )
-        for line in prospect.text().splitlines():
+        for line in status.text().splitlines():
             reporter.note(line)
-        prospect.made.write_plan()
-        if prospect.missing:
-            run_missing(prospect, cores, limit, executor, reporter)
-    return prospect.made
+        status.made.write_plan()
+        if status.missing:
+            run_missing(status, cores, limit, executor, reporter)
+    return status.made
 
 
 def bytes_given(memory: int | str | None) -> int | None:
@@ -223,17 +231,17 @@ def bytes_given(memory: int | str | None) -> int | None:
 
 
 def run_missing(
-    prospect: Prospect,
+    status: SweepStatus,
     jobs: int,
     memory: int | None,
     executor: Executor | None,
     reporter: Reporter,
 ) -> None:
     """Run the missing cells, `jobs` at a time or by the executor."""
-    missing, maker = prospect.missing, prospect.maker
+    missing, context = status.missing, status.context
     workers = jobs
     if executor is None:
-        workers, forecast = affordable(prospect, jobs, memory)
+        workers, forecast = affordable(status, jobs, memory)
         reporter.note(forecast)
     elif memory is not None:
         raise ConfigError("memory: is of this machine; workers elsewhere have their own limits")
@@ -246,18 +254,18 @@ def run_missing(
                 written += count
                 stage.update(written)
 
-        place: Place[Batch] = Threads(workers, maker.out, maker.name, done)
+        place: CellExecutor[Batch] = Threads(workers, context.out, context.name, done)
         if executor is not None:
-            if prospect.planned.cells[0].experiment.code.given:
+            if status.planned.cells[0].experiment.code.given:
                 raise ConfigError(
                     "classes that are among the systems cannot be sent to other processes: put "
                     "them into a file and name them, `module:Class`"
                 )
-            place = Elsewhere(executor, run_task, maker.task, done)
+            place = RemoteExecutor(executor, run_task, context.task, done)
         run_all(place, batches(missing, workers), cells_of)
 
 
-def affordable(prospect: Prospect, jobs: int, memory: int | None) -> tuple[int, str]:
+def affordable(status: SweepStatus, jobs: int, memory: int | None) -> tuple[int, str]:
     """Return how many of the missing cells to run at a time, and what all take, in words.
 
     Raises
@@ -265,7 +273,7 @@ def affordable(prospect: Prospect, jobs: int, memory: int | None) -> tuple[int, 
     HostError
         If not one fits into `memory`, or what is available.
     """
-    found = prospect.estimated()
+    found = status.estimated()
     assert found is not None
     limit = memory_available() if memory is None else memory
     within = found.jobs_within(limit)
@@ -274,7 +282,7 @@ def affordable(prospect: Prospect, jobs: int, memory: int | None) -> tuple[int, 
             f"a cell needs about {format_size(found.shared_bytes + found.cell_bytes)} of memory, "
             f"and there are {format_size(limit)}"
         )
-    used = min(jobs, within, len(prospect.missing))
+    used = min(jobs, within, len(status.missing))
     return used, _forecast(found, used)
 
 

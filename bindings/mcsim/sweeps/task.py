@@ -40,12 +40,12 @@ class _SentCell:
 class Task:
     """All that another process needs to run a batch."""
 
-    maker: Maker
+    context: SweepContext
     cells: tuple[_SentCell, ...]
 
 
 @dataclass(frozen=True)
-class Maker:
+class SweepContext:
     """Context that all batches of a sweep share.
 
     Attributes
@@ -105,11 +105,11 @@ def run_task(task: Task) -> int:
     ConfigError
         If this process has another mcsim, or sees other traces.
     """
-    maker = task.maker
-    check_program(maker.version, maker.build, "the sweep")
-    there = finished(maker.out, [cell.run_id for cell in task.cells])
-    cells = [_opened(maker, cell) for cell in task.cells if cell.run_id not in there]
-    run_batch(cells, maker.out, maker.name, lambda: None, lambda _: None)
+    context = task.context
+    check_program(context.version, context.build, "the sweep")
+    there = finished(context.out, [cell.run_id for cell in task.cells])
+    cells = [_opened(context, cell) for cell in task.cells if cell.run_id not in there]
+    run_batch(cells, context.out, context.name, lambda: None, lambda _: None)
     return len(task.cells)
 
 
@@ -118,13 +118,13 @@ _lock = threading.Lock()
 _MOST_KEPT = 2
 
 
-def _opened(maker: Maker, sent: _SentCell) -> PlannedCell:
-    source = Source(maker.source, sent.root, maker.folder)
-    experiment = Experiment.of(source, maker.code)
-    key = f"{maker.folder} {maker.trace_dirs} {workload_key(experiment.spec)}"
+def _opened(context: SweepContext, sent: _SentCell) -> PlannedCell:
+    source = Source(context.source, sent.root, context.folder)
+    experiment = Experiment.of(source, context.code)
+    key = f"{context.folder} {context.trace_dirs} {workload_key(experiment.spec)}"
     with _lock:
         if key not in _kept:
-            _kept[key] = prepared_for(experiment, maker.trace_dirs, Reporter())
+            _kept[key] = prepared_for(experiment, context.trace_dirs, Reporter())
         _kept.move_to_end(key)
         while len(_kept) > _MOST_KEPT:
             _kept.popitem(last=False)

@@ -77,6 +77,13 @@ class Proposal:
         self.options[name] = value
         self.reasons[name] = reason
 
+    def unused(self) -> list[str]:
+        """Return the columns that no parameter names."""
+        used = {
+            part for value in self.options.values() for part in [str(value), *str(value).split("+")]
+        }
+        return [column for column in self.columns if column not in used]
+
 
 @dataclass
 class _Sample:

@@ -19,8 +19,7 @@ namespace mcsim {
 //   CU(c) = (l_backend / l_i) · (H(b + c) - H(b)) + α_i · RI
 //
 // Tiers are solved from the fastest on; each takes the result of the tier above as given. With
-// `ri_trigger`, tiers are also divided when a burst of reuse begins: at the end of a window of
-// reuse intensity, by the curves of the interval before it.
+// `ri_trigger`, tiers are also divided at the end of a window in which a burst of reuse begins.
 class MultiCache final : public CurveMaximizer {
  public:
   using Params = MultiCacheParams;

@@ -48,7 +48,7 @@ struct MultiCacheParams : CurveMaximizer::Params {
   bool drifting_timer = false;
   VictimRule victim = VictimRule::kMostOver;
 
-  // One long list: each field needs its description.
+  // A list, over a screen since each field has its description.
   static constexpr auto fields() {
     return std::tuple_cat(
         CurveMaximizer::Params::fields(),

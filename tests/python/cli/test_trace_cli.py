@@ -184,3 +184,15 @@ def test_a_mapping_is_kept_and_used_again(
     mapping.write_text("offset: [1]\n")
     assert run("info", file, "--mapping", mapping) == 2
     assert "mine.yaml:1: offset: expected a value, got [1]" in capsys.readouterr().err
+
+
+def test_a_proposal_names_the_columns_that_it_does_not_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("ts,dev,lba,nsec,dir\n0.0,1,8,8,R\n0.5,1,16,8,W\n")
+    assert run("map", file) == 0
+    assert "columns not used: nsec, dir\n" in capsys.readouterr().out
+    file.write_text("time,vm,offset,length,op\n0.0,1,4096,4096,R\n0.5,1,8192,4096,W\n")
+    assert run("map", file) == 0
+    assert "columns not used" not in capsys.readouterr().out

@@ -149,7 +149,7 @@ def test_guests_shrink_as_the_twin_has_them(shares: dict[str, str]) -> None:
 
 
 def test_guests_are_above_a_host() -> None:
-    with pytest.raises(ConfigError, match="the host's cache are 2 tiers, got 1"):
+    with pytest.raises(ConfigError, match=r"the host's cache\), got 1"):
         ours("mixed-caching", machine(100))
 
 

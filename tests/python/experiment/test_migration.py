@@ -259,7 +259,10 @@ def listing(migrations: Any) -> mcsim.Decision:
         (lambda: moving("a", "right", rate="x"), "a: expected a rate in blocks a second, got 'x'"),
         (lambda: moving("a", "right", rate=-1), "a: expected a rate in blocks a second, got -1"),
         (lambda: moving("a", "left"), "migrations: a is on host left already"),
-        (lambda: moving("a", "right", rate=1e9), "a: 1000000000 blocks per second exceed the 100000000 of the link"),
+        (
+            lambda: moving("a", "right", rate=1e9),
+            "a: 1000000000 blocks per second exceed the 100000000 of the link",
+        ),
         (
             lambda: moving("a", "right", on_demand="x"),
             "interval 2: migrations: a: on_demand: unknown choice 'x' (one of dirty, all)",

@@ -383,7 +383,7 @@ def test_command(run: Any) -> None:
     assert code == 0, err
     assert "18 caches" in err
     assert out[0].startswith("Best by latency: `")
-    assert out[1] == "made: a cache of 1MiB, flash before hdd; all requests; by latency"
+    assert out[1] == "made: a cache of 1 MiB, flash before hdd; all requests; by latency"
     assert [line.split()[:4] for line in out[2:4]] == [
         ["device", "backend", "backend"],
         ["policy", "writes", "block", "sub-block"],
@@ -473,4 +473,4 @@ def test_a_size_may_be_a_share_of_all_that_is_accessed(tmp_path: Path) -> None:
     path = str(trace.save(tmp_path / "t.csv"))
     told = CliRunner().invoke(cli, ["tune", path, "--size", "50%", "--block-bytes", "4KiB"])
     assert told.exit_code == 0, told.output
-    assert "a cache of 16KiB" in told.output
+    assert "a cache of 16 KiB" in told.output

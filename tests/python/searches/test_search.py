@@ -23,8 +23,8 @@ from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
 from mcsim.results import models, tables
 from mcsim.searches.guides import Stack, rate_for
-from mcsim.searches.hunt import Found
 from mcsim.searches.replays import Replays
+from mcsim.searches.search_state import Found
 from mcsim.searches.space import Point
 from mcsim.traces.opened import open_workload
 from mcsim.traces.trace import Trace
@@ -44,7 +44,7 @@ def mixed(accesses: int = 60_000) -> NDArray[np.int64]:
 @pytest.fixture
 def as_if_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search as in long traces, where miniatures are quicker than all replays in full."""
-    monkeypatch.setattr("mcsim.searches.hunt._EACH_REPLAY", 0)
+    monkeypatch.setattr("mcsim.searches.search_state._EACH_REPLAY", 0)
 
 
 @pytest.fixture(scope="module")

@@ -153,7 +153,7 @@ def test_any_executor_will_do(file: Path, tmp_path: Path, expected: bytes) -> No
 
 def test_a_worker_with_another_mcsim_is_refused(file: Path, tmp_path: Path) -> None:
     def older(sent: task.Task) -> task.Task:
-        return replace(sent, maker=replace(sent.maker, version="0.0.1", build="feed"))
+        return replace(sent, context=replace(sent.context, version="0.0.1", build="feed"))
 
     with AtOnce(older) as executor, pytest.raises(ConfigError) as caught:
         mcsim.sweep(file, out=tmp_path, executor=executor)
@@ -253,10 +253,10 @@ def test_an_estimate_is_of_all_systems_of_a_cell(file: Path, tmp_path: Path) -> 
             interval="30min",
             workload={"profile": str(file.parent / "small.yaml")},
         )
-        prospect = look(spec, {"seed": [1, 2, 3]}, out=tmp_path)
-        found = prospect.estimated()
+        status = look(spec, {"seed": [1, 2, 3]}, out=tmp_path)
+        found = status.estimated()
         assert found is not None
-        assert prospect.made.finished() == [False] * 3
+        assert status.made.finished() == [False] * 3
         return found.seconds
 
     # Three decisions in two hours, three cells; a part of a replay has two of the three, or fewer.

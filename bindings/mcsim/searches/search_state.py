@@ -22,7 +22,7 @@ from mcsim.searches.guides import Expected, Stack, expect, rate_for
 from mcsim.searches.replays import Replays
 from mcsim.searches.space import Judge, Objective, Outcome, Point
 
-_PATIENCE = 3
+_MAX_REPLAYS_WITHOUT_GAIN = 3
 """Number of consecutive replays without improvement that ends a search."""
 
 _NEAR = 0.05
@@ -113,7 +113,7 @@ def place_of_hierarchy(experiment: Experiment) -> int | None:
 
 
 @dataclass
-class Hunt:
+class SearchState:
     """A search under way."""
 
     replays: Replays
@@ -124,7 +124,7 @@ class Hunt:
     grid: list[Point] = field(init=False)
     expected: Expected = field(default_factory=Expected)
     simulated: dict[Point, Outcome] = field(default_factory=dict)
-    since_better: int = 0
+    replays_without_gain: int = 0
 
     def __post_init__(self) -> None:
         spec, unique = self.replays.spec, self.replays.all.accesses.id_count
@@ -218,7 +218,7 @@ class Hunt:
         """Replay what promises most, until nothing promises more or `most` were replayed."""
         if most is None:
             most = max(1, len(self.grid) // 5)
-        while len(self.simulated) < most and self.since_better < _PATIENCE:
+        while len(self.simulated) < most and self.replays_without_gain < _MAX_REPLAYS_WITHOUT_GAIN:
             if (point := self._most_promising()) is None:
                 return
             total = self.replays.all.accesses.access_count
@@ -228,7 +228,7 @@ class Hunt:
                 self.simulated[point] = self.replays.outcome(point, progress=stage.update)
                 stage.update(total)
             better = best is None or self._rank(point, self.simulated[point]) < best
-            self.since_better = 0 if better else self.since_better + 1
+            self.replays_without_gain = 0 if better else self.replays_without_gain + 1
 
     def _most_promising(self) -> Point | None:
         """Return what is expected to be best, unless that is clearly worse than what is known."""

@@ -1,5 +1,5 @@
 // Trusts: a look at all VMs for every size that is given away.
-#include "optimizers/draft.hpp"
+#include "optimizers/partial_allocation.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using testing::Shape;
 using Allowed = std::function<bool(double)>;
 
 // The VM with the smallest part that can take a size; the number of VMs if none can.
-std::size_t poorest_of(const Draft& draft, std::size_t tier, const Allowed& allowed) {
+std::size_t poorest_of(const PartialAllocation& draft, std::size_t tier, const Allowed& allowed) {
   const std::size_t vms = draft.problem().vms();
   std::size_t poorest = vms;
   for (std::size_t v = 0; v < vms; ++v) {
@@ -30,15 +30,15 @@ std::size_t poorest_of(const Draft& draft, std::size_t tier, const Allowed& allo
   return poorest;
 }
 
-void spread_naively(Draft& draft, const Allowed& allowed) {
+void spread_naively(PartialAllocation& draft, const Allowed& allowed) {
   for (std::size_t k = 0; k < draft.problem().tiers(); ++k) {
     for (std::size_t v; (v = poorest_of(draft, k, allowed)) < draft.problem().vms();) {
-      draft.raise(v, k, draft.at(v, k) + 1);
+      draft.raise_to(v, k, draft.at(v, k) + 1);
     }
   }
 }
 
-TEST(Draft, SpreadsWhatIsLeftToThePoorest) {
+TEST(PartialAllocation, SpreadsWhatIsLeftToThePoorest) {
   Random random(1);
   const std::vector<Allowed> rules{[](double) { return true; },
                                    [](double gain) { return gain >= 0; },
@@ -58,13 +58,13 @@ TEST(Draft, SpreadsWhatIsLeftToThePoorest) {
     } else {
       testing::add_bounds(problem, random);
     }
-    const auto begun = Draft::at_reservations(problem);
+    const auto begun = PartialAllocation::at_reservations(problem);
     ASSERT_TRUE(begun.ok()) << begun.status();
     for (const Allowed& allowed : rules) {
-      Draft naive = *begun;
+      PartialAllocation naive = *begun;
       spread_naively(naive, allowed);
-      Draft draft = *begun;
-      draft.spread(allowed);
+      PartialAllocation draft = *begun;
+      draft.distribute_leftover(allowed);
       EXPECT_EQ(draft.choice(), naive.choice());
       EXPECT_EQ(begun->at(draft.choice()).left(0), draft.left(0));
     }

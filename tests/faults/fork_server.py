@@ -178,7 +178,7 @@ def do(work: dict[str, Any]) -> int:
     return 0
 
 
-def bear(work: dict[str, Any]) -> int:
+def fork_work(work: dict[str, Any]) -> int:
     child = os.fork()
     if child != 0:
         return child
@@ -204,7 +204,7 @@ def main() -> None:
         if isinstance(asked, int):
             answer = os.waitstatus_to_exitcode(os.waitpid(asked, 0)[1])
         else:
-            answer = bear(asked)
+            answer = fork_work(asked)
         sys.stdout.write(f"{answer}\n")
         sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-#include "optimizers/draft.hpp"
+#include "optimizers/partial_allocation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,8 @@ struct Leap {
 
 bool exceeds(double a, double b) { return a > b + kTie * std::abs(b); }
 
-Leap best_leap(const Draft& draft, std::size_t vm, std::size_t tier, Count& evaluations) {
+Leap best_leap(const PartialAllocation& draft, std::size_t vm, std::size_t tier,
+               Count& evaluations) {
   Leap best{.to = draft.at(vm, tier)};
   const double capacity = static_cast<double>(draft.problem().capacities[tier]);
   for (std::size_t to = best.to + 1; to <= draft.high(vm, tier); ++to) {
@@ -50,22 +51,23 @@ Limits closed_limits(const AllocationProblem& problem) {
   return limits;
 }
 
-absl::StatusOr<Draft> Draft::at_reservations(const AllocationProblem& problem) {
+absl::StatusOr<PartialAllocation> PartialAllocation::at_reservations(
+    const AllocationProblem& problem) {
   auto limits = std::make_shared<const Limits>(closed_limits(problem));
-  Draft draft(problem, limits, limits->low);
+  PartialAllocation draft(problem, limits, limits->low);
   // An overfull tier takes space from the next faster one: a block there meets a reservation of the
   // tiers 0..k equally well.
   for (std::size_t k = problem.tiers(); k-- > 1;) {
     while (draft.left(k) < 0) {
-      std::size_t poorest = problem.vms();
+      std::size_t smallest_vm = problem.vms();
       for (std::size_t v = 0; v < problem.vms(); ++v) {
         if (draft.at(v, k - 1) >= std::min(draft.at(v, k), draft.high(v, k - 1))) continue;
-        if (poorest == problem.vms() || draft.part(v, k - 1) < draft.part(poorest, k - 1)) {
-          poorest = v;
+        if (smallest_vm == problem.vms() || draft.part(v, k - 1) < draft.part(smallest_vm, k - 1)) {
+          smallest_vm = v;
         }
       }
-      if (poorest == problem.vms()) break;
-      draft.raise(poorest, k - 1, draft.at(poorest, k - 1) + 1);
+      if (smallest_vm == problem.vms()) break;
+      draft.raise_to(smallest_vm, k - 1, draft.at(smallest_vm, k - 1) + 1);
     }
   }
   for (std::size_t k = 0; k < problem.tiers(); ++k) {
@@ -77,10 +79,12 @@ absl::StatusOr<Draft> Draft::at_reservations(const AllocationProblem& problem) {
   return draft;
 }
 
-Draft::Draft(const AllocationProblem& problem, Choice choice)
-    : Draft(problem, std::make_shared<const Limits>(closed_limits(problem)), std::move(choice)) {}
+PartialAllocation::PartialAllocation(const AllocationProblem& problem, Choice choice)
+    : PartialAllocation(problem, std::make_shared<const Limits>(closed_limits(problem)),
+                        std::move(choice)) {}
 
-Draft::Draft(const AllocationProblem& problem, std::shared_ptr<const Limits> limits, Choice choice)
+PartialAllocation::PartialAllocation(const AllocationProblem& problem,
+                                     std::shared_ptr<const Limits> limits, Choice choice)
     : problem_(&problem),
       limits_(std::move(limits)),
       choice_(std::move(choice)),
@@ -90,12 +94,12 @@ Draft::Draft(const AllocationProblem& problem, std::shared_ptr<const Limits> lim
   }
 }
 
-Count Draft::part(std::size_t vm, std::size_t tier) const {
+Count PartialAllocation::part(std::size_t vm, std::size_t tier) const {
   const auto& sizes = problem_->sizes;
   return sizes[choice_[vm][tier]] - (tier == 0 ? 0 : sizes[choice_[vm][tier - 1]]);
 }
 
-double Draft::gain(std::size_t vm, std::size_t tier, std::size_t to) const {
+double PartialAllocation::gain(std::size_t vm, std::size_t tier, std::size_t to) const {
   double sum = 0;
   for (std::size_t k = tier; k < left_.size() && choice_[vm][k] < to; ++k) {
     const auto& value = problem_->value[vm][k];
@@ -104,13 +108,13 @@ double Draft::gain(std::size_t vm, std::size_t tier, std::size_t to) const {
   return sum;
 }
 
-void Draft::raise(std::size_t vm, std::size_t tier, std::size_t to) {
+void PartialAllocation::raise_to(std::size_t vm, std::size_t tier, std::size_t to) {
   for (std::size_t k = tier; k < left_.size(); ++k) left_[k] += part(vm, k);
   for (std::size_t k = tier; k < left_.size(); ++k) choice_[vm][k] = std::max(choice_[vm][k], to);
   for (std::size_t k = tier; k < left_.size(); ++k) left_[k] -= part(vm, k);
 }
 
-Count grow(Draft& draft) {
+Count grow(PartialAllocation& draft) {
   const std::size_t vms = draft.problem().vms();
   const std::size_t tiers = draft.problem().tiers();
   Count evaluations = 0;
@@ -139,7 +143,7 @@ Count grow(Draft& draft) {
     }
     if (best == nullptr) return evaluations;
     for (std::size_t k = 0; k < tiers; ++k) left_then[k] = draft.left(k);
-    draft.raise(best_vm, best_tier, best->to);
+    draft.raise_to(best_vm, best_tier, best->to);
     grown = best_vm;
   }
 }

@@ -10,7 +10,7 @@
 #include "core/engine/run/allocation.hpp"
 
 // An allocation under construction, and the two steps by which every heuristic finishes one: grow()
-// by marginal utility, and spread() for the leftover.
+// by marginal utility, and distribute_leftover() for the leftover.
 namespace mcsim {
 
 using Choice = std::vector<std::vector<std::size_t>>;  // [vm][tier], as in Solution
@@ -24,15 +24,15 @@ struct Limits {
 Limits closed_limits(const AllocationProblem& problem);
 
 // Cumulative sizes and the free blocks of every tier. Sizes only increase.
-class Draft {
+class PartialAllocation {
  public:
   // Create an allocation with every VM at its reservation. Fails if reservations of slower tiers,
   // which use space in faster ones, cannot be met together.
-  static absl::StatusOr<Draft> at_reservations(const AllocationProblem& problem);
+  static absl::StatusOr<PartialAllocation> at_reservations(const AllocationProblem& problem);
   // Start from a feasible choice.
-  Draft(const AllocationProblem& problem, Choice choice);
+  PartialAllocation(const AllocationProblem& problem, Choice choice);
   // Start from another choice of the same problem.
-  Draft at(Choice choice) const { return {*problem_, limits_, std::move(choice)}; }
+  PartialAllocation at(Choice choice) const { return {*problem_, limits_, std::move(choice)}; }
 
   const AllocationProblem& problem() const { return *problem_; }
   const Choice& choice() const { return choice_; }
@@ -49,48 +49,50 @@ class Draft {
     return problem_->sizes[to] - problem_->sizes[choice_[vm][tier]];
   }
   double gain(std::size_t vm, std::size_t tier, std::size_t to) const;
-  void raise(std::size_t vm, std::size_t tier, std::size_t to);
+  void raise_to(std::size_t vm, std::size_t tier, std::size_t to);
 
   // Distribute the leftover, fastest tier first, one size step at a time to the VM with the
   // smallest part of the tier (ties: the lower id), while `allowed` accepts the gain. O(V + S log
   // V) per tier for S steps.
   template <class Allowed>
-  void spread(Allowed allowed) {
-    for (std::size_t k = 0; k < left_.size(); ++k) spread_tier(k, allowed);
+  void distribute_leftover(Allowed allowed) {
+    for (std::size_t k = 0; k < left_.size(); ++k) distribute_tier(k, allowed);
   }
 
   // Distribute leftover space equally unless that would reduce the value: the common last step of
   // all methods.
   void fill() {
-    spread([](double gain) { return gain >= 0; });
+    distribute_leftover([](double gain) { return gain >= 0; });
   }
 
  private:
-  Draft(const AllocationProblem& problem, std::shared_ptr<const Limits> limits, Choice choice);
+  PartialAllocation(const AllocationProblem& problem, std::shared_ptr<const Limits> limits,
+                    Choice choice);
 
   // A VM that cannot take the next size cannot take it later: free space never grows, and its other
   // conditions change only when the VM itself is raised.
   template <class Allowed>
-  void spread_tier(std::size_t tier, Allowed allowed) {
+  void distribute_tier(std::size_t tier, Allowed allowed) {
     const auto takes = [&](std::size_t v) {
       const std::size_t next = at(v, tier) + 1;
       return next <= high(v, tier) && blocks_needed(v, tier, next) <= left_[tier] &&
              allowed(gain(v, tier, next));
     };
-    std::vector<std::pair<Count, std::size_t>> poor;  // a heap by part, then id: the smallest first
+    std::vector<std::pair<Count, std::size_t>>
+        smallest;  // a heap by part, then id: the smallest first
     for (std::size_t v = 0; v < choice_.size(); ++v) {
-      if (takes(v)) poor.emplace_back(part(v, tier), v);
+      if (takes(v)) smallest.emplace_back(part(v, tier), v);
     }
-    std::ranges::make_heap(poor, std::greater());
-    while (!poor.empty()) {
-      std::ranges::pop_heap(poor, std::greater());
-      const std::size_t poorest = poor.back().second;
-      poor.pop_back();
-      if (!takes(poorest)) continue;
-      raise(poorest, tier, at(poorest, tier) + 1);
-      if (!takes(poorest)) continue;
-      poor.emplace_back(part(poorest, tier), poorest);
-      std::ranges::push_heap(poor, std::greater());
+    std::ranges::make_heap(smallest, std::greater());
+    while (!smallest.empty()) {
+      std::ranges::pop_heap(smallest, std::greater());
+      const std::size_t smallest_vm = smallest.back().second;
+      smallest.pop_back();
+      if (!takes(smallest_vm)) continue;
+      raise_to(smallest_vm, tier, at(smallest_vm, tier) + 1);
+      if (!takes(smallest_vm)) continue;
+      smallest.emplace_back(part(smallest_vm, tier), smallest_vm);
+      std::ranges::push_heap(smallest, std::greater());
     }
   }
 
@@ -104,7 +106,7 @@ class Draft {
 // fits, with the greatest gain per block, while one gains (ties: the shortest, then the VM with the
 // smallest part, then the lower id). Across tiers a block counts by its share of its tier. Returns
 // the number of evaluated values. O(V T n) per step at worst, mostly O(T n).
-Count grow(Draft& draft);
+Count grow(PartialAllocation& draft);
 
 class Stopwatch {
  public:
