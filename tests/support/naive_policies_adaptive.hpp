@@ -107,7 +107,7 @@ class LeCar : public Policy {
         const double age = static_cast<double>(t_ - info_[q].evicted);
         const double halvings = -portable_log2(discount_) * age / static_cast<double>(capacity_);
         experts_.penalize(by_lru ? TwoExperts::kFirst : TwoExperts::kSecond,
-                        rate_ * (halvings < 900 ? portable_exp2(-halvings) : 0));
+                          rate_ * (halvings < 900 ? portable_exp2(-halvings) : 0));
       } else {
         info_[q].frequency = 0;
       }
