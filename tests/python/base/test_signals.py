@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,17 @@ def test_nothing_is_changed_afterwards_or_in_other_threads() -> None:
     thread = threading.Thread(target=elsewhere)
     thread.start()
     thread.join()
+
+
+def test_a_test_that_hangs_ends_with_its_traceback(tmp_path: Path) -> None:
+    """The limit is that of `pyproject.toml`, lowered."""
+    (tmp_path / "test_hang.py").write_text(
+        "import time\n\ndef test_that_hangs():\n    time.sleep(1000)\n", encoding="utf-8"
+    )
+    project = Path(__file__).parents[3] / "pyproject.toml"
+    limit = tomllib.loads(project.read_text("utf-8"))["tool"]["pytest"]["faulthandler_timeout"]
+    assert 60 < limit <= 600
+    arguments = ["-c", project, "-p", "no:cacheprovider", "-o", "faulthandler_timeout=1", tmp_path]
+    done = python("-m", "pytest", *arguments, timeout=120)
+    assert done.returncode == 1
+    assert "in test_that_hangs" in done.stderr
