@@ -22,6 +22,7 @@ from mcsim.base.claims import claim_folder, release_lease
 from mcsim.base.errors import ConfigError, HostError, TraceError
 from mcsim.base.files import cannot_write
 from mcsim.base.inputs import note_pipe
+from mcsim.traces.cache import open_cache
 
 STDIN = Path("/dev/stdin")
 """Path of the trace ``-``."""
@@ -131,6 +132,8 @@ def spooled(path: Path, folder: Path, progress: Callable[[int, int], object]) ->
     TraceError
         If nothing comes through the pipe.
     """
+    open_cache(folder)
+    open_cache(folder / _SPOOLS)
     descriptor = open_pipe(path)
     try:
         mine = claim_folder(folder / _SPOOLS)
@@ -163,7 +166,8 @@ def _copy(
     hasher = hashlib.sha256()
     done = 0
     try:
-        with file.open("xb", buffering=0) as target:
+        create = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+        with os.fdopen(os.open(file, create, 0o600), "wb", buffering=0) as target:
             while piece := _read(descriptor, path):
                 hasher.update(piece)
                 left = memoryview(piece)
