@@ -12,8 +12,11 @@ from mcsim.base.errors import HostError, McsimError, OutOfMemoryError
 
 _NO_THREAD = "can't start new thread"
 
-_NO_MEMORY = ("cannot allocate memory", "failed to map segment", "cannot map zero-fill pages")
-"""Messages of the loader of shared libraries, in lower case."""
+_NO_MEMORY = ("bad_alloc", "cannot allocate memory", "failed to map segment", "zero-fill pages")
+"""Parts of messages of the loader of shared libraries, in lower case."""
+
+_LEAST_ADDRESS_SPACE = 640 << 20
+"""With less, libraries end the process while they are loaded, without an exception."""
 
 _REMEDIES = {
     errno.EMFILE: "raise the limit of open files, `ulimit -n`",
@@ -57,11 +60,30 @@ def limit_error(error: BaseException) -> McsimError | None:
     return None
 
 
+def check_address_space() -> None:
+    """Check that the limit of the address space, if there is one, leaves room for libraries.
+
+    Raises
+    ------
+    OutOfMemoryError
+    """
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return
+    # OpenBLAS reserves buffers for each thread; mcsim has no large matrices.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if limit < _LEAST_ADDRESS_SPACE:
+        raise OutOfMemoryError(
+            f"the limit of memory, `ulimit -v`, is {limit // 1024:,} KiB; mcsim needs "
+            f"{_LEAST_ADDRESS_SPACE // 1024:,} KiB or more"
+        )
+
+
 def memory_error(error: McsimError | None = None) -> McsimError:
     """Return an error that names the limit of memory, if there is one."""
     text = str(error or "there is not enough memory")
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY:
+    if limit != resource.RLIM_INFINITY and "ulimit -v" not in text:
         text += f"; its limit, `ulimit -v`, is {limit // 1024:,} KiB"
     return OutOfMemoryError(text)
 

@@ -137,6 +137,9 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
 )
 def cli() -> None:
     """Simulate host-side storage caches shared by many virtual machines."""
+    from mcsim.base.limits import check_address_space
+
+    check_address_space()
 
 
 @cli.command()

@@ -22,7 +22,6 @@ from mcsim.base.claims import claim_folder, release_lease
 from mcsim.base.errors import ConfigError, HostError, TraceError
 from mcsim.base.files import cannot_write
 from mcsim.base.inputs import note_pipe
-from mcsim.traces.cache import open_cache
 
 STDIN = Path("/dev/stdin")
 """Path of the trace ``-``."""
@@ -132,6 +131,8 @@ def spooled(path: Path, folder: Path, progress: Callable[[int, int], object]) ->
     TraceError
         If nothing comes through the pipe.
     """
+    from mcsim.traces.cache import open_cache
+
     open_cache(folder)
     open_cache(folder / _SPOOLS)
     descriptor = open_pipe(path)
