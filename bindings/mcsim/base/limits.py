@@ -15,7 +15,7 @@ _NO_THREAD = "can't start new thread"
 _NO_MEMORY = ("bad_alloc", "cannot allocate memory", "failed to map segment", "zero-fill pages")
 """Parts of messages of the loader of shared libraries, in lower case."""
 
-_LEAST_ADDRESS_SPACE = 640 << 20
+_LEAST_ADDRESS_SPACE = 1 << 30
 """With less, libraries end the process while they are loaded, without an exception."""
 
 _REMEDIES = {
@@ -70,8 +70,9 @@ def check_address_space() -> None:
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return
-    # OpenBLAS reserves buffers for each thread; mcsim has no large matrices.
+    # OpenBLAS reserves buffers for each thread, and allocators of Arrow large arenas.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     if limit < _LEAST_ADDRESS_SPACE:
         raise OutOfMemoryError(
             f"the limit of memory, `ulimit -v`, is {limit // 1024:,} KiB; mcsim needs "
