@@ -43,11 +43,12 @@ _FLUSHED_AT_A_TIME = 8
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
     """Open a temporary file that takes the place of `path` if all goes well.
 
     It does once it is on the disk: what a power cut leaves is the old file or the new one. Links
-    are followed, and the new file has the permissions of the old one.
+    are followed, and the new file has the permissions of the old one, or of this user alone if it
+    is private.
 
     Raises
     ------
@@ -58,10 +59,10 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     try:
         target = check_output(path)
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+        mode = None if private or not target.exists() else stat.S_IMODE(target.stat().st_mode)
     except OSError as error:
         raise cannot_write(path, error.errno) from error
-    with temporary_beside(target) as temporary:
+    with temporary_beside(target, private=private) as temporary:
         if mode is not None:
             temporary.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)
         yield temporary
@@ -75,9 +76,9 @@ def replacing(path: Path) -> Iterator[Path]:
         flush_folder(target.parent)
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
     """Write a file, in UTF-8, that is there whole or not at all; raise as `replacing` does."""
-    with replacing(path) as temporary:
+    with replacing(path, private=private) as temporary:
         temporary.write_bytes(content if isinstance(content, bytes) else encoded(content))
 
 
@@ -166,10 +167,11 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 @contextmanager
-def temporary_beside(path: Path) -> Iterator[Path]:
+def temporary_beside(path: Path, *, private: bool = False) -> Iterator[Path]:
     """Yield an empty temporary file in the folder of `path`, which is created if absent.
 
-    Temporary files of killed processes in the folder are removed, too.
+    Only this user can read a private one. Temporary files of killed processes in the folder are
+    removed, too.
 
     Raises
     ------
@@ -177,7 +179,7 @@ def temporary_beside(path: Path) -> Iterator[Path]:
         As of `replacing`.
     """
     try:
-        temporary = _made_beside(path)
+        temporary = _made_beside(path, 0o600 if private else 0o666)
         hold(temporary)
         sweep_abandoned(temporary)
     except OSError as error:
@@ -260,13 +262,13 @@ def of_the_disk(error: BaseException | None) -> int | None:
     return None
 
 
-def _made_beside(path: Path) -> Path:
+def _made_beside(path: Path, mode: int) -> Path:
     name = os.fsdecode(os.fsencode(path.name)[:100])
     temporary = path.with_name(f".{name}.{new_claim()}{TEMPORARY_SUFFIX}")
 
     def make() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(temporary, os.O_CREAT | os.O_NOFOLLOW | os.O_WRONLY, 0o666))
+        os.close(os.open(temporary, os.O_CREAT | os.O_NOFOLLOW | os.O_WRONLY, mode))
 
     retry_on_missing_parent(make)
     return temporary

@@ -180,7 +180,7 @@ def read_text_or_pipe(path: Path, most_bytes: int) -> bytes:
         poll.register(pipe, select.POLLIN)
         while len(content) <= most_bytes:
             if not poll.poll(1000 * _PIPE_SECONDS):
-                raise OSError(errno.ETIMEDOUT, "nothing comes through this pipe", os.fspath(path))
+                raise OSError(errno.EINVAL, "nothing comes through this pipe", os.fspath(path))
             if not (piece := os.read(pipe, 1 << 16)):
                 break
             content += piece

@@ -9,12 +9,14 @@ import signal
 import sys
 import threading
 import time
+from _thread import start_new_thread
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
 from mcsim.base.claims import leave_all
+from mcsim.base.limits import thread_faults
 
 GRACE_SECONDS = 0.8
 """Time in which work under way may end."""
@@ -33,7 +35,13 @@ def ending_in_time() -> Iterator[None]:
     The main thread gets an exception, and has time to clean up. If a library converts it to an
     error of its own, the interruption is raised again here. If the thread still works after that
     time, in code that no exception reaches, another thread calls `leave`. Outside of the main
-    thread this does nothing.
+    thread this does nothing. A signal that the parent process ignores, such as Ctrl-C in
+    background jobs, stays ignored.
+
+    Raises
+    ------
+    HostError
+        If the system starts no thread.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -44,17 +52,25 @@ def ending_in_time() -> Iterator[None]:
         came.append(number)
         raise _interruption(number)
 
-    seen, told = os.pipe()
-    os.set_blocking(told, False)
     defaults = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
     ours = {n: default for n, default in defaults.items() if signal.getsignal(n) == default}
+    seen, told = os.pipe()
+    os.set_blocking(told, False)
+    ended = threading.Lock()
+    ended.acquire()
+    try:
+        # The watcher starts before a handler is set. `threading.Thread.start` could wait for ever
+        # for a thread that lacks memory, and an exception of a handler would corrupt its locks.
+        with thread_faults():
+            start_new_thread(_watch, (seen, ended))
+    except BaseException:
+        os.close(told)
+        os.close(seen)
+        raise
     others = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
-    watcher = threading.Thread(target=_watch, args=(seen,), name="signals", daemon=True)
     try:
         for number in ours:
             signal.signal(number, interrupt)
-        with _put_off():
-            watcher.start()
         yield
     except Exception as error:
         if came:
@@ -65,7 +81,7 @@ def ending_in_time() -> Iterator[None]:
         for number, default in ours.items():
             signal.signal(number, default)
         os.write(told, _OVER)
-        watcher.join()
+        ended.acquire(timeout=GRACE_SECONDS)
         os.close(told)
         os.close(seen)
 
@@ -74,13 +90,14 @@ def ending_in_time() -> Iterator[None]:
 def ending_input() -> Iterator[Callable[[], bool]]:
     """Treat Ctrl-C in the block as the end of its input; yield whether it came.
 
-    From then on, and after the block, Ctrl-C ends the process as usual.
+    From then on, and after the block, Ctrl-C ends the process as usual. It stays ignored if the
+    parent process ignores it.
     """
-    if threading.current_thread() is not threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before == signal.SIG_IGN:
         yield lambda: False
         return
     came: list[int] = []
-    before = signal.getsignal(signal.SIGINT)
     wakeup = signal.set_wakeup_fd(-1)
 
     def restore() -> None:
@@ -116,36 +133,22 @@ def leave(interruption: KeyboardInterrupt) -> NoReturn:
     os._exit(128 + (signal.SIGTERM if terminated else signal.SIGINT))
 
 
-@contextmanager
-def _put_off() -> Iterator[None]:
-    """Defer signals while a thread starts, because an exception would corrupt its locks."""
-    came: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    ours = {number: handler for number, handler in handlers.items() if handler is not None}
-    for number in ours:
-        signal.signal(number, lambda number, _frame: came.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in ours.items():
-            signal.signal(number, handler)
-    for one in came:
-        signal.raise_signal(one)
-
-
 def _interruption(number: int) -> KeyboardInterrupt:
     return Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
 
 
-def _watch(seen: int) -> None:
+def _watch(seen: int, ended: threading.Lock) -> None:
     """Read the numbers of signals that came; end the process when time is over after the first."""
     came = 0
     deadline = 0.0
-    while not came or select.select([seen], [], [], max(0, deadline - time.monotonic()))[0]:
-        numbers = os.read(seen, 64)
-        if _OVER in numbers:
-            return
-        if not came:
-            came = next((n for n in numbers if n in (signal.SIGINT, signal.SIGTERM)), 0)
-            deadline = time.monotonic() + GRACE_SECONDS
-    leave(_interruption(came))
+    try:
+        while not came or select.select([seen], [], [], max(0, deadline - time.monotonic()))[0]:
+            numbers = os.read(seen, 64)
+            if _OVER in numbers:
+                return
+            if not came:
+                came = next((n for n in numbers if n in (signal.SIGINT, signal.SIGTERM)), 0)
+                deadline = time.monotonic() + GRACE_SECONDS
+        leave(_interruption(came))
+    finally:
+        ended.release()

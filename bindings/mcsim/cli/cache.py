@@ -23,7 +23,7 @@ def cache() -> None:
     """List, verify and remove what is kept of traces, so that nothing is made twice.
 
     A missing entry is made again when it is needed. Beyond $MCSIM_CACHE_LIMIT, or a tenth of the
-    free space and at most 16 GiB, the least recently used entries are removed.
+    file system and at most 16 GiB, the least recently used entries are removed.
     """
 
 
@@ -101,7 +101,10 @@ def verify(remove: bool, folder: Path | None, as_json: bool) -> None:
 
     Exit code 1 means that an entry is damaged. Damaged entries are made again at their next use.
     """
-    _, found = _entries(folder)
+    from mcsim.traces.cache import check_cache
+
+    where, found = _entries(folder)
+    check_cache(where)
     damaged = {entry: why for entry in found if (why := entry.fault()) is not None}
     if remove:
         for entry in damaged:

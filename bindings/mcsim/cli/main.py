@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from mcsim.base.errors import McsimError
     from mcsim.cli.terminal import Form
     from mcsim.experiment.code import Permission
 
@@ -138,6 +137,9 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
 )
 def cli() -> None:
     """Simulate host-side storage caches shared by many virtual machines."""
+    from mcsim.base.limits import check_address_space
+
+    check_address_space()
 
 
 @cli.command()
@@ -261,7 +263,6 @@ def main(arguments: Iterable[str] | None = None) -> None:
 
 
 def _run_command(arguments: Iterable[str] | None) -> None:
-    from mcsim.base.errors import HostError, McsimError, exit_code_of
     from mcsim.base.inputs import protected_inputs
     from mcsim.base.signals import ending_in_time
     from mcsim.cli.terminal import for_terminal
@@ -284,23 +285,8 @@ def _run_command(arguments: Iterable[str] | None) -> None:
         sys.exit(error.exit_code)
     except click.Abort as error:
         raise KeyboardInterrupt from error  # which no signal set off
-    except McsimError as error:
-        _report(error)
-    except OSError as error:
-        click.echo(f"mcsim: {for_terminal(str(error))}", err=True)
-        sys.exit(exit_code_of(error))
-    except ImportError as error:
-        if isinstance(error.__cause__, McsimError):
-            _report(error.__cause__)
-        if error.name != "mcsim._core":
-            _give_up()
-        click.echo(f"mcsim: {CORE_IS_MISSING}", err=True)
-        sys.exit(HostError.exit_code)
-    except MemoryError:
-        click.echo("mcsim: there is not enough memory", err=True)
-        sys.exit(HostError.exit_code)
-    except Exception:
-        _give_up()
+    except Exception as error:
+        _end_with(error)
 
 
 # Replacements of letters of tables and messages beyond ASCII; all others are escaped.
@@ -327,22 +313,27 @@ def _spell_what_the_terminal_lacks() -> None:
             stream.reconfigure(errors="mcsim")
 
 
-def _report(error: McsimError) -> NoReturn:
+def _end_with(error: Exception) -> NoReturn:
     """Print an error in one line; print a traceback if it is a bug in mcsim."""
-    from mcsim.base.errors import exit_code_of
-
-    if error.exit_code == INTERNAL:
-        _give_up()
+    from mcsim.base.errors import HostError, McsimError, MissingOutputError, exit_code_of
+    from mcsim.base.limits import limit_error
     from mcsim.cli.terminal import for_terminal
 
-    click.echo(f"mcsim: {for_terminal(str(error))}", err=True)
-    sys.exit(exit_code_of(error) if isinstance(error, OSError) else error.exit_code)
+    if not isinstance(error, MissingOutputError):
+        error = limit_error(error) or error
+    if isinstance(error, ImportError) and isinstance(error.__cause__, McsimError):
+        error = error.__cause__
+    elif isinstance(error, ImportError) and error.name == "mcsim._core":
+        error = HostError(CORE_IS_MISSING)
+    if isinstance(error, OSError):
+        code = exit_code_of(error)
+    else:
+        code = error.exit_code if isinstance(error, McsimError) else INTERNAL
+    if code == INTERNAL:
+        import traceback
 
-
-def _give_up() -> NoReturn:
-    """Print the traceback of a bug in mcsim."""
-    import traceback
-
-    traceback.print_exc()
-    click.echo("mcsim: this is a bug in mcsim; please report it with the lines above", err=True)
-    sys.exit(INTERNAL)
+        traceback.print_exc()
+        click.echo("mcsim: this is a bug in mcsim; please report it with the lines above", err=True)
+    else:
+        click.echo(f"mcsim: {for_terminal(str(error))}", err=True)
+    sys.exit(code)

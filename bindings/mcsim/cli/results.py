@@ -68,13 +68,13 @@ def list_(sweep: str | None, out: str, form: Form) -> None:
         table = TextTable(["run", "started", "state", "systems", "VMs", "workload", "size"], left=6)
         for row in alone:
             table.add_row(*_listed(row))
-        lines.append(table.formatted().to_text())
+        lines.append(table.formatted().to_text() if form == "" else table)
     if sweeps:
         cells = TextTable(["sweep", "finished", "cells", "axes"], left=1, last=True)
         for of in sweeps:
             done = of.finished()
             cells.add_row(of.path.name, f"{sum(done):,}", f"{len(done):,}", ", ".join(of.axes))
-        lines.append(cells.formatted().to_text())
+        lines.append(cells.formatted().to_text() if form == "" else cells)
     print_result(form, *(lines or [f"no runs in {out}"]), data=lambda: runs)
 
 

@@ -296,10 +296,11 @@ def show_sweep(
     swept: Sweep, form: Form = "", *, x: str | None = None, value: str | None = None
 ) -> None:
     """Print the summary and the table of a sweep, or a column over an axis."""
-    from mcsim.sweeps.views import overview, pivot
+    from mcsim.sweeps.views import overview, pivot, pivot_data
 
     if x is not None or value is not None:
-        print_result(form, pivot(swept, x, value or "hit_ratio"), data=swept.to_arrow)
+        shown = value or "hit_ratio"
+        print_result(form, pivot(swept, x, shown), data=lambda: pivot_data(swept, x, shown))
         return
     table = overview(swept)
     print_result(form, table.answer, "", table.formatted(), data=swept.to_arrow)

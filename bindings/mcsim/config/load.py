@@ -28,7 +28,7 @@ from ruamel.yaml.scalarint import ScalarInt
 
 from mcsim.base import units
 from mcsim.base.arguments import file_given
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, HostError, is_host_fault
 from mcsim.base.inputs import note_input, read_text_or_pipe, resolved
 from mcsim.config.complaints import complaints
 from mcsim.config.spec import SHORTHANDS, ExperimentSpec
@@ -36,7 +36,7 @@ from mcsim.config.values import DEFAULT_BLOCK_BYTES
 
 # Limits far above any real experiment.
 _MOST_BYTES = 4 << 20
-_MOST_VALUES = 1_000_000
+MOST_VALUES = 1_000_000
 _MOST_LEVELS = 50
 _TOO_DEEP = f"nested more than {_MOST_LEVELS} deep"
 
@@ -67,7 +67,7 @@ class Source:
 
     def __init__(self, name: str, root: Mapping[str, Any], folder: Path) -> None:
         self.name = name
-        _check_extent(root, lambda _: name)
+        check_extent(root, lambda _: name)
         self.root: Any = copy.deepcopy(root)  # overrides must not reach the caller's
         self.folder = folder
         self._lines: Any = self.root  # nodes with lines
@@ -81,14 +81,17 @@ class Source:
         Raises
         ------
         ConfigError
-            If it cannot be read, is not YAML, or its top is not a map.
+            If it is missing, is not YAML, or its top is not a map.
+        HostError
+            If the system cannot read it.
         """
         path = file_given("experiment", path)
         note_input(path)
         try:
             content = read_text_or_pipe(path, _MOST_BYTES)
         except OSError as error:
-            raise ConfigError(f"{path}: {error.strerror}") from None
+            kind = HostError if is_host_fault(error) else ConfigError
+            raise kind(f"{path}: {error.strerror}") from error
         except ValueError as error:  # a NUL in it
             raise ConfigError(f"{path}: {error}") from None
         if len(content) > _MOST_BYTES:
@@ -222,11 +225,11 @@ def _parse_yaml(text: str, blame: Callable[[int], str]) -> Any:
         raise ConfigError(f"{_blame(error, blame)}: not YAML: {error.problem}") from None
     except YAMLError as error:
         raise ConfigError(f"{blame(1)}: not YAML: {str(error).splitlines()[0]}") from None
-    _check_extent(root, blame)
+    check_extent(root, blame)
     return root
 
 
-def _check_extent(root: Any, blame: Callable[[int], str]) -> None:
+def check_extent(root: Any, blame: Callable[[int], str], most_values: int = MOST_VALUES) -> None:
     """Check the number of values, with aliases written out, and the depth of nesting.
 
     Raises
@@ -248,8 +251,8 @@ def _check_extent(root: Any, blame: Callable[[int], str]) -> None:
             values[id(node)] = 0
             inside = node.values() if isinstance(node, Mapping) else node
             known = 1 + sum(extent(value, depth + 1) for value in inside)
-            if known > _MOST_VALUES:
-                raise complaint(node, f"more than {_MOST_VALUES:,} values, aliases written out")
+            if known > most_values:
+                raise complaint(node, f"more than {most_values:,} values, aliases written out")
             values[id(node)] = known
         return known
 

@@ -25,7 +25,7 @@ from mcsim.experiment.stages import Stages, own_view
 from mcsim.results.held import Held
 from mcsim.traces.batches import SCHEMA
 from mcsim.traces.blocks import bytes_of_block, traces_in
-from mcsim.traces.cache import cache_directory
+from mcsim.traces.cache import cache_directory, open_cache
 from mcsim.traces.find import trace_dirs_given
 from mcsim.traces.miss_rows import MissRows
 from mcsim.traces.opened import open_workload
@@ -143,7 +143,9 @@ class _Replay:
     def stream(self) -> Trace:
         """Return what reaches the backend. Its rows are in a file without a name."""
         log = engine.BackendLog()
-        with temporary_beside(cache_directory() / "misses.arrow") as path:
+        cache = cache_directory()
+        open_cache(cache)
+        with temporary_beside(cache / "misses.arrow", private=True) as path:
             with (
                 pa.OSFile(os.fsencode(path), "wb") as file,
                 pa.ipc.new_file(file, SCHEMA) as writer,

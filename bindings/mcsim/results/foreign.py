@@ -10,6 +10,7 @@ import pyarrow as pa
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from mcsim.config.load import MOST_VALUES, check_extent
 from mcsim.config.renamed import with_current_keys
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.schemas import SCHEMAS, schema_of
@@ -53,6 +54,8 @@ def parse_spec(text: bytes) -> ExperimentSpec:
         nodes = YAML(typ="safe").load(text)
     except (YAMLError, RecursionError, UnicodeDecodeError) as error:
         raise ValueError(f"not YAML: {type(error).__name__}") from None
+    # A run writes no aliases, so that each value takes a byte or more.
+    check_extent(nodes, lambda line: f"line {line}", max(MOST_VALUES, len(text)))
     return spec_of(nodes)
 
 

@@ -18,8 +18,8 @@ from mcsim.results.seals import damaged, read_list
 
 RUN_FILES = frozenset(
     (
-        *("DONE", "environment.json", "log.txt", "seconds-figures.json", "spec.yaml"),
-        *("timings.json", *(f"{table}.parquet" for table in SCHEMAS)),
+        *("DONE", "environment.json", "log.txt", "page.html", "seconds-figures.json"),
+        *("spec.yaml", "timings.json", *(f"{table}.parquet" for table in SCHEMAS)),
     )
 )
 """Files that a run writes into its folder; `figures` is a folder."""

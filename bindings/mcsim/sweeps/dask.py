@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from mcsim.experiment.environment import build_digest
 
 if TYPE_CHECKING:
     from distributed import Client
+
+_log = logging.getLogger(__name__)
 
 _SECONDS = 10  # to wait for a scheduler
 
@@ -48,18 +51,39 @@ def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
     except (OSError, ValueError) as error:
         why = str(error).strip() or type(error).__name__
         raise HostError(f"{address}: no Dask scheduler answers there: {why}") from None
-    with client:
+    with _without_logs_of_dask(), client:
         _check_workers(client)
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
         threads = sum(worker["nthreads"] for worker in workers)
         yield client.get_executor(pure=False), max(1, threads)
 
 
+@contextmanager
+def _without_logs_of_dask() -> Iterator[None]:
+    """Suppress the tracebacks of a client that loses its scheduler, which futures report."""
+    # Dask sets a level for each of its modules.
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed.")]
+    loggers = [logging.getLogger(name) for name in ("asyncio", *names)]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
 def _check_workers(client: Client) -> None:
-    """Check the mcsim of connected workers; each task checks it again for later ones."""
+    """Check the mcsim of connected workers; each task checks it again for later ones.
+
+    A worker that dies meanwhile is left to the scheduler, which gives its work to others.
+    """
     ours = _mcsim_here()
-    found = client.run(_mcsim_here, on_error="return")
-    for worker, theirs in found.items():
+    for worker, theirs in client.run(_mcsim_here, on_error="return").items():
+        if isinstance(theirs, OSError):  # it died; the scheduler may not have noticed
+            _log.warning("worker %s does not answer: %s", worker, theirs)
+            continue
         if isinstance(theirs, BaseException):
             raise ConfigError(f"worker {worker} has no mcsim that can be used: {theirs}")
         if theirs != ours:

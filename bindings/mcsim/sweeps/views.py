@@ -137,6 +137,39 @@ def pivot(sweep: Sweep, x: str | None = None, value: str = "hit_ratio") -> Forma
     ConfigError
         If there is no such axis or column.
     """
+    x, column, names, cells = _by_axis(sweep, x, value)
+    rows = []
+    for at, numbers in cells.items():
+        shown = f"{at:,}" if isinstance(at, int) and not isinstance(at, bool) else str(at)
+        rows.append([shown, *(_spread(column, each) for each in numbers)])
+    title = f"{sweep.path.name}: {column.heading} over {x}"
+    return FormattedTable([x, *names], rows, [True] * (len(names) + 1), title)
+
+
+def pivot_data(sweep: Sweep, x: str | None = None, value: str = "hit_ratio") -> pa.Table:
+    """Return the numbers of `pivot`: the axis, then each system's mean over seeds.
+
+    Where a system has several seeds, its standard deviation follows in ``…_deviation``.
+
+    Raises
+    ------
+    ConfigError
+        As of `pivot`.
+    """
+    x, _, names, cells = _by_axis(sweep, x, value)
+    columns: dict[str, Any] = {x: list(cells)}
+    for index, name in enumerate(names):
+        numbers = [row[index] for row in cells.values()]
+        columns[name] = pa.array(map(_mean, numbers), pa.float64())
+        if any(len(each) > 1 for each in numbers):
+            columns[f"{name}_deviation"] = pa.array(map(_deviation, numbers), pa.float64())
+    return pa.table(columns)
+
+
+def _by_axis(
+    sweep: Sweep, x: str | None, value: str
+) -> tuple[str, Column, list[str], dict[Any, list[NDArray[np.float64]]]]:
+    """Return the axis, the column of `value`, the systems, and their numbers at each point."""
     table = sweep.to_arrow().filter(pc.is_null(sweep.to_arrow()["vm"]))
     axes = axes_of(table)
     x = main_axis(table) if x is None else x
@@ -153,13 +186,9 @@ def pivot(sweep: Sweep, x: str | None = None, value: str = "hit_ratio") -> Forma
     found = _candidates(table, [x], others, [value])
     names = list(dict.fromkeys(one.name for one in found))
     cells = {(one.point[0], one.name): one.numbers[value] for one in found}
-    rows = []
-    for at in dict.fromkeys(one.point[0] for one in found):
-        numbers = [cells.get((at, name), np.zeros(0)) for name in names]
-        shown = f"{at:,}" if isinstance(at, int) and not isinstance(at, bool) else str(at)
-        rows.append([shown, *(_spread(column, each) for each in numbers)])
-    title = f"{sweep.path.name}: {column.heading} over {x}"
-    return FormattedTable([x, *names], rows, [True] * (len(names) + 1), title)
+    points = dict.fromkeys(one.point[0] for one in found)
+    rows = {at: [cells.get((at, name), np.zeros(0)) for name in names] for at in points}
+    return x, column, names, rows
 
 
 def _spread(column: Column, values: NDArray[np.float64]) -> str:

@@ -1,5 +1,7 @@
 """The trace cache: parsed, generated, interned and measured traces in the user's cache folder.
 
+Only this user can read its files. Entries of other users are not used, except those of root.
+
 An entry is a file, named by a digest of all that it depends on, so it never goes stale. The
 function `find` opens an entry and `adding` makes one; a missing or damaged entry is made again.
 Entries may be removed at any time. Above a limit, the least recently used are removed first, by
@@ -35,7 +37,13 @@ from mcsim.base.claims import (
     release,
 )
 from mcsim.base.errors import ConfigError, HostError, McsimError, TraceError, mistakes_in
-from mcsim.base.files import replacing, sweep_abandoned
+from mcsim.base.files import cannot_write, replacing, sweep_abandoned
+from mcsim.base.private import (
+    check_trusted_folder,
+    make_private,
+    make_private_folder,
+    why_untrusted,
+)
 from mcsim.base.units import format_count, parse_bytes
 from mcsim.traces.digests import read_note
 from mcsim.traces.store import open_store
@@ -118,8 +126,7 @@ _log = logging.getLogger(__name__)
 _Opened = TypeVar("_Opened")
 
 _MOST_BYTES = 16 * 2**30
-_PART_OF_FREE = 10
-"""The default limit is a tenth of the free space, and at most 16 GiB."""
+_PART_OF_DISK = 10
 
 INTERNED = "interned"
 """The folder of interned traces in that of the cache."""
@@ -179,6 +186,8 @@ class Entry:
     def fault(self) -> str | None:
         """Check the whole file, and return its fault; that does not count as use."""
         try:
+            if (why := why_untrusted(self.path)) is not None:
+                return f"{self.path}: {why}"
             with self._unused():
                 self.kind.check(self.path)
         except (McsimError, OSError, ValueError, KeyError, TypeError) as error:
@@ -207,14 +216,70 @@ def cache_directory() -> Path:
     """Return the folder of the cache: ``$MCSIM_CACHE_DIR`` or ``mcsim/traces`` of the user's."""
     if named := os.environ.get("MCSIM_CACHE_DIR"):
         return Path(named)
+    return _user_directory()
+
+
+def _user_directory() -> Path:
     return platformdirs.user_cache_path("mcsim", appauthor=False) / "traces"
+
+
+_REMEDY = "set MCSIM_CACHE_DIR or --cache-dir to a folder that only you can write (chmod 700)"
+
+
+def open_cache(folder: Path) -> None:
+    """Create a folder of the cache, or check that no other user can write it.
+
+    Raises
+    ------
+    ConfigError
+        If another user can.
+    HostError
+        If it cannot be created.
+    """
+    try:
+        is_own = _user_directory() in (folder, folder.parent)
+        make_private_folder(folder, _REMEDY, is_own=is_own)
+    except OSError as error:
+        raise cannot_write(folder, error.errno, "cannot write there") from error
+
+
+def check_cache(folder: Path) -> None:
+    """Check that no other user can write a folder of the cache or a folder in it.
+
+    Raises
+    ------
+    ConfigError
+        If one can.
+    """
+    for path in {folder / kind.folder for kind in KINDS}:
+        with suppress(FileNotFoundError):
+            check_trusted_folder(path, _REMEDY)
+
+
+def is_trusted(path: Path) -> bool:
+    """Return whether a file of the cache is there, and of this user or root; log if it is not.
+
+    Raises
+    ------
+    ConfigError
+        If another user can write its folder.
+    """
+    try:
+        check_trusted_folder(path.parent, _REMEDY)
+        if (why := why_untrusted(path)) is None:
+            make_private(path)
+            return path.is_file()
+    except OSError:
+        return False
+    _log.warning("%s: %s; it is not used", path, why)
+    return False
 
 
 def cache_limit(folder: Path) -> int:
     """Return the limit of the total size of all entries, in bytes.
 
-    The limit is ``$MCSIM_CACHE_LIMIT``. The default is a tenth of the free space of the file
-    system, and at most 16 GiB.
+    The limit is ``$MCSIM_CACHE_LIMIT``. The default is a tenth of the file system, at most half of
+    the space that is free or taken by entries, and at most 16 GiB. Entries do not change it.
 
     Raises
     ------
@@ -224,7 +289,9 @@ def cache_limit(folder: Path) -> int:
     said = os.environ.get("MCSIM_CACHE_LIMIT")
     if not said:
         there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-        return min(_MOST_BYTES, shutil.disk_usage(there).free // _PART_OF_FREE)
+        disk = shutil.disk_usage(there)
+        taken = sum(entry.bytes for entry in entries(folder))
+        return min(_MOST_BYTES, disk.total // _PART_OF_DISK, (disk.free + taken) // 2)
     with mistakes_in("MCSIM_CACHE_LIMIT"):
         return parse_bytes(said)
 
@@ -277,7 +344,7 @@ def make_room(folder: Path, limit: int, *, since_ns: int | None = None) -> list[
 
 def find(path: Path, open_entry: Callable[[bytes], _Opened]) -> _Opened | None:
     """Open an entry; None if it is missing, or damaged, which is logged."""
-    if not path.is_file():
+    if not is_trusted(path):
         return None
     try:
         mark_used(path)
@@ -299,7 +366,9 @@ def adding(cache: Path, path: Path) -> Iterator[Path]:
         As of `replacing`.
     """
     limit = cache_limit(cache)
-    with replacing(path) as temporary:
+    open_cache(cache)
+    open_cache(path.parent)
+    with replacing(path, private=True) as temporary:
         yield temporary
     mark_used(path)
     make_room(cache, limit)

@@ -95,7 +95,8 @@ def read_note(note: Path) -> tuple[list[int], str]:
 def write_note(note: Path, state: list[int], digest: str) -> None:
     """Write a note, which appears whole or not at all."""
     checksum = _checksum(note, state, digest)
-    write_whole(note, json.dumps({"state": state, "digest": digest, "checksum": checksum}))
+    content = {"state": state, "digest": digest, "checksum": checksum}
+    write_whole(note, json.dumps(content), private=True)
 
 
 def _checksum(note: Path, state: Any, digest: Any) -> str:

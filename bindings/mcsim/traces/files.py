@@ -25,7 +25,7 @@ from mcsim.traces.batches import (
     schema_of,
     schema_with_keys,
 )
-from mcsim.traces.cache import cache_limit, make_room, mark_used
+from mcsim.traces.cache import cache_limit, is_trusted, make_room, mark_used, open_cache
 from mcsim.traces.object_records import ObjectRecords, lcs, oracle_general
 from mcsim.traces.store import (
     BATCH_REQUESTS,
@@ -72,7 +72,8 @@ def kept_store(path: Path, digest: str, source: Path, make: Callable[[], Store])
             raise TraceError(f"{why}, and cannot be made anew: {error}") from error
         _log.warning("%s: it was made anew from %s", why, source)
 
-    if path.is_file():
+    open_cache(path.parent)
+    if is_trusted(path):
         try:
             mark_used(path)
             store = open_store(path, make_anew)
@@ -96,6 +97,7 @@ def write_store(
     sort: Callable[[], bool] = lambda: False,
     kind: Callable[[], Kind] = lambda: "blocks",
     keys: Callable[[], pa.Array | None] = lambda: None,
+    private: bool = False,
 ) -> Store:
     """Write batches to a store file, which appears whole or not at all.
 
@@ -117,9 +119,14 @@ def write_store(
         Called after the first batch; what the references are.
     keys : callable
         Called once all batches were taken; the text keys of objects by their ids, if there are any.
+    private : bool
+        Whether other users cannot read the file.
     """
     counts = Counts()
-    with replacing(path) as final, temporary_beside(path) as as_read:
+    with (
+        replacing(path, private=private) as final,
+        temporary_beside(path, private=True) as as_read,
+    ):
         schema, read = schema_of(map(record_batch_of, batches))
         with _written(as_read, schema) as writer:
             for record_batch in read:

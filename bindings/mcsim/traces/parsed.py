@@ -19,7 +19,7 @@ from mcsim.base.inputs import printable
 from mcsim.base.sizes import is_share, share_given
 from mcsim.base.units import parse_bytes, parse_count
 from mcsim.traces.batches import Batch, batch_with
-from mcsim.traces.cache import mark_used
+from mcsim.traces.cache import is_trusted, mark_used, open_cache
 from mcsim.traces.checks import SignCounter
 from mcsim.traces.digests import (
     file_digest,
@@ -86,6 +86,7 @@ class Parse:
             If the file changes while it is hashed or parsed; nothing is cached then.
         """
         opened = file_state(self.source)
+        open_cache(cache_dir)
         source_digest = (
             self._source_digest(note_path(cache_dir, self.source), opened)
             if self.spool is None
@@ -125,10 +126,11 @@ class Parse:
     def _source_digest(self, note: Path, opened: list[int]) -> str:
         """Return the digest of the file; read the file only if its state differs from the note."""
         with suppress(OSError, ValueError):
-            state, digest = read_note(note)
-            if state == opened:
-                mark_used(note)
-                return digest
+            if is_trusted(note):
+                state, digest = read_note(note)
+                if state == opened:
+                    mark_used(note)
+                    return digest
         digest = file_digest(self.source, lambda done: self.progress(done, 2 * opened[0]))
         self._check_unchanged(opened)
         if is_settled(opened):
@@ -217,6 +219,7 @@ class Parse:
             sort=lambda: reader.unsorted,
             kind=lambda: reader.kind,
             keys=keys,
+            private=True,
         )
 
 

@@ -131,6 +131,10 @@ def spooled(path: Path, folder: Path, progress: Callable[[int, int], object]) ->
     TraceError
         If nothing comes through the pipe.
     """
+    from mcsim.traces.cache import open_cache
+
+    open_cache(folder)
+    open_cache(folder / _SPOOLS)
     descriptor = open_pipe(path)
     try:
         mine = claim_folder(folder / _SPOOLS)
@@ -163,7 +167,8 @@ def _copy(
     hasher = hashlib.sha256()
     done = 0
     try:
-        with file.open("xb", buffering=0) as target:
+        create = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+        with os.fdopen(os.open(file, create, 0o600), "wb", buffering=0) as target:
             while piece := _read(descriptor, path):
                 hasher.update(piece)
                 left = memoryview(piece)

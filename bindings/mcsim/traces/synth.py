@@ -117,4 +117,4 @@ def _generate(
             synthetic=True,
         )
 
-    return write_store(path, batches(), describe)
+    return write_store(path, batches(), describe, private=True)

@@ -1,8 +1,8 @@
 # Trusts: `pyproject.toml`'s extras; what `sys.modules` says was imported.
 from __future__ import annotations
 
+import os
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -22,6 +22,7 @@ EXTRAS = {
     for needs in _PROJECT["optional-dependencies"].values()
     for need in needs
 }
+SKIPPED = {".git", ".mypy_cache", ".pytest_cache", ".venv", "build", "results", "__pycache__"}
 HEAVY = {"numpy", "pyarrow", "pydantic", "rich", "ruamel", "click", "mcsim._core", *EXTRAS}
 
 
@@ -84,12 +85,17 @@ def test_an_absent_package_is_named_with_the_command_that_installs_it(
 
 def test_no_text_installs_the_mcsim_of_the_index() -> None:
     """It is another project."""
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True)
     pattern = re.compile(r"(pip|uv pip|uv|pipx) install +['\"]?mcsim\b(?!-)")
-    for name in listed.stdout.split():
-        path = ROOT / name
-        if path.suffix in (".py", ".md", ".cpp", ".hpp", ".txt", ".toml", ".yml", ".ipynb", ""):
-            assert not (path.is_file() and pattern.search(path.read_text("utf-8"))), name
+    kinds = (".py", ".md", ".cpp", ".hpp", ".txt", ".toml", ".yml", ".ipynb", "")
+    read = set()
+    for folder, below, files in os.walk(ROOT):
+        # No history is needed, which an unpacked archive does not have.
+        below[:] = {*below} - SKIPPED
+        for path in (Path(folder) / name for name in files):
+            if path.suffix in kinds and path.is_file():
+                assert not pattern.search(path.read_text("utf-8", "replace")), path
+                read.add(path)
+    assert {ROOT / "README.md", ROOT / "mcsim", Path(__file__)} <= read
 
 
 def test_numbers_of_the_version_agree() -> None:

@@ -7,11 +7,13 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
-from commands import environment
+from commands import environment, python
 
+from mcsim.base.errors import HostError
 from mcsim.base.signals import Terminated, ending_in_time
 
 PROGRAM = """
@@ -69,26 +71,67 @@ def test_both_signals_end_a_process_in_a_second(
     assert left.name.startswith("left.")  # anybody's at once
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT], ids=["preempted", "ctrl-c"])
-def test_a_signal_waits_until_the_watcher_has_started(
-    monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_tests_in_the_background_give_their_children_the_default_signals(
+    number: signal.Signals,
 ) -> None:
-    done = []
-    start = threading.Thread.start
+    """A process that ignores the signals starts pytest, as `nohup` does, and CI systems."""
+    conftest = Path(__file__).parents[2] / "conftest.py"
+    program = f"""
+import runpy, subprocess, sys
+runpy.run_path({str(conftest)!r})
+child = "import signal; signal.raise_signal({number})"
+print(subprocess.run([sys.executable, "-c", child], stderr=subprocess.DEVNULL).returncode)
+"""
+    background = f"trap '' INT TERM HUP QUIT; {sys.executable} -c \"$0\""
+    done = subprocess.run(["bash", "-c", background, program], capture_output=True, text=True)
+    assert done.stdout == f"{-number}\n", done.stderr
 
-    def interrupted(thread: threading.Thread) -> None:
-        start(thread)
-        signal.raise_signal(sent)
-        done.append("started")
 
-    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
-    count = threading.active_count()
-    monkeypatch.setattr(threading.Thread, "start", interrupted)
-    with pytest.raises(KeyboardInterrupt), ending_in_time():
-        done.append("worked")
-    assert done == ["started"]
-    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
-    assert threading.active_count() == count
+def test_an_ignored_ctrl_c_stays_ignored() -> None:
+    """The background jobs of shells ignore it; SIGTERM ends them all the same."""
+    program = """
+import os, signal, time
+from mcsim.base.signals import ending_in_time, ending_input, leave
+
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+with ending_in_time(), ending_input() as is_over:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.2)
+    print(is_over(), signal.getsignal(signal.SIGINT) == signal.SIG_IGN, flush=True)
+try:
+    with ending_in_time():
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(1000)
+except KeyboardInterrupt as error:
+    leave(error)
+"""
+    done = python("-c", program, timeout=60)
+    assert done.stdout == "False True\n"
+    assert done.returncode == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_without_a_thread_nothing_changes(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    before = signal.getsignal(number)
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    monkeypatch.setattr("mcsim.base.signals.start_new_thread", refuse)
+    with pytest.raises(HostError, match="ulimit -u"), ending_in_time():
+        pytest.fail("began without a watcher")
+    assert signal.getsignal(number) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
+
+
+def test_a_watcher_that_ends_at_once_defers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that gets no memory ends so."""
+    monkeypatch.setattr("mcsim.base.signals.start_new_thread", lambda *_: None)
+    with pytest.raises(Terminated), ending_in_time():
+        signal.raise_signal(signal.SIGTERM)
 
 
 @pytest.mark.parametrize(
@@ -125,3 +168,17 @@ def test_nothing_is_changed_afterwards_or_in_other_threads() -> None:
     thread = threading.Thread(target=elsewhere)
     thread.start()
     thread.join()
+
+
+def test_a_test_that_hangs_ends_with_its_traceback(tmp_path: Path) -> None:
+    """The limit is that of `pyproject.toml`, lowered."""
+    (tmp_path / "test_hang.py").write_text(
+        "import time\n\ndef test_that_hangs():\n    time.sleep(1000)\n", encoding="utf-8"
+    )
+    project = Path(__file__).parents[3] / "pyproject.toml"
+    limit = tomllib.loads(project.read_text("utf-8"))["tool"]["pytest"]["faulthandler_timeout"]
+    assert 60 < limit <= 600
+    arguments = ["-c", project, "-p", "no:cacheprovider", "-o", "faulthandler_timeout=1", tmp_path]
+    done = python("-m", "pytest", *arguments, timeout=120)
+    assert done.returncode == 1
+    assert "in test_that_hangs" in done.stderr

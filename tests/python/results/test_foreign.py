@@ -235,3 +235,27 @@ def test_timings_of_earlier_runs_may_be_damaged(out: Path, value: Any) -> None:
     assert verify(out, [run]) == (1, {})
     assert code_of("results", "show", run.name, "--results", out) == 0
     assert code_of("results", "ls", "--results", out) == 0
+
+
+def test_runs_with_a_page_are_removed(tmp_path: Path) -> None:
+    made = mcsim.run(TINY, out=tmp_path, page=True)
+    assert (made.path / "page.html").is_file()
+    assert code_of("results", "rm", made.run_id, "--results", tmp_path) == 0
+    assert not made.path.exists()
+
+
+def test_aliases_in_a_stored_experiment_are_limited(out: Path) -> None:
+    """A few hundred bytes that are ten thousand million values."""
+    lines = ["a0: &a0 [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]"]
+    for level in range(1, 10):
+        aliases = ", ".join([f"*a{level - 1}"] * 10)
+        lines.append(f"a{level}: &a{level} [{aliases}]")
+    bomb = "\n".join(lines).encode()
+    with pytest.raises(ValueError, match=r"line \d+: more than 1,000,000 values"):
+        parse_spec(bomb)
+    with pytest.raises(ValueError, match="line 1: nested more than 50 deep"):
+        parse_spec(b"a: " + b"[" * 60 + b"]" * 60)
+    with pytest.raises(ValueError, match="a value that contains itself"):
+        parse_spec(b"a: &a [*a]")
+    found = replaced(run_of(out), "spec.yaml", bomb.decode())
+    assert "more than 1,000,000 values" in complaint(lambda: found.spec)

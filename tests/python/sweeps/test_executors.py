@@ -25,7 +25,7 @@ from mcsim.base.threads import Stopped
 from mcsim.cli.main import cli
 from mcsim.experiment.environment import build_digest
 from mcsim.sweeps import execute, task
-from mcsim.sweeps.dask import dask_executor
+from mcsim.sweeps.dask import _check_workers, dask_executor
 from mcsim.sweeps.estimate import _Moments
 from mcsim.sweeps.sweep import look
 
@@ -125,6 +125,43 @@ def test_dask_with_a_worker_that_is_killed(
         made = mcsim.sweep(file, out=tmp_path, executor=executor, threads=workers)
         killed.result()
     assert table_of(made) == expected
+
+
+@pytest.mark.slow
+def test_dask_with_a_scheduler_that_dies(
+    file: Path, tmp_path: Path, dask: Dask, capfd: pytest.CaptureFixture[str]
+) -> None:
+    dask.wait()
+
+    def kill() -> None:
+        until(lambda: any(tmp_path.glob("packs/*-*")))
+        dask.scheduler.kill()
+
+    with (
+        pytest.raises(HostError, match="the scheduler went away"),
+        ThreadPoolExecutor(1) as threads,
+        dask_executor(dask.address) as (executor, workers),
+    ):
+        threads.submit(kill)
+        mcsim.sweep(file, out=tmp_path, executor=executor, threads=workers)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_worker_that_dies_before_the_sweep_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    pytest.importorskip("distributed")
+
+    class Client:
+        def __init__(self, found: Exception) -> None:
+            self._found = found
+
+        def run(self, work: Callable[[], Any], on_error: str) -> dict[str, Any]:
+            assert on_error == "return"
+            return {"tcp://a": self._found, "tcp://b": work()}
+
+    _check_workers(Client(ConnectionRefusedError("Timed out")))
+    assert "worker tcp://a does not answer: Timed out" in caplog.text
+    with pytest.raises(ConfigError, match="worker tcp://a has no mcsim that can be used"):
+        _check_workers(Client(ImportError("no mcsim")))
 
 
 def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.sweeps.swept import Sweep
-from mcsim.sweeps.views import overview, pivot
+from mcsim.sweeps.views import overview, pivot, pivot_data
 
 
 class MadeUp:
@@ -144,6 +144,13 @@ def test_a_pivot_has_a_column_for_each_system() -> None:
     assert table.rows[0][:2] == ["10", f"{np.mean(slow) / 1e6:.2f} ms ± {deviation:.2f} ms"]
     assert table.rows[1] == ["2,000", "1.00 ms ± 0", "–"]
     assert r"4.00 ms $\pm$ 1.41 ms" in table.to_latex()
+    assert pivot_data(swept, "tiers.0.capacity", "mean_latency_ns").to_pydict() == {
+        "tiers.0.capacity": [10, 2000],
+        "lru": [4e6, 1e6],
+        "lru_deviation": [np.std(slow, ddof=1), 0],
+        "arc": [1.25e6, None],
+        "arc_deviation": [np.std(fast, ddof=1), None],
+    }
     for x, value, message in (
         ("tiers.0.capacit", "hit_ratio", "x: no axis 'tiers.0.capacit' .did you mean"),
         ("tiers.0.capacity", "system", "value: no column of numbers 'system'"),

@@ -244,6 +244,18 @@ def test_the_command(tmp_path: Path) -> None:
     assert len(json.loads(results("show", str(where), "--json"))) == 48
     by_size = results("show", name, "--x", "tiers.1.capacity", "--latex")
     assert re.fullmatch(r"1,000 & \d\d\.\d\d & .*", by_size.splitlines()[4])
+    header, *rows = results("show", name, "--x", "tiers.1.capacity", "--csv").splitlines()
+    assert header.split(",")[0] == '"tiers.1.capacity"'
+    assert len(rows) == 3
+    assert [
+        row["tiers.1.capacity"]
+        for row in json.loads(
+            results("show", name, "--x", "tiers.1.capacity", "--value", "mean_latency_ns", "--json")
+        )
+    ] == [int(row.split(",")[0]) for row in rows]
+    listed = results("ls", "--latex")
+    assert r"\begin{tabular}" in listed
+    assert f"{name} & 3 & 3 & " in listed
     assert results("plot", name) == f"{where / 'figures' / 'hit_ratio.png'}\n"
     assert (where / "figures" / "hit_ratio.png").stat().st_size > 10_000
     drawn_of = [f"{where / 'figures' / f'hit_ratio-{vm}.png'}" for vm in ("scanner", "cyclic")]

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +16,17 @@ from small import TINY
 from mcsim.base import claims
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import temporary_beside
-from mcsim.traces.cache import cache_directory, cache_limit, entries, make_room, mark_in_use
+from mcsim.traces.cache import (
+    INTERNED,
+    adding,
+    cache_directory,
+    cache_limit,
+    entries,
+    find,
+    make_room,
+    mark_in_use,
+)
+from mcsim.traces.pipes import spooled
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
 
@@ -168,20 +179,159 @@ def test_the_limit_is_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         cache_limit(tmp_path)
 
 
-@pytest.mark.parametrize(("free", "limit"), [(50, 5), (160, 16), (10_000, 16), (0, 0)])
+@pytest.mark.parametrize(
+    ("total", "free", "taken", "limit"),
+    [(1000, 50, 0, 16), (1000, 10, 0, 5), (1000, 6, 4, 5), (100, 90, 0, 10), (100, 0, 0, 0)],
+)
 def test_the_default_limit_suits_the_file_system(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, limit: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, total: int, free: int, taken: int, limit: int
 ) -> None:
+    """In GiB. Entries, which take free space, do not change it."""
     asked: list[Path] = []
 
     def disk_usage(path: Path) -> SimpleNamespace:
         asked.append(path)
-        return SimpleNamespace(free=free * 2**30)
+        return SimpleNamespace(total=total * 2**30, free=free * 2**30)
 
     monkeypatch.delenv("MCSIM_CACHE_LIMIT", raising=False)
     monkeypatch.setattr("shutil.disk_usage", disk_usage)
-    assert cache_limit(tmp_path / "not" / "there" / "yet") == limit * 2**30
-    assert asked == [tmp_path]
+    folder = tmp_path / "not" / "there" / "yet"
+    if taken:
+        folder.mkdir(parents=True)
+        with (folder / "a-0123456789abcdef.arrow").open("wb") as file:
+            file.truncate(taken * 2**30)  # sparse
+    assert cache_limit(folder) == limit * 2**30
+    assert asked == [folder if taken else tmp_path]
+
+
+def test_traces_that_fit_together_stay_when_the_disk_fills(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk has room for eight entries at first."""
+    monkeypatch.delenv("MCSIM_CACHE_LIMIT", raising=False)
+    cache = tmp_path / "cache"
+    parsed(tmp_path, 0)
+    size = store_of(cache, 0).stat().st_size
+
+    def disk_usage(path: Path) -> SimpleNamespace:
+        taken = sum(entry.bytes for entry in entries(cache))
+        return SimpleNamespace(total=1000 * size, free=8 * size - taken)
+
+    monkeypatch.setattr("shutil.disk_usage", disk_usage)
+    monkeypatch.setattr("mcsim.traces.cache._BEGUN_NS", 2**63)  # as if by later processes
+    for k in (1, 2):
+        parsed(tmp_path, k)
+    assert stores(cache) == ["trace_0", "trace_1", "trace_2"]
+    for k in (3, 4, 5):
+        parsed(tmp_path, k)
+    assert stores(cache)[-1] == "trace_5"
+    assert 3 <= len(stores(cache)) <= 4
+
+
+def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a path one of another user; all paths, if this user cannot."""
+    if os.geteuid() == 0:
+        os.chown(path, 12345, -1, follow_symlinks=False)
+    else:
+        monkeypatch.setattr("os.geteuid", lambda: 12345)
+
+
+def modes_below(folder: Path) -> dict[str, int]:
+    return {str(p.relative_to(folder)): p.stat().st_mode & 0o777 for p in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("umask", [0o022, 0])
+def test_copies_of_a_private_trace_are_private(tmp_path: Path, umask: int) -> None:
+    source = tmp_path / "trace_0.txt"
+    source.touch(0o600)
+    source.write_text("1\n2\n", encoding="ascii")
+    os.utime(source, (1, 1))
+    before = os.umask(umask)
+    try:
+        cache = tmp_path / "new" / "cache"
+        Trace.open(source, format="keys", cache_dir=cache)
+        with adding(cache, cache / INTERNED / "a-0123456789abcdef.profile") as temporary:
+            temporary.write_bytes(b"a")
+        fifo = tmp_path / "fifo"
+        os.mkfifo(fifo)
+        threading.Thread(target=fifo.write_text, args=("1\n2\n",)).start()
+        with spooled(fifo, cache, lambda done, total: None) as spool:
+            assert spool.file.stat().st_mode & 0o777 == 0o600
+            modes = modes_below(cache)
+    finally:
+        os.umask(before)
+    assert cache.stat().st_mode & 0o777 == 0o700
+    assert modes["interned"] == modes["spooled"] == 0o700
+    files = {name: mode for name, mode in modes.items() if name.endswith((".arrow", ".json"))}
+    assert len(files) > 0
+    assert set(files.values()) == {0o600}
+    assert modes["interned/a-0123456789abcdef.profile"] == 0o600
+
+
+def test_entries_of_other_users_are_not_used(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file to another user")
+    path = store_of(folder, 1)
+    give_away(path, monkeypatch)
+    planted = path.stat().st_ino
+    assert commands.code_of("cache", "verify", "--cache-dir", folder) == 1
+    assert len(parsed(tmp_path, 1).blocks("all")) == 1000
+    assert f"{path}: of another user, number 12345; it is not used" in caplog.text
+    found = path.stat()
+    assert (found.st_uid, found.st_mode & 0o777) == (0, 0o600)
+    assert found.st_ino != planted
+    assert commands.code_of("cache", "verify", "--cache-dir", folder) == 0
+
+
+@pytest.mark.parametrize("below", ["", INTERNED])
+@pytest.mark.parametrize("why", ["other users may write it", "of another user, number "])
+def test_folders_of_other_users_are_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str, why: str
+) -> None:
+    refused = folder / below
+    refused.mkdir(exist_ok=True)
+    if why == "other users may write it":
+        refused.chmod(0o1777)
+    else:
+        give_away(refused, monkeypatch)
+    expected = pytest.raises(ConfigError, match=f"^{refused}: {why}.*chmod 700")
+    with expected:
+        if below:
+            find(refused / "a-0123456789abcdef.profile", lambda _: None)
+        else:
+            parsed(tmp_path, 1)
+    assert commands.code_of("cache", "verify", "--cache-dir", folder) == 2
+
+
+def test_a_link_of_another_user_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    Trace.open(tmp_path / "trace_1.txt", format="keys", cache_dir=link)
+    give_away(link, monkeypatch)
+    with pytest.raises(ConfigError, match=f"^{link}: of another user"):
+        Trace.open(tmp_path / "trace_1.txt", format="keys", cache_dir=link)
+
+
+def test_the_folder_of_the_user_becomes_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Earlier versions made it for everyone; a folder with a name may have other uses."""
+    monkeypatch.delenv("MCSIM_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    named = tmp_path / "named"
+    for made in (named, tmp_path / "mcsim" / "traces" / INTERNED):
+        made.mkdir(parents=True)
+    (tmp_path / "mcsim" / "traces").chmod(0o775)
+    named.chmod(0o755)
+    (tmp_path / "keys.txt").write_text("1\n2\n", encoding="ascii")
+    Trace.open(tmp_path / "keys.txt", format="keys")
+    Trace.open(tmp_path / "keys.txt", format="keys", cache_dir=named)
+    assert (tmp_path / "mcsim" / "traces").stat().st_mode & 0o777 == 0o700
+    assert named.stat().st_mode & 0o777 == 0o755
 
 
 def test_ls(
