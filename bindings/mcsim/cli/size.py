@@ -288,7 +288,7 @@ class _Answer:
         rows = [
             {
                 "blocks": blocks,
-                "hit_ratio": float(self.curve.at(blocks)),
+                "hit_ratio": float(self.curve.at(blocks, unresolved=True)),
                 "latency_ns": self._mean_ns(blocks),
                 "mark": mark,
             }

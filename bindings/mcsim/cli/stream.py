@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -43,6 +44,9 @@ def references_options(command: Command) -> Command:
     ]
     return with_options(command, options)
 
+
+_LIKE_LENGTH = re.compile(r"\s*[+-]?[\d.,_]+\s*(\w*|%)\s*", re.ASCII)
+"""Texts that are meant as a length, if no file has that name."""
 
 warm_up_option = click.option(
     "--warm-up",
@@ -128,6 +132,11 @@ class Source:
             try:
                 return open_trace(self.warm_up, reporter, **self.reading)
             except (ConfigError, TraceError) as error:
+                if _LIKE_LENGTH.fullmatch(self.warm_up):
+                    raise ConfigError(
+                        "--warm-up: expected a length such as 1h, or '50000 references' without a "
+                        f"clock, or a trace; got {self.warm_up!r}"
+                    ) from None
                 raise type(error)(f"--warm-up: {error}") from None
             except OSError as error:
                 if exit_code_of(error) != ConfigError.exit_code:

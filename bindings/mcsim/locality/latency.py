@@ -87,7 +87,7 @@ class CacheLatency:
 
     def mean_ns(self, curve: HitRatioCurve, blocks: int) -> float:
         """Return the mean latency with a cache of a number of blocks, in ns."""
-        return self._mean_ns(curve, self.hits(curve).at(blocks), space=blocks > 0)
+        return self._mean_ns(curve, self.hits(curve).at(blocks, unresolved=True), space=blocks > 0)
 
     def least_ns(self, curve: HitRatioCurve) -> float:
         """Return the mean latency if every read hit, in ns."""
