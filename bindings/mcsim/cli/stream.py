@@ -81,6 +81,8 @@ class Source:
     reading: dict[str, Any]
     synthetic: bool = False
     """Whether any of what was read is."""
+    has_prefixes: bool = False
+    """Whether requests of any trace are prefixes, whose blocks hit one by one."""
     usual_ops: str = "reads"
     warm_up: str | None = None
 
@@ -113,6 +115,7 @@ class Source:
             for complaint in traces[-1].metadata.complaints:
                 reporter.note(f"skipped: {complaint}")
         self.synthetic = any(trace.metadata.synthetic for trace in traces)
+        self.has_prefixes = any(trace.metadata.has_prefixes for trace in traces)
         joined = joined_by_vm(traces)
         for trace in joined:
             if trace not in traces and (note := note_on(trace)) is not None:
@@ -216,6 +219,7 @@ class Source:
             f"{self.name}: {vms}{what}, {len(blocks) - warm_up:,} accesses{after} to "
             f"{blocks.unique:,} {'objects' if blocks.capacity_unit is None else to}"
             f"{f'; {by}' if by else ''}"
+            f"{'; hits are of blocks, not of prefixes' if self.has_prefixes else ''}"
         )
 
 
