@@ -55,6 +55,9 @@ class StreamedEstimator {
   CurveEstimate curve() {
     CurveEstimate curve = value_or_raise(estimator_->curve());
     if (discards_ > 0 && !estimator_->removes_discards()) {
+      // The band covers the curve of the stream without discards, which may be far off.
+      curve.low.clear();
+      curve.high.clear();
       curve.note +=
           fmt::format("{}{} discarded blocks ignored", curve.note.empty() ? "" : "; ", discards_);
     }

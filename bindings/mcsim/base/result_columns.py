@@ -110,6 +110,7 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column("shared", "shared %", "share", "hit ratio as it is", "more"),
         Column("thrashed", "thrashed", "flag", "loses more than half a point to others"),
         Column("compulsory", "compulsory %", "share", "misses of first accesses"),
+        Column("discarded", "discarded %", "share", "misses of blocks that were discarded"),
         Column("capacity", "capacity %", "share", "other misses in the whole cache alone"),
         Column("interference", "interference %", "share", "hits lost by sharing"),
     ],

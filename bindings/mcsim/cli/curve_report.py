@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 SHARED = "all, sharing one cache"
 
+_MOST_NOTES = 5
+"""Notes of estimators that are printed, of all VMs or intervals."""
+
 
 class ByPolicy(PolicyReport):
     """A row a size, a column a policy."""
@@ -83,10 +86,11 @@ class Curves(StreamReport):
     def lines(self) -> list[str | TextTable]:
         """Return the table, and the notes of estimators."""
         lines: list[str | TextTable] = [self.heading(), self.table(self.sizes(self.given_sizes))]
-        for name, curve in {curve.note: (n, curve) for n, curve in self.named()}.values():
-            about = f"{name}: " if len(self.measured) > 1 else ""
-            if curve.note:
-                lines.append(f"{about}{curve.note}")
+        noted = list({c.note: (name, c.note) for name, c in self.named() if c.note}.values())
+        for name, note in noted[:_MOST_NOTES]:
+            lines.append(f"{name}: {note}" if len(self.measured) > 1 else note)
+        if (more := len(noted) - _MOST_NOTES) > 0:
+            lines.append(f"and {more:,} more notes; --json has all")
         unresolved = {curve.resolved_from for _, curve in self.named() if curve.resolved_from > 1}
         if unresolved:
             blocks = f", {max(unresolved):,.0f} blocks" if len(unresolved) == 1 else ""
@@ -147,8 +151,13 @@ class Curves(StreamReport):
         return curves(self.named(), log=log)
 
     def data(self) -> pa.Table:
-        """Return the curves as drawn."""
-        return self._thinned(log=True)
+        """Return the curves at the requested sizes; as drawn if none were."""
+        if self.given_sizes is None:
+            return self._thinned(log=True)
+        at = self.sizes(self.given_sizes)
+        return self.source.marked(
+            self._rows([(name, curve.resampled(at)) for name, curve in self.named()])
+        )
 
     def tables(self, *, log: bool) -> dict[str, pa.Table]:
         """Return the curves as drawn, and all their steps."""
@@ -160,17 +169,29 @@ class Curves(StreamReport):
         return self.source.marked(self._rows(named))
 
     def _rows(self, named: Sequence[tuple[str, HitRatioCurve]]) -> pa.Table:
-        """Return one row a step of each curve; a single curve's table is `to_arrow`'s."""
+        """Return one row a step of each curve; a single curve's table is `to_arrow`'s.
+
+        Notes of the estimators are a column, since programs read no lines below a table.
+        """
         import numpy as np
         import pyarrow as pa
 
+        has_notes = any(curve.note for _, curve in named)
+
+        def with_note(table: pa.Table, curve: HitRatioCurve) -> pa.Table:
+            note = pa.array([curve.note] * len(table), pa.string())
+            return table.append_column("note", note) if has_notes else table
+
         if len(named) == 1:
-            return named[0][1].to_arrow()
+            return with_note(named[0][1].to_arrow(), named[0][1])
         tables = [
-            curve.to_arrow()
-            .replace_schema_metadata(None)
-            .add_column(0, "curve", pa.array(np.full(len(curve.capacities), name)))
-            .append_column("resolved", pa.array(curve.is_resolved(curve.capacities)))
+            with_note(
+                curve.to_arrow()
+                .replace_schema_metadata(None)
+                .add_column(0, "curve", pa.array(np.full(len(curve.capacities), name)))
+                .append_column("resolved", pa.array(curve.is_resolved(curve.capacities))),
+                curve,
+            )
             for name, curve in named
         ]
         return pa.concat_tables(tables, promote_options="default")
@@ -269,7 +290,7 @@ class Compared(Curves):
         at = exact.hundredths()
         for one in self.measured:
             curve = one.curve
-            apart = np.abs(curve.at(at) - exact.at(at))
+            apart = np.abs(curve.at(at, unresolved=True) - exact.at(at))
             is_exact = curve is exact
             table.add_row(
                 curve.estimator,
@@ -296,4 +317,4 @@ class Compared(Curves):
 
 def ratio_text(curve: HitRatioCurve, blocks: int) -> str:
     """Write the hit ratio of a size, after ~ where the estimator does not resolve it."""
-    return f"{'' if blocks >= curve.resolved_from else '~'}{100 * curve.at(blocks):.2f}"
+    return f"{'' if blocks >= curve.resolved_from else '~'}{100 * curve.at(blocks, unresolved=True):.2f}"

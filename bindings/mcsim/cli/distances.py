@@ -104,7 +104,12 @@ class _Distances(StreamReport):
         return [self.heading(), table, *([self.curve.note] if self.curve.note else [])]
 
     def data(self) -> pa.Table:
-        return self.source.marked(self.histogram.to_arrow())
+        import pyarrow as pa
+
+        table = self.source.marked(self.histogram.to_arrow())
+        if not self.curve.note:
+            return table
+        return table.append_column("note", pa.array([self.curve.note] * len(table)))
 
     def tables(self, *, log: bool) -> dict[str, pa.Table]:
         import numpy as np

@@ -49,10 +49,7 @@ def sharing_read(source: Source, order: Order) -> Sharing:
         if order == "time":
             traces = source.open(reporter)
             _note_spans(traces, reporter)
-            blocks = source.split(traces, reporter)
-            if len(blocks.discards):
-                reporter.note(f"{len(blocks.discards):,} discarded blocks ignored")
-            return sharing(blocks, order)
+            return sharing(source.split(traces, reporter), order)
         chosen = source.chosen(source.open(reporter))
         return sharing([Blocks.of(one, source.ops, source.block_bytes) for one in chosen], order)
 

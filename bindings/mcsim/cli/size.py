@@ -93,7 +93,7 @@ def size(
     blocks, curve = _curve_with_reads(source, spec, around)
     if blocks.kind == "objects" and target.latency_ns is not None:
         raise ConfigError("--target-latency: an object trace: devices read and write blocks")
-    answer = _Answer(curve, target, latency, ops)
+    answer = _Answer(curve, target, latency, ops, len(blocks.discards) > 0)
     heading = source.heading(blocks, str(spec))
     print_result(
         form,
@@ -114,7 +114,9 @@ def _curve_with_reads(
     from mcsim.locality.hit_units import with_reads
     from mcsim.locality.latency import of_reads_alone
 
-    blocks, (measured,) = make_curves(source, [spec], lambda of: [of.of_reads() if around else of])
+    blocks, (measured,) = make_curves(
+        source, [spec], lambda of: [of.written_around() if around else of]
+    )
     if around:
         return blocks, of_reads_alone(measured.curve, len(blocks))
     if source.ops != "reads" and spec.name == "exact":
@@ -165,6 +167,7 @@ class _Answer:
     target: _Target
     latency: CacheLatency
     ops: Ops
+    has_discards: bool
 
     @property
     def blocks(self) -> int | None:
@@ -219,9 +222,14 @@ class _Answer:
             reached = f"{format_latency(mean)} ({reached})"
         most = self.curve.saturation
         at = sized(self.curve, most) if self.curve.block_bytes is None else format_blocks(most)
+        others = "first ones"
+        if self.has_discards:
+            others += ", or of discarded blocks"
+        if self.ops != "reads" and self.latency.writes == "around":
+            others = "writes, first ones, or of blocks that were written or discarded"
         return (
             f"no cache reaches {self.target.text}: the best is {reached}, at {at}; the other "
-            "accesses are first ones"
+            f"accesses are {others}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -280,7 +288,7 @@ class _Answer:
         rows = [
             {
                 "blocks": blocks,
-                "hit_ratio": float(self.curve.at(blocks)),
+                "hit_ratio": float(self.curve.at(blocks, unresolved=True)),
                 "latency_ns": self._mean_ns(blocks),
                 "mark": mark,
             }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +45,9 @@ def references_options(command: Command) -> Command:
     return with_options(command, options)
 
 
+_LIKE_LENGTH = re.compile(r"\s*[+-]?[\d.,_]+\s*(\w*|%)\s*", re.ASCII)
+"""Texts that are meant as a length, if no file has that name."""
+
 warm_up_option = click.option(
     "--warm-up",
     "warm_up",
@@ -77,6 +81,8 @@ class Source:
     reading: dict[str, Any]
     synthetic: bool = False
     """Whether any of what was read is."""
+    has_prefixes: bool = False
+    """Whether requests of any trace are prefixes, whose blocks hit one by one."""
     usual_ops: str = "reads"
     warm_up: str | None = None
 
@@ -109,6 +115,7 @@ class Source:
             for complaint in traces[-1].metadata.complaints:
                 reporter.note(f"skipped: {complaint}")
         self.synthetic = any(trace.metadata.synthetic for trace in traces)
+        self.has_prefixes = any(trace.metadata.has_prefixes for trace in traces)
         joined = joined_by_vm(traces)
         for trace in joined:
             if trace not in traces and (note := note_on(trace)) is not None:
@@ -128,6 +135,11 @@ class Source:
             try:
                 return open_trace(self.warm_up, reporter, **self.reading)
             except (ConfigError, TraceError) as error:
+                if _LIKE_LENGTH.fullmatch(self.warm_up):
+                    raise ConfigError(
+                        "--warm-up: expected a length such as 1h, or '50000 references' without a "
+                        f"clock, or a trace; got {self.warm_up!r}"
+                    ) from None
                 raise type(error)(f"--warm-up: {error}") from None
             except OSError as error:
                 if exit_code_of(error) != ConfigError.exit_code:
@@ -207,6 +219,7 @@ class Source:
             f"{self.name}: {vms}{what}, {len(blocks) - warm_up:,} accesses{after} to "
             f"{blocks.unique:,} {'objects' if blocks.capacity_unit is None else to}"
             f"{f'; {by}' if by else ''}"
+            f"{'; hits are of blocks, not of prefixes' if self.has_prefixes else ''}"
         )
 
 

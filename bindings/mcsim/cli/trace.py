@@ -222,6 +222,15 @@ def info(block_size: str, form: Form, **reading: Any) -> None:
     )
 
 
+_object_bytes_option = click.option(
+    "--block-bytes",
+    "block_size",
+    metavar="SIZE",
+    help="Size of the blocks that become objects of oracle-general and lcs; by default 4KiB, or "
+    "that of the blocks that a miss stream is of.",
+)
+
+
 @trace.command(short_help="Write a trace in another form.")
 @_reading_options
 @click.argument("out", type=click.Path(path_type=Path), callback=file_to_write)
@@ -230,12 +239,7 @@ def info(block_size: str, form: Form, **reading: Any) -> None:
     metavar="FORMAT",
     help="arrow, parquet, csv, oracle-general or lcs; by the end of OUT if not given.",
 )
-@click.option(
-    "--block-bytes",
-    "block_size",
-    metavar="SIZE",
-    help="Size of the blocks that become objects of oracle-general and lcs; 4KiB if not given.",
-)
+@_object_bytes_option
 def convert(out: Path, to: str | None, block_size: str | None, **reading: Any) -> None:
     """Write TRACE as OUT.
 
@@ -243,13 +247,9 @@ def convert(out: Path, to: str | None, block_size: str | None, **reading: Any) -
     in .oracleGeneral, .oracleGeneral.bin or .lcs, also with .zst, for libCacheSim. A line names
     each thing that the format cannot hold.
     """
-    from mcsim.base.errors import ConfigError
-    from mcsim.traces.blocks import bytes_of_block
-
+    object_bytes = _object_bytes(block_size, out, to)
     opened = _open(**reading, out=out, to=to)
-    if block_size is not None and not _format_of(out, to).has_objects:
-        raise ConfigError("--block-bytes: only oracle-general and lcs have blocks as objects")
-    opened.save(out, format=to, block_bytes=bytes_of_block("--block-bytes", block_size or "4KiB"))
+    opened.save(out, format=to, block_bytes=object_bytes)
     click.echo(f"{opened.request_count:,} requests to {out}")
 
 
@@ -264,12 +264,14 @@ def convert(out: Path, to: str | None, block_size: str | None, **reading: Any) -
 @click.option(
     "--ops", type=click.Choice(["all", "reads", "writes"]), default="all", show_default=True
 )
+@_object_bytes_option
 def slice_(
     out: Path,
     start: str | None,
     end: str | None,
     vms: str | None,
     ops: Any,
+    block_size: str | None,
     **reading: Any,
 ) -> None:
     """Write a part of TRACE as OUT (see convert).
@@ -278,6 +280,7 @@ def slice_(
     """
     from mcsim.base.errors import ConfigError
 
+    object_bytes = _object_bytes(block_size, out)
     opened = _open(**reading, out=out)
     names = None if vms is None else vms_named("--vms", vms, opened.vms)
     with in_words_of_the_shell({"start: ": "--start: ", "end: ": "--end: "}):
@@ -286,8 +289,18 @@ def slice_(
         asked = {"--start": start, "--end": end, "--vms": vms, "--ops": ops}
         given = ", ".join(f"{name} {value}" for name, value in asked.items() if value)
         raise ConfigError(f"{opened.metadata.source}: no request is left ({given})")
-    part.save(out)
+    part.save(out, block_bytes=object_bytes)
     click.echo(f"{part.request_count:,} of {opened.request_count:,} requests to {out}")
+
+
+def _object_bytes(size: str | None, out: Path, to: str | None = None) -> int | None:
+    """Read `--block-bytes` of a trace that is written."""
+    from mcsim.base.errors import ConfigError
+    from mcsim.traces.blocks import bytes_of_block
+
+    if not _format_of(out, to).has_objects and size is not None:
+        raise ConfigError("--block-bytes: only oracle-general and lcs have blocks as objects")
+    return None if size is None else bytes_of_block("--block-bytes", size)
 
 
 def _format_of(out: Path, to: str | None) -> WrittenFormat:

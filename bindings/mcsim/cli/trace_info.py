@@ -27,6 +27,8 @@ def lines_of(opened: Trace, found: TraceInfo) -> list[str | TextTable | Formatte
     ]
     if (name := collection_of(opened)) is not None:
         lines.append(f"published in: {name} (mcsim trace catalogue {name})")
+    if meta.has_prefixes:
+        lines.append("requests are prefixes; hits are of their blocks one by one, not of prefixes")
     if text := rows_text(described_rows(meta)):
         lines.append(text)
     if meta.complaints:

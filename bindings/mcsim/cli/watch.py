@@ -135,11 +135,10 @@ class WatchReport(Curves):
     subject = "Hit ratio of LRU over cache size"
 
     def lines(self) -> list[str | TextTable]:
-        """Return the table, and the counts of discards and skipped rows."""
+        """Return the table, its notes, and the count of skipped rows."""
         watched: Any = self.blocks
-        left_out = {"discards ignored": watched.discards, "rows skipped": watched.skipped}
-        notes = [f"{count:,} {what}" for what, count in left_out.items() if count]
-        return [*super().lines(), *([", ".join(notes)] if notes else [])]
+        skipped = [f"{watched.skipped:,} rows skipped"] if watched.skipped else []
+        return [*super().lines(), *skipped]
 
 
 def _report(source: Source, watched: Watched, sizes: str | None = None) -> WatchReport:
@@ -191,8 +190,8 @@ def _drawn(report: WatchReport, sizes: Sequence[int]) -> TextTable:
     ((_, curve),) = report.named()
     table = TextTable([*report.size_heads, "hit %", "more if\ntwice as large", ""], last=True)
     for blocks in sizes:
-        ratio = float(curve.at(blocks))
-        more = 100 * (float(curve.at(2 * blocks)) - ratio)
+        ratio = float(curve.at(blocks, unresolved=True))
+        more = 100 * (float(curve.at(2 * blocks, unresolved=True)) - ratio)
         bar = "━" * round(_BAR * ratio)
         table.add_row(*report.size_cells(blocks), ratio_text(curve, blocks), f"{more:+.2f}", bar)
     return table

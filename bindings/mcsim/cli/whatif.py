@@ -164,7 +164,9 @@ class _Answer(Report):
 
     def _causes(self) -> TextTable:
         """Return a table of the misses of each VM now, by cause."""
-        names = ("compulsory", "capacity", "interference")
+        has_discards = self.found.before.sharing.discards is not None
+        discarded = ("discarded",) if has_discards else ()
+        names = ("compulsory", *discarded, "capacity", "interference")
         table = TextTable(["VM", "misses", *names], left=1)
         rows = self.found.before.rows
         for row in rows:
@@ -181,10 +183,10 @@ class _Answer(Report):
         cells: list[str] = []
         of_vm: list[Any] = []
         for _, situation in self.situations():
-            rows = situation.rows[situation.rows.vm == vm]
-            of_vm += list(rows)
+            row = situation.row_of(vm)
+            of_vm += [] if row is None else [row]
             shown = ("shared", "part", *(() if self.changes else ("alone",)))
-            cells += [f"{100 * rows[0][name]:.2f}" if len(rows) else "-" for name in shown]
+            cells += ["-" if row is None else f"{100 * row[name]:.2f}" for name in shown]
         if self.changes:
             both = len(of_vm) == 2
             cells.append(f"{100 * (of_vm[1].shared - of_vm[0].shared):+.2f}" if both else "-")
@@ -288,9 +290,10 @@ def _distances(verdict: SizeVerdict, situation: Situation) -> list[str]:
             f"the size: {_percent(knee.ratio)}, {100 * (knee.ratio - verdict.ratio):+.2f} points"
         )
     if verdict.ratio < verdict.best:
+        others = "first ones" if of.discards is None else "first ones, or of discarded blocks"
         lines.append(
             f"all there is to hit needs {sized(of, verdict.saturation)}: {_percent(verdict.best)}, "
-            f"{100 * (verdict.best - verdict.ratio):+.2f} points; other accesses are first ones"
+            f"{100 * (verdict.best - verdict.ratio):+.2f} points; other accesses are {others}"
         )
     else:
         lines.append(f"all there is to hit would fit into {sized(of, verdict.saturation)}")

@@ -140,6 +140,11 @@ class _Replay:
     options: dict[str, Any]
     run: Callable[[engine.BackendLog, Callable[[], object]], object]
 
+    @property
+    def _block_size(self) -> dict[str, int]:
+        """Return the size of the blocks of the stream; objects have sizes of their own."""
+        return {"block_bytes": self.accesses.block_bytes} if self.workload.kind == "blocks" else {}
+
     def stream(self) -> Trace:
         """Return what reaches the backend. Its rows are in a file without a name."""
         log = engine.BackendLog()
@@ -157,7 +162,7 @@ class _Replay:
                 rows.add(*log.take())
             reader = pa.ipc.open_file(pa.memory_map(os.fsencode(path)))
             batches = [reader.get_batch(index) for index in range(reader.num_record_batches)]
-        return rows.trace(batches, self.source, self.options)
+        return rows.trace(batches, self.source, self.options | self._block_size)
 
 
 @dataclass

@@ -107,7 +107,7 @@ def comparison(named: Sequence[tuple[str, HitRatioCurve]], *, log: bool) -> Shee
         shown = curve.thinned(log=log, end=end)
         at = np.union1d(shown.capacities, exact.thinned(log=log, end=end).capacities)
         at = at[at >= (_begin(end) if log else 0)]
-        apart = 100 * (curve.at(at) - exact.at(at))
+        apart = 100 * (curve.at(at, unresolved=True) - exact.at(at))
         x = np.asarray(exact.sizes_in(at, unit), np.float64)
         is_resolved = curve.is_resolved(at)
         for is_pale, there in ((False, is_resolved), (True, ~is_resolved)):
@@ -162,7 +162,7 @@ def over_intervals(
     edges = np.unique(np.geomspace(1, max(end, 2), _ROWS + 1).round().astype(np.int64))
     ratio = np.array(
         [
-            np.where(curve.is_resolved(edges[1:]), 100 * curve.at(edges[1:]), np.nan)
+            100 * curve.at(edges[1:])
             if curve.accesses
             else np.full(len(edges) - 1, np.nan)
             for _, curve in named

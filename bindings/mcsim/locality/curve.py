@@ -88,7 +88,7 @@ class HitRatioCurve(HitUnits, Tabular):
         from mcsim.base.units import format_count
 
         sizes = [self.saturation >> shift for shift in (6, 4, 2, 1, 0) if self.saturation >> shift]
-        ratios = self.at(np.array(sizes, np.int64))
+        ratios = self.at(np.array(sizes, np.int64), unresolved=True)
         rows = [[f"{n:,}", f"{100 * r:.2f} %"] for n, r in zip(sizes, ratios, strict=True)]
         title = f"Hit ratio of {format_count(self.accesses)} accesses, by {self.estimator}"
         return FormattedTable(["blocks", "hit ratio"], rows, [True, True], title).to_html()
@@ -166,7 +166,10 @@ class HitRatioCurve(HitUnits, Tabular):
         """
         _check_curve("other", other)
         at = other.hundredths() if sizes is None else capacities_given(sizes)
-        return float(np.abs(self.at(at) - other.at(at)).mean()) if at.size else 0.0
+        if not at.size:
+            return 0.0
+        ratios = (curve.at(at, unresolved=True) for curve in (self, other))
+        return float(np.abs(np.subtract(*ratios)).mean())
 
     def hundredths(self) -> NDArray[np.int64]:
         """Return U/100, 2U/100, …, U blocks, rounded up, for the stream's U distinct blocks."""

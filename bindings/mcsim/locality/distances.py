@@ -52,7 +52,7 @@ def distance_histogram(
         curve = estimate(references, estimator, **params)
     classes = max(curve.saturation - 1, 0).bit_length() + 1
     ends = 2 ** np.arange(classes)
-    hits = np.asarray(curve.at(ends) * curve.accesses)
+    hits = curve.at(ends, unresolved=True) * curve.accesses
     counts = np.append(np.diff(hits, prepend=0), curve.accesses - hits[-1])
     if curve.estimator == "exact":
         counts = np.rint(counts)

@@ -66,20 +66,10 @@ def reuse_distances(references: References) -> NDArray[np.int64]:
     [-1, -1, -1, -1, 1, 2, 3]
     """
     blocks = blocks_in(references, warm_up=True)
-    if blocks is None or not len(blocks.discards):
+    if blocks is None or blocks.discarded is None:
         return _locality.reuse_distances(keys_given(references if blocks is None else blocks))
-    pieces = list(blocks.pieces())
-    begins = np.cumsum([0, *(len(piece.keys) for piece in pieces)]).astype(np.uint64)
-    discards = [
-        (begin + piece.discards[0], piece.discards[1])
-        for begin, piece in zip(begins, pieces, strict=False)
-        if piece.discards is not None
-    ]
-    if not discards:
-        return _locality.reuse_distances(keys_given(blocks))
-    at, keys = (np.concatenate(parts) for parts in zip(*discards, strict=True))
-    ids = np.concatenate([piece.keys for piece in pieces]).astype(np.uint64)
-    return _locality.reuse_distances_with_discards(ids, (at, keys))
+    ids = blocks.whole_ids.astype(np.uint64)
+    return _locality.reuse_distances_with_discards(ids, blocks.discarded)
 
 
 def hit_ratio_curve(references: References, capacities: ArrayLike | None = None) -> HitRatioCurve:

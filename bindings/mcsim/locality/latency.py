@@ -17,8 +17,7 @@ from mcsim.traces.blocks import References, blocks_in
 def curve_under(references: References, writes: WriteMode = "through") -> HitRatioCurve:
     """Compute the exact curve of a cache under a write mode, with its hits of reads.
 
-    Under ``'around'`` writes take no space and hit nothing. That they also invalidate blocks is
-    not in the curve; docs/latency.md has the error.
+    Under ``'around'`` writes take no space, hit nothing, and discard the blocks that they touch.
 
     Parameters
     ----------
@@ -40,7 +39,7 @@ def curve_under(references: References, writes: WriteMode = "through") -> HitRat
         raise ConfigError("references: an array has no operations; give a Trace or Blocks")
     if writes != "around":
         return estimate(blocks)
-    return of_reads_alone(estimate(blocks.of_reads()), len(blocks))
+    return of_reads_alone(estimate(blocks.written_around()), len(blocks))
 
 
 def of_reads_alone(curve: HitRatioCurve, accesses: int) -> HitRatioCurve:
@@ -88,7 +87,7 @@ class CacheLatency:
 
     def mean_ns(self, curve: HitRatioCurve, blocks: int) -> float:
         """Return the mean latency with a cache of a number of blocks, in ns."""
-        return self._mean_ns(curve, self.hits(curve).at(blocks), space=blocks > 0)
+        return self._mean_ns(curve, self.hits(curve).at(blocks, unresolved=True), space=blocks > 0)
 
     def least_ns(self, curve: HitRatioCurve) -> float:
         """Return the mean latency if every read hit, in ns."""

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from mcsim._core import locality as _locality
+from mcsim.base.errors import ConfigError
 from mcsim.base.specs import title
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import curve_of, keys_given
-from mcsim.traces.blocks import References
+from mcsim.traces.blocks import References, blocks_in
 
 
 class PartialDistances:
@@ -95,7 +96,7 @@ def analyse(references: References, *, limit: int = 0) -> PartialDistances:
     ----------
     references
         The piece, as of `reuse_distances`; of several pieces equal blocks must have equal
-        numbers, so cut `Blocks.ids` of a whole trace and not the trace. Discards are ignored.
+        numbers, so cut `Blocks.ids` of a whole trace and not the trace.
     limit : int
         Distances from here on count as cold; 0 for none.
 
@@ -104,8 +105,15 @@ def analyse(references: References, *, limit: int = 0) -> PartialDistances:
     TypeError
         If an array does not hold integers.
     ConfigError
-        As of `reuse_distances`, or if `limit` is negative.
+        As of `reuse_distances`, if `limit` is negative, or if blocks are discarded or have a
+        warm-up.
     """
+    blocks = blocks_in(references)
+    if blocks is not None and blocks.discarded is not None:
+        raise ConfigError(
+            f"references: {len(blocks.discarded[0]):,} blocks are discarded, and pieces cannot be "
+            "merged with discards; take estimate(references, 'parda'), or `ids` to ignore them"
+        )
     return PartialDistances(
         _locality.analyse(keys_given(references).astype(np.uint64, copy=False), limit)
     )

@@ -2,7 +2,7 @@
 
 One pass over all references gives the hits of each VM in a shared LRU cache of any size:
 an access hits if fewer distinct blocks of all VMs were referenced since the last access to its
-block than the cache has. So no size needs a replay.
+block than the cache has. So no size needs a replay. A discarded block leaves every cache.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, NamedTuple, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mcsim._core import locality as _locality
 from mcsim._core import policies as _policies
 from mcsim.base.arguments import list_of, text
 from mcsim.base.columns import keys_of
@@ -24,10 +25,11 @@ from mcsim.base.sizes import parse_capacities, parse_capacity
 from mcsim.base.suggest import check_choice, did_you_mean
 from mcsim.base.threads import Pool, threads_given
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.estimators import estimate, hit_ratio_curve, reuse_distances
+from mcsim.locality.estimators import Estimator
 from mcsim.locality.hit_units import COLD
 from mcsim.locality.measure import HitRatioCurves
 from mcsim.traces.batches import Kind
+from mcsim.traces.block_pieces import Discarded, Piece, vms_of_ids
 from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
 from mcsim.traces.joined import joined_by_vm
 from mcsim.traces.warm_up import check_no_warm_up
@@ -53,7 +55,8 @@ def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
     order : {'time', 'rates'}
         ``'time'``: by the times of the requests. ``'rates'``: the references of each VM are
         spread evenly over one and the same length, as if all had been recorded at once; for
-        traces of different years, or without a clock. A mapping has no times.
+        traces of different years, or without a clock. Blocks are discarded halfway between the
+        references of their VM. A mapping has no times.
 
     Raises
     ------
@@ -104,21 +107,37 @@ def _numbered(keys: ArrayLike) -> tuple[NDArray[np.uint32], int]:
 def _by_time(blocks: Blocks) -> Sharing:
     seen, vm = np.unique(blocks.vm, return_inverse=True)
     names = tuple(blocks.vms[number] for number in seen.tolist())
-    return Sharing(names, blocks.ids, vm.astype(np.uint16), blocks.capacity_unit)
+    numbers = np.zeros(len(blocks.vms), np.uint16)
+    numbers[seen] = np.arange(len(seen))
+    discards = None
+    if blocks.discarded is not None:
+        at, block = blocks.discarded
+        discards = VmDiscards(at, block, numbers[vms_of_ids(blocks.accesses, block)])
+    ids = blocks.whole_ids
+    return Sharing(names, ids, vm.astype(np.uint16), blocks.capacity_unit, discards)
 
 
 def _spread_blocks(several: Sequence[Blocks]) -> Sharing:
-    parts = [part for of in several for part in of.by_vm()]
     if len(sizes := {of.block_bytes for of in several}) > 1:
         raise ConfigError(
             f"blocks of different sizes share no cache: {', '.join(map(str, sorted(sizes)))} bytes"
         )
-    named = [(part.label, *part.numbered) for part in parts]
-    return spread(named, several[0].capacity_unit)
+    named: list[tuple[str, NDArray[np.uint32], int]] = []
+    discards: list[Discarded | None] = []
+    for of in several:
+        ids = {info.name: (info.first_id, info.unique_blocks) for info in of.accesses.vms}
+        for part in of.by_vm():
+            first, unique = ids[part.label]
+            named.append((part.label, part.whole_ids - np.uint32(first), unique))
+            gone = part.discarded
+            discards.append(None if gone is None else (gone[0], gone[1] - np.uint64(first)))
+    return spread(named, several[0].capacity_unit, discards)
 
 
 def spread(
-    named: Sequence[tuple[str, NDArray[np.uint32], int]], block_bytes: int | None = None
+    named: Sequence[tuple[str, NDArray[np.uint32], int]],
+    block_bytes: int | None = None,
+    discards: Sequence[Discarded | None] | None = None,
 ) -> Sharing:
     """Let reference k of n come at (k + 1/2) / n; at equal times the VM named first does.
 
@@ -128,23 +147,52 @@ def spread(
         Name, numbered blocks and number of blocks of each VM.
     block_bytes : int, optional
         Size of a block.
+    discards : sequence of (ndarray of uint64, ndarray of uint64) or None, optional
+        Of each VM, positions among its references, and the blocks that are discarded before them:
+        before reference k at k / n.
     """
-    named = [(name, ids, unique) for name, ids, unique in named if len(ids)]
-    if not named:
+    pairs = zip(named, discards or [None] * len(named), strict=True)
+    streams = [(*of, gone) for of, gone in pairs if len(of[1])]
+    if not streams:
         raise ConfigError("references: no VM has any")
-    if len(named) > _MOST_VMS:
-        raise ConfigError(f"references: {len(named):,} VMs: at most {_MOST_VMS:,}")
-    counts = [len(ids) for _, ids, _ in named]
+    if len(streams) > _MOST_VMS:
+        raise ConfigError(f"references: {len(streams):,} VMs: at most {_MOST_VMS:,}")
+    names, ids_of, uniques, discards_of = zip(*streams, strict=True)
+    counts = [len(ids) for ids in ids_of]
     places = np.concatenate([(np.arange(count) + 0.5) / count for count in counts])
-    first = np.cumsum([0, *(unique for _, _, unique in named)])
+    first = np.cumsum([0, *uniques])
     if first[-1] >= 2**32:
         raise ConfigError(f"{first[-1]:,} distinct blocks are more than 32 bits can number")
     order = np.argsort(places, kind="stable")
     ids = np.concatenate(
-        [ids + np.uint32(begin) for (_, ids, _), begin in zip(named, first, strict=False)]
+        [ids + np.uint32(begin) for ids, begin in zip(ids_of, first, strict=False)]
     )
-    vm = np.repeat(np.arange(len(named), dtype=np.uint16), counts)
-    return Sharing(tuple(name for name, _, _ in named), ids[order], vm[order], block_bytes)
+    vm = np.repeat(np.arange(len(names), dtype=np.uint16), counts)
+    gone = [
+        (number, of[0] / counts[number], of[1] + np.uint64(first[number]))
+        for number, of in enumerate(discards_of)
+        if of is not None
+    ]
+    merged = None
+    if gone:
+        at = np.searchsorted(places[order], np.concatenate([place for _, place, _ in gone]))
+        blocks = np.concatenate([block for *_, block in gone])
+        owners = np.repeat(
+            np.array([number for number, *_ in gone], np.uint16), [len(of[1]) for of in gone]
+        )
+        by_place = np.argsort(at, kind="stable")
+        merged = VmDiscards(at[by_place].astype(np.uint64), blocks[by_place], owners[by_place])
+    return Sharing(names, ids[order], vm[order], block_bytes, merged)
+
+
+class VmDiscards(NamedTuple):
+    """Blocks of several VMs that are discarded, in order."""
+
+    at: NDArray[np.uint64]
+    """Positions among the references of all VMs: before which reference."""
+    block: NDArray[np.uint64]
+    vm: NDArray[np.uint16]
+    """VM of each block."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,12 +209,15 @@ class Sharing:
         VM of each reference, a position in `vms`.
     block_bytes : int, optional
         Size of a block, for sizes in bytes; None for objects and arrays.
+    discards : VmDiscards, optional
+        Blocks that leave the cache, each before a reference.
     """
 
     vms: tuple[str, ...]
     ids: NDArray[np.uint32]
     vm: NDArray[np.uint16]
     block_bytes: int | None = None
+    discards: VmDiscards | None = None
 
     def __post_init__(self) -> None:
         if twice := [name for name, count in Counter(self.vms).items() if count > 1]:
@@ -206,20 +257,26 @@ class Sharing:
             return self
         numbers = np.zeros(len(self.vms), np.uint16)
         numbers[kept] = np.arange(len(kept))
-        stays = np.isin(self.vm, kept)
+        is_kept = np.zeros(len(self.vms), np.bool_)
+        is_kept[kept] = True
+        stays = is_kept[self.vm]
+        discards = None
+        if self.discards is not None and is_kept[self.discards.vm].any():
+            at, block, vm = (column[is_kept[self.discards.vm]] for column in self.discards)
+            before = np.concatenate(([0], np.cumsum(stays))).astype(np.uint64)
+            discards = VmDiscards(before[at], block, numbers[vm])
         return Sharing(
             tuple(self.vms[i] for i in kept),
             self.ids[stays],
             numbers[self.vm[stays]],
             self.block_bytes,
+            discards,
         )
 
     @cached_property
     def positions(self) -> list[NDArray[np.int64]]:
         """Where the references of each VM are, in their order."""
-        order = np.argsort(self.vm, kind="stable")
-        ends = np.searchsorted(self.vm[order], np.arange(1, len(self.vms)))
-        return np.split(order, ends)
+        return _by_vm(self.vm, len(self.vms))
 
     @cached_property
     def unique(self) -> int:
@@ -231,35 +288,60 @@ class Sharing:
         """Curve of each VM in a cache of its own, by name."""
         cores = threads_given(None)
         curves_at_a_time = min(cores, len(self.vms))
-        exact = partial(estimate, threads=cores // curves_at_a_time)
+        exact = partial(self._curve, threads=cores // curves_at_a_time)
         with Pool(curves_at_a_time) as pool:
-            running = [pool.submit(exact, self.ids[positions]) for positions in self.positions]
-        curves = (self._sized(future.result()) for future in running)
+            running = [
+                pool.submit(exact, self.ids[positions], discards)
+                for positions, discards in zip(self.positions, self._own_discards, strict=True)
+            ]
+        curves = (future.result() for future in running)
         return HitRatioCurves(dict(zip(self.vms, curves, strict=True)), "vm")
 
     @cached_property
     def together(self) -> HitRatioCurve:
         """Curve of all VMs in one cache."""
-        return self._sized(hit_ratio_curve(self.ids))
+        return self._curve(self.ids, self._discarded, threads_given(None))
 
     @cached_property
     def shared(self) -> HitRatioCurves:
         """Curve of each VM in a shared cache, by name."""
-        distances = reuse_distances(self.ids)
+        distances = (
+            _locality.reuse_distances(self.ids)
+            if self._discarded is None
+            else _locality.reuse_distances_with_discards(
+                self.ids.astype(np.uint64), self._discarded
+            )
+        )
         curves = {}
         for name, positions in zip(self.vms, self.positions, strict=True):
             own = distances[positions]
-            hits = np.bincount(own[own != COLD])
-            reached = np.flatnonzero(hits)
-            curves[name] = self._sized(
-                HitRatioCurve(
-                    capacities=np.append(0, reached + 1),
-                    hits=np.append(0.0, np.cumsum(hits[reached])),
-                    accesses=len(own),
-                    distinct=float(np.count_nonzero(own == COLD)),
-                )
+            reached, hits = np.unique(own[own != COLD], return_counts=True)
+            curves[name] = HitRatioCurve(
+                capacities=np.append(0, reached + 1),
+                hits=np.append(0.0, np.cumsum(hits)),
+                accesses=len(own),
+                distinct=self.alone[name].distinct,
+                block_bytes=self.block_bytes,
             )
         return HitRatioCurves(curves, "vm")
+
+    @property
+    def _discarded(self) -> Discarded | None:
+        return None if self.discards is None else (self.discards.at, self.discards.block)
+
+    @property
+    def _own_discards(self) -> list[Discarded | None]:
+        """Positions among the references of each VM, and its blocks discarded before them."""
+        if self.discards is None:
+            return [None] * len(self.vms)
+        at, block, vm = self.discards
+        rows = _by_vm(vm, len(self.vms))
+        return [
+            (np.searchsorted(positions, at[own]).astype(np.uint64), block[own])
+            if len(own)
+            else None
+            for positions, own in zip(self.positions, rows, strict=True)
+        ]
 
     def size(self, what: str, given: int | float | str) -> int:
         """Read the size of a cache: blocks, ``'1GiB'``, or ``'10%'`` of the distinct blocks.
@@ -285,7 +367,17 @@ class Sharing:
                 }
             )
 
-    def _sized(self, curve: HitRatioCurve) -> HitRatioCurve:
-        from dataclasses import replace
+    def _curve(
+        self, ids: NDArray[np.uint32], discards: Discarded | None, threads: int
+    ) -> HitRatioCurve:
+        stream = Estimator(
+            "exact", threads=1 if discards else threads, block_bytes=self.block_bytes
+        )
+        stream.process_piece(Piece(ids, None, None, discards, None))
+        return stream.curve()
 
-        return replace(curve, block_bytes=self.block_bytes)
+
+def _by_vm(vm: NDArray[np.uint16], vms: int) -> list[NDArray[np.int64]]:
+    """Return the positions of each VM."""
+    order = np.argsort(vm, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(vm, minlength=vms))[:-1])

@@ -96,15 +96,21 @@ class Steps:
         return int(self.capacities[np.searchsorted(self.hits, self.hits[-1])])
 
     @overload
-    def at(self, capacity: int | float | str) -> float: ...
+    def at(self, capacity: int | float | str, *, unresolved: bool = False) -> float: ...
 
     @overload
     def at(
-        self, capacity: NDArray[np.int64] | list[Any] | tuple[Any, ...] | range
+        self,
+        capacity: NDArray[np.int64] | list[Any] | tuple[Any, ...] | range,
+        *,
+        unresolved: bool = False,
     ) -> NDArray[np.float64]: ...
 
     def at(
-        self, capacity: int | float | str | NDArray[np.int64] | list[Any] | tuple[Any, ...] | range
+        self,
+        capacity: int | float | str | NDArray[np.int64] | list[Any] | tuple[Any, ...] | range,
+        *,
+        unresolved: bool = False,
     ) -> float | NDArray[np.float64]:
         """Look up the hit ratio of a cache of any size.
 
@@ -112,14 +118,27 @@ class Steps:
         ----------
         capacity : size or array_like of sizes, shape (m,)
             Cache sizes: blocks, ``'1GiB'``, or ``'10%'`` of the distinct blocks.
+        unresolved : bool
+            Whether to return estimates for sizes below `resolved_from`, in place of nan.
 
         Returns
         -------
         float or ndarray of float64, shape (m,)
-            Hits as a share of all accesses, in [0, 1]; 0 for an empty stream.
+            Hits as a share of all accesses, in [0, 1]; 0 for an empty stream. Nan for sizes
+            below `resolved_from`, which the estimator does not resolve.
+
+        Examples
+        --------
+        >>> curve = mc.estimate([1, 2, 3, 4, 1, 2, 3, 4], "counter-stacks", batch=2)
+        >>> curve.at([1, 4]).round(1).tolist(), curve.at(1, unresolved=True)
+        ([nan, 0.5], 0.0)
         """
         wanted = array_given(self._in_blocks(capacity), "capacities")
-        ratios = self._share(self._looked_up(self.hits, np.atleast_1d(wanted)))
+        sizes = np.atleast_1d(wanted)
+        ratios = self._share(self._looked_up(self.hits, sizes))
+        if self.resolved_from and self.accesses and not unresolved:
+            # An empty cache hits nothing, by any estimator.
+            ratios[(sizes > 0) & (sizes < self.resolved_from)] = np.nan
         return ratios if wanted.ndim else float(ratios[0])
 
     def band_at(

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING
@@ -172,7 +172,7 @@ class Watched:
         self._estimator = self.spec.make(seed=self.seed, threads=1, block_bytes=self.block_bytes)
 
     def add(self, arrived: Arrived) -> None:
-        """Count requests; discards are ignored."""
+        """Count requests. Discards are ignored, and so the curve has no band."""
         self.kind = arrived.kind
         self.skipped = arrived.skipped
         if arrived.vms is not self.seen:
@@ -194,6 +194,10 @@ class Watched:
     def measured(self, label: str) -> Measured:
         """Return the curve, and what it took."""
         curve = self._estimator.curve()
+        if self.discards:
+            ignored = f"{self.discards:,} discards ignored"
+            note = f"{curve.note}; {ignored}" if curve.note else ignored
+            curve = replace(curve, low=None, high=None, note=note)
         return Measured(label, curve, time.monotonic() - self.begun, self._estimator.bytes)
 
     def __len__(self) -> int:

@@ -41,7 +41,7 @@ class SizeVerdict:
     ratio : float
         Hit ratio of this size.
     best : float
-        Hit ratio of an infinite cache; all other accesses are first ones.
+        Hit ratio of an infinite cache; all other accesses are first ones, or of discarded blocks.
     saturation : int
         Smallest size with the hit ratio of an infinite cache.
     halved, doubled : float
@@ -183,8 +183,8 @@ class Situation:
         half a point. No VM hits more than in the whole cache alone.
 
         Misses by cause, which add up to ``1 - shared``: ``compulsory`` (first accesses to a
-        block), ``capacity`` (the other misses in the whole cache alone) and ``interference``
-        (what it loses by sharing).
+        block), ``discarded`` (accesses to a block that was discarded), ``capacity`` (the other
+        misses in the whole cache alone) and ``interference`` (what it loses by sharing).
         """
         names, sharing, size = self.sharing.vms, self.sharing, self.size
         own = [sharing.alone[name] for name in names]
@@ -196,16 +196,26 @@ class Situation:
             "part": np.array([curve.at(size // len(names)) for curve in own]),
             "shared": np.array([sharing.shared[name].at(size) for name in names]),
         }
-        compulsory = columns["distinct"] / columns["accesses"]
+        most_hits = np.array([round(curve.hits[-1]) for curve in own])
+        after_discards = columns["accesses"] - most_hits - columns["distinct"]
         causes = {
-            "compulsory": compulsory,
-            "capacity": 1 - columns["alone"] - compulsory,
+            "compulsory": columns["distinct"] / columns["accesses"],
+            "discarded": after_discards / columns["accesses"],
+            "capacity": most_hits / columns["accesses"] - columns["alone"],
             "interference": columns["alone"] - columns["shared"],
         }
         thrashed = columns["shared"] < columns["part"] - _THRASHED_FROM
         return ResultTable(
             columns | {"thrashed": thrashed} | causes, "situation", title="VMs of a shared cache"
         )
+
+    def row_of(self, vm: str) -> Any:
+        """Return the row of a VM; None if it does not share the cache."""
+        return self._row_by_vm.get(vm)
+
+    @cached_property
+    def _row_by_vm(self) -> dict[str, Any]:
+        return {row.vm: row for row in self.rows}
 
     @property
     def thrashed(self) -> list[str]:

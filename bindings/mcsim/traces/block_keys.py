@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mcsim._core import engine
 from mcsim.base.errors import InternalError
 from mcsim.traces.batches import DISCARD, Batch
+from mcsim.traces.block_pieces import vms_of_ids
 from mcsim.traces.joined import Part, with_joined_keys
 from mcsim.traces.workload import Workload, WorkloadVm
 
@@ -59,7 +60,6 @@ class BlockKeys:
         parts, self.texts = with_joined_keys([Part(trace, trace.vms) for trace in traces.values()])
         self._key_ids = {digest: of.key_ids for digest, of in zip(traces, parts, strict=True)}
         self._lines = np.zeros(accesses.id_count // accesses.line_blocks, np.uint64)
-        self._first_ids = np.array([vm.first_id for vm in accesses.vms], np.uint32)
         self.discard_times = np.zeros(len(accesses.discard_block), np.int64)
         requests = _by_vm(accesses.request_vm, len(accesses.vms))
         discards = _by_vm(self.vms_of(accesses.discard_block), len(accesses.vms))
@@ -73,7 +73,7 @@ class BlockKeys:
 
     def vms_of(self, ids: NDArray[np.uint32]) -> NDArray[np.uint16]:
         """Return the VMs of blocks."""
-        return (np.searchsorted(self._first_ids, ids, side="right") - 1).astype(np.uint16)
+        return vms_of_ids(self._accesses, ids)
 
     def _read_vm(
         self,

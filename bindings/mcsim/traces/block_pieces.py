@@ -26,10 +26,10 @@ class Piece(NamedTuple):
     keys: NDArray[np.uint32]
     times: NDArray[np.int64] | None
     """None without a clock."""
-    ops: NDArray[np.uint8]
+    ops: NDArray[np.uint8] | None
     discards: Discarded | None
     requests: Shapes | None
-    """None if bytes of requests are not kept."""
+    """Of those that touch blocks; None if bytes of requests are not kept."""
 
 
 class Discards(NamedTuple):
@@ -51,10 +51,9 @@ class Discards(NamedTuple):
 
     def by_vm(self, accesses: engine.Accesses) -> list[Discards]:
         """Return those of each VM."""
-        begins = [vm.first_id for vm in accesses.vms]
-        vm = np.searchsorted(begins, self.block, side="right")
+        vm = vms_of_ids(accesses, self.block)
         order = np.argsort(vm, kind="stable")
-        ends = np.searchsorted(vm[order], np.arange(1, len(begins) + 2)).tolist()
+        ends = np.searchsorted(vm[order], np.arange(len(accesses.vms) + 1)).tolist()
         return [
             Discards(self.request[order[begin:end]], self.block[order[begin:end]])
             for begin, end in pairwise(ends)
@@ -80,6 +79,12 @@ class Discards(NamedTuple):
         return (at, self.block[:count].astype(np.uint64)), later
 
 
+def vms_of_ids(accesses: engine.Accesses, ids: NDArray[np.uint32]) -> NDArray[np.uint16]:
+    """Return the VMs that blocks belong to."""
+    begins = np.array([vm.first_id for vm in accesses.vms], np.uint32)
+    return (np.searchsorted(begins, ids, side="right") - 1).astype(np.uint16)
+
+
 def ids_of(
     accesses: engine.Accesses, requests: NDArray[np.int64], blocks: NDArray[np.int64]
 ) -> NDArray[np.uint32]:
@@ -96,9 +101,15 @@ def ids_of(
 def shapes_of(
     accesses: engine.Accesses, requests: NDArray[np.int64], blocks: NDArray[np.int64]
 ) -> Shapes | None:
-    """Return how requests lie in their blocks; None if their bytes are not kept."""
+    """Return how requests lie in their blocks; None if their bytes are not kept.
+
+    Requests that touch no block are left out: they neither hit nor miss.
+    """
     if len(accesses.request_bytes) != accesses.request_count:
         return None
+    some = blocks > 0
+    if not some.all():
+        requests, blocks = requests[some], blocks[some]
     return (
         accesses.block_bytes,
         blocks.astype(np.uint32),

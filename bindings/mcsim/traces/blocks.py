@@ -24,7 +24,7 @@ from mcsim.base.suggest import check_choice
 from mcsim.base.units import parse_bytes
 from mcsim.traces import block_pieces
 from mcsim.traces.batches import Kind
-from mcsim.traces.block_pieces import Discards, Piece
+from mcsim.traces.block_pieces import Discarded, Discards, Piece
 from mcsim.traces.interned import interned, many_accesses, reduced_accesses
 from mcsim.traces.warm_up import check_no_warm_up, first_counted, warmed_up
 from mcsim.traces.workload import Ops, Workload, vms_of
@@ -256,6 +256,18 @@ class Blocks:
         positions = self.positions
         return self._part(self.label, positions[self.accesses.request_op[positions] == 0])
 
+    def written_around(self) -> Blocks:
+        """Return those that requests read; each write discards the blocks that it touches."""
+        positions = self.positions
+        is_read = self.accesses.request_op[positions] == 0
+        writes = positions[~is_read]
+        lengths = self._lengths_of(writes)
+        own = self.discards
+        request = np.concatenate([own.request, np.repeat(writes, lengths)])
+        block = np.concatenate([own.block, block_pieces.ids_of(self.accesses, writes, lengths)])
+        order = np.argsort(request, kind="stable")
+        return self._part(self.label, positions[is_read], Discards(request[order], block[order]))
+
     def by_interval(
         self, interval: str, label_of: Callable[[int], str] | None = None
     ) -> list[Blocks]:
@@ -308,6 +320,13 @@ class Blocks:
                 # For example, of a trace larger than memory.
                 self.accesses.passed(int(chosen[0]), int(chosen[-1]))
                 first = last
+
+    @cached_property
+    def discarded(self) -> Discarded | None:
+        """Positions among the references, and the blocks that are discarded before them."""
+        if not len(self.positions):
+            return None
+        return self.discards.split(self.positions, np.cumsum(self.lengths))[0]
 
     def _part(
         self, label: str, requests: NDArray[np.int64], discards: Discards | None = None

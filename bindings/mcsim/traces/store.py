@@ -154,6 +154,11 @@ class TraceMetadata:
     mcsim_version: str = __version__
     store_version: int = STORE_VERSION
 
+    @property
+    def has_prefixes(self) -> bool:
+        """Whether a request is a prefix by the hashes of its blocks, each of which is an object."""
+        return self.format == "mooncake" or self.options.get("key") == "hash_ids"
+
     def to_json(self) -> bytes:
         """Return the form kept in the store."""
         values = asdict(self)

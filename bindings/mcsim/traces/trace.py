@@ -26,6 +26,7 @@ from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
 from mcsim.traces.opening import Reading, open_files
 from mcsim.traces.parsed import Progress
 from mcsim.traces.store import (
+    BLOCK_BYTES,
     Counts,
     OptionValue,
     Store,
@@ -346,7 +347,7 @@ class Trace(MadeOfColumns, Tabular):
         path: str | os.PathLike[str],
         *,
         format: str | None = None,
-        block_bytes: int | str = 4096,
+        block_bytes: int | str | None = None,
     ) -> Path:
         """Write the trace to a file, which appears whole or not at all.
 
@@ -363,8 +364,9 @@ class Trace(MadeOfColumns, Tabular):
         format : str, optional
             ``'arrow'``, ``'parquet'``, ``'csv'``, ``'oracle-general'`` or ``'lcs'``; by default the
             end of the path selects it.
-        block_bytes : int or str
-            Size of the blocks that are the objects of libCacheSim's formats.
+        block_bytes : int or str, optional
+            Size of the blocks that are the objects of libCacheSim's formats; by default 4 KiB, or
+            the size of the blocks that `misses` replayed.
 
         Raises
         ------
@@ -377,6 +379,10 @@ class Trace(MadeOfColumns, Tabular):
         from mcsim.traces.blocks import bytes_of_block
 
         target = file_given("path", path)
+        if block_bytes is None:
+            of = self._metadata
+            replayed = of.options.get("block_bytes") if of.format == "misses" else None
+            block_bytes = BLOCK_BYTES if replayed is None else str(replayed)
         size = bytes_of_block("block_bytes", block_bytes)
         save_trace(target, self._batches, self._metadata, format_of(target, format), size)
         return target

@@ -34,6 +34,7 @@ absl::Status PardaEstimator::process(const References& next) {
   if (blocks_.has_value()) {
     for (const std::uint64_t key : next.keys) blocks_->add(key);
   }
+  if (serial_ || !next.discard_at.empty()) return process_serially(next);
   std::span<const std::uint64_t> keys = next.keys;
   while (!keys.empty()) {
     const std::size_t taken = std::min(keys.size(), segment() - pending_.size());
@@ -47,18 +48,37 @@ absl::Status PardaEstimator::process(const References& next) {
   return absl::OkStatus();
 }
 
+absl::Status PardaEstimator::process_serially(const References& next) {
+  if (!serial_) {
+    done_ = so_far();
+    pending_ = {};
+    serial_.emplace();
+    MCSIM_RETURN_IF_ERROR(serial_->process(done_.last));
+  }
+  return for_each_run(
+      next, [&](const References& run) { return serial_->process(run.keys); },
+      [&](std::uint64_t key) { serial_->discard(key); });
+}
+
 absl::StatusOr<CurveEstimate> PardaEstimator::curve() {
-  return exact_estimate(so_far().histogram());
+  if (!serial_) return exact_estimate(so_far().histogram());
+  DistanceHistogram histogram = serial_->histogram();
+  histogram.cold -= static_cast<Count>(done_.last.size());
+  if (limit_ > 0) histogram.truncate(limit_);
+  histogram.merge(done_.histogram());
+  return exact_estimate(histogram);
 }
 
 double PardaEstimator::distinct() const {
-  return blocks_.has_value() ? blocks_->estimate() : static_cast<double>(so_far().first.size());
+  if (blocks_.has_value()) return blocks_->estimate();
+  return static_cast<double>(serial_ ? static_cast<std::size_t>(serial_->distinct())
+                                     : so_far().first.size());
 }
 
 std::size_t PardaEstimator::bytes() const {
   const std::size_t sketch =
       blocks_.has_value() ? std::size_t{1} << static_cast<unsigned>(blocks_->precision()) : 0;
-  return sizeof *this + sketch +
+  return sizeof *this + sketch + (serial_ ? serial_->bytes() : 0) +
          sizeof(std::uint64_t) *
              (pending_.capacity() + done_.first.capacity() + done_.last.capacity() +
               done_.resolved.distance.capacity() + done_.resolved.count.capacity());

@@ -7,6 +7,7 @@
 
 #include "core/base/params.hpp"
 #include "core/containers/hyperloglog.hpp"
+#include "core/locality/distances/exact_distances.hpp"
 #include "core/locality/distances/partial_distances.hpp"
 #include "core/locality/estimator.hpp"
 
@@ -20,6 +21,9 @@ namespace mcsim {
 // The cost of a merge grows with the distinct blocks of the chunks, so threads only help if chunks
 // are long compared to their footprint. The stream is therefore processed in segments at least as
 // long as the footprint so far: O(n log distinct) in all.
+//
+// Chunks with discards cannot be merged: a discard affects accesses of later chunks. From the first
+// discard on, one thread counts, starting with the LRU stack of the accesses before.
 class PardaEstimator final : public Estimator {
  public:
   struct Params {
@@ -42,9 +46,11 @@ class PardaEstimator final : public Estimator {
   absl::Status process(const References& next) override;
   absl::StatusOr<CurveEstimate> curve() override;
   double distinct() const override;
+  bool removes_discards() const override { return true; }
   std::size_t bytes() const override;
 
  private:
+  absl::Status process_serially(const References& next);
   // Analyses a segment by chunks in parallel.
   PartialDistances analyse_chunks(std::span<const std::uint64_t> keys) const;
   // The result for all references so far.
@@ -56,6 +62,8 @@ class PardaEstimator final : public Estimator {
   std::size_t chunks_;
   PartialDistances done_;
   std::vector<std::uint64_t> pending_;  // references after `done_`, less than a segment
+  // From the first discard on; `done_` then has all references before it.
+  std::optional<ExactDistances> serial_;
   // With a limit, old blocks are dropped and the number of blocks can only be estimated.
   std::optional<HyperLogLog> blocks_;
 };

@@ -17,10 +17,25 @@ ShardsRate::ShardsRate(Params params, EstimatorContext context)
 
 absl::Status ShardsRate::process(const References& next) {
   return for_each_run(
-      next, [&](const References& run) { return count(run.keys); },
+      next, [&](const References& run) { return count_after_discards(run.keys); },
       [&](std::uint64_t key) {
-        if (filter_.select({&key, 1}, std::span(survivors_)) == 1) distances_.discard(key);
+        discarded_.insert(key);
+        if (filter_.samples(key)) distances_.discard(key);
       });
+}
+
+absl::Status ShardsRate::count_after_discards(std::span<const std::uint64_t> keys) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < keys.size() && !discarded_.empty(); ++i) {
+    if (discarded_.erase(keys[i]) == 0) continue;
+    MCSIM_RETURN_IF_ERROR(count(keys.subspan(begin, i - begin)));
+    begin = i + 1;
+    ++after_discards_;
+    if (!filter_.samples(keys[i])) continue;
+    ++sampled_after_discards_;
+    MCSIM_RETURN_IF_ERROR(distances_.process(keys.subspan(i, 1)));
+  }
+  return count(keys.subspan(begin));
 }
 
 absl::Status ShardsRate::count(std::span<const std::uint64_t> keys) {
@@ -52,7 +67,9 @@ absl::Status ShardsRate::count(std::span<const std::uint64_t> keys) {
 absl::StatusOr<CurveEstimate> ShardsRate::curve() {
   const DistanceHistogram sampled = distances_.histogram();
   const double rate = filter_.rate();
-  SampledCounts counts{.references = static_cast<double>(sampled.accesses()) / rate,
+  const auto sampled_references =
+      static_cast<std::uint64_t>(sampled.accesses()) - sampled_after_discards_;
+  SampledCounts counts{.references = static_cast<double>(sampled_references) / rate,
                        .distinct = distinct(),
                        .accesses = static_cast<double>(references_),
                        .rate = rate,
@@ -66,12 +83,16 @@ absl::StatusOr<CurveEstimate> ShardsRate::curve() {
                             .latest = capacity,
                             .hits = static_cast<double>(hits) / rate});
   }
-  return sampled_curve(counts, groups_, reference_sample_, correction_);
+  CurveEstimate curve = sampled_curve(counts, groups_, reference_sample_, correction_);
+  curve.accesses += static_cast<double>(after_discards_);
+  return curve;
 }
 
 std::size_t ShardsRate::bytes() const {
   return sizeof *this + distances_.bytes() + groups_.bytes() + reference_sample_.bytes() +
-         survivors_.size() * (sizeof(std::uint64_t) + sizeof(Count));
+         survivors_.size() * (sizeof(std::uint64_t) + sizeof(Count)) +
+         // One byte of metadata for every slot.
+         discarded_.bucket_count() * (sizeof(std::uint64_t) + 1);
 }
 
 }  // namespace mcsim

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include <boost/unordered/unordered_flat_set.hpp>
+
 #include "core/base/params.hpp"
 #include "core/containers/sample_filter.hpp"
 #include "core/locality/distances/exact_distances.hpp"
@@ -14,6 +16,11 @@ namespace mcsim {
 
 // Fixed-rate SHARDS: the exact distances of a spatial sample, scaled up. Memory is that of the
 // sampled blocks; the filter takes nearly all the time.
+//
+// The next reference to a discarded block misses in every cache, whether it is sampled or not. Such
+// references are counted in the whole stream, and the correction applies to the others: only for
+// them holds that a block referenced often hits. Discarded blocks are kept until their next
+// reference, sampled or not.
 class ShardsRate final : public Estimator {
  public:
   struct Params {
@@ -46,6 +53,8 @@ class ShardsRate final : public Estimator {
 
  private:
   absl::Status count(std::span<const std::uint64_t> keys);
+  // Counts references to discarded blocks, and the others between them.
+  absl::Status count_after_discards(std::span<const std::uint64_t> keys);
 
   static constexpr std::size_t kBatch = std::size_t{1} << 14;  // keys
 
@@ -54,7 +63,10 @@ class ShardsRate final : public Estimator {
   ExactDistances distances_;  // of the sampled keys
   SampleGroups groups_;
   ReferenceSample reference_sample_;
-  std::uint64_t references_ = 0;
+  std::uint64_t references_ = 0;                           // without those to discarded blocks
+  std::uint64_t after_discards_ = 0;                       // those to discarded blocks
+  std::uint64_t sampled_after_discards_ = 0;               // of these, in the sample
+  boost::unordered_flat_set<std::uint64_t> discarded_ = {};  // keys
   std::vector<std::uint64_t> survivors_;  // of one batch
   std::vector<Count> survivor_distances_;
 };

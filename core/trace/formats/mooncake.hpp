@@ -9,12 +9,13 @@ namespace mcsim {
 //
 //   timestamp (ms), hash_ids: an array of the blocks of 512 tokens of the prompt
 //
-// Other fields are ignored. Each block is a reference to an object.
+// Other fields are ignored. Each block is a reference to an object. Hits are of single blocks: a
+// cache of prefixes uses a block only if all blocks before it in its request hit.
 class MooncakeReader final : public JsonlReader {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
-      "mooncake", "Mooncake JSONL: timestamp in ms, hash_ids as objects",
+      "mooncake", "Mooncake JSONL: timestamp in ms, hash_ids as objects; hits are of blocks, not of prefixes",
       "Qin et al.: Mooncake (FAST 2025); github.com/kvcache-ai/Mooncake"};
 
   MooncakeReader(NoParams, ReaderContext context) : JsonlReader(fields(), std::move(context)) {}

@@ -53,6 +53,41 @@ def test_a_trace_through_one_cache(file: Path, capsys: pytest.CaptureFixture[str
     assert said == ["4 reads, 1 writes to out.csv"]
 
 
+RECORDS = {"lcs": (8192, 28), "oracleGeneral": (0, 24)}  # bytes of the header and of a record
+
+
+@pytest.mark.parametrize("block", [512, 4096, 65536])
+@pytest.mark.parametrize("ending", RECORDS)
+def test_objects_are_the_blocks_of_the_cache(
+    folder: Path, block: int, ending: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """50 requests of a block each, all to different ones: each misses."""
+    rows = [f"{i},read,{i * block},{block}" for i in range(50)]
+    (folder / "t.csv").write_text("\n".join(["time_s,op,offset,length", *rows]) + "\n")
+    head, record = RECORDS[ending]
+
+    def records(name: str) -> int:
+        return (Path(name).stat().st_size - head) // record
+
+    size = ("--block-bytes", block)
+    printed(capsys, "trace", "misses", "t.csv", f"m.{ending}", "--size", 5, *size)
+    assert records(f"m.{ending}") == 50
+    printed(capsys, "trace", "slice", "t.csv", f"s.{ending}", "--end", "20s", *size)
+    assert records(f"s.{ending}") == 20
+    printed(capsys, "trace", "convert", "t.csv", f"c.{ending}", *size)
+    assert records(f"c.{ending}") == 50
+    # A stored miss stream has the size of its blocks.
+    printed(capsys, "trace", "misses", "t.csv", "m.arrow", "--size", 5, *size)
+    printed(capsys, "trace", "slice", "m.arrow", f"t.{ending}", "--end", "20s")
+    assert records(f"t.{ending}") == 20
+    (folder / "e.yaml").write_text(
+        f"name: e\nblock_bytes: {block}\nworkload: {{vms: [{{name: v, trace: t.csv}}]}}\n"
+        "tiers: [{device: dram, capacity: 5}]\nbackend: hdd\ninterval: 1h\nsystems: [{name: lru}]\n"
+    )
+    printed(capsys, "trace", "misses", "e.yaml", f"e.{ending}")
+    assert records(f"e.{ending}") == 50
+
+
 @pytest.mark.parametrize("ending", ["arrow", "parquet", "csv.zst"])
 def test_every_form_opens_again(
     file: Path, ending: str, capsys: pytest.CaptureFixture[str]

@@ -22,9 +22,9 @@ from mcsim.base.errors import ConfigError
 from mcsim.figures.tables import before_and_after
 from mcsim.locality import sharing as module
 from mcsim.locality.curve import HitRatioCurve
-from mcsim.locality.estimators import hit_ratio_curve
+from mcsim.locality.estimators import Estimator
 from mcsim.locality.mix import best_parts, effective_size, mix_of
-from mcsim.locality.sharing import Sharing, sharing
+from mcsim.locality.sharing import Order, Sharing, sharing
 from mcsim.locality.whatif import verdict
 from mcsim.traces.blocks import Blocks
 from mcsim.traces.synth import synth_trace
@@ -81,6 +81,106 @@ def test_what_each_hits_is_what_a_replay_counts(seed: int) -> None:
             alone = round(found.alone[name].at(size) * len(keys))
             assert [alone] == lru_hits(keys, [0] * len(keys), 1, size)
             assert hits[vm] <= alone
+
+
+Event = tuple[int, int, bool]  # VM, block of the VM, whether it is discarded
+
+
+def events_drawn(seed: int) -> list[Event]:
+    random = np.random.default_rng(seed)
+    return [
+        (int(random.integers(0, 3)), int(random.integers(0, 8)), bool(random.random() < 0.25))
+        for _ in range(250)
+    ]
+
+
+def hits_of(events: list[Event], size: int) -> list[int]:
+    """Hits of each VM in one LRU cache from which blocks are discarded."""
+    held: list[tuple[int, int]] = []
+    hits = [0] * 3
+    for vm, block, is_discard in events:
+        hits[vm] += not is_discard and (vm, block) in held
+        held = [other for other in held if other != (vm, block)]
+        if not is_discard:
+            held = [(vm, block), *held][:size]
+    return hits
+
+
+def trace_of(events: list[Event]) -> Trace:
+    vm, block, is_discard = (np.array(column) for column in zip(*events, strict=True))
+    op = np.where(is_discard, 2, 0)
+    columns = {"op": op, "vm": vm, "vms": ["a", "b", "c"], "source": "few"}
+    return Trace.from_arrays(np.arange(len(events)), 4096 * block, 4096, **columns)
+
+
+def in_order(events: list[Event], order: Order) -> list[Event]:
+    """By rates reference k of n comes at (k + 1/2) / n, a discard before it at k / n."""
+    if order == "time":
+        return events
+    counts = [sum(vm == v and not gone for vm, _, gone in events) for v in range(3)]
+    done = [0] * 3
+    placed = []
+    for vm, block, is_discard in events:
+        place = (done[vm] + 0.5 * (not is_discard)) / counts[vm]
+        placed.append((place, vm, (vm, block, is_discard)))
+        done[vm] += not is_discard
+    return [event for *_, event in sorted(placed, key=lambda one: one[:2])]
+
+
+@pytest.mark.parametrize("order", ["time", "rates"])
+@pytest.mark.parametrize("seed", range(8))
+def test_discarded_blocks_leave_shared_caches_and_parts(seed: int, order: Order) -> None:
+    events = events_drawn(seed)
+    trace = trace_of(events)
+    merged = in_order(events, order)
+    found = sharing(trace, order)
+    own = [[event for event in events if event[0] == vm] for vm in range(3)]
+    for size in range(1, 26):
+        hits = hits_of(merged, size)
+        at = [curve.at(size) * curve.accesses for curve in found.shared.values()]
+        assert np.rint(at).tolist() == hits
+        assert round(found.together.at(size) * len(found)) == sum(hits)
+        for vm, curve in enumerate(found.alone.values()):
+            assert round(curve.at(size) * curve.accesses) == hits_of(own[vm], size)[vm]
+    change = mcsim.what_if(trace, 9, to=11, leaving="a", joining="c", order=order)
+    for side, gone, size in ((change.before, 2, 9), (change.after, 0, 11)):
+        hits = hits_of(in_order([e for e in events if e[0] != gone], order), size)
+        assert np.rint(side.rows.shared * side.rows.accesses).tolist() == (
+            hits[:gone] + hits[gone + 1 :]
+        )
+    mixed = mcsim.mix(trace, [3, 9], order=order)
+    for row, parts in zip(mixed, mixed.allocation, strict=True):
+        assert row.accesses - row.shared == sum(hits_of(merged, row.capacity))
+        alone = [hits_of(events, int(p))[vm] if p else 0 for vm, events, p in zip(range(3), own, parts, strict=True)]
+        assert row.accesses - row.parts == sum(alone)
+        best = max(
+            sum(hits_of(own[vm], p)[vm] if p else 0 for vm, p in enumerate(d))
+            for d in product(range(row.capacity + 1), repeat=3)
+            if sum(d) == row.capacity
+        )
+        assert sum(alone) == best
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_misses_after_discards_are_a_cause(seed: int) -> None:
+    events = events_drawn(seed)
+    rows = mcsim.what_if(trace_of(events), 9).before.rows
+    shared = hits_of(events, 9)
+    for vm, row in enumerate(rows):
+        own = [event for event in events if event[0] == vm]
+        refs = [block for _, block, is_discard in own if not is_discard]
+        first, unlimited = len(set(refs)), hits_of(own, 100)[vm]
+        alone = hits_of(own, 9)[vm]
+        causes = {
+            "compulsory": first,
+            "discarded": len(refs) - unlimited - first,
+            "capacity": unlimited - alone,
+            "interference": alone - shared[vm],
+        }
+        assert causes["discarded"] > 0
+        assert [row[name] * len(refs) for name in causes] == (
+            pytest.approx(list(causes.values()), abs=1e-9)
+        )
 
 
 def test_nothing_is_lost_when_vms_share() -> None:
@@ -387,11 +487,11 @@ def test_of_many_vms_the_busiest_are_drawn() -> None:
 def test_curves_alone_use_no_more_threads_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[int] = []
 
-    def counted(ids: Any, *, threads: int) -> HitRatioCurve:
+    def counted(name: str, *, threads: int, block_bytes: int | None) -> Estimator:
         used.append(threads)
-        return hit_ratio_curve(ids)
+        return Estimator(name, threads=threads, block_bytes=block_bytes)
 
-    monkeypatch.setattr(module, "estimate", counted)
+    monkeypatch.setattr(module, "Estimator", counted)
     monkeypatch.setattr(module, "threads_given", lambda _: 6)
     for vms, each in ((1, 6), (3, 2), (12, 1)):
         found = sharing({f"vm{i}": [1, 2, 1] for i in range(vms)}, "rates")

@@ -156,7 +156,11 @@ TEST(Discards, ReachEveryEstimatorThatRemovesBlocks) {
   References view = stream.view();
   view.ops = reads;
   for (const auto& [name, params] : std::vector<std::pair<std::string, ParamMap>>{
-           {"exact", {}}, {"urd", {}}, {"shards-rate", {{"rate", 1.0}}}}) {
+           {"exact", {}},
+           {"urd", {}},
+           {"parda", {}},
+           {"shards-rate", {{"rate", 1.0}}},
+           {"shards-rate", {{"rate", 1.0}, {"correction", std::string("adj")}}}}) {
     SCOPED_TRACE(name);
     const auto estimator = estimator_registry().make(name, params, {}).value();
     EXPECT_TRUE(estimator->removes_discards());
@@ -169,6 +173,74 @@ TEST(Discards, ReachEveryEstimatorThatRemovesBlocks) {
     }
     EXPECT_EQ(estimator->distinct(), static_cast<double>(naive::unique(stream.keys)));
   }
+}
+
+// Chunks in parallel up to the first discard, and one thread from there on.
+TEST(Discards, EndTheChunksOfParda) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const Stream first = random_stream(600, 30, 0, seed);
+    const Stream second = random_stream(600, 30, 20, seed + 100);
+    Stream stream{.keys = first.keys, .discard_at = {}, .discard_keys = second.discard_keys};
+    stream.keys.insert(stream.keys.end(), second.keys.begin(), second.keys.end());
+    for (const std::uint64_t at : second.discard_at) {
+      stream.discard_at.push_back(at + first.keys.size());
+    }
+    const std::vector<Count> expected = naive_distances(stream, 30);
+    for (const Count limit : {0, 1, 7, 40}) {
+      const auto estimator =
+          estimator_registry()
+              .make("parda", {{"chunks", Count{3}}, {"limit", limit}}, {.threads = 2})
+              .value();
+      ASSERT_TRUE(estimator->process({.keys = first.keys}).ok());
+      ASSERT_TRUE(estimator->process(second.view()).ok());
+      const CurveEstimate curve = estimator->curve().value();
+      EXPECT_EQ(curve.accesses, static_cast<double>(stream.keys.size()));
+      for (Count capacity = 1; capacity <= (limit == 0 ? 30 : std::min<Count>(limit, 30));
+           ++capacity) {
+        const auto hits = std::ranges::count_if(
+            expected, [&](Count distance) { return distance != kCold && distance < capacity; });
+        EXPECT_EQ(curve.hits_at(static_cast<double>(capacity)), static_cast<double>(hits));
+      }
+    }
+  }
+}
+
+// The most referenced blocks are discarded most often, so that those that the sample lacks miss.
+TEST(Discards, LeaveTheBandOfSampledDistancesRight) {
+  Random random(4);
+  Stream stream;
+  constexpr std::uint64_t kBlocks = 4'000;
+  const auto skewed = [&] {
+    const std::uint64_t range = 1 + random.below(1 + random.below(1 + random.below(kBlocks)));
+    return random.below(range);
+  };
+  for (std::size_t i = 0; i < 60'000; ++i) {
+    if (random.below(4) == 0) {
+      stream.discard_at.push_back(i);
+      stream.discard_keys.push_back(skewed());
+    }
+    stream.keys.push_back(skewed());
+  }
+  const std::vector<Count> exact = distances_of(stream.view()).value();
+  int covered = 0;
+  double error = 0;
+  constexpr int kSeeds = 60;
+  constexpr Count kCapacity = 800;
+  const auto hits = static_cast<double>(std::ranges::count_if(
+      exact, [&](Count distance) { return distance != kCold && distance < kCapacity; }));
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const auto estimator =
+        estimator_registry().make("shards-rate", {{"rate", 0.05}}, {.seed = seed}).value();
+    ASSERT_TRUE(estimator->process(stream.view()).ok());
+    const CurveEstimate curve = estimator->curve().value();
+    EXPECT_EQ(curve.accesses, static_cast<double>(stream.keys.size()));
+    covered += value_at(curve.capacity, curve.low, kCapacity) <= hits &&
+               hits <= value_at(curve.capacity, curve.high, kCapacity);
+    error += (curve.hits_at(kCapacity) - hits) / curve.accesses / kSeeds;
+  }
+  EXPECT_GE(covered, kSeeds * 9 / 10);
+  EXPECT_NEAR(error, 0, 0.01);
 }
 
 TEST(Discards, NeedOneThread) {
