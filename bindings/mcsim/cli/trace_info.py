@@ -29,6 +29,7 @@ def lines_of(opened: Trace, found: TraceInfo) -> list[str | TextTable | Formatte
         lines.append(f"published in: {name} (mcsim trace catalogue {name})")
     if text := rows_text(described_rows(meta)):
         lines.append(text)
+    lines += meta.notes
     if meta.complaints:
         lines.append("skipped first:")
         lines += [f"  {complaint}" for complaint in meta.complaints]

@@ -83,6 +83,7 @@ class OwnTable:
         self.unsorted = False
         self.rows = metadata.rows
         self.complaints = metadata.complaints
+        self.notes = metadata.notes
         self.consumed = 0
         self.keys: tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]] | None = None
         self._source = source
