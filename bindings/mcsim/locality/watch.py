@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -109,7 +110,7 @@ class Feed:
                 continue
 
     def _read(self) -> Iterator[Arrived]:
-        pipe = _core_trace.Pipe(open_pipe(self._path), self.name)
+        pipe = _core_trace.Pipe(open_pipe(self._path), os.fsencode(self.name))
         format = self._reading.format or pipe.detect_format()
         options = as_declared(format, self._reading.options or {})
         reader = pipe.read(format, options, self._reading.on_bad_line == "skip")
