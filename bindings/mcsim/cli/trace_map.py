@@ -42,7 +42,7 @@ def map_(file: str, trace_dirs: Sequence[Path], save: Path | None) -> None:
     are recognised. A guessed unit or word is marked: check it.
 
     If several readings are plausible, such as blocks or objects, each is printed with its hit ratio
-    in an unlimited cache. A terminal then asks for one; otherwise the exit code is 2. A warning
+    in an unlimited cache. In a terminal, choose one; otherwise the exit code is 2. A warning
     names the columns of numbers that are not used.
 
     \b
@@ -133,18 +133,18 @@ def _show(proposal: Proposal, trial: Trial, *, several: bool) -> None:
         hits = trial.hits
         ratio = hits.hits / hits.accesses if hits.accesses else 0
         click.echo(
-            f"in an unlimited cache: {hits.requests:,} requests, {hits.accesses:,} accesses, "
-            f"{hits.distinct:,} distinct {trial.kind}, hit ratio {ratio:.2%}"
+            f"in an unlimited cache: requests {hits.requests:,}, accesses {hits.accesses:,}, "
+            f"distinct {trial.kind} {hits.distinct:,}, hit ratio {100 * ratio:.2f} %"
         )
 
 
 def _chosen(path: Path, proposals: Sequence[Proposal]) -> Proposal:
-    """Ask for one of several proposals.
+    """Prompt for one of several proposals.
 
     Raises
     ------
     ConfigError
-        If there is no terminal to ask.
+        If there is no terminal.
     """
     from mcsim.base.errors import ConfigError
 
@@ -160,7 +160,7 @@ def _chosen(path: Path, proposals: Sequence[Proposal]) -> Proposal:
 
 
 def is_interactive() -> bool:
-    """Return whether a person can answer a question."""
+    """Return whether standard input and output are a terminal."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 

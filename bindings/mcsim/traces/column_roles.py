@@ -72,7 +72,7 @@ _WORDS = {
     "discard": _DISCARD_WORDS,
     "flush": _FLUSH_WORDS,
 }
-# The words that mcsim knows without a parameter (core/trace/row_mapper.hpp).
+# The words that need no parameter (core/trace/row_mapper.hpp).
 _DEFAULT_WORDS = {
     "read": {"read", "r"},
     "write": {"write", "w"},
@@ -90,7 +90,7 @@ _CLOCK_RANGES = (
 
 
 class Unit(NamedTuple):
-    """What the numbers of an offset or a length count."""
+    """The unit of an offset or a length."""
 
     kind: Literal["bytes", "sectors", "blocks", "count"]
     block_bytes: int = 4096

@@ -1,7 +1,7 @@
 """Propose which columns of a table or of text are what, from their names and values.
 
 A file may have several plausible readings, such as objects with sizes, or blocks with lengths. Each
-is a `Proposal`; the caller shows all of them.
+is a `Proposal`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ _SECTOR = 512
 _GUESS = "a guess: check it"
 
 
+_ORDER = ("delimiter", "header", "key", "offset", "length", "time", "time_unit", "op")
+
+
 @dataclass
 class Proposal:
     """A format with parameters, and the reason of each.
@@ -38,7 +41,7 @@ class Proposal:
     ----------
     format : str
     title : str
-        What the references are, and in which units.
+        Kind and units of the references.
     options, reasons : dict
         By parameter.
     columns : list of str
@@ -177,7 +180,7 @@ def _may_be_size(columns: Columns, length: int) -> bool:
 
 
 def _by_values(columns: Columns, length: int | None, why: str) -> Iterator[_Reading]:
-    """Yield readings of columns whose names say nothing."""
+    """Yield readings of columns by their values."""
     numbers = columns.numbers
     free = [c for c in columns.free() if numbers.get(c)]
     free.sort(key=lambda c: -max(numbers[c]))
@@ -245,8 +248,8 @@ def _units_of(
 def _stated_pair(base: _Reading, one: Unit, other: Unit, length_name: str) -> Iterator[_Reading]:
     """Yield readings of two units that names state, but not always exactly.
 
-    A count of blocks beside a sector or an LBA counts these. A block number beside a count of
-    sectors may be one of sectors.
+    A count of blocks in the row of a sector or an LBA counts sectors. A block number in the row of
+    a count of sectors may be a sector.
     """
     is_count = other.kind == "blocks" and "page" not in "".join(words_of(length_name))
     if one.kind == "sectors" and is_count and other.block_bytes == Unit("blocks").block_bytes:
@@ -312,6 +315,9 @@ def _completed(common: Proposal, reading: _Reading, columns: Columns) -> Proposa
         proposal.set("length", label(reading.length), reading.length_reason)
     if not reading.is_key:
         _set_units(proposal, reading, columns)
+    order = {name: rank for rank, name in enumerate(_ORDER)}
+    names = sorted(proposal.options, key=lambda name: order.get(name, len(order)))
+    proposal.options = {name: proposal.options[name] for name in names}
     numbers = [label(c) for c in columns.numbers if label(c) in proposal.unused()]
     if numbers:
         proposal.warnings.append(

@@ -38,7 +38,7 @@ class Sample:
     options : dict
         Parameters of the format that are not columns, such as the delimiter.
     reasons : dict of str to str
-        Of each of these parameters.
+        Reason of each parameter.
     names : list of str or None
         Names of the columns, which may also stand in a comment.
     has_names : bool

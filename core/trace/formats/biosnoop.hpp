@@ -13,9 +13,8 @@ namespace mcsim {
 //   TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)
 //
 // More columns, such as QUE(ms), may be between or after them. A COMM may contain blanks. The VM is
-// the DISK, and LAT the response time. biosnoop of BCC prints R for all that is no write, so
-// discards and flushes are reads; that of libbpf-tools prints them as D and F, and the sector -1 of
-// a flush.
+// the DISK, and LAT the response time. biosnoop of bpfcc-tools prints discards
+// and flushes as R. That of libbpf-tools prints D and F; its flushes have the sector -1.
 class BiosnoopReader final : public LayoutReader<BiosnoopReader> {
  public:
   static constexpr ComponentInfo kInfo{

@@ -12,8 +12,7 @@
 
 namespace mcsim {
 
-// Pairs of devices in the events of a block trace that move a request from one device to another
-// below it: from a partition to its disk, or from a mapped device to its members.
+// Pairs of devices in remap events: a partition and its disk, or a mapped device and a member.
 class StackedDevices {
  public:
   void add(std::string_view upper, std::string_view lower) {

@@ -63,7 +63,7 @@ FOLDERS: dict[tuple[str, str], list[str]] = {
     ("whatif", "--output"): ["whatif", TRACE, "--size", "8", "--output", "OUT"],
     ("watch", "--output"): ["watch", TRACE, "--sizes", "8", "--output", "OUT"],
 }
-# Folders of results and figures, whose files are written by `replacing` as those above.
+# Folders of results and figures; `replacing` writes their files, too.
 OF_RUNS = {
     ("run", "--results"),
     ("reproduce", "--results"),

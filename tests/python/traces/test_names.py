@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +213,34 @@ def test_one_io_at_two_devices_gives_a_warning(
     # A partition's requests are queued at its disk alone.
     file.write_text("".join(STACKED.splitlines(keepends=True)[1:]))
     assert mc.Trace.open(file, cache_dir=tmp_path / "cache").metadata.notes == ()
+
+
+def test_two_stars_within_a_word_are_one(volume: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(volume.parent)
+    for pattern in ("vo**.csv", "v**l.csv", "**/vol.csv", "***.csv"):
+        assert mc.Trace.open(pattern).vms == ("vol",), pattern
+
+
+def test_watch_takes_paths_that_are_not_utf8(tmp_path: Path) -> None:
+    file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.csv"))
+    file.write_text("time_s,offset,length\n" + "".join(f"{k},0,4096\n" for k in range(9)))
+    assert code_of("watch", file, "--sizes", "1") == 0
+    file.write_text("time_s,offset,length\nx,0,4096\n")
+    assert code_of("watch", file, "--sizes", "1", "--format", "csv") == 2
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_names_of_columns_that_are_not_utf8_are_errors(kind: str, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({"time_s": [1, 2], "offset": [0, 4096], "QQQQ": [1, 2]})
+    file = tmp_path / f"table.{kind}"
+    if kind == "parquet":
+        pq.write_table(table, file)
+    else:
+        with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    file.write_bytes(file.read_bytes().replace(b"QQQQ", b"\xe9QQQ"))
+    for command in ("mrc", "trace info", "trace map"):
+        assert code_of(*command.split(), file) == 2

@@ -76,7 +76,7 @@ def test_a_plain_layout_has_one_proposal(content: str, tmp_path: Path) -> None:
 
 _OBJECTS = Answer(4, 4, 3, 1)
 
-# Files with several, and the answers of each.
+# Files with several plausible readings, and the counts of each.
 SEVERAL = {
     "1 26 10\n2 27 10\n3 28 10\n4 26 10\n": {
         "objects with sizes in bytes": _OBJECTS,
@@ -220,7 +220,7 @@ def test_without_a_terminal_all_readings_are_printed_and_none_is_saved(
     assert code_of("trace", "map", several, "--save", saved) == 2
     out, err = capsys.readouterr()
     assert out.count(f"mcsim mrc {several} --format csv") == 3
-    assert out.count("hit ratio 25.00%") == 1
+    assert out.count("hit ratio 25.00 %") == 1
     assert out.count("first requests, for") == 3
     assert "3 readings are plausible" in err
     assert not saved.exists()
