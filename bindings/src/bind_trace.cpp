@@ -99,6 +99,9 @@ void bind_reader(py::module_& m) {
       .def_property_readonly(
           "vms",
           [](const R& r) { return std::vector<std::string>(r.vms().begin(), r.vms().end()); })
+      .def_property_readonly(
+          "notes", [](const R& r) { return r.notes(); },
+          "Warnings about what the file has and the requests lack; complete at the end.")
       .def_property_readonly("time_base", [](const R& r) { return name_of(r.time_base()); })
       .def_property_readonly("kind", [](const R& r) { return name_of(r.kind()); })
       .def_property_readonly(

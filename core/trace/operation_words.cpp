@@ -59,18 +59,48 @@ OperationWords::OperationWords(std::string_view read, std::string_view write,
   }
 }
 
+std::optional<Operation> operation_of_rwbs(std::string_view letters) {
+  constexpr std::size_t kMost = 8;
+  if (letters.empty() || letters.size() > kMost) return std::nullopt;
+  const bool is_upper = std::ranges::all_of(letters, absl::ascii_isupper);
+  const bool has_flush = letters.front() == 'F';
+  const char operation = has_flush && letters.size() > 1 ? letters[1] : letters.front();
+  const std::size_t rest = has_flush ? 2 : 1;
+  const bool has_flags =
+      letters.size() <= rest || letters.find_first_not_of("AFSME", rest) == std::string_view::npos;
+  if (!is_upper || (!has_flags && operation != 'Z')) return std::nullopt;
+  switch (operation) {
+    case 'R':
+      return Operation::kRead;
+    case 'W':
+      return Operation::kWrite;
+    case 'D':
+      return Operation::kDiscard;
+    case 'N':
+      return has_flush ? Operation::kFlush : Operation::kIgnored;
+    case 'Z':
+      return Operation::kIgnored;
+    default:
+      return has_flush ? std::optional(Operation::kFlush) : std::nullopt;
+  }
+}
+
 std::optional<Operation> OperationWords::search(std::string_view word) {
   constexpr std::size_t kMostRecent = 16;
+  const auto operation = matching(word);
+  if (!operation) return std::nullopt;
+  if (word.size() == 1) of_letter_[static_cast<unsigned char>(word[0])] = operation;
+  if (recent_.size() < kMostRecent) recent_.emplace_back(word, *operation);
+  return operation;
+}
+
+std::optional<Operation> OperationWords::matching(std::string_view word) const {
   for (std::size_t i = 0; i < patterns_.size(); ++i) {
-    for (const std::string& pattern : patterns_[i]) {
-      if (!matches_pattern(pattern, word)) continue;
-      const auto operation = static_cast<Operation>(i);
-      if (word.size() == 1) of_letter_[static_cast<unsigned char>(word[0])] = operation;
-      if (recent_.size() < kMostRecent) recent_.emplace_back(word, operation);
-      return operation;
-    }
+    const bool matches = std::ranges::any_of(
+        patterns_[i], [&](const std::string& pattern) { return matches_pattern(pattern, word); });
+    if (matches) return static_cast<Operation>(i);
   }
-  return std::nullopt;
+  return has_rwbs_ ? operation_of_rwbs(word) : std::nullopt;
 }
 
 std::string OperationWords::expected() const {
@@ -81,6 +111,7 @@ std::string OperationWords::expected() const {
     if (!text.empty()) text += "; ";
     text += fmt::format("{} ({})", fmt::join(patterns_[i], ", "), kNames[i]);
   }
+  if (has_rwbs_) text += "; or letters of blktrace such as RA, WS, FF";
   return text;
 }
 

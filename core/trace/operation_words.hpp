@@ -29,6 +29,10 @@ bool is_same_word(std::string_view one, std::string_view other);
 // character.
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
+// Returns the operation of the letters of a block request, as the Linux kernel prints them (see
+// rwbs.hpp): RA, WS, FF. Without an operation of their own, N is ignored and FN a flush.
+std::optional<Operation> operation_of_rwbs(std::string_view letters);
+
 // The words for operations in a column.
 class OperationWords {
  public:
@@ -36,6 +40,9 @@ class OperationWords {
   // Arguments are words or patterns separated by commas.
   OperationWords(std::string_view read, std::string_view write, std::string_view discard,
                  std::string_view flush, std::string_view ignored = "");
+
+  // Finds the letters of block requests, too, if no word matches.
+  void accept_rwbs() { has_rwbs_ = true; }
 
   std::optional<Operation> find(std::string_view word) {
     if (word.size() == 1) {
@@ -52,7 +59,9 @@ class OperationWords {
 
  private:
   std::optional<Operation> search(std::string_view word);
+  std::optional<Operation> matching(std::string_view word) const;
 
+  bool has_rwbs_ = false;
   std::array<std::vector<std::string>, 5> patterns_;
   std::array<std::optional<Operation>, 256> of_letter_{};
   std::vector<std::pair<std::string, Operation>> recent_;

@@ -90,6 +90,9 @@ class RequestReader {
 
   const RowCounts& rows() const { return rows_; }
 
+  // Warnings about what the file has and the requests lack. Complete at the end.
+  virtual std::vector<std::string> notes() const { return {}; }
+
   // Whether column names in the file belong to the format.
   virtual bool has_known_names() const { return false; }
 

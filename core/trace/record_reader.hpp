@@ -42,7 +42,8 @@ struct RecordRequest {
 //   LineKind parse(const char* record, RecordRequest& request);
 //
 // begin() checks the first bytes of the file. parse() fills the request, counts a flush, or returns
-// bad() or refuse(). If a record may represent several requests, it is instead
+// bad() or refuse(). take_payload(std::string_view), if there is one, is called with the payload
+// behind the record. If a record may represent several requests, parse() is instead
 //
 //   LineKind parse(const char* record, Requests& out);
 struct RecordLayout {
@@ -188,7 +189,16 @@ class RecordReader : public RequestReader {
       RecordRequest request;
       const LineKind kind = static_cast<Format*>(this)->parse(at_, request);
       at_ += layout_.record_bytes;
-      if (request.payload > 0) skip(request.payload);
+      absl::Status loaded;
+      if (request.payload > 0) {
+        if constexpr (requires(Format format) { format.take_payload({}); }) {
+          loaded = refill(request.payload);
+          if (size() >= request.payload) {
+            static_cast<Format*>(this)->take_payload({at_, request.payload});
+          }
+        }
+        skip(request.payload);
+      }
       if (kind == LineKind::kRequest) [[likely]] {
         chunk.time[used] = request.time;
         chunk.vm[used] = request.vm;
@@ -203,6 +213,7 @@ class RecordReader : public RequestReader {
         const bool has_time = kind == LineKind::kFiltered && request.time != request.kNoTime;
         if (has_time) status.Update(check_order(number_, request.time));
       }
+      status.Update(loaded);
     }
     resize(chunk, used);
     return status;

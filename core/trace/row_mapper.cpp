@@ -78,6 +78,11 @@ absl::Status RowMapper::bind(std::vector<std::string> names, bool named, bool ha
 absl::Status RowMapper::bind_columns() {
   words_ = OperationWords(mapping_.read, mapping_.write, mapping_.discard, mapping_.flush,
                           mapping_.ignored);
+  const ColumnMapping defaults;
+  const bool has_default_words =
+      std::tie(mapping_.read, mapping_.write, mapping_.discard, mapping_.flush, mapping_.ignored) ==
+      std::tie(defaults.read, defaults.write, defaults.discard, defaults.flush, defaults.ignored);
+  if (has_default_words) words_.accept_rwbs();
   offset_unit_ = bytes_in(mapping_.offset_unit, mapping_.block_bytes);
   length_unit_ = bytes_in(mapping_.length_unit, mapping_.block_bytes);
   most_offset_ = kMaxOffset / offset_unit_;
@@ -326,8 +331,7 @@ void RowMapper::take_vm(FieldScanner& scan) {
   constexpr const char* kWhat = "the name of a VM";
   if (joins_vm_) {
     vm_.reset();
-    if (!vm_name_.empty()) vm_name_ += '_';
-    vm_name_ += mcsim::vm_name(scan, kWhat);
+    append_vm_part(vm_name_, mcsim::vm_name(scan, kWhat));
     return;
   }
   const std::string_view name = scan.text(kWhat);
@@ -343,7 +347,7 @@ void RowMapper::take_vm(FieldScanner& scan) {
 }
 
 Operation RowMapper::take_operation(FieldScanner& scan) {
-  const std::string_view field = scan.text("an operation");
+  const std::string_view field = without_blanks(scan.text("an operation"));
   if (const auto operation = words_.find(field)) return *operation;
   scan.complain_of(words_.expected(), field);
   return Operation::kRead;

@@ -79,10 +79,12 @@ struct ColumnMapping {
     return std::tuple{
         Field{"time", &ColumnMapping::time, "column of the time; none if there is none"},
         Field{"time_unit", &ColumnMapping::time_unit, "what the time counts"},
-        Field{"vm", &ColumnMapping::vm, "column of the VM; 2+3 joins two by an underscore"},
+        Field{"vm", &ColumnMapping::vm,
+              "column of the VM; 2+3 joins two by an underscore (in the second, _ becomes %5F)"},
         Field{"op", &ColumnMapping::op, "column of the operation; none if all are reads"},
         Field{"read", &ColumnMapping::read,
-              "values of op that read, separated by commas, in any case; R* is a pattern"},
+              "values of op that read, separated by commas, in any case; R* is a pattern; with the "
+              "default words, letters of blktrace such as RA and WS are known, too"},
         Field{"write", &ColumnMapping::write, "values of op that write"},
         Field{"discard", &ColumnMapping::discard,
               "values of op that discard blocks or delete objects"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <utility>
 
 #include "core/trace/iso_time.hpp"
 
@@ -98,7 +99,7 @@ bool LineReader::refill() {
 }
 
 std::uint64_t FieldScanner::number_slowly(const char* what, std::uint64_t min, std::uint64_t max) {
-  const std::string_view field = text(what);
+  const std::string_view field = without_blanks(text(what));
   std::uint64_t value = 0;
   if (!failed() && read_whole(field, value) && value >= min && value <= max) return value;
   const std::string bounds = max == kMaxNumber && min == 0
@@ -114,6 +115,11 @@ std::string_view FieldScanner::text_slowly(const char* what) {
                          column_text(column_ + 1), column_, column_ == 1 ? "" : "s"));
     return {};
   }
+  if (delimiter_ == kNoDelimiter) {
+    const std::string_view field(at_, static_cast<std::size_t>(end_ - at_));
+    advance(end_);
+    return field;
+  }
   while (at_ < end_ && *at_ == ' ' && delimiter_ != ' ') ++at_;
   if (at_ == end_ || *at_ != '"') {
     const char* after = std::find_if(at_, end_, [this](char c) { return is_delimiter(c); });
@@ -123,8 +129,18 @@ std::string_view FieldScanner::text_slowly(const char* what) {
     advance(after);
     return field;
   }
-  const char* close = std::find(at_ + 1, end_, '"');
-  const std::string_view field(at_ + 1, static_cast<std::size_t>(close - at_ - 1));
+  return quoted_text();
+}
+
+std::string_view FieldScanner::quoted_text() {
+  const char* begin = at_ + 1;
+  const char* close = std::find(begin, end_, '"');
+  bool is_doubled = false;
+  for (; close + 1 < end_ && close[1] == '"'; close = std::find(begin, end_, '"')) {
+    if (!std::exchange(is_doubled, true)) unquoted_.clear();
+    unquoted_.append(begin, close + 1);
+    begin = close + 2;
+  }
   if (close == end_ || !at_boundary(close + 1)) {
     complain(fmt::format("column {}: the quote that begins '{}' does not end with the column",
                          column_ + 1,
@@ -132,12 +148,14 @@ std::string_view FieldScanner::text_slowly(const char* what) {
     at_ = end_ + 1;
     return {};
   }
+  if (is_doubled) unquoted_.append(begin, close);
   advance(close + 1);
-  return field;
+  if (is_doubled) return unquoted_;
+  return {begin, static_cast<std::size_t>(close - begin)};
 }
 
 Nanoseconds FieldScanner::time_slowly(const char* what, Nanoseconds unit) {
-  const std::string_view field = text(what);
+  const std::string_view field = without_blanks(text(what));
   const bool negative = field.starts_with('-');
   std::string plain = without_exponent(field.substr(negative ? 1 : 0));
   const std::size_t size = plain.size();
@@ -167,7 +185,7 @@ Nanoseconds FieldScanner::time_slowly(const char* what, Nanoseconds unit) {
 }
 
 Nanoseconds FieldScanner::iso_time(const char* what) {
-  const std::string_view field = text(what);
+  const std::string_view field = without_blanks(text(what));
   const std::optional<Nanoseconds> time = parse_iso_time(field);
   if (!time) complain_of(std::string(what) + " (such as 2016-02-22 19:00:00.5)", field);
   return time.value_or(0);
@@ -189,6 +207,13 @@ bool is_text(std::string_view bytes) {
   return true;
 }
 
+std::string_view without_blanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
 std::string_view vm_name(FieldScanner& scan, const char* what) {
   const std::string_view name = scan.text(what);
   check_vm_name(scan, what, name);
@@ -198,6 +223,21 @@ std::string_view vm_name(FieldScanner& scan, const char* what) {
 void check_vm_name(FieldScanner& scan, const char* what, std::string_view name) {
   if (scan.failed() || is_vm_name(name)) return;
   scan.complain_of(fmt::format("{} (UTF-8 without control characters)", what), name);
+}
+
+void append_vm_part(std::string& name, std::string_view part) {
+  if (name.empty()) {
+    name = part;
+    return;
+  }
+  name += '_';
+  for (const char c : part) {
+    if (c == '_' || c == '%') {
+      name += c == '_' ? "%5F" : "%25";
+    } else {
+      name += c;
+    }
+  }
 }
 
 std::uint64_t take_key(FieldScanner& scan, RequestReader& reader) {
@@ -252,8 +292,14 @@ std::string FieldScanner::column_text(int column) const {
 }
 
 std::string_view FieldScanner::peek() {
-  FieldScanner ahead = *this;
-  return ahead.text("a column");
+  const char* const at = at_;
+  const int column = column_;
+  const bool had_failed = failed();
+  const std::string_view field = text("a column");
+  at_ = at;
+  column_ = column;
+  if (!had_failed) complaint_.clear();
+  return field;
 }
 
 void FieldScanner::complain_of_rest() {

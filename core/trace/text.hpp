@@ -69,7 +69,8 @@ class LineReader {
 };
 
 // Takes the fields of a line from left to right. The first error becomes the complaint; the caller
-// checks it once, at the end. Delimiter ' ' means runs of blanks. A field may be in double quotes.
+// checks it once, at the end. Delimiter ' ' means runs of blanks. A field may be in double quotes,
+// in which "" is a quote. A text that contains one is valid until the next such text.
 class FieldScanner {
  public:
   static constexpr char kNoDelimiter = '\x1f';
@@ -138,7 +139,8 @@ class FieldScanner {
 
   // Sets the names of the columns, for messages.
   void set_names(const std::vector<std::string>* names) { names_ = names; }
-  // Continues with a separate field of the column, counted from 0. The LineReader::kPadding bytes
+  // Continues with a separate field of the column, counted from 0; as text it keeps its blanks and
+  // quotes. The LineReader::kPadding bytes
   // behind it must be readable, and the first of these must not be a digit.
   void next_field(std::string_view field, std::size_t column) {
     at_ = field.data();
@@ -215,6 +217,7 @@ class FieldScanner {
   Nanoseconds time_slowly(const char* what, Nanoseconds unit);
   std::uint64_t number_slowly(const char* what, std::uint64_t min, std::uint64_t max);
   std::string_view text_slowly(const char* what);
+  std::string_view quoted_text();
   void complain_of_rest();
   std::string column_text(int column) const;  // "column 5 (offset)"
 
@@ -224,16 +227,24 @@ class FieldScanner {
   int column_ = 0;
   const std::vector<std::string>* names_ = nullptr;
   std::string complaint_;
+  std::string unquoted_;  // a field with doubled quotes
 };
 
 // Whether the bytes are text: UTF-8 with no control characters except line ends and tabs. The last
 // character may be truncated.
 bool is_text(std::string_view bytes);
 
+// Returns the text without blanks and tabs at its ends.
+std::string_view without_blanks(std::string_view text);
+
 // Takes a VM's name, or part of one.
 std::string_view vm_name(FieldScanner& scan, const char* what);
 // Complains if the last field is not a valid name.
 void check_vm_name(FieldScanner& scan, const char* what, std::string_view name);
+
+// Appends a part, behind an underscore, to the name of a VM that is joined from several. Escapes
+// underscores in all parts but the first, so that different parts have different names.
+void append_vm_part(std::string& name, std::string_view part);
 
 // Takes the key of an object and returns its id.
 std::uint64_t take_key(FieldScanner& scan, RequestReader& reader);

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 import mcsim as mc
+from mcsim.base.files import write_whole
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -264,8 +265,8 @@ def main() -> None:
                 print(line, flush=True)
                 lines.append(line)
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.with_suffix(".json").write_text(json.dumps(found, indent=2) + "\n")
-    given.out.with_suffix(".md").write_text("\n".join(lines) + "\n")
+    write_whole(given.out.with_suffix(".json"), json.dumps(found, indent=2) + "\n")
+    write_whole(given.out.with_suffix(".md"), "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

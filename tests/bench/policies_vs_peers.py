@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from mcsim._core import policies as core
+from mcsim.base.files import write_whole
 from mcsim.policies.specs import parse_policies
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -209,8 +210,8 @@ def parse_arguments() -> argparse.Namespace:
 def write_reports(out: Path | None, lines: list[str], found: list[dict[str, Any]]) -> None:
     if out is None:
         return
-    out.write_text(json.dumps({"head": lines[0].strip(), "policies": found}, indent=1) + "\n")
-    out.with_suffix(".md").write_text("\n".join(lines) + "\n")
+    write_whole(out, json.dumps({"head": lines[0].strip(), "policies": found}, indent=1) + "\n")
+    write_whole(out.with_suffix(".md"), "\n".join(lines) + "\n")
 
 
 def main() -> int:

@@ -72,5 +72,5 @@ def write_cases(folder: Path) -> None:
     mcsim.Trace.from_arrays([0, 1, 2], [0, 0, 4096], 4096).save(folder / "misses.arrow")
     (folder / "requests.bin").write_bytes(b"".join(objects))
     (folder / "requests.csv").write_text("time_ms,offset,length,op\n" + "".join(rows))
-    found = propose(folder / "requests.csv")
+    (found,) = propose(folder / "requests.csv")
     write_mapping(folder / "requests.map.yaml", found.format, found.options)

@@ -23,6 +23,7 @@ struct TraceRead {
   bool has_text_keys = false;
   RowCounts rows;
   bool unsorted = false;
+  std::vector<std::string> notes;
 };
 
 struct TraceReadOptions {
@@ -57,6 +58,7 @@ inline TraceRead read_trace(const std::string& format, const std::string& bytes,
   } while (result.status.ok() && chunk.size() > 0);
   result.vms.assign(reader.vms().begin(), reader.vms().end());
   result.keys.assign(reader.keys().keys().begin(), reader.keys().keys().end());
+  result.notes = reader.notes();
   result.time_base = reader.time_base();
   result.kind = reader.kind();
   result.has_lengths = reader.has_lengths();

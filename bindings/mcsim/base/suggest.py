@@ -12,6 +12,9 @@ from mcsim.base.errors import ConfigError
 _LEAST_LETTERS = 3
 """Length of a word that may match known names as a prefix, at least."""
 
+_MOST_COMMAS = 16
+"""Commas in a name that stands in a list, at most."""
+
 
 def nearest(word: object, known: Iterable[str]) -> str | None:
     """Return the known name nearest to a word in any case, if any.
@@ -104,6 +107,38 @@ def names_matching(
             raise ConfigError(f"no {what} {pattern!r}{did_you_mean(pattern, known)}")
         chosen |= dict.fromkeys(found)
     return list(chosen)
+
+
+def names_listed(text: str, known: Collection[str]) -> list[str]:
+    """Split a list at its commas, but not within names.
+
+    The longest run of words that is a name, or a pattern that matches one, is one item.
+
+    Examples
+    --------
+    >>> from mcsim.base.suggest import names_listed
+    >>> names_listed("8,0,8,16", ["8,0", "8,16"]), names_listed("a, b", ["a", "b"])
+    (['8,0', '8,16'], ['a', 'b'])
+    """
+    words = text.split(",")
+    names = set(known)
+
+    def is_item(run: str) -> bool:
+        if {run, run.removeprefix("!")} & names:
+            return True
+        pattern = run.removeprefix("!")
+        return bool(set("*?[") & set(pattern)) and bool(fnmatch.filter(known, pattern))
+
+    items: list[str] = []
+    at = 0
+    while at < len(words):
+        longest = min(len(words), at + _MOST_COMMAS + 1)
+        runs = [",".join(words[at:end]) for end in range(longest, at + 1, -1)]
+        run = next((run for run in runs if is_item(run) or is_item(run.strip())), words[at])
+        at += run.count(",") + 1
+        item = run if run in names else run.strip()
+        items += [item] if item else []
+    return items
 
 
 def some_of(names: Sequence[str], most: int = 10) -> str:

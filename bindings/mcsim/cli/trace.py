@@ -84,7 +84,8 @@ def _reading_options(command: Command) -> Command:
 vms_option = click.option(
     "--vms",
     metavar="NAME,...",
-    help="These VMs alone: names or patterns such as 'web_*'; '!backup*' leaves some out.",
+    help="These VMs alone: names or patterns such as 'web_*'; '!backup*' leaves some out. A name "
+    "with a comma, such as 8,0, comes before the list.",
 )
 
 
@@ -106,11 +107,11 @@ def words_of(option: str, text: str) -> list[str]:
 def vms_named(option: str, text: str, names: Sequence[str]) -> list[str]:
     """Return the VMs that an option names, by names or patterns."""
     from mcsim.base.errors import mistakes_in
-    from mcsim.base.suggest import names_matching
+    from mcsim.base.suggest import names_listed, names_matching
 
-    words = words_of(option, text)
+    words_of(option, text)
     with mistakes_in(option):
-        return names_matching(words, names)
+        return names_matching(names_listed(text, names), names)
 
 
 def format_options(command: Command) -> Command:

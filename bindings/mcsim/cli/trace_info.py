@@ -31,6 +31,7 @@ def lines_of(opened: Trace, found: TraceInfo) -> list[str | TextTable | Formatte
         lines.append("requests are prefixes; hits are of their blocks one by one, not of prefixes")
     if text := rows_text(described_rows(meta)):
         lines.append(text)
+    lines += meta.notes
     if meta.complaints:
         lines.append("skipped first:")
         lines += [f"  {complaint}" for complaint in meta.complaints]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcsim.traces.proposal import Proposal
+    from mcsim.traces.trial import Trial
+
+_log = logging.getLogger(__name__)
 
 _ROWS = 10
 
@@ -36,11 +41,16 @@ def map_(file: str, trace_dirs: Sequence[Path], save: Path | None) -> None:
     them, and a command to copy. Text with or without a header, JSON lines, Parquet and Arrow files
     are recognised. A guessed unit or word is marked: check it.
 
+    If several readings are plausible, such as blocks or objects, each is printed with its hit ratio
+    in an unlimited cache. In a terminal, choose one; otherwise the exit code is 2. A warning
+    names the columns of numbers that are not used.
+
     \b
     mcsim trace map requests.csv
     mcsim trace map requests.csv --save requests.map.yaml
     mcsim mrc requests.csv --mapping requests.map.yaml
     """  # noqa: D301
+    from mcsim.base.inputs import note_input
     from mcsim.traces.cache import cache_directory
     from mcsim.traces.find import files_of
     from mcsim.traces.pipes import is_pipe, spooled
@@ -50,39 +60,128 @@ def map_(file: str, trace_dirs: Sequence[Path], save: Path | None) -> None:
         with spooled(path, cache_directory(), lambda done, total: None) as spool:
             _propose(spool.file, file, save)
     else:
+        note_input(path)
         _propose(path, file, save)
 
 
 def _propose(path: Path, file: str, save: Path | None) -> None:
-    from mcsim.base.errors import McsimError
+    from mcsim.base.inputs import printable
     from mcsim.traces.mapping import write_mapping
     from mcsim.traces.parsed import as_declared
-    from mcsim.traces.proposal import first_rows, propose
+    from mcsim.traces.proposal import propose
 
-    proposal = propose(path)
-    options = as_declared(proposal.format, proposal.options)
-    click.echo(f"{path.name}: format {proposal.format}, {len(proposal.columns)} columns")
+    proposals = propose(path)
+    name, format, columns = printable(path.name), proposals[0].format, len(proposals[0].columns)
+    trials = _trials(path, proposals)
+    click.echo(f"{name}: format {format}, {columns} columns")
+    for number, (proposal, trial) in enumerate(trials, 1):
+        if len(trials) > 1:
+            click.echo(f"reading {number} of {len(trials)}: {proposal.title}")
+        _show(proposal, trial, several=len(trials) > 1)
+        if len(trials) > 1:
+            click.echo(_command(file, proposal))
+    proposal = _chosen(path, [proposal for proposal, _ in trials])
+    if save is not None:
+        write_mapping(save, format, as_declared(format, proposal.options))
+        click.echo(f"mcsim mrc {_quoted(file)} --mapping {_quoted(str(save))}")
+    elif len(trials) == 1:
+        click.echo(_command(file, proposal))
+
+
+def _trials(path: Path, proposals: Sequence[Proposal]) -> list[tuple[Proposal, Trial]]:
+    """Read the first requests of each proposal, without those that cannot read the file.
+
+    Raises
+    ------
+    ConfigError
+        If none can.
+    """
+    from mcsim.base.errors import ConfigError, HostError, McsimError
+    from mcsim.traces.trial import try_reading
+
+    trials = []
+    errors = []
+    for proposal in proposals:
+        try:
+            trial = try_reading(path, proposal.format, proposal.options, _ROWS)
+        except HostError:
+            raise
+        except McsimError as error:
+            errors.append((proposal, str(error)))
+        else:
+            trials.append((proposal, trial))
+    if not trials:
+        proposal, why = errors[0]
+        options = ", ".join(f"{name}={_text_of(v)}" for name, v in proposal.options.items())
+        raise ConfigError(f"{why} (as {proposal.format} with {options})")
+    return trials
+
+
+def _show(proposal: Proposal, trial: Trial, *, several: bool) -> None:
+    """Print a proposal, the columns without a field, and its first requests."""
     _print(_table_of(proposal))
     if unused := proposal.unused():
-        click.echo(f"columns not used: {', '.join(unused)}")
-    try:
-        kind, rows = first_rows(path, proposal.format, options, _ROWS)
-    except McsimError as error:
-        click.echo(f"not read this way: {error}".replace(str(path), path.name))
-    else:
-        click.echo(f"first requests, for {kind}:")
-        table = TextTable(list(rows[0]), left=3)
-        for row in rows:
-            table.add_row(*row.values())
-        _print(table)
-    if save is not None:
-        write_mapping(save, proposal.format, options)
-        click.echo(f"mcsim mrc {shlex.quote(file)} --mapping {shlex.quote(str(save))}")
-        return
+        click.echo(f"columns not used: {', '.join(map(_printable, unused))}")
+    for warning in proposal.warnings:
+        _log.warning("%s", _printable(warning))
+    click.echo(f"first requests, for {trial.kind}:")
+    table = TextTable(list(trial.rows[0]), left=3)
+    for row in trial.rows:
+        table.add_row(*map(_printable, row.values()))
+    _print(table)
+    if several:
+        hits = trial.hits
+        ratio = hits.hits / hits.accesses if hits.accesses else 0
+        click.echo(
+            f"in an unlimited cache: requests {hits.requests:,}, accesses {hits.accesses:,}, "
+            f"distinct {trial.kind} {hits.distinct:,}, hit ratio {100 * ratio:.2f} %"
+        )
+
+
+def _chosen(path: Path, proposals: Sequence[Proposal]) -> Proposal:
+    """Prompt for one of several proposals.
+
+    Raises
+    ------
+    ConfigError
+        If there is no terminal.
+    """
+    from mcsim.base.errors import ConfigError
+
+    if len(proposals) == 1:
+        return proposals[0]
+    if not is_interactive():
+        raise ConfigError(
+            f"{path}: {len(proposals)} readings are plausible: run the command of the right one "
+            "(with --save-mapping FILE to keep it)"
+        )
+    number = click.prompt("which reading is right?", type=click.IntRange(1, len(proposals)))
+    return proposals[number - 1]
+
+
+def is_interactive() -> bool:
+    """Return whether standard input and output are a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _command(file: str, proposal: Proposal) -> str:
+    from mcsim.traces.parsed import as_declared
+
     given = " ".join(
-        f"--option {shlex.quote(f'{name}={_text_of(value)}')}" for name, value in options.items()
+        f"--option {_quoted(f'{name}={_text_of(value)}')}"
+        for name, value in as_declared(proposal.format, proposal.options).items()
     )
-    click.echo(f"mcsim mrc {shlex.quote(file)} --format {proposal.format} {given}".rstrip())
+    return f"mcsim mrc {_quoted(file)} --format {proposal.format} {given}".rstrip()
+
+
+def _quoted(text: str) -> str:
+    return _printable(shlex.quote(text))
+
+
+def _printable(text: str) -> str:
+    from mcsim.base.inputs import printable
+
+    return printable(text)
 
 
 def _print(table: TextTable) -> None:
@@ -94,7 +193,7 @@ def _print(table: TextTable) -> None:
 def _table_of(proposal: Proposal) -> TextTable:
     table = TextTable(["parameter", "value", "reason"], left=3)
     for name, value in proposal.options.items():
-        table.add_row(name, _text_of(value), proposal.reasons[name])
+        table.add_row(name, _printable(_text_of(value)), _printable(proposal.reasons[name]))
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError, McsimError, TraceError, mistakes_in
-from mcsim.base.suggest import names_matching
+from mcsim.base.suggest import names_listed, names_matching
 from mcsim.locality.measure import EstimatorSpec, Measured
 from mcsim.traces.batches import DISCARD, Batch, Kind, batch_with
 from mcsim.traces.parsed import as_declared
@@ -109,7 +110,7 @@ class Feed:
                 continue
 
     def _read(self) -> Iterator[Arrived]:
-        pipe = _core_trace.Pipe(open_pipe(self._path), self.name)
+        pipe = _core_trace.Pipe(open_pipe(self._path), os.fsencode(self.name))
         format = self._reading.format or pipe.detect_format()
         options = as_declared(format, self._reading.options or {})
         reader = pipe.read(format, options, self._reading.on_bad_line == "skip")
@@ -260,7 +261,8 @@ def watch(
     if not len(watched):
         if watched.chosen is not None:
             with mistakes_in("vms"):
-                names_matching(watched.chosen, watched.seen)
+                listed = names_listed(",".join(watched.chosen), watched.seen)
+                names_matching(listed, watched.seen)
         raise TraceError(f"{feed.name}: no {watched.ops} came, of {watched.came:,} requests")
     return failure
 
@@ -302,9 +304,11 @@ def keys_of(batch: Batch, kind: Kind, block_bytes: int) -> Iterator[NDArray[np.u
 
 def _mask(chosen: Sequence[str], vms: Sequence[str]) -> NDArray[np.bool_]:
     """Return which VMs are chosen; a word that matches none may match a later one."""
-    included = [word for word in chosen if not word.startswith("!")]
+    words = names_listed(",".join(chosen), vms)
+    excluded = [word for word in words if word.startswith("!") and word not in vms]
+    included = [word for word in words if word not in excluded]
     kept = _matching(included or ["all"], vms)
-    kept -= _matching([word[1:] for word in chosen if word.startswith("!")], vms)
+    kept -= _matching([word[1:] for word in excluded], vms)
     return np.array([name in kept for name in vms], np.bool_)
 
 

@@ -104,6 +104,7 @@ def warn_of_signs(metadata: TraceMetadata, signs: Signs) -> None:
 
 
 def _warnings(metadata: TraceMetadata, signs: Signs) -> Iterator[str]:
+    yield from metadata.notes
     counts = metadata.counts
     if signs.gap:
         yield (

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -257,6 +258,8 @@ def _save_parquet(path: Path, batches: Iterable[pa.RecordBatch], metadata: Trace
 
 
 _OPS = ["read", "write", "discard"]
+# Text that the reader of CSV would change without quotes.
+_NEEDS_QUOTES = r'[",]|^\s|\s$|^$'
 
 
 def _save_text(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMetadata) -> None:
@@ -264,19 +267,40 @@ def _save_text(path: Path, batches: Iterable[pa.RecordBatch], metadata: TraceMet
 
     schema, named_batches = named(batches, metadata)
     header = _csv_header(metadata, schema)
-    options = text.WriteOptions(include_header=False, quoting_style="none")
+    style: Literal["needed", "none"] = _quoting_style(pa.array(metadata.vms, pa.string()))
+    known = None  # the last keys; batches usually share them
     with _stream_to(path) as stream:
         stream.write((",".join(header) + "\n").encode())
         for record_batch in named_batches:
             columns = record_batch.columns
+            keys = columns[3].dictionary if isinstance(columns[3], pa.DictionaryArray) else None
+            if keys is not None and style == "none" and not _is_same_memory(known, keys):
+                style = _quoting_style(keys)
+            known = keys
             columns[1] = columns[1].dictionary_decode()
             columns[2] = pa.array(_OPS).take(columns[2])
-            if isinstance(columns[3], pa.DictionaryArray):
+            if keys is not None:
                 columns[3] = columns[3].dictionary_decode()
+            options = text.WriteOptions(include_header=False, quoting_style=style)
             try:
                 text.write_csv(pa.RecordBatch.from_arrays(columns, header), stream, options)
             except pa.ArrowInvalid as error:
                 raise ConfigError(f"{path}: a name or key cannot stand in CSV: {error}") from error
+
+
+def _quoting_style(texts: pa.Array) -> Literal["needed", "none"]:
+    """Return whether some texts need quotes in CSV (RFC 4180); all texts are quoted then."""
+    import pyarrow.compute as pc
+
+    is_needed = pc.any(pc.match_substring_regex(texts, _NEEDS_QUOTES)).as_py()
+    return "needed" if is_needed else "none"
+
+
+def _is_same_memory(one: pa.Array | None, other: pa.Array) -> bool:
+    if one is None or len(one) != len(other) or one.offset != other.offset:
+        return False
+    places = [[b.address for b in of.buffers() if b is not None] for of in (one, other)]
+    return places[0] == places[1]
 
 
 def _csv_header(metadata: TraceMetadata, schema: pa.Schema) -> list[str]:

@@ -105,7 +105,9 @@ class TraceFinder:
         return [] if found is None else [found]
 
     def _matching(self, pattern: str, base: Path | None) -> list[Path]:
-        path = Path(pattern)
+        # Before Python 3.13, ** is refused within a part of a path.
+        parts = [p if p == "**" else re.sub(r"\*+", "*", p) for p in Path(pattern).parts]
+        path = Path(*parts)
         start = Path(path.anchor) if path.is_absolute() else base
         if start is not None:
             matching = start.glob(os.fspath(path.relative_to(path.anchor)))
@@ -114,7 +116,7 @@ class TraceFinder:
         return [
             file
             for folder in ([] if path.is_absolute() else self.folders)
-            for file in _traces_among(folder.rglob(pattern), folder, path.suffix)
+            for file in _traces_among(folder.rglob(os.fspath(path)), folder, path.suffix)
         ]
 
     def nearest(self, name: str, base: Path) -> str:

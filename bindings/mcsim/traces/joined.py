@@ -245,16 +245,46 @@ def _parts_of(trace: Trace, names: Sequence[str]) -> list[Part]:
 
 
 def _check_distinct(parts: Sequence[Part]) -> None:
-    seen: dict[object, Part] = {}
+    """Check that no two parts have the same requests of the same VMs.
+
+    Requests count, not bytes of files: a file may be compressed, or converted to another format.
+    """
+    seen: dict[object, list[Part]] = {}
     for part in parts:
-        meta = part.trace.metadata
-        other = seen.setdefault((meta.source_digest, part.names, meta.counts), part)
-        if other is part or not part.names:
+        if not part.names:
+            continue
+        alike = seen.setdefault((part.names, part.trace.metadata.counts), [])
+        same = next((other for other in alike if _has_same_requests(other.trace, part.trace)), None)
+        alike.append(part)
+        if same is None:
             continue
         what = f"{part.source}: the same trace is given twice"
-        if other.source != part.source:
-            what = f"{other.source} and {part.source} have the same content"
+        if same.source != part.source:
+            what = f"{same.source} and {part.source} have the same content"
         raise ConfigError(f"{what}: VM {part.names[0]!r} would have every request twice")
+
+
+def _has_same_requests(one: Trace, other: Trace) -> bool:
+    """Return whether two traces have equal requests, apart from response times and classes."""
+    if one is other or one.digest == other.digest:
+        return True
+    if one.kind != other.kind or one.metadata.keys_digest != other.metadata.keys_digest:
+        return False
+    batches = (one.batches(), other.batches())
+    pieces: list[list[npt.NDArray[Any]]] = [[], []]
+    while True:
+        for side in (0, 1):
+            while not pieces[side] or not len(pieces[side][0]):
+                batch = next(batches[side], None)
+                if batch is None:
+                    break
+                pieces[side] = [batch.time, batch.vm, batch.op, batch.offset, batch.length]
+        rows = min(len(side[0]) if side else 0 for side in pieces)
+        if rows == 0:
+            return all(not side or not len(side[0]) for side in pieces)
+        if any((a[:rows] != b[:rows]).any() for a, b in zip(*pieces, strict=True)):
+            return False
+        pieces = [[column[rows:] for column in side] for side in pieces]
 
 
 def _one_after_another(parts: Sequence[Part]) -> list[Part]:
@@ -296,6 +326,7 @@ def _metadata(parts: Sequence[Part], vms: tuple[str, ...], keys: pa.Array | None
         keys_digest=keys_digest(keys),
         complaints=tuple(chain.from_iterable(of.complaints for of in of_all))[:_MOST_COMPLAINTS],
         synthetic=any(of.synthetic for of in of_all),
+        notes=tuple(dict.fromkeys(chain.from_iterable(of.notes for of in of_all))),
         has_lengths=all(of.has_lengths for of in of_all),
     )
 

@@ -53,12 +53,18 @@ Progress = Callable[[int, int], None]
 
 
 _PARSER_VERSIONS = {
-    "csv": 3,
-    "arrow": 3,
-    "parquet": 3,
-    "keys": 2,
+    "csv": 4,
+    "jsonl": 2,
+    "mooncake": 2,
+    "arrow": 4,
+    "parquet": 4,
+    "keys": 3,
     "oracle-general": 2,
-    "msr": 2,
+    "msr": 3,
+    "strace": 2,
+    "blkparse": 2,
+    "blktrace": 2,
+    "biosnoop": 2,
     "arc": 2,
 }
 """Versions of parsers, where what they return has changed since the first."""
@@ -206,6 +212,7 @@ class Parse:
                 keys_digest=keys_digest(keys()),
                 synthetic=isinstance(reader, OwnTable) and reader.synthetic,
                 has_lengths=reader.has_lengths,
+                notes=tuple(reader.notes),
             )
 
         @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shutil
 import stat
 import sys
 import threading
@@ -19,9 +20,10 @@ from queue import Empty, Queue
 from typing import NamedTuple
 
 from mcsim.base.claims import claim_folder, release_lease
-from mcsim.base.errors import ConfigError, HostError, TraceError
+from mcsim.base.errors import ConfigError, HostError, TraceError, mistakes_in
 from mcsim.base.files import cannot_write
 from mcsim.base.inputs import note_pipe
+from mcsim.base.units import parse_bytes
 
 STDIN = Path("/dev/stdin")
 """Path of the trace ``-``."""
@@ -106,6 +108,8 @@ def _opened(path: Path) -> int:
     try:
         descriptor = opened.get(timeout=_WRITER_SECONDS)
     except Empty:
+        if not stat.S_ISFIFO(path.stat().st_mode):  # a file system that does not respond
+            raise OSError(errno.ETIMEDOUT, "it cannot be opened within two seconds") from None
         # The thread is woken by a writer.
         os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
         if not isinstance(descriptor := opened.get(), OSError):
@@ -156,6 +160,24 @@ def spooled(path: Path, folder: Path, progress: Callable[[int, int], object]) ->
         release_lease(mine, keep=False)
 
 
+def spool_limit(folder: Path) -> int:
+    """Return how many bytes of a pipe are copied to a folder at most.
+
+    The limit is ``$MCSIM_SPOOL_LIMIT``. The default leaves a tenth of the free space of the file
+    system.
+
+    Raises
+    ------
+    ConfigError
+        If ``$MCSIM_SPOOL_LIMIT`` is not a size.
+    """
+    said = os.environ.get("MCSIM_SPOOL_LIMIT")
+    if not said:
+        return shutil.disk_usage(folder).free * 9 // 10
+    with mistakes_in("MCSIM_SPOOL_LIMIT"):
+        return parse_bytes(said)
+
+
 def _copy(
     descriptor: int,
     path: Path,
@@ -166,6 +188,7 @@ def _copy(
     """Copy a pipe to a file; return the SHA-256."""
     hasher = hashlib.sha256()
     done = 0
+    limit = spool_limit(folder)
     try:
         create = os.O_CREAT | os.O_EXCL | os.O_WRONLY
         with os.fdopen(os.open(file, create, 0o600), "wb", buffering=0) as target:
@@ -175,6 +198,11 @@ def _copy(
                 while left:
                     left = left[target.write(left) :]
                 done += len(piece)
+                if done > limit:
+                    raise HostError(
+                        f"{name_of(path)}: more than {limit:,} bytes came through this pipe, the "
+                        f"limit of its copy in {folder} ($MCSIM_SPOOL_LIMIT); write it to a file"
+                    )
                 progress(done, 2 * done)
     except HostError:
         raise

@@ -1,76 +1,61 @@
-"""Propose which columns of a table or of text are what, from their names and values."""
+"""Propose which columns of a table or of text are what, from their names and values.
+
+A file may have several plausible readings, such as objects with sizes, or blocks with lengths. Each
+is a `Proposal`.
+"""
 
 from __future__ import annotations
 
-import bz2
-import csv
-import gzip
-import json
-import lzma
-import os
-import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
 
 from mcsim.base.errors import ConfigError
-from mcsim.traces.batches import Kind, batch_with
-from mcsim.traces.parsed import Parse, as_declared
+from mcsim.traces.assigned_columns import BY_NAME, Columns
+from mcsim.traces.column_roles import (
+    Role,
+    Unit,
+    clock_unit,
+    has_known_time_unit,
+    operation_options,
+    time_unit_of_name,
+    unit_of_name,
+    words_of,
+)
+from mcsim.traces.samples import is_date, sample_of
 from mcsim.traces.store import OptionValue
-from mcsim.traces.table_files import table_format
-from mcsim.traces.tables import keys_of
+from mcsim.traces.table_files import TABLE_FORMATS
 
-_ROWS = 200
-_MOST_BYTES = 1 << 18
-_DELIMITERS = {",": ",", "\t": "tab", ";": ";", "|": "|"}
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SECTOR = 512
+_GUESS = "a guess: check it"
 
-# Names of columns by field, the most telling first.
-_NAMES: dict[str, Sequence[str]] = {
-    "key": ("key", "obj id", "object id", "objectid", "object", "obj", "hash ids", "url", "uuid"),
-    "offset": (
-        "offset",
-        "start sector",
-        "lba",
-        "lbn",
-        "sector",
-        "address",
-        "addr",
-        "block",
-        "blkno",
-    ),
-    "length": ("length", "len", "size", "sectors", "nbytes", "bytes", "blocks", "count"),
-    "time": ("timestamp", "time", "ts", "start time", "arrival", "date", "datetime"),
-    "op": ("op", "operation", "rwbs", "rw", "iotype", "optype", "type", "opcode", "command", "cmd"),
-    "vm": ("vm", "guest", "tenant", "volume", "lun", "host", "hostname", "device", "disk", "dev"),
-    "response": ("response", "response time", "latency", "duration"),
-    "repeat": ("op count", "repeat"),
-}
-_OP_WORDS: dict[str, re.Pattern[str]] = {
-    "read": re.compile(r"r.*|get.*|load|0x28|28", re.IGNORECASE),
-    "write": re.compile(r"w.*|set|put|store|add|0x2a|2a", re.IGNORECASE),
-    "discard": re.compile(r"d.*|t.*|unmap", re.IGNORECASE),
-    "flush": re.compile(r"f.*|sync.*", re.IGNORECASE),
-}
-_INTEGER = re.compile(r"-?\d+(\.0*)?")
-_NUMBER = re.compile(r"-?\d+(\.\d*)?")
-_DATE = re.compile(r"\d{4}[-/]\d\d[-/]\d\d.*")
+
+_ORDER = ("delimiter", "header", "key", "offset", "length", "time", "time_unit", "op")
 
 
 @dataclass
 class Proposal:
-    """A format with parameters, and the reason of each."""
+    """A format with parameters, and the reason of each.
+
+    Attributes
+    ----------
+    format : str
+    title : str
+        Kind and units of the references.
+    options, reasons : dict
+        By parameter.
+    columns : list of str
+        Names of the columns, or their positions from 1.
+    warnings : list of str
+        Columns that a request may need and that are not used.
+    """
 
     format: str
+    title: str
     options: dict[str, OptionValue] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     columns: list[str] = field(default_factory=list)
-    """Names of the columns, or their positions from 1."""
+    warnings: list[str] = field(default_factory=list)
 
     def set(self, name: str, value: OptionValue, reason: str) -> None:
         """Set a parameter."""
@@ -85,282 +70,293 @@ class Proposal:
         return [column for column in self.columns if column not in used]
 
 
-@dataclass
-class _Sample:
-    """The first rows of a file as text."""
-
-    names: list[str] | None
-    rows: list[list[str]]
-
-    def values(self, column: int) -> list[str]:
-        return [row[column].strip() for row in self.rows if column < len(row) and row[column]]
-
-
-def propose(path: Path) -> Proposal:
-    """Propose a mapping for a file.
+def propose(path: Path) -> list[Proposal]:
+    """Return the plausible readings of a file, the most probable first.
 
     Raises
     ------
     ConfigError
-        If the file is not a table and has no lines of text with columns, or no column of
-        references can be recognised.
+        If the file is not a table and has no lines of text with columns, no column of references
+        can be recognised, or the words of its operations are unknown.
     """
-    kind = table_format(path)
-    if kind is not None:
-        proposal, sample = Proposal(kind), _sample_of_table(path, kind)
-    else:
-        proposal, sample = _sample_of_text(path)
-    proposal.columns = sample.names or [str(k + 1) for k in range(len(sample.rows[0]))]
-    taken = _by_names(proposal, sample) if sample.names else {}
-    _by_values(proposal, sample, taken)
-    if not {"offset", "key"} & set(taken):
-        shown = ", ".join(proposal.columns[:12])
+    sample = sample_of(path)
+    columns = Columns(path, sample)
+    common = Proposal(
+        sample.format,
+        "",
+        dict(sample.options),
+        dict(sample.reasons),
+        [sample.label(column) for column in range(sample.width)],
+    )
+    columns.assign()
+    _set_common(common, columns)
+    readings = list(_readings(columns))
+    if not readings:
+        shown = ", ".join(common.columns[:12])
         raise ConfigError(f"{path}: no column looks like an offset or a key, among {shown}")
-    _add_units(proposal, sample, taken)
-    _add_operations(proposal, sample, taken)
+    return [_completed(common, reading, columns) for reading in readings]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The columns of references and sizes, their units, and the reasons."""
+
+    place: int
+    place_reason: str
+    length: int | None = None
+    length_reason: str = ""
+    is_key: bool = False
+    place_unit: Unit | None = None
+    length_unit: Unit | None = None
+    unit_reason: str = ""
+
+    @property
+    def title(self) -> str:
+        """The reading in words."""
+        if self.is_key:
+            return "objects" if self.length is None else "objects with sizes in bytes"
+        units = f"offsets in {(self.place_unit or Unit('bytes')).name}"
+        if self.length is not None:
+            units += f", lengths in {(self.length_unit or Unit('bytes')).name}"
+        return f"blocks: {units}"
+
+
+def _set_common(common: Proposal, columns: Columns) -> None:
+    """Set the parameters that all readings share."""
+    for role in ("time", "op", "vm", "response", "repeat"):
+        if role in columns.roles:
+            column = columns.roles[role]
+            common.set(role, columns.sample.label(column), columns.reasons[role])
+    for role in ("time", "response"):
+        if role in columns.roles:
+            _set_time_unit(common, columns, role)
+    if "op" in columns.roles:
+        column = columns.roles["op"]
+        words = operation_options(columns.name(column), columns.sample.values(column))
+        for name, (value, reason) in words.items():
+            common.set(name, value, reason)
+
+
+def _set_time_unit(common: Proposal, columns: Columns, role: Role) -> None:
+    column = columns.roles[role]
+    if columns.sample.has_names and has_known_time_unit(columns.name(column)):
+        return
+    values = columns.sample.values(column)
+    if (unit := time_unit_of_name(columns.name(column))) is not None:
+        common.set(f"{role}_unit", unit, BY_NAME)
+    elif columns.sample.format in TABLE_FORMATS and all(map(is_date, values)):
+        return  # the type of the column has the unit
+    elif role == "time" and (unit := clock_unit(values)) is not None:
+        common.set("time_unit", unit, f"the values are then dates after 1970: {values[0]}")
+    else:
+        common.set(f"{role}_unit", "s", _GUESS)
+
+
+def _readings(columns: Columns) -> Iterator[_Reading]:
+    """Yield the plausible references, lengths and units."""
+    roles, reasons = columns.roles, columns.reasons
+    length, why = roles.get("length"), reasons.get("length", "")
+    if "key" in roles:
+        size = length if length is not None and _may_be_size(columns, length) else None
+        yield _Reading(roles["key"], reasons["key"], size, why, is_key=True)
+    if "offset" in roles:
+        yield from _units_of(columns, roles["offset"], reasons["offset"], length, why)
+    if "key" in roles or "offset" in roles:
+        return
+    if (weak := next((c for c in columns.free() if _is_id(columns.name(c))), None)) is not None:
+        yield _Reading(weak, BY_NAME, length, why, is_key=True)
+        return
+    yield from _by_values(columns, length, why)
+
+
+def _is_id(name: str) -> bool:
+    return words_of(name)[-1:] in (["id"], ["ids"])
+
+
+def _may_be_size(columns: Columns, length: int) -> bool:
+    """Return whether a column may have sizes in bytes, the only unit of objects."""
+    unit = unit_of_name(columns.name(length))
+    return unit is None or unit.kind in ("bytes", "count")
+
+
+def _by_values(columns: Columns, length: int | None, why: str) -> Iterator[_Reading]:
+    """Yield readings of columns by their values."""
+    numbers = columns.numbers
+    free = [c for c in columns.free() if numbers.get(c)]
+    free.sort(key=lambda c: -max(numbers[c]))
+    if not free:
+        texts = [c for c in columns.free() if len(set(columns.sample.values(c))) > 1]
+        if texts:
+            reason = "text that differs from row to row"
+            yield _Reading(texts[0], reason, length, why, is_key=True)
+        return
+    place, largest = free[0], "it has the largest values"
+    if length is None and len(free) == 2:
+        place, length = _in_order(numbers, *sorted(free))
+        why = "the other number"
+        largest = largest if place == free[0] else "the number before the size"
+    elif length is None and len(free) > 2:
+        whole = [c for c in free[1:] if _is_aligned(numbers[c])]
+        length = min(whole or free[1:], key=lambda c: max(numbers[c]))
+        why = "multiples of 512" if whole else "the smallest values"
+    is_aligned = _is_aligned([n for n in numbers[place] if n])
+    if not (is_aligned and (length is None or _is_aligned(numbers[length]))):
+        yield _Reading(place, largest, length, why, is_key=True)
+    yield from _units_of(columns, place, largest, length, why)
+
+
+def _in_order(numbers: Mapping[int, Sequence[float]], one: int, other: int) -> tuple[int, int]:
+    """Return the columns of references and sizes: swapped if the second has more, larger values."""
+    is_larger = max(numbers[other]) > max(numbers[one])
+    has_more = len(set(numbers[other])) > len(set(numbers[one]))
+    return (other, one) if is_larger and has_more else (one, other)
+
+
+def _is_aligned(numbers: Sequence[float]) -> bool:
+    return bool(numbers) and all(n > 0 and n % _SECTOR == 0 for n in numbers)
+
+
+def _units_of(
+    columns: Columns, place: int, reason: str, length: int | None, why: str
+) -> Iterator[_Reading]:
+    """Yield readings as blocks, in the units that names state or values allow."""
+    one = unit_of_name(columns.name(place))
+    if one is not None and one.kind == "count":
+        one = None
+    other = None if length is None else unit_of_name(columns.name(length))
+    base = _Reading(place, reason, length, why, unit_reason=BY_NAME)
+    if length is None:
+        yield from (replace(base, place_unit=unit) for unit in _place_units(columns, place, one))
+        return
+    if other is not None and other.kind == "count":
+        other = one if one is not None and one.kind != "bytes" else None
+        if other is not None:
+            yield replace(base, place_unit=one, length_unit=other, unit_reason="a count of them")
+            return
+    if one is not None and other is not None:
+        yield from _stated_pair(base, one, other, columns.name(length))
+        return
+    places = [n for n in columns.numbers.get(place, []) if n]
+    lengths = [n for n in columns.numbers.get(length, []) if n]
+    pairs = _unit_pairs(one, other, places, lengths)
+    if columns.name(place):  # a name without a unit is one of bytes more often than not
+        pairs.sort(key=lambda pair: pair != (Unit("bytes"), Unit("bytes")))
+    for pair in pairs:
+        yield replace(base, place_unit=pair[0], length_unit=pair[1], unit_reason="by the values")
+
+
+def _stated_pair(base: _Reading, one: Unit, other: Unit, length_name: str) -> Iterator[_Reading]:
+    """Yield readings of two units that names state, but not always exactly.
+
+    A count of blocks in the row of a sector or an LBA counts sectors. A block number in the row of
+    a count of sectors may be a sector.
+    """
+    is_count = other.kind == "blocks" and "page" not in "".join(words_of(length_name))
+    if one.kind == "sectors" and is_count and other.block_bytes == Unit("blocks").block_bytes:
+        yield replace(base, place_unit=one, length_unit=one, unit_reason="a count of them")
+        return
+    if one.kind == "blocks" and other.kind == "sectors":
+        yield replace(base, place_unit=other, length_unit=other)
+    yield replace(base, place_unit=one, length_unit=other)
+
+
+def _place_units(columns: Columns, place: int, stated: Unit | None) -> list[Unit]:
+    """Return the units of offsets without lengths."""
+    if stated is not None:
+        return [stated]
+    if columns.name(place) or _is_aligned([n for n in columns.numbers[place] if n]):
+        return [Unit("bytes")]
+    return [Unit("sectors")]
+
+
+def _unit_pairs(
+    one: Unit | None, other: Unit | None, places: Sequence[float], lengths: Sequence[float]
+) -> list[tuple[Unit, Unit]]:
+    """Return plausible units of offsets and lengths, of which at most one is stated.
+
+    Bytes are plausible for lengths that are whole sectors, and for offsets that are. Numbers in
+    another unit are whole multiples of 512 by chance alone.
+    """
+    sectors, in_bytes = Unit("sectors"), Unit("bytes")
+    place_is_whole = not places or _is_aligned(places)
+    length_is_whole = _is_aligned(lengths)
+    if one is not None and one.kind != "bytes":
+        return [(one, in_bytes), (one, one)] if length_is_whole else [(one, one)]
+    if other is not None and other.kind != "bytes":
+        if one is not None:
+            return [(one, other)]
+        return [(in_bytes, other), (other, other)] if place_is_whole else [(other, other)]
+    if one is not None or other is not None:
+        if one is None and not place_is_whole and length_is_whole:
+            return [(in_bytes, in_bytes), (sectors, in_bytes)]
+        return [(in_bytes, in_bytes)]
+    if length_is_whole and place_is_whole:
+        return [(in_bytes, in_bytes)]
+    if length_is_whole:
+        return [(sectors, in_bytes), (in_bytes, in_bytes)]
+    is_small = bool(lengths) and sorted(lengths)[len(lengths) // 2] < _SECTOR
+    if place_is_whole:
+        return [(in_bytes, in_bytes)]
+    return [(sectors, sectors), (in_bytes, in_bytes)] if is_small else [(in_bytes, in_bytes)]
+
+
+def _completed(common: Proposal, reading: _Reading, columns: Columns) -> Proposal:
+    """Return the proposal of a reading."""
+    label = columns.sample.label
+    proposal = replace(
+        common,
+        title=reading.title,
+        options=dict(common.options),
+        reasons=dict(common.reasons),
+        warnings=[],
+    )
+    proposal.set("key" if reading.is_key else "offset", label(reading.place), reading.place_reason)
+    if reading.length is not None:
+        proposal.set("length", label(reading.length), reading.length_reason)
+    if not reading.is_key:
+        _set_units(proposal, reading, columns)
+    order = {name: rank for rank, name in enumerate(_ORDER)}
+    names = sorted(proposal.options, key=lambda name: order.get(name, len(order)))
+    proposal.options = {name: proposal.options[name] for name in names}
+    numbers = [label(c) for c in columns.numbers if label(c) in proposal.unused()]
+    if numbers:
+        proposal.warnings.append(
+            f"not used, though of numbers: {', '.join(numbers)}: state what it is, if a request "
+            "needs it (--option length=, time=, response=, ...)"
+        )
     return proposal
 
 
-def _sample_of_table(path: Path, kind: str) -> _Sample:
-    if kind == "parquet":
-        import pyarrow.parquet as pq
-
-        file = pq.ParquetFile(pa.OSFile(os.fsencode(path), "rb"))
-        batch = next(file.iter_batches(_ROWS), None)
-        names = file.schema_arrow.names
-    else:
-        reader = pa.ipc.open_file(pa.memory_map(os.fsencode(path)))
-        batch = reader.get_batch(0).slice(0, _ROWS) if reader.num_record_batches else None
-        names = reader.schema.names
-    if batch is None:
-        raise ConfigError(f"{path}: the table has no rows")
-    rows = [[str(value) for value in row.values()] for row in batch.to_pylist()]
-    return _Sample(names, rows)
-
-
-def _sample_of_text(path: Path) -> tuple[Proposal, _Sample]:
-    try:
-        with _opened(path) as file:
-            head = file.read(_MOST_BYTES)
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, pa.ArrowException) as error:
-        raise ConfigError(f"{path}: damaged: {error}") from None
-    try:
-        lines = head.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not text in UTF-8: state a binary format") from error
-    if len(head) == _MOST_BYTES:
-        lines.pop()
-    lines = [line for line in lines if line.strip() and not line.startswith("#")][:_ROWS]
-    if not lines:
-        raise ConfigError(f"{path}: there are no lines in it")
-    if lines[0].lstrip().startswith("{"):
-        return Proposal("jsonl"), _sample_of_json(path, lines)
-    delimiter = max(_DELIMITERS, key=lambda mark: min(line.count(mark) for line in lines))
-    if min(line.count(delimiter) for line in lines) == 0:
-        delimiter = " "
-    proposal = Proposal("csv")
-    if delimiter == " ":
-        rows = [line.split() for line in lines]
-        proposal.set("delimiter", "space", "no other separator is in every line")
-    else:
-        rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
-        if delimiter != ",":
-            proposal.set("delimiter", _DELIMITERS[delimiter], "in every line")
-    names = None
-    if not any(_NUMBER.fullmatch(value.strip()) for value in rows[0]):
-        names, rows = rows[0], rows[1:]
-    else:
-        proposal.set("header", False, "the first line has numbers")
-    if not rows:
-        raise ConfigError(f"{path}: there are no rows after the header")
-    return proposal, _Sample(names, rows)
-
-
-def _opened(path: Path) -> Any:
-    """Open a file that may be compressed, by its first bytes."""
-    openers: dict[bytes, Callable[[Path], Any]] = {
-        b"\x1f\x8b": gzip.open,
-        b"BZh": bz2.open,
-        b"\xfd7zXZ": lzma.open,
-        b"\x28\xb5\x2f\xfd": lambda of: pa.CompressedInputStream(of.open("rb"), "zstd"),
-    }
-    with path.open("rb") as file:
-        head = file.read(6)
-    found = next((of for magic, of in openers.items() if head.startswith(magic)), None)
-    return path.open("rb") if found is None else found(path)
-
-
-def _sample_of_json(path: Path, lines: Sequence[str]) -> _Sample:
-    rows: list[Mapping[str, Any]] = []
-    with suppress(ValueError):
-        rows.extend(json.loads(line) for line in lines)
-    if not rows:
-        raise ConfigError(f"{path}:1: not a JSON object")
-    names = list(rows[0])
-    return _Sample(names, [[_text_of(row.get(name, "")) for name in names] for row in rows])
-
-
-def _text_of(value: Any) -> str:
-    return str(value[0]) if isinstance(value, list) and value else str(value)
-
-
-def _words(name: str) -> str:
-    return " ".join(re.split(r"[^a-z0-9]+", _HUMP.sub(" ", name).lower())).strip()
-
-
-def _by_names(proposal: Proposal, sample: _Sample) -> dict[str, int]:
-    """Assign columns by their names; return the column of each field."""
-    taken: dict[str, int] = {}
-    words = [_words(name) for name in sample.names or []]
-    for of, known in _NAMES.items():
-        if of == "offset" and "key" in taken:
+def _set_units(proposal: Proposal, reading: _Reading, columns: Columns) -> None:
+    """Set the units that are not the default; ConfigError if two sizes of blocks are needed."""
+    units = {"offset": reading.place_unit}
+    if reading.length is not None:
+        units["length"] = reading.length_unit
+    sizes = set()
+    for name, unit in units.items():
+        column = reading.place if name == "offset" else reading.length
+        assert column is not None
+        if unit is None or (unit.kind == "bytes" and _reads_bytes(columns, column)):
             continue
-        ranked = [
-            (rank, column)
-            for column, name in enumerate(words)
-            for rank, one in enumerate(known)
-            if column not in taken.values()
-            and (name == one or set(one.split()) <= set(name.split()))
-        ]
-        if ranked:
-            column = min(ranked)[1]
-            taken[of] = column
-            proposal.set(of, proposal.columns[column], "by its name")
-    return taken
-
-
-def _by_values(proposal: Proposal, sample: _Sample, taken: dict[str, int]) -> None:
-    """Assign columns by their values, for fields that no name suggests."""
-    if sample.names:
-        return
-    columns = range(len(sample.rows[0]))
-    numeric = [c for c in columns if all(map(_NUMBER.fullmatch, sample.values(c)))]
-    numbers = {c: [float(value) for value in sample.values(c)] for c in numeric}
-
-    def take(of: str, candidates: Sequence[int], reason: str) -> None:
-        if free := [c for c in candidates if c not in taken.values()]:
-            taken[of] = free[0]
-            proposal.set(of, proposal.columns[free[0]], reason)
-
-    words = [c for c in columns if c not in numeric]
-    is_op = [
-        c
-        for c in words
-        if all(any(p.fullmatch(v) for p in _OP_WORDS.values()) for v in set(sample.values(c)))
-    ]
-    take("op", is_op, "its values are words for operations")
-    rising = [c for c in numeric if numbers[c] == sorted(numbers[c]) and len(set(numbers[c])) > 1]
-    take("time", rising, "its values never decrease")
-    sizes = [c for c in numeric if numbers[c] and all(v > 0 and v % 512 == 0 for v in numbers[c])]
-    smallest = sorted(sizes, key=lambda c: max(numbers[c]))
-    largest = sorted(numeric, key=lambda c: -max(numbers[c], default=0))
-    take("offset", [c for c in largest if c not in smallest[:1]], "it has the largest values")
-    take("length", smallest, "multiples of 512")
-    if "offset" not in taken:
-        take("key", words, "text that differs from row to row")
-
-
-def _add_units(proposal: Proposal, sample: _Sample, taken: Mapping[str, int]) -> None:
-    """Add the units of times, offsets and lengths that the names do not state."""
-    for of in ("time", "response"):
-        if of in taken:
-            name = _words(proposal.columns[taken[of]]).split()
-            if not {"s", "ms", "us", "ns"} & set(name[-1:]):
-                unit, reason = _time_unit(sample.values(taken[of]), of)
-                proposal.set(f"{of}_unit", unit, reason)
-    for of in ("offset", "length"):
-        if of not in taken or "key" in taken:
-            continue
-        words = _words(proposal.columns[taken[of]])
-        values = [float(v) for v in sample.values(taken[of]) if _NUMBER.fullmatch(v)]
-        if "sector" in words or "lba" in words or "lbn" in words:
-            proposal.set(f"{of}_unit", "sectors", "by its name")
-        elif "block" in words or "page" in words:
-            proposal.set(f"{of}_unit", "blocks", "by its name")
-        elif not sample.names and values and any(v % 512 for v in values):
-            proposal.set(f"{of}_unit", "sectors", "not all values are multiples of 512")
-
-
-def _time_unit(values: Sequence[str], of: str) -> tuple[str, str]:
-    """Guess the unit of times from their size."""
-    if values and _DATE.fullmatch(values[0]):
-        return "iso", "dates"
-    numbers = [abs(float(value)) for value in values if _NUMBER.fullmatch(value)]
-    largest = max(numbers, default=0)
-    if of == "time":
-        for least, most, unit in (
-            (1.16e17, 1.5e17, "filetime"),
-            (1e18, 3e18, "ns"),
-            (1e15, 3e15, "us"),
-            (1e12, 3e12, "ms"),
-            (1e9, 3e9, "s"),
-        ):
-            if least <= largest <= most:
-                return unit, f"the values are then dates after 1970: {values[0]}"
-    return "s", "a guess: check it"
-
-
-def _add_operations(proposal: Proposal, sample: _Sample, taken: Mapping[str, int]) -> None:
-    """Add the words of operations that the defaults do not have."""
-    if "op" not in taken:
-        return
-    words = set(sample.values(taken["op"]))
-    if words <= {"0", "1"}:
-        proposal.set("read", "0", "a guess: check which number reads")
-        proposal.set("write", "1", "a guess: check which number writes")
-        return
-    defaults = {"read", "r", "write", "w", "discard", "trim", "delete", "unmap", "d", "t"}
-    for operation, pattern in _OP_WORDS.items():
-        found = sorted(word for word in words if pattern.fullmatch(word))
-        if not {word.lower() for word in found} <= defaults | {"flush", "sync", "fsync", "f"}:
-            initials = {word[0].upper() for word in found}
-            value = f"{initials.pop()}*" if len(initials) == 1 else ",".join(found)
-            proposal.set(operation, value, f"values such as {found[0]}")
-
-
-def first_rows(
-    path: Path, format: str, options: Mapping[str, OptionValue], count: int
-) -> tuple[Kind, list[dict[str, str]]]:
-    """Return what the references are, and the first requests as text by column.
-
-    Raises
-    ------
-    TraceError, ConfigError
-        If the file cannot be read this way.
-    """
-    plan = Parse(
-        source=path,
-        format=format,
-        options=as_declared(format, options),
-        skip_bad_lines=False,
-        sort=True,
-        progress=lambda done, total: None,
-    )
-    reader = plan.reader()
-    columns = reader.next()
-    if columns is None:
-        raise ConfigError(f"{path}: there are no requests in it")
-    batch = batch_with(columns)
-    keys, vms, has_clock = keys_of(reader.keys), reader.vms, reader.time_base == "clock"
-    places = ("key", "size") if reader.kind == "objects" else ("offset", "length")
-    rows = []
-    for i in range(min(count, len(batch.time))):
-        time, place = int(batch.time[i]), int(batch.offset[i])
-        rows.append(
-            {
-                "time": _time_text(time) if has_clock else f"{time:,}",
-                "VM": vms[batch.vm[i]],
-                "op": ("read", "write", "discard")[batch.op[i]],
-                places[0]: f"{place:,}" if keys is None else keys[place].as_py(),
-                places[1]: f"{int(batch.length[i]):,}",
-            }
+        is_stated = unit == unit_of_name(columns.name(column))
+        proposal.set(f"{name}_unit", unit.kind, BY_NAME if is_stated else reading.unit_reason)
+        if unit.kind == "blocks":
+            sizes.add(unit.block_bytes)
+    if len(sizes) > 1:
+        raise ConfigError(
+            f"{columns.path}: offset and length count blocks of {' and '.join(map(str, sizes))} "
+            "bytes, and one size can be stated: convert a column"
         )
-    return reader.kind, rows
+    if sizes:
+        size = sizes.pop()
+        reason = _GUESS if size == 4096 else "by its name"
+        proposal.set("block_bytes", size, reason)
 
 
-def _time_text(ns: int) -> str:
-    """Return a time as a date if it is one after 2000, else in seconds."""
-    if ns < 946_684_800 * 10**9:
-        return f"{ns / 1e9:.6f} s"
-    date = datetime.fromtimestamp(ns // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    return f"{date}.{ns % 10**9 // 1000:06d}"
+def _reads_bytes(columns: Columns, column: int) -> bool:
+    """Return whether the reader takes the name of a column for one of bytes without a unit."""
+    name = columns.name(column) if columns.sample.has_names else ""
+    unit = unit_of_name(name)
+    return unit is None and not {"block", "blk", "page", "sector", "lba", "id"} & set(
+        words_of(name)
+    )

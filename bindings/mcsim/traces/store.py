@@ -151,6 +151,8 @@ class TraceMetadata:
     synthetic: bool = False
     has_lengths: bool = True
     """Whether the source has lengths; otherwise each request is a block."""
+    notes: tuple[str, ...] = ()
+    """Warnings about what the source has and the requests lack."""
     mcsim_version: str = __version__
     store_version: int = STORE_VERSION
 
@@ -188,6 +190,7 @@ class TraceMetadata:
         values["signs"] = Signs(**values.get("signs", {}))
         values["vms"] = tuple(values["vms"])
         values["complaints"] = tuple(values["complaints"])
+        values["notes"] = tuple(map(str, values.get("notes", ())))
         check_vm_names(values["vms"])
         if values["time_base"] not in get_args(TimeBase):
             raise ValueError(f"time_base {values['time_base']!r}")
@@ -206,6 +209,7 @@ _DEFAULTS: dict[str, Any] = {
     "keys_digest": "",
     "signs": asdict(_NO_SIGNS),
     "rows": asdict(RowCounts()),
+    "notes": (),
 }
 
 

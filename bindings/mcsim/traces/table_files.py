@@ -83,6 +83,7 @@ class OwnTable:
         self.unsorted = False
         self.rows = metadata.rows
         self.complaints = metadata.complaints
+        self.notes = metadata.notes
         self.consumed = 0
         self.keys: tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]] | None = None
         self._source = source
@@ -253,11 +254,14 @@ def open_table(
     """
     try:
         schema, rows, batches = _opened(path, format)
+        names = schema.names
+    except UnicodeDecodeError:
+        raise TraceError(f"{path}: the name of a column is not UTF-8") from None
     except (pa.ArrowException, OSError) as error:
         raise TraceError(f"{path}: not a whole {format} file: {error}") from None
     own = None if options else _own_metadata(schema, rows)
     if own is not None:
-        return OwnTable(str(path), own, schema, _guarded(path, batches(schema.names)))
+        return OwnTable(str(path), own, schema, _guarded(path, batches(names)))
     reader = TableReader(
         str(path),
         schema,

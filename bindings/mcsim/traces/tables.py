@@ -117,6 +117,11 @@ class TableReader:
         return self._core.rows
 
     @property
+    def notes(self) -> list[str]:
+        """Warnings about what the table has and the requests lack."""
+        return self._core.notes
+
+    @property
     def unsorted(self) -> bool:
         """Whether some request was earlier than the one before it."""
         return self._core.unsorted

@@ -13,11 +13,14 @@ namespace mcsim {
 //   TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)
 //
 // More columns, such as QUE(ms), may be between or after them. A COMM may contain blanks. The VM is
-// the DISK, and LAT the response time.
+// the DISK, and LAT the response time. biosnoop of bpfcc-tools prints discards
+// and flushes as R. That of libbpf-tools prints D and F; its flushes have the sector -1.
 class BiosnoopReader final : public LayoutReader<BiosnoopReader> {
  public:
   static constexpr ComponentInfo kInfo{
-      "biosnoop", "biosnoop: TIME(s), COMM, PID, DISK, T, SECTOR, BYTES, LAT(ms)",
+      "biosnoop",
+      "biosnoop: TIME(s), COMM, PID, DISK, T, SECTOR, BYTES, LAT(ms); that of bpfcc-tools prints "
+      "discards and flushes as reads (R), that of libbpf-tools does not",
       "github.com/iovisor/bcc: tools/biosnoop_example.txt"};
 
   using LayoutReader::LayoutReader;
@@ -37,6 +40,13 @@ class BiosnoopReader final : public LayoutReader<BiosnoopReader> {
     for (; rest > columns_ - kBehindComm; --rest) scan.text("a process");
     for (std::size_t column = kBehindComm; column < columns_; ++column) {
       const std::string_view field = column == type_ ? scan.peek() : "";
+      const bool is_known = column > type_;
+      const bool is_flush =
+          mapper_.operation() == Operation::kFlush || mapper_.operation() == Operation::kIgnored;
+      if (is_known && is_flush) {
+        scan.text("a column");  // the sector of a flush may be -1
+        continue;
+      }
       mapper_.take(column, scan);
       if (column == type_) check_rwbs(scan, field);
     }

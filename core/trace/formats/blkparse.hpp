@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/trace/formats/layout.hpp"
+#include "core/trace/formats/stacked_devices.hpp"
 #include "core/trace/rwbs.hpp"
 
 namespace mcsim {
@@ -22,8 +23,8 @@ struct Choices<BlockEvent> {
 //   major,minor  cpu  sequence  time (s)  pid  event  RWBS  sector + sectors  [process]
 //
 // Reads one event for each request. Other events, the summary at the end and requests without data
-// (N) are filtered. A request with F but without a sector is a flush. The VM is the device, such as
-// 8,0.
+// (N) are filtered. Remaps (A) show stacked devices, of which notes() warns. A request with F but
+// without a sector is a flush. The VM is the device, such as 8,0.
 class BlkparseReader final : public LayoutReader<BlkparseReader> {
  public:
   struct Params {
@@ -34,7 +35,9 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
     }
   };
   static constexpr ComponentInfo kInfo{
-      "blkparse", "text of blkparse: device, cpu, sequence, time in s, pid, event, RWBS, sectors",
+      "blkparse",
+      "text of blkparse: device, cpu, sequence, time in s, pid, event, RWBS, sectors; with "
+      "stacked devices, such as a partition and its disk, one I/O appears on each",
       "blkparse(1), the default format"};
 
   BlkparseReader(Params params, ReaderContext context)
@@ -43,6 +46,8 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
   static Guess guess(const Head& head) {
     return guess_by_lines<BlkparseReader>(Fit::kCertain, head);
   }
+
+  std::vector<std::string> notes() const override { return stacked_.notes(*this); }
 
   LineKind parse(std::string_view line, Requests& out) {
     if (!mapper_.is_bound()) {
@@ -59,6 +64,7 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
     mapper_.take(kRwbs, scan);
     check_rwbs(scan, rwbs);
     if (scan.failed()) return bad(scan);
+    if (event == "A") note_remap(line);
     if (event[0] != event_) return LineKind::kFiltered;
     return parse_request(line, rwbs, scan, out);
   }
@@ -130,6 +136,17 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
     return finish_row(scan, out);
   }
 
+  // Records the devices of "8,0 ... A W 2048 + 8 <- (8,1) 0".
+  void note_remap(std::string_view line) {
+    constexpr std::string_view kFrom = "<- (";
+    const std::size_t from = line.find(kFrom);
+    const std::size_t end = line.find(')', from);
+    if (end == std::string_view::npos) return;
+    const std::size_t begin = from + kFrom.size();
+    FieldScanner scan(line, ' ');
+    stacked_.add(line.substr(begin, end - begin), scan.text("a device"));
+  }
+
   // Skips "(     123)", the time since an earlier event.
   static void skip_elapsed(FieldScanner& scan) {
     while (!scan.at_end() && !scan.text("a time").ends_with(')')) {
@@ -137,6 +154,7 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
   }
 
   char event_;
+  StackedDevices stacked_;
   bool is_summary_ = false;
 };
 

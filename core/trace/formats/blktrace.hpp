@@ -20,7 +20,9 @@ class BlktraceReader final : public RecordReader<BlktraceReader> {
   using Params = BlkparseReader::Params;
   static constexpr bool kHasVms = true;
   static constexpr ComponentInfo kInfo{
-      "blktrace", "binary events of blktrace: device, time in ns, event, sector, bytes",
+      "blktrace",
+      "binary events of blktrace: device, time in ns, event, sector, bytes; with stacked devices, "
+      "such as a partition and its disk, one I/O appears on each",
       "blktrace(8), struct blk_io_trace of version 7"};
 
   BlktraceReader(const Params& params, ReaderContext context)
@@ -41,9 +43,20 @@ class BlktraceReader final : public RecordReader<BlktraceReader> {
     return refuse("record 1: expected the number 0x656174 in either byte order in bytes 1 to 4");
   }
 
+  std::vector<std::string> notes() const override { return stacked_.notes(*this); }
+
   LineKind parse(const char* record, RecordRequest& request) {
     return is_big_ ? parse_in<ByteOrder::big>(record, request)
                    : parse_in<ByteOrder::little>(record, request);
+  }
+
+  // Records the devices of a remap: the device above and the one below, in big-endian order, behind
+  // the id of a control group if there is one.
+  void take_payload(std::string_view payload) {
+    if (!remap_prefix_ || payload.size() < *remap_prefix_ + 8) return;
+    const char* const at = payload.data() + *remap_prefix_;
+    stacked_.add(name_of_device(number_at<std::uint32_t, ByteOrder::big>(at)),
+                 name_of_device(number_at<std::uint32_t, ByteOrder::big>(at + 4)));
   }
 
  private:
@@ -61,6 +74,8 @@ class BlktraceReader final : public RecordReader<BlktraceReader> {
     kDiscard = 1U << 13
   };
   static constexpr std::uint32_t kHasCgroup = 1U << 8;  // of the event
+  static constexpr std::size_t kCgroupBytes = 8;
+  static constexpr std::uint32_t kRemap = 15;
   static constexpr std::uint32_t kLastEvent = 17;
   static constexpr std::uint32_t kLastMessage = 2;
 
@@ -80,6 +95,9 @@ class BlktraceReader final : public RecordReader<BlktraceReader> {
     const std::uint32_t event = action & 0xffff & ~kHasCgroup;
     const std::uint32_t categories = action >> 16;
     const bool is_message = (categories & kNotify) != 0;
+    remap_prefix_ = !is_message && event == kRemap
+                        ? std::optional((action & kHasCgroup) != 0 ? kCgroupBytes : 0)
+                        : std::nullopt;
     if (is_message ? event > kLastMessage : event == 0 || event > kLastEvent) [[unlikely]] {
       return bad(fmt::format("action: there is no {} {}", is_message ? "message" : "event", event));
     }
@@ -111,7 +129,7 @@ class BlktraceReader final : public RecordReader<BlktraceReader> {
       return bad(fmt::format("sector: {} exceeds 64 bits", sector));
     }
     if (vm_device_ != device) {
-      const auto vm = vm_of(fmt::format("{},{}", device >> 20, device & 0xfffff));
+      const auto vm = vm_of(name_of_device(device));
       if (!vm.ok()) return refuse(vm.status());
       vm_ = *vm;
       vm_device_ = device;
@@ -120,6 +138,10 @@ class BlktraceReader final : public RecordReader<BlktraceReader> {
     request.offset = sector * kSector;
     request.vm = vm_;
     return LineKind::kRequest;
+  }
+
+  static std::string name_of_device(std::uint32_t device) {
+    return fmt::format("{},{}", device >> 20, device & 0xfffff);
   }
 
   LineKind refuse_magic(std::uint32_t magic) {
@@ -131,6 +153,8 @@ class BlktraceReader final : public RecordReader<BlktraceReader> {
 
   std::uint32_t event_;
   bool is_big_ = false;
+  StackedDevices stacked_;
+  std::optional<std::size_t> remap_prefix_;  // bytes before the devices in the payload of a remap
   std::optional<std::uint32_t> vm_device_;
   VmId vm_ = 0;
 };

@@ -23,7 +23,7 @@ absl::Status CsvReader::begin(std::string_view first_line) {
 }
 
 LineKind CsvReader::parse(std::string_view line, Requests& out) {
-  if (line.front() == '#') return LineKind::kNothing;
+  if (line.front() == '#') return mapper_.is_bound() ? LineKind::kFiltered : LineKind::kNothing;
   if (!mapper_.is_bound()) {
     if (const absl::Status status = begin(line); !status.ok()) return refuse(status);
     if (header_) return LineKind::kNothing;

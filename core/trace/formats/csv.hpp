@@ -39,7 +39,7 @@ class MappedReader : public Reader<Format> {
 };
 
 // Delimited text with mapped columns. Files written by `save` need no mapping. Empty lines and
-// lines that begin with # are skipped.
+// lines that begin with # are skipped; those with # are filtered once the columns are known.
 class CsvReader : public MappedReader<CsvReader> {
  public:
   struct Params : ColumnMapping {
@@ -54,8 +54,9 @@ class CsvReader : public MappedReader<CsvReader> {
           ColumnMapping::fields());
     }
   };
-  static constexpr ComponentInfo kInfo{"csv", "delimited text, its columns mapped by parameters",
-                                       "RFC 4180, without line breaks in quotes"};
+  static constexpr ComponentInfo kInfo{
+      "csv", "delimited text, its columns mapped by parameters",
+      "RFC 4180, without line breaks in quotes; lines that begin with # are filtered"};
 
   CsvReader(Params params, ReaderContext context)
       : MappedReader(params, std::move(context)),

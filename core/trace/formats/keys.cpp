@@ -3,16 +3,6 @@
 #include <limits>
 
 namespace mcsim {
-namespace {
-
-std::string_view without_blanks(std::string_view line) {
-  constexpr std::string_view kBlanks = " \t";
-  const std::size_t first = line.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return line.substr(first, line.find_last_not_of(kBlanks) - first + 1);
-}
-
-}  // namespace
 
 Guess KeysReader::guess(const Head& head) {
   const auto lines = first_lines(head);

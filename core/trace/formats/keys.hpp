@@ -25,7 +25,7 @@ class KeysReader final : public TextReader<KeysReader> {
     }
   };
   static constexpr ComponentInfo kInfo{
-      "keys", "one key a line, text or a number (LIRS); lines that begin with * are skipped",
+      "keys", "one key a line, text or a number (LIRS); lines that begin with * are filtered",
       "Jiang, Zhang: LIRS (SIGMETRICS 2002)"};
 
   KeysReader(Params params, ReaderContext context)
@@ -44,7 +44,7 @@ class KeysReader final : public TextReader<KeysReader> {
   bool has_text_keys() const override { return has_text_keys_; }
 
   LineKind parse(std::string_view line, Requests& out) {
-    if (line.front() == '*') return LineKind::kNothing;
+    if (line.front() == '*') return LineKind::kFiltered;
     if (kind() == TraceKind::kBlocks) return parse_block(line, out);
     if (has_text_keys_) return parse_text(line, out);
     const std::optional<std::uint64_t> key = number_of(line);

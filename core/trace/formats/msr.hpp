@@ -50,7 +50,8 @@ class MsrReader final : public TextReader<MsrReader> {
     const std::string_view host = vm_name(scan, "a host name");
     const std::string_view disk = vm_name(scan, "a disk number");
     if (scan.failed()) return false;
-    name_.assign(host).append(1, '_').append(disk);
+    name_ = host;
+    append_vm_part(name_, disk);
     const auto vm = vm_of(name_);
     if (!vm.ok()) {
       scan.complain(message_of(vm.status()));

@@ -1,6 +1,10 @@
 #include "core/trace/formats/strace.hpp"
 
+#include <absl/strings/ascii.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <charconv>
 
 namespace mcsim {
 namespace {
@@ -21,14 +25,108 @@ bool is_flush(std::string_view name) {
   return is_one_of(name, {"fsync", "fdatasync", "sync_file_range", "sync", "syncfs"});
 }
 
+bool opens(std::string_view name) {
+  return is_one_of(name, {"open", "openat", "openat2", "creat"});
+}
+
+bool copies(std::string_view name) {
+  return is_one_of(name, {"copy_file_range", "sendfile", "sendfile64", "splice"});
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Whether a call may remove bytes of a file.
+bool may_remove(const SystemCall& call) {
+  if (opens(call.name)) {
+    return call.name == "creat" ||
+           std::ranges::any_of(call.arguments, [](auto text) { return contains(text, "O_TRUNC"); });
+  }
+  return is_one_of(call.name, {"truncate", "truncate64", "ftruncate", "ftruncate64", "fallocate"});
+}
+
+// The modes of fallocate, from their names or from a number.
+struct AllocationMode {
+  bool removes = false;  // makes a hole, or zeroes
+  bool shifts = false;   // moves the bytes behind
+
+  explicit AllocationMode(std::string_view text) {
+    constexpr std::uint64_t kPunch = 0x02, kCollapse = 0x08, kZero = 0x10, kInsert = 0x20;
+    std::uint64_t bits = 0;
+    if (text.starts_with("0x")) {
+      std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
+    } else {
+      bits = static_cast<std::uint64_t>(leading_number(text).value_or(0));
+    }
+    removes = contains(text, "PUNCH_HOLE") || contains(text, "ZERO_RANGE") ||
+              (bits & (kPunch | kZero)) != 0;
+    shifts = contains(text, "COLLAPSE_RANGE") || contains(text, "INSERT_RANGE") ||
+             (bits & (kCollapse | kInsert)) != 0;
+  }
+};
+
+std::optional<std::uint64_t> unsigned_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [after, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+// An asynchronous request as strace prints it: {aio_lio_opcode=IOCB_CMD_PREAD, aio_fildes=3,
+// aio_nbytes=4096, aio_offset=0}, in old versions {pread, fildes=3, nbytes=4096, offset=0}.
+class AsyncRequest {
+ public:
+  explicit AsyncRequest(std::string_view text) : fields_(elements_of(text)) {}
+
+  // Returns the value of a field; empty without it.
+  std::string_view value(std::string_view name) const {
+    for (std::string_view field : fields_) {
+      if (field.starts_with("aio_")) field.remove_prefix(4);
+      if (field.starts_with(name) && field.substr(name.size()).starts_with('=')) {
+        return field.substr(name.size() + 1);
+      }
+    }
+    return {};
+  }
+  // "pread", "pwritev" or "fsync", in lower case.
+  std::string operation() const {
+    std::string name(value("lio_opcode"));
+    if (name.empty()) {
+      const auto word = std::ranges::find_if(fields_, [](auto f) { return !contains(f, "="); });
+      if (word != fields_.end()) name = *word;
+    }
+    absl::AsciiStrToLower(&name);
+    constexpr std::string_view kPrefix = "iocb_cmd_";
+    return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+  }
+  std::optional<std::uint64_t> bytes() const {
+    if (const std::string_view stated = value("nbytes"); !stated.empty()) {
+      return unsigned_number(stated);
+    }
+    const std::vector<std::string_view> buffers = elements_of(value("buf"));
+    std::uint64_t sum = 0;
+    for (const std::string_view buffer : buffers) {
+      std::optional<std::uint64_t> length;
+      for (const std::string_view field : elements_of(buffer)) {
+        constexpr std::string_view kLength = "iov_len=";
+        if (field.starts_with(kLength)) length = unsigned_number(field.substr(kLength.size()));
+      }
+      if (!length || *length > kMaxLength) return std::nullopt;
+      sum += *length;
+    }
+    return buffers.empty() ? std::nullopt : std::optional(sum);
+  }
+
+ private:
+  std::vector<std::string_view> fields_;
+};
+
 bool is_clone(std::string_view text) {
   const std::string_view name = text.substr(0, text.find('('));
   return is_one_of(name, {"clone", "clone2", "clone3", "fork", "vfork"});
 }
 
-bool shares_descriptors(std::string_view clone) {
-  return clone.find("CLONE_FILES") != std::string_view::npos;
-}
+bool shares_descriptors(std::string_view clone) { return contains(clone, "CLONE_FILES"); }
 
 // Whether the path is that of a file or a block device with data.
 bool has_data(std::string_view path) {
@@ -115,8 +213,10 @@ LineKind StraceReader::parse_call(std::string_view text, FieldScanner& scan, Req
     count_flush();
     return LineKind::kNothing;
   }
+  if (copies(call->name) || call->name == "io_submit") return transfer_several(*call, scan, out);
   follow(*call);
-  return LineKind::kFiltered;
+  if (may_remove(*call)) return remove(*call, out);
+  return has_unknown_requests(*call) ? leave_out(call->name) : LineKind::kFiltered;
 }
 
 LineKind StraceReader::transfer(const SystemCall& call, FieldScanner& scan, Requests& out) {
@@ -132,47 +232,208 @@ LineKind StraceReader::transfer(const SystemCall& call, FieldScanner& scan, Requ
     return bad(scan);
   }
   const bool is_at_position = !call.name.starts_with('p') || call.argument(3) == "-1";
-  const std::uint64_t offset = offset_of(call, is_at_position, *file, scan);
-  if (bytes > kMaxLength || offset > kMaxOffset / 2 - bytes) {
-    scan.complain_of("a result of at most 4 GiB", std::to_string(bytes));
+  if (is_write(call.name) && (file->appends || contains(call.argument(4), "RWF_APPEND"))) {
+    if (is_at_position) file->position.reset();
+    return leave_out(fmt::format("{} with O_APPEND", call.name));
   }
-  check_vm_name(scan, "a path", file->path);
+  if (is_at_position && !file->position) {
+    scan.complain_of("a descriptor with a known position (strace -e trace=%desc,%process)",
+                     descriptor);
+  }
+  const auto offset = is_at_position ? std::nullopt : stated_offset(call, scan);
+  return push({.op = is_read(call.name) ? Op::kRead : Op::kWrite,
+               .descriptor = descriptor,
+               .offset = offset,
+               .bytes = bytes,
+               .duration = call.duration},
+              *file, scan, out);
+}
+
+std::optional<std::uint64_t> StraceReader::stated_offset(const SystemCall& call,
+                                                         FieldScanner& scan) {
+  const auto stated = leading_number(call.argument(3));
+  if (stated && *stated >= 0) return static_cast<std::uint64_t>(*stated);
+  scan.complain_of("an offset as the fourth argument", call.argument(3));
+  return std::nullopt;
+}
+
+LineKind StraceReader::push(const Transfer& transfer, OpenFile& file, FieldScanner& scan,
+                            Requests& out) {
   if (scan.failed()) return bad(scan);
-  const auto vm = vm_of(file->path);
+  const std::uint64_t offset =
+      transfer.offset ? *transfer.offset : static_cast<std::uint64_t>(*file.position);
+  if (transfer.bytes > kMaxLength || offset > kMaxOffset / 2 - transfer.bytes) {
+    scan.complain_of("a result of at most 4 GiB", std::to_string(transfer.bytes));
+  }
+  check_vm_name(scan, "a path", file.path);
+  if (scan.failed()) return bad(scan);
+  const auto vm = vm_of(file.path);
   if (!vm.ok()) return refuse(vm.status());
-  out.push(time_, *vm, is_read(call.name) ? Op::kRead : Op::kWrite, offset,
-           static_cast<std::uint32_t>(bytes), call.duration);
-  if (is_at_position) file->position = static_cast<std::int64_t>(offset + bytes);
+  out.push(time_, *vm, transfer.op, offset, static_cast<std::uint32_t>(transfer.bytes),
+           transfer.duration);
+  std::uint64_t& end = ends_[file.path];
+  end = std::max(end, offset + transfer.bytes);
+  if (!transfer.offset) file.position = static_cast<std::int64_t>(offset + transfer.bytes);
   return LineKind::kRequest;
 }
 
-std::uint64_t StraceReader::offset_of(const SystemCall& call, bool is_at_position,
-                                      const OpenFile& file, FieldScanner& scan) {
-  if (is_write(call.name) && file.appends) {
-    scan.complain_of("a write at a known position, but with O_APPEND it has none,", file.path);
-  } else if (is_at_position && !file.position) {
-    scan.complain_of("a descriptor with a known position (strace -e trace=%desc,%process)",
-                     call.argument(0));
-  } else if (is_at_position) {
-    return static_cast<std::uint64_t>(*file.position);
-  } else if (const auto stated = leading_number(call.argument(3)); stated && *stated >= 0) {
-    return static_cast<std::uint64_t>(*stated);
-  } else {
-    scan.complain_of("an offset as the fourth argument", call.argument(3));
+LineKind StraceReader::transfer_several(const SystemCall& call, FieldScanner& scan, Requests& out) {
+  scan.text("a call");
+  LineKind kind = LineKind::kFiltered;
+  for (const Transfer& transfer : call.name == "io_submit" ? submitted_by(call) : halves_of(call)) {
+    const LineKind next = push_known(call.name, transfer, scan, out);
+    if (next == LineKind::kBad || next == LineKind::kRefused) return next;
+    if (next == LineKind::kRequest) kind = next;
   }
-  return 0;
+  return kind;
+}
+
+LineKind StraceReader::push_known(std::string_view call, const Transfer& transfer,
+                                  FieldScanner& scan, Requests& out) {
+  const std::shared_ptr<OpenFile> file = file_of(transfer.descriptor);
+  if (transfer.bytes == 0 || (file && !has_data(file->path))) return LineKind::kFiltered;
+  const bool appends = file && transfer.op == Op::kWrite && file->appends;
+  if (appends) {
+    if (!transfer.offset) file->position.reset();
+    return leave_out(fmt::format("{} with O_APPEND", call));
+  }
+  const bool is_known = transfer.is_known && file && (transfer.offset || file->position);
+  return is_known ? push(transfer, *file, scan, out) : leave_out(call);
+}
+
+std::vector<StraceReader::Transfer> StraceReader::halves_of(const SystemCall& call) {
+  const auto half = [&](Op op, std::string_view descriptor, std::string_view position) {
+    Transfer transfer{.op = op,
+                      .descriptor = descriptor,
+                      .bytes = static_cast<std::uint64_t>(*call.result),
+                      .duration = call.duration};
+    if (position.empty() || position == "NULL") return transfer;
+    transfer.is_known = position.starts_with('[');  // [4096], or an address
+    if (transfer.is_known) transfer.offset = unsigned_number(position.substr(1));
+    return transfer;
+  };
+  if (call.name.starts_with("sendfile")) {
+    return {half(Op::kRead, call.argument(1), call.argument(2)),
+            half(Op::kWrite, call.argument(0), "")};
+  }
+  return {half(Op::kRead, call.argument(0), call.argument(1)),
+          half(Op::kWrite, call.argument(2), call.argument(3))};
+}
+
+std::vector<StraceReader::Transfer> StraceReader::submitted_by(const SystemCall& call) {
+  constexpr std::uint64_t kMost = 1 << 20;
+  std::vector<std::string_view> elements = elements_of(call.argument(2));
+  const std::uint64_t accepted = std::min(static_cast<std::uint64_t>(*call.result), kMost);
+  if (accepted < elements.size()) elements.resize(accepted);
+  leave_out(call.name, static_cast<Count>(accepted - elements.size()));  // abbreviated
+  std::vector<Transfer> transfers;
+  for (const std::string_view element : elements) {
+    const AsyncRequest request(element);
+    const std::string operation = request.operation();
+    if (operation == "fsync" || operation == "fdsync") count_flush();
+    if (is_one_of(operation, {"fsync", "fdsync", "poll", "noop"})) continue;
+    const auto bytes = request.bytes();
+    const auto offset = unsigned_number(request.value("offset"));
+    const bool is_known = (is_read(operation) || is_write(operation)) && bytes && offset;
+    transfers.push_back({.op = is_read(operation) ? Op::kRead : Op::kWrite,
+                         .descriptor = request.value("fildes"),
+                         .offset = offset,
+                         .bytes = bytes.value_or(1),
+                         .is_known = is_known});
+  }
+  return transfers;
+}
+
+LineKind StraceReader::remove(const SystemCall& call, Requests& out) {
+  if (opens(call.name)) {
+    const std::shared_ptr<OpenFile> file = (*descriptors())[*call.result];
+    return file ? discard(file->path, 0, kMaxOffset, out) : LineKind::kFiltered;
+  }
+  if (call.name.starts_with("truncate")) {
+    const std::string_view path = unquoted(call.argument(0));
+    const auto size = unsigned_number(call.argument(1));
+    // A relative path may be a file that is known by its absolute path.
+    if (!size || (!path.starts_with('/') && !ends_.contains(path))) return leave_out(call.name);
+    return discard(path, *size, kMaxOffset, out);
+  }
+  const std::shared_ptr<OpenFile> file = file_of(call.argument(0));
+  if (!file) return leave_out(call.name);
+  if (call.name.starts_with("ftruncate")) {
+    const auto size = unsigned_number(call.argument(1));
+    if (!size) return leave_out(call.name);
+    return discard(file->path, *size, kMaxOffset, out);
+  }
+  const AllocationMode mode(call.argument(1));
+  const auto begin = unsigned_number(call.argument(2));
+  const auto length = unsigned_number(call.argument(3));
+  if (mode.shifts || (mode.removes && (!begin || !length))) return leave_out(call.name);
+  if (!mode.removes || *length > kMaxOffset - *begin) return LineKind::kFiltered;
+  return discard(file->path, *begin, *begin + *length, out);
+}
+
+LineKind StraceReader::discard(std::string_view path, std::uint64_t begin, std::uint64_t end,
+                               Requests& out) {
+  // The last block ends behind the last byte, so that a truncation discards it too.
+  constexpr std::uint64_t kLargestBlock = std::uint64_t{1} << 20;
+  const auto known = ends_.find(path);
+  if (known == ends_.end() || known->second <= begin) return LineKind::kFiltered;
+  const std::uint64_t last = (known->second / kLargestBlock + 1) * kLargestBlock;
+  if (end == kMaxOffset) known->second = begin;
+  end = std::min(end, last);
+  const auto vm = vm_of(path);
+  if (!vm.ok()) return refuse(vm.status());
+  constexpr std::uint64_t kPiece = std::uint64_t{1} << 31;
+  while (begin < end) {
+    const std::uint64_t next = std::min(end, begin - begin % kPiece + kPiece);
+    out.push(time_, *vm, Op::kDiscard, begin, static_cast<std::uint32_t>(next - begin));
+    begin = next;
+  }
+  return LineKind::kRequest;
+}
+
+LineKind StraceReader::leave_out(std::string_view what, Count count) {
+  if (count > 0) left_out_[std::string(what)] += count;
+  return LineKind::kFiltered;
+}
+
+bool StraceReader::has_unknown_requests(const SystemCall& call) {
+  const auto is_file = [&](std::string_view descriptor) {
+    const std::shared_ptr<OpenFile> file = file_of(descriptor);
+    return file && has_data(file->path);
+  };
+  if (call.name == "io_uring_enter") return *call.result > 0;
+  if (call.name == "io_uring_setup") return contains(call.argument(1), "IORING_SETUP_SQPOLL");
+  if (call.name == "mmap" || call.name == "mmap2") return is_file(call.argument(4));
+  if (call.name == "readahead") return is_file(call.argument(0));
+  return call.name == "ioctl" &&
+         is_one_of(call.argument(1), {"BLKDISCARD", "BLKSECDISCARD", "BLKZEROOUT"});
+}
+
+std::vector<std::string> StraceReader::notes() const {
+  if (left_out_.empty()) return {};
+  Count sum = 0;
+  std::vector<std::string> names;
+  for (const auto& [name, count] : left_out_) {
+    sum += count;
+    names.push_back(fmt::format("{} {}", count, name));
+  }
+  return {fmt::format("{} {} with file I/O left out, for offset or length {} not known: {}", sum,
+                      sum == 1 ? "call" : "calls", sum == 1 ? "is" : "are",
+                      fmt::join(names, ", "))};
 }
 
 void StraceReader::follow(const SystemCall& call) {
   Descriptors& files = *descriptors();
   const auto file = [&] { return file_of(call.argument(0)); };
-  if (is_one_of(call.name, {"open", "openat", "openat2", "creat"})) {
+  if (opens(call.name)) {
     files[*call.result] = opened_by(call);
   } else if (call.name == "lseek" && file()) {
     file()->position = *call.result;
   } else if (call.name == "_llseek" && file()) {  // [position] is an argument
     const std::string_view position = call.argument(2);
     file()->position = position.empty() ? std::nullopt : leading_number(position.substr(1));
+  } else if (call.argument(1) == "F_SETFL" && file()) {
+    file()->appends = contains(call.argument(2), "O_APPEND");
   } else if (call.name == "close") {
     files.erase(leading_number(call.argument(0)).value_or(-1));
   } else if (call.name.starts_with("dup") || call.argument(1).starts_with("F_DUPFD")) {
@@ -186,7 +447,7 @@ void StraceReader::follow(const SystemCall& call) {
 std::shared_ptr<StraceReader::OpenFile> StraceReader::opened_by(const SystemCall& call) {
   const std::size_t path = call.name.starts_with("openat") ? 1 : 0;
   const std::string_view resolved = path_of_descriptor(call.result_text);
-  const bool appends = call.argument(path + 1).find("O_APPEND") != std::string_view::npos;
+  const bool appends = contains(call.argument(path + 1), "O_APPEND");
   return std::make_shared<OpenFile>(
       OpenFile{.path = std::string(resolved.empty() ? unquoted(call.argument(path)) : resolved),
                .position = 0,

@@ -39,8 +39,8 @@ bool is_path(std::string_view text, std::size_t at) {
   return text[at] == '<' && at > 0 && !is_shift && absl::ascii_isalnum(text[at - 1]);
 }
 
-// Splits the arguments after the opening parenthesis. Returns the position after the closing one,
-// or kNone.
+// Splits the arguments after an opening bracket. Returns the position after the closing one, or
+// kNone.
 std::size_t split_arguments(std::string_view text, std::size_t at,
                             std::vector<std::string_view>& arguments) {
   std::size_t begin = at;
@@ -60,10 +60,11 @@ std::size_t split_arguments(std::string_view text, std::size_t at,
       at = skip_path(text, at);
       continue;
     }
+    const bool closes = c == ')' || c == ']' || c == '}';
     if (c == '(' || c == '[' || c == '{') ++depth;
-    if (depth == 0 && (c == ',' || c == ')')) add();
-    if (depth == 0 && c == ')') return at + 1;
-    if (c == ')' || c == ']' || c == '}') --depth;
+    if (depth == 0 && (c == ',' || closes)) add();
+    if (depth == 0 && closes) return at + 1;
+    if (closes) --depth;
     ++at;
   }
   return kNone;
@@ -93,6 +94,13 @@ std::string_view path_of_descriptor(std::string_view text) {
       static_cast<std::size_t>(std::ranges::find_if_not(text, absl::ascii_isdigit) - text.begin());
   if (open == text.size() || text[open] != '<') return {};
   return text.substr(open + 1, text.find_first_of("<>", open + 1) - open - 1);
+}
+
+std::vector<std::string_view> elements_of(std::string_view text) {
+  std::vector<std::string_view> elements;
+  if (!text.starts_with('[') && !text.starts_with('{')) return {};
+  if (split_arguments(text, 1, elements) != text.size()) return {};
+  return elements;
 }
 
 std::optional<SystemCall> parse_system_call(std::string_view text) {

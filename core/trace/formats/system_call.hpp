@@ -25,6 +25,9 @@ struct SystemCall {
 // Returns nullopt if the text is not a call.
 std::optional<SystemCall> parse_system_call(std::string_view text);
 
+// Returns the elements of "[a, b]" or "{a, b}"; empty for other texts.
+std::vector<std::string_view> elements_of(std::string_view text);
+
 // Returns the number at the beginning of the text.
 std::optional<std::int64_t> leading_number(std::string_view text);
 

@@ -5,6 +5,7 @@ Trusts: the pipes of the kernel, and the same bytes read from a file.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import pty
@@ -25,6 +26,7 @@ from piped import stdin_is, stdin_of, write_all
 import mcsim
 from mcsim.base.errors import ConfigError, HostError, TraceError
 from mcsim.traces.parsed import Parse
+from mcsim.traces.pipes import open_pipe
 
 HEADER = "time_s,offset,length\n"
 CONTENT = (HEADER + "".join(f"{i},{i * i % 97 * 4096},4096\n" for i in range(5_000))).encode()
@@ -211,6 +213,43 @@ def test_a_full_disk_names_the_folder_of_the_spooled_file(cache: Path) -> None:
         mcsim.Trace.open("-")
     assert str(caught.value).startswith(f"{cache}: cannot be written: File too large; ")
     assert kept(cache) == []
+
+
+def test_the_copy_of_a_pipe_has_a_limit(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MCSIM_SPOOL_LIMIT", f"{len(CONTENT) - 1}B")
+    with stdin_of(CONTENT):
+        assert code_of("mrc", "-") == 3
+    assert f"stdin: more than {len(CONTENT) - 1:,} bytes came" in capsys.readouterr().err
+    assert kept(cache) == []
+    monkeypatch.setenv("MCSIM_SPOOL_LIMIT", f"{len(CONTENT)}B")
+    with stdin_of(CONTENT):
+        assert code_of("mrc", "-") == 0
+    monkeypatch.setenv("MCSIM_SPOOL_LIMIT", "much")
+    with stdin_of(CONTENT), pytest.raises(ConfigError, match="MCSIM_SPOOL_LIMIT"):
+        mcsim.Trace.open("-")
+
+
+def test_a_file_that_does_not_open_is_not_opened_for_writing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stalled = folder / "stalled.csv"
+    stalled.write_bytes(CONTENT)
+    over = threading.Event()
+    flags_seen: list[int] = []
+
+    def slow(path: Path, flags: int) -> int:
+        flags_seen.append(flags)
+        over.wait(5)
+        raise OSError(errno.EIO, "late")
+
+    monkeypatch.setattr("mcsim.traces.pipes._WRITER_SECONDS", 0.05)
+    monkeypatch.setattr("mcsim.traces.pipes.os.open", slow)
+    with pytest.raises(HostError, match=r"stalled.csv: cannot be read: it cannot be opened within"):
+        open_pipe(stalled)
+    over.set()
+    assert flags_seen == [os.O_RDONLY | os.O_CLOEXEC]
 
 
 def test_ctrl_c_removes_what_was_spooled(cache: Path) -> None:
