@@ -137,13 +137,13 @@ def test_dask_with_a_scheduler_that_dies(
         until(lambda: any(tmp_path.glob("packs/*-*")))
         dask.scheduler.kill()
 
-    with (
-        pytest.raises(HostError, match="the scheduler went away"),
-        ThreadPoolExecutor(1) as threads,
-        dask_executor(dask.address) as (executor, workers),
-    ):
-        threads.submit(kill)
-        mcsim.sweep(file, out=tmp_path, executor=executor, threads=workers)
+    def sweep() -> None:
+        with ThreadPoolExecutor(1) as threads, dask_executor(dask.address) as (executor, workers):
+            threads.submit(kill)
+            mcsim.sweep(file, out=tmp_path, executor=executor, threads=workers)
+
+    with pytest.raises(HostError, match="the scheduler went away"):
+        sweep()
     assert "Traceback" not in capfd.readouterr().err
 
 
