@@ -173,15 +173,17 @@ class _Curves:
     @cached_property
     def hulls(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """VM, blocks and hits of each segment of the concave hulls, the steepest first."""
-        vms, widths, gains = [], [], []
+        vms, widths, gains, slopes = [], [], [], []
         for vm, curve in enumerate(self.curves):
-            sizes, ratios = curve.hull()
-            vms.append(np.full(len(sizes) - 1, vm))
-            widths.append(np.diff(sizes))
-            gains.append(np.diff(ratios) * curve.accesses)
-        columns = [np.concatenate(column) for column in (vms, widths, gains)]
-        order = np.argsort(-columns[2] / columns[1], kind="stable")
-        vm, width, gain = (column[order] for column in columns)
+            sizes, _ = curve.hull()
+            width, gain = np.diff(sizes), np.diff(curve.resampled(sizes).hits)
+            vms.append(np.full(len(width), vm))
+            widths.append(width)
+            gains.append(gain)
+            # Segments of a VM stay in order, even if rounding errors make a later one steeper.
+            slopes.append(np.minimum.accumulate(gain / width))
+        order = np.argsort(-np.concatenate(slopes), kind="stable")
+        vm, width, gain = (np.concatenate(column)[order] for column in (vms, widths, gains))
         return vm, width, gain
 
 
