@@ -214,7 +214,7 @@ class PerVm(Curves):
             left=1,
         )
         for name, curve in self.named():
-            ratios = [ratio_text(curve, blocks) if curve.accesses else "-" for blocks in sizes]
+            ratios = ratio_texts(curve, sizes) if curve.accesses else ["-"] * len(sizes)
             table.add_row(
                 name,
                 f"{curve.accesses:,}",
@@ -317,4 +317,13 @@ class Compared(Curves):
 
 def ratio_text(curve: HitRatioCurve, blocks: int) -> str:
     """Write the hit ratio of a size, after ~ where the estimator does not resolve it."""
-    return f"{'' if blocks >= curve.resolved_from else '~'}{100 * curve.at(blocks, unresolved=True):.2f}"
+    return ratio_texts(curve, [blocks])[0]
+
+
+def ratio_texts(curve: HitRatioCurve, sizes: Sequence[int]) -> list[str]:
+    """Write the hit ratios of sizes, as `ratio_text` does."""
+    ratios = curve.at(list(sizes), unresolved=True).tolist()
+    return [
+        f"{'' if blocks >= curve.resolved_from else '~'}{100 * ratio:.2f}"
+        for blocks, ratio in zip(sizes, ratios, strict=True)
+    ]

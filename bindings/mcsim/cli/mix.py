@@ -135,6 +135,8 @@ class _Answer(Report):
         import pyarrow as pa
 
         table = self.found.to_arrow()
-        for i, name in enumerate(self.found.sharing.vms):
-            table = table.append_column(f"part of {name}", pa.array(self.found.allocation[:, i]))
-        return self.source.marked(table)
+        names = [f"part of {name}" for name in self.found.sharing.vms]
+        parts = [pa.array(column) for column in self.found.allocation.T]
+        return self.source.marked(
+            pa.Table.from_arrays([*table.columns, *parts], [*table.column_names, *names])
+        )

@@ -19,6 +19,7 @@ Form = Literal["", "json", "csv", "markdown", "latex"]
 
 _LONG_WORD = re.compile(r"\S{400,}")
 _LONG_LINE = 4_000
+_MANY_ROWS = 1_000
 
 
 def terminal(stderr: bool = False) -> Console:
@@ -104,7 +105,11 @@ def print_lines(*lines: str | TextTable | FormattedTable) -> None:
         # Rich would wrap title and notes to the width of the columns.
         if table.title:
             click.echo(table.title)
-        console.print(table.to_rich())
+        if len(table.rows) > _MANY_ROWS:
+            for text in table.plain_lines():
+                click.echo(text)
+        else:
+            console.print(table.to_rich())
         for note in table.notes:
             click.echo(note)
 

@@ -11,6 +11,7 @@ streams that are spread over processes or machines.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -256,7 +257,7 @@ class Estimator:
         self._block_bytes = block_bytes
         cores = threads_given(threads)
         self._counts_requests = name == "exact" and cores == 1
-        declared = as_declared(params, declared_by(_locality.describe_estimators(), name))
+        declared = as_declared(params, _declared(name))
         self._core = _locality.Estimator(name, declared, seed_given(seed), cores)
 
     def __repr__(self) -> str:
@@ -303,6 +304,11 @@ class Estimator:
     def bytes(self) -> int:
         """Memory that the estimator holds."""
         return self._core.bytes
+
+
+@cache
+def _declared(name: str) -> Any:
+    return declared_by(_locality.describe_estimators(), name)
 
 
 def curve_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,10 @@ from mcsim.traces.blocks import Blocks, References, blocks_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_LEAST_OF_A_THREAD = 1 << 16
+"""References of several short streams that one thread measures together."""
 
 
 class HitRatioCurves(dict[str | int, HitRatioCurve], Tabular):
@@ -252,7 +256,7 @@ def measure(
     about = f"{len(tasks)} curves"
     with (
         reporter.stage("estimate", total=total, unit="refs", about=about) as stage,
-        Pool(min(threads, len(tasks))) as pool,
+        Pool(max(1, min(threads, len(tasks), total // _LEAST_OF_A_THREAD))) as pool,
     ):
         total_done = _Total(stage.update)
 
@@ -260,8 +264,32 @@ def measure(
             pool.check()
             total_done.add(count)
 
-        running = [pool.submit(_measure_one, stream, spec, seed, 1, add) for stream, spec in tasks]
-    return [future.result() for future in running]
+        running = [
+            pool.submit(_measure_several, some, seed, add) for some in _groups(tasks)
+        ]
+    return [measured for future in running for measured in future.result()]
+
+
+def _groups(
+    tasks: Sequence[tuple[Blocks, EstimatorSpec]],
+) -> Iterator[list[tuple[Blocks, EstimatorSpec]]]:
+    """Yield groups of streams that are worth a call of a thread."""
+    group: list[tuple[Blocks, EstimatorSpec]] = []
+    references = 0
+    for stream, spec in tasks:
+        group.append((stream, spec))
+        references += len(stream)
+        if references >= _LEAST_OF_A_THREAD:
+            yield group
+            group, references = [], 0
+    if group:
+        yield group
+
+
+def _measure_several(
+    tasks: Sequence[tuple[Blocks, EstimatorSpec]], seed: int, done: Callable[[int], None]
+) -> list[Measured]:
+    return [_measure_one(stream, spec, seed, 1, done) for stream, spec in tasks]
 
 
 class _Total:
@@ -281,7 +309,7 @@ class _Total:
 def _measure_one(
     stream: Blocks, spec: EstimatorSpec, seed: int, threads: int, done: Callable[[int], None]
 ) -> Measured:
-    cores = threads_for(stream, spec.name, threads) or threads
+    cores = threads if threads == 1 else threads_for(stream, spec.name, threads) or threads
     estimator = spec.make(seed=seed, threads=cores, block_bytes=stream.capacity_unit)
     seconds = 0.0
 

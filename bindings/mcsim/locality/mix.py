@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,9 @@ from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.optimizers.optimizer import Optimizer, optimize
 
 _UNITS = 10_000
+_MOST_CELLS = 2**24
+"""VMs times units up to which the best parts are found by dynamic programming."""
+_ROUNDS = 64
 
 
 class Mix(ResultTable):
@@ -31,6 +36,9 @@ class Mix(ResultTable):
     sharing : Sharing
     allocation : ndarray of int64, shape (sizes, vms)
         Blocks of each VM in the best division.
+    slack : ndarray of float64, shape (sizes,)
+        Hits that no division has more than the best parts found, for many VMs; 0 where the parts
+        are the best in units of the cache.
     """
 
     def __init__(
@@ -38,14 +46,21 @@ class Mix(ResultTable):
         sharing: Sharing,
         columns: Mapping[str, NDArray[Any]],
         allocation: NDArray[np.int64],
+        slack: NDArray[np.float64],
     ) -> None:
         gains = 100 * columns["size_gain"]
         answer = f"The best fixed parts are worth {gains.mean():+.1f} % of the cache's size"
         if len(gains) > 1:
             answer += f" in the mean, from {gains.min():+.1f} % to {gains.max():+.1f} %"
+        answer += "."
+        if slack.any():
+            answer += (
+                f" Parts of {len(sharing.vms):,} VMs follow from the concave hulls of their "
+                f"curves: no parts hit over {math.ceil(slack.max()):,} accesses more."
+            )
         title = "A cache shared or divided"
-        super().__init__(columns, "mix", title=title, answer=f"{answer}.")
-        self.sharing, self.allocation = sharing, allocation
+        super().__init__(columns, "mix", title=title, answer=answer)
+        self.sharing, self.allocation, self.slack = sharing, allocation, slack
 
 
 @renamed_parameters(method="optimizer")
@@ -76,7 +91,8 @@ def mix(
     units : int
         Parts are multiples of this share of the cache; of single blocks, where it has no more.
     optimizer : str or Optimizer
-        As of `mcsim.optimize`.
+        As of `mcsim.optimize`. With more than 2^24 VMs times units, ``'exact'`` takes the concave
+        hulls of the curves and states by how much the best parts may be better.
 
     Returns
     -------
@@ -124,28 +140,72 @@ def mix_of(
         raise ConfigError("sizes: expected at least one")
     own = list(of.alone.values() if alone is None else alone)
     together = of.together
-    found = [_divided(own, together, blocks, units, optimizer) for blocks in capacities]
+    curves = _Curves(own)
+    found = [_divided(curves, together, blocks, units, optimizer) for blocks in capacities]
     columns = {
         "capacity": np.array(capacities),
         "accesses": np.full(len(capacities), len(of)),
         **{name: np.array([row[name] for _, row in found]) for name in found[0][1]},
     }
-    return Mix(of, columns, np.array([parts for parts, _ in found]))
+    slack = columns.pop("slack")
+    return Mix(of, columns, np.array([parts for parts, _ in found]), slack)
+
+
+class _Curves:
+    """Curves of VMs as one table, to look up a size of each at once."""
+
+    def __init__(self, curves: Sequence[HitRatioCurve]) -> None:
+        self.curves = list(curves)
+        # Each row of an empty cache comes first: curves may begin with their first hit.
+        sizes = np.concatenate([column for of in curves for column in ([0], of.capacities)])
+        hits = np.concatenate([column for of in curves for column in ([0.0], of.hits)])
+        self._width = 2 + int(sizes.max())
+        self._begins = self._width * np.arange(len(self.curves))
+        counts = [1 + len(of.capacities) for of in curves]
+        self._places = np.repeat(self._begins, counts) + sizes
+        self._hits = hits
+
+    def hits(self, parts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the hits of each VM in a cache of its own."""
+        places = self._begins + np.minimum(parts, self._width - 1)
+        return self._hits[np.searchsorted(self._places, places, side="right") - 1]
+
+    @cached_property
+    def hulls(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """VM, blocks and hits of each segment of the concave hulls, the steepest first."""
+        vms, widths, gains, slopes = [], [], [], []
+        for vm, curve in enumerate(self.curves):
+            sizes, _ = curve.hull()
+            width, gain = np.diff(sizes), np.diff(curve.resampled(sizes).hits)
+            vms.append(np.full(len(width), vm))
+            widths.append(width)
+            gains.append(gain)
+            # Segments of a VM stay in order, even if rounding errors make a later one steeper.
+            slopes.append(np.minimum.accumulate(gain / width))
+        order = np.argsort(-np.concatenate(slopes), kind="stable")
+        vm, width, gain = (np.concatenate(column)[order] for column in (vms, widths, gains))
+        return vm, width, gain
 
 
 def _divided(
-    own: list[HitRatioCurve],
+    own: _Curves,
     together: HitRatioCurve,
     blocks: int,
     units: int,
     optimizer: str | Optimizer,
 ) -> tuple[NDArray[np.int64], dict[str, float]]:
-    parts = best_parts(own, blocks, units=units, optimizer=optimizer)
+    slack = 0.0
+    count = len(own.curves)
+    if optimizer == "exact" and count * min(units, blocks) > _MOST_CELLS:
+        parts, slack = _parts_by_hulls(own, blocks)
+    else:
+        parts = best_parts(own.curves, blocks, units=units, optimizer=optimizer)
     hits = _hits(own, parts)
     effective = effective_size(together, blocks, hits)
     return parts, {
+        "slack": slack,
         "shared": together.accesses - round(together.at(blocks) * together.accesses),
-        "equal": together.accesses - _hits(own, np.full(len(own), blocks // len(own))),
+        "equal": together.accesses - _hits(own, np.full(count, blocks // count)),
         "parts": together.accesses - hits,
         "effective": effective,
         "size_gain": effective / blocks - 1,
@@ -179,15 +239,49 @@ def best_parts(
     sizes = np.arange(0, blocks + 1, unit)
     values = [curve.at(sizes) * curve.accesses for curve in curves]
     solution = optimize(values, int(sizes[-1]), sizes=sizes, optimizer=optimizer)
-    parts: NDArray[np.int64] = solution.allocation[0].copy()
-    # The leftover has no utility for the optimiser, but may help a VM.
+    return _filled(_Curves(curves), solution.allocation[0], blocks)
+
+
+def _filled(own: _Curves, parts: NDArray[np.int64], blocks: int) -> NDArray[np.int64]:
+    """Return parts that fill the cache: the VM that it helps most has the leftover."""
     rest = blocks - int(parts.sum())
-    gains = [
-        curve.accesses * (curve.at(int(part) + rest) - curve.at(int(part)))
-        for curve, part in zip(curves, parts, strict=True)
-    ]
-    parts[int(np.argmax(gains))] += rest
-    return parts
+    filled: NDArray[np.int64] = parts.copy()
+    filled[int(np.argmax(own.hits(parts + rest) - own.hits(parts)))] += rest
+    return filled
+
+
+def _parts_by_hulls(own: _Curves, blocks: int) -> tuple[NDArray[np.int64], float]:
+    """Divide a cache by the steepest segments of the concave hulls.
+
+    Returns
+    -------
+    parts : ndarray of int64, shape (vms,)
+        Blocks; they fill the cache.
+    slack : float
+        Hits that no division has more.
+
+    References
+    ----------
+    B. Fox, *Discrete optimization via marginal analysis*, Management Science 13(3), 1966.
+    """
+    vm, width, gain = own.hulls
+    parts = np.zeros(len(own.curves), np.int64)
+    rest, bound = blocks, None
+    for _ in range(_ROUNDS):
+        taken = int(np.searchsorted(np.cumsum(width), rest, side="right"))
+        np.add.at(parts, vm[:taken], width[:taken])
+        rest -= int(width[:taken].sum())
+        if bound is None:
+            bound = own.hits(parts).sum()
+            bound += gain[taken] / width[taken] * rest if taken < len(vm) else 0
+        if taken == len(vm) or rest == 0:
+            break
+        # A segment that does not fit ends the part of its VM.
+        others = np.flatnonzero((vm != vm[taken]) & (np.arange(len(vm)) > taken))
+        vm, width, gain = vm[others], width[others], gain[others]
+    parts = _filled(own, parts, blocks)
+    assert bound is not None
+    return parts, max(0.0, float(bound - own.hits(parts).sum()))
 
 
 def effective_size(together: HitRatioCurve, blocks: int, hits: int) -> int:
@@ -210,6 +304,5 @@ def effective_size(together: HitRatioCurve, blocks: int, hits: int) -> int:
     return int(together.capacities[np.searchsorted(together.hits, hits - 0.5)])
 
 
-def _hits(curves: list[HitRatioCurve], parts: NDArray[np.int64]) -> int:
-    each = (curve.at(int(part)) * curve.accesses for curve, part in zip(curves, parts, strict=True))
-    return round(sum(each))
+def _hits(own: _Curves, parts: NDArray[np.int64]) -> int:
+    return round(own.hits(parts).sum())

@@ -38,6 +38,8 @@ Order = Literal["time", "rates"]
 """How references of several VMs follow each other; see `sharing`."""
 
 _MOST_VMS = 2**16
+_FEW_VMS = 256
+"""Up to so many VMs, the curve of each is computed by itself, several at a time."""
 
 SharingReferences: TypeAlias = References | Sequence[Blocks] | Mapping[str, ArrayLike]
 """Traces, or the block numbers of each VM, by its name."""
@@ -106,8 +108,9 @@ def _numbered(keys: ArrayLike) -> tuple[NDArray[np.uint32], int]:
 
 def _by_time(blocks: Blocks) -> Sharing:
     seen, vm = np.unique(blocks.vm, return_inverse=True)
-    names = tuple(blocks.vms[number] for number in seen.tolist())
-    numbers = np.zeros(len(blocks.vms), np.uint16)
+    all_names = blocks.vms
+    names = tuple(all_names[number] for number in seen.tolist())
+    numbers = np.zeros(len(all_names), np.uint16)
     numbers[seen] = np.arange(len(seen))
     discards = None
     if blocks.discarded is not None:
@@ -286,6 +289,8 @@ class Sharing:
     @cached_property
     def alone(self) -> HitRatioCurves:
         """Curve of each VM in a cache of its own, by name."""
+        if len(self.vms) > _FEW_VMS:
+            return self._alone_in_one_pass()
         cores = threads_given(None)
         curves_at_a_time = min(cores, len(self.vms))
         exact = partial(self._curve, threads=cores // curves_at_a_time)
@@ -305,25 +310,46 @@ class Sharing:
     @cached_property
     def shared(self) -> HitRatioCurves:
         """Curve of each VM in a shared cache, by name."""
-        distances = (
-            _locality.reuse_distances(self.ids)
-            if self._discarded is None
-            else _locality.reuse_distances_with_discards(
-                self.ids.astype(np.uint64), self._discarded
-            )
-        )
-        curves = {}
-        for name, positions in zip(self.vms, self.positions, strict=True):
-            own = distances[positions]
-            reached, hits = np.unique(own[own != COLD], return_counts=True)
-            curves[name] = HitRatioCurve(
-                capacities=np.append(0, reached + 1),
-                hits=np.append(0.0, np.cumsum(hits)),
-                accesses=len(own),
-                distinct=self.alone[name].distinct,
-                block_bytes=self.block_bytes,
-            )
+        distances = _distances(self.ids, self._discarded)
+        curves = {
+            name: self._curve_of(distances[positions], self.alone[name].distinct)
+            for name, positions in zip(self.vms, self.positions, strict=True)
+        }
         return HitRatioCurves(curves, "vm")
+
+    def _alone_in_one_pass(self) -> HitRatioCurves:
+        """Compute the curves alone from the distances of all VMs, one VM after the other.
+
+        No block of one VM is between two accesses of another, and a hole that one VM leaves lies
+        below all blocks of the next.
+        """
+        positions = self.positions
+        discards = None
+        if self.discards is not None:
+            begins = np.cumsum([0, *map(len, positions)])
+            own = self._own_discards
+            parts = [
+                (of[0] + np.uint64(begin), of[1])
+                for begin, of in zip(begins, own, strict=False)
+                if of is not None
+            ]
+            at, blocks = (np.concatenate(column) for column in zip(*parts, strict=True))
+            discards = (at, blocks)
+        ids = self.ids[np.concatenate(positions)]
+        distances = np.split(_distances(ids, discards), np.cumsum([*map(len, positions)])[:-1])
+        distinct = np.bincount(self.vm[np.unique(self.ids, return_index=True)[1]])
+        curves = map(self._curve_of, distances, distinct.tolist())
+        return HitRatioCurves(dict(zip(self.vms, curves, strict=True)), "vm")
+
+    def _curve_of(self, distances: NDArray[np.int64], distinct: float | None) -> HitRatioCurve:
+        reached, hits = np.unique(distances[distances != COLD], return_counts=True)
+        return HitRatioCurve(
+            capacities=np.append(0, reached + 1),
+            hits=np.append(0.0, np.cumsum(hits)),
+            accesses=len(distances),
+            distinct=None if distinct is None else float(distinct),
+            block_bytes=self.block_bytes,
+        )
 
     @property
     def _discarded(self) -> Discarded | None:
@@ -375,6 +401,12 @@ class Sharing:
         )
         stream.process_piece(Piece(ids, None, None, discards, None))
         return stream.curve()
+
+
+def _distances(ids: NDArray[np.uint32], discards: Discarded | None) -> NDArray[np.int64]:
+    if discards is None:
+        return _locality.reuse_distances(ids)
+    return _locality.reuse_distances_with_discards(ids.astype(np.uint64), discards)
 
 
 def _by_vm(vm: NDArray[np.uint16], vms: int) -> list[NDArray[np.int64]]:

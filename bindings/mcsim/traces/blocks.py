@@ -301,13 +301,14 @@ class Blocks:
         """
         discards = self.discards
         for positions in self._some_positions():
-            ends = np.cumsum(self._lengths_of(positions))
+            all_lengths = self._lengths_of(positions)
+            ends = np.cumsum(all_lengths)
             first = 0
             while first < len(positions):
                 done = ends[first - 1] if first else 0
                 last = max(int(np.searchsorted(ends, done + _PIECE, side="right")), first + 1)
                 chosen = positions[first:last]
-                lengths = np.diff(ends[first:last], prepend=done)
+                lengths = all_lengths[first:last]
                 times = self.accesses.request_time
                 discarded, discards = discards.split(chosen, ends[first:last] - done)
                 yield Piece(

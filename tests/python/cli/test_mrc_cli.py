@@ -188,6 +188,62 @@ def test_a_warm_up_is_replayed_and_not_counted(run: Any, printed: Any) -> None:
         assert (code, message in err) == (2, True), err
 
 
+@pytest.mark.parametrize("warm_up", ["3", "3 requests", "90%", "1x", "-5h", "1,000"])
+@pytest.mark.parametrize("command", ["mrc", "distances", "compare"])
+def test_a_wrong_length_of_a_warm_up_is_no_file(command: str, warm_up: str, run: Any) -> None:
+    code, _, err = run(command, "loops.csv", "--warm-up", warm_up)
+    expected = "--warm-up: expected a length such as 1h, or '50000 references' without a clock, or"
+    assert code == 2
+    assert f"{expected} a trace; got {warm_up!r}" in err
+
+
+def test_a_warm_up_may_be_a_file_with_the_name_of_a_length(folder: Path, printed: Any) -> None:
+    shutil.copy("loops.csv", "3")
+    assert "after a warm-up of 40" in printed("mrc", "loops.csv", "--warm-up", "3")[0]
+
+
+@pytest.mark.parametrize(
+    "more", [(), ("--per-vm",), ("--interval", "20min"), ("--compare", "aet,shards")]
+)
+def test_programs_get_the_requested_sizes(more: tuple[str, ...], printed: Any) -> None:
+    asked = ("mrc", "loops.csv", "--sizes", "5,2,100%", *more)
+    rows = json.loads("".join(printed(*asked, "--json")))["rows"]
+    curves = max(1, len({row.get("curve") for row in rows}))
+    assert [row["capacity"] for row in rows] == [2, 5, 6] * curves
+    table = csv.read_csv(pa.BufferReader("\n".join(printed(*asked, "--csv")).encode()))
+    assert table["capacity"].to_pylist() == [2, 5, 6] * curves
+    assert table["hits"].to_pylist() == pytest.approx([row["hits"] for row in rows])
+
+
+def test_programs_get_the_notes_of_estimators(folder: Path, printed: Any) -> None:
+    rows = "0,read,0\n1,read,4096\n2,discard,0\n3,read,0\n4,read,4096\n"
+    (folder / "gone.csv").write_text("time_s,op,offset,length\n" + rows.replace("\n", ",4096\n"))
+    ignored = "1 discarded blocks ignored"
+    assert ignored in printed("mrc", "gone.csv", "--estimator", "aet")
+    for command in ("mrc", "distances"):
+        asked = (command, "gone.csv", "--estimator", "aet")
+        rows = json.loads("".join(printed(*asked, "--json")))["rows"]
+        assert {row["note"] for row in rows} == {ignored}
+        assert ignored in printed(*asked, "--csv")[1]
+    rows = json.loads("".join(printed("mrc", "gone.csv", "--compare", "aet", "--json")))["rows"]
+    assert {(row["curve"], row["note"]) for row in rows} == {("exact", ""), ("aet", ignored)}
+
+
+def test_hits_of_prefix_hashes_are_of_blocks(folder: Path, printed: Any) -> None:
+    (folder / "p.jsonl").write_text(
+        '{"timestamp":0,"hash_ids":[1,2,3]}\n{"timestamp":1,"hash_ids":[9,2,3]}\n'
+    )
+    note = "hits are of blocks, not of prefixes"
+    for command, *more in (["mrc"], ["compare", "--policies", "lru"], ["distances"], ["mix"]):
+        assert any(note in line for line in printed(command, "p.jsonl", *more)), command
+    assert any("not of prefixes" in line for line in printed("trace", "info", "p.jsonl"))
+    named = ("time=timestamp", "time_unit=ms", "key=hash_ids")
+    fields = [word for option in named for word in ("--option", option)]
+    assert any(note in line for line in printed("mrc", "p.jsonl", "--format", "jsonl", *fields))
+    assert any(note in line for line in printed("describe", "mooncake"))
+    assert not any(note in line for line in printed("mrc", "loops.csv"))
+
+
 def test_distances(run: Any, printed: Any) -> None:
     """Blocks of a come back after 5 others, those of b after 3."""
     out = printed("distances", "loops.csv", "-o", "results")

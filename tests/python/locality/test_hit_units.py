@@ -17,6 +17,7 @@ from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.locality.hit_units import HitUnit
 from mcsim.locality.measure import hit_ratio_curves
+from mcsim.locality.partial import analyse
 from mcsim.locality.sharing import sharing
 from mcsim.traces.block_pieces import Discards
 from mcsim.traces.blocks import Blocks
@@ -301,3 +302,79 @@ def test_objects_of_unequal_sizes() -> None:
         (2, 6),
         (222, 664),
     ]
+
+
+def test_estimators_obey_discards_or_have_no_band() -> None:
+    for seed in range(4):
+        rows = rows_drawn(seed)
+        blocks = blocks_of(rows)
+        ignored = int((blocks.discards.request < blocks.accesses.request_count).sum())
+        for name in mc.estimator_names():
+            params: dict[str, float] = {"rate": 1.0} if name == "shards-rate" else {}
+            if name == "urd":  # counts hits of reads alone
+                continue
+            curve = mc.estimate(blocks, name, **params)
+            if name in ("exact", "parda", "shards-rate"):
+                assert "ignored" not in curve.note
+                for size in range(1, 60, 4):
+                    hits, accesses = naive_hits(rows, size)["blocks"]
+                    found = round(curve.at(size, unresolved=True) * curve.accesses)
+                    assert (found, curve.accesses) == (hits, accesses), (name, size)
+            else:
+                assert f"{ignored} discarded blocks ignored" in curve.note, name
+                assert curve.low is None
+                assert curve.high is None
+
+
+def test_pieces_of_a_stream_with_discards_are_refused() -> None:
+    blocks = blocks_of(rows_drawn(1))
+    with pytest.raises(ConfigError, match="blocks are discarded, and pieces cannot be merged"):
+        analyse(blocks)
+    assert analyse(blocks.ids).accesses == len(blocks)
+
+
+def test_requests_that_touch_no_block_neither_hit_nor_miss() -> None:
+    # Two reads of one block and one of another; two empty requests among them.
+    trace = mc.Trace.from_arrays(
+        [0, 1, 1, 2, 3], [4096, 4096, 0, 8192, 4096], [4096, 4096, 0, 4096, 0], source="empty"
+    )
+    for blocks in (trace.blocks(), *trace.blocks().by_vm()):
+        curve = mc.hit_ratio_curve(blocks)
+        assert curve.requests == 3
+        assert curve.of("requests").at(2) == 1 / 3
+        (row,) = mc.simulate(blocks, "lru", [2])
+        assert row.request_hit_ratio == 1 / 3
+    warm = mc.hit_ratio_curve(trace.blocks(warm_up="1ns"))
+    assert (warm.requests, warm.of("requests").at(2)) == (2, 1 / 2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_empty_requests_change_no_ratio(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    n = 200
+    length = 4096 * random.integers(0, 4, n)
+    offset = 4096 * random.integers(0, 30, n)
+    whole, some = (
+        mc.Trace.from_arrays(np.arange(n)[kept], offset[kept], length[kept], source="x")
+        for kept in (length >= 0, length > 0)
+    )
+    curves = [mc.hit_ratio_curve(trace) for trace in (whole, some)]
+    for unit in UNITS:
+        at = [curve.of(unit).at([1, 5, 20, 40]).tolist() for curve in curves]
+        assert at[0] == at[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [("counter-stacks", {"batch": 100}), ("shards", {"max_blocks": 64}), ("mimir", {"buckets": 4})],
+)
+def test_sizes_below_the_resolution_have_no_ratio(name: str, params: dict[str, int]) -> None:
+    keys = np.random.default_rng(3).integers(0, 400, 4_000)
+    curve = mc.estimate(keys, name, **params)
+    below, above = int(curve.resolved_from) - 1, int(np.ceil(curve.resolved_from))
+    assert below > 1
+    assert np.isnan(curve.at(below))
+    assert np.isnan(curve.at([0, below, above])).tolist() == [False, True, False]
+    assert curve.at(0) == 0
+    assert curve.at(below, unresolved=True) >= 0
+    assert curve.at(above) == curve.at(above, unresolved=True)

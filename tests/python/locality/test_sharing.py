@@ -20,6 +20,7 @@ from small import TINY, small_experiment
 import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.figures.tables import before_and_after
+from mcsim.locality import mix as mix_module
 from mcsim.locality import sharing as module
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator
@@ -337,6 +338,38 @@ def test_parts_that_are_worse_have_a_smaller_effective_size() -> None:
     assert row.parts > row.shared
     assert row.size_gain < 0
     assert row.effective == effective_size(streams.together, 8, row.accesses - row.parts) < 8
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_parts_by_hulls_lack_no_more_than_stated(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = sharing(some(seed, vms=4), "rates")
+    best = mix_of(found, range(1, 30))
+    assert not best.slack.any()
+    monkeypatch.setattr(mix_module, "_MOST_CELLS", 0)
+    by_hulls = mix_of(found, range(1, 30))
+    assert by_hulls.allocation.sum(axis=1).tolist() == list(range(1, 30))
+    assert (by_hulls.parts >= best.parts).all()
+    assert (by_hulls.parts - by_hulls.slack <= best.parts + 1e-9).all()
+    if by_hulls.slack.any():
+        assert f"no parts hit over {int(np.ceil(by_hulls.slack.max()))} accesses" in by_hulls.answer
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_curves_alone_are_equal_in_one_pass(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = trace_of(events_drawn(seed))
+    expected = sharing(trace).alone
+    monkeypatch.setattr(module, "_FEW_VMS", 0)
+    found = sharing(trace).alone
+    assert list(found) == list(expected)
+    for name, curve in found.items():
+        assert curve.hits.tolist() == expected[name].hits.tolist()
+        assert curve.capacities.tolist() == expected[name].capacities.tolist()
+        assert (curve.accesses, curve.distinct) == (
+            expected[name].accesses,
+            expected[name].distinct,
+        )
 
 
 def test_the_more_units_the_better_the_parts(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 import mcsim as mc
 from mcsim._core import policies as core
 from mcsim.base.errors import ConfigError
+from mcsim.policies.bands import no_band_reason
 from mcsim.policies.miniatures import rates_of
+from mcsim.policies.specs import parse_policies
 from mcsim.traces.blocks import Blocks
 
 Ints = NDArray[np.int64]
@@ -146,6 +148,11 @@ def test_every_policy_has_a_band_that_holds_the_truth_or_none(kind: str) -> None
     of_policies = np.reshape(held, (10, -1, len(sizes)))
     assert of_policies.mean() >= 0.93
     assert of_policies.mean(axis=(0, 2)).min() >= 0.85
+
+
+@pytest.mark.parametrize("policy", ["lfu-da", "gdsf"])
+def test_ages_of_blocks_have_no_band(policy: str) -> None:
+    assert "period of a loop grows" in no_band_reason(parse_policies(policy)[0])
 
 
 def test_the_reason_why_a_policy_has_no_band() -> None:
