@@ -111,7 +111,6 @@ std::string OperationWords::expected() const {
     if (!text.empty()) text += "; ";
     text += fmt::format("{} ({})", fmt::join(patterns_[i], ", "), kNames[i]);
   }
-  if (has_rwbs_) text += "; or letters of blktrace such as RA, WS, FF";
   return text;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -110,6 +111,12 @@ class Columns:
             if not self.name(column) or is_named or has_fractions or not has_names:
                 self.take("time", column, "its values never decrease")
                 return
+
+    def has_times_of_day(self, label: str) -> bool:
+        """Return whether a column has times without a date, such as 12:30:00."""
+        column = next(c for c in range(self.sample.width) if self.sample.label(c) == label)
+        values = self.sample.values(column)
+        return bool(values) and all(re.match(r"\d{1,2}:\d\d", value) for value in values)
 
     def _has_place(self) -> bool:
         return "offset" in self.roles or "key" in self.roles

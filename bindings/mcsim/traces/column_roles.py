@@ -10,7 +10,7 @@ from mcsim.traces.samples import is_date, is_number, number_of
 
 Role = Literal["key", "offset", "length", "time", "op", "vm", "response", "repeat"]
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _BINARY_UNIT = re.compile(r"[KM]i?B(?![A-Za-z])")
 

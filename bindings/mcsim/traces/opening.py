@@ -14,7 +14,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import note_input
 from mcsim.base.suggest import check_choice
 from mcsim.traces.cache import cache_directory
-from mcsim.traces.checks import warn_of_signs
+from mcsim.traces.checks import Signs, warn_of_signs
 from mcsim.traces.joined import join
 from mcsim.traces.made import OnBadLine, OnUnsorted
 from mcsim.traces.mapping import read_mapping
@@ -135,6 +135,7 @@ def _open_regular(
         if reading.format is not None or reading.options:
             raise ConfigError(f"{file}: a store of mcsim's takes neither format nor options")
         store = open_store(file)
+        warn_of_signs(store.metadata, Signs())
         return Trace(store, store.metadata)
     format = reading.format or is_table or _core_trace.detect_format(os.fsencode(file))
     plan = Parse(

@@ -190,8 +190,6 @@ class Parse:
         def describe(counts: Counts) -> TraceMetadata:
             self._check_parsed(opened, source_digest)
             rows, complaints = rows_of(reader)
-            if self.spool is not None:
-                complaints = tuple(map(self.spool.renamed, complaints))
             return TraceMetadata(
                 source=printable(self.source.name),
                 source_digest=source_digest,
@@ -202,7 +200,7 @@ class Parse:
                 vms=tuple(reader.vms),
                 counts=counts,
                 rows=rows,
-                complaints=complaints,
+                complaints=tuple(map(self._with_name_of_pipe, complaints)),
                 kind=reader.kind,
                 vm_from_file=not reader.names_vms,
                 signs=signs.signs(
@@ -228,6 +226,9 @@ class Parse:
             keys=keys,
             private=True,
         )
+
+    def _with_name_of_pipe(self, text: str) -> str:
+        return text if self.spool is None else self.spool.renamed(text)
 
 
 _FEW_SKIPPED = 10

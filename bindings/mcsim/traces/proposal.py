@@ -295,8 +295,6 @@ def _unit_pairs(
     if length_is_whole:
         return [(sectors, in_bytes), (in_bytes, in_bytes)]
     is_small = bool(lengths) and sorted(lengths)[len(lengths) // 2] < _SECTOR
-    if place_is_whole:
-        return [(in_bytes, in_bytes)]
     return [(sectors, sectors), (in_bytes, in_bytes)] if is_small else [(in_bytes, in_bytes)]
 
 
@@ -323,6 +321,12 @@ def _completed(common: Proposal, reading: _Reading, columns: Columns) -> Proposa
         proposal.warnings.append(
             f"not used, though of numbers: {', '.join(numbers)}: state what it is, if a request "
             "needs it (--option length=, time=, response=, ...)"
+        )
+    clocks = [label(c) for c in range(columns.sample.width) if label(c) in proposal.unused()]
+    clocks = [c for c in clocks if columns.has_times_of_day(c)]
+    if clocks:
+        proposal.warnings.append(
+            f"not used, though of times of day: {', '.join(clocks)}: join date and time in a column"
         )
     return proposal
 

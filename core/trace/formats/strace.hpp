@@ -69,7 +69,8 @@ class StraceReader final : public TextReader<StraceReader> {
   static std::optional<std::uint64_t> stated_offset(const SystemCall& call, FieldScanner& scan);
   LineKind push(const Transfer& transfer, OpenFile& file, FieldScanner& scan, Requests& out);
 
-  // Requests of calls with several transfers. Transfers without a known file or offset are left out.
+  // Requests of calls with several transfers. Transfers without a known file or offset are left
+  // out.
   LineKind transfer_several(const SystemCall& call, FieldScanner& scan, Requests& out);
   static std::vector<Transfer> halves_of(const SystemCall& call);
   std::vector<Transfer> submitted_by(const SystemCall& call);

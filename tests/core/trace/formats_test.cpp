@@ -308,7 +308,8 @@ TEST(Readers, UnsortedTimesMayBeKept) {
 
 TEST(Readers, AFileWithoutRequestsIsAnError) {
   EXPECT_EQ(complaint_about("msr", ""), "web.csv: there are no requests in it");
-  EXPECT_EQ(complaint_about("keys", "* only marks\n\n"), "web.csv: there are no requests in it");
+  EXPECT_EQ(complaint_about("keys", "* only marks\n\n"),
+            "web.csv: there are no requests in it (1 rows filtered)");
   EXPECT_EQ(message_of(read_trace("arc", "x\ny\n", {}, {.on_bad_line = OnBadLine::kSkip}).status),
             "web.csv: there are no requests in it (2 unreadable rows skipped)");
   EXPECT_EQ(complaint_about("oracle-general", ""), "web.csv: there are no requests in it");

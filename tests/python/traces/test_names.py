@@ -210,6 +210,9 @@ def test_one_io_at_two_devices_gives_a_warning(
     (note,) = trace.metadata.notes
     assert note.startswith("A events: device 8,1 on 8,0: one I/O appears at two levels")
     assert note in caplog.text
+    for ending in ("arrow", "parquet"):
+        again = mc.Trace.open(trace.save(tmp_path / f"again.{ending}"), cache_dir=tmp_path / "c")
+        assert again.metadata.notes == (note,)
     # A partition's requests are queued at its disk alone.
     file.write_text("".join(STACKED.splitlines(keepends=True)[1:]))
     assert mc.Trace.open(file, cache_dir=tmp_path / "cache").metadata.notes == ()

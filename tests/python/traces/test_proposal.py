@@ -46,6 +46,9 @@ ONE = {
     "lba,n\n0,64\n64,64\n0,64\n": Answer(3, 24, 16, 8),
     "sector_number,sector_count\n8,8\n16,8\n8,8\n": _AGAIN,
     "lba,size\n8,8\n16,8\n8,8\n": _AGAIN,
+    "Start LBA,Block Count,Cmd\n0,64,READ\n64,64,WRITE\n0,64,READ\n": Answer(3, 24, 16, 8),
+    "LBA,Size(B),RW\n8,4096,R\n16,4096,W\n8,4096,R\n": _AGAIN,
+    "DiskOffset,IOSize\n4096,4096\n8192,4096\n4096,4096\n": _AGAIN,
     "block,nblocks\n1,2\n3,1\n1,2\n": Answer(3, 5, 3, 2),
     "page,n\n1,2\n3,1\n1,2\n": Answer(3, 5, 3, 2),
     "sector,bytes\n8,4096\n16,4096\n8,4096\n": _AGAIN,
@@ -161,6 +164,15 @@ def test_each_column_of_numbers_without_a_field_is_in_a_warning(tmp_path: Path) 
     (warning,) = proposal.warnings
     assert warning.startswith("not used, though of numbers: seq, zone: ")
     assert proposal.unused() == ["seq", "zone", "note"]
+
+
+def test_a_time_of_day_beside_a_date_is_in_a_warning(tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("2024-01-01 00:00:00 R 4096 4096\n2024-01-01 00:00:01 W 8192 4096\n")
+    (proposal,) = propose(file)
+    assert proposal.warnings == [
+        "not used, though of times of day: 2: join date and time in a column"
+    ]
 
 
 def test_two_sizes_of_blocks_cannot_be_stated(tmp_path: Path) -> None:

@@ -595,14 +595,10 @@ class TestSave:
             assert np.array_equal(table[name].to_numpy(), column)
 
     def test_what_a_file_cannot_hold_is_refused(self, tmp_path: Path) -> None:
-        def refuses(trace: Trace, name: str, message: str) -> None:
-            with pytest.raises(ConfigError, match=message):
-                trace.save(tmp_path / name)
-            assert not list(tmp_path.iterdir())
-
         clock = Trace.from_arrays([100], [0], 1, vms=["a_0"])
-        refuses(clock, "t.txt", r"expected a name that ends in \.arrow")
-        refuses(Trace.from_arrays([0], [0], 1, vms=["a,b"]), "t.csv", "a name or key cannot")
+        with pytest.raises(ConfigError, match=r"expected a name that ends in \.arrow"):
+            clock.save(tmp_path / "t.txt")
+        assert not list(tmp_path.iterdir())
 
 
 class TestInfo:
