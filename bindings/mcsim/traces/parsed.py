@@ -55,7 +55,7 @@ Progress = Callable[[int, int], None]
 _PARSER_VERSIONS = {
     "csv": 3,
     "arrow": 3,
-    "parquet": 3,
+    "parquet": 4,
     "keys": 2,
     "oracle-general": 2,
     "msr": 2,
