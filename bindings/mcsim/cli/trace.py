@@ -239,9 +239,9 @@ def info(block_size: str, form: Form, **reading: Any) -> None:
 def convert(out: Path, to: str | None, block_size: str | None, **reading: Any) -> None:
     """Write TRACE as OUT.
 
-    OUT ends in .arrow, .parquet, .csv, .csv.gz, .csv.zst or .csv.bz2, which hold all of a trace, or
-    in .oracleGeneral, .oracleGeneral.bin or .lcs, also with .zst, for libCacheSim. A line names
-    each thing that the format cannot hold.
+    OUT ends in .arrow, .parquet, .csv, .csv.gz, .csv.zst or .csv.bz2, which hold all requests of a
+    trace, or in .oracleGeneral, .oracleGeneral.bin or .lcs, also with .zst, for libCacheSim. A line
+    names each thing that the format cannot hold.
     """
     from mcsim.base.errors import ConfigError
     from mcsim.traces.blocks import bytes_of_block
