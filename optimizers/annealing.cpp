@@ -153,7 +153,7 @@ absl::StatusOr<Start> better_start(const AllocationProblem& problem, Count& eval
 
 // Return whether `choice` meets the upper bound, up to rounding.
 bool is_proven_best(const AllocationProblem& problem, const Choice& choice, double bound) {
-  return objective_of(problem, choice) >= bound - 1e-12 * std::abs(bound);
+  return objective_of(problem, choice) >= bound - tie_of(problem);
 }
 
 double range_of_neighbours(const Walker& walker, Random& random) {

@@ -22,18 +22,6 @@ struct Optimum {
   Count evaluations = 0;
 };
 
-// Differences of the objective below this value are ties.
-double tie_of(const AllocationProblem& problem) {
-  double range = 0;
-  for (const auto& tables : problem.value) {
-    for (const auto& table : tables) {
-      const auto [least, most] = std::ranges::minmax(table);
-      range += most - least;
-    }
-  }
-  return kTie * range;
-}
-
 void raise_to_sums(double* best, const double* rest, double value, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const double sum = rest[i] + value;

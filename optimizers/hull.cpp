@@ -9,11 +9,19 @@
 namespace mcsim {
 namespace {
 
-// A VM's next hull step. Steepness is compared in whole numbers, so that slopes that differ only by
-// rounding are equal and the order is total.
+// Return a slope rounded to 40 binary digits: slopes that differ only by rounding are equal, at
+// every scale, and the order of slopes is total.
+double rounded_slope(double slope) {
+  constexpr int kDigits = 40;
+  int exponent = 0;
+  const double fraction = std::frexp(slope, &exponent);
+  return std::ldexp(std::round(std::ldexp(fraction, kDigits)), exponent - kDigits);
+}
+
+// A VM's next hull step.
 struct Step {
   double slope = 0;
-  double steepness = 0;
+  double steepness = 0;  // rounded
   Count part = 0;
   std::size_t vm = 0;
 
@@ -47,6 +55,17 @@ class HullPath {
 };
 
 }  // namespace
+
+double tie_of(const AllocationProblem& problem) {
+  double range = 0;
+  for (const auto& tables : problem.value) {
+    for (const auto& table : tables) {
+      const auto [least, most] = std::ranges::minmax(table);
+      range += most - least;
+    }
+  }
+  return kTie * range;
+}
 
 std::vector<std::size_t> upper_hull(std::span<const Count> sizes, std::span<const double> value,
                                     std::size_t low, std::size_t high) {
@@ -97,20 +116,16 @@ HullWalk walk_hulls(const AllocationProblem& problem) {
   paths.reserve(problem.vms());
   const Count step = common_step(problem.sizes);
   Count left = problem.capacities[0] / step * step;
-  double steepest = 0;
   for (std::size_t v = 0; v < problem.vms(); ++v) {
     const HullPath& path = paths.emplace_back(problem, v);
     left -= problem.sizes[path.at()];
-    if (!path.done()) steepest = std::max(steepest, path.slope());
     walk.evaluations += static_cast<Count>(problem.high(v, 0) - problem.low(v, 0) + 1);
   }
-  constexpr double kLevels = 0x1p40;
   std::priority_queue<Step> steps;
   const auto push = [&](std::size_t v) {
     const HullPath& path = paths[v];
     if (path.done() || path.slope() <= 0) return;
-    const double steepness = std::round(path.slope() / steepest * kLevels);
-    steps.push({path.slope(), steepness, problem.sizes[path.at()], v});
+    steps.push({path.slope(), rounded_slope(path.slope()), problem.sizes[path.at()], v});
   };
   for (std::size_t v = 0; v < paths.size(); ++v) push(v);
 

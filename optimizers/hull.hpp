@@ -13,6 +13,10 @@ namespace mcsim {
 // Values within this share of their range are ties, since the difference is rounding.
 inline constexpr double kTie = 1e-12;
 
+// Return the difference of objectives below which they are ties: kTie of the sum of all tables'
+// ranges. It follows the scale of the values.
+double tie_of(const AllocationProblem& problem);
+
 // Return the indices of [low, high] at which `value` lies on its upper concave hull over `sizes`
 // (monotone chain). Points on straight segments are kept, so only steps across points strictly
 // below the hull are longer than one. O(high - low).

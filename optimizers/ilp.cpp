@@ -1,6 +1,7 @@
 #include "optimizers/ilp.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "optimizers/hull.hpp"
@@ -11,18 +12,29 @@ namespace {
 
 constexpr double kFree = std::numeric_limits<double>::infinity();
 
+// Solvers have absolute tolerances of about 1e-6. The largest cost is therefore scaled to between
+// 2^20 and 2^21, so that a tolerance is below kTie of it.
+constexpr int kCostDigits = 20;
+
 // Blocks are counted in steps of the sizes' common divisor, which keeps the coefficients small.
+//
+// Every VM takes one size in every tier, so each table's least value is a constant of the
+// objective. Costs are the values above it, scaled by a power of two, which rounds nothing.
 class Formulation {
  public:
   explicit Formulation(const AllocationProblem& problem)
       : problem_(problem), limits_(closed_limits(problem)), step_(common_step(problem.sizes)) {
     for (std::size_t v = 0; v < problem.vms(); ++v) add_columns(v);
+    scale_costs();
     add_one_size_each();
     add_capacities();
     add_order();
   }
 
   const BinaryProgram& program() const { return program_; }
+
+  // Return the value of the problem for a value of the program.
+  double value_of(double cost) const { return constant_ + std::ldexp(cost, -exponent_); }
 
   Choice choice(const std::vector<double>& x) const {
     Choice choice(problem_.vms());
@@ -52,6 +64,8 @@ class Formulation {
     for (std::size_t k = 0; k < problem_.tiers(); ++k) {
       reach += problem_.capacities[k];
       const auto& value = problem_.value[v][k];
+      const double least = std::ranges::min(value);
+      constant_ += least;
       Columns& columns = tiers.emplace_back();
       columns.first = program_.cost.size();
       double best = -kFree;
@@ -60,9 +74,17 @@ class Formulation {
         if (problem_.tiers() == 1 && value[i] <= best) continue;
         best = std::max(best, value[i]);
         columns.sizes.push_back(i);
-        program_.cost.push_back(value[i]);
+        program_.cost.push_back(value[i] - least);
       }
     }
+  }
+
+  void scale_costs() {
+    double largest = 0;
+    for (const double cost : program_.cost) largest = std::max(largest, cost);
+    if (largest == 0) return;
+    exponent_ = kCostDigits - std::ilogb(largest);
+    for (double& cost : program_.cost) cost = std::ldexp(cost, exponent_);
   }
 
   void end_row(double low, double high) {
@@ -122,6 +144,8 @@ class Formulation {
   Count step_;
   std::vector<std::vector<Columns>> columns_;  // [vm][tier]
   BinaryProgram program_;
+  double constant_ = 0;  // sum of the tables' least values
+  int exponent_ = 0;     // of the factor of the costs
 };
 
 }  // namespace
@@ -144,11 +168,18 @@ absl::StatusOr<Solution> Ilp::solve(const AllocationProblem& problem) {
   if (const absl::Status status = check_feasible(problem, choice); !status.ok()) {
     return internal_error("the solver's answer is not feasible: {}", message_of(status));
   }
+  const double tie = tie_of(problem);
+  const double claimed = formulation.value_of(answer.objective);
+  const bool is_verified = std::abs(objective_of(problem, choice) - claimed) <= tie;
   PartialAllocation draft(problem, std::move(choice));
   draft.fill();
-  return make_solution(problem, draft.choice(),
-                       std::min(answer.upper_bound, relaxed_bound(problem)),
-                       static_cast<Count>(program.cost.size()), watch);
+  double bound = relaxed_bound(problem);
+  const double proven = formulation.value_of(answer.upper_bound);
+  if (is_verified && proven >= objective_of(problem, draft.choice()) - tie) {
+    bound = std::min(bound, proven);
+  }
+  return make_solution(problem, draft.choice(), bound, static_cast<Count>(program.cost.size()),
+                       watch);
 }
 
 }  // namespace mcsim

@@ -185,6 +185,7 @@ void search(Market& market, Count iterations, Found& found) {
   const Response unpriced = market.respond(Vector(tiers, 0.0));
   found.consider(unpriced);
   Ellipsoid prices(tiers, market.highest_price());
+  const double tie = tie_of(found.problem);
   for (Count i = 0; i < iterations && !unpriced.fits(); ++i) {
     const auto negative = std::ranges::find_if(prices.centre(), [](double x) { return x < 0; });
     Vector normal(tiers, 0.0);
@@ -194,7 +195,7 @@ void search(Market& market, Count iterations, Found& found) {
       const Response response = market.respond(prices.centre());
       found.consider(response);
       normal = response.slack;
-      if (prices.reach(normal) <= kTie * std::abs(found.bound)) break;
+      if (prices.reach(normal) <= tie) break;
     }
     if (!(prices.reach(normal) > 0)) break;
     prices.cut(normal);

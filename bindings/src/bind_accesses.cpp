@@ -82,7 +82,7 @@ void bind_files_and_cuts(py::module_& m) {
       "open_accesses",
       [](const std::string& path, bool checked) {
         return value_or_raise(without_gil(
-            [&] { return checked ? open_checked_accesses(path) : open_accesses(path); }));
+            [&] { return checked ? open_trusted_accesses(path) : open_accesses(path); }));
       },
       py::arg("path"), py::kw_only(), py::arg("checked") = false);
   m.attr("ACCESSES_VERSION") = kAccessesVersion;

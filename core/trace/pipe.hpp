@@ -9,8 +9,9 @@
 
 namespace mcsim {
 
-// A trace read from a pipe. The reader returns a chunk as soon as the pipe is empty, and numbers
-// text keys by hashes, so that memory does not grow with the trace.
+// A trace read from a pipe. The reader returns a chunk when it is full, or when it has requests and
+// no bytes are ready. Ids of text keys are hashes, so that memory does not grow with the number of
+// objects; it grows with the number of VM names, and of open files (strace).
 class TracePipe {
  public:
   // Takes ownership of the descriptor. `name` begins every message and names a VM without a name.

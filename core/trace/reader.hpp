@@ -83,7 +83,8 @@ class RequestReader {
   // Whether the file has lengths of requests; otherwise each request is one block.
   virtual bool has_lengths() const { return true; }
   virtual TraceKind kind() const { return TraceKind::kBlocks; }
-  // Whether keys are positions in keys(); otherwise they are numbers.
+  // Whether keys of objects are text: then ids are positions in keys(), or hashes if the source is
+  // live. Otherwise keys are numbers.
   virtual bool has_text_keys() const { return false; }
   const std::deque<std::string>& vms() const { return vms_.keys(); }
   const KeyDictionary& keys() const { return keys_; }

@@ -277,7 +277,9 @@ enum class LineKind : std::uint8_t {
 //
 //   LineKind parse(std::string_view line, Requests& out);
 //
-// which appends at most one request, or returns bad() or refuse(). Empty lines are skipped.
+// which appends the requests of the line, or returns bad() or refuse(). Most lines are one request;
+// a modified address (lackey), a list of keys (jsonl) and a repeat count are several. Empty lines
+// are skipped.
 template <class Format>
 class TextReader : public RequestReader {
  public:

@@ -11,7 +11,7 @@ enum class S3Variant : std::uint8_t {
   kPaper,
   // As in libCacheSim since version 0.3: until the first eviction, new blocks that find the small
   // queue full enter the main queue. A block that moves to a full main queue does not evict a block
-  // there at once.
+  // there at once. Ghosts have a share of the capacity of their own, 0.9.
   kLibCacheSim,
 };
 
@@ -52,7 +52,7 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
   S3Fifo(const Params& params, const PolicySetup& setup)
       : SlotPolicyBase(setup, 0), uses_(0), params_(params) {
     set_capacity(setup.capacity);
-    reserve(setup.slots_for(capacity_ + main_));
+    reserve(setup.slots_for(capacity_ + ghosts_));
   }
 
   bool access(const auto& a, auto& cache) {
@@ -76,8 +76,8 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
     while (size() > capacity_) evict(cache);
-    while (blocks_.size(kGhost) > main_) cache.forget_back(blocks_, kGhost);
-    reserve(cache.slots_for(capacity_ + main_));
+    while (blocks_.size(kGhost) > ghosts_) cache.forget_back(blocks_, kGhost);
+    reserve(cache.slots_for(capacity_ + ghosts_));
   }
 
   bool resident(Slot slot) const { return blocks_.list_of(slot) != kGhost; }
@@ -85,7 +85,7 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
   // Hits, the more frequent case, change no links; the counts fit into the processor's caches.
   void prefetch(Slot) const {}
   absl::Status check() const {
-    if (blocks_.size(kGhost) > main_) return internal_error("s3-fifo: too many remembered");
+    if (blocks_.size(kGhost) > ghosts_) return internal_error("s3-fifo: too many remembered");
     return blocks_.check();
   }
   std::size_t bytes() const { return blocks_.bytes() + uses_.size(); }
@@ -93,6 +93,7 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
  private:
   enum Queue { kSmall, kMain, kGhost };
   static constexpr std::uint8_t kMostUses = 3;
+  static constexpr double kLibCacheSimGhosts = 0.9;
 
   bool is_paper() const { return params_.variant == S3Variant::kPaper; }
 
@@ -100,6 +101,7 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
     capacity_ = capacity;
     small_ = share_of(params_.small, capacity);
     main_ = std::max<Count>(0, capacity - small_);
+    ghosts_ = is_paper() ? main_ : floor_share(kLibCacheSimGhosts, capacity);
   }
   void reserve(std::size_t slots) {
     blocks_.reserve(slots);
@@ -147,12 +149,12 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
   }
 
   void evict_to_ghost(Slot slot, auto& cache) {
-    if (main_ == 0) {
+    if (ghosts_ == 0) {
       blocks_.erase(slot);
       cache.evict(slot);
       return;
     }
-    if (blocks_.size(kGhost) == main_) cache.forget_back(blocks_, kGhost);
+    if (blocks_.size(kGhost) == ghosts_) cache.forget_back(blocks_, kGhost);
     cache.evict_to_ghost(slot);
     blocks_.move_to_front(kGhost, slot);
   }
@@ -160,7 +162,8 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
   Pages<std::uint8_t> uses_;
   Params params_;
   Count small_ = 0;
-  Count main_ = 0;  // also the number of ghosts
+  Count main_ = 0;
+  Count ghosts_ = 0;
   bool has_evicted_ = false;
 };
 

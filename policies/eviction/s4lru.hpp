@@ -14,7 +14,9 @@ inline constexpr std::size_t kMostSegments = 8;
 // S4LRU: a sequence of LRU lists, each with a fixed share of the cache. New blocks enter the lowest
 // list; a hit moves a block one list up, and the excess of a list moves one list down. The excess
 // of the lowest list is evicted, even while other lists have space. With `fill`, as in libCacheSim,
-// new blocks take that space first.
+// new blocks take that space first, and blocks that cannot be divided equally extend the lowest
+// list once all lists are full. If there are such blocks, a hit in libCacheSim may evict them; here
+// hits have no victims, and the next miss evicts.
 //
 // O(1) per access; 9 bytes per block of the capacity.
 class S4Lru : public SlotPolicyBase<SlotLists<kMostSegments>> {
@@ -49,11 +51,8 @@ class S4Lru : public SlotPolicyBase<SlotLists<kMostSegments>> {
       demote_from(segment);
       return true;
     }
-    std::size_t segment = fill_ ? lowest_with_space() : 0;
-    if (blocks_.size(segment) == share(segment)) {
-      segment = 0;
-      cache.evict_back(blocks_, segment);
-    }
+    const std::size_t segment = fill_ ? lowest_with_space() : 0;
+    if (blocks_.size(segment) == share(segment)) cache.evict_back(blocks_, segment);
     blocks_.push_front(segment, cache.insert(a.block));
     return false;
   }
@@ -81,16 +80,21 @@ class S4Lru : public SlotPolicyBase<SlotLists<kMostSegments>> {
   }
 
  private:
-  // Return the share of the capacity of a list; the remainder goes to the lower lists, one block
-  // each.
+  Count equal_share() const { return capacity_ / static_cast<Count>(segments_); }
+  // Return the share of the capacity of a list. The remainder goes to the lower lists, one block
+  // each, or with `fill` to the lowest.
   Count share(std::size_t segment) const {
-    const auto parts = static_cast<Count>(segments_);
-    return capacity_ / parts + (static_cast<Count>(segment) < capacity_ % parts ? 1 : 0);
+    const auto list = static_cast<Count>(segment);
+    const Count remainder = capacity_ % static_cast<Count>(segments_);
+    if (fill_) return equal_share() + (list == 0 ? remainder : 0);
+    return equal_share() + (list < remainder ? 1 : 0);
   }
+  // Return the lowest list below its equal share; the lowest list if there is none.
   std::size_t lowest_with_space() const {
-    std::size_t segment = 0;
-    while (segment + 1 < segments_ && blocks_.size(segment) == share(segment)) ++segment;
-    return segment;
+    for (std::size_t segment = 0; segment < segments_; ++segment) {
+      if (blocks_.size(segment) < equal_share()) return segment;
+    }
+    return 0;
   }
   void demote_from(std::size_t segment) {
     for (; segment > 0; --segment) {

@@ -21,9 +21,10 @@ namespace mcsim {
 // Variants: doorkeeper (a Bloom filter that keeps blocks accessed once out of the sketch),
 // conservative (only the smallest counters of a block are incremented, as in the paper; Caffeine
 // increments all), jitter (as in Caffeine, one in 128 losers with count 6 or more stays) and climb.
-// With climb, the window's share follows the hit rate, upwards first, in steps of 1/16 of the cache
-// that decay by 0.98 and restart when the hit rate changes by 0.05. As in Caffeine, an access with
-// all counters at their limit does not count towards halving.
+// With climb, the window's share follows the hit rate in steps of 1/16 of the cache that decay by
+// 0.98 and restart when the hit rate changes by 0.05. The first step enlarges the window, as in
+// Caffeine's simulator; in the Caffeine library it reduces the window. As in Caffeine, an access
+// with all counters at their limit does not count towards halving.
 //
 // O(1) per access, amortised; 9 bytes per block of the capacity, the sketch 8 to 16.
 class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {

@@ -240,7 +240,9 @@ class SmallRequests final : public AdmissionFilter {
   static constexpr ComponentInfo kInfo{
       .name = "size",
       .summary = "Admits the blocks of requests up to a maximum length.",
-      .reference = "the sequential cut-off of bcache (Linux kernel documentation)"};
+      .reference =
+          "Similar to the sequential cut-off of bcache, which adds up the requests of a stream "
+          "(Linux kernel documentation)"};
 
   SmallRequests(Params params, AdmissionSetup) : most_(params.most) {}
 

@@ -106,15 +106,33 @@ TEST_P(EveryOptimizer, IgnoresTheScaleOfValues) {
   const ParamMap params =
       GetParam() == "annealing-legacy" ? ParamMap{{"whole_percent", false}} : ParamMap{};
   for (int round = 0; round < 6; ++round) {
-    AllocationProblem problem = random_problem(kShapes[round % 3], 3, 7, {9}, random);
+    const AllocationProblem problem = random_problem(kShapes[round % 3], 3, 7, {9}, random);
     const auto before = make(1, params)->solve(problem);
-    for (auto& tables : problem.value) {
-      for (double& value : tables[0]) value *= 3.7;
+    ASSERT_TRUE(before.ok());
+    for (const double factor : {3.7, 0x1p-40, 0x1p40}) {
+      AllocationProblem scaled = problem;
+      for (auto& tables : scaled.value) {
+        for (double& value : tables[0]) value *= factor;
+      }
+      const auto after = make(1, params)->solve(scaled);
+      ASSERT_TRUE(after.ok());
+      EXPECT_EQ(before->choice, after->choice) << factor;
+      EXPECT_NEAR(after->upper_bound / factor, before->upper_bound, 1e-12) << factor;
     }
-    const auto after = make(1, params)->solve(problem);
-    ASSERT_TRUE(before.ok() && after.ok());
-    EXPECT_EQ(before->choice, after->choice);
   }
+}
+
+// The least gains are below the rounding of the largest gain, and still decide.
+TEST_P(EveryOptimizer, HasATrueBoundOfCurvesOfMixedScales) {
+  AllocationProblem problem;
+  problem.sizes = {0, 1, 1'000'000};
+  problem.capacities = {1'000'001};
+  problem.value = {{{0, 1, 1}}, {{0, 2e-13, 2e-7}}, {{0, 4e-13, 4e-7}}};
+  auto optimizer = make();
+  const auto solution = optimizer->solve(problem);
+  if (!solution.ok() && GetParam() == "annealing") return;  // it needs equally spaced sizes
+  ASSERT_TRUE(solution.ok()) << solution.status();
+  EXPECT_GE(solution->upper_bound, 1 + 4e-7 - 4e-12);
 }
 
 TEST_P(EveryOptimizer, GivesEqualCurvesEqualShares) {

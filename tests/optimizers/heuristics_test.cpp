@@ -54,6 +54,15 @@ TEST(Greedy, IsOptimalOnConcaveCurves) {
   }
 }
 
+// A slope of 4e-13 is more than one of 2e-13, next to a slope of 1, too.
+TEST(Greedy, IsOptimalOnConcaveCurvesOfMixedScales) {
+  AllocationProblem problem;
+  problem.sizes = {0, 1, 1'000'000};
+  problem.capacities = {1'000'001};
+  problem.value = {{{0, 1, 1}}, {{0, 2e-13, 2e-7}}, {{0, 4e-13, 4e-7}}};
+  EXPECT_DOUBLE_EQ(solve<Greedy>(problem).objective, 1 + 4e-7);
+}
+
 TEST(Lookahead, SeesACliffFromItsFoot) {
   EXPECT_DOUBLE_EQ(solve<Lookahead>(kPlateau).objective, 1.0);
 }
@@ -270,6 +279,51 @@ TEST(Ilp, SaysWhatItNeeds) {
   EXPECT_EQ(
       message_of(Ilp({}, {}).solve(kPlateau).status()),
       "ilp needs a solver for binary programs: from Python it is HiGHS (the highspy package)");
+}
+
+// Solvers have absolute tolerances, so their costs are of one size, whatever those of the problem.
+TEST(Ilp, ScalesCosts) {
+  for (const double factor : {1e-300, 1e-12, 1.0, 1e12, 1e300}) {
+    for (const double least : {0.0, 100.0, -7.0}) {
+      double largest = 0;
+      const auto solver = [&](const BinaryProgram& program) {
+        largest = std::ranges::max(program.cost);
+        EXPECT_GE(std::ranges::min(program.cost), 0);
+        return testing::search_binary_program(program);
+      };
+      AllocationProblem problem = one_tier(3, {{0, 1, 5, 6}, {0, 2, 3, 4}});
+      for (auto& tables : problem.value) {
+        for (double& value : tables[0]) value = (value + least) * factor;
+      }
+      const Solution solution =
+          solve<Ilp>(problem, {}, {.seed = 1, .binary_program_solver = solver});
+      EXPECT_GE(largest, 0x1p20);
+      EXPECT_LT(largest, 0x1p21);
+      EXPECT_NEAR(solution.objective / factor, 7 + 2 * least, 1e-9);
+      EXPECT_NEAR(solution.upper_bound / factor, 7 + 2 * least, 1e-9);
+    }
+  }
+  AllocationProblem flat = one_tier(3, {{4, 4, 4, 4}, {0, 0, 0, 0}});
+  const Solution solution =
+      solve<Ilp>(flat, {}, {.seed = 1, .binary_program_solver = testing::search_binary_program});
+  EXPECT_EQ(solution.upper_bound, 4);
+}
+
+// A bound below what is reached, and an objective that is not that of the solution, are not used.
+TEST(Ilp, ReplacesABoundThatItsSolutionContradicts) {
+  const AllocationProblem problem = one_tier(3, {{0, 0, 0, 1}, {0, 0.5, 0.6, 0.7}});
+  for (const int wrong : {0, 1, 2}) {
+    const auto solver = [&](const BinaryProgram& program) -> absl::StatusOr<BinaryProgramSolution> {
+      MCSIM_ASSIGN_OR_RETURN(BinaryProgramSolution answer, testing::search_binary_program(program));
+      if (wrong == 1) answer.upper_bound *= 0.9;
+      if (wrong == 2) answer.objective *= 0.9;
+      return answer;
+    };
+    const Solution solution = solve<Ilp>(problem, {}, {.seed = 1, .binary_program_solver = solver});
+    EXPECT_DOUBLE_EQ(solution.objective, 1);
+    // The relaxation: one block of the second VM and two thirds of the chord of the first.
+    EXPECT_DOUBLE_EQ(solution.upper_bound, wrong == 0 ? 1 : 0.5 + 2.0 / 3);
+  }
 }
 
 TEST(Ilp, DistrustsItsSolver) {

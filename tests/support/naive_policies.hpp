@@ -280,10 +280,12 @@ class S3Fifo : public OfLists {
   }
   void on_resize() override {
     while (held() > capacity_) evict();
-    while (size(ghosts_) > main_size()) ghosts_.pop_back();
+    while (size(ghosts_) > most_ghosts()) ghosts_.pop_back();
   }
   Count small_size() const { return std::max<Count>(1, part_of(share_, capacity_)); }
   Count main_size() const { return std::max<Count>(0, capacity_ - small_size()); }
+  // In libCacheSim, `ghost-size-ratio` is 0.90 and does not follow the size of the small queue.
+  Count most_ghosts() const { return paper_ ? main_size() : capacity_ * 9 / 10; }
   void evict() {
     has_evicted_ = true;
     if (size(small_) >= small_size() || main_.empty()) {
@@ -303,7 +305,7 @@ class S3Fifo : public OfLists {
       } else {
         victims.push_back(tail);
         ghosts_.push_front(tail);
-        if (size(ghosts_) > main_size()) ghosts_.pop_back();
+        if (size(ghosts_) > most_ghosts()) ghosts_.pop_back();
         evicted = true;
       }
     }

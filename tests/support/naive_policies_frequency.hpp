@@ -199,7 +199,7 @@ class S4Lru : public Policy {
       lists_[to].remove(x);
       if (to + 1 < lists_.size()) ++to;
     } else if (fill_) {
-      while (to < lists_.size() && size(lists_[to]) >= most(to)) ++to;
+      while (to < lists_.size() && size(lists_[to]) >= every()) ++to;
       if (to == lists_.size()) to = 0;
     }
     lists_[to].push_front(x);
@@ -220,8 +220,13 @@ class S4Lru : public Policy {
   }
 
  private:
-  // Whole blocks of the capacity dealt out in turn, from the lowest segment.
+  // The share of every list in libCacheSim: its quotient of integers.
+  Count every() const { return capacity_ / static_cast<Count>(lists_.size()); }
+  // Whole blocks of the capacity dealt out in turn, from the lowest segment. With `fill`, the
+  // lowest segment has all blocks that are not in the shares of the others.
   Count most(std::size_t segment) const {
+    if (fill_ && segment > 0) return every();
+    if (fill_) return capacity_ - (static_cast<Count>(lists_.size()) - 1) * every();
     Count share = 0;
     for (auto i = static_cast<Count>(segment); i < capacity_;
          i += static_cast<Count>(lists_.size())) {

@@ -73,8 +73,8 @@ def compare(
     """Tabulate and draw the hit ratio of eviction policies for the references of TRACEs.
 
     Every policy has a cache of every size to itself, which all VMs share. The table has the best
-    policy of each size in bold, except opt: it has foresight, and no policy can beat it. With
-    --against, table and picture have the differences of hit ratios.
+    policy of each size in bold, except opt: it has foresight, and no policy that inserts every
+    block can beat it. With --against, table and picture have the differences of hit ratios.
 
     A policy in Python is `module:Class`, of the working directory with --allow-code.
 
@@ -119,7 +119,7 @@ class _Comparison(PolicyReport):
         return [self.answer(), self.heading(), self.table()]
 
     def best(self) -> dict[int, float | None]:
-        """Return the best ratio at each size; of `opt`, which no policy can beat, none counts."""
+        """Return the best ratio at each size; `opt`, which has foresight, does not count."""
         ratios = self.ratios(self.rows)
         return {
             capacity: max(ratios[chosen].tolist(), default=None)

@@ -244,9 +244,9 @@ _object_bytes_option = click.option(
 def convert(out: Path, to: str | None, block_size: str | None, **reading: Any) -> None:
     """Write TRACE as OUT.
 
-    OUT ends in .arrow, .parquet, .csv, .csv.gz, .csv.zst or .csv.bz2, which hold all of a trace, or
-    in .oracleGeneral, .oracleGeneral.bin or .lcs, also with .zst, for libCacheSim. A line names
-    each thing that the format cannot hold.
+    OUT ends in .arrow, .parquet, .csv, .csv.gz, .csv.zst or .csv.bz2, which hold all requests of a
+    trace, or in .oracleGeneral, .oracleGeneral.bin or .lcs, also with .zst, for libCacheSim. A line
+    names each thing that the format cannot hold.
     """
     object_bytes = _object_bytes(block_size, out, to)
     opened = _open(**reading, out=out, to=to)

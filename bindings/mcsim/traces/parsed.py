@@ -57,7 +57,7 @@ _PARSER_VERSIONS = {
     "jsonl": 2,
     "mooncake": 2,
     "arrow": 4,
-    "parquet": 4,
+    "parquet": 5,
     "keys": 3,
     "oracle-general": 2,
     "msr": 3,

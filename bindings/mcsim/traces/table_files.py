@@ -284,11 +284,14 @@ def _opened(path: Path, format: str) -> tuple[pa.Schema, int, _Batches]:
         import pyarrow.parquet as pq
 
         file = pq.ParquetFile(pa.OSFile(os.fsencode(path), "rb"))
-        return (
-            file.schema_arrow,
-            file.metadata.num_rows,
-            lambda columns: file.iter_batches(1 << 20, columns=list(columns)),
-        )
+        physical = [file.schema.column(i) for i in range(len(file.schema))]
+        wide = {column.path for column in physical if column.physical_type == "INT96"}
+
+        def batches(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+            read = file.iter_batches(1 << 20, columns=list(columns))
+            return _with_checked_times(path, read, sorted(wide.intersection(columns)))
+
+        return file.schema_arrow, file.metadata.num_rows, batches
     reader = pa.ipc.open_file(pa.memory_map(os.fsencode(path)))
     return (
         reader.schema,
@@ -297,6 +300,39 @@ def _opened(path: Path, format: str) -> tuple[pa.Schema, int, _Batches]:
             reader.get_batch(i).select(list(columns)) for i in range(reader.num_record_batches)
         ),
     )
+
+
+def _with_checked_times(
+    path: Path, batches: Iterator[pa.RecordBatch], columns: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """Check INT96 times: Arrow reads them as nanoseconds, which wrap outside 1677 to 2262.
+
+    A second reader has them in microseconds, which do not wrap.
+    """
+    if not columns:
+        yield from batches
+        return
+    import pyarrow.parquet as pq
+
+    with pa.OSFile(os.fsencode(path), "rb") as source:
+        coarse = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
+        row = 0
+        for batch, other in zip(
+            batches, coarse.iter_batches(1 << 20, columns=columns), strict=True
+        ):
+            for name in columns:
+                exact, micros = (
+                    of.column(name).cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+                    for of in (batch, other)
+                )
+                wrapped = np.flatnonzero(exact // 1000 != micros)
+                if wrapped.size:
+                    raise TraceError(
+                        f"{path}: row {row + int(wrapped[0]) + 1}: column {name!r}: expected a time "
+                        f"of the years 1677 to 2262, got an INT96 time outside them"
+                    )
+            row += batch.num_rows
+            yield batch
 
 
 def _guarded(path: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -41,13 +41,13 @@ std::vector<VmId> vms_of_extents(const Accesses& trace);
 
 // A host that does not cache: every extent (a line of the trace) is in exactly one tier or in the
 // backend. It is served there, and moves only if the system places it elsewhere. A move reads the
-// extent from its old location and writes it to the new one. Nothing is dirty, since there is one
-// copy of everything.
+// extent from its old location and writes it to the new one. Extents have no second copy and are
+// never dirty.
 //
-// An optional write area receives the blocks written to extents of the backend, and serves them
-// until later writes need the space. If more blocks than the limit are dirty, the oldest dirty
-// blocks are written back. Before an extent moves, all its blocks leave the area. Discarded blocks
-// leave the area; extents stay where they are.
+// An optional write area has copies of the blocks written to extents of the backend, dirty until
+// they are written back. It serves these blocks until later writes need the space. If more blocks
+// than the limit are dirty, the oldest dirty blocks are written back. Before an extent moves, all
+// its blocks leave the area. Discarded blocks leave the area; extents stay where they are.
 class PlacedHost final : public Host {
  public:
   // Called for every request and extent.

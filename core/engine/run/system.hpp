@@ -67,8 +67,10 @@ struct Observation {
   const Reading& meter(std::string_view name) const;
 };
 
-// A decision, and how good it is proven to be. Applied as a whole or not at all, in this order:
-// migrations, targets, write modes, admission, placements.
+// A decision, and how good it is proven to be. `apply` first checks that the system declares what
+// the decision changes, and the lengths of all lists; then nothing is applied. It applies the parts
+// in this order: migrations with targets, or targets; write modes; admission; placements. A part
+// that the host refuses ends the run, and the parts before it stay applied.
 struct Decision {
   std::optional<Allocation> targets = {};   // none: unchanged. They may leave space unused.
   std::vector<WriteMode> write_modes = {};  // by VM; empty: unchanged

@@ -144,7 +144,7 @@ absl::StatusOr<Accesses> accesses_in(std::span<const std::byte> bytes,
   });
 }
 
-absl::StatusOr<Accesses> open_checked_accesses(const std::string& path) {
+absl::StatusOr<Accesses> open_trusted_accesses(const std::string& path) {
   return guarded(path, [&]() -> absl::StatusOr<Accesses> {
     MCSIM_ASSIGN_OR_RETURN(const auto mapping, map_file(path));
     Sums sums;

@@ -20,8 +20,9 @@ absl::Status write_accesses(const Accesses& trace, const std::string& path);
 // Maps a file after checking all checksums and properties that replays rely on, in one pass over
 // the file. Returns DataLoss for a damaged file, NotFound or Unavailable for an unreadable one.
 absl::StatusOr<Accesses> open_accesses(const std::string& path);
-// Maps a file that another process of this computation has checked. Reads only the head.
-absl::StatusOr<Accesses> open_checked_accesses(const std::string& path);
+// Maps a file without checking its content: another process of this computation has checked it.
+// Reads only the head.
+absl::StatusOr<Accesses> open_trusted_accesses(const std::string& path);
 
 // The same for bytes owned by `owner`, aligned to 8; `name` begins every message.
 absl::StatusOr<Accesses> accesses_in(std::span<const std::byte> bytes,

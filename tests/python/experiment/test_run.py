@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from commands import environment
@@ -26,10 +27,12 @@ from small import TINY, small_experiment, tiers_of
 import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter, Stage
+from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
 from mcsim.results import models, tables
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
+from mcsim.traces.opened import open_workload
 from mcsim.traces.synth import synth_trace
 
 yaml = YAML()
@@ -720,12 +723,46 @@ def test_the_run_id_tells_the_vms_of_one_file_apart(tmp_path: Path) -> None:
     assert len(ids) == 2
 
 
+def references_in(file: Path) -> int:
+    """Count the references of a trace of ARC (first block, blocks, …) or LIRS (one key a line)."""
+    with pa.input_stream(file) as stream:
+        lines = stream.read().decode().splitlines()
+    if ".lis" in file.name:
+        return sum(int(line.split()[1]) for line in lines)
+    return sum(1 for line in lines if line.strip() and not line.startswith("*"))
+
+
 def test_the_real_mixes_run(trace_dir: Path, tmp_path: Path) -> None:
     experiment = TINY.parents[1] / "arc-mix.yaml"
-    few = ["systems=[lru, static]", "workload.vms=[sprite, multi2]"]
-    results = run(experiment, overrides=few, trace_dirs=[trace_dir], out=tmp_path, figures=False)
+    results = run(
+        experiment,
+        overrides=["systems=[lru, static]"],
+        trace_dirs=[trace_dir],
+        out=tmp_path,
+        figures=False,
+    )
     accesses = {e["vm"]: e["accesses"] for e in results.environment["traces"]}
-    assert accesses == {"sprite": 133_996, "multi2": 26_311}  # as published with the traces
+    names = ["OLTP", "P3", "sprite", "multi2", "2_pools", "cs", "gli"]
+    files = {name: next(trace_dir.rglob(f"{name}.*.zst")) for name in names}
+    assert accesses == {name: references_in(file) for name, file in files.items()}
+
+
+def experiments() -> list[str]:
+    """Return the experiments of one run that are shipped."""
+    folder = TINY.parents[1]
+    files = [*folder.glob("*.yaml"), *folder.glob("reproduce/*/*.yaml")]
+    texts = {file: file.read_text(encoding="utf-8") for file in files}
+    runs = [f for f, text in texts.items() if "\nsystems:" in text and "\nsweep:" not in text]
+    # Their profiles take over a second to generate.
+    large = {"limited", "unlimited", "server", "split", "terminal", "turns"}
+    return sorted(str(f.relative_to(folder)) for f in runs if f.stem not in large)
+
+
+@pytest.mark.parametrize("name", experiments())
+def test_every_experiment_opens_with_the_recorded_traces(name: str, trace_dir: Path) -> None:
+    experiment = Experiment.load(TINY.parents[1] / name)
+    workload = open_workload(experiment.spec, experiment.source, [trace_dir], Reporter())
+    assert {vm.trace.kind for vm in workload.vms} == {"blocks"}
 
 
 def test_all_systems_share_one_clock(results: Results) -> None:

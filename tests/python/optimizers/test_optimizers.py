@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,62 @@ def test_ilp_equals_dynamic_programming(tiers: int) -> None:
         assert ilp.upper_bound == pytest.approx(ilp.objective, abs=1e-6)
 
     equal()
+
+
+def best_of_one_tier(values: NDArray[np.float64], capacity: int) -> Fraction:
+    """The optimum of unit sizes by dynamic programming in fractions, exactly."""
+    best = [Fraction(0)] * (capacity + 1)
+    for curve in values:
+        worth = [Fraction(float(value)) for value in curve]
+        best = [
+            max(best[used - i] + value for i, value in enumerate(worth[: used + 1]))
+            for used in range(capacity + 1)
+        ]
+    return best[capacity]
+
+
+def scaled_curves(kind: str, rng: np.random.Generator) -> NDArray[np.float64]:
+    shape = (int(rng.integers(1, 7)), int(rng.integers(2, 8)))
+    gains = rng.integers(0, 12, shape).astype(float)
+    gains[:, 0] = 0
+    if kind == "mixed steps":
+        gains *= 10.0 ** rng.integers(-9, 1, shape)
+    values = np.cumsum(gains, axis=1)
+    if kind == "falling":
+        values = rng.random(shape) - 0.3
+    if kind == "mixed curves":
+        values *= 10.0 ** rng.integers(-9, 10, (shape[0], 1))
+    if kind == "zero curves":
+        values[rng.random(shape[0]) < 0.6] = 0
+    if kind == "far from zero":
+        values += 10.0 ** rng.integers(0, 4, (shape[0], 1))
+    return values * 10.0 ** int(rng.integers(-12, 13))
+
+
+@pytest.mark.parametrize(
+    "kind", ["whole", "mixed steps", "falling", "mixed curves", "zero curves", "far from zero"]
+)
+def test_ilp_is_exact_at_every_scale(kind: str) -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        values = scaled_curves(kind, rng)
+        capacity = int(rng.integers(1, values.size + 1))
+        best = best_of_one_tier(values, capacity)
+        solution = optimize(values, capacity, optimizer="ilp")
+        chosen = zip(values, solution.choice[:, 0], strict=True)
+        reached = sum(Fraction(float(curve[size])) for curve, size in chosen)
+        tie = 1e-12 * sum(float(np.ptp(curve)) for curve in values)
+        rounding = 1e-15 * float(np.abs(values).sum())  # of the bound, a sum of doubles
+        assert float(best - reached) <= tie
+        assert abs(float(best - Fraction(solution.upper_bound))) <= tie + rounding
+
+
+def test_ilp_is_exact_where_every_step_is_tiny() -> None:
+    curves = [[0, 2, 5, 11, 18, 19, 26], [0, 5, 6, 7, 8, 9, 16], [0, 3, 9, 13, 17, 21, 25]]
+    for scale in (1e-12, 1e-7, 1.0, 1e12):
+        solution = optimize(np.array(curves) * scale, 6, optimizer="ilp")
+        assert solution.objective == pytest.approx(27 * scale, rel=1e-12)
+        assert solution.upper_bound == pytest.approx(27 * scale, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", names(tiers=1))

@@ -164,6 +164,24 @@ def test_libcachesim_hits_as_often(policy: str, theirs: str) -> None:
         assert row.hits == hits, f"{policy}, {capacity} blocks"
 
 
+@pytest.mark.parametrize(
+    ("policy", "theirs", "sizes"),
+    [
+        ("2q", "TwoQ", range(4, 201)),
+        ("arc", "ARC", range(1, 201)),
+        # Below 20 blocks, libCacheSim admits no block; below 10, it refuses the size.
+        ("s3-fifo(variant=libcachesim)", "S3FIFO", range(20, 201)),
+        # At other sizes, a hit in libCacheSim may evict.
+        ("s4lru(fill=true)", "SLRU", range(4, 201, 4)),
+    ],
+)
+def test_libcachesim_hits_as_often_at_every_size(policy: str, theirs: str, sizes: range) -> None:
+    keys = skewed(3000)
+    for row in mc.simulate(keys, [policy], list(sizes)):
+        hits = libcachesim_hits(keys.tolist(), row.capacity, theirs)
+        assert row.hits == hits, f"{policy}, {row.capacity} blocks"
+
+
 def test_compare_tabulates_and_draws(tmp_path: Path) -> None:
     trace = tmp_path / "blocks.txt"
     trace.write_text("\n".join(str(key) for key in skewed(5000).tolist()))

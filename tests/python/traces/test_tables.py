@@ -52,6 +52,24 @@ def test_what_mcsim_wrote_comes_back(own: mc.Trace, name: str) -> None:
         assert (columns(again), again.vms, again.time_base) == (columns(own), own.vms, "clock")
 
 
+@pytest.mark.parametrize("year", [1, 1600, 2263, 9999])
+def test_int96_times_that_nanoseconds_cannot_hold_are_errors(year: int, tmp_path: Path) -> None:
+    times = [datetime.datetime(2020, 1, 1), datetime.datetime(2262, 1, 1)]
+    keys = {"offset": pa.array([0, 4096, 8192], pa.uint64())}
+
+    def written(last: datetime.datetime) -> Path:
+        column = pa.array([*times, last], pa.timestamp("us"))
+        path = tmp_path / f"{last.year}.parquet"
+        table = pa.table({"time": column, **keys})
+        pq.write_table(table, path, use_deprecated_int96_timestamps=True)
+        return path
+
+    good = mc.Trace.open(written(datetime.datetime(2262, 4, 11)))
+    assert good.request_count == 3
+    with pytest.raises(mc.TraceError, match=r"row 3: column 'time': .*INT96 time outside"):
+        mc.Trace.open(written(datetime.datetime(year, 6, 1)))
+
+
 def test_synthetic_traces_stay_so(folder: Path) -> None:
     from mcsim.traces.synth import synth_trace
 
