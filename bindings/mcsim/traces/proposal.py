@@ -22,7 +22,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.traces.batches import Kind, batch_with
 from mcsim.traces.parsed import Parse, as_declared
 from mcsim.traces.store import OptionValue
-from mcsim.traces.table_files import table_format
+from mcsim.traces.table_files import open_parquet, table_format
 from mcsim.traces.tables import keys_of
 
 _ROWS = 200
@@ -123,9 +123,7 @@ def propose(path: Path) -> Proposal:
 
 def _sample_of_table(path: Path, kind: str) -> _Sample:
     if kind == "parquet":
-        import pyarrow.parquet as pq
-
-        file = pq.ParquetFile(pa.OSFile(os.fsencode(path), "rb"))
+        file = open_parquet(path)
         batch = next(file.iter_batches(_ROWS), None)
         names = file.schema_arrow.names
     else:
