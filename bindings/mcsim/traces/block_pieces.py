@@ -29,7 +29,7 @@ class Piece(NamedTuple):
     ops: NDArray[np.uint8]
     discards: Discarded | None
     requests: Shapes | None
-    """None if bytes of requests are not kept."""
+    """Of those that touch blocks; None if bytes of requests are not kept."""
 
 
 class Discards(NamedTuple):
@@ -96,9 +96,15 @@ def ids_of(
 def shapes_of(
     accesses: engine.Accesses, requests: NDArray[np.int64], blocks: NDArray[np.int64]
 ) -> Shapes | None:
-    """Return how requests lie in their blocks; None if their bytes are not kept."""
+    """Return how requests lie in their blocks; None if their bytes are not kept.
+
+    Requests that touch no block are left out: they neither hit nor miss.
+    """
     if len(accesses.request_bytes) != accesses.request_count:
         return None
+    some = blocks > 0
+    if not some.all():
+        requests, blocks = requests[some], blocks[some]
     return (
         accesses.block_bytes,
         blocks.astype(np.uint32),
