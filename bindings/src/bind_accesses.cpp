@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bindings/src/bind.hpp"
+#include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
 #include "bindings/src/view_options.hpp"
 #include "core/trace/interning/access_builder.hpp"
@@ -37,12 +38,12 @@ void pass(const Accesses& accesses, std::size_t begin, std::size_t end) {
 }
 
 void bind_interned(py::module_& m) {
-  def_fields(py::class_<VmInfo>(m, "VmInfo"),
+  def_fields(py::class_<VmInfo>(m, "VmInfo", "A VM of an interned trace." MCSIM_CONSTANT),
              std::tuple{MCSIM_FIELDS(VmInfo, name, first_id, unique_blocks, requests, accesses)});
 
   using A = Accesses;
   auto bound =
-      def_fields(py::class_<A>(m, "Accesses"),
+      def_fields(py::class_<A>(m, "Accesses", "An interned trace." MCSIM_CONSTANT),
                  std::tuple{MCSIM_FIELDS(A, vms, block_bytes, line_blocks, warm_up,
                                          discard_requests, access_count, request_count, id_count)});
   def_views(bound,
@@ -89,18 +90,21 @@ void bind_files_and_cuts(py::module_& m) {
   m.def("aligned_cuts", &cuts_of, py::arg("accesses"), py::arg("length"));
 }
 
-void add(AccessBuilder& builder, const Column<Nanoseconds>& time, const Column<VmId>& vm,
-         const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
-         const Column<std::uint32_t>& length, const std::optional<Column<Nanoseconds>>& response,
-         const std::optional<Column<std::uint8_t>>& of_class, std::optional<VmId> only,
+void add(AccessBuilder& builder, const ConstantColumn<Nanoseconds>& time,
+         const ConstantColumn<VmId>& vm, const ConstantColumn<std::uint8_t>& op,
+         const ConstantColumn<std::uint64_t>& offset, const ConstantColumn<std::uint32_t>& length,
+         const std::optional<ConstantColumn<Nanoseconds>>& response,
+         const std::optional<ConstantColumn<std::uint8_t>>& of_class, std::optional<VmId> only,
          Nanoseconds shift) {
+  const ExclusiveUse use(builder);
   const RequestsView chunk = requests_of(time, vm, op, offset, length, response, of_class);
   const Tick tick = make_tick(py::none());
   raise_if_error(without_gil([&] { return builder.add(chunk, only, shift, tick); }));
 }
 
 void bind_builder(py::module_& m) {
-  py::class_<AccessBuilder>(m, "AccessBuilder")
+  py::class_<AccessBuilder>(m, "AccessBuilder",
+                            "Interns the requests of VMs, chunk by chunk." MCSIM_CALLS_WAIT)
       .def(py::init([](const std::string& base, std::optional<std::string> path,
                        const py::kwargs& options) {
              std::optional<AccessBuilder::ToFile> to_file;
@@ -112,24 +116,35 @@ void bind_builder(py::module_& m) {
       .def(
           "begin_vm",
           [](AccessBuilder& builder, std::string name) {
+            const ExclusiveUse use(builder);
             raise_if_error(builder.begin_vm(std::move(name)));
           },
           py::arg("name"))
       .def("add", &add, py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"),
            py::arg("length"), py::arg("response") = py::none(), py::arg("classes") = py::none(),
            py::kw_only(), py::arg("only") = py::none(), py::arg("shift") = 0)
-      .def("end_warm_up", &AccessBuilder::end_warm_up)
+      .def("end_warm_up",
+           [](AccessBuilder& builder) {
+             const ExclusiveUse use(builder);
+             builder.end_warm_up();
+           })
       .def(
           "arrive",
-          [](AccessBuilder& builder, Nanoseconds time) { raise_if_error(builder.arrive(time)); },
+          [](AccessBuilder& builder, Nanoseconds time) {
+            const ExclusiveUse use(builder);
+            raise_if_error(builder.arrive(time));
+          },
           py::arg("time"))
       .def(
           "depart",
-          [](AccessBuilder& builder, Nanoseconds time) { raise_if_error(builder.depart(time)); },
+          [](AccessBuilder& builder, Nanoseconds time) {
+            const ExclusiveUse use(builder);
+            raise_if_error(builder.depart(time));
+          },
           py::arg("time"))
       .def("finish", [](AccessBuilder& builder) {
-        py::gil_scoped_release release;
-        return value_or_raise(std::move(builder).finish());
+        const ExclusiveUse use(builder);
+        return value_or_raise(without_gil([&] { return std::move(builder).finish(); }));
       });
 }
 

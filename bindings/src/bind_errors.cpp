@@ -1,3 +1,7 @@
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
 #include "bindings/src/bind.hpp"
 #include "bindings/src/pybind.hpp"
 #include "bindings/src/python_policy.hpp"
@@ -38,6 +42,16 @@ void set_python_error(const absl::Status& status) {
   if (text) PyErr_SetObject(kind.ptr(), text.ptr());
 }
 
+// Whether the host refused a thread or a lock: oneTBB throws an error with the name of the function
+// that failed.
+bool is_of_threads(const std::runtime_error& error) {
+  const auto* const of_system = dynamic_cast<const std::system_error*>(&error);
+  if (of_system != nullptr) {
+    return of_system->code() == std::errc::resource_unavailable_try_again;
+  }
+  return std::string_view(error.what()).find("pthread") != std::string_view::npos;
+}
+
 // Rejects an instruction set that the user chose and the machine lacks, instead of ignoring the
 // choice. Python raises an ImportError with this cause.
 void check_environment() {
@@ -61,6 +75,12 @@ void bind_errors(py::module_& m) {
       set_python_error(error.status);
     } catch (const std::bad_alloc&) {
       set_python_error(out_of_memory("mcsim"));
+    } catch (const std::runtime_error& error) {
+      if (!is_of_threads(error)) throw;
+      set_python_error(absl::UnavailableError(fmt::format(
+          "a thread cannot be started ({}): raise the limit of processes (ulimit -u) or of address "
+          "space (ulimit -v), or use one thread",
+          error.what())));
     }
   });
   check_environment();

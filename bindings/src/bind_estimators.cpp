@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <numeric>
+#include <functional>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "bindings/src/bind.hpp"
+#include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
+#include "core/base/guarded.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/estimators/registry.hpp"
 #include "optimizers/hull.hpp"
@@ -26,7 +28,9 @@ class StreamedEstimator {
       : estimator_(value_or_raise(
             estimator_registry().make(name, params, {.seed = seed, .threads = threads}))) {}
 
-  // Runs without the GIL. Pieces with discards or requests are not cut.
+  // Runs without the GIL, like all functions below, and by one thread at a time. Pieces with
+  // discards or requests are not cut. After an error of the estimator, this function and curve()
+  // return the same error.
   void process(const References& all, const Tick& tick) {
     discards_ += all.discard_at.size();
     const bool is_whole = !all.discard_at.empty() || !all.requests.blocks.empty();
@@ -53,6 +57,7 @@ class StreamedEstimator {
   }
 
   CurveEstimate curve() {
+    raise_if_error(failed_);
     CurveEstimate curve = value_or_raise(estimator_->curve());
     if (discards_ > 0 && !estimator_->removes_discards()) {
       // The band covers the curve of the stream without discards, which may be far off.
@@ -71,9 +76,11 @@ class StreamedEstimator {
   template <class Process>
   void for_each_piece(std::size_t size, std::size_t most, const Tick& tick,
                       Process&& process_piece) {
+    raise_if_error(failed_);
     for (std::size_t begin = 0; begin < size; begin += most) {
       const std::size_t count = std::min(most, size - begin);
-      raise_if_error(process_piece(begin, count));
+      failed_ = guarded("estimator", [&] { return process_piece(begin, count); });
+      raise_if_error(failed_);
       references_ += static_cast<Count>(count);
       raise_if_error(tick(static_cast<Count>(begin + count)));
     }
@@ -83,13 +90,12 @@ class StreamedEstimator {
   std::vector<std::uint64_t> widened_;
   Count references_ = 0;
   std::size_t discards_ = 0;
+  absl::Status failed_;
 };
 
 template <class T>
-std::span<const T> column_for_keys(const char* name, const std::optional<Column<T>>& given,
-                                   std::size_t keys) {
-  if (!given) return {};
-  const std::span<const T> values = span_of(*given);
+std::span<const T> column_for_keys(const char* name, const Column<T>& given, std::size_t keys) {
+  const std::span<const T> values = span_of(given);
   if (values.size() != keys) {
     raise_if_error(invalid_argument("{}: {} of them for {} keys", name, values.size(), keys));
   }
@@ -97,10 +103,10 @@ std::span<const T> column_for_keys(const char* name, const std::optional<Column<
 }
 
 // Positions among the keys, and the keys discarded there.
-using Discards = std::pair<Column<std::uint64_t>, Column<std::uint64_t>>;
+using Discards = std::pair<ConstantColumn<std::uint64_t>, ConstantColumn<std::uint64_t>>;
 // The block size, then for each request: blocks, offset in the first block, and bytes.
-using Requests =
-    std::tuple<std::uint32_t, Column<std::uint32_t>, Column<std::uint32_t>, Column<std::uint32_t>>;
+using Requests = std::tuple<std::uint32_t, ConstantColumn<std::uint32_t>,
+                            ConstantColumn<std::uint32_t>, ConstantColumn<std::uint32_t>>;
 
 void add_discards(References& references, const Discards& discards, std::size_t keys) {
   references.discard_at = span_of(discards.first);
@@ -114,8 +120,14 @@ void add_discards(References& references, const Discards& discards, std::size_t 
 
 void add_requests(References& references, const Requests& requests, std::size_t keys) {
   const std::span<const std::uint32_t> blocks = span_of(std::get<1>(requests));
-  if (std::reduce(blocks.begin(), blocks.end(), std::size_t{0}) != keys) {
-    raise_if_error(invalid_argument("requests: their blocks do not sum to {} keys", keys));
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i] == 0) raise_if_error(invalid_argument("requests: request {} has no blocks", i));
+    sum += blocks[i];
+  }
+  if (sum != keys) {
+    raise_if_error(
+        invalid_argument("requests: they have {} blocks, and there are {} keys", sum, keys));
   }
   references.requests = {
       .block_bytes = std::get<0>(requests),
@@ -126,14 +138,15 @@ void add_requests(References& references, const Requests& requests, std::size_t 
 
 template <class Key>
 void process(StreamedEstimator& estimator, const Column<Key>& keys,
-             const std::optional<Column<Nanoseconds>>& times,
-             const std::optional<Column<std::uint8_t>>& ops,
+             const std::optional<ConstantColumn<Nanoseconds>>& times,
+             const std::optional<ConstantColumn<std::uint8_t>>& ops,
              const std::optional<Discards>& discards, const std::optional<Requests>& requests,
              py::object progress) {
+  const ExclusiveUse use(estimator);
   const std::span<const Key> all = span_of(keys);
-  References references{.keys = {},
-                        .times = column_for_keys("times", times, all.size()),
-                        .ops = column_for_keys("ops", ops, all.size())};
+  References references{.keys = {}};
+  if (times) references.times = column_for_keys<Nanoseconds>("times", *times, all.size());
+  if (ops) references.ops = column_for_keys<std::uint8_t>("ops", *ops, all.size());
   if (discards) add_discards(references, *discards, all.size());
   if (requests) add_requests(references, *requests, all.size());
   const Tick tick = make_tick(std::move(progress));
@@ -156,27 +169,33 @@ void bind_process(py::class_<StreamedEstimator>& estimator) {
 
 void bind_curve_estimate(py::module_& m) {
   using C = CurveEstimate;
-  const auto bound = def_fields(
-      py::class_<C>(m, "CurveEstimate", "Hits of LRU over its capacity, a step function."),
-      std::tuple{MCSIM_FIELDS(C, accesses, requests, bytes, resolved_from, note)});
+  const auto bound =
+      def_fields(py::class_<C>(m, "CurveEstimate",
+                               "Hits of LRU over its capacity, a step function." MCSIM_CONSTANT),
+                 std::tuple{MCSIM_FIELDS(C, accesses, requests, bytes, resolved_from, note)});
   def_views(bound, std::tuple{MCSIM_FIELDS(C, capacity, hits, request_hits, byte_hits, low, high)});
 }
 
 void bind_estimator(py::module_& m) {
-  py::class_<StreamedEstimator> estimator(m, "Estimator",
-                                          "Estimates LRU's hits from a stream of references.");
+  py::class_<StreamedEstimator> estimator(
+      m, "Estimator", "Estimates LRU's hits from a stream of references." MCSIM_CALLS_WAIT);
   estimator.def(py::init<const std::string&, const ParamMap&, std::uint64_t, int>(),
                 py::arg("name"), py::arg("params") = ParamMap{},
                 py::arg("seed") = EstimatorContext{}.seed,
                 py::arg("threads") = EstimatorContext{}.threads);
   bind_process<std::uint64_t>(estimator);
   bind_process<std::uint32_t>(estimator);
-  estimator.def("curve", &StreamedEstimator::curve, py::call_guard<py::gil_scoped_release>())
-      .def_property_readonly("references", &StreamedEstimator::references)
+  const auto exclusive = [](auto function) {
+    return [function](StreamedEstimator& of) {
+      const ExclusiveUse use(of);
+      return without_gil([&] { return std::invoke(function, of); });
+    };
+  };
+  estimator.def("curve", exclusive(&StreamedEstimator::curve))
+      .def_property_readonly("references", exclusive(&StreamedEstimator::references))
       // Like the curve, it may first have to count pending keys.
-      .def_property_readonly("distinct", py::cpp_function(&StreamedEstimator::distinct,
-                                                          py::call_guard<py::gil_scoped_release>()))
-      .def_property_readonly("bytes", &StreamedEstimator::bytes);
+      .def_property_readonly("distinct", exclusive(&StreamedEstimator::distinct))
+      .def_property_readonly("bytes", exclusive(&StreamedEstimator::bytes));
 }
 
 // Return the indices of the increasing capacities that lie on their upper concave hull.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bindings/src/bind.hpp"
+#include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/meter_fields.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/containers/hyperloglog.hpp"
@@ -28,7 +29,7 @@ py::dict spec_dict(const MeterSpec& spec) {
 }
 
 void bind_spec(py::module_& m) {
-  py::class_<MeterSpec>(m, "MeterSpec", "A measurement of every VM, and its period.")
+  py::class_<MeterSpec>(m, "MeterSpec", "A measurement of every VM, and its period." MCSIM_CONSTANT)
       .def(py::init([](const std::string& meter, const ParamMap& params, Nanoseconds interval,
                        bool drifting) {
              return MeterSpec{.clock = {.period = interval, .drifting = drifting},
@@ -73,7 +74,8 @@ HitCurve sum_of(const HitCurve& a, const HitCurve& b) {
 
 void bind_curve(py::module_& m) {
   const auto bound = def_fields(
-      py::class_<HitCurve>(m, "HitCurve", "Hits of an LRU cache at every capacity, exact."),
+      py::class_<HitCurve>(m, "HitCurve",
+                           "Hits of an LRU cache at every capacity, exact." MCSIM_CONSTANT),
       std::tuple{MCSIM_FIELDS(HitCurve, accesses, saturation)});
   def_views(bound, std::tuple{MCSIM_FIELDS(HitCurve, distances, cumulative)})
       .def(py::init<>())
@@ -194,7 +196,8 @@ HitCurve curve_of_period(const Characterised& found, const MeterSpec& spec, py::
 
 void bind_characterise(py::module_& m) {
   using C = Characterised;
-  py::class_<C, std::shared_ptr<C>>(m, "Characterised", "Measurements by period and VM.")
+  py::class_<C, std::shared_ptr<C>>(m, "Characterised",
+                                    "Measurements by period and VM." MCSIM_CONSTANT)
       .def(py::init<>())
       .def_property_readonly("specs",
                              [](const C& c) {
@@ -253,14 +256,14 @@ template <class Key>
 void bind_distances(py::module_& m) {
   m.def(
       "reuse_distances",
-      [](const Column<Key>& ids) {
+      [](const ConstantColumn<Key>& ids) {
         const std::span<const Key> keys = span_of(ids);
         return to_array(value_or_raise(without_gil([&] { return distances_of(keys); })));
       },
       py::arg("ids").noconvert());
   m.def(
       "reuse_histogram",
-      [](const Column<Key>& ids) {
+      [](const ConstantColumn<Key>& ids) {
         const std::span<const Key> keys = span_of(ids);
         DistanceHistogram histogram =
             value_or_raise(without_gil([&] { return histogram_of(keys); }));
@@ -270,7 +273,7 @@ void bind_distances(py::module_& m) {
       py::arg("ids").noconvert());
   m.def(
       "hit_curve",
-      [](const Column<Key>& ids) {
+      [](const ConstantColumn<Key>& ids) {
         const std::span<const Key> keys = span_of(ids);
         py::gil_scoped_release release;
         return HitCurve(value_or_raise(histogram_of(keys)));
@@ -279,7 +282,8 @@ void bind_distances(py::module_& m) {
 }
 
 void bind_sketch(py::module_& m) {
-  py::class_<HyperLogLog>(m, "HyperLogLog", "Estimates the number of distinct keys.")
+  py::class_<HyperLogLog>(m, "HyperLogLog",
+                          "Estimates the number of distinct keys." MCSIM_CALLS_WAIT)
       .def(py::init([](double error) {
              return HyperLogLog(value_or_raise(HyperLogLog::precision_for(error)));
            }),
@@ -287,17 +291,34 @@ void bind_sketch(py::module_& m) {
       .def(
           "add",
           [](HyperLogLog& sketch, const Column<std::uint64_t>& keys) {
+            const ExclusiveUse use(sketch);
             const std::span<const std::uint64_t> all = span_of(keys);
-            py::gil_scoped_release release;
-            for (const std::uint64_t key : all) sketch.add(key);
+            without_gil([&] {
+              for (const std::uint64_t key : all) sketch.add(key);
+            });
           },
           py::arg("keys"))
-      .def("estimate", &HyperLogLog::estimate)
-      .def("clear", &HyperLogLog::clear)
+      .def("estimate",
+           [](const HyperLogLog& sketch) {
+             const ExclusiveUse use(sketch);
+             return sketch.estimate();
+           })
+      .def("clear",
+           [](HyperLogLog& sketch) {
+             const ExclusiveUse use(sketch);
+             sketch.clear();
+           })
       .def(
           "merge",
           [](HyperLogLog& sketch, const HyperLogLog& other) {
-            raise_if_error(sketch.merge(other));
+            // A copy, because a thread that waited for one sketch while it used another could
+            // wait for ever.
+            const HyperLogLog copy = [&] {
+              const ExclusiveUse use(other);
+              return other;
+            }();
+            const ExclusiveUse use(sketch);
+            raise_if_error(sketch.merge(copy));
           },
           py::arg("other"))
       .def_property_readonly("precision", &HyperLogLog::precision)

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "bindings/src/bind.hpp"
+#include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
 #include "optimizers/hull.hpp"
 #include "optimizers/partial_allocation.hpp"
@@ -226,7 +227,8 @@ std::shared_ptr<Optimizer> make_optimizer(const std::string& name, const ParamMa
 void bind_problem(py::module_& m) {
   using P = AllocationProblem;
   const auto bound =
-      def_fields(py::class_<P>(m, "AllocationProblem"), std::tuple{MCSIM_FIELDS(P, vms, tiers)});
+      def_fields(py::class_<P>(m, "AllocationProblem", "A division to be found." MCSIM_CONSTANT),
+                 std::tuple{MCSIM_FIELDS(P, vms, tiers)});
   def_views(bound, std::tuple{MCSIM_FIELDS(P, sizes, capacities)})
       .def(py::init(&make_problem), py::arg("sizes"), py::arg("capacities"), py::arg("values"),
            py::arg("lowest") = py::none(), py::arg("highest") = py::none())
@@ -237,7 +239,7 @@ void bind_problem(py::module_& m) {
 
 void bind_solution(py::module_& m) {
   using S = NamedSolution;
-  def_fields(py::class_<S>(m, "Solution"),
+  def_fields(py::class_<S>(m, "Solution", "A division that was found." MCSIM_CONSTANT),
              std::tuple{MCSIM_FIELDS(S, objective, upper_bound, evaluations, seconds, gap)})
       .def_property_readonly("choice", &choice_of)
       .def_property_readonly("allocation", &allocation_of)
@@ -254,10 +256,12 @@ void bind_optimizers(py::module_& parent) {
   py::module_ m = parent.def_submodule("optimizers", "Dividing cache space among VMs.");
   bind_problem(m);
   bind_solution(m);
-  def_views(py::class_<BinaryProgram>(m, "BinaryProgram"),
+  def_views(py::class_<BinaryProgram>(m, "BinaryProgram",
+                                      "Valid only during the call of the solver." MCSIM_CONSTANT),
             std::tuple{MCSIM_FIELDS(BinaryProgram, cost, row_start, column, coefficient, row_low,
                                     row_high)});
-  py::class_<Optimizer, std::shared_ptr<Optimizer>>(m, "Optimizer")
+  py::class_<Optimizer, std::shared_ptr<Optimizer>>(
+      m, "Optimizer", "Divides caches; keeps nothing between calls." MCSIM_CONSTANT)
       .def("solve", &solve, py::arg("problem"));
   m.def("describe", [] { return describe_registry(optimizer_registry()); });
   m.def("make", &make_optimizer, py::arg("name"), py::arg("params") = ParamMap{},

@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "bindings/src/bind.hpp"
+#include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/locality/distances/partial_distances.hpp"
 #include "core/locality/distances/piece_distances.hpp"
@@ -15,7 +16,7 @@ void check_limit(Count limit) {
   raise_if_error(invalid_argument("limit: must be 0 (none) or positive, got {}", limit));
 }
 
-PartialDistances analyse_keys(const Column<std::uint64_t>& keys, Count limit) {
+PartialDistances analyse_keys(const ConstantColumn<std::uint64_t>& keys, Count limit) {
   check_limit(limit);
   const std::span<const std::uint64_t> all = span_of(keys);
   py::gil_scoped_release release;
@@ -50,7 +51,8 @@ PartialDistances from_bytes(const py::bytes& bytes) {
 
 void bind_partial_distances(py::module_& parent) {
   py::module_ m = parent.attr("locality");
-  py::class_<PartialDistances>(m, "PartialDistances", "The reuse distances of a piece.")
+  py::class_<PartialDistances>(m, "PartialDistances",
+                               "The reuse distances of a piece." MCSIM_CONSTANT)
       .def_readonly("limit", &PartialDistances::limit)
       .def_property_readonly("accesses",
                              [](const PartialDistances& p) {

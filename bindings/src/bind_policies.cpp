@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/src/bind.hpp"
+#include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
 #include "bindings/src/python_policy.hpp"
 #include "core/base/files.hpp"
@@ -57,7 +58,7 @@ py::list describe_policies() {
 }
 
 // Return the keys, numbered by first appearance, and the number of distinct keys.
-std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>& keys) {
+std::pair<py::array_t<BlockId>, std::size_t> number(const ConstantColumn<std::uint64_t>& keys) {
   const std::span<const std::uint64_t> all = span_of(keys);
   if (all.size() >= kNoBlock) {
     raise_if_error(out_of_range("{} accesses: at most {}", all.size(), kNoBlock - 1));
@@ -78,7 +79,7 @@ std::pair<py::array_t<BlockId>, std::size_t> number(const Column<std::uint64_t>&
 
 // Return the sum of squares of the references to each block, and the number of blocks with
 // references.
-std::pair<double, Count> spread_of(const Column<BlockId>& blocks, std::size_t unique) {
+std::pair<double, Count> spread_of(const ConstantColumn<BlockId>& blocks, std::size_t unique) {
   const std::span<const BlockId> all = span_of(blocks);
   py::gil_scoped_release release;
   raise_if_error(check_blocks(all, unique));
@@ -116,7 +117,7 @@ py::dict columns_of(const std::vector<SimulatedCache>& caches) {
 }
 
 // `ops` is None if all accesses are reads.
-std::span<const std::uint8_t> operations_of(const std::optional<Column<std::uint8_t>>& ops,
+std::span<const std::uint8_t> operations_of(const std::optional<ConstantColumn<std::uint8_t>>& ops,
                                             std::size_t accesses) {
   if (!ops) return {};
   const std::span<const std::uint8_t> operations = span_of(*ops);
@@ -135,8 +136,8 @@ std::span<const std::uint8_t> operations_of(const std::optional<Column<std::uint
 // The accesses before which blocks are discarded, and these blocks.
 using Discards = std::pair<Column<std::uint64_t>, Column<BlockId>>;
 // First access, bytes and offset in the first block of each request, and the block size.
-using GivenRequests =
-    std::tuple<Column<std::uint64_t>, Column<std::uint32_t>, Column<std::uint32_t>, std::uint32_t>;
+using GivenRequests = std::tuple<ConstantColumn<std::uint64_t>, ConstantColumn<std::uint32_t>,
+                                 ConstantColumn<std::uint32_t>, std::uint32_t>;
 
 std::vector<DiscardedBlock> discards_from(const std::optional<Discards>& given) {
   std::vector<DiscardedBlock> discards;
@@ -157,9 +158,9 @@ RequestColumns requests_from(const std::optional<GivenRequests>& given) {
   return {span_of(begin), span_of(bytes), span_of(head), block_bytes};
 }
 
-py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
+py::dict simulate_caches(const ConstantColumn<BlockId>& blocks, std::size_t unique,
                          const std::vector<Config>& configs,
-                         const std::optional<Column<std::uint8_t>>& ops, std::uint64_t seed,
+                         const std::optional<ConstantColumn<std::uint8_t>>& ops, std::uint64_t seed,
                          int threads, std::size_t memory, bool one_pass, py::object progress,
                          std::uint32_t line_blocks, std::size_t warm_up,
                          const std::optional<Discards>& discards,
@@ -183,7 +184,7 @@ py::dict simulate_caches(const Column<BlockId>& blocks, std::size_t unique,
   return columns_of(value_or_raise(std::move(caches)));
 }
 
-py::array_t<Count> bytes_needed(const Column<BlockId>& blocks, std::size_t unique,
+py::array_t<Count> bytes_needed(const ConstantColumn<BlockId>& blocks, std::size_t unique,
                                 const std::vector<Config>& configs, std::size_t memory,
                                 bool one_pass, std::uint32_t line_blocks) {
   const std::vector<CacheConfig> wanted = configs_of(configs, 1, std::make_shared<PythonFailure>());
@@ -195,12 +196,12 @@ py::array_t<Count> bytes_needed(const Column<BlockId>& blocks, std::size_t uniqu
 }
 
 // Return a row for each seed, with an entry for each cache.
-py::dict simulate_miniatures(const Column<BlockId>& blocks, std::size_t unique,
+py::dict simulate_miniatures(const ConstantColumn<BlockId>& blocks, std::size_t unique,
                              const std::vector<Config>& configs, double rate, Count min_blocks,
                              const std::vector<std::uint64_t>& sample_seeds,
-                             const std::optional<Column<std::uint8_t>>& ops, std::uint64_t seed,
-                             int threads, std::size_t memory, py::object progress,
-                             const std::optional<Discards>& discards) {
+                             const std::optional<ConstantColumn<std::uint8_t>>& ops,
+                             std::uint64_t seed, int threads, std::size_t memory,
+                             py::object progress, const std::optional<Discards>& discards) {
   const auto failure = std::make_shared<PythonFailure>();
   const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
   const std::span<const BlockId> all = span_of(blocks);
@@ -229,8 +230,8 @@ py::dict simulate_miniatures(const Column<BlockId>& blocks, std::size_t unique,
 
 void bind_policies(py::module_& parent) {
   py::module_ m = parent.def_submodule("policies", "Caches under eviction policies.");
-  py::class_<PythonPolicy, std::shared_ptr<PythonPolicy>>(m, "PythonPolicy",
-                                                          "A policy written in Python.")
+  py::class_<PythonPolicy, std::shared_ptr<PythonPolicy>>(
+      m, "PythonPolicy", "A policy written in Python." MCSIM_CONSTANT)
       .def(py::init([](std::string name, bool is_function, py::object factory) {
              return PythonPolicy{std::move(name), is_function, std::move(factory)};
            }),

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "bindings/src/bind.hpp"
+#include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/engine/run/run.hpp"
 
@@ -110,6 +112,7 @@ py::list decisions_of(const RunResult& result) {
 
 // Take the accesses of a log as columns: requests, blocks and operations.
 py::tuple columns_of(BackendLog& log) {
+  const ExclusiveUse use(log);
   const std::vector<BackendAccess> accesses = log.take();
   return py::make_tuple(
       column_of(accesses, &BackendAccess::request), column_of(accesses, &BackendAccess::block),
@@ -121,8 +124,9 @@ py::tuple columns_of(BackendLog& log) {
 
 void bind_run(py::module_& parent) {
   py::module_ m = parent.def_submodule("engine");
-  def_fields(py::class_<RunResult>(m, "RunResult"),
-             std::tuple{MCSIM_FIELDS(RunResult, replay_seconds, decide_seconds)})
+  def_fields(
+      py::class_<RunResult>(m, "RunResult", "The counters and decisions of a run." MCSIM_CONSTANT),
+      std::tuple{MCSIM_FIELDS(RunResult, replay_seconds, decide_seconds)})
       .def_property_readonly("tiers", [](const RunResult& r) { return counters_of(r, true); })
       .def_property_readonly("vms", [](const RunResult& r) { return counters_of(r, false); })
       .def_property_readonly("lengths",
@@ -131,16 +135,21 @@ void bind_run(py::module_& parent) {
                                              [&](std::size_t i) { return r.lengths[i]; });
                              })
       .def_property_readonly("decisions", &decisions_of);
-  py::class_<BackendLog>(m, "BackendLog").def(py::init<>()).def("take", &columns_of);
+  py::class_<BackendLog>(m, "BackendLog", "The accesses of a run to the backend." MCSIM_CALLS_WAIT)
+      .def(py::init<>())
+      .def("take", &columns_of);
   m.def(
       "run",
       [](const Accesses& trace, System& system, const Characterised& measured,
          const Column<Count>& cuts, py::object progress, BackendLog* log) {
+        const ExclusiveUse use(system);
+        std::optional<ExclusiveUse> use_of_log;
+        if (log != nullptr) use_of_log.emplace(*log);
         const std::span<const Count> given = span_of(cuts);
         const Cuts metric_cuts(given.begin(), given.end());
         const Tick tick = make_tick(std::move(progress));
-        py::gil_scoped_release release;
-        return value_or_raise(run(trace, system, measured, metric_cuts, tick, log));
+        return value_or_raise(
+            without_gil([&] { return run(trace, system, measured, metric_cuts, tick, log); }));
       },
       py::arg("accesses"), py::arg("system"), py::arg("measured"), py::arg("cuts"),
       py::arg("progress") = py::none(), py::arg("log") = py::none());

@@ -1,4 +1,5 @@
 #include "bindings/src/bind.hpp"
+#include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/trace/synthetic.hpp"
 
@@ -20,7 +21,8 @@ std::vector<ComponentShare> shares_of(const Shares& pairs) {
 }
 
 void bind_models(py::module_& m) {
-  py::class_<StackModel>(m, "StackModel")
+  py::class_<StackModel>(m, "StackModel",
+                         "Locality by a curve of hit ratios over cache sizes." MCSIM_CONSTANT)
       .def(py::init([](const std::vector<std::pair<Count, double>>& curve, bool log) {
              StackModel model{.interpolation = log ? Interpolation::kLog : Interpolation::kLinear};
              for (const auto& [blocks, hit_ratio] : curve)
@@ -28,17 +30,20 @@ void bind_models(py::module_& m) {
              return model;
            }),
            py::kw_only(), py::arg("curve"), py::arg("log"));
-  py::class_<ZipfModel>(m, "ZipfModel")
+  py::class_<ZipfModel>(m, "ZipfModel", "Blocks of decreasing popularity." MCSIM_CONSTANT)
       .def(py::init([](Count blocks, double alpha) { return ZipfModel{blocks, alpha}; }),
            py::kw_only(), py::arg("blocks"), py::arg("alpha"));
-  py::class_<LoopModel>(m, "LoopModel")
+  py::class_<LoopModel>(m, "LoopModel",
+                        "Blocks one after the other, again and again." MCSIM_CONSTANT)
       .def(py::init([](Count blocks) { return LoopModel{blocks}; }), py::kw_only(),
            py::arg("blocks"));
-  py::class_<ScanModel>(m, "ScanModel").def(py::init<>());
+  py::class_<ScanModel>(m, "ScanModel", "New blocks one after the other." MCSIM_CONSTANT)
+      .def(py::init<>());
 }
 
 void bind_parts(py::module_& m) {
-  py::class_<SyntheticComponent>(m, "Component")
+  py::class_<SyntheticComponent>(m, "Component",
+                                 "A part of a VM with its own blocks." MCSIM_CONSTANT)
       .def(py::init([](std::string name, LocalityModel model,
                        const std::vector<std::pair<std::uint32_t, double>>& sizes,
                        std::optional<std::uint8_t> of_class) {
@@ -49,17 +54,18 @@ void bind_parts(py::module_& m) {
            py::arg("of_class") = py::none())
       .def("validate", [](const SyntheticComponent& c) { raise_if_error(validate(c)); })
       .def("bytes_needed", &bytes_needed, py::arg("block_bytes"));
-  py::class_<Diurnal>(m, "Diurnal")
+  py::class_<Diurnal>(m, "Diurnal", "A rate that changes with the time of day." MCSIM_CONSTANT)
       .def(py::init([](double amplitude, Nanoseconds peak) { return Diurnal{amplitude, peak}; }),
            py::kw_only(), py::arg("amplitude"), py::arg("peak"));
-  py::class_<Bursts>(m, "Bursts")
+  py::class_<Bursts>(m, "Bursts", "Periods with more requests." MCSIM_CONSTANT)
       .def(py::init([](Nanoseconds period, Nanoseconds length, double share, const Shares& reads,
                        const Shares& writes) {
              return Bursts{period, length, share, shares_of(reads), shares_of(writes)};
            }),
            py::kw_only(), py::arg("period"), py::arg("length"), py::arg("share"), py::arg("reads"),
            py::arg("writes"));
-  py::class_<SyntheticClient>(m, "Client")
+  py::class_<SyntheticClient>(m, "Client",
+                              "A cache of the client, and its response times." MCSIM_CONSTANT)
       .def(py::init([](Count cache_blocks, Nanoseconds hit, Nanoseconds miss, Nanoseconds write) {
              return SyntheticClient{cache_blocks, hit, miss, write};
            }),
@@ -69,7 +75,7 @@ void bind_parts(py::module_& m) {
 }
 
 void bind_vms(py::module_& m) {
-  py::class_<SyntheticPhase>(m, "Phase")
+  py::class_<SyntheticPhase>(m, "Phase", "A period of a VM with its own rate." MCSIM_CONSTANT)
       .def(py::init([](Nanoseconds start, Nanoseconds duration, Count requests,
                        std::optional<Nanoseconds> think, double read_share, const Shares& reads,
                        const Shares& writes, std::optional<Diurnal> diurnal,
@@ -95,7 +101,7 @@ void bind_vms(py::module_& m) {
             raise_if_error(validate(phase, names, client));
           },
           py::arg("components"), py::arg("client"));
-  py::class_<SyntheticVm>(m, "Vm")
+  py::class_<SyntheticVm>(m, "Vm", "A VM with its components and phases." MCSIM_CONSTANT)
       .def(py::init([](std::string name, std::vector<SyntheticComponent> components,
                        std::vector<SyntheticPhase> phases, std::optional<SyntheticClient> client) {
              return SyntheticVm{std::move(name), std::move(components), std::move(phases), client};
@@ -128,7 +134,7 @@ void bind_synthetic(py::module_& m) {
       "validate",
       [](const std::vector<SyntheticVm>& vms) { raise_if_error(validate(std::span(vms))); },
       py::arg("vms"));
-  py::class_<SyntheticTrace>(sub, "Generator")
+  py::class_<SyntheticTrace>(sub, "Generator", "Requests of a profile, in order." MCSIM_CALLS_WAIT)
       .def(
           py::init([](std::vector<SyntheticVm> vms, std::uint32_t block_bytes, std::uint64_t seed) {
             return value_or_raise(without_gil(
@@ -139,6 +145,7 @@ void bind_synthetic(py::module_& m) {
       .def(
           "next",
           [](SyntheticTrace& trace, std::size_t limit) {
+            const ExclusiveUse use(trace);
             Requests chunk;
             raise_if_error(without_gil([&] { return trace.next(limit, chunk); }));
             return columns_of(std::move(chunk));

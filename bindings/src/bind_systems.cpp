@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bindings/src/bind.hpp"
+#include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/python_system.hpp"
 #include "bindings/src/view_options.hpp"
 #include "optimizers/registry.hpp"
@@ -16,13 +17,13 @@ namespace {
 
 void bind_machine(py::module_& m) {
   def_fields(
-      py::class_<Device>(m, "Device"),
+      py::class_<Device>(m, "Device", "A device of a tier, or the backend." MCSIM_CONSTANT),
       std::tuple{MCSIM_FIELDS(Device, name, read_ns, write_ns, dollars_per_gb, iops, bandwidth)})
       .def(py::init<std::string, double, double, double, double, double>(), py::arg("name"),
            py::arg("read_ns"), py::arg("write_ns"), py::arg("dollars_per_gb"), py::arg("iops") = 0,
            py::arg("bandwidth") = 0)
       .def("busy_ns", &Device::busy_ns, py::arg("bytes"));
-  py::class_<Fleet>(m, "Fleet")
+  py::class_<Fleet>(m, "Fleet", "The hosts of VMs and the link between them." MCSIM_CONSTANT)
       .def(
           py::init([](std::vector<std::string> hosts, std::map<std::string, std::size_t> host_of_vm,
                       double latency_ns, double blocks_per_second) {
@@ -39,14 +40,20 @@ void bind_machine(py::module_& m) {
           py::arg("hosts") = std::vector<std::string>{},
           py::arg("host_of_vm") = std::map<std::string, std::size_t>{}, py::kw_only(),
           py::arg("latency_ns") = 0.0, py::arg("blocks_per_second") = 0.0);
-  py::class_<Machine>(m, "Machine")
+  py::class_<Machine>(m, "Machine", "The tiers and the backend of a host." MCSIM_CONSTANT)
       .def(py::init([](const std::vector<std::pair<Device, Count>>& tiers, const Device& backend,
                        std::map<std::string, double> vm_backend_ns, Fleet fleet) {
              Machine machine{.tiers = {},
                              .backend = backend,
                              .vm_backend_ns = std::move(vm_backend_ns),
                              .fleet = std::move(fleet)};
-             for (const auto& [device, blocks] : tiers) machine.tiers.push_back({device, blocks});
+             for (const auto& [device, blocks] : tiers) {
+               if (blocks < 0) {
+                 throw Error{
+                     out_of_range("{}: expected at least 0 blocks, got {}", device.name, blocks)};
+               }
+               machine.tiers.push_back({device, blocks});
+             }
              return machine;
            }),
            py::arg("tiers"), py::arg("backend"),
@@ -95,7 +102,10 @@ std::vector<std::tuple<std::string, Nanoseconds, bool>> timers_of(const System& 
 void bind_system(py::module_& m) {
   m.def("describe_systems", [] { return describe_registry(system_registry()); });
   m.def("describe_admission", [] { return describe_registry(admission_registry()); });
-  def_fields(py::class_<System, std::shared_ptr<System>>(m, "System"),
+  def_fields(py::class_<System, std::shared_ptr<System>>(
+                 m, "System",
+                 "A system that divides caches. Any thread may call it; a run waits until other "
+                 "runs of the same system have ended."),
              std::tuple{MCSIM_FIELDS(System, needs_classes, default_optimizer)})
       .def(py::init(&make_system), py::arg("name"), py::arg("params"), py::arg("machine"),
            py::arg("optimizer") = nullptr, py::kw_only(), py::arg("interval") = 3600 * kSecond,

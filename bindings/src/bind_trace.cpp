@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bindings/src/bind.hpp"
+#include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/trace/pipe.hpp"
 #include "core/trace/reader.hpp"
@@ -24,6 +25,7 @@ py::tuple to_columns(Requests&& chunk) {
 }
 
 std::optional<py::tuple> next_chunk(RequestReader& reader) {
+  const ExclusiveUse use(reader);
   Requests chunk;
   raise_if_error(without_gil([&] { return reader.next(chunk); }));
   if (chunk.size() == 0) return std::nullopt;
@@ -55,6 +57,7 @@ std::unique_ptr<RequestReader> open_reader(const std::string& path, const std::s
 
 std::unique_ptr<RequestReader> read_pipe(TracePipe& pipe, const std::string& format,
                                          const ParamMap& params, bool skip_bad_lines) {
+  const ExclusiveUse use(pipe);
   const ReadOptions options{.format = format,
                             .params = params,
                             .on_bad_line = skip_bad_lines ? OnBadLine::kSkip : OnBadLine::kError,
@@ -63,13 +66,14 @@ std::unique_ptr<RequestReader> read_pipe(TracePipe& pipe, const std::string& for
 }
 
 void bind_pipe(py::module_& m) {
-  py::class_<TracePipe>(m, "Pipe", "A trace read from a pipe.")
+  py::class_<TracePipe>(m, "Pipe", "A trace read from a pipe." MCSIM_CALLS_WAIT)
       .def(py::init([](int descriptor, const std::string& name) {
              return value_or_raise(without_gil([&] { return TracePipe::open(descriptor, name); }));
            }),
            py::arg("descriptor"), py::arg("name"))
       .def("detect_format",
            [](TracePipe& pipe) {
+             const ExclusiveUse use(pipe);
              return value_or_raise(without_gil([&] { return pipe.detect_format(); }));
            })
       .def("read", &read_pipe, py::arg("format"), py::arg("params"), py::arg("skip_bad_lines"));
@@ -87,26 +91,42 @@ void bind_reader(py::module_& m) {
       "The VM of a file without VM names: the file's name up to the first dot.");
 
   using C = RowCounts;
-  def_fields(py::class_<C>(m, "RowCounts"),
+  def_fields(py::class_<C>(m, "RowCounts", "Rows of a file that are not requests." MCSIM_CONSTANT),
              std::tuple{MCSIM_FIELDS(C, filtered, skipped, flushes, repeated, complaints)});
 
   using R = RequestReader;
-  def_fields(py::class_<R>(m, "Reader", "Requests of a trace file, chunk by chunk."),
-             std::tuple{MCSIM_FIELDS(R, has_lengths, names_vms, unsorted, consumed, rows)})
+  def_exclusive_fields(
+      py::class_<R>(m, "Reader", "Requests of a trace file, chunk by chunk." MCSIM_CALLS_WAIT),
+      std::tuple{MCSIM_FIELDS(R, has_lengths, names_vms, unsorted, consumed, rows)})
       .def(py::init(&open_reader), py::arg("path"), py::arg("format"), py::arg("params"),
            py::arg("skip_bad_lines"), py::arg("keep_unsorted"))
       .def("next", &next_chunk, "The next columns, each owning its memory; None at the end.")
-      .def_property_readonly(
-          "vms",
-          [](const R& r) { return std::vector<std::string>(r.vms().begin(), r.vms().end()); })
-      .def_property_readonly(
-          "notes", [](const R& r) { return r.notes(); },
-          "Warnings about what the file has and the requests lack; complete at the end.")
-      .def_property_readonly("time_base", [](const R& r) { return name_of(r.time_base()); })
-      .def_property_readonly("kind", [](const R& r) { return name_of(r.kind()); })
+      .def_property_readonly("vms",
+                             [](const R& r) {
+                               const ExclusiveUse use(r);
+                               return std::vector<std::string>(r.vms().begin(), r.vms().end());
+                             })
+      .def_property_readonly("notes",
+                             [](const R& r) {
+                               const ExclusiveUse use(r);
+                               return r.notes();
+                             },
+                             "Warnings about what the file has and the requests lack; complete at "
+                             "the end.")
+      .def_property_readonly("time_base",
+                             [](const R& r) {
+                               const ExclusiveUse use(r);
+                               return name_of(r.time_base());
+                             })
+      .def_property_readonly("kind",
+                             [](const R& r) {
+                               const ExclusiveUse use(r);
+                               return name_of(r.kind());
+                             })
       .def_property_readonly(
           "keys",
           [](const R& r) -> std::optional<py::tuple> {
+            const ExclusiveUse use(r);
             if (!r.has_text_keys()) return std::nullopt;
             return to_texts(r.keys());
           },
@@ -114,30 +134,37 @@ void bind_reader(py::module_& m) {
 }
 
 // Convert a column of a table: its values, the bytes of texts, and the validity of the values.
-ArrowColumn table_column_of(const py::handle& given) {
+// `owners` keeps the arrays, which nothing changes.
+ArrowColumn table_column_of(const py::handle& given, std::vector<py::object>& owners) {
   const auto [values, bytes, valid] =
-      given.cast<std::tuple<py::array, std::optional<Column<std::uint8_t>>,
-                            std::optional<Column<std::uint8_t>>>>();
+      given.cast<std::tuple<py::array, std::optional<ConstantColumn<std::uint8_t>>,
+                            std::optional<ConstantColumn<std::uint8_t>>>>();
+  const auto own = [&]<class T>(const ConstantColumn<T>& column) {
+    owners.push_back(static_cast<const Column<T>&>(column));
+    return span_of(column);
+  };
   ArrowColumn column;
-  if (valid) column.is_valid = span_of(*valid);
+  if (valid) column.is_valid = own(*valid);
   if (bytes) {
-    column.values = TextColumn{span_of(values.cast<Column<std::int64_t>>()),
-                               reinterpret_cast<const char*>(span_of(*bytes).data())};
+    column.values =
+        TextColumn{own(values.cast<ConstantColumn<std::int64_t>>()), std::as_bytes(own(*bytes))};
   } else if (py::isinstance<Column<std::int64_t>>(values)) {
-    column.values = span_of(values.cast<Column<std::int64_t>>());
+    column.values = own(values.cast<ConstantColumn<std::int64_t>>());
   } else if (py::isinstance<Column<std::uint64_t>>(values)) {
-    column.values = span_of(values.cast<Column<std::uint64_t>>());
+    column.values = own(values.cast<ConstantColumn<std::uint64_t>>());
   } else {
-    column.values = span_of(values.cast<Column<double>>());
+    column.values = own(values.cast<ConstantColumn<double>>());
   }
   return column;
 }
 
 // Unused columns are None.
 py::tuple add_rows(TableRows& table, const py::list& given, std::size_t rows) {
+  const ExclusiveUse use(static_cast<const RequestReader&>(table));
   std::vector<ArrowColumn> columns;
+  std::vector<py::object> owners;
   for (const py::handle& column : given) {
-    columns.push_back(column.is_none() ? ArrowColumn{} : table_column_of(column));
+    columns.push_back(column.is_none() ? ArrowColumn{} : table_column_of(column, owners));
   }
   Requests chunk;
   raise_if_error(without_gil([&] { return table.add(columns, rows, chunk); }));
@@ -164,16 +191,19 @@ std::unique_ptr<TableRows> make_table_rows(const std::string& name,
 }
 
 void bind_tables(py::module_& m) {
-  py::class_<TableRows, RequestReader>(m, "TableRows", "Converts rows of tables to requests.")
+  py::class_<TableRows, RequestReader>(m, "TableRows",
+                                       "Converts rows of tables to requests." MCSIM_CALLS_WAIT)
       .def(py::init(&make_table_rows), py::arg("name"), py::arg("columns"), py::arg("params"),
            py::arg("vm_name"), py::arg("skip_bad_rows"), py::arg("keep_unsorted"))
       .def("uses", &TableRows::uses, py::arg("column"))
       .def("add", &add_rows, py::arg("columns"), py::arg("rows"));
 }
 
-void add_to_summary(TraceSummary& summary, const Column<Nanoseconds>& time, const Column<VmId>& vm,
-                    const Column<std::uint8_t>& op, const Column<std::uint64_t>& offset,
-                    const Column<std::uint32_t>& length) {
+void add_to_summary(TraceSummary& summary, const ConstantColumn<Nanoseconds>& time,
+                    const ConstantColumn<VmId>& vm, const ConstantColumn<std::uint8_t>& op,
+                    const ConstantColumn<std::uint64_t>& offset,
+                    const ConstantColumn<std::uint32_t>& length) {
+  const ExclusiveUse use(summary);
   const RequestsView rows = requests_of(time, vm, op, offset, length);
   // Requests may have many blocks: signals are handled between pieces.
   constexpr std::size_t kPiece = std::size_t{1} << 14;
@@ -244,14 +274,14 @@ void bind_checks(py::module_& m) {
 void bind_summary(py::module_& m) {
   using Vm = VmSummary;
   def_fields(
-      py::class_<Vm>(m, "VmSummary"),
+      py::class_<Vm>(m, "VmSummary", "Counts of a VM." MCSIM_CONSTANT),
       std::tuple{MCSIM_FIELDS(
           Vm, requests, discards, read_requests, blocks, read_blocks, unique_blocks,
           unique_read_blocks, bytes, first_time, last_time, largest_request, median_request,
           write_bytes, sequential_requests, sequential_bytes, once_blocks, top_1_percent_accesses,
           top_10_percent_accesses, zipf_exponent, growth_by_requests, growth_by_time)})
       .def(py::init());
-  py::class_<TraceSummary>(m, "Summary", "Counts of a trace per VM, in one pass.")
+  py::class_<TraceSummary>(m, "Summary", "Counts of a trace per VM, in one pass." MCSIM_CALLS_WAIT)
       .def(py::init([](Count block_bytes, const std::string& kind, Count requests,
                        Nanoseconds first_time, Nanoseconds last_time) {
              constexpr Count kMost = std::numeric_limits<std::uint32_t>::max();
@@ -266,8 +296,15 @@ void bind_summary(py::module_& m) {
            py::arg("first_time") = 0, py::arg("last_time") = 0)
       .def("add", &add_to_summary, py::arg("time").noconvert(), py::arg("vm").noconvert(),
            py::arg("op").noconvert(), py::arg("offset").noconvert(), py::arg("length").noconvert())
-      .def("vms", &TraceSummary::vms)
-      .def("total", &TraceSummary::total);
+      .def("vms",
+           [](const TraceSummary& summary) {
+             const ExclusiveUse use(summary);
+             return without_gil([&] { return summary.vms(); });
+           })
+      .def("total", [](const TraceSummary& summary) {
+        const ExclusiveUse use(summary);
+        return without_gil([&] { return summary.total(); });
+      });
 }
 
 }  // namespace

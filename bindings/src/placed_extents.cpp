@@ -1,6 +1,7 @@
 #include "bindings/src/placed_extents.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace mcsim::python {
@@ -15,6 +16,7 @@ absl::StatusOr<std::unique_ptr<Host>> PlacedExtents::make_host(const Accesses& t
     return invalid_argument("extent: {} blocks do not fit into any tier", extent_blocks_);
   }
   vm_of_ = vms_of_extents(trace);
+  decided_.clear();
   const std::size_t extents = vm_of_.size();
   placed_.assign(extents, machine_.tiers.size());
   for (std::vector<Count>& of_op : counts_.requests) of_op.assign((sizes_.size() + 1) * extents, 0);
@@ -45,6 +47,8 @@ std::vector<Count> PlacedExtents::rooms() const {
 
 py::object PlacedExtents::shown(const Observation& seen) {
   const std::size_t extents = vm_of_.size();
+  for (const Placement& of : decided_) placed_[of.extent] = of.tier;
+  decided_.clear();
   for (std::size_t extent = 0; extent < extents; ++extent) {
     if (seen.departed[vm_of_[extent]]) placed_[extent] = machine_.tiers.size();
   }
@@ -71,18 +75,25 @@ py::object PlacedExtents::shown(const Observation& seen) {
 }
 
 absl::StatusOr<std::vector<Placement>> PlacedExtents::moves_to(const py::object& tiers) {
-  const auto wanted = tiers.cast<Converted<Count>>();
+  const auto wanted = tiers.cast<Converted<double>>();
   if (static_cast<std::size_t>(wanted.size()) != placed_.size()) {
     return invalid_argument("allocate() places {} extents of {}", wanted.size(), placed_.size());
   }
-  std::vector<Placement> moves;
+  decided_.clear();
   for (std::size_t extent = 0; extent < placed_.size(); ++extent) {
-    const auto to = static_cast<std::size_t>(wanted.data()[extent]);
-    if (to == placed_[extent]) continue;
-    moves.push_back({.extent = extent, .tier = to});
-    placed_[extent] = to;
+    const double tier = wanted.data()[extent];
+    // NaN compares false.
+    if (!(tier >= 0 && tier <= static_cast<double>(machine_.tiers.size())) ||
+        std::trunc(tier) != tier) {
+      return invalid_argument(
+          "allocate() places extent {} in tier {}: expected whole numbers from 0 to {}, which is "
+          "the backend",
+          extent, tier, machine_.tiers.size());
+    }
+    const auto to = static_cast<std::size_t>(tier);
+    if (to != placed_[extent]) decided_.push_back({.extent = extent, .tier = to});
   }
-  return moves;
+  return decided_;
 }
 
 }  // namespace mcsim::python

@@ -43,7 +43,8 @@ class PlacedExtents {
   // Returns the fields of mcsim.experiment.answers.Extents for the timer that fired, and restarts
   // the counts of this timer.
   py::object shown(const Observation& seen);
-  // Returns the moves after which each extent is in the tier that Python decided.
+  // Returns the moves after which each extent is in the tier that Python decided. If the host
+  // refuses them, the run ends without another observation.
   absl::StatusOr<std::vector<Placement>> moves_to(const py::object& tiers);
 
  private:
@@ -65,6 +66,7 @@ class PlacedExtents {
   std::vector<Counts> before_;  // by timer, when it last fired
   std::vector<VmId> vm_of_;
   std::vector<std::size_t> placed_;  // the tier of each extent; the number of tiers is the backend
+  std::vector<Placement> decided_;   // the last moves, until the next observation
 };
 
 }  // namespace mcsim::python

@@ -96,6 +96,28 @@ E choice_or_raise(const char* parameter, const std::string& name) {
 template <class T>
 using Column = py::array_t<T, py::array::c_style>;
 
+// Return whether no Python code can change the elements: neither the array nor an array that it
+// views is writable.
+inline bool is_constant(const py::array& array) {
+  if (array.writeable()) return false;
+  const py::object base = array.base() ? array.base() : py::none();
+  return !py::isinstance<py::array>(base) || is_constant(base.cast<py::array>());
+}
+
+// An input column that C++ code checks first and reads again later, without the GIL. A copy of the
+// array, unless the array is constant, as the columns of mcsim's own objects are.
+template <class T>
+class ConstantColumn {
+ public:
+  ConstantColumn() = default;
+  explicit ConstantColumn(const Column<T>& given)
+      : column_(is_constant(given) ? given : Column<T>(given.attr("copy")("C"))) {}
+  operator const Column<T>&() const { return column_; }
+
+ private:
+  Column<T> column_;
+};
+
 // An input column of numbers of any type, which are converted.
 template <class T>
 using Converted = py::array_t<T, py::array::c_style | py::array::forcecast>;
@@ -107,6 +129,11 @@ std::span<const T> span_of(const Column<T>& column) {
         "a column of {} bytes an element does not lie at a multiple of them", sizeof(T))};
   }
   return {column.data(), static_cast<std::size_t>(column.size())};
+}
+
+template <class T>
+std::span<const T> span_of(const ConstantColumn<T>& column) {
+  return span_of(static_cast<const Column<T>&>(column));
 }
 
 // Return the columns of requests, of any length.
@@ -235,3 +262,22 @@ py::list describe_registry(const Registry<Interface, Context>& registry) {
 }
 
 }  // namespace mcsim::python
+
+// Loads a column, then copies it if necessary.
+namespace pybind11::detail {
+
+template <class T>
+struct type_caster<mcsim::python::ConstantColumn<T>> {
+  using Constant = mcsim::python::ConstantColumn<T>;
+  using Loaded = make_caster<mcsim::python::Column<T>>;
+  PYBIND11_TYPE_CASTER(Constant, Loaded::name);
+
+  bool load(handle source, bool convert) {
+    Loaded given;
+    if (!given.load(source, convert)) return false;
+    value = Constant(cast_op<const mcsim::python::Column<T>&>(given));
+    return true;
+  }
+};
+
+}  // namespace pybind11::detail

@@ -190,8 +190,9 @@ class PythonFunction final : public PriorityFunction {
   PythonObject python_;
 };
 
-// Holds the GIL during a replay. If it were acquired and released at each call, two such caches on
-// two threads would wait for each other at each call. Hosts do not replay; their calls acquire it.
+// Holds the GIL during a batch. If it were acquired and released at each call, two such caches on
+// two threads would wait for each other at each call. Calls for one block acquire it themselves.
+// Forwards every virtual function, so that a policy does not lose what its cache overrides.
 class PythonCache final : public TierCache {
  public:
   explicit PythonCache(std::unique_ptr<TierCache> cache) : cache_(std::move(cache)) {}
@@ -214,6 +215,15 @@ class PythonCache final : public TierCache {
   void resize(Count capacity, std::vector<BlockId>& victims) override {
     cache_->resize(capacity, victims);
   }
+  bool discard(BlockId block) override { return cache_->discard(block); }
+  Arrival* serve(std::span<const Arrival> arrivals, Arrival* next,
+                 const ArrivalUses* uses) override {
+    const py::gil_scoped_acquire gil;
+    return cache_->serve(arrivals, next, uses);
+  }
+  void prefetch_slot(BlockId block) const override { cache_->prefetch_slot(block); }
+  bool admits(const Access<>& a) override { return cache_->admits(a); }
+  bool selective() const override { return cache_->selective(); }
   absl::Status failure() const override { return cache_->failure(); }
   bool contains(BlockId block) const override { return cache_->contains(block); }
   Count size() const override { return cache_->size(); }

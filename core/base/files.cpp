@@ -74,6 +74,10 @@ absl::StatusOr<File> File::open(std::string path) {
 }
 
 absl::StatusOr<File> File::create(std::string path) {
+  struct stat old{};
+  if (lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode) && old.st_size > 0) {
+    unlink(path.c_str());  // a mapping of it ends a process if the file shrinks
+  }
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) return failed(path, "written");
   return File(descriptor, std::move(path));

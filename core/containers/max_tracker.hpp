@@ -13,7 +13,7 @@
 
 namespace mcsim {
 
-// Amounts in [-2^31, 2^31) that change one at a time, with a query for the maximum.
+// Amounts in [-2^43, 2^43) that change one at a time, with a query for the maximum.
 //
 // An amount and its index are packed into one word, so that the greater word has the greater amount
 // and, among equal amounts, the smaller index. A tree above the words stores the maximum of each
@@ -25,9 +25,12 @@ namespace mcsim {
 // amount that rises and falls again does not update the tree.
 class MaxTracker {
  public:
-  // `count` amounts of zero; 1 <= count <= 2^32.
+  // Callers limit amounts to this magnitude and may then change them by 2^42 in total.
+  static constexpr Count kLimit = Count{1} << 42;
+
+  // `count` amounts of zero; 1 <= count <= 2^20.
   explicit MaxTracker(std::size_t count) {
-    assert(count >= 1 && count <= std::size_t{1} << 32);
+    assert(count >= 1 && count <= std::size_t{1} << kIndexBits);
     std::size_t words = 0;
     for (std::size_t size = count; true; size = (size + kRow - 1) / kRow) {
       begin_[levels_++] = words;
@@ -78,18 +81,19 @@ class MaxTracker {
 
  private:
   using Word = std::int64_t;
-  static constexpr Word kOne = Word{1} << 32;  // an amount of 1 in a word
+  static constexpr int kIndexBits = 20;
+  static constexpr Word kOne = Word{1} << kIndexBits;  // an amount of 1 in a word
   static constexpr Word kLeast = std::numeric_limits<Word>::min();
   static constexpr std::size_t kRow = 16;
   static constexpr std::size_t kLanes = 4;
   static constexpr std::size_t kMostLevels = 8;
 
   static Word word(std::size_t i, Count amount) {
-    assert(amount >= -(Count{1} << 31) && amount < Count{1} << 31);
-    return amount * kOne + static_cast<std::uint32_t>(~i);
+    assert(amount >= -2 * kLimit && amount < 2 * kLimit);
+    return amount * kOne + (kOne - 1 - static_cast<Word>(i));
   }
-  static Count amount(Word word) { return word >> 32; }
-  static std::size_t place(Word word) { return static_cast<std::uint32_t>(~word); }
+  static Count amount(Word word) { return word >> kIndexBits; }
+  static std::size_t place(Word word) { return static_cast<std::size_t>(~word & (kOne - 1)); }
 
   [[gnu::always_inline]] Word greatest() {
     return levels_ == 1 ? greatest_of(0, top_size_) : greatest_of_many();

@@ -54,7 +54,13 @@ absl::StatusOr<TracePipe> TracePipe::open(int descriptor, const std::string& nam
   return TracePipe(std::move(source), name);
 }
 
+absl::Status TracePipe::check_open() const {
+  if (source_ != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(name_ + ": this pipe has a reader already");
+}
+
 absl::StatusOr<std::string> TracePipe::detect_format() {
+  MCSIM_RETURN_IF_ERROR(check_open());
   while (head_.bytes.size() < Head::kMost && !head_.whole) {
     const std::size_t filled = head_.bytes.size();
     head_.bytes.resize(Head::kMost);
@@ -71,6 +77,7 @@ absl::StatusOr<std::string> TracePipe::detect_format() {
 }
 
 absl::StatusOr<std::unique_ptr<RequestReader>> TracePipe::read(const ReadOptions& options) {
+  MCSIM_RETURN_IF_ERROR(check_open());
   return guarded(name_, [&]() -> absl::StatusOr<std::unique_ptr<RequestReader>> {
     auto source =
         std::make_unique<ResumedSource>(std::move(head_.bytes), std::exchange(source_, nullptr));

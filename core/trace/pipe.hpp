@@ -21,14 +21,16 @@ class TracePipe {
   // one format and no more bytes come for a second.
   absl::StatusOr<std::string> detect_format();
 
-  // Returns the reader of the given format and empties the pipe object.
+  // Returns the reader of the given format. From then on both functions fail, even if this one did.
   absl::StatusOr<std::unique_ptr<RequestReader>> read(const ReadOptions& options);
 
  private:
   TracePipe(std::unique_ptr<ByteSource> source, std::string name)
       : source_(std::move(source)), name_(std::move(name)) {}
 
-  std::unique_ptr<ByteSource> source_;
+  absl::Status check_open() const;
+
+  std::unique_ptr<ByteSource> source_;  // null after read()
   std::string name_;
   Head head_;
 };

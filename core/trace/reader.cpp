@@ -42,6 +42,8 @@ absl::Status RequestReader::next(Requests& chunk) {
     chunk = {};  // its columns may differ in length after the error
   } else if (context_.is_live && chunk.size() > 0) {
     failed_ = std::exchange(status, absl::OkStatus());
+  } else {
+    failed_ = status;
   }
   return status;
 }

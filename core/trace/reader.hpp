@@ -75,7 +75,8 @@ class RequestReader {
   virtual ~RequestReader() = default;
 
   // Replaces `chunk` by the next requests, at most a full chunk, or none at the end. A file without
-  // requests is an error. After an error the chunk holds the requests before it.
+  // requests is an error. After an error the chunk holds the requests before it, and all later
+  // calls return the same error.
   absl::Status next(Requests& chunk);
 
   // Complete after next() has reached the end.
@@ -170,7 +171,7 @@ class RequestReader {
   bool unsorted_ = false;
   bool is_empty_ = false;
   bool names_vms_ = true;
-  absl::Status failed_;  // out of memory, or an error after requests that were returned
+  absl::Status failed_;  // the first error, possibly after requests that were returned
 };
 
 using FormatRegistry = Registry<RequestReader, ReaderContext>;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,7 +14,7 @@ namespace mcsim {
 // Strings in Arrow's layout: string i is data[offsets[i] .. offsets[i + 1]).
 struct TextColumn {
   std::span<const std::int64_t> offsets;
-  const char* data = nullptr;
+  std::span<const std::byte> data = {};
 };
 
 // A column of a table, borrowed.
@@ -32,9 +33,12 @@ class TableRows final : public RequestReader {
 
   absl::Status bind(std::vector<std::string> names) { return mapper_.bind(std::move(names), true); }
   // Whether add() needs the column.
-  bool uses(std::size_t column) const { return mapper_.uses(column); }
+  bool uses(std::size_t column) const {
+    return column < mapper_.names().size() && mapper_.uses(column);
+  }
 
   // Appends the requests of the next rows. Each name has a column; unused columns may be empty.
+  // Fails with InvalidArgument if another column is not sound or has another number of rows.
   absl::Status add(std::span<const ArrowColumn> columns, std::size_t rows, Requests& out);
 
   TimeBase time_base() const override { return mapper_.time_base(); }
@@ -45,6 +49,7 @@ class TableRows final : public RequestReader {
  private:
   // Returns no rows, since rows come from add(); next() only checks that there were requests.
   absl::Status fill(Requests&) override { return absl::OkStatus(); }
+  absl::Status check_columns(std::span<const ArrowColumn> columns, std::size_t rows) const;
   absl::Status add_row(std::span<const ArrowColumn> columns, std::size_t row, Requests& out);
   // Returns the value as text, followed by LineReader::kPadding other bytes.
   std::string_view text_of(const ArrowColumn& column, std::size_t row);

@@ -279,6 +279,11 @@ absl::StatusOr<std::vector<Task>> measured_tasks(std::span<const SharedTrace* co
   return tasks;
 }
 
+absl::Status check_lines(std::size_t unique, std::uint32_t line_blocks) {
+  if (line_blocks > 0 && unique % line_blocks == 0) return absl::OkStatus();
+  return invalid_argument("line_blocks: {} blocks are not whole lines of {}", unique, line_blocks);
+}
+
 }  // namespace
 
 absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs) {
@@ -324,6 +329,8 @@ absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> 
                                                        const SimulateOptions& options) {
   return guarded("simulate", [&]() -> absl::StatusOr<std::vector<std::size_t>> {
     MCSIM_RETURN_IF_ERROR(check_configs(configs).status());
+    MCSIM_RETURN_IF_ERROR(check_lines(unique, options.line_blocks));
+    MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
     const SharedTrace trace{
         .accesses = {.blocks = blocks}, .unique = unique, .line_blocks = options.line_blocks};
     const std::vector<const SharedTrace*> traces(configs.size(), &trace);
@@ -355,6 +362,7 @@ absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> bl
                                                      const SimulateOptions& options) {
   return guarded("simulate", [&]() -> absl::StatusOr<std::vector<SimulatedCache>> {
     MCSIM_ASSIGN_OR_RETURN(const bool needs_next_use, check_configs(configs));
+    MCSIM_RETURN_IF_ERROR(check_lines(unique, options.line_blocks));
     MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
     MCSIM_RETURN_IF_ERROR(check_discards(options.discards, blocks.size(), unique));
     MCSIM_RETURN_IF_ERROR(check_requests(options.requests, blocks.size()));

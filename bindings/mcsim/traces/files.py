@@ -251,7 +251,7 @@ def _save_parquet(path: Path, batches: Iterable[pa.RecordBatch], metadata: Trace
     with (
         replacing(path) as file,
         pa.OSFile(os.fsencode(file), "wb") as sink,
-        pq.ParquetWriter(sink, schema, compression="zstd") as writer,
+        pq.ParquetWriter(sink, schema, compression="zstd", write_page_checksum=True) as writer,
     ):
         for record_batch in named_batches:
             writer.write_batch(record_batch)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import printable
 from mcsim.traces.store import OptionValue
-from mcsim.traces.table_files import table_format
+from mcsim.traces.table_files import open_parquet, table_format
 
 _ROWS = 200
 _MOST_BYTES = 1 << 18
@@ -104,9 +104,7 @@ def is_date(text: str) -> bool:
 def _sample_of_table(path: Path, kind: str) -> Sample:
     try:
         if kind == "parquet":
-            import pyarrow.parquet as pq
-
-            file = pq.ParquetFile(pa.OSFile(os.fsencode(path), "rb"))
+            file = open_parquet(path)
             batch = next(file.iter_batches(_ROWS), None)
             names = file.schema_arrow.names
         else:

@@ -333,10 +333,8 @@ class Store:
         schema = self._reader.schema
         if not is_trace_schema(schema) or _METADATA_KEY not in (schema.metadata or {}):
             raise ValueError("other columns")
-        said = schema.metadata[_METADATA_KEY]
-        if schema.metadata.get(CHECKSUM_KEY, _digest(said)) != _digest(said):
-            raise ValueError("its metadata are damaged")
-        return TraceMetadata.from_json(said)
+        check_metadata(schema)
+        return TraceMetadata.from_json(schema.metadata[_METADATA_KEY])
 
 
 def _digest(text: bytes) -> bytes:
@@ -370,6 +368,14 @@ def metadata_in(schema: pa.Schema) -> TraceMetadata | None:
         return None if said is None else TraceMetadata.from_json(said)
     except (ValueError, TypeError, AttributeError):
         return None
+
+
+def check_metadata(schema: pa.Schema) -> None:
+    """Raise ValueError if the description in a table of mcsim's differs from its checksum."""
+    metadata = schema.metadata or {}
+    said, checksum = metadata.get(_METADATA_KEY), metadata.get(CHECKSUM_KEY)
+    if said is not None and checksum is not None and checksum != _digest(said):
+        raise ValueError("its metadata are damaged")
 
 
 def keys_digest(keys: pa.Array | None) -> str:

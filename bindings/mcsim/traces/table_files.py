@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,12 @@ from mcsim.traces.batches import (
     check_batch,
     schema_with_keys,
 )
-from mcsim.traces.store import OptionValue, RowCounts, TraceMetadata, metadata_in
+from mcsim.traces.store import OptionValue, RowCounts, TraceMetadata, check_metadata, metadata_in
 from mcsim.traces.tables import TableReader, row_counts
 from mcsim.traces.values import view_of
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 _MAGIC = {b"ARROW1": "arrow", b"PAR1": "parquet"}
 TABLE_FORMATS = ("arrow", "parquet")
@@ -141,7 +144,14 @@ def _has_text_keys(schema: pa.Schema) -> bool:
 
 
 def _own_metadata(schema: pa.Schema, rows: int) -> TraceMetadata | None:
-    """Return the description of a table that has all rows and columns of the trace it is from."""
+    """Return the description of a table that has all rows and columns of the trace it is from.
+
+    Raises
+    ------
+    ValueError
+        If the description differs from its checksum.
+    """
+    check_metadata(schema)
     metadata = metadata_in(schema)
     if metadata is None or metadata.counts.rows != rows:
         return None
@@ -210,7 +220,10 @@ def requests_in(
     sort: bool,
 ) -> tuple[Batch, TableReader | OwnTable]:
     """Read all requests of a table; return them and their counts."""
-    own = None if mapping else _own_metadata(table.schema, table.num_rows)
+    try:
+        own = None if mapping else _own_metadata(table.schema, table.num_rows)
+    except ValueError as error:
+        raise TraceError(f"{source}: {error}") from None
     reader: TableReader | OwnTable
     if own is not None and _has_vms(table, own):
         reader = OwnTable(source, own, table.schema, iter(table.to_batches()))
@@ -255,11 +268,11 @@ def open_table(
     try:
         schema, rows, batches = _opened(path, format)
         names = schema.names
+        own = None if options else _own_metadata(schema, rows)
     except UnicodeDecodeError:
         raise TraceError(f"{path}: the name of a column is not UTF-8") from None
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise TraceError(f"{path}: not a whole {format} file: {error}") from None
-    own = None if options else _own_metadata(schema, rows)
     if own is not None:
         return OwnTable(str(path), own, schema, _guarded(path, batches(names)))
     reader = TableReader(
@@ -275,15 +288,21 @@ def open_table(
     return reader
 
 
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Open a Parquet file whose pages are compared with their checksums, if they have any."""
+    import pyarrow.parquet as pq
+
+    source = pa.OSFile(os.fsencode(path), "rb")
+    return pq.ParquetFile(source, page_checksum_verification=True)
+
+
 _Batches = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
 
 
 def _opened(path: Path, format: str) -> tuple[pa.Schema, int, _Batches]:
     """Return what a file holds: its schema, how many rows, and columns of it batch by batch."""
     if format == "parquet":
-        import pyarrow.parquet as pq
-
-        file = pq.ParquetFile(pa.OSFile(os.fsencode(path), "rb"))
+        file = open_parquet(path)
         physical = [file.schema.column(i) for i in range(len(file.schema))]
         wide = {column.path for column in physical if column.physical_type == "INT96"}
 

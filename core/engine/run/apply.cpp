@@ -47,6 +47,15 @@ absl::Status apply(const Decision& decision, Actions declared, const Allocation&
     return invalid_argument("write modes: expected by VM or by tier and VM, got both");
   }
   MCSIM_RETURN_IF_ERROR(check_lengths(decision, current.tiers(), current.vms()));
+  if (!decision.placements.empty()) {
+    if (actions_of(decision) != Actions{Action::kPlacements}) {
+      return invalid_argument(
+          "placements: expected no other actions in the decision, since the host might refuse the "
+          "placements and keep those");
+    }
+    return host.place(decision.placements);
+  }
+  // From here on only the first change of the host can be refused.
   if (!by_tier.empty()) MCSIM_RETURN_IF_ERROR(host.check_write_modes_by_tier(by_tier));
   if (!decision.migrations.empty()) {
     const Allocation& targets = decision.targets ? *decision.targets : current;
@@ -56,8 +65,7 @@ absl::Status apply(const Decision& decision, Actions declared, const Allocation&
   }
   if (!modes.empty()) MCSIM_RETURN_IF_ERROR(host.set_write_modes(modes));
   if (!by_tier.empty()) MCSIM_RETURN_IF_ERROR(host.set_write_modes_by_tier(by_tier));
-  if (!admits.empty()) MCSIM_RETURN_IF_ERROR(host.set_admission(admits));
-  return decision.placements.empty() ? absl::OkStatus() : host.place(decision.placements);
+  return admits.empty() ? absl::OkStatus() : host.set_admission(admits);
 }
 
 }  // namespace mcsim

@@ -9,8 +9,8 @@
 namespace mcsim {
 
 // Apply a whole decision to the host, or change nothing. Fails if the decision contains actions
-// that its system did not declare. Also fails if a list's length differs from the VMs or tiers of
-// `current`, the targets in force.
+// that its system did not declare, or placements and other actions. Also fails if a list's length
+// differs from the VMs or tiers of `current`, the targets in force.
 absl::Status apply(const Decision& decision, Actions declared, const Allocation& current,
                    Nanoseconds now, Host& host);
 

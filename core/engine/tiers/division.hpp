@@ -7,6 +7,7 @@
 
 #include "core/base/choices.hpp"
 #include "core/base/types.hpp"
+#include "core/containers/max_tracker.hpp"
 
 // How the space of a tier is divided among parts.
 namespace mcsim {
@@ -42,8 +43,10 @@ struct DivisionRules {
   VictimRule victim = VictimRule::kMostOver;
 };
 
-// The blocks of a part in excess of its target; negative if it is below the target. Limited to
-// -2^31 for MaxTracker: a larger deficit matters only after 2^31 insertions.
-inline Count excess(Count held, Count target) { return std::max(held - target, -(Count{1} << 31)); }
+// The blocks of a part in excess of its target; negative if it is below the target. Limited for
+// MaxTracker: there are fewer than 2^32 blocks, so a larger deficit makes no difference.
+inline Count excess(Count held, Count target) {
+  return std::max(held - target, -MaxTracker::kLimit);
+}
 
 }  // namespace mcsim

@@ -66,6 +66,7 @@ AccessBuilder& AccessBuilder::operator=(AccessBuilder&&) noexcept = default;
 AccessBuilder::~AccessBuilder() = default;
 
 absl::Status AccessBuilder::begin_vm(std::string name) {
+  MCSIM_RETURN_IF_ERROR(sticky_error_);
   MCSIM_RETURN_IF_ERROR(check_vm_name(name));
   if (streams_.size() == kMostVms) {
     return out_of_range("{}: at most {} VMs can be replayed together", name, kMostVms);
@@ -101,6 +102,7 @@ void AccessBuilder::end_warm_up() {
 }
 
 absl::Status AccessBuilder::arrive(Nanoseconds time) {
+  MCSIM_RETURN_IF_ERROR(sticky_error_);
   if (streams_.empty()) return invalid_argument("arrive: no VM was begun");
   RequestStream& stream = streams_.back();
   if (stream.requests > 0) {
@@ -111,6 +113,7 @@ absl::Status AccessBuilder::arrive(Nanoseconds time) {
 }
 
 absl::Status AccessBuilder::depart(Nanoseconds time) {
+  MCSIM_RETURN_IF_ERROR(sticky_error_);
   if (streams_.empty()) return invalid_argument("depart: no VM was begun");
   RequestStream& stream = streams_.back();
   if (stream.requests > 0 && time <= stream.last_time) {
@@ -121,25 +124,25 @@ absl::Status AccessBuilder::depart(Nanoseconds time) {
   return absl::OkStatus();
 }
 
-// An error in the middle of a request makes the builder unusable.
+// An error in the middle of a chunk leaves part of a request: the builder becomes unusable.
 absl::Status AccessBuilder::latch_error(absl::Status status) {
-  if (!status.ok() && !absl::IsInvalidArgument(status)) sticky_error_ = status;
+  if (!status.ok()) sticky_error_ = status;
   return status;
 }
 
 absl::Status AccessBuilder::add(const RequestsView& chunk, std::optional<VmId> only,
                                 Nanoseconds shift, const Tick& tick) {
   MCSIM_RETURN_IF_ERROR(sticky_error_);
+  if (streams_.empty()) return invalid_argument("add: no VM was begun");
+  MCSIM_RETURN_IF_ERROR(interning::check_options(options_, time_base_));
+  MCSIM_RETURN_IF_ERROR(interning::check_optional_columns(chunk, options_, streams_.back().name));
   return latch_error(guarded("interning", [&] { return add_requests(chunk, only, shift, tick); }));
 }
 
 absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optional<VmId> only,
                                          Nanoseconds shift, const Tick& tick) {
-  if (streams_.empty()) return invalid_argument("add: no VM was begun");
-  MCSIM_RETURN_IF_ERROR(interning::check_options(options_, time_base_));
-  const RequestStream& stream = streams_.back();
-  MCSIM_RETURN_IF_ERROR(interning::check_optional_columns(chunk, options_, stream.name));
-  Nanoseconds latest = std::max(stream.last_time, stream.arrival);
+  RequestStream& stream = streams_.back();
+  Nanoseconds latest = std::max(stream.last_given, stream.arrival);
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     if (only && chunk.vm[i] != *only) continue;
     Nanoseconds at = 0;
@@ -157,6 +160,7 @@ absl::Status AccessBuilder::add_requests(const RequestsView& chunk, std::optiona
     MCSIM_RETURN_IF_ERROR(op == Op::kDiscard ? discard(chunk.offset[i], chunk.length[i], at, tick)
                                              : take(chunk, i, at, tick));
   }
+  stream.last_given = latest;
   return number_keys(tick);
 }
 
@@ -236,7 +240,8 @@ absl::Status AccessBuilder::spill() {
 absl::StatusOr<Accesses> AccessBuilder::finish() && {
   MCSIM_RETURN_IF_ERROR(sticky_error_);
   auto merged = guarded("interning", [&] { return merge(); });
-  MCSIM_RETURN_IF_ERROR(latch_error(merged.status()));
+  sticky_error_ = merged.ok() ? absl::FailedPreconditionError("this trace was finished before")
+                              : merged.status();
   return merged;
 }
 

@@ -43,8 +43,9 @@ class AccessBuilder {
   // several VMs; otherwise `chunk.vm` is not read. `shift` is added to every time (clock
   // alignment). Optional columns of `chunk` are read if the options keep them; fails with
   // InvalidArgument if one is missing. Discards are not requests: they take effect for every
-  // OpFilter, on the blocks that they cover completely. The tick receives the number of accesses;
-  // if it fails, the builder becomes unusable.
+  // OpFilter, on the blocks that they cover completely. The tick receives the number of accesses.
+  // After an error in a request or in the tick, the builder is unusable: all later calls return the
+  // same error.
   absl::Status add(const RequestsView& chunk, std::optional<VmId> only = std::nullopt,
                    Nanoseconds shift = 0, const Tick& tick = nullptr);
 
@@ -60,7 +61,7 @@ class AccessBuilder {
 
   // Fails with InvalidArgument if response times are kept and a VM has none, with
   // ResourceExhausted if there are more distinct blocks than ids. Every function returns
-  // ResourceExhausted if memory runs out, and so do all later calls.
+  // ResourceExhausted if memory runs out, and so do all later calls. After finish() all calls fail.
   absl::StatusOr<Accesses> finish() &&;
 
  private:

@@ -39,6 +39,8 @@ struct RequestStream {
   std::size_t requests = 0;
   std::size_t accesses = 0;  // with ids
   Nanoseconds last_time = std::numeric_limits<Nanoseconds>::min();
+  // The last time in the chunks so far, including discards and filtered requests.
+  Nanoseconds last_given = std::numeric_limits<Nanoseconds>::min();
   std::size_t warm_up = 0;  // requests
   std::size_t warm_up_accesses = 0;
   Nanoseconds warm_up_end = std::numeric_limits<Nanoseconds>::min();

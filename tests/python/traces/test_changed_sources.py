@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 from pathlib import Path
 
@@ -45,6 +46,39 @@ def test_an_edit_whose_time_is_restored_is_parsed(source: Path) -> None:
     assert offsets(source) == offsets(source) == 4096
     edit_in_place(source, CHANGED)
     assert offsets(source) == 8192
+
+
+@pytest.mark.usefixtures("coarse")
+def test_an_edit_through_a_mapping_is_parsed(source: Path) -> None:
+    with source.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapping:
+        mapping[:] = ROWS.encode()  # the page is dirty: later writes to it change no time
+        assert offsets(source) == 4096
+        before = source.stat()
+        mapping[:] = CHANGED.encode()
+        after = source.stat()
+        if (after.st_mtime_ns, after.st_ctime_ns) != (before.st_mtime_ns, before.st_ctime_ns):
+            pytest.skip("this file system changes the times of files that are mapped")
+        assert offsets(source) == 8192
+
+
+@pytest.mark.parametrize("size", [0, 1, 4096, 4097, 65_536, 65_537, 3_000_000])
+def test_the_state_of_a_file_includes_sampled_pages(folder: Path, size: int) -> None:
+    path = folder / "any"
+    content = bytearray(size)
+
+    def state() -> int:
+        path.write_bytes(content)
+        return file_state(path)[-1]
+
+    before = state()
+    pages = max(1, -(-size // 4096))
+    # Pages 0, (pages - 1) / 15, …, pages - 1, rounded down; all pages if there are at most 16.
+    sampled = {(pages - 1) * k // 15 for k in range(16)}
+    for page in {*range(min(pages, 20)), pages - 1} if size else set():
+        at = min(page * 4096 + 4095, size - 1)
+        content[at] ^= 1
+        assert (state() != before) == (page in sampled)
+        content[at] ^= 1
 
 
 @pytest.mark.parametrize("shows", [True, False], ids=["clock", "coarse clock"])

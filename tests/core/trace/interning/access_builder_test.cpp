@@ -433,6 +433,61 @@ TEST(AccessBuilder, TellsHowFarItIsWithinOneRequestAndStopsWhenToldTo) {
   EXPECT_EQ(a.ids.back(), 9'999'999U);
 }
 
+// A chunk whose third request is refused has two requests in the builder, without ids.
+TEST(AccessBuilder, ReturnsTheErrorOfARefusedRequestFromThenOn) {
+  constexpr Nanoseconds kMost = std::numeric_limits<Nanoseconds>::max();
+  const auto third = [](Nanoseconds time, std::uint8_t op, std::uint64_t offset) {
+    Requests r;
+    r.push(0, 0, Op::kRead, 0, 4096);
+    r.push(1, 0, Op::kRead, 4096, 1 << 20);
+    r.push(time, 0, Op::kRead, offset, 4096);
+    r.op.back() = op;
+    return r;
+  };
+  Requests valid;
+  valid.push(2, 0, Op::kRead, 8192, 4096);
+  for (const Requests& wrong : {third(0, 0, 0), third(2, 9, 0), third(kMost, 0, 0),
+                                third(2, 0, std::numeric_limits<std::uint64_t>::max())}) {
+    AccessBuilder builder({}, TimeBase::kClock);
+    ASSERT_TRUE(builder.begin_vm("a").ok());
+    const absl::Status error = builder.add(wrong.view(), std::nullopt, 1);
+    ASSERT_EQ(error.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(builder.add(valid.view()), error);
+    EXPECT_EQ(builder.begin_vm("b"), error);
+    EXPECT_EQ(builder.arrive(0), error);
+    EXPECT_EQ(builder.depart(9), error);
+    EXPECT_EQ(std::move(builder).finish().status(), error);
+  }
+}
+
+TEST(AccessBuilder, FailsOnceItIsFinished) {
+  Requests r;
+  r.push(0, 0, Op::kRead, 0, 4096);
+  AccessBuilder builder({}, TimeBase::kClock);
+  ASSERT_TRUE(builder.begin_vm("a").ok());
+  ASSERT_TRUE(builder.add(r.view()).ok());
+  ASSERT_TRUE(std::move(builder).finish().ok());
+  const auto fails = [](const absl::Status& status) {
+    return status.code() == absl::StatusCode::kFailedPrecondition;
+  };
+  EXPECT_TRUE(fails(std::move(builder).finish().status()));
+  EXPECT_TRUE(fails(builder.add(r.view())));
+  EXPECT_TRUE(fails(builder.begin_vm("b")));
+}
+
+// Discards and filtered writes have times, too.
+TEST(AccessBuilder, ChecksTheOrderOfTimesAcrossChunks) {
+  for (const Op first : {Op::kRead, Op::kWrite, Op::kDiscard}) {
+    Requests one, two;
+    one.push(10, 0, first, 0, 4096);
+    two.push(9, 0, Op::kRead, 0, 4096);
+    AccessBuilder builder({.ops = OpFilter::kReads}, TimeBase::kClock);
+    ASSERT_TRUE(builder.begin_vm("a").ok());
+    ASSERT_TRUE(builder.add(one.view()).ok());
+    EXPECT_EQ(builder.add(two.view()).code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
 TEST(AccessBuilder, RefusesWhatNoTraceHolds) {
   AccessBuilder builder({}, TimeBase::kClock);
   EXPECT_EQ(message_of(builder.begin_vm("")),
