@@ -162,9 +162,7 @@ def over_intervals(
     edges = np.unique(np.geomspace(1, max(end, 2), _ROWS + 1).round().astype(np.int64))
     ratio = np.array(
         [
-            100 * curve.at(edges[1:])
-            if curve.accesses
-            else np.full(len(edges) - 1, np.nan)
+            100 * curve.at(edges[1:]) if curve.accesses else np.full(len(edges) - 1, np.nan)
             for _, curve in named
         ]
     ).T

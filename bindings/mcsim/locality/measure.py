@@ -264,9 +264,7 @@ def measure(
             pool.check()
             total_done.add(count)
 
-        running = [
-            pool.submit(_measure_several, some, seed, add) for some in _groups(tasks)
-        ]
+        running = [pool.submit(_measure_several, some, seed, add) for some in _groups(tasks)]
     return [measured for future in running for measured in future.result()]
 
 

@@ -111,7 +111,7 @@ class GroupFits {
   double max_set_aside_misses(double accesses, double capacity) const {
     double most = 0;
     for (const double references : sampling_error_.absent) {
-      most += std::min(references, accesses / capacity);
+      most += std::min(references, (accesses + capacity) / (capacity + 1));
     }
     return most;
   }

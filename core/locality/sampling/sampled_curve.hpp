@@ -101,9 +101,9 @@ struct SampledCounts {
 //
 // The groups give estimates of both, but the sample may lack all of the few blocks that dominate S.
 // Misses do not depend on such blocks: between two misses of one block lie c others, so that no
-// block has more than N / c misses. The covariance therefore comes from the groups. The variance of
-// S is the largest that is likely given the groups, the reference sample, which is independent of
-// the spatial sample, and N - S. If blocks are missing, b thus approaches 1.
+// block has more than (N + c) / (c + 1) misses. The covariance therefore comes from the groups. The
+// variance of S is the largest that is likely given the groups, the reference sample, which is
+// independent of the spatial sample, and N - S. If blocks are missing, b thus approaches 1.
 //
 // A few blocks with a large share of all references may be known to be missing, because the
 // reference sample meets them often. They are set aside: they count as hits, as all missing

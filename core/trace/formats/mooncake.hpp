@@ -15,7 +15,8 @@ class MooncakeReader final : public JsonlReader {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
-      "mooncake", "Mooncake JSONL: timestamp in ms, hash_ids as objects; hits are of blocks, not of prefixes",
+      "mooncake",
+      "Mooncake JSONL: timestamp in ms, hash_ids as objects; hits are of blocks, not of prefixes",
       "Qin et al.: Mooncake (FAST 2025); github.com/kvcache-ai/Mooncake"};
 
   MooncakeReader(NoParams, ReaderContext context) : JsonlReader(fields(), std::move(context)) {}

@@ -165,7 +165,8 @@ def test_discards_and_skipped_rows_are_counted(
     rows = HEADER + line(1, 1, "r", 0, 4096) + line(2, 1, "d", 0, 4096) + line(3, 1, "r", 0, 4096)
     with stdin_of(rows.encode() + b"oops\n"):
         out = printed(capsys, "watch", "-", "--on-bad-line", "skip", "--format", "csv")
-    assert out[-1] == "1 discards ignored, 1 rows skipped"
+    assert out[-1] == "1 rows skipped"
+    assert any("1 discards ignored" in text for text in out)
     assert "2 accesses to 1 blocks" in out[0]
 
 
@@ -328,3 +329,16 @@ def test_memory_does_not_grow_with_the_stream(folder: Path) -> None:
         return int(done.stdout)
 
     assert abs(peak(10_000_000) - peak(1_000_000)) < 8 * 1024
+
+
+def test_discards_take_the_band_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "t.csv"
+    rows = requests(20_000)
+    file.write_bytes(content(rows))
+    asked = ("watch", file, "--estimator", "shards(max_blocks=256)")
+    assert "low" in curve_of(capsys, *asked)[0]
+    file.write_bytes(content([*rows, (30_000, 0, "d", 0, 4096)]))
+    row = curve_of(capsys, *asked)[0]
+    assert "low" not in row
+    assert "1 discards ignored" in row["note"]
+    assert any("1 discards ignored" in text for text in printed(capsys, *asked))

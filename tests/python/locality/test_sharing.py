@@ -152,7 +152,10 @@ def test_discarded_blocks_leave_shared_caches_and_parts(seed: int, order: Order)
     mixed = mcsim.mix(trace, [3, 9], order=order)
     for row, parts in zip(mixed, mixed.allocation, strict=True):
         assert row.accesses - row.shared == sum(hits_of(merged, row.capacity))
-        alone = [hits_of(events, int(p))[vm] if p else 0 for vm, events, p in zip(range(3), own, parts, strict=True)]
+        alone = [
+            hits_of(events, int(p))[vm] if p else 0
+            for vm, events, p in zip(range(3), own, parts, strict=True)
+        ]
         assert row.accesses - row.parts == sum(alone)
         best = max(
             sum(hits_of(own[vm], p)[vm] if p else 0 for vm, p in enumerate(d))
