@@ -305,6 +305,7 @@ std::vector<StraceReader::Transfer> StraceReader::halves_of(const SystemCall& ca
   const auto half = [&](Op op, std::string_view descriptor, std::string_view position) {
     Transfer transfer{.op = op,
                       .descriptor = descriptor,
+                      .offset = std::nullopt,
                       .bytes = static_cast<std::uint64_t>(*call.result),
                       .duration = call.duration};
     if (position.empty() || position == "NULL") return transfer;
