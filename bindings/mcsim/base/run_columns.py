@@ -174,10 +174,10 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         Column("tier", "tier", "count", "its tier; null: the backend", stored="int32"),
         Column("reads", "reads", "blocks", "blocks read, also to be written elsewhere"),
         Column("writes", "writes", "blocks", "blocks written"),
-        Column("written_bytes_per_day", "GB/day", "bytes/day", "writes by time; null: no clock"),
+        Column("written_bytes_per_day", "GB/day", "bytes/day", "writes by time; null: no rates"),
         Column("lifetime_years", "years", "number", "life of a medium that wears", "more"),
         Column("drive_writes_per_day", "DWPD", "number", "writes of the whole drive a day", "less"),
-        Column("utilization", "busy %", "share", "mean share of time at work"),
+        Column("utilization", "busy %", "share", "work by time; null: no rates"),
         Column("peak_utilization", "peak %", "share", "the same in the busiest interval"),
         Column(
             "saturated_intervals",
@@ -187,7 +187,13 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             "less",
             optional=True,
         ),
-        Column("queueing_ns", "queueing", "ns", "mean wait in the other intervals", "less"),
+        Column(
+            "queueing_ns",
+            "queueing",
+            "ns",
+            "mean wait at the mean load; null: more work than time",
+            "less",
+        ),
         Column("asked", "asked %", "share", "mean demand by `iops` or `bandwidth`", rare=True),
         Column("peak_asked", "peak asked %", "share", "demand of the worst interval", rare=True),
         Column(
@@ -216,7 +222,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         _INTERVAL,
         Column("operations", "operations", "count", "blocks read and written"),
         Column("bytes", "bytes", "bytes", "bytes read and written"),
-        Column("asked", "asked %", "share", "demand by what the device can do; null: no clock"),
+        Column("asked", "asked %", "share", "demand by what the device can do; null: no rates"),
     ],
     "misses": [
         _SYSTEM,

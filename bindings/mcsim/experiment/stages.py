@@ -34,6 +34,7 @@ from mcsim.experiment.components import declared_data_path
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View, is_bound_wanted
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
+from mcsim.results.counted_time import CountedTime
 from mcsim.results.schemas import concat_tables, fill_repeats
 from mcsim.traces.workload import ON_DEMAND
 
@@ -211,7 +212,11 @@ class Stages:
     ) -> None:
         described = self.prepared.environment(view)
         known = zip(self._titles, map(foresight_of, systems), strict=True)
+        accesses = self.prepared.accesses(view)
+        spec = self.experiment.spec
+        cuts = engine.aligned_cuts(accesses, spec.interval.length)
         more = {
+            "counted_ns": CountedTime.of(accesses, int(cuts[spec.warm_up_intervals])),
             "code": self.experiment.code_digests(),
             "foresight": {title: kind for title, kind in known if kind != "none"},
             "data_paths": {

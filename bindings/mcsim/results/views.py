@@ -18,6 +18,7 @@ from mcsim.base.result_table import ResultTable
 from mcsim.base.run_columns import REQUEST_RATIOS
 from mcsim.base.suggest import did_you_mean
 from mcsim.results.answer import answer, rank
+from mcsim.results.counted_time import why_no_rates
 from mcsim.results.data_paths import FIELDS, differing_fields
 from mcsim.results.demands import device_titles, overloads
 from mcsim.results.foresight import yardstick_note
@@ -151,12 +152,14 @@ def _devices(results: Results) -> RunTable:
     titles = device_titles(results.spec)
     named = pa.array([titles[-1 if k is None else k] for k in table["tier"].to_pylist()])
     index = table.schema.get_field_index("device")
-    queueing = "; queueing: mean wait" if _is_known(table, "queueing_ns") else ""
+    queueing = "; queueing: mean wait at the mean load" if _is_known(table, "queueing_ns") else ""
     notes = [f"reads and writes in blocks{queueing}"]
+    if len(table) and (why := why_no_rates(results)) is not None:
+        notes.append(f"no rates by time: {why}")
     if _is_known(table, "drive_writes_per_day"):
         notes.append("DWPD: drive writes per day")
     if any(table["saturated_intervals"].to_pylist()):
-        notes.append("saturated: intervals with more work than time, left out of queueing")
+        notes.append("saturated: intervals with more work than time")
     if "asked" in table.column_names:
         notes.append("asked: of what a device can do; overloaded: intervals that ask for more")
         notes += overloads(results)
