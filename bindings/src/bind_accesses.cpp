@@ -11,6 +11,7 @@
 #include "core/trace/interning/accesses_file.hpp"
 #include "core/trace/interning/accesses_layout.hpp"
 #include "core/trace/intervals.hpp"
+#include "core/trace/vm_accesses.hpp"
 
 namespace mcsim::python {
 namespace {
@@ -86,6 +87,13 @@ void bind_files_and_cuts(py::module_& m) {
             [&] { return checked ? open_trusted_accesses(path) : open_accesses(path); }));
       },
       py::arg("path"), py::kw_only(), py::arg("checked") = false);
+  m.def(
+      "vm_accesses",
+      [](const Accesses& accesses, VmId vm, const Column<std::int64_t>& requests) {
+        const std::span<const std::int64_t> given = span_of(requests);
+        return value_or_raise(without_gil([&] { return vm_accesses(accesses, vm, given); }));
+      },
+      py::arg("accesses"), py::arg("vm"), py::arg("requests"));
   m.attr("ACCESSES_VERSION") = kAccessesVersion;
   m.def("aligned_cuts", &cuts_of, py::arg("accesses"), py::arg("length"));
 }

@@ -55,6 +55,16 @@ _DECIDE = Column(
     "decide_seconds", "decide", "s", "time of the controller's decisions", "less", optional=True
 )
 _OPT_HITS = Column("opt_hits", "OPT hits", "count", "hits of OPT in one cache of all VMs")
+_CERTAIN = (
+    Column("compulsory", "compulsory", "count", "misses of first accesses to a block"),
+    Column(
+        "invalidated",
+        "invalidated",
+        "count",
+        "other misses at any size: of blocks written around, discarded or not admitted",
+        optional=True,
+    ),
+)
 _CAPACITY = Column("capacity", "blocks", "count", "capacity in blocks")
 
 _OF_BACKEND = counts(
@@ -120,7 +130,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             "worst_slowdown",
             "worst VM",
             "factor",
-            "latency of the slowest VM, by its latency with all tiers of its own",
+            "largest factor between the latency of a VM and its latency alone with all tiers",
             "less",
         ),
         Column(
@@ -174,10 +184,10 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         Column("tier", "tier", "count", "its tier; null: the backend", stored="int32"),
         Column("reads", "reads", "blocks", "blocks read, also to be written elsewhere"),
         Column("writes", "writes", "blocks", "blocks written"),
-        Column("written_bytes_per_day", "GB/day", "bytes/day", "writes by time; null: no clock"),
+        Column("written_bytes_per_day", "GB/day", "bytes/day", "writes by time; null: no rates"),
         Column("lifetime_years", "years", "number", "life of a medium that wears", "more"),
         Column("drive_writes_per_day", "DWPD", "number", "writes of the whole drive a day", "less"),
-        Column("utilization", "busy %", "share", "mean share of time at work"),
+        Column("utilization", "busy %", "share", "work by time; null: no rates"),
         Column("peak_utilization", "peak %", "share", "the same in the busiest interval"),
         Column(
             "saturated_intervals",
@@ -187,7 +197,13 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             "less",
             optional=True,
         ),
-        Column("queueing_ns", "queueing", "ns", "mean wait in the other intervals", "less"),
+        Column(
+            "queueing_ns",
+            "queueing",
+            "ns",
+            "mean wait at the mean load; null: more work than time",
+            "less",
+        ),
         Column("asked", "asked %", "share", "mean demand by `iops` or `bandwidth`", rare=True),
         Column("peak_asked", "peak asked %", "share", "demand of the worst interval", rare=True),
         Column(
@@ -216,17 +232,25 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         _INTERVAL,
         Column("operations", "operations", "count", "blocks read and written"),
         Column("bytes", "bytes", "bytes", "bytes read and written"),
-        Column("asked", "asked %", "share", "demand by what the device can do; null: no clock"),
+        Column("asked", "asked %", "share", "demand by what the device can do; null: no rates"),
     ],
     "misses": [
         _SYSTEM,
         _VM,
         _ACCESSES,
-        Column("compulsory", "compulsory", "count", "misses of first accesses to a block"),
-        Column("capacity", "capacity", "count", "other misses of the VM alone, under LRU"),
+        *_CERTAIN,
+        Column("capacity", "capacity", "count", "other misses of the VM alone with all tiers"),
         Column("interference", "interference", "count", "all others; negative: fewer than alone"),
     ],
     "bounds": [_SYSTEM, _OPT_HITS],
+    "alone": [
+        _SYSTEM,
+        Column("vm", "VM", "text", "name of the VM"),
+        _ACCESSES,
+        *_CERTAIN,
+        Column("misses", "misses", "count", "misses of the VM alone; null: it is the only VM"),
+        Column("mean_latency_ns", "latency", "ns", "mean latency of an access alone", "less"),
+    ],
     "curves": [
         Column("vm", "VM", "text", "name of the VM"),
         Column("scope", "scope", "text", "trace: the whole trace"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -99,7 +100,7 @@ def _cells(vm: VmInfo, found: TraceInfo, meta: TraceMetadata) -> dict[str, str]:
     has_clock = found.time_base == "clock"
     cells |= {
         "span": _span(vm.span) if has_clock else f"{vm.span:,} refs",
-        "rate": f"{vm.rate:.3g}/s" if has_clock else "-",
+        "rate": "-" if math.isnan(vm.rate) else f"{vm.rate:.3g}/s",
     }
     if meta.has_lengths:
         cells |= {

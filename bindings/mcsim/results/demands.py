@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mcsim.base.result_columns import schema_of_table
 from mcsim.config.placed import PlacedSpec
 from mcsim.config.spec import ExperimentSpec, SystemSpec
+from mcsim.results.counted_time import CountedTime, counted_time
 from mcsim.results.results import Results
 from mcsim.results.schemas import all_counts_of, interval_counts, of_system
 from mcsim.results.tables import DEVICE_WRITES, devices_of
@@ -68,24 +69,27 @@ def demands(results: Results) -> pa.Table:
 
     An operation reads or writes one block. It keeps the device busy for a second divided by its
     `iops`, or for the time of its bytes at the `bandwidth` if that is longer. The demand is the
-    busy time of all operations divided by the length of the interval. Above 1 it exceeds the
-    limit.
+    busy time of all operations divided by the length of the interval, of which the first and the
+    last end with the counted requests (`CountedTime.rates`). Above 1 it exceeds the limit.
 
     Returns
     -------
     pa.Table
         Table of schema `DEMANDS`; without rows if no device has limits.
     """
-    spec = results.spec
-    tables = [_demand_table(spec, system.title, load) for system, load in _limited(results)]
+    spec, counted = results.spec, counted_time(results)
+    tables = [
+        _demand_table(spec, counted, system.title, load) for system, load in _limited(results)
+    ]
     return pa.concat_tables([DEMANDS.empty_table(), *tables])
 
 
 def overloads(results: Results) -> list[str]:
     """Describe, for each system and device, the intervals in which demand exceeds the limit."""
     found = []
+    counted = counted_time(results)
     for system, load in _limited(results):
-        asked = asked_of(results.spec, load)
+        asked = asked_of(results.spec, counted, load)
         if asked is None or not (over := int((asked > 1).sum())):
             continue
         worst = int(asked.argmax())
@@ -110,25 +114,34 @@ def _limited(results: Results) -> Iterator[tuple[SystemSpec, Load]]:
                 yield system, load
 
 
-def asked_of(spec: ExperimentSpec, load: Load) -> NDArray[np.float64] | None:
-    """Compute the demand on a device by interval, as a share of its limit.
-
-    The result is None without a clock, and for several hosts, because each has its own device.
-    """
+def least_ns(spec: ExperimentSpec, load: Load) -> float:
+    """Return the time in ns that a device takes for an operation at its limit."""
     from mcsim._core import engine
 
-    if spec.interval.by_reference or spec.hosts is not None:
-        return None
     placed = load.device
     device = engine.Device(placed.device, *placed.quantities, *placed.can_do)
-    busy_ns = (load.reads + load.writes) * device.busy_ns(spec.block_bytes)
-    return np.asarray(busy_ns / spec.interval.length, dtype=np.float64)
+    return device.busy_ns(spec.block_bytes)
 
 
-def _demand_table(spec: ExperimentSpec, system: str, load: Load) -> pa.Table:
+def asked_of(
+    spec: ExperimentSpec, counted: CountedTime | None, load: Load
+) -> NDArray[np.float64] | None:
+    """Compute the demand on a device by interval, as a share of its limit.
+
+    The result is None without a time, and for several hosts, because each has its own device.
+    """
+    if counted is None or spec.hosts is not None:
+        return None
+    busy_ns = (load.reads + load.writes) * least_ns(spec, load)
+    return counted.rates(busy_ns, spec.warm_up_intervals, spec.interval.length)
+
+
+def _demand_table(
+    spec: ExperimentSpec, counted: CountedTime | None, system: str, load: Load
+) -> pa.Table:
     operations = load.reads + load.writes
     count = len(operations)
-    asked = asked_of(spec, load)
+    asked = asked_of(spec, counted, load)
     columns = {
         "system": [system] * count,
         "device": [load.device.device] * count,

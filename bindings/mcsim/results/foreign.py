@@ -19,6 +19,7 @@ _ENVIRONMENT: Mapping[str, type | tuple[type, ...]] = {
     "build": str,
     "synthetic": bool,
     "traces": list,
+    "counted_ns": list,
     "code": dict,
     "data_paths": dict,
     "foresight": dict,
@@ -33,6 +34,7 @@ _KEYS: Mapping[str, set[str]] = {
     "reuse_intensity": {"vm", "window_end_ns", "reuse_intensity"},
     "decisions": {"system", "interval"},
     "bounds": {"system", "opt_hits"},
+    "alone": {"system", "vm", "accesses"},
 }
 
 
@@ -82,6 +84,9 @@ def check_environment(value: Mapping[str, Any]) -> None:
             raise ValueError(f"it has no {name!r}")
         if name in value and not isinstance(value[name], kind):
             raise ValueError(f"{name!r} is not of its type")
+    counted = value.get("counted_ns", [0, 0])
+    if [type(time) for time in counted] != [int, int] or not 0 <= counted[0] <= counted[1]:
+        raise ValueError("'counted_ns' is not two times")
     if not set(map(str, value.get("foresight", {}).values())) <= {"next", "whole"}:
         raise ValueError("'foresight' has other values")
     if not all(isinstance(path, dict) for path in value.get("data_paths", {}).values()):

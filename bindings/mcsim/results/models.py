@@ -4,9 +4,13 @@ All results follow from the counts of a finished run and the quantities of its d
 
 A request waits for the slowest of its blocks, which are read in parallel. Its latency is therefore
 that of one device, and the distribution is exact. A device serves one operation after the other.
-If the experiment has a clock, queueing follows from the number of operations in each interval,
-as if arrivals were random: M/G/1 with the service times of reads and writes, by Pollaczek and
-Khinchine. With operations of one kind it is M/D/1.
+If the experiment has a clock, queueing follows from the number of operations a second, as if
+arrivals were random: M/G/1 with the service times of reads and writes, by Pollaczek and Khinchine.
+With operations of one kind it is M/D/1.
+
+Rates are over the time from the first counted request to the last (`CountedTime`). Those of a
+device are means over this time, the same at every `interval`; `peak_utilization`,
+`saturated_intervals`, `peak_asked` and `overloaded_intervals` are of intervals.
 """
 
 from __future__ import annotations
@@ -24,7 +28,8 @@ from mcsim.base.result_columns import schema_of_table
 from mcsim.config.latency import ServiceTimes
 from mcsim.config.placed import PlacedSpec
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.demands import Load, asked_of, is_limited, loads
+from mcsim.results.counted_time import CountedTime, counted_time, why_no_rates
+from mcsim.results.demands import Load, asked_of, is_limited, least_ns, loads
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
@@ -34,7 +39,7 @@ REQUESTS = schema_of_table("requests")
 DEVICES = schema_of_table("devices")
 READS = schema_of_table("reads")
 
-_DAY_NS = 86_400 * 10**9
+DAY_NS = 86_400 * 10**9
 
 
 def requests(results: Results, *, by_vm: bool = True) -> pa.Table:
@@ -150,13 +155,19 @@ def reads_behind_writes(results: Results, *, by_vm: bool = True) -> pa.Table:
     spec = results.spec
     if spec.interval.by_reference:
         raise ConfigError(f"{spec.name}: reads cannot queue in a run whose intervals have no time")
+    if (counted := counted_time(results)) is None:
+        raise ConfigError(f"{spec.name}: reads cannot queue: {why_no_rates(results)}")
     if spec.hosts is not None:
         raise ConfigError(f"{spec.name}: reads queue on one host, and this run has several")
-    rows = [row for system in spec.systems for row in _read_rows(results, system.title, by_vm)]
+    rows = [
+        row for system in spec.systems for row in _read_rows(results, counted, system.title, by_vm)
+    ]
     return pa.Table.from_pylist(rows, schema=READS)
 
 
-def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str, Any]]:
+def _read_rows(
+    results: Results, counted: CountedTime, system: str, by_vm: bool
+) -> Iterator[dict[str, Any]]:
     spec = results.spec
     metrics, vms = (of_system(results.measured(name), system) for name in ("metrics", "vms"))
     # Axes: interval, VM, and device that served: the tiers, then the backend.
@@ -165,7 +176,9 @@ def _read_rows(results: Results, system: str, by_vm: bool) -> Iterator[dict[str,
     # The last column is staged blocks in memory. As at the backend, nothing queues there.
     staged = counts_of(vms, "staged_hits")
     served = np.concatenate([served, staged], axis=2)
-    waits = np.column_stack([*(_waits(spec, load) for load in tiers), np.zeros((len(served), 2))])
+    waits = np.column_stack(
+        [*(_waits(spec, counted, load) for load in tiers), np.zeros((len(served), 2))]
+    )
     kept = ~np.isnan(waits).any(axis=1)
     names = pc.unique(vms["vm"]).to_pylist()
     service = np.array([device.waits[0] for device in devices_of(spec, len(tiers))], float)
@@ -197,8 +210,9 @@ def devices(results: Results) -> pa.Table:
     spec = results.spec
     if results.kind == "objects":
         return pa.Table.from_pylist([], schema=DEVICES)
+    counted = counted_time(results)
     rows = [
-        {"system": system.title} | _device_row(spec, load)
+        {"system": system.title} | _device_row(spec, counted, load)
         for system in spec.systems
         for load in loads(results, system.title)
     ]
@@ -212,18 +226,19 @@ def devices(results: Results) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=pa.schema([*DEVICES, *rare]))
 
 
-def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
+def _device_row(spec: ExperimentSpec, counted: CountedTime | None, load: Load) -> dict[str, Any]:
     device = load.device
+    reads, writes = int(load.reads.sum()), int(load.writes.sum())
     row: dict[str, Any] = {
         "device": device.device,
         "tier": load.tier,
-        "reads": int(load.reads.sum()),
-        "writes": int(load.writes.sum()),
+        "reads": reads,
+        "writes": writes,
     }
-    if spec.interval.by_reference:
+    if counted is None:
         return row
-    days = len(load.reads) * spec.interval.length / _DAY_NS
-    written = row["writes"] * spec.block_bytes / days
+    duration = counted.duration_ns
+    written = writes * spec.block_bytes * DAY_NS / duration
     row["written_bytes_per_day"] = written
     if device.pe_cycles is not None and load.tier is not None:
         capacity = getattr(device, "capacity", 0)
@@ -234,49 +249,47 @@ def _device_row(spec: ExperimentSpec, load: Load) -> dict[str, Any]:
     if spec.hosts is not None:
         return row  # each host has its own queue
     read_ns, write_ns = known(device.read), known(device.write)
-    busy = (load.reads * float(read_ns) + load.writes * float(write_ns)) / spec.interval.length
-    waits = _waits(spec, load)
-    saturated = np.isnan(waits)
-    asked = asked_of(spec, load) if is_limited(device) else None
-    kept = (load.reads + load.writes)[~saturated]
-    operations = int(kept.sum())
+    # From totals, so that the sum does not depend on the interval.
+    busy = (reads * read_ns + writes * write_ns) / duration
+    peak = _rates(spec, counted, load.reads * float(read_ns) + load.writes * float(write_ns)).max()
     row |= {
-        "utilization": float(busy.mean()),
-        "peak_utilization": float(busy.max()),
-        "saturated_intervals": int(saturated.sum()),
-        "energy_joules": energy_joules(device, busy, spec.interval.length / 1e9),
+        "utilization": busy,
+        "peak_utilization": float(peak),
+        "saturated_intervals": int(np.isnan(_waits(spec, counted, load)).sum()),
+        "energy_joules": energy_joules(device, busy, duration / 1e9),
     }
-    if asked is not None:
-        row["asked"], row["peak_asked"] = float(asked.mean()), float(asked.max())
+    if (asked := asked_of(spec, counted, load)) is not None and is_limited(device):
+        row["asked"] = (reads + writes) * least_ns(spec, load) / duration
+        row["peak_asked"] = float(asked.max())
         row["overloaded_intervals"] = int((asked > 1).sum())
-    if operations:
-        row["queueing_ns"] = sum((waits[~saturated] * kept).tolist()) / operations
+    if reads + writes:
+        per_s = 1e9 / duration
+        row["queueing_ns"] = queueing_ns(reads * per_s, writes * per_s, read_ns, write_ns)
     return row
 
 
-def _waits(spec: ExperimentSpec, load: Load) -> NDArray[np.float64]:
+def _rates(spec: ExperimentSpec, counted: CountedTime, counts: NDArray[Any]) -> NDArray[np.float64]:
+    return counted.rates(counts, spec.warm_up_intervals, spec.interval.length)
+
+
+def _waits(spec: ExperimentSpec, counted: CountedTime, load: Load) -> NDArray[np.float64]:
     """Compute the queueing time of operations by interval; NaN if the device is saturated."""
-    seconds = spec.interval.length / 1e9
     read_ns, write_ns = known(load.device.read), known(load.device.write)
-    loads, which = np.unique([load.reads, load.writes], axis=1, return_inverse=True)
-    waits = [
-        queueing_ns(reads / seconds, writes / seconds, read_ns, write_ns)
-        for reads, writes in loads.T.tolist()
-    ]
+    per_s = [1e9 * _rates(spec, counted, of) for of in (load.reads, load.writes)]
+    loads, which = np.unique(per_s, axis=1, return_inverse=True)
+    waits = [queueing_ns(reads, writes, read_ns, write_ns) for reads, writes in loads.T.tolist()]
     return np.array([np.nan if wait is None else wait for wait in waits], float)[which.ravel()]
 
 
-def energy_joules(
-    device: PlacedSpec, busy: NDArray[np.float64], interval_seconds: float
-) -> float | None:
+def energy_joules(device: PlacedSpec, busy: float, seconds: float) -> float | None:
     """Return the energy of a device: its power at work while it is busy, else its idle power.
 
     Parameters
     ----------
     device : PlacedSpec
-    busy : array
-        Share of each interval in which it works; more than 1 is all of the interval.
-    interval_seconds : float
+    busy : float
+        Share of the time in which it works; more than 1 is all of the time.
+    seconds : float
 
     Returns
     -------
@@ -286,9 +299,8 @@ def energy_joules(
     if device.watts is None:
         return None
     idle = device.watts if device.idle_watts is None else device.idle_watts
-    at_work = np.minimum(busy, 1)
-    watts = at_work * device.watts + (1 - at_work) * idle
-    return float(watts.sum() * interval_seconds)
+    at_work = min(busy, 1)
+    return (at_work * device.watts + (1 - at_work) * idle) * seconds
 
 
 def lifetime_years(

@@ -16,6 +16,8 @@ from mcsim.experiment.components import Components
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import own_view
+from mcsim.results.counted_time import CountedTime
+from mcsim.results.models import DAY_NS
 from mcsim.results.tables import Totals, whole
 from mcsim.searches.space import Outcome, Point
 
@@ -64,12 +66,11 @@ class Replays:
 
     @cached_property
     def days(self) -> float:
-        """How long is counted; nan without a clock."""
-        interval = self.spec.interval
-        if interval.by_reference:
+        """Time that is counted; nan without a clock, or if all requests have one time."""
+        duration = CountedTime.of(self.all.accesses, self.all.first).duration_ns
+        if self.spec.interval.by_reference or duration == 0:
             return float("nan")
-        cuts = engine.aligned_cuts(self.all.accesses, interval.length)
-        return (len(cuts) - 1 - self.spec.warm_up_intervals) * interval.length / (86_400 * 10**9)
+        return duration / DAY_NS
 
     def sampled(self, rate: float, seed: int) -> Sample:
         """Return the accesses to a share of the blocks, picked by their hash."""

@@ -41,7 +41,7 @@ class Found(ResultTable):
     ``simulated`` if it was replayed in full; other rows have expected numbers. A row is ``kept``
     if it is within all limits. Results are ``dollars``, ``latency_ns``, ``hit_ratio``,
     ``per_dollar`` (accesses a second of one client), ``worn_blocks`` (written to tiers that wear)
-    and ``years`` (infinite without wear, nan without a clock).
+    and ``years`` (infinite without wear, nan without a clock or if all requests have one time).
 
     Attributes
     ----------
@@ -155,9 +155,9 @@ class SearchState:
         if wear and all(tier.pe_cycles is None for tier in spec.tiers):
             raise ConfigError(f"limits: {wear[0]}: no tier wears (has pe_cycles)")
         if "years" in limits and math.isnan(self.judge.days):
-            raise ConfigError(
-                "limits: years: the workload has no clock; device_writes can be limited"
-            )
+            no_clock = spec.interval.by_reference
+            why = "the workload has no clock" if no_clock else "all counted requests have one time"
+            raise ConfigError(f"limits: years: {why}; device_writes can be limited")
         if self.asked.objective == "dollars" and not set(limits) - {"dollars"}:
             raise ConfigError("limits: the cheapest of what? give one, such as latency")
         return limits

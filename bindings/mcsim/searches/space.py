@@ -98,7 +98,7 @@ class Judge:
     spec : ExperimentSpec
         Its tiers have the prices and wear; their sizes do not count.
     days : float
-        How long the workload is.
+        Time from the first counted request to the last; nan if there is none.
     objective : str
         One of `OBJECTIVES`.
     limits : mapping of str to float

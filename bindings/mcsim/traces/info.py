@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -88,8 +89,11 @@ class VmInfo:
 
     @property
     def rate(self) -> float:
-        """Requests per second over the span; 0 if the span is. Means nothing without a clock."""
-        return self.requests / (self.span / 1e9) if self.span else 0.0
+        """Requests per second over the span; nan if all have one time, or without a clock."""
+        if not self.requests:
+            return 0.0
+        has_clock = self.growth_by_time is not None
+        return self.requests / (self.span / 1e9) if self.span and has_clock else math.nan
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def test_the_terminal_shows_no_column_of_nothing(alone: Results) -> None:
     assert "decide" not in rendered(alone.systems())
     devices = rendered(alone.devices())
     assert "saturated" not in devices
-    assert devices.endswith("queueing: mean wait")
+    assert devices.endswith("queueing: mean wait at the mean load")
     assert alone.yardsticks().values("fairness") == [None]
 
 
