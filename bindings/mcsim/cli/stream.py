@@ -82,7 +82,7 @@ class Source:
     synthetic: bool = False
     """Whether any of what was read is."""
     has_prefixes: bool = False
-    """Whether requests of any trace are prefixes, whose blocks hit one by one."""
+    """Whether requests of a trace are prefixes, and their blocks hit one by one."""
     usual_ops: str = "reads"
     warm_up: str | None = None
 

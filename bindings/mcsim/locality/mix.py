@@ -37,8 +37,8 @@ class Mix(ResultTable):
     allocation : ndarray of int64, shape (sizes, vms)
         Blocks of each VM in the best division.
     slack : ndarray of float64, shape (sizes,)
-        Hits that no division has more than the best parts found, for many VMs; 0 where the parts
-        are the best in units of the cache.
+        The greatest number of hits that another division may have more. It is 0 unless the parts
+        follow from concave hulls.
     """
 
     def __init__(
@@ -258,7 +258,7 @@ def _parts_by_hulls(own: _Curves, blocks: int) -> tuple[NDArray[np.int64], float
     parts : ndarray of int64, shape (vms,)
         Blocks; they fill the cache.
     slack : float
-        Hits that no division has more.
+        The greatest number of hits that another division may have more.
 
     References
     ----------

@@ -39,7 +39,7 @@ Order = Literal["time", "rates"]
 
 _MOST_VMS = 2**16
 _FEW_VMS = 256
-"""Up to so many VMs, the curve of each is computed by itself, several at a time."""
+"""The number of VMs from which one pass computes the curves of all."""
 
 SharingReferences: TypeAlias = References | Sequence[Blocks] | Mapping[str, ArrayLike]
 """Traces, or the block numbers of each VM, by its name."""
@@ -151,8 +151,8 @@ def spread(
     block_bytes : int, optional
         Size of a block.
     discards : sequence of (ndarray of uint64, ndarray of uint64) or None, optional
-        Of each VM, positions among its references, and the blocks that are discarded before them:
-        before reference k at k / n.
+        Positions among the references of each VM, and the blocks that are discarded before them.
+        The place before reference k is k / n.
     """
     pairs = zip(named, discards or [None] * len(named), strict=True)
     streams = [(*of, gone) for of, gone in pairs if len(of[1])]
@@ -320,8 +320,8 @@ class Sharing:
     def _alone_in_one_pass(self) -> HitRatioCurves:
         """Compute the curves alone from the distances of all VMs, one VM after the other.
 
-        No block of one VM is between two accesses of another, and a hole that one VM leaves lies
-        below all blocks of the next.
+        Blocks of one VM never lie between two accesses of another. A hole that one VM leaves lies
+        below all blocks of the next VM.
         """
         positions = self.positions
         discards = None

@@ -29,7 +29,7 @@ class Piece(NamedTuple):
     ops: NDArray[np.uint8] | None
     discards: Discarded | None
     requests: Shapes | None
-    """Of those that touch blocks; None if bytes of requests are not kept."""
+    """Requests that touch blocks; None if bytes of requests are not kept."""
 
 
 class Discards(NamedTuple):
@@ -103,7 +103,7 @@ def shapes_of(
 ) -> Shapes | None:
     """Return how requests lie in their blocks; None if their bytes are not kept.
 
-    Requests that touch no block are left out: they neither hit nor miss.
+    Requests without a block are left out, because they cannot hit.
     """
     if len(accesses.request_bytes) != accesses.request_count:
         return None

@@ -65,7 +65,7 @@ class ShardsRate final : public Estimator {
   ReferenceSample reference_sample_;
   std::uint64_t references_ = 0;                             // without those to discarded blocks
   std::uint64_t after_discards_ = 0;                         // those to discarded blocks
-  std::uint64_t sampled_after_discards_ = 0;                 // of these, in the sample
+  std::uint64_t sampled_after_discards_ = 0;                 // sampled ones among them
   boost::unordered_flat_set<std::uint64_t> discarded_ = {};  // keys
   std::vector<std::uint64_t> survivors_;                     // of one batch
   std::vector<Count> survivor_distances_;
