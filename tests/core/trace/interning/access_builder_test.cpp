@@ -188,7 +188,9 @@ TEST(AccessBuilder, SaysWhatIsWrong) {
             "web_0: request 1 is 3 ns earlier than the one before it: sort by time");
   Requests huge;
   huge.push(9, 0, Op::kRead, ~std::uint64_t{0}, 2);
-  EXPECT_EQ(message_of(builder.add(huge.view())),
+  AccessBuilder other({}, TimeBase::kClock);
+  EXPECT_TRUE(other.begin_vm("web_0").ok());
+  EXPECT_EQ(message_of(other.add(huge.view())),
             "web_0: offset 18446744073709551615 + length 2 is beyond 2^64");
 }
 
@@ -498,9 +500,10 @@ TEST(AccessBuilder, RefusesWhatNoTraceHolds) {
   r.op[0] = 200;
   EXPECT_EQ(message_of(builder.add(r.view())), "a: request 0: unknown operation 200");
   r.op[0] = 0;
-  EXPECT_EQ(
-      message_of(builder.add(r.view(), std::nullopt, std::numeric_limits<Nanoseconds>::max())),
-      "a: request 0: time 1 + 9223372036854775807 is beyond 64 bits");
+  AccessBuilder other({}, TimeBase::kClock);
+  ASSERT_TRUE(other.begin_vm("a").ok());
+  EXPECT_EQ(message_of(other.add(r.view(), std::nullopt, std::numeric_limits<Nanoseconds>::max())),
+            "a: request 0: time 1 + 9223372036854775807 is beyond 64 bits");
 }
 
 TEST(AccessBuilder, TakesOneVmOfAFileThatHoldsSeveral) {
