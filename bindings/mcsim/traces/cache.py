@@ -10,13 +10,11 @@ the access time that `find` sets. Entries that processes of other hosts have map
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import re
 import shutil
 import stat
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,16 +26,8 @@ from typing import TypeVar
 import platformdirs
 
 from mcsim._core import engine, locality
-from mcsim.base.claims import (
-    TEMPORARY_SUFFIX,
-    file_system_ns,
-    hold,
-    is_held_elsewhere,
-    new_claim,
-    release,
-)
 from mcsim.base.errors import ConfigError, HostError, McsimError, TraceError, mistakes_in
-from mcsim.base.files import cannot_write, replacing, sweep_abandoned
+from mcsim.base.files import cannot_write, replacing
 from mcsim.base.private import (
     check_trusted_folder,
     make_private,
@@ -46,80 +36,8 @@ from mcsim.base.private import (
 )
 from mcsim.base.units import format_count, parse_bytes
 from mcsim.traces.digests import read_note
+from mcsim.traces.marks import in_use_elsewhere, mark_in_use
 from mcsim.traces.store import open_store
-
-_PREFIX = ".in-use."
-
-
-class _Marks:
-    """The marks of this process, by folder."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._names: dict[Path, set[str]] = {}
-
-    def add(self, path: Path) -> None:
-        with self._lock:
-            mark = next((of for of in self._names if of.parent == path.parent), None)
-            if mark is None:
-                mark = path.with_name(f"{_PREFIX}{new_claim()}{TEMPORARY_SUFFIX}")
-                self._names[mark] = set()
-            names = self._names[mark]
-            # Another process may have removed the mark while this one was suspended.
-            is_there = mark.exists()
-            if is_there and path.name in names:
-                return
-            added = {path.name} if is_there else {*names, path.name}
-            with mark.open("ab") as file:
-                file.write(b"".join(os.fsencode(name) + b"\0" for name in added))
-            if not is_there:
-                hold(mark)
-                sweep_abandoned(mark)
-            names.add(path.name)
-
-    def remove(self) -> None:
-        for mark in self._names:
-            release(mark)
-            with suppress(OSError):
-                mark.unlink()
-
-
-_marks = _Marks()
-
-
-def mark_in_use(path: Path) -> None:
-    """Add an entry to this process' mark in its folder, before the entry is opened.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written.
-    """
-    _marks.add(path)
-
-
-def in_use_elsewhere(folder: Path) -> set[str]:
-    """Return the names of entries in a folder that processes of other hosts have opened."""
-    # The clock is a new file, after which the list of files is not a cached one.
-    now = file_system_ns(folder)
-    names: set[str] = set()
-    for mark in folder.glob(f"{_PREFIX}*{TEMPORARY_SUFFIX}"):
-        claim = mark.name.removeprefix(_PREFIX).removesuffix(TEMPORARY_SUFFIX)
-        if is_held_elsewhere(mark, claim, now):
-            with suppress(OSError):
-                names.update(map(os.fsdecode, mark.read_bytes().split(b"\0")))
-    return names
-
-
-def _begin_child() -> None:
-    """Start a forked process without marks; its parent keeps its own."""
-    global _marks
-    _marks = _Marks()
-
-
-os.register_at_fork(after_in_child=_begin_child)
-atexit.register(lambda: _marks.remove())
-
 
 _log = logging.getLogger(__name__)
 

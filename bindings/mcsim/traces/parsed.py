@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError, TraceError, mistakes_in
 from mcsim.base.inputs import printable
@@ -213,9 +211,7 @@ class Parse:
                 notes=tuple(reader.notes),
             )
 
-        @cache
-        def keys() -> pa.Array | None:
-            return keys_of(reader.keys)
+        keys = cache(lambda: keys_of(reader.keys))
 
         return write_store(
             path,

@@ -24,8 +24,8 @@ from mcsim.traces.cache import (
     entries,
     find,
     make_room,
-    mark_in_use,
 )
+from mcsim.traces.marks import mark_in_use
 from mcsim.traces.pipes import spooled
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
@@ -434,7 +434,7 @@ def test_what_another_host_has_open_stays(folder: Path) -> None:
 def test_a_process_marks_what_it_opens(tmp_path: Path) -> None:
     program = (
         "import sys, mcsim; from pathlib import Path\n"
-        "from mcsim.traces.cache import _PREFIX\n"
+        "from mcsim.traces.marks import _PREFIX\n"
         "cache = Path(sys.argv[1]) / 'cache'\n"
         "for _ in range(2):  # made, found\n"
         "    mcsim.Trace.open(Path(sys.argv[1]) / 'trace_0.txt', format='keys', cache_dir=cache)\n"
