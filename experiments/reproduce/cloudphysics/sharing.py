@@ -55,6 +55,7 @@ def find_partition(context: Context) -> Found:
     replays = [_replayed(mix) for mix in found[:2]]
 
     rows = [row for mix in found for row in _rows(mix)]
+    published = gains[:, [size != "8 GB" for size in SHARES]]
     mean, most, fewer = gains.mean(), gains.max(), float((gains < 0).mean())
     return Found(
         values={"mean gain": 100 * mean, "most gain": 100 * most},
@@ -74,6 +75,11 @@ def find_partition(context: Context) -> Found:
                 "replays of the first mixes miss exactly as often, shared and divided",
                 all(replays),
                 f"{len(replays)} mixes of {len(SHARES)} sizes",
+            ),
+            Check(
+                "parts are worth more in the mean of the three published sizes, without 8 GB",
+                published.mean() > 0,
+                f"{published.mean():+.0%}, at most {published.max():+.0%}",
             ),
         ],
         tables={"mixes": pa.Table.from_pylist(rows), "histogram": _histogram(100 * gains)},

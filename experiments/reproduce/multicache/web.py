@@ -173,6 +173,7 @@ def find_occupancy_over_time(context: Context) -> Found:
             f"at most {held[:, vms_of(run).index('web_2'), 0].max():.0f} % of it",
             construction="web_2 reads in bursts of three hours a day for this figure",
         ),
+        *_checks_of_means(run),
     ]
     return Found(
         values={"web_0 fast": fast["web_0"], "web_2 slow": slow["web_2"]},
@@ -181,6 +182,29 @@ def find_occupancy_over_time(context: Context) -> Found:
         plots=_block_plots(run, "occupancy", "occupancy", "Blocks held", (GLOBAL,)),
         runs=[run],
     )
+
+
+def _checks_of_means(run: Results) -> list[Check]:
+    """Check the claims of figure 8 by means over time, beside its medians."""
+    mean = _held(run, GLOBAL)
+    numbers = "; ".join(said(of) + " %" for of in mean)
+    return [
+        Check(
+            "web_0 has most of the fast tier also in the mean over time: at least half",
+            mean[0]["web_0"] >= 50,
+            numbers,
+        ),
+        Check(
+            "a large portion of both tiers is web_2's: at least a quarter in the mean",
+            min(of["web_2"] for of in mean) >= 25,
+            numbers,
+        ),
+        Check(
+            "the other disks, web_1 and web_3, receive almost no space: under a tenth in the mean",
+            max(of["web_1"] + of["web_3"] for of in mean) < 10,
+            numbers,
+        ),
+    ]
 
 
 def find_granted_over_time(context: Context) -> Found:
@@ -204,6 +228,14 @@ def _checks_of_targets(run: Results) -> list[Check]:
     def least(title: str) -> tuple[bool, str]:
         return all(of["web_2"] < 15 for of in mean[title]), shares(title)
 
+    def holds_least(title: str) -> tuple[bool, str]:
+        held = _held(run, title)
+        numbers = "; ".join(said(of) + " %" for of in held)
+        return all(of["web_2"] < 15 for of in held), numbers
+
+    def both(title: str) -> tuple[bool, str]:
+        return all(of["web_0"] + of["web_1"] > 50 for of in mean[title]), shares(title)
+
     def most(title: str) -> tuple[bool, str]:
         return all(max(of, key=of.__getitem__) == "web_0" for of in mean[title]), shares(title)
 
@@ -222,7 +254,9 @@ def _checks_of_targets(run: Results) -> list[Check]:
 
     return [
         *claims("web_2 is granted least: less than 15 % of each tier", least),
+        *claims("web_2 holds less than 15 % of each tier", holds_least),
         *claims("web_0 is granted most of each tier", most),
+        *claims("most of each tier is granted to web_0 and web_1", both),
         *claims(f"web_1 is granted less after hour {EARLY_HOURS}", falls),
     ]
 
@@ -236,13 +270,25 @@ _SHARES: Mapping[str, Callable[[Mapping[str, float], Mapping[str, float]], float
 """Published items of figure 12, from the shares of the fast and the slow tier by VM."""
 
 
+def _holds_its_grants(run: Results) -> Callable[[str], tuple[bool, str]]:
+    def judge(title: str) -> tuple[bool, str]:
+        granted, held = _fast_and_slow(run, title), _held(run, title)
+        gaps = [
+            (abs(has[vm] - gets[vm]), f"{vm}: granted {gets[vm]:.1f} %, held {has[vm]:.1f} %")
+            for gets, has in zip(granted, held, strict=True)
+            for vm in gets
+        ]
+        gap, numbers = max(gaps)
+        return gap <= 10, numbers
+
+    return judge
+
+
 def find_shares(context: Context) -> Found:
     """Figure 12: mean shares of the tiers: granted by Multi-Cache, held under Global LRU."""
     run = web(context)
-    capacity = [tier.capacity for tier in run.spec.tiers]
     granted = by_variant(lambda title: _fast_and_slow(run, title))
-    under_global = 100 * series_of(run, system_of(run, GLOBAL)).occupancy.mean(axis=0) / capacity
-    held = [_by_vm(run, under_global[:, k]) for k in (0, 1)]
+    held = _held(run, GLOBAL)
     measured = {
         item: {variant: measure(*of) for variant, of in granted.items()}
         for item, measure in _SHARES.items()
@@ -253,6 +299,7 @@ def find_shares(context: Context) -> Found:
             held[1]["web_2"] > 50,
             said(held[1], 0) + " %",
         ),
+        *claims("what volumes hold is within 10 points of what is granted", _holds_its_grants(run)),
     ]
     return Found(
         values=measured,
@@ -267,6 +314,13 @@ def _fast_and_slow(run: Results, title: str) -> tuple[dict[str, float], dict[str
     """Return the mean share of each tier that a system grants, in percent by VM."""
     fast, slow = _granted(run, title).mean(axis=0).T
     return _by_vm(run, fast), _by_vm(run, slow)
+
+
+def _held(run: Results, title: str) -> list[dict[str, float]]:
+    """Return the mean share of each tier that volumes hold under a system, in percent by VM."""
+    capacity = [tier.capacity for tier in run.spec.tiers]
+    share = 100 * series_of(run, system_of(run, title)).occupancy.mean(axis=0) / capacity
+    return [_by_vm(run, share[:, k]) for k in range(len(capacity))]
 
 
 def _granted(run: Results, title: str) -> NDArray[np.float64]:

@@ -117,6 +117,15 @@ def find_guests(context: Context) -> Found:
                 None,
                 "traces of block requests do not tell how much memory guests use for other data",
             ),
+            *(
+                Check(claim, None, "the thesis has no number or workload to compare with")
+                for claim in (
+                    "capacity misses are fewer with thin provisioning than with static parts",
+                    "REMOCA reduces the number of disk accesses",
+                    "CacheCOW meets response times by locality and arrival pattern",
+                    "Maxperf meets targets first and divides the rest by gain",
+                )
+            ),
         ],
         tables={
             "hits": pa.table(

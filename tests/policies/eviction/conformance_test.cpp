@@ -513,5 +513,23 @@ TEST(EvictionPolicies, FifoHasBeladysAnomaly) {
   EXPECT_EQ(misses(4), 10);
 }
 
+TEST(EvictionPolicies, OthersHaveItInFewerRequests) {
+  const std::vector<std::pair<const char*, std::vector<BlockId>>> examples{
+      {"clock", {0, 0, 1, 1, 2, 3, 2}},
+      {"sieve", {0, 0, 1, 1, 2, 3, 2}},
+      {"arc", {0, 0, 1, 2, 3, 1, 2, 0}},
+      {"car", {0, 0, 1, 2, 3, 1, 2, 3, 0}},
+      {"lru-k", {0, 0, 1, 2, 3, 1, 2, 3, 0}}};
+  for (const auto& [policy, blocks] : examples) {
+    const auto hits = [&](Count capacity) {
+      const PolicySetup setup{.capacity = capacity, .blocks = 4, .trace = blocks};
+      const auto cache = eviction_registry().make(policy, {}, setup).value();
+      EXPECT_TRUE(cache->replay({.blocks = blocks}).ok());
+      return cache->counts().hits;
+    };
+    EXPECT_LT(hits(3), hits(2)) << policy;
+  }
+}
+
 }  // namespace
 }  // namespace mcsim
