@@ -26,6 +26,7 @@ TITLES = {
     "curves": "`results.curves()`: hits of LRU by capacity",
     "reuse_intensity": "`results.reuse_intensity()`: reuse intensity by window",
     "bounds": "`results.bounds()`: upper bounds on hits",
+    "alone": "`results.alone()`: replays of each VM alone with all tiers",
     "summary": "`sweep.to_arrow()`: the axes, the columns of `comparison`, and these",
     "reads": "`mcsim.results.models.reads_behind_writes`: reads that queue in tiers",
     "demands": "`mcsim.results.demands.demands`: demand of devices by interval",

@@ -55,6 +55,16 @@ _DECIDE = Column(
     "decide_seconds", "decide", "s", "time of the controller's decisions", "less", optional=True
 )
 _OPT_HITS = Column("opt_hits", "OPT hits", "count", "hits of OPT in one cache of all VMs")
+_CERTAIN = (
+    Column("compulsory", "compulsory", "count", "misses of first accesses to a block"),
+    Column(
+        "invalidated",
+        "invalidated",
+        "count",
+        "other misses at any size: of blocks written around, discarded or not admitted",
+        optional=True,
+    ),
+)
 _CAPACITY = Column("capacity", "blocks", "count", "capacity in blocks")
 
 _OF_BACKEND = counts(
@@ -120,7 +130,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             "worst_slowdown",
             "worst VM",
             "factor",
-            "latency of the slowest VM, by its latency with all tiers of its own",
+            "largest factor between the latency of a VM and its latency alone with all tiers",
             "less",
         ),
         Column(
@@ -228,11 +238,19 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         _SYSTEM,
         _VM,
         _ACCESSES,
-        Column("compulsory", "compulsory", "count", "misses of first accesses to a block"),
-        Column("capacity", "capacity", "count", "other misses of the VM alone, under LRU"),
+        *_CERTAIN,
+        Column("capacity", "capacity", "count", "other misses of the VM alone with all tiers"),
         Column("interference", "interference", "count", "all others; negative: fewer than alone"),
     ],
     "bounds": [_SYSTEM, _OPT_HITS],
+    "alone": [
+        _SYSTEM,
+        Column("vm", "VM", "text", "name of the VM"),
+        _ACCESSES,
+        *_CERTAIN,
+        Column("misses", "misses", "count", "misses of the VM alone; null: it is the only VM"),
+        Column("mean_latency_ns", "latency", "ns", "mean latency of an access alone", "less"),
+    ],
     "curves": [
         Column("vm", "VM", "text", "name of the VM"),
         Column("scope", "scope", "text", "trace: the whole trace"),

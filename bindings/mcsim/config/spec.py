@@ -269,6 +269,9 @@ class ExperimentSpec(_Map):
     opt: bool | None = None
     """whether to compute the upper bound on hits: those of OPT in one cache of all VMs, one block
     larger; by default for up to 32 million accesses"""
+    slowdowns: bool | None = None
+    """whether to replay each VM alone as well, for `worst VM`, `fairness` and misses by cause; by
+    default for up to 64 VMs and 134 million accesses"""
     figures: bool | list[StrictStr] = False
     """whether to draw figures after the run: true for all that apply, or a list of their names"""
     page: bool = False

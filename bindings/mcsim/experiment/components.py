@@ -293,6 +293,11 @@ def declared_data_path(system: SystemSpec, code: Code) -> dict[str, Any]:
     return {name: given.get(name, value) for name, value in usual.items()}
 
 
+def has_own_host(system: SystemSpec, code: Code) -> bool:
+    """Return whether a class of Python declares a host instead of a data path of tiers."""
+    return isinstance(getattr(code.class_named(system.name, _ALLOCATOR), "host", None), Mapping)
+
+
 def policy_of(system: SystemSpec, code: Code) -> object:
     """Return the eviction policies of a system's data path."""
     return data_path_of(system, code).get("policy")

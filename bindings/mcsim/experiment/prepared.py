@@ -14,6 +14,7 @@ from mcsim._core import engine, locality, policies
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Once
 from mcsim.config import ExperimentSpec
+from mcsim.experiment.alone import Alone, requests_by_vm
 from mcsim.experiment.environment import describe_environment
 from mcsim.experiment.recorded import curve_points, curve_steps, intensity_table, unique_blocks
 from mcsim.traces.info import described_rows
@@ -131,6 +132,26 @@ class Prepared:
             return hits
 
         return self._once("opt", view, (blocks, interval, warm_up_intervals), find)
+
+    def alone(self, view: View, path: Alone, progress: Callable[[int], object]) -> pa.Table:
+        """Replay each VM alone on a data path."""
+
+        def replay() -> pa.Table:
+            accesses = self.accesses(view)
+            order = self._once("order", view, (), lambda: requests_by_vm(accesses))
+            spec, total = path.spec, accesses.access_count
+            first = int(engine.aligned_cuts(accesses, spec.interval.length)[spec.warm_up_intervals])
+
+            def watched(done: int) -> None:
+                stage.update(done)
+                progress(done)
+
+            about = f"each VM alone, {spec.systems[0].title}"
+            with self._reporter.stage("alone", total, "accesses", about=about) as stage:
+                has_times = self.workload.kind == "blocks"
+                return path.table(accesses, first, order, has_times=has_times, progress=watched)
+
+        return self._once("alone", view, path.key, replay)
 
     def environment(self, view: View) -> dict[str, Any]:
         """Describe program, machine and traces."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
@@ -20,6 +21,7 @@ from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.progress import Reporter
 from mcsim.base.threads import Work
 from mcsim.config import ExperimentSpec
+from mcsim.experiment.alone import Alone, alone_table, is_alone_wanted
 from mcsim.experiment.checks import (
     check_bytes,
     check_classes,
@@ -174,8 +176,32 @@ class Stages:
         bound = None
         if pending and is_bound_wanted(self.experiment.spec, accesses):
             bound = self.work.submit(self._find_bound, view)
+        alone = self._start_alone(view, accesses, pending)
         for index in pending:
-            self.work.submit(self._replay_one, accesses, index, systems[index], measured, bound)
+            others = (bound, alone.get(index))
+            self.work.submit(self._replay_one, accesses, index, systems[index], measured, *others)
+
+    def _start_alone(
+        self, view: View, accesses: engine.Accesses, pending: Iterable[int]
+    ) -> dict[int, Future[pa.Table]]:
+        """Start replays of each VM alone, once for all systems with the same data path."""
+        experiment = self.experiment
+        if not is_alone_wanted(experiment.spec, accesses):
+            return {}
+        found: dict[str, Future[pa.Table]] = {}
+        of_system = {}
+        for index in pending:
+            path = Alone.of(experiment.spec, experiment.source, experiment.code, index)
+            if path is None:
+                continue
+            if path.key not in found:
+                found[path.key] = self.work.submit(self._replay_alone, view, path, index)
+            of_system[index] = found[path.key]
+        return of_system
+
+    def _replay_alone(self, view: View, path: Alone, index: int) -> pa.Table:
+        with self._asked_by(index):
+            return self.prepared.alone(view, path, lambda _: self.work.check())
 
     def _find_bound(self, view: View) -> int:
         spec = self.experiment.spec
@@ -237,6 +263,7 @@ class Stages:
         system: engine.System,
         measured: locality.Characterised,
         bound: Future[int] | None,
+        alone: Future[pa.Table] | None,
     ) -> None:
         """Replay one system and keep what it did."""
         spec = self.experiment.spec
@@ -258,6 +285,8 @@ class Stages:
         )
         if bound is not None:
             tables = replace(tables, bounds=bound_table(title, bound.result()))
+        if alone is not None:
+            tables = replace(tables, alone=alone_table(title, alone.result()))
         self.sink.save_part(index, tables)
 
     @contextmanager
@@ -307,7 +336,7 @@ class Stages:
                 f"{self.sink.folder}: files changed while the run went on; run it again"
             )
         with self.reporter.stage("tables"):
-            for name in ("metrics", "vms", "decisions", "bounds"):
+            for name in ("metrics", "vms", "decisions", "bounds", "alone"):
                 joined = fill_repeats(concat_tables(getattr(part, name) for part in complete))
                 self.sink.write_table(name, joined)
             self.sink.write_spec(self.experiment.spec)

@@ -94,6 +94,7 @@ class SystemTables:
     decisions: pa.Table
     timing: dict[str, float]
     bounds: pa.Table = field(default_factory=SCHEMAS["bounds"].empty_table)
+    alone: pa.Table = field(default_factory=SCHEMAS["alone"].empty_table)
 
 
 def draft_folder(out: Path, run_id: str) -> Path:
@@ -335,7 +336,7 @@ class Draft:
 
 _PARTS = "parts"
 _FILES = "files"
-_OF_A_SYSTEM = ("metrics", "vms", "decisions", "bounds")
+_OF_A_SYSTEM = ("metrics", "vms", "decisions", "bounds", "alone")
 _TIMES = 3
 # Tables that are likely to be read next, and that take long to read if there are many VMs.
 _ASKED_NEXT = ("metrics", "vms", "curves")

@@ -33,6 +33,7 @@ _KEYS: Mapping[str, set[str]] = {
     "reuse_intensity": {"vm", "window_end_ns", "reuse_intensity"},
     "decisions": {"system", "interval"},
     "bounds": {"system", "opt_hits"},
+    "alone": {"system", "vm", "accesses"},
 }
 
 

@@ -49,6 +49,7 @@ from mcsim.results.foreign import (
 )
 from mcsim.results.results import Results
 from mcsim.results.schemas import (
+    SCHEMAS,
     drop_empty_optional_columns,
     joined_curves,
 )
@@ -65,7 +66,7 @@ CLAIMS = ".partial"
 IDS = "run_ids.txt"
 _NAME = re.compile(r".+-[0-9a-f]{16}", re.DOTALL)
 _RUN_ID = re.compile(r"[^/\0]+-[0-9a-f]{12}")
-OF_RUNS = ("metrics", "vms", "decisions", "bounds")
+OF_RUNS = ("metrics", "vms", "decisions", "bounds", "alone")
 IN_PACKS = {IDS, "DONE", "environment.json"} | {
     f"{table}.parquet"
     for table in (*OF_RUNS, "runs", "curves", "points", "reuse_intensity", "summary")
@@ -111,6 +112,10 @@ class Pack:
                     raise
                 raise self._unreadable(f"{name}.parquet: {error}") from None
         return self._tables[name]
+
+    def has(self, name: str) -> bool:
+        """Return whether it has a table: packs of earlier versions lack later ones."""
+        return f"{name}.parquet" in self._sums
 
     def part(self, name: str, column: str, number: int) -> pa.Table:
         """Return the rows of a table that have a number, without that column."""
@@ -226,6 +231,8 @@ class PackedResults(Results):
         if name == "curves":
             steps = self._pack.part("curves", "of", self._row["curves"])
             return joined_curves(steps, self._pack.part("points", "run", self._number))
+        if name == "alone" and not self._pack.has(name):
+            return SCHEMAS[name].empty_table()
         return drop_empty_optional_columns(name, self._pack.part(name, "run", self._number))
 
 

@@ -9,6 +9,7 @@
       reuse_intensity.parquet   per VM and window
       decisions.parquet         decisions of controllers, with provable bounds of their quality
       bounds.parquet            upper bounds on hits (OPT)
+      alone.parquet             system × VM: replays of each VM alone with all tiers
       timings.json              seconds per stage and system
       log.txt                   events with their times
       DONE                      written last: checksums of all of these but the log, and its own
@@ -198,7 +199,7 @@ class Results:
     def _read(self, name: str) -> pa.Table:
         """Read a table; columns and tables that an earlier mcsim lacked are null or empty."""
         file = f"{name}.parquet"
-        if name == "bounds" and file not in self.sums:
+        if name in ("bounds", "alone") and file not in self.sums:
             return SCHEMAS[name].empty_table()
         with self._valid(file) as path:
             table = checked_table(name, read_parquet(path))
@@ -342,6 +343,13 @@ class Results:
     def bounds(self) -> ResultTable:
         """Return the upper bound on hits (OPT); empty unless `opt` was requested."""
         return self._shown("bounds")
+
+    def alone(self) -> ResultTable:
+        """Return replays of each VM alone with all tiers; empty if there were none.
+
+        A run of one VM has no misses and no latency here: those of the run are the VM's own.
+        """
+        return self._shown("alone")
 
     def _shown(self, name: str) -> ResultTable:
         from mcsim.results.views import result_table

@@ -14,7 +14,7 @@ from mcsim.base.result_columns import schema_of_table
 
 SCHEMAS: Mapping[str, pa.Schema] = {
     name: schema_of_table(name)
-    for name in ("metrics", "vms", "curves", "reuse_intensity", "decisions", "bounds")
+    for name in ("metrics", "vms", "curves", "reuse_intensity", "decisions", "bounds", "alone")
 }
 """The tables that a run stores."""
 

@@ -216,8 +216,10 @@ def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     # Additional waiting times: for the link, for staged blocks, and for a VM's own storage in
     # excess of the backend.
     longer = of.remote_reads.sum(axis=1).astype(object) * spec.link_ns + of.staged_ns
-    for vm, own_ns in (spec.backend.vms or {}).items():
-        v = of.vms.index(vm)
+    for v, vm in enumerate(of.vms):
+        own_ns = (spec.backend.vms or {}).get(vm)
+        if own_ns is None:
+            continue
         longer[v] += int(of.reads_served[v, -1]) * (own_ns - times.read_ns[-1])
         longer[v] += int(of.writes_served[v, -1]) * (own_ns - times.write_ns[-1])
 
@@ -246,6 +248,11 @@ def _rows(spec: ExperimentSpec, of: Totals, by_vm: bool) -> Iterator[_Row]:
     for v, vm in enumerate(of.vms if by_vm else ()):
         yield row(vm, v)
     yield row(None, slice(None))
+
+
+def rows_by_vm(spec: ExperimentSpec, of: Totals) -> dict[str, _Row]:
+    """Return what one system did for each VM."""
+    return {row.vm: row for row in _rows(spec, of, by_vm=True) if row.vm is not None}
 
 
 def whole(spec: ExperimentSpec, of: Totals) -> _Row:

@@ -22,7 +22,7 @@ from mcsim.results.counted_time import why_no_rates
 from mcsim.results.data_paths import FIELDS, differing_fields
 from mcsim.results.demands import device_titles, overloads
 from mcsim.results.foresight import yardstick_note
-from mcsim.results.misses import miss_classes
+from mcsim.results.misses import alone_by_vm, changes_write_modes, miss_classes
 from mcsim.results.models import devices, requests
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
@@ -50,7 +50,7 @@ def overview(results: Results) -> RunTable:
     notes = [
         "saved: mean latency against Global LRU",
         "OPT: hits of one cache of all VMs that knows the future",
-        "worst VM: its latency by that with all tiers of its own",
+        "worst VM: its latency by its latency alone with all tiers, in the same write mode",
         yardstick_note(results.foresight),
     ]
     headings = dict(zip(notes, ("latency_gain", "share_of_opt", "worst_slowdown"), strict=False))
@@ -64,7 +64,7 @@ def result_table(results: Results, name: str) -> RunTable:
     Parameters
     ----------
     name : {'comparison', 'systems', 'yardsticks', 'requests', 'devices', 'misses', \
-'metrics', 'vms', 'curves', 'reuse_intensity', 'decisions', 'bounds'}
+'metrics', 'vms', 'curves', 'reuse_intensity', 'decisions', 'bounds', 'alone'}
     """
     if name in _DERIVED:
         return _DERIVED[name](results)
@@ -118,7 +118,7 @@ def _yardsticks(results: Results) -> RunTable:
         "OPT: hits of one cache of all VMs, with a block more, that knows the future"
         if _is_known(table, "share_of_opt")
         else "",
-        "fairness: Jain's index of slowdowns against all tiers of one's own"
+        "fairness: Jain's index of the slowdowns of VMs against each alone with all tiers"
         if _is_known(table, "fairness")
         else "",
         yardstick_note(results.foresight),
@@ -169,8 +169,35 @@ def _devices(results: Results) -> RunTable:
 
 
 def _misses(results: Results) -> RunTable:
-    notes = ["compulsory: first accesses; interference: misses that the VM has not when alone"]
-    return _of_systems(results, "misses", miss_classes(results), "misses by cause", notes)
+    table = miss_classes(results)
+    notes = [
+        "compulsory: first accesses; capacity: other misses of the VM alone with all tiers; "
+        "interference: misses that the VM has not when alone"
+    ]
+    if any(table["invalidated"].to_pylist()):
+        notes.append(
+            "invalidated: misses at any size, of blocks written around, discarded or not admitted"
+        )
+    counted = set(table["system"].to_pylist())
+    for why, titles in _without_causes(results).items():
+        if left := [title for title in titles if title not in counted]:
+            notes.append(f"no causes ({why}): {', '.join(left)}")
+    return _of_systems(results, "misses", table, "misses by cause", notes)
+
+
+def _without_causes(results: Results) -> dict[str, list[str]]:
+    """Return the systems by the reason for which their misses may have no causes."""
+    found: dict[str, list[str]] = {}
+    for system in results.spec.systems:
+        title = system.title
+        if changes_write_modes(results, title):
+            why = "write modes change"
+        elif alone_by_vm(results, title):
+            why = "extents or lines"
+        else:
+            why = "no VM was replayed alone: see `slowdowns`"
+        found.setdefault(why, []).append(title)
+    return found
 
 
 _DERIVED: Mapping[str, Callable[[Results], RunTable]] = {

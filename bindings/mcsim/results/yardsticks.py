@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mcsim.base.result_columns import schema_of_table
+from mcsim.results.misses import alone_by_vm
 from mcsim.results.results import Results
 from mcsim.results.schemas import all_counts_of, interval_counts, of_system, repeats_of
-from mcsim.results.tables import Totals, devices_of, totals
+from mcsim.results.tables import Totals, rows_by_vm, totals
 
 YARDSTICKS = schema_of_table("yardsticks")
 
@@ -24,7 +25,6 @@ def yardsticks(results: Results) -> pa.Table:
     timings: Mapping[str, Mapping[str, float]] = results.timings["systems"]
     rows: list[dict[str, Any]] = []
     hindsight, foresight = None, results.foresight
-    alone = waits_alone(results)
     for of in totals(results):
         accesses, hits = int(of.accesses.sum()), int(of.hits.sum())
         # OPT has the tiers alone, without a staging area.
@@ -32,7 +32,7 @@ def yardsticks(results: Results) -> pa.Table:
         title = of.system.title
         if hindsight is None and of.system.name == "hindsight":
             hindsight = ratio
-        by_vm = slowdowns(results, of, alone)
+        by_vm = slowdowns(results, of)
         slower = list((by_vm or {}).values())
         opt = possible.get(title)
         own = of_system(decisions, title)
@@ -70,81 +70,43 @@ def jain(values: Sequence[float]) -> float | None:
     True
     """
     squares = sum(value * value for value in values)
-    return sum(values) ** 2 / (len(values) * squares) if squares else None
+    if not 0 < squares < np.inf:
+        return None
+    return sum(values) ** 2 / (len(values) * squares)
 
 
-def slowdowns(
-    results: Results, of: Totals, alone: Mapping[str, tuple[int, int]] | None = None
-) -> dict[str, float] | None:
-    """Return the factor by which each VM waited longer than with all tiers of its own.
+def slowdowns(results: Results, of: Totals) -> dict[str, float] | None:
+    """Return the factor between the mean latency of each VM and its mean latency alone.
 
-    Every access counts as a read from the device with its block, because the time of a write does
-    not depend on the cache. A VM alone has the hits of its curve, under an exclusive LRU of these
-    tiers. A factor below 1 means that the system serves the VM better than that.
-
-    Parameters
-    ----------
-    alone : mapping, optional
-        Result of `waits_alone`, to share it between several systems.
+    Alone, the VM has all tiers all the time, on the data path that is configured for the system
+    (`mcsim.experiment.alone`). A factor below 1 means that the system serves the VM better than
+    that. The only VM of a run has 1.
 
     Returns
     -------
     dict of str to float, or None
-        Factor of each VM that has accesses. None if the curves of the run have other accesses:
-        other blocks, or also those of a warm-up; or of objects.
+        Factor of each VM that has accesses. None if the VMs were not replayed alone, and of
+        objects, which have no latency.
     """
     if results.kind == "objects":
         return None
-    alone = waits_alone(results) if alone is None else alone
-    used = devices_of(results.spec, of.hits.shape[1])
-    reads_ns = np.array([device.waits[0] for device in used], dtype=object)
+    shared = rows_by_vm(results.spec, of)
+    alone = alone_by_vm(results, of.system.title)
     factors = {}
-    extra = of.remote_reads.sum(axis=1).astype(object) * results.spec.link_ns + of.staged_ns
-    served = np.column_stack([of.hits, of.misses]).astype(object)
-    for vm, total, waited in zip(
-        of.vms, of.accesses.tolist(), map(int, np.dot(served, reads_ns) + extra), strict=True
-    ):
-        if not total:
+    for vm, row in shared.items():
+        if row.mean_latency_ns is None:
             continue
-        accesses, alone_ns = alone.get(vm, (-1, 0))
-        if accesses != total:
+        if len(shared) == 1:
+            return {vm: 1.0}
+        known = alone.get(vm)
+        if known is None or known["accesses"] != row.accesses or known["mean_latency_ns"] is None:
             return None
-        factors[vm] = waited / alone_ns if alone_ns else 1.0
+        least = known["mean_latency_ns"]
+        if least:
+            factors[vm] = row.mean_latency_ns / least
+        else:
+            factors[vm] = np.inf if row.mean_latency_ns else 1.0
     return factors
-
-
-def waits_alone(results: Results) -> dict[str, tuple[int, int]]:
-    """Return each VM's accesses, and their total time in ns as reads with all tiers to itself.
-
-    A VM is omitted if its curve lacks the ends of the tiers.
-    """
-    spec = results.spec
-    ends = np.cumsum([tier.capacity for tier in spec.tiers]).tolist()
-    waits = {}
-    for vm, (accesses, hits) in hits_alone(results, ends).items():
-        if hits.keys() >= set(ends):
-            before, sum_ns = 0, 0
-            for end, tier in zip(ends, spec.tiers, strict=True):
-                sum_ns += (hits[end] - before) * tier.waits[0]
-                before = hits[end]
-            sum_ns += (accesses - before) * spec.backend.waits[0]
-            waits[vm] = accesses, int(sum_ns)
-    return waits
-
-
-def hits_alone(
-    results: Results, capacities: Sequence[int] | None = None
-) -> dict[str, tuple[int, dict[int, int]]]:
-    """Return the accesses of each VM and its hits in a cache of its own by capacity."""
-    curves = results.table("curves")
-    curves = curves.filter(pc.equal(curves["scope"], "trace"))
-    if capacities is not None:
-        curves = curves.filter(pc.is_in(curves["capacity"], pa.array(capacities)))
-    columns = (curves[name].to_pylist() for name in ("vm", "accesses", "capacity", "hits"))
-    found: dict[str, tuple[int, dict[int, int]]] = {}
-    for vm, accesses, capacity, hits in zip(*columns, strict=True):
-        found.setdefault(vm, (accesses, {}))[1][capacity] = hits
-    return found
 
 
 def churn(results: Results, system: str) -> float | None:

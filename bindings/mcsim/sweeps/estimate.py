@@ -80,6 +80,10 @@ def _blocks(cell: PlannedCell) -> int:
     return sum(tier.capacity for tier in cell.experiment.spec.tiers)
 
 
+_REPLAYS = ("replay", "alone")
+"""Stages that replay the workload."""
+
+
 class _Moments(Inline):
     """Run the beginning of each piece of work, and discard its result."""
 
@@ -112,13 +116,13 @@ class _Watch(Reporter):
     ) -> Iterator[Stage]:
         """Record stages that are replays."""
         with super().stage(name, total, unit, about) as stage:
-            if name == "replay":
+            if name in _REPLAYS:
                 self.replays.append(stage)
                 self.replaying = stage
             try:
                 yield stage
             finally:
-                if name == "replay":
+                if name in _REPLAYS:
                     self.replaying = None
                     self.seconds_of.append(time.monotonic() - stage.begun)
 

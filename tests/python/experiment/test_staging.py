@@ -92,11 +92,9 @@ def test_tables_charge_memory(results: Results) -> None:
     )
     assert fast < slow
     assert more > few
-    # Blocks staged in memory need not be in an equally large cache.
-    address, data = (slowdowns(results, of) for of in totals(results))
-    assert address is not None
-    assert data is not None
-    assert max(data.values()) < max(address.values())
+    # Each is compared with itself for one VM; `test_slowdowns.py` divides the means.
+    for of in totals(results):
+        assert set(slowdowns(results, of) or ()) == set(of.vms)
     assert yardsticks(results)["hit_ratio"].to_pylist() == [few, more]
 
 

@@ -21,15 +21,17 @@ import mcsim
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.cli.main import main
 from mcsim.results import verify
-from mcsim.results.packs import packs_in, set_aside_damaged
+from mcsim.results.packs import Pack, packs_in, set_aside_damaged
 from mcsim.results.results import Results
 from mcsim.results.runs import open_run
+from mcsim.results.seals import listed, read_list
 
 TINY = EXPERIMENTS / "tiny.yaml"
 SEEDS = {"seed": "2 seeds"}
 
 FILES = (
-    *("DONE", "bounds.parquet", "curves.parquet", "decisions.parquet", "environment.json"),
+    *("DONE", "alone.parquet", "bounds.parquet", "curves.parquet", "decisions.parquet"),
+    "environment.json",
     *("metrics.parquet", "reuse_intensity.parquet", "spec.yaml", "timings.json", "vms.parquet"),
 )
 
@@ -99,7 +101,7 @@ def test_all_agree_on_a_damaged_file_of_a_run(out: Path, name: str, way: str) ->
 
 IN_PACK = (
     *("DONE", "run_ids.txt", "runs.parquet", "environment.json", "metrics.parquet", "vms.parquet"),
-    *("decisions.parquet", "bounds.parquet", "points.parquet", "summary.parquet"),
+    *("decisions.parquet", "bounds.parquet", "alone.parquet", "points.parquet", "summary.parquet"),
     *("curves.parquet", "reuse_intensity.parquet"),
 )
 
@@ -278,3 +280,16 @@ def test_a_fault_of_the_host_is_no_damage_of_a_pack(
             ask()
         assert str(caught.value).startswith(said)
     assert names(out) == before
+
+
+def test_packs_of_before_have_no_vms_alone(out: Path) -> None:
+    pack = pack_of(out)
+    sums = read_list(pack / "DONE")
+    del sums["alone.parquet"]
+    (pack / "alone.parquet").unlink()
+    (pack / "DONE").write_text(listed(sums), encoding="utf-8")
+    run = Pack(pack).run_ids[0]
+    found = open_run(run, out)
+    assert len(found.alone()) == 0
+    assert found.yardsticks().to_arrow()["worst_slowdown"].null_count == len(found.yardsticks())
+    assert "Worst VM" not in found.answer

@@ -65,7 +65,7 @@ def test_a_cell_is_the_run_it_stands_for(swept: Sweep, tmp_path: Path) -> None:
         assert results.spec == alone.spec
         folder = unpacked(results).path
         files = sorted(path.name for path in alone.path.glob("*.parquet"))
-        assert len(files) == 6
+        assert len(files) == 7
         for name in [*files, "spec.yaml"]:
             assert (folder / name).read_bytes() == (alone.path / name).read_bytes(), name
         assert {**results.environment, "started": ""} == {**alone.environment, "started": ""}
