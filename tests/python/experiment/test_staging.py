@@ -92,7 +92,7 @@ def test_tables_charge_memory(results: Results) -> None:
     )
     assert fast < slow
     assert more > few
-    # Each against itself with one VM, which stages the same: tests/python/results/test_slowdowns.py.
+    # Each is compared with itself for one VM; `test_slowdowns.py` divides the means.
     for of in totals(results):
         assert set(slowdowns(results, of) or ()) == set(of.vms)
     assert yardsticks(results)["hit_ratio"].to_pylist() == [few, more]
