@@ -54,7 +54,7 @@ absl::StatusOr<TracePipe> TracePipe::open(int descriptor, const std::string& nam
   return TracePipe(std::move(source), name);
 }
 
-absl::StatusOr<std::string> TracePipe::detect_format() {
+absl::StatusOr<DetectedFormat> TracePipe::detect_format() {
   while (head_.bytes.size() < Head::kMost && !head_.whole) {
     const std::size_t filled = head_.bytes.size();
     head_.bytes.resize(Head::kMost);

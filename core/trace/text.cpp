@@ -72,10 +72,8 @@ bool read_many_digits(const char*& at, std::uint64_t& value) {
 
 bool LineReader::refill() {
   const auto left = static_cast<std::size_t>(end_ - at_);
-  if (left > kLongestLine) {
-    status_ = data_loss("{}:{}: longer than {} bytes: not a text trace", name_, number_ + 1,
-                        kLongestLine);
-  }
+  // The last byte may be a carriage return.
+  if (left > kLongestLine + 1) return refuse_long_line();
   if (source_ended_ || !status_.ok()) return false;
   std::memmove(buffer_.data(), at_, left);
   const auto got = source_->read_some({buffer_.data() + left, kBuffer - left - 1});
@@ -95,6 +93,12 @@ bool LineReader::refill() {
   std::memset(end, 0, kPadding);
   end_ = end;
   return end_ != at_;
+}
+
+bool LineReader::refuse_long_line() {
+  status_ =
+      data_loss("{}:{}: longer than {} bytes: not a text trace", name_, number_ + 1, kLongestLine);
+  return false;
 }
 
 std::uint64_t FieldScanner::number_slowly(const char* what, std::uint64_t min, std::uint64_t max) {
@@ -123,8 +127,21 @@ std::string_view FieldScanner::text_slowly(const char* what) {
     advance(after);
     return field;
   }
+  return quoted_text();
+}
+
+std::string_view FieldScanner::quoted_text() {
   const char* close = std::find(at_ + 1, end_, '"');
-  const std::string_view field(at_ + 1, static_cast<std::size_t>(close - at_ - 1));
+  std::string_view field(at_ + 1, static_cast<std::size_t>(close - at_ - 1));
+  if (end_ - close > 1 && close[1] == '"') {
+    unquoted_.assign(field);
+    while (end_ - close > 1 && close[1] == '"') {
+      const char* const rest = close + 1;
+      close = std::find(rest + 1, end_, '"');
+      unquoted_.append(rest, close);
+    }
+    field = unquoted_;
+  }
   if (close == end_ || !at_boundary(close + 1)) {
     complain(fmt::format("column {}: the quote that begins '{}' does not end with the column",
                          column_ + 1,
@@ -253,7 +270,10 @@ std::string FieldScanner::column_text(int column) const {
 
 std::string_view FieldScanner::peek() {
   FieldScanner ahead = *this;
-  return ahead.text("a column");
+  const std::string_view field = ahead.text("a column");
+  if (field.data() != ahead.unquoted_.data()) return field;
+  unquoted_ = std::move(ahead.unquoted_);
+  return unquoted_;
 }
 
 void FieldScanner::complain_of_rest() {

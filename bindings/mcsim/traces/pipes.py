@@ -170,7 +170,7 @@ def _copy(
                 while left:
                     left = left[target.write(left) :]
                 done += len(piece)
-                progress(done, 2 * done)
+                progress(done // 2, done)
     except HostError:
         raise
     except OSError as error:
