@@ -22,6 +22,8 @@ const char* exception_name(absl::StatusCode code) {
       return "ConfigError";
     case absl::StatusCode::kDataLoss:
       return "TraceError";
+    case absl::StatusCode::kAborted:
+      return "EmptyTraceError";
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kPermissionDenied:
       return "HostError";

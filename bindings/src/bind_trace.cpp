@@ -83,6 +83,9 @@ void bind_reader(py::module_& m) {
   m.def(
       "formats", [] { return describe_registry(formats()); },
       "The trace formats, as dictionaries: name, summary, reference, params.");
+  using D = DetectedFormat;
+  def_fields(py::class_<D>(m, "DetectedFormat"),
+             std::tuple{MCSIM_FIELDS(D, name, note, needs_order)});
   m.def(
       "detect_format", [](const std::string& path) { return value_or_raise(detect_format(path)); },
       py::arg("path"), "The format of a file by its content.");

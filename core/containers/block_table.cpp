@@ -29,7 +29,7 @@ int line_bits_for(bool wide, std::size_t keys) {
 }
 
 // Chains of narrow lines do not wrap around; they end in a few extra lines.
-constexpr std::size_t line_count(bool wide, int line_bits) {
+constexpr std::size_t lines_for(bool wide, int line_bits) {
   return (std::size_t{1} << line_bits) + (wide ? 0 : BlockTable::kMaxDistance);
 }
 
@@ -46,7 +46,7 @@ void BlockTable::allocate(bool wide, int line_bits) {
   wide_ = wide;
   line_bits_ = line_bits;
   limit_ = limit_of(wide, line_bits);
-  lines_ = Pages<std::uint64_t>(line_count(wide, line_bits) * kWords);
+  lines_ = Pages<std::uint64_t>(lines_for(wide, line_bits) * kWords);
 }
 
 void BlockTable::clear() {
@@ -80,6 +80,8 @@ void BlockTable::widen() {
   if (!wide_) rebuild(true, line_bits_for(true, size_));
 }
 
+std::size_t BlockTable::line_count() const { return lines_.size() / kWords; }
+
 // Copy the entries of a line to `found` and return their number.
 std::size_t BlockTable::entries_of(std::size_t line, Entry* found) const {
   std::size_t count = 0;
@@ -109,8 +111,8 @@ void BlockTable::double_narrow() {
   constexpr std::size_t kRing = 256;
   std::array<std::uint8_t, kRing> fill{};
   std::vector<Entry> waiting;
-  const std::size_t lines = line_count(false, line_bits_);
-  lines_.extend(line_count(false, line_bits_ + 1) * kWords);
+  const std::size_t lines = lines_for(false, line_bits_);
+  lines_.extend(lines_for(false, line_bits_ + 1) * kWords);
   std::uint32_t* const halves = halves_of(lines_.data());
   for (std::size_t line = lines; line-- > 0;) {
     std::array<Entry, 8> entries;
@@ -150,7 +152,7 @@ void BlockTable::rebuild(bool wide, int line_bits) {
   size_ = old.size_;
   allocate(wide, line_bits);
   std::array<Entry, 8> entries;
-  for (std::size_t line = 0; line < old.lines_.size() / kWords; ++line) {
+  for (std::size_t line = 0; line < old.line_count(); ++line) {
     const std::size_t count = old.entries_of(line, entries.data());
     for (std::size_t i = 0; i < count; ++i) {
       if (!old.wide_) entries[i].mixed = mix_wide(unmix_narrow(entries[i].mixed));

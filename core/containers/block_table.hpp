@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,6 +40,10 @@ class BlockTable {
   // values[i] = the value of keys[i], 0 if it has none.
   void find(std::span<const std::uint64_t> keys, std::span<std::uint32_t> values) const;
 
+  // Call work(key, value) for every key.
+  template <class Work>
+  void for_each(Work&& work) const;
+
   // Remove all keys; a small table keeps its memory.
   void clear();
   std::size_t size() const { return size_; }
@@ -70,6 +75,7 @@ class BlockTable {
   static constexpr std::uint64_t mix_narrow(std::uint64_t key);
   static constexpr std::uint64_t unmix_narrow(std::uint64_t mixed);
   static constexpr std::uint64_t mix_wide(std::uint64_t key);
+  static constexpr std::uint64_t unmix_wide(std::uint64_t mixed);
 
  private:
   // An entry during the move from one table to the next.
@@ -82,6 +88,7 @@ class BlockTable {
   void grow(int line_bits);
   void double_narrow();
   void rebuild(bool wide, int line_bits);
+  std::size_t line_count() const;
   std::size_t entries_of(std::size_t line, Entry* found) const;
   bool place(const Entry& entry);
 
@@ -145,6 +152,25 @@ constexpr std::uint64_t BlockTable::mix_wide(std::uint64_t key) {
   x ^= x >> 32;
   x *= kSecondFactor;
   return x ^ (x >> 32);
+}
+
+constexpr std::uint64_t BlockTable::unmix_wide(std::uint64_t mixed) {
+  using namespace block_table_internal;
+  // A shift by half the bits is its own inverse.
+  std::uint64_t x = (mixed ^ (mixed >> 32)) * inverse(kSecondFactor);
+  return (x ^ (x >> 32)) * inverse(kFirstFactor);
+}
+
+template <class Work>
+void BlockTable::for_each(Work&& work) const {
+  std::array<Entry, 8> entries;
+  for (std::size_t line = 0; line < line_count(); ++line) {
+    const std::size_t count = entries_of(line, entries.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t mixed = entries[i].mixed;
+      work(wide_ ? unmix_wide(mixed) : unmix_narrow(mixed), entries[i].value);
+    }
+  }
 }
 
 template <class Work>

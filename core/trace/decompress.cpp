@@ -255,7 +255,9 @@ class DecompressedSource final : public ByteSource {
     try {
       const std::streamsize got =
           chain_.sgetn(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-      return static_cast<std::size_t>(std::max<std::streamsize>(got, 0));
+      const auto size = static_cast<std::size_t>(std::max<std::streamsize>(got, 0));
+      produced_ += size;
+      return size;
     } catch (const io::lzma_error& error) {
       if (error.error() == kLzmaMemoryLimitError) return takes_too_much(kXzLimit);
     } catch (const std::system_error& error) {
@@ -270,7 +272,10 @@ class DecompressedSource final : public ByteSource {
     } catch (const std::exception&) {
       // The message below is clearer than those of the codecs.
     }
-    return data_loss("{}: the {} data is damaged or cut short", name_, codec_);
+    return data_loss(
+        "{}: the {} data is damaged or cut short, before byte {} of the file and behind byte {} of "
+        "its content",
+        name_, codec_, raw_->consumed() + 1, produced_);
   }
 
   // Does not count bytes that are already decompressed.
@@ -295,6 +300,7 @@ class DecompressedSource final : public ByteSource {
   std::string head_;
   std::string name_;
   const char* codec_ = "";
+  std::uint64_t produced_ = 0;
   io::filtering_streambuf<io::input> chain_;
 };
 
@@ -314,6 +320,48 @@ absl::StatusOr<std::unique_ptr<ByteSource>> decoded(std::unique_ptr<RawBytes> ra
   } catch (const std::exception& error) {
     return absl::UnavailableError(fmt::format("{}: {}", name, error.what()));
   }
+}
+
+// Whether bytes are the header of gzip (RFC 1952), of which one of the first three may be damaged.
+bool is_gzip_header(std::string_view head) {
+  constexpr std::size_t kBytes = 10;
+  if (head.size() < kBytes) return false;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(head[i]); };
+  const int right = (byte(0) == 0x1f) + (byte(1) == 0x8b) + (byte(2) == 8);
+  constexpr unsigned kFlags = 0x1f, kLastSystem = 13, kUnknownSystem = 255;
+  const bool has_level = byte(8) == 0 || byte(8) == 2 || byte(8) == 4;
+  const bool has_system = byte(9) <= kLastSystem || byte(9) == kUnknownSystem;
+  return right >= 2 && byte(3) <= kFlags && has_level && has_system;
+}
+
+// Returns the codec or archive that bytes begin as, "" if none. One byte of the magic number may be
+// damaged.
+std::string_view packed_format(std::string_view head) {
+  using namespace std::string_view_literals;
+  // A dot is any byte.
+  static constexpr std::array kMagic{
+      std::pair{"\x28\xb5\x2f\xfd"sv, "zstd"sv},
+      std::pair{"\xfd"
+                "7zXZ\0"sv,
+                "xz"sv},
+      std::pair{"BZh.1AY&SY"sv, "bzip2"sv},
+      std::pair{"BZh.\x17rE8P\x90"sv, "bzip2"sv},  // of no bytes
+      std::pair{"\x04\x22\x4d\x18"sv, "lz4"sv},
+      std::pair{"\x02\x21\x4c\x18"sv, "lz4"sv},
+      std::pair{"PK\x03\x04"sv, "zip"sv},
+      std::pair{"7z\xbc\xaf\x27\x1c"sv, "7z"sv},
+      std::pair{"LZIP"sv, "lzip"sv},
+      std::pair{"\x89LZO\0"sv, "lzop"sv},
+      std::pair{"\xff\x06\0\0sNaPpY"sv, "snappy"sv},
+      std::pair{"Rar!\x1a\x07"sv, "rar"sv},
+  };
+  for (const auto& [magic, name] : kMagic) {
+    if (head.size() < magic.size()) continue;
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < magic.size(); ++i) wrong += magic[i] != '.' && magic[i] != head[i];
+    if (wrong <= 1) return name;
+  }
+  return is_gzip_header(head) ? "gzip" : "";
 }
 
 }  // namespace
@@ -337,6 +385,15 @@ Codec codec_of(std::string_view head) {
     return Codec::kZstd;
   }
   return Codec::kNone;
+}
+
+std::string objection_to_packed(std::string_view head) {
+  const std::string_view packed = packed_format(head);
+  if (packed.empty()) return "";
+  return fmt::format(
+      "expected requests, got {} data: decompress it; if that was done, the data is damaged or was "
+      "compressed twice",
+      packed);
 }
 
 absl::StatusOr<std::unique_ptr<ByteSource>> open_file(const std::string& path) {

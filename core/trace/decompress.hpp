@@ -19,6 +19,10 @@ enum class Codec : std::uint8_t { kNone, kGzip, kZstd, kXz, kBzip2 };
 // The codec that wrote a file beginning with `head`.
 Codec codec_of(std::string_view head);
 
+// Returns the error if decompressed bytes begin as those of a codec or an archive, "" if not. One
+// byte of a magic number may be damaged.
+std::string objection_to_packed(std::string_view head);
+
 class ByteSource {
  public:
   virtual ~ByteSource() = default;

@@ -59,7 +59,7 @@ absl::Status TracePipe::check_open() const {
   return absl::FailedPreconditionError(name_ + ": this pipe has a reader already");
 }
 
-absl::StatusOr<std::string> TracePipe::detect_format() {
+absl::StatusOr<DetectedFormat> TracePipe::detect_format() {
   MCSIM_RETURN_IF_ERROR(check_open());
   while (head_.bytes.size() < Head::kMost && !head_.whole) {
     const std::size_t filled = head_.bytes.size();

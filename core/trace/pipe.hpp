@@ -19,7 +19,7 @@ class TracePipe {
 
   // Detects the format from a head as long as for files. A shorter head is enough if it fits only
   // one format and no more bytes come for a second.
-  absl::StatusOr<std::string> detect_format();
+  absl::StatusOr<DetectedFormat> detect_format();
 
   // Returns the reader of the given format. From then on both functions fail, even if this one did.
   absl::StatusOr<std::unique_ptr<RequestReader>> read(const ReadOptions& options);

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 
 #include "core/base/guarded.hpp"
 #include "core/base/quoted_for_message.hpp"
 #include "core/trace/formats/all.hpp"
+#include "core/trace/text.hpp"
 
 namespace mcsim {
 namespace {
@@ -25,6 +27,11 @@ absl::StatusOr<Head> head_of(const std::string& path) {
   head.bytes.resize(got);
   head.whole = got < Head::kMost;
   return head;
+}
+
+// The error of a file without requests, which a caller with several files may leave out.
+absl::Status no_requests(std::string_view text) {
+  return absl::AbortedError({text.data(), text.size()});
 }
 
 bool is_utf16(const Head& head) {
@@ -59,8 +66,10 @@ absl::Status RequestReader::read(Requests& chunk) {
   std::string why;
   if (rows_.skipped > 0) why += fmt::format(" ({} unreadable rows skipped)", rows_.skipped);
   if (rows_.filtered > 0) why += fmt::format(" ({} rows filtered)", rows_.filtered);
+  if (!other_events_.empty()) why += fmt::format("; event={} reads others", other_events_[0]);
   const std::string prefix = context_.name.empty() ? "" : context_.name + ": ";
-  return data_loss("{}there are no requests in it{}", prefix, why);
+  const std::string text = fmt::format("{}there are no requests in it{}", prefix, why);
+  return is_empty_ ? no_requests(text) : absl::DataLossError(text);
 }
 
 absl::StatusOr<VmId> RequestReader::vm_of(std::string_view name) {
@@ -157,31 +166,74 @@ absl::Status unknown_format(const std::string& name, const Head& head,
       name, begin, nearest.format, nearest.objection, name);
 }
 
+// Keeps the guesses that read most records before their objection.
+void keep_farthest(std::vector<const Guess*>& candidates) {
+  const std::size_t most = std::ranges::max(candidates, {}, &Guess::requests)->requests;
+  std::erase_if(candidates, [&](const Guess* guess) { return guess->requests < most; });
+}
+
+// Lists the formats of records that got farthest, with their objections.
+std::string failures_text(std::span<const Guess> guesses) {
+  constexpr std::size_t kShown = 4;
+  std::vector<const Guess*> failed;
+  for (const Guess& guess : guesses) {
+    const bool has_records = guess.requests > 0 || guess.objection.starts_with("record ");
+    if (has_records && guess.fit == Fit::kNo) failed.push_back(&guess);
+  }
+  std::ranges::stable_sort(failed, std::greater{}, &Guess::requests);
+  std::vector<std::string> texts;
+  for (const Guess* guess : failed) {
+    if (texts.size() == kShown) break;
+    texts.push_back(fmt::format("{} failed: {}", guess->format, guess->objection));
+  }
+  if (failed.size() > kShown) {
+    texts.push_back(fmt::format("{} others no later", failed.size() - kShown));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
 }  // namespace
 
-absl::StatusOr<std::string> decide(const std::string& name, const Head& head,
-                                   std::span<const Guess> guesses) {
+absl::StatusOr<DetectedFormat> decide(const std::string& name, const Head& head,
+                                      std::span<const Guess> guesses) {
   const Fit best = std::ranges::max(guesses, {}, &Guess::fit).fit;
-  std::vector<std::string> candidates;
+  std::vector<const Guess*> candidates;
   for (const Guess& guess : guesses) {
     MCSIM_RETURN_IF_ERROR(guess.exhausted);
-    if (guess.fit == best) candidates.push_back(guess.format);
+    if (guess.fit == best) candidates.push_back(&guess);
   }
   if (best == Fit::kNo) return unknown_format(name, head, guesses);
-  if (candidates.size() > 1) {
-    return data_loss("{}: could be {}; state the format", name, fmt::join(candidates, " or "));
+  if (best == Fit::kPartial) keep_farthest(candidates);
+  if (candidates.size() > 1 || best == Fit::kUncertain) {
+    std::vector<std::string> texts;
+    for (const Guess* guess : candidates) {
+      texts.push_back(guess->format);
+      if (!guess->objection.empty()) texts.back() += fmt::format(" ({})", guess->objection);
+    }
+    return data_loss("{}: could be {}; state the format", name, fmt::join(texts, " or "));
   }
-  return candidates.front();
+  const Guess& found = *candidates.front();
+  DetectedFormat format{found.format, "", found.needs_order};
+  if (best == Fit::kIntegers) {
+    format.note = fmt::format("read as integers, {}, because no other format fits ({})",
+                              found.format, failures_text(guesses));
+  } else if (best == Fit::kPartial) {
+    format.note =
+        fmt::format("read as {}, which fits its first {} records", found.format, found.requests);
+  }
+  return format;
 }
 
 namespace {
 
-absl::StatusOr<std::string> format_of(const std::string& path, const Head& head) {
-  if (head.bytes.empty()) return data_loss("{}: the file is empty", path);
+absl::StatusOr<DetectedFormat> format_of(const std::string& path, const Head& head) {
+  if (head.bytes.empty()) return no_requests(fmt::format("{}: the file is empty", path));
   if (is_utf16(head)) {
     return data_loss(
         "{}: this is text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts)", path);
   }
+  const std::string packed = is_text(head.bytes) ? "" : objection_to_packed(head.bytes);
+  if (!packed.empty()) return data_loss("{}: {}", path, packed);
   auto format = decide(path, head, guess_all(head, AllFormats{}));
   if (format.ok() || absl::IsResourceExhausted(format.status())) return format;
   const std::size_t line = head.bytes.find('\n');
@@ -189,23 +241,23 @@ absl::StatusOr<std::string> format_of(const std::string& path, const Head& head)
   const Head rest{.bytes = head.bytes.substr(line + 1), .whole = head.whole};
   const auto behind = decide(path, rest, guess_all(rest, AllFormats{}));
   if (absl::IsResourceExhausted(behind.status())) return behind;
-  if (!behind.ok()) return format;
+  if (!behind.ok() || !is_text(head.bytes)) return format;
   return data_loss(
       "{}:1: '{}' is a header, which the format {} of what follows does not have: remove it, or "
       "state the format with on_bad_line: skip",
-      path, quoted_for_message(head.bytes.substr(0, line)), *behind);
+      path, quoted_for_message(head.bytes.substr(0, line)), behind->name);
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> detect_format(const std::string& path) {
-  return guarded(path, [&]() -> absl::StatusOr<std::string> {
+absl::StatusOr<DetectedFormat> detect_format(const std::string& path) {
+  return guarded(path, [&]() -> absl::StatusOr<DetectedFormat> {
     MCSIM_ASSIGN_OR_RETURN(const Head head, head_of(path));
     return format_of(path, head);
   });
 }
 
-absl::StatusOr<std::string> detect_format(const std::string& name, const Head& head) {
+absl::StatusOr<DetectedFormat> detect_format(const std::string& name, const Head& head) {
   return guarded(name, [&] { return format_of(name, head); });
 }
 
@@ -214,7 +266,8 @@ absl::StatusOr<std::unique_ptr<RequestReader>> open_trace(const std::string& pat
   return guarded(path, [&]() -> absl::StatusOr<std::unique_ptr<RequestReader>> {
     std::string format = options.format;
     if (format.empty()) {
-      MCSIM_ASSIGN_OR_RETURN(format, detect_format(path));
+      MCSIM_ASSIGN_OR_RETURN(const DetectedFormat detected, detect_format(path));
+      format = detected.name;
     }
     MCSIM_ASSIGN_OR_RETURN(auto source, open_file(path));
     return formats().make(format, options.params,

@@ -153,6 +153,12 @@ class RequestReader {
   void count_filtered() { ++rows_.filtered; }
   void count_flush() { ++rows_.flushes; }
   void count_repeated(Count times) { rows_.repeated += times; }
+  // Notes an event (Q, D or C) that would be a request with another parameter.
+  void note_other_event(char event) {
+    constexpr std::string_view kEvents = "QDC";
+    const bool is_known = kEvents.find(event) != std::string_view::npos;
+    if (is_known && other_events_.find(event) == std::string::npos) other_events_ += event;
+  }
 
   std::size_t full_chunk() const { return context_.is_live ? kLiveChunk : kChunk; }
 
@@ -170,6 +176,7 @@ class RequestReader {
   Nanoseconds last_time_ = std::numeric_limits<Nanoseconds>::min();
   bool unsorted_ = false;
   bool is_empty_ = false;
+  std::string other_events_;
   bool names_vms_ = true;
   absl::Status failed_;  // the first error, possibly after requests that were returned
 };
@@ -179,34 +186,48 @@ const FormatRegistry& formats();
 
 // The beginning of a file, uncompressed, for format detection.
 struct Head {
-  static constexpr std::size_t kMost = 64 * 1024;
+  static constexpr std::size_t kMost = 64 * 1024 + 2;  // the longest line and its end
   std::string bytes;
   bool whole = false;  // whether it is the complete file
 };
 
-// How well a file's beginning fits a format. An unopposed beginning has nothing that confirms or
-// contradicts the format, such as comments only.
-enum class Fit : std::uint8_t { kNo, kUnopposed, kPossible, kCertain };
+// How well a file's beginning fits a format, from worst to best.
+enum class Fit : std::uint8_t {
+  kNo,
+  kUnopposed,  // nothing confirms or contradicts the format, such as comments only
+  kIntegers,   // integers without structure, which any bytes could be
+  kUncertain,  // the user must state the format: most signs fit, one does not
+  kPartial,    // the first records fit, and a later one contradicts the format
+  kPossible,
+  kCertain
+};
 
 struct Guess {
   std::string format;
   Fit fit = Fit::kNo;
-  std::string objection;     // if kNo: the contradiction to the format
-  std::size_t requests = 0;  // read before the objection
+  std::string objection;     // if kNo, kUncertain or kPartial: the contradiction to the format
+  std::size_t requests = 0;  // read before the objection, or records
   absl::Status exhausted{};  // if memory ran out
+  bool needs_order = false;  // the fit rests on times in order, which must hold for all of the file
 };
 
 // Tests a format: the result is `fit` if `reader` can read the head. `more`: the file is longer.
 Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool more);
 
+struct DetectedFormat {
+  std::string name;
+  std::string note;          // a warning for the user, or ""
+  bool needs_order = false;  // as in Guess
+};
+
 // Returns the best guess. The error lists all candidates, or else the beginning of the file and the
 // nearest format with its objection.
-absl::StatusOr<std::string> decide(const std::string& name, const Head& head,
-                                   std::span<const Guess> guesses);
+absl::StatusOr<DetectedFormat> decide(const std::string& name, const Head& head,
+                                      std::span<const Guess> guesses);
 
 // Detects the format of a file by its content.
-absl::StatusOr<std::string> detect_format(const std::string& path);
-absl::StatusOr<std::string> detect_format(const std::string& name, const Head& head);
+absl::StatusOr<DetectedFormat> detect_format(const std::string& path);
+absl::StatusOr<DetectedFormat> detect_format(const std::string& name, const Head& head);
 
 struct ReadOptions {
   std::string format;  // empty: detect it

@@ -4,6 +4,8 @@
 
 #include <absl/strings/ascii.h>
 
+#include "core/base/quoted_for_message.hpp"
+
 namespace mcsim {
 namespace {
 

@@ -1,11 +1,25 @@
 #pragma once
 
+#include <boost/endian/conversion.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
-#include "core/trace/record_reader.hpp"
+#include "core/base/status.hpp"
 
 namespace mcsim {
+
+using ByteOrder = boost::endian::order;
+
+// Loads a number stored in this byte order.
+template <class T, ByteOrder order = ByteOrder::little>
+T number_at(const char* at) {
+  unsigned char bytes[sizeof(T)];
+  std::memcpy(bytes, at, sizeof(T));
+  return boost::endian::endian_load<T, sizeof(T), order>(bytes);
+}
 
 // A number in a record: its position, and its type as in Python's struct module.
 struct RecordField {

@@ -1,28 +1,19 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/endian/conversion.hpp>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/trace/record_fields.hpp"
 #include "core/trace/text.hpp"
 
 // Base classes of the binary formats: records of one size, optionally behind a header.
 namespace mcsim {
-
-using ByteOrder = boost::endian::order;
-
-// Loads a number stored in this byte order.
-template <class T, ByteOrder order = ByteOrder::little>
-T number_at(const char* at) {
-  unsigned char bytes[sizeof(T)];
-  std::memcpy(bytes, at, sizeof(T));
-  return boost::endian::endian_load<T, sizeof(T), order>(bytes);
-}
 
 // The request in a record.
 struct RecordRequest {
@@ -65,6 +56,13 @@ class RecordReader : public RequestReader {
   // Accepts a file that ends within a record, as the head of a longer file does.
   void expect_more() { is_head_ = true; }
 
+  std::size_t record_bytes() const { return layout_.record_bytes; }
+  std::size_t records_before_error() const { return static_cast<std::size_t>(number_ - failed_); }
+  std::size_t unstated_operations() const { return unstated_; }
+  // The fields of an object's id and its next access, if records have both.
+  RecordField id_field() const { return {}; }
+  RecordField next_field() const { return {}; }
+
  protected:
   // The maximum length of the head that begin() receives.
   static constexpr std::size_t kHead = 64 * 1024;
@@ -81,6 +79,9 @@ class RecordReader : public RequestReader {
   }
 
   LineKind bad(FieldScanner& scan) { return bad(scan.take_complaint()); }
+
+  // Counts a record whose operation states nothing.
+  void count_unstated() { ++unstated_; }
 
   // Stops reading at the record being parsed.
   LineKind refuse(const absl::Status& why) {
@@ -108,6 +109,7 @@ class RecordReader : public RequestReader {
 
   absl::Status fill(Requests& chunk) final {
     if (layout_.record_bytes == 0) MCSIM_RETURN_IF_ERROR(begin_file());
+    if (layout_.record_bytes == 0) return absl::OkStatus();
     while (chunk.size() + kBatch <= this->full_chunk()) {
       if (size() < layout_.record_bytes) {
         if (chunk.size() > 0 && !context_.source->is_ready(std::chrono::milliseconds(0))) break;
@@ -126,9 +128,12 @@ class RecordReader : public RequestReader {
     } while (size() < kHead && !source_ended_ &&
              (size() < kLeastHead || context_.source->is_ready(kPatience)));
     is_whole_ = source_ended_ && size() < kHead;
-    if (size() == 0) return refuse("there are no requests in it");
+    if (size() == 0) return absl::OkStatus();  // next() reports that there are no requests
     const std::string_view head(at_, std::min(size(), kHead));
     if (is_text(head)) return refuse("record 1: expected binary records, got text");
+    if (const std::string packed = objection_to_packed(head); !packed.empty()) {
+      return refuse("record 1: " + packed);
+    }
     MCSIM_ASSIGN_OR_RETURN(layout_, static_cast<Format*>(this)->begin(head));
     skip(layout_.header_bytes);
     return absl::OkStatus();
@@ -232,6 +237,7 @@ class RecordReader : public RequestReader {
 
   // Counts a record that is not a request.
   absl::Status count_other(LineKind kind) {
+    failed_ = kind == LineKind::kRefused || kind == LineKind::kBad ? 1 : 0;
     if (kind == LineKind::kRefused) return refusal_;
     if (kind == LineKind::kBad) return reject(number_, complaint_);
     if (kind == LineKind::kFiltered) count_filtered();
@@ -249,6 +255,8 @@ class RecordReader : public RequestReader {
   RecordLayout layout_;
   std::size_t skip_ = 0;  // bytes to skip that are not read yet
   Count number_ = 0;
+  Count failed_ = 0;  // 1 if the last record was the error
+  std::size_t unstated_ = 0;
   std::string complaint_;
   absl::Status refusal_;
   bool is_head_ = false;
@@ -259,36 +267,63 @@ class RecordReader : public RequestReader {
 
 // The evidence that a file has a format of records.
 enum class Proof : std::uint8_t {
-  kMagic,    // a number that only this format has
-  kFields,   // fields that exclude most values, and ordered times; one record is not enough
+  kMagic,    // a header with a number that only this format has: has_magic()
+  kMarks,    // numbers in every record that few values can be
+  kFields,   // operations, or next accesses that agree with the objects
   kRepeats,  // ordered times, and objects that occur again with the same size
 };
 
-// Whether an object occurs again, and most repeated objects keep their size.
-bool has_repeated_objects(const Requests& requests);
+// How many records of a head state a next access that is right.
+struct NextAccesses {
+  std::size_t right = 0;  // the object occurs there, or never again
+  std::size_t wrong = 0;  // another object is there
+  std::size_t beyond = 0;
+};
 
-// Returns the fit of a format of records: a reader with default parameters must accept all records
-// of the head.
+// Counts next accesses, numbered from 0 or from 1, whichever fits better.
+NextAccesses check_next_accesses(std::string_view head, std::size_t records,
+                                 std::size_t record_bytes, const RecordField& id,
+                                 const RecordField& next);
+
+// The result of reading the head of a file in a format of records. Times may be unsorted.
+struct RecordTrial {
+  const char* format = "";
+  Proof proof = Proof::kFields;
+  bool is_whole = false;     // whether the head is the file
+  absl::Status status;       // the objection
+  std::size_t records = 0;   // before the objection
+  std::size_t unstated = 0;  // records with an operation that means none
+  std::optional<NextAccesses> next = {};
+};
+
+// Returns the fit of a format of records, in which `requests` are those before the objection.
+Guess judge_records(const RecordTrial& trial, const Requests& requests);
+
+// Returns the fit of a format of records by a reader with default parameters.
 template <class Format>
 Guess guess_by_records(const Head& head, Proof proof) {
   constexpr const char* kName = Format::kInfo.name;
+  if constexpr (requires { Format::has_magic(head.bytes); }) {
+    if (Format::has_magic(head.bytes)) return {kName, Fit::kCertain, ""};
+  }
   auto context = reading(head.bytes);
   if (!context.ok()) return {kName, Fit::kNo, "", 0, context.status()};
-  if (proof != Proof::kMagic) context->on_unsorted = OnUnsorted::kError;
   Format reader(typename Format::Params{}, *std::move(context));
   if (!head.whole) reader.expect_more();
   Requests chunk;
   const absl::Status status = reader.next(chunk);
   if (absl::IsResourceExhausted(status)) return {kName, Fit::kNo, "", 0, status};
-  if (!status.ok()) return {kName, Fit::kNo, message_of(status), chunk.size()};
-  if (proof != Proof::kRepeats) {
-    const bool is_certain = proof == Proof::kMagic || chunk.size() > 1;
-    return {kName, is_certain ? Fit::kCertain : Fit::kPossible, ""};
+  RecordTrial trial{.format = kName,
+                    .proof = proof,
+                    .is_whole = head.whole,
+                    .status = status,
+                    .records = reader.records_before_error(),
+                    .unstated = reader.unstated_operations()};
+  if (trial.records > 0 && reader.id_field().is_given() && reader.next_field().is_given()) {
+    trial.next = check_next_accesses(head.bytes, trial.records, reader.record_bytes(),
+                                     reader.id_field(), reader.next_field());
   }
-  if (chunk.time.front() < chunk.time.back() && has_repeated_objects(chunk)) {
-    return {kName, Fit::kPossible, ""};
-  }
-  return {kName, Fit::kNo, "no object of the first records occurs again: state the format"};
+  return judge_records(trial, chunk);
 }
 
 }  // namespace mcsim

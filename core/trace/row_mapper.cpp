@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kSectorBytes = 512;
 constexpr std::string_view kNone = "none";
 constexpr std::uint64_t kMostRepeats = 1'000'000;
-constexpr std::uint64_t kMostDiscarded = std::uint64_t{1} << 44;
+constexpr std::uint64_t kMostDiscarded = std::uint64_t{1} << 50;
 
 Nanoseconds nanoseconds_in(TimeUnit unit) {
   switch (unit) {
@@ -128,8 +128,11 @@ absl::Status RowMapper::bind_references() {
     MCSIM_ASSIGN_OR_RETURN(offset, assign(Role::kOffset, mapping_.offset, "offset"));
   }
   std::optional<std::size_t> key;
+  joins_key_ = mapping_.key.find('+') != std::string::npos;
   if (!offset || !mapping_.key.empty()) {
-    MCSIM_ASSIGN_OR_RETURN(key, assign(Role::kKey, mapping_.key, "key"));
+    for (const std::string& part : split_words(mapping_.key, '+')) {
+      MCSIM_ASSIGN_OR_RETURN(key, assign(Role::kKey, part, "key"));
+    }
   }
   has_keys_ = key.has_value();
   if (has_keys_ && offset) {
@@ -251,6 +254,16 @@ absl::StatusOr<TimeUnit> RowMapper::unit_of(std::optional<std::size_t> position,
 void RowMapper::take(std::size_t column, FieldScanner& scan) {
   const auto [role, condition] = columns_[column];
   if (condition >= 0) check_condition(condition, scan);
+  // The operation, which may follow, decides whether the row needs it.
+  if (is_reference(role) && scan.take_empty()) {
+    if (!lacking_) lacking_ = column;
+    return;
+  }
+  take_value(column, scan);
+}
+
+void RowMapper::take_value(std::size_t column, FieldScanner& scan) {
+  const Role role = columns_[column].role;
   if (role == Role::kOffset) {
     row_.offset = scan.number("an offset", 0, most_offset_) * offset_unit_;
   } else if (role == Role::kLength) {
@@ -259,9 +272,17 @@ void RowMapper::take(std::size_t column, FieldScanner& scan) {
     if (row_.length < length) scan.complain("a length exceeds 64 bits");
   } else if (role == Role::kTime && time_scale_ > 0) {
     row_.time = scan.time("a time", time_scale_);
+    if (mapping_.has_whole_times && row_.time % time_scale_ != 0) complain_of_fraction(scan);
   } else {
     take_other(role, scan);
   }
+}
+
+void RowMapper::complain_of_fraction(FieldScanner& scan) const {
+  scan.complain(
+      fmt::format("column {}: expected a time in whole {}, got a fraction: it may be in "
+                  "another unit",
+                  scan.column(), name_of(time_unit_)));
 }
 
 void RowMapper::check_condition(int condition, FieldScanner& scan) {
@@ -290,7 +311,11 @@ void RowMapper::take_other(Role role, FieldScanner& scan) {
     case Role::kLength:
       break;  // see take()
     case Role::kKey:
-      row_.offset = take_key(scan, *reader_);
+      if (joins_key_) {
+        take_joined_key(scan);
+      } else {
+        row_.offset = take_key(scan, *reader_);
+      }
       break;
     case Role::kResponse:
       if (!scan.take_empty()) {
@@ -346,6 +371,20 @@ void RowMapper::take_vm(FieldScanner& scan) {
   check_vm_name(scan, kWhat, name);
 }
 
+// Parts are escaped as in a JSON pointer, so that different parts are different keys.
+void RowMapper::take_joined_key(FieldScanner& scan) {
+  const std::string_view part = scan.text("a key");
+  if (!is_vm_name(part)) scan.complain_of("a key (UTF-8 without control characters)", part);
+  if (!key_.empty()) key_ += '/';
+  for (const char c : part) {
+    if (c == '~' || c == '/') {
+      key_ += c == '~' ? "~0" : "~1";
+    } else {
+      key_ += c;
+    }
+  }
+}
+
 Operation RowMapper::take_operation(FieldScanner& scan) {
   const std::string_view field = without_blanks(scan.text("an operation"));
   if (const auto operation = words_.find(field)) return *operation;
@@ -362,6 +401,12 @@ absl::StatusOr<RowMapper::Row> RowMapper::finish_row(FieldScanner& scan, Request
   if (scan.failed()) return Row::kRequest;
   if (row_.op == Operation::kFlush) return Row::kFlush;
   if (row_.op == Operation::kIgnored) return Row::kFiltered;
+  if (lacking_) {
+    static constexpr std::array<char, LineReader::kPadding> kEmpty{};
+    scan.next_field({kEmpty.data(), 0}, *lacking_);
+    take_value(*lacking_, scan);
+  }
+  if (scan.failed()) return Row::kRequest;
   if (row_.repeat == 0) return Row::kFiltered;
   // Without a length a request touches one block, whatever the block size.
   if (!has_lengths_) row_.length = has_keys_ ? 0 : 1;
@@ -369,12 +414,13 @@ absl::StatusOr<RowMapper::Row> RowMapper::finish_row(FieldScanner& scan, Request
     scan.complain(fmt::format("a length of {} bytes exceeds 4 GiB", row_.length));
   }
   if (row_.length > kMostDiscarded) {
-    scan.complain(fmt::format("a discard of {} bytes exceeds 16 TiB", row_.length));
+    scan.complain(fmt::format("a discard of {} bytes exceeds 1 PiB", row_.length));
   }
   if (!has_keys_ && row_.offset + row_.length < row_.offset) {
     scan.complain("offset + length exceeds 64 bits");
   }
   if (scan.failed()) return Row::kRequest;
+  if (joins_key_) row_.offset = reader_->id_of(key_);
   if (!vm_) {
     if (vm_name_ != last_vm_name_) {
       MCSIM_ASSIGN_OR_RETURN(last_vm_, reader_->vm_of(vm_name_));

@@ -73,7 +73,8 @@ struct ColumnMapping {
   std::string repeat = {};
   std::string where = {};
   Count block_bytes = 4096;
-  bool has_own_names = true;  // whether to find other columns by the field's own name
+  bool has_own_names = true;     // whether to find other columns by the field's own name
+  bool has_whole_times = false;  // whether fractions of the unit contradict the format
 
   static constexpr auto fields() {
     return std::tuple{
@@ -97,7 +98,7 @@ struct ColumnMapping {
               "column of the length, or of the object's size; 3+4 adds two; none if there is none"},
         Field{"length_unit", &ColumnMapping::length_unit, "what the length counts"},
         Field{"key", &ColumnMapping::key,
-              "column of the object's key: text or numbers; for object traces"},
+              "column of the object's key: text or numbers; for object traces; 8+2 joins two by /"},
         Field{"response", &ColumnMapping::response, "column of the response time"},
         Field{"response_unit", &ColumnMapping::response_unit, "what the response time counts"},
         Field{"classes", &ColumnMapping::classes,
@@ -126,12 +127,19 @@ class RowMapper {
   // `has_positions`: a number in the mapping is a position, even if a header has it as a name.
   absl::Status bind(std::vector<std::string> names, bool named, bool has_positions = false);
   bool is_bound() const { return !columns_.empty(); }
+  ColumnMapping& mapping() { return mapping_; }  // to change before bind()
   std::size_t column_count() const { return columns_.size(); }
   const std::vector<std::string>& names() const { return names_; }
   bool uses(std::size_t column) const {
     return columns_[column].role != Role::kIgnored || columns_[column].condition >= 0;
   }
-  bool is_key(std::size_t column) const { return columns_[column].role == Role::kKey; }
+  // Whether the column alone is the key.
+  bool is_key(std::size_t column) const {
+    return columns_[column].role == Role::kKey && !joins_key_;
+  }
+  bool is_operation(std::size_t column) const { return columns_[column].role == Role::kOp; }
+  bool is_offset(std::size_t column) const { return columns_[column].role == Role::kOffset; }
+  bool is_length(std::size_t column) const { return columns_[column].role == Role::kLength; }
   // Whether a row with this operation needs a value in the column to be a request.
   bool needs(std::size_t column) const {
     if (row_.op == Operation::kFlush || row_.op == Operation::kIgnored) return false;
@@ -148,7 +156,9 @@ class RowMapper {
     row_ = {.time = references_};
     vm_ = last_vm_;
     vm_name_.clear();
+    key_.clear();
     is_filtered_ = false;
+    lacking_.reset();
   }
   // Takes the next field of the scanner, which belongs to the column.
   void take(std::size_t column, FieldScanner& scan);
@@ -157,7 +167,7 @@ class RowMapper {
   bool take_integer(std::size_t column, std::uint64_t value, bool is_signed) {
     const auto [role, condition] = columns_[column];
     if (condition >= 0) return false;
-    if (role == Role::kKey) return set_key(value), true;
+    if (role == Role::kKey) return !joins_key_ && (set_key(value), true);
     if (is_signed && value > kMaxOffset / 2) return false;
     switch (role) {
       case Role::kTime:
@@ -178,6 +188,8 @@ class RowMapper {
   }
   // Handles a missing value: a condition on it fails.
   void take_missing(std::size_t column) { is_filtered_ |= columns_[column].condition >= 0; }
+  // Whether the row is a flush, which needs no further column.
+  bool is_flush() const { return row_.op == Operation::kFlush; }
   // Sets the id of the key instead of taking it.
   void set_key(std::uint64_t id) { row_.offset = id; }
   // Whether a condition of `where` failed; errors of the row then do not matter.
@@ -232,6 +244,11 @@ class RowMapper {
   absl::Status bind_conditions();
   absl::StatusOr<TimeUnit> unit_of(std::optional<std::size_t> position, TimeUnit stated,
                                    const char* parameter) const;
+  bool is_reference(Role role) const {
+    return role == Role::kOffset || role == Role::kLength || role == Role::kKey;
+  }
+  void take_value(std::size_t column, FieldScanner& scan);
+  void complain_of_fraction(FieldScanner& scan) const;
   void check_condition(int condition, FieldScanner& scan);
   void take_other(Role role, FieldScanner& scan);
   bool take_digit(char operation) {
@@ -241,6 +258,7 @@ class RowMapper {
   }
   Nanoseconds take_time(FieldScanner& scan);
   void take_vm(FieldScanner& scan);
+  void take_joined_key(FieldScanner& scan);
   Operation take_operation(FieldScanner& scan);
   void push(const Fields& row, VmId vm, Requests& out);
   Count references_of(const Fields& row) const;
@@ -267,8 +285,11 @@ class RowMapper {
   Count repeated_ = 0;
   Fields row_;
   bool is_filtered_ = false;
-  bool has_unknown_unit_ = false;  // of the time
-  bool joins_vm_ = false;          // the VM's name is joined from several columns
+  std::optional<std::size_t> lacking_;  // the first column with an empty reference
+  bool has_unknown_unit_ = false;       // of the time
+  bool joins_vm_ = false;               // the VM's name is joined from several columns
+  bool joins_key_ = false;
+  std::string key_;  // joined so far
   std::optional<VmId> vm_ = 0;
   std::string vm_name_;  // of a VM that may not have a number yet
   std::string last_vm_name_;

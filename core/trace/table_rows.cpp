@@ -83,18 +83,21 @@ absl::Status TableRows::add_row(std::span<const ArrowColumn> columns, std::size_
   FieldScanner scan;
   scan.set_names(&mapper_.names());
   mapper_.begin_row();
+  std::optional<std::size_t> null;  // the first column without a value
   for (std::size_t column = 0; column < columns.size(); ++column) {
     if (!mapper_.uses(column)) continue;
     if (!columns[column].is_valid.empty() && columns[column].is_valid[row] == 0) {
       mapper_.take_missing(column);
-      if (mapper_.is_optional(column)) continue;
-      scan.next_field("", column);
-      scan.text("a value");
-      scan.complain_of("a value", "null");
+      if (!mapper_.is_optional(column) && !null) null = column;
       continue;
     }
     scan.next_field(text_of(columns[column], row), column);
     mapper_.take(column, scan);
+  }
+  if (null && !mapper_.is_flush()) {
+    scan.next_field("", *null);
+    scan.text("a value");
+    scan.complain_of("a value", "null");
   }
   const Count repeated_before = mapper_.repeated();
   const auto kind = mapper_.finish_row(scan, out);

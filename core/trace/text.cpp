@@ -73,10 +73,8 @@ bool read_many_digits(const char*& at, std::uint64_t& value) {
 
 bool LineReader::refill() {
   const auto left = static_cast<std::size_t>(end_ - at_);
-  if (left > kLongestLine) {
-    status_ = data_loss("{}:{}: longer than {} bytes: not a text trace", name_, number_ + 1,
-                        kLongestLine);
-  }
+  // The last byte may be a carriage return.
+  if (left > kLongestLine + 1) return refuse_long_line();
   if (source_ended_ || !status_.ok()) return false;
   std::memmove(buffer_.data(), at_, left);
   const auto got = source_->read_some({buffer_.data() + left, kBuffer - left - 1});
@@ -96,6 +94,12 @@ bool LineReader::refill() {
   std::memset(end, 0, kPadding);
   end_ = end;
   return end_ != at_;
+}
+
+bool LineReader::refuse_long_line() {
+  status_ =
+      data_loss("{}:{}: longer than {} bytes: not a text trace", name_, number_ + 1, kLongestLine);
+  return false;
 }
 
 std::uint64_t FieldScanner::number_slowly(const char* what, std::uint64_t min, std::uint64_t max) {

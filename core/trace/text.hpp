@@ -36,6 +36,8 @@ class LineReader {
         const std::ptrdiff_t size = newline - at_;
         const bool carriage_return = size > 0 && newline[-1] == '\r';
         line_ = {at_, static_cast<std::size_t>(carriage_return ? size - 1 : size)};
+        if (line_.size() > kLongestLine) [[unlikely]]
+          return refuse_long_line();
         at_ = newline + 1;
         ++number_;
         return true;
@@ -55,6 +57,7 @@ class LineReader {
 
   // Reads more of the file and adds a newline if the last line lacks it.
   bool refill();
+  bool refuse_long_line();
 
   ByteSource* source_;
   std::string name_;
@@ -94,6 +97,7 @@ class FieldScanner {
     return number_slowly(what, min, max);
   }
 
+  // The field is valid until the next call of text() or peek().
   std::string_view text(const char* what) {
     if (at_ < end_ && *at_ != '"' && *at_ != ' ') [[likely]] {
       const char* after = at_;
@@ -159,10 +163,13 @@ class FieldScanner {
     return true;
   }
 
-  // Takes the next field if it is empty.
+  // Takes the next field if it is empty, or empty quotes.
   bool take_empty() {
-    if (at_ > end_ || !at_boundary(at_)) return false;
-    advance(at_);
+    if (at_ > end_) return false;
+    const bool is_quoted = end_ - at_ >= 2 && at_[0] == '"' && at_[1] == '"';
+    const char* const after = is_quoted ? at_ + 2 : at_;
+    if (!at_boundary(after)) return false;
+    advance(after);
     return true;
   }
 

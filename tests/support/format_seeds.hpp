@@ -106,6 +106,19 @@ inline const std::map<std::string_view, std::string>& format_seeds() {
       {"mooncake",
        "{\"timestamp\": 0, \"hash_ids\": [0, 1, 2]}\n"
        "{\"timestamp\": 1000, \"hash_ids\": []}\n{\"hash_ids\":[3],\"timestamp\":2000}\n"},
+      {"iotrace",
+       "{\"header\":{\"sid\":\"1\",\"timestamp\":\"7\"},\"io\":{\"lba\":\"80\",\"len\":8,"
+       "\"operation\":"
+       "\"Write\"},\"device\":{\"name\":\"sda\"}}\n"
+       "{\"header\":{\"timestamp\":\"8\"},\"io\":{\"flush\":true},\"device\":{\"name\":\"sda\"}}\n"
+       "{\"header\":{\"timestamp\":\"9\"},\"io\":{\"len\":8},\"device\":{\"name\":\"sda\"}}\n"},
+      {"perf",
+       "fio 7 [000] 1.5: block:block_rq_issue: 8,0 W 4096 () 80 + 8 [fio]\n"
+       "a b 7/7 [000] 1.6: block:block_rq_issue: 8,0 FF 0 () 18446744073709551615 + 0 [a b]\n"
+       "fio 7 [000] 1.7: block:block_rq_complete: 8,0 W () 80 + 8 [0]\n"},
+      {"rocksdb",
+       "1600000000000000,1,9,4096,0,default,2,8,1,0,0,0,0,1,1,10,3,1,20,16,0\n"
+       "1600000000000001,2,7,0,0,default,2,8,1,0,0,0,0,0,0,0,3,2,20,0,4096\n"},
       {"lackey", "==7== Lackey\nI  04222c44,3\n S 1ffefff2f8,8\n L 04222c5c,4\n M 1ffefff2f8,8\n"},
       {"strace",
        "7 1.5 openat(AT_FDCWD</>, \"a.db\", O_RDWR) = 3</a.db> <0.000010>\n"

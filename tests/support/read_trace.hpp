@@ -88,7 +88,7 @@ inline std::string detected_format(const std::string& content) {
   const std::string& path = own.path();
   std::ofstream(path, std::ios::binary) << content;
   const auto format = detect_format(path);
-  std::string text = format.ok() ? *format : message_of(format.status());
+  std::string text = format.ok() ? format->name : message_of(format.status());
   if (const auto at = text.find(path); at != std::string::npos) text.replace(at, path.size(), "F");
   return text;
 }

@@ -100,6 +100,10 @@ class TraceError(McsimError, ValueError):
     exit_code = 2
 
 
+class EmptyTraceError(TraceError):
+    """A trace file has no requests."""
+
+
 class HostError(McsimError, OSError):
     """The operating system refused (exit code 3)."""
 

@@ -20,6 +20,7 @@ from mcsim.base.errors import ConfigError, McsimError, TraceError, mistakes_in
 from mcsim.base.suggest import names_listed, names_matching
 from mcsim.locality.measure import EstimatorSpec, Measured
 from mcsim.traces.batches import DISCARD, Batch, Kind, batch_with
+from mcsim.traces.checks import warn_of_format
 from mcsim.traces.parsed import as_declared
 from mcsim.traces.pipes import is_pipe, name_of, open_pipe
 from mcsim.traces.table_files import table_format
@@ -111,7 +112,11 @@ class Feed:
 
     def _read(self) -> Iterator[Arrived]:
         pipe = _core_trace.Pipe(open_pipe(self._path), os.fsencode(self.name))
-        format = self._reading.format or pipe.detect_format()
+        format = self._reading.format
+        if format is None:
+            detected = pipe.detect_format()
+            warn_of_format(self.name, detected)
+            format = detected.name
         options = as_declared(format, self._reading.options or {})
         reader = pipe.read(format, options, self._reading.on_bad_line == "skip")
         vms: Sequence[str] = ()

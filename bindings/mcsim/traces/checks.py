@@ -8,15 +8,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mcsim._core import trace as _core_trace
+from mcsim.base.inputs import printable
 from mcsim.traces.batches import DISCARD, Batch
 
 if TYPE_CHECKING:
-    from mcsim.traces.store import TraceMetadata
+    from mcsim.traces.store import Counts, TraceMetadata
 
 _log = logging.getLogger(__name__)
 
@@ -26,8 +28,15 @@ _TABLES = ("arrow", "parquet")
 _OF_PROGRAMS = ("lackey", "strace")
 """Formats in which small requests are usual."""
 
+_ENOUGH_ROWS = 10
+_MOST_PER_SECOND = 10**7
+_EPOCH_BEGIN, _EPOCH_END = 946_684_800 * 10**9, 3_155_760_000 * 10**9
+"""Times, in ns, of the years 2000 and 2070."""
+_RELATIVE = 30
+"""Smallest ratio of the first time to the span of times since 1970."""
+
 _warned: set[str] = set()
-"""Digests of traces that were warned of."""
+"""Digests of traces that were warned of, and warnings about formats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +103,16 @@ class SignCounter:
         )
 
 
+def warn_of_format(name: str, detected: _core_trace.DetectedFormat) -> None:
+    """Log what is doubtful about the format that a file was recognised as, once in a process."""
+    if not detected.note:
+        return
+    warning = f"{printable(name)}: {detected.note}"
+    if warning not in _warned:
+        _warned.add(warning)
+        _log.warning("%s", warning)
+
+
 def warn_of_signs(metadata: TraceMetadata, signs: Signs) -> None:
     """Log the warnings about a trace, once in a process."""
     if metadata.digest in _warned:
@@ -111,6 +130,8 @@ def _warnings(metadata: TraceMetadata, signs: Signs) -> Iterator[str]:
             f"request {signs.gap_at:,} comes {signs.gap / _YEAR_NS:,.1f} years after the one "
             "before it: a time may be wrong, or in another unit"
         )
+    if metadata.time_base == "clock":
+        yield from _doubts_of_times(counts)
     if signs.backwards:
         yield (
             f"{signs.backwards:,} of {counts.rows:,} requests are earlier than the one before "
@@ -121,6 +142,26 @@ def _warnings(metadata: TraceMetadata, signs: Signs) -> Iterator[str]:
             f"{signs.small:,} of {counts.requests:,} requests have fewer than {_SMALL_BYTES} "
             f"bytes: lengths may count sectors or blocks{_unit_option(metadata.format)}"
         )
+
+
+def _doubts_of_times(counts: Counts) -> Iterator[str]:
+    """Yield warnings about times that look like those of another unit."""
+    first, span = counts.first_time, counts.last_time - counts.first_time
+    if counts.rows >= _ENOUGH_ROWS and span > 0 and counts.rows / span * 10**9 > _MOST_PER_SECOND:
+        yield (
+            f"{counts.rows:,} requests take {span / 10**9:.3g} s, {counts.rows / span * 10**9:.2g} "
+            "a second: times may be in another unit (time_unit)"
+        )
+    for factor, words in ((1_000, "1,000"), (10**6, "a million"), (10**9, "10^9")):
+        if first > _RELATIVE * span and _EPOCH_BEGIN < first * factor < _EPOCH_END:
+            date = datetime.fromtimestamp(first * factor // 10**9, UTC)
+            yield (
+                f"times begin {first / 10**9:,.6g} s after 1970, and in a unit {words} times as "
+                f"long on {date:%Y-%m-%d}: they may be in another unit (time_unit)"
+            )
+    if first > _EPOCH_END:
+        date = datetime.fromtimestamp(first // 10**9, UTC)
+        yield f"times begin in the year {date:%Y}: they may be in another unit (time_unit)"
 
 
 def _unit_option(format: str) -> str:

@@ -10,7 +10,7 @@ from mcsim.config import Source
 from mcsim.config.load import Location
 from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WorkloadSpec
 from mcsim.traces.joined import join, joined_by_vm, note_on
-from mcsim.traces.opening import Reading, open_file
+from mcsim.traces.opening import Reading, open_file, with_requests
 from mcsim.traces.workload import WorkloadVm
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ class EntryOpener:
         ConfigError, HostError, TraceError
             As of `Trace.open`.
         """
-        traces = [self._open_file(entry, file) for file in files]
+        traces = with_requests(
+            files, entry.format, lambda file, format: self._open_file(entry, file, format)
+        )
         name = entry.vm or (entry.name if len(files) > 1 else None)
         if entry.vms is not None or not any(
             trace.vms != (name,) and trace.metadata.vm_from_file for trace in traces
@@ -61,10 +63,10 @@ class EntryOpener:
             self._joined[key] = noted(join(traces), self._reporter)
         return self._joined[key]
 
-    def _open_file(self, entry: VmTraceSpec, file: Path) -> Trace:
+    def _open_file(self, entry: VmTraceSpec, file: Path, format: str | None) -> Trace:
         mapping = None if entry.mapping is None else self._folder / entry.mapping
         reading = Reading(
-            entry.format,
+            format,
             entry.options,
             mapping,
             None,

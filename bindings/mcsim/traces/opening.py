@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.arguments import check_param, file_given, shortened, text
-from mcsim.base.errors import ConfigError
-from mcsim.base.inputs import note_input
+from mcsim.base.errors import ConfigError, EmptyTraceError, McsimError, TraceError
+from mcsim.base.inputs import note_input, printable
 from mcsim.base.suggest import check_choice
 from mcsim.traces.cache import cache_directory
-from mcsim.traces.checks import Signs, warn_of_signs
+from mcsim.traces.checks import Signs, warn_of_format, warn_of_signs
 from mcsim.traces.joined import join
 from mcsim.traces.made import OnBadLine, OnUnsorted
 from mcsim.traces.mapping import read_mapping
@@ -25,6 +26,8 @@ from mcsim.traces.table_files import table_format
 
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -84,17 +87,67 @@ def open_files(
     if vm_name is not None:
         _core_trace.check_vm_name(text("vm_name", vm_name))
     sizes = [file.stat().st_size if file.is_file() else 0 for file in files]
-    traces = []
-    for index, file in enumerate(files):
-        before, whole = 2 * sum(sizes[:index]), 2 * sum(sizes)
 
-        def count(done: int, total: int, before: int = before, whole: int = whole) -> None:
+    def opened(file: Path, format: str | None) -> Trace:
+        before, whole = sum(sizes[: files.index(file)]), sum(sizes)
+
+        def count(done: int, total: int) -> None:
             if progress is not None:
                 progress(before + done, max(whole, before + total))
 
-        trace = open_file(file, reading, count)
-        traces.append(trace if vm_name is None else with_vm_name(trace, file, vm_name))
-    return join(traces)
+        trace = open_file(file, replace(reading, format=format), count)
+        return trace if vm_name is None else with_vm_name(trace, file, vm_name)
+
+    return join(with_requests(files, reading.format, opened))
+
+
+def with_requests(
+    files: Sequence[Path], format: str | None, opened: Callable[[Path, str | None], Trace]
+) -> list[Trace]:
+    """Open files; leave out those without requests if others have some.
+
+    Parameters
+    ----------
+    files : sequence of Path
+    format : str, optional
+        Stated format. Without one, a file that no format fits, such as a header alone, has the
+        format of the first other file.
+    opened : callable
+        Opens a file in a format; None means to detect it.
+
+    Raises
+    ------
+    TraceError
+        As of `opened`; also if no file has requests.
+    """
+    traces: list[Trace] = []
+    refused: dict[Path, TraceError] = {}
+    empty: dict[Path, TraceError] = {}
+    for file in files:
+        try:
+            traces.append(opened(file, format))
+        except EmptyTraceError as error:
+            empty[file] = error
+        except TraceError as error:
+            if len(files) == 1 or format is not None:
+                raise
+            refused[file] = error
+    for file, why in refused.items():
+        if not traces:
+            raise why
+        try:
+            opened(file, traces[0].metadata.format)
+        except EmptyTraceError as error:
+            empty[file] = error
+        except McsimError:
+            raise why from None
+        else:
+            raise why
+    if not traces:
+        raise next(iter(empty.values()))
+    for file in empty:
+        _log.warning("%s: there are no requests in it: left out", printable(file.name))
+    return traces
 
 
 def with_vm_name(trace: Trace, file: Path, name: str) -> Trace:
@@ -137,18 +190,31 @@ def _open_regular(
         store = open_store(file)
         warn_of_signs(store.metadata, Signs())
         return Trace(store, store.metadata)
-    format = reading.format or is_table or _core_trace.detect_format(os.fsencode(file))
+    format = reading.format or is_table
+    needs_order = False
+    if format is None:
+        detected = _core_trace.detect_format(os.fsencode(file))
+        warn_of_format(file.name, detected)
+        format, needs_order = detected.name, detected.needs_order
     plan = Parse(
         source=file,
         format=format,
         options=as_declared(format, reading.options or {}),
         skip_bad_lines=reading.on_bad_line == "skip",
-        sort=reading.on_unsorted == "sort",
+        sort=reading.on_unsorted == "sort" and not needs_order,
         progress=progress,
         spool=spool,
     )
     assert isinstance(reading.cache_dir, Path)
-    store = plan.cached_store(reading.cache_dir)
+    try:
+        store = plan.cached_store(reading.cache_dir)
+    except TraceError as error:
+        if needs_order and "time goes back" in str(error):
+            raise TraceError(
+                f"{error}; without a stated format, times in order are the sign of {format}: "
+                "state the format"
+            ) from None
+        raise
     check_skipped(store.metadata, file, reading.max_skipped)
     warn_of_signs(store.metadata, store.metadata.signs)
     return Trace(store, store.metadata)

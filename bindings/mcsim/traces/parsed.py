@@ -47,7 +47,7 @@ from mcsim.traces.table_files import (
 from mcsim.traces.tables import TableReader, keys_of
 
 Progress = Callable[[int, int], None]
-"""Called with the processed bytes of the file and their total."""
+"""Called with the processed bytes of the file and its size. Hashing and parsing count half each."""
 
 
 _PARSER_VERSIONS = {
@@ -60,6 +60,9 @@ _PARSER_VERSIONS = {
     "oracle-general": 2,
     "msr": 3,
     "strace": 2,
+    "vscsi": 2,
+    "cloudphysics": 2,
+    "lcs": 2,
     "blkparse": 2,
     "blktrace": 2,
     "biosnoop": 2,
@@ -105,7 +108,7 @@ class Parse:
             return self._parse(path, opened, source_digest, digest)
 
         store = kept_store(path, digest, self.source, make)
-        self.progress(2 * opened[0], 2 * opened[0])
+        self.progress(opened[0], opened[0])
         return store
 
     @property
@@ -135,7 +138,7 @@ class Parse:
                 if state == opened:
                     mark_used(note)
                     return digest
-        digest = file_digest(self.source, lambda done: self.progress(done, 2 * opened[0]))
+        digest = file_digest(self.source, lambda done: self.progress(done // 2, opened[0]))
         self._check_unchanged(opened)
         if is_settled(opened):
             with suppress(ConfigError):  # something else has its name
@@ -180,7 +183,7 @@ class Parse:
 
         def batches() -> Iterator[Batch]:
             while (columns := reader.next()) is not None:
-                self.progress(opened[0] + reader.consumed, 2 * opened[0])
+                self.progress((opened[0] + reader.consumed) // 2, opened[0])
                 batch = batch_with(columns)
                 signs.add(batch)
                 yield batch

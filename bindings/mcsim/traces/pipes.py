@@ -203,7 +203,7 @@ def _copy(
                         f"{name_of(path)}: more than {limit:,} bytes came through this pipe, the "
                         f"limit of its copy in {folder} ($MCSIM_SPOOL_LIMIT); write it to a file"
                     )
-                progress(done, 2 * done)
+                progress(done // 2, done)
     except HostError:
         raise
     except OSError as error:

@@ -28,7 +28,8 @@ class AlibabaReader final : public LayoutReader<AlibabaReader> {
                         .discard = "",
                         .flush = "",
                         .offset = "3",
-                        .length = "4"}};
+                        .length = "4",
+                        .has_whole_times = true}};
   }
 };
 

@@ -15,6 +15,7 @@
 #include "core/trace/formats/fio.hpp"
 #include "core/trace/formats/fiu.hpp"
 #include "core/trace/formats/ibm_object_store.hpp"
+#include "core/trace/formats/iotrace.hpp"
 #include "core/trace/formats/jsonl.hpp"
 #include "core/trace/formats/k5cloud.hpp"
 #include "core/trace/formats/key_integers.hpp"
@@ -27,6 +28,8 @@
 #include "core/trace/formats/mqsim.hpp"
 #include "core/trace/formats/msr.hpp"
 #include "core/trace/formats/oracle_general.hpp"
+#include "core/trace/formats/perf.hpp"
+#include "core/trace/formats/rocksdb.hpp"
 #include "core/trace/formats/spc.hpp"
 #include "core/trace/formats/strace.hpp"
 #include "core/trace/formats/systor17.hpp"
@@ -47,16 +50,18 @@ namespace mcsim {
 // consists of lines, and in addition to the members required by registry.hpp has
 //
 //   static Guess guess(const Head&);   // whether a file is of this format
-using AllFormats = TypeList<
-    MsrReader, CsvReader, JsonlReader, ArcReader, KeysReader, OracleGeneralReader, VscsiReader,
-    LcsReader, TwrReader, ValpinReader, KeysU64LeReader, KeysU64BeReader, KeysU32LeReader,
-    KeysU32BeReader, AlibabaReader, TencentReader, CloudPhysicsReader, Systor17Reader, SpcReader,
-    FiuReader, K5cloudReader, ThesiosReader, DisksimReader, MqsimReader, CamelabReader,
-    BlkparseReader, BiosnoopReader, FioReader, TwitterReader, MetaKvReader, IbmObjectStoreReader,
-    MooncakeReader, BlktraceReader, BinaryReader, TwrNsReader, StandardIqiReader, StandardIqqReader,
-    StandardIiiReader, StandardIqibhReader, AkamaiReader, Cf1Reader, Wiki16uReader, Wiki19uReader,
-    OracleGeneralOpNsReader, OracleSysTwrNsReader, OracleAkamaiReader, OracleSimTwrNsReader,
-    OracleCf1Reader, OracleWiki16uReader, OracleWiki19uReader, LackeyReader, StraceReader,
-    TectonicReader, EtwReader, WikimediaReader, WikibenchReader, TencentPhotoReader>;
+using AllFormats =
+    TypeList<MsrReader, CsvReader, JsonlReader, ArcReader, KeysReader, OracleGeneralReader,
+             VscsiReader, LcsReader, TwrReader, ValpinReader, KeysU64LeReader, KeysU64BeReader,
+             KeysU32LeReader, KeysU32BeReader, AlibabaReader, TencentReader, CloudPhysicsReader,
+             Systor17Reader, SpcReader, FiuReader, K5cloudReader, ThesiosReader, DisksimReader,
+             MqsimReader, CamelabReader, BlkparseReader, BiosnoopReader, FioReader, TwitterReader,
+             MetaKvReader, IbmObjectStoreReader, MooncakeReader, BlktraceReader, BinaryReader,
+             TwrNsReader, StandardIqiReader, StandardIqqReader, StandardIiiReader,
+             StandardIqibhReader, AkamaiReader, Cf1Reader, Wiki16uReader, Wiki19uReader,
+             OracleGeneralOpNsReader, OracleSysTwrNsReader, OracleAkamaiReader,
+             OracleSimTwrNsReader, OracleCf1Reader, OracleWiki16uReader, OracleWiki19uReader,
+             LackeyReader, StraceReader, TectonicReader, EtwReader, IotraceReader, PerfReader,
+             RocksdbReader, WikimediaReader, WikibenchReader, TencentPhotoReader>;
 
 }  // namespace mcsim

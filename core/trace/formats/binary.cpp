@@ -20,6 +20,9 @@ absl::StatusOr<RecordLayout> BinaryReader::begin(std::string_view head) {
     }
     columns_.push_back({record->fields[i], i});
   }
+  if (mapper_.mapping().key.find('+') != std::string::npos) {
+    return refused(invalid_argument("key: state one column: keys are numbers"));
+  }
   if (is_whole() && head.size() <= skip_bytes_) {
     return refuse(fmt::format("header: {} of {} bytes, and no record", head.size(), skip_bytes_));
   }

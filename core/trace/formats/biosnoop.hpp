@@ -38,6 +38,7 @@ class BiosnoopReader final : public LayoutReader<BiosnoopReader> {
     for (; !ahead.at_end(); ++rest) ahead.text("a column");
     // All fields that are not other columns belong to the name of the process.
     for (; rest > columns_ - kBehindComm; --rest) scan.text("a process");
+    bool is_flushed = false;
     for (std::size_t column = kBehindComm; column < columns_; ++column) {
       const std::string_view field = column == type_ ? scan.peek() : "";
       const bool is_known = column > type_;
@@ -48,9 +49,13 @@ class BiosnoopReader final : public LayoutReader<BiosnoopReader> {
         continue;
       }
       mapper_.take(column, scan);
-      if (column == type_) check_rwbs(scan, field);
+      if (column != type_) continue;
+      check_rwbs(scan, field);
+      is_flushed = field.starts_with('F');
     }
-    return finish_row(scan, out);
+    const LineKind kind = finish_row(scan, out);
+    if (is_flushed && kind == LineKind::kRequest) count_flush();
+    return kind;
   }
 
  private:

@@ -18,13 +18,31 @@ struct Choices<BlockEvent> {
                                     std::pair{"C", BlockEvent::kComplete}};
 };
 
+// The columns of an event, in the order of blkparse.
+inline TextLayout block_event_layout() {
+  return {.columns = 5,
+          .mapping = {.time = "2",
+                      .time_unit = TimeUnit::kSeconds,
+                      .vm = "1",
+                      .op = "3",
+                      .read = kRwbsRead,
+                      .write = kRwbsWrite,
+                      .discard = kRwbsDiscard,
+                      .flush = kRwbsFlush,
+                      .ignored = kRwbsIgnored,
+                      .offset = "4",
+                      .offset_unit = LengthUnit::kSectors,
+                      .length = "5",
+                      .length_unit = LengthUnit::kSectors}};
+}
+
 // The text that blkparse prints for a blktrace in its default format. Columns separated by blanks:
 //
 //   major,minor  cpu  sequence  time (s)  pid  event  RWBS  sector + sectors  [process]
 //
 // Reads one event for each request. Other events, the summary at the end and requests without data
-// (N) are filtered. Remaps (A) show stacked devices, of which notes() warns. A request with F but
-// without a sector is a flush. The VM is the device, such as 8,0.
+// (N) are filtered. Remaps (A) show stacked devices, of which notes() warns. An F in front is a
+// flush: alone, or before the data of the request. The VM is the device, such as 8,0.
 class BlkparseReader final : public LayoutReader<BlkparseReader> {
  public:
   struct Params {
@@ -43,15 +61,23 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
   BlkparseReader(Params params, ReaderContext context)
       : LayoutReader(NoParams(), std::move(context)), event_(static_cast<char>(params.event)) {}
 
+  // The events of a recording may be of one kind (blktrace -a).
   static Guess guess(const Head& head) {
-    return guess_by_lines<BlkparseReader>(Fit::kCertain, head);
+    Guess guess = guess_by_lines<BlkparseReader>(Fit::kCertain, head);
+    for (const BlockEvent event : {BlockEvent::kIssue, BlockEvent::kComplete}) {
+      if (guess.fit > Fit::kUnopposed) break;
+      Guess other = guess_by_lines<BlkparseReader>(Fit::kCertain, head, {.event = event});
+      if (other.fit > guess.fit) guess = std::move(other);
+    }
+    return guess;
   }
 
   std::vector<std::string> notes() const override { return stacked_.notes(*this); }
 
   LineKind parse(std::string_view line, Requests& out) {
     if (!mapper_.is_bound()) {
-      if (const absl::Status status = use(layout()); !status.ok()) return refuse(status);
+      if (const absl::Status status = use(block_event_layout()); !status.ok())
+        return refuse(status);
     }
     if (is_summary(line)) return LineKind::kFiltered;
     FieldScanner scan(line, ' ');
@@ -65,29 +91,12 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
     check_rwbs(scan, rwbs);
     if (scan.failed()) return bad(scan);
     if (event == "A") note_remap(line);
-    if (event[0] != event_) return LineKind::kFiltered;
+    if (event[0] != event_) return note_other_event(event[0]), LineKind::kFiltered;
     return parse_request(line, rwbs, scan, out);
   }
 
  private:
-  enum Column : std::size_t { kDevice, kTime, kRwbs, kSector, kSectors, kColumns };
-
-  static TextLayout layout() {
-    return {.columns = kColumns,
-            .mapping = {.time = "2",
-                        .time_unit = TimeUnit::kSeconds,
-                        .vm = "1",
-                        .op = "3",
-                        .read = kRwbsRead,
-                        .write = kRwbsWrite,
-                        .discard = kRwbsDiscard,
-                        .flush = kRwbsFlush,
-                        .ignored = kRwbsIgnored,
-                        .offset = "4",
-                        .offset_unit = LengthUnit::kSectors,
-                        .length = "5",
-                        .length_unit = LengthUnit::kSectors}};
-  }
+  enum Column : std::size_t { kDevice, kTime, kRwbs, kSector, kSectors };
 
   // Whether a line is before the events or in the summaries of devices after them.
   bool is_summary(std::string_view line) {
@@ -120,7 +129,8 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
     FieldScanner ahead = scan;
     const bool has_sector = !scan.peek().starts_with('[');
     if (has_sector) ahead.text("a sector");
-    if (rwbs.starts_with('F') && (!has_sector || ahead.peek().starts_with('['))) {
+    const bool is_flushed = rwbs.starts_with('F');
+    if (is_flushed && (!has_sector || ahead.peek().starts_with('['))) {
       count_flush();
       return LineKind::kNothing;
     }
@@ -133,7 +143,9 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
     if (!process.starts_with('[') || !line.ends_with(']')) {
       scan.complain_of("a process in brackets at the end", process);
     }
-    return finish_row(scan, out);
+    const LineKind kind = finish_row(scan, out);
+    if (is_flushed && kind == LineKind::kRequest) count_flush();
+    return kind;
   }
 
   // Records the devices of "8,0 ... A W 2048 + 8 <- (8,1) 0".

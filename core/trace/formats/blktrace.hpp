@@ -13,7 +13,8 @@ namespace mcsim {
 //   of the data after it
 //
 // Reads one event for each request, as from the text of blkparse. Other events, messages,
-// pass-through commands and requests without data are filtered. A flush without data is a flush.
+// pass-through commands and requests without data are filtered. A flush is counted, alone or
+// before the data of a request.
 // The VM is the device, such as 8,0.
 class BlktraceReader final : public RecordReader<BlktraceReader> {
  public:
@@ -34,12 +35,13 @@ class BlktraceReader final : public RecordReader<BlktraceReader> {
 
   TimeBase time_base() const override { return TimeBase::kClock; }
 
+  static bool has_magic(std::string_view head) {
+    return has_magic_in<ByteOrder::big>(head) || has_magic_in<ByteOrder::little>(head);
+  }
+
   absl::StatusOr<RecordLayout> begin(std::string_view head) {
-    const auto has_magic = [&]<ByteOrder order>() {
-      return head.size() >= 4 && number_at<std::uint32_t, order>(head.data()) >> 8 == kMagic;
-    };
-    is_big_ = has_magic.operator()<ByteOrder::big>();
-    if (is_big_ || has_magic.operator()<ByteOrder::little>()) return RecordLayout{kRecordBytes};
+    is_big_ = has_magic_in<ByteOrder::big>(head);
+    if (has_magic(head)) return RecordLayout{kRecordBytes};
     return refuse("record 1: expected the number 0x656174 in either byte order in bytes 1 to 4");
   }
 
@@ -79,6 +81,11 @@ class BlktraceReader final : public RecordReader<BlktraceReader> {
   static constexpr std::uint32_t kLastEvent = 17;
   static constexpr std::uint32_t kLastMessage = 2;
 
+  template <ByteOrder order>
+  static bool has_magic_in(std::string_view head) {
+    return head.size() >= 4 && number_at<std::uint32_t, order>(head.data()) >> 8 == kMagic;
+  }
+
   static std::uint32_t number_of(BlockEvent event) {
     constexpr std::uint32_t kQueued = 1, kIssued = 7, kCompleted = 8;
     if (event == BlockEvent::kQueue) return kQueued;
@@ -102,6 +109,7 @@ class BlktraceReader final : public RecordReader<BlktraceReader> {
       return bad(fmt::format("action: there is no {} {}", is_message ? "message" : "event", event));
     }
     if (is_message || event != event_ || (categories & kPassThrough) != 0) {
+      if (!is_message && event != event_) note_other(event);
       return LineKind::kFiltered;
     }
     request.length = number_at<std::uint32_t, order>(record + 24);
@@ -112,9 +120,17 @@ class BlktraceReader final : public RecordReader<BlktraceReader> {
     request.op = (categories & kDiscard) != 0 ? Op::kDiscard
                  : (categories & kWrite) != 0 ? Op::kWrite
                                               : Op::kRead;
-    return place_request(number_at<std::uint64_t, order>(record + 8),
-                         number_at<std::uint64_t, order>(record + 16),
-                         number_at<std::uint32_t, order>(record + 36), request);
+    const LineKind kind = place_request(number_at<std::uint64_t, order>(record + 8),
+                                        number_at<std::uint64_t, order>(record + 16),
+                                        number_at<std::uint32_t, order>(record + 36), request);
+    if ((categories & kFlush) != 0 && kind == LineKind::kRequest) count_flush();
+    return kind;
+  }
+
+  void note_other(std::uint32_t event) {
+    for (const auto& [name, of] : Choices<BlockEvent>::names) {
+      if (event == number_of(of)) note_other_event(name[0]);
+    }
   }
 
   LineKind place_request(std::uint64_t time, std::uint64_t sector, std::uint32_t device,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/trace/formats/layout.hpp"
+#include "core/trace/formats/scsi_commands.hpp"
 
 namespace mcsim {
 
@@ -23,13 +24,11 @@ class CloudPhysicsReader final : public LayoutReader<CloudPhysicsReader> {
             .mapping = {.time = "2",
                         .time_unit = TimeUnit::kMicroseconds,
                         .op = "3",
-                        .read = "28,8,08,a8,88",
-                        .write = "2a,a,0a,aa,8a,2e,ae,8e,89",
-                        .discard = "42,41,93",
-                        .flush = "35,91",
-                        // Reservations, senses, inquiries, verifications and similar commands.
-                        .ignored = "0,00,3,03,12,15,16,17,1a,1b,1e,25,2f,37,4d,55,56,57,5a,5e,5f,"
-                                   "8f,9e,a0,a3,a4,af",
+                        .read = scsi_words(Operation::kRead),
+                        .write = scsi_words(Operation::kWrite),
+                        .discard = scsi_words(Operation::kDiscard),
+                        .flush = scsi_words(Operation::kFlush),
+                        .ignored = scsi_words(Operation::kIgnored),
                         .offset = "5",
                         .offset_unit = LengthUnit::kSectors,
                         .length = "4"}};

@@ -32,6 +32,7 @@ LineKind CsvReader::parse(std::string_view line, Requests& out) {
   if (header_) scan.set_names(&mapper_.names());
   mapper_.begin_row();
   for (std::size_t column = 0; column < mapper_.column_count(); ++column) {
+    if (scan.at_end() && mapper_.is_flush()) break;
     mapper_.take(column, scan);
   }
   // Some writers end every line with a delimiter.

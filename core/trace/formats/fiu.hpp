@@ -46,7 +46,8 @@ class FiuReader final : public LayoutReader<FiuReader> {
                         .offset = column(4),
                         .offset_unit = LengthUnit::kSectors,
                         .length = column(5),
-                        .length_unit = LengthUnit::kSectors}};
+                        .length_unit = LengthUnit::kSectors,
+                        .has_whole_times = true}};
   }
 };
 

@@ -91,6 +91,11 @@ class JsonlReader::Parser {
   void take_fields(std::string_view line, FieldScanner& scan) {
     std::size_t next = 0;  // the next field in the order of the first line
     error_ = each_field(line, [&](std::string_view name, json::value value) {
+      if (name == reader_.flush_field_) {
+        bool is_true = false;
+        if (value.get_bool().get(is_true) == simdjson::SUCCESS) reader_.is_flushed_ = is_true;
+        return simdjson::SUCCESS;
+      }
       const std::optional<std::size_t> column = column_of(name, next);
       if (!column) return simdjson::SUCCESS;
       next = *column + 1;
@@ -106,7 +111,7 @@ class JsonlReader::Parser {
   }
 
  private:
-  // Calls `body` with the name and value of each field; stops at an error.
+  // Calls `body` with the name and value of each field, also of nested objects; stops at an error.
   template <class Body>
   simdjson::error_code each_field(std::string_view line, Body&& body) {
     json::document document;
@@ -116,19 +121,42 @@ class JsonlReader::Parser {
     if (error == simdjson::SUCCESS) error = document.get_object().get(object);
     column_ = 1;
     if (error != simdjson::SUCCESS) return error;
-    for (auto field : object) {
-      std::string_view name;
-      json::value value;
-      error = field.unescaped_key().get(name);
-      if (error == simdjson::SUCCESS) error = field.value().get(value);
-      if (error == simdjson::SUCCESS) error = body(name, value);
-      if (error == simdjson::SUCCESS) continue;
+    prefix_.clear();
+    error = each_member(object, body);
+    if (error != simdjson::SUCCESS) {
       const char* at = nullptr;
       if (document.current_location().get(at) == simdjson::SUCCESS) column_ = at - line.data() + 1;
       return error;
     }
     const bool is_over = document.current_location().error() == simdjson::OUT_OF_BOUNDS;
     return is_over ? simdjson::SUCCESS : simdjson::TAPE_ERROR;
+  }
+
+  template <class Body>
+  simdjson::error_code each_member(json::object object, Body& body) {
+    const std::size_t outer = prefix_.size();
+    for (auto field : object) {
+      std::string_view name;
+      json::value value;
+      json::json_type type{};
+      if (const auto error = field.unescaped_key().get(name)) return error;
+      if (const auto error = field.value().get(value)) return error;
+      if (const auto error = value.type().get(type)) return error;
+      const bool is_nested = type == json::json_type::object;
+      if (outer > 0 || is_nested) name = prefix_.append(name);
+      simdjson::error_code error = simdjson::SUCCESS;
+      if (is_nested) {
+        prefix_ += '.';
+        json::object nested;
+        error = value.get_object().get(nested);
+        if (error == simdjson::SUCCESS) error = each_member(nested, body);
+      } else {
+        error = body(name, value);
+      }
+      if (error != simdjson::SUCCESS) return error;
+      prefix_.resize(outer);
+    }
+    return simdjson::SUCCESS;
   }
 
   std::optional<std::size_t> column_of(std::string_view name, std::size_t next) const {
@@ -202,6 +230,7 @@ class JsonlReader::Parser {
 
   JsonlReader& reader_;
   json::parser parser_;
+  std::string prefix_;  // the names of the objects around a field
   simdjson::error_code error_ = simdjson::SUCCESS;
   std::ptrdiff_t column_ = 1;  // of the error, in bytes
 };
@@ -217,14 +246,23 @@ void JsonlReader::take(std::size_t column, std::string_view value, FieldScanner&
   mapper_.take(column, scan);
 }
 
-void JsonlReader::check_missing(FieldScanner& scan) {
+bool JsonlReader::check_missing(FieldScanner& scan) {
+  const auto is_nested = [&](std::size_t column) {
+    return mapper_.names()[column].find('.') != std::string::npos;
+  };
+  for (std::size_t column = 0; column < taken_.size(); ++column) {
+    if (!taken_[column] && mapper_.is_length(column) && is_nested(column)) return false;
+  }
   for (std::size_t column = 0; column < taken_.size(); ++column) {
     if (taken_[column] || !mapper_.uses(column)) continue;
     mapper_.take_missing(column);
-    if (mapper_.is_optional(column)) continue;
+    if (mapper_.is_optional(column) || mapper_.is_flush()) continue;
+    const bool has_default = mapper_.is_operation(column) || mapper_.is_offset(column);
+    if (has_default && is_nested(column)) continue;
     scan.complain(
         fmt::format("the field '{}' has no value", quoted_for_message(mapper_.names()[column])));
   }
+  return true;
 }
 
 bool JsonlReader::take_flat(std::string_view line, FieldScanner& scan) {
@@ -260,6 +298,7 @@ LineKind JsonlReader::parse(std::string_view line, Requests& out) {
   if (!mapper_.is_bound()) {
     std::optional<std::vector<std::string>> names = parser_->names(line);
     if (!names) return refuse(absl::DataLossError(parser_->complaint()));
+    prepare(*names);
     if (const absl::Status bound = mapper_.bind(*std::move(names), true); !bound.ok()) {
       return refuse(bound);
     }
@@ -270,14 +309,24 @@ LineKind JsonlReader::parse(std::string_view line, Requests& out) {
     mapper_.begin_row();
     has_array_ = false;
     keys_.clear();
+    is_flushed_ = false;
   };
   begin();
   if (!take_flat(line, scan)) {
     begin();
     taken_.assign(mapper_.column_count(), false);
     parser_->take_fields(line, scan);
-    check_missing(scan);
+    if (!check_missing(scan) && !scan.failed()) {
+      if (!is_flushed_) return LineKind::kFiltered;
+      return count_flush(), LineKind::kNothing;
+    }
   }
+  const LineKind kind = finish_line(scan, out);
+  if (is_flushed_ && kind == LineKind::kRequest) count_flush();
+  return kind;
+}
+
+LineKind JsonlReader::finish_line(FieldScanner& scan, Requests& out) {
   if (!has_array_) return finish_row(scan, out);
   if (keys_.empty()) return scan.failed() ? bad(scan) : LineKind::kFiltered;
   LineKind kind = LineKind::kNothing;

@@ -9,7 +9,9 @@
 namespace mcsim {
 
 // One JSON object a line, with fields mapped as columns. The first line defines the names of the
-// fields. If the key is an array, each element is a reference.
+// fields. If the key is an array, each element is a reference. A field of a nested object has the
+// names of both, as in "io.lba". Writers of protocol buffers leave out zeros: a nested operation
+// that is missing is a read, a nested offset is 0, and a line without a nested length is filtered.
 class JsonlReader : public MappedReader<JsonlReader> {
  public:
   struct Params : ColumnMapping {};
@@ -24,6 +26,12 @@ class JsonlReader : public MappedReader<JsonlReader> {
 
   LineKind parse(std::string_view line, Requests& out);
 
+ protected:
+  // Completes the mapping, and the names of the fields, which are those of the first line.
+  virtual void prepare(std::vector<std::string>& /*names*/) {}
+  // Counts a flush for each line in which this field is true; "" if there is none.
+  void set_flush_field(std::string name) { flush_field_ = std::move(name); }
+
  private:
   class Parser;
 
@@ -32,13 +40,17 @@ class JsonlReader : public MappedReader<JsonlReader> {
   bool take_flat(std::string_view line, FieldScanner& scan);
   // Passes a field to the mapper.
   void take(std::size_t column, std::string_view value, FieldScanner& scan);
-  void check_missing(FieldScanner& scan);
+  // Returns false if the line is no request.
+  bool check_missing(FieldScanner& scan);
+  LineKind finish_line(FieldScanner& scan, Requests& out);
 
   std::unique_ptr<Parser> parser_;
   std::vector<bool> taken_;          // by column
   bool has_array_ = false;           // whether the key is an array
   std::vector<std::uint64_t> keys_;  // the elements of the array
-  std::string padded_;               // a value that the line does not contain literally
+  std::string flush_field_;
+  bool is_flushed_ = false;
+  std::string padded_;  // a value that the line does not contain literally
 };
 
 }  // namespace mcsim

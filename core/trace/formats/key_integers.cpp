@@ -33,7 +33,7 @@ Guess KeyIntegers::guess(const char* format, const Head& head, IntegerLayout lay
     wrong = fmt::format("{} bytes are not whole integers", head.bytes.size());
   }
   if (!wrong.empty()) return {format, Fit::kNo, wrong};
-  if (integer_layout(head.bytes)) return {format, Fit::kPossible, ""};
+  if (integer_layout(head.bytes)) return {format, Fit::kIntegers, ""};
   return {format, Fit::kNo,
           "width and byte order of the integers cannot be recognised: state them"};
 }

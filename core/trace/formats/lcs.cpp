@@ -9,8 +9,12 @@ constexpr std::uint64_t kMagic = 0x123456789abcdef0;
 
 }  // namespace
 
+bool LcsReader::has_magic(std::string_view head) {
+  return head.size() >= 16 && number_at<std::uint64_t>(head.data()) == kMagic;
+}
+
 absl::StatusOr<RecordLayout> LcsReader::begin(std::string_view head) {
-  if (head.size() < 16 || number_at<std::uint64_t>(head.data()) != kMagic) {
+  if (!has_magic(head)) {
     return refuse("header: expected the number 0x123456789abcdef0 in bytes 1 to 8");
   }
   auto layout = head[8] == '<' ? begin_described(head) : begin_version(head);
@@ -101,8 +105,7 @@ LineKind LcsReader::parse(const char* record, RecordRequest& request) {
   }
   if (op_.is_given()) {
     const std::uint64_t number = op_.value(record);
-    const bool is_stated = number != kLibCacheSimNop && number != kLibCacheSimInvalid;
-    const auto op = is_stated ? libcachesim_operation(number) : Op::kRead;
+    const auto op = libcachesim_operation(number);
     if (!op) [[unlikely]]
       return bad(fmt::format("operation: there is no number {}", number));
     request.op = *op;

@@ -35,6 +35,7 @@ class LcsReader final : public RecordReader<LcsReader> {
   bool has_lengths() const override { return size_.is_given(); }
   TraceKind kind() const override { return TraceKind::kObjects; }
 
+  static bool has_magic(std::string_view head);
   absl::StatusOr<RecordLayout> begin(std::string_view head);
   LineKind parse(const char* record, RecordRequest& request);
 

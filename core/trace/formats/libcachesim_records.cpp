@@ -40,8 +40,9 @@ std::string certain_record_format(const Head& head) {
 }
 
 std::string likely_record_format(const Head& head) {
-  const std::string certain = certain_record_format(head);
-  return certain.empty() ? format_with(Fit::kPossible, head, OtherFormats{}) : certain;
+  std::string found = certain_record_format(head);
+  if (found.empty()) found = format_with(Fit::kPossible, head, StrictFormats{});
+  return found.empty() ? format_with(Fit::kPossible, head, OtherFormats{}) : found;
 }
 
 LibCacheSimReader::LibCacheSimReader(const char* name, const LibCacheSimLayout& layout,
@@ -86,6 +87,7 @@ LineKind LibCacheSimReader::parse(const char* record, RecordRequest& request) {
   request.length = static_cast<std::uint32_t>(size);
   if (op_.is_given()) {
     const auto op = libcachesim_operation(op_.value(record));
+    if (is_no_operation(op_.value(record))) count_unstated();
     if (!op) [[unlikely]]
       return bad(fmt::format("operation: there is no number {}", op_.value(record)));
     request.op = *op;

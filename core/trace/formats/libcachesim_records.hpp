@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/trace/record_fields.hpp"
+#include "core/trace/record_reader.hpp"
 
 namespace mcsim {
 
@@ -31,6 +31,8 @@ class LibCacheSimReader : public RecordReader<LibCacheSimReader> {
     return time_.is_given() ? TimeBase::kClock : TimeBase::kIndex;
   }
   TraceKind kind() const override { return TraceKind::kObjects; }
+  RecordField id_field() const { return id_; }
+  RecordField next_field() const { return next_; }
 
   absl::StatusOr<RecordLayout> begin(std::string_view head) const;
   LineKind parse(const char* record, RecordRequest& request);

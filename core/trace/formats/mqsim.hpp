@@ -31,7 +31,8 @@ class MqsimReader final : public LayoutReader<MqsimReader> {
                         .offset = "3",
                         .offset_unit = LengthUnit::kSectors,
                         .length = "4",
-                        .length_unit = LengthUnit::kSectors}};
+                        .length_unit = LengthUnit::kSectors,
+                        .has_whole_times = true}};
   }
 
   LineKind parse(std::string_view line, Requests& out) {

@@ -42,6 +42,8 @@ class OracleGeneralReader final : public RecordReader<OracleGeneralReader> {
 
   TimeBase time_base() const override { return TimeBase::kClock; }
   TraceKind kind() const override { return units_.kind(); }
+  static RecordField id_field() { return {4, 'Q'}; }
+  static RecordField next_field() { return {16, 'q'}; }
 
   absl::StatusOr<RecordLayout> begin(std::string_view) const {
     return RecordLayout{.record_bytes = 24};

@@ -32,9 +32,10 @@ class TwrRecords : public RecordReader<Format> {
     const auto sizes = number_at<std::uint32_t>(record + 12);
     const auto operation = number_at<std::uint32_t>(record + 16) >> 24;
     const auto op = libcachesim_operation(operation);
-    if (!op || operation > kLastOperation) [[unlikely]] {
+    if (is_no_operation(operation)) this->count_unstated();
+    if (!op || (operation > kLastOperation && !is_no_operation(operation))) [[unlikely]] {
       return this->bad(
-          fmt::format("operation: expected 1 to {}, got {}", kLastOperation, operation));
+          fmt::format("operation: expected 0 to {}, got {}", kLastOperation, operation));
     }
     const std::uint32_t value_bytes = sizes & 0x3fffff;
     request = {.time = number_at<std::uint32_t>(record) * kSecond,

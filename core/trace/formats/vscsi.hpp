@@ -12,8 +12,8 @@ namespace mcsim {
 //   2: uint16 command, uint16 version, uint32 serial number, uint32 bytes, uint32 segments,
 //      uint64 first sector, uint64 time (us), uint64 response time in a unit that is not documented
 //
-// Response times are not used. The version is in the high byte. Commands that do not read or write
-// blocks are filtered.
+// Response times are not used. The version is in the high byte. Commands that do not read, write or
+// discard blocks are filtered, and so are those of vendors (0xC0 to 0xFF).
 class VscsiReader final : public RecordReader<VscsiReader> {
  public:
   using Params = NoParams;
@@ -24,7 +24,7 @@ class VscsiReader final : public RecordReader<VscsiReader> {
   VscsiReader(Params, ReaderContext context) : RecordReader(std::move(context)) {}
 
   static Guess guess(const Head& head) {
-    return guess_by_records<VscsiReader>(head, Proof::kMagic);
+    return guess_by_records<VscsiReader>(head, Proof::kMarks);
   }
 
   TimeBase time_base() const override { return TimeBase::kClock; }
@@ -46,26 +46,27 @@ class VscsiReader final : public RecordReader<VscsiReader> {
     const auto bytes = number_at<std::uint32_t>(record + layout_.bytes);
     const auto sector = number_at<std::uint64_t>(record + 16);
     const auto time = number_at<std::uint64_t>(record + 24);
-    const ScsiCommand meaning =
-        command < kScsiCommands.size() ? kScsiCommands[command] : ScsiCommand::kUnknown;
+    const std::optional<Operation> meaning =
+        command < kScsiCommands.size() ? kScsiCommands[command] : std::nullopt;
     if (version_of(record) != layout_.version) [[unlikely]] {
       return bad(fmt::format("version: expected {}, got {}", layout_.version, version_of(record)));
     }
-    if (meaning == ScsiCommand::kUnknown) [[unlikely]] {
+    if (!meaning) [[unlikely]] {
       return bad(fmt::format("command: there is no SCSI command {:#x}", command));
     }
     if (time > kLatest) [[unlikely]]
       return bad(fmt::format("time: {} us exceeds 64 bits", time));
-    if (meaning == ScsiCommand::kFlush) return count_flush(), LineKind::kNothing;
-    if (meaning == ScsiCommand::kOther) return LineKind::kFiltered;
-    if (bytes % kSector != 0) [[unlikely]] {
+    if (meaning == Operation::kFlush) return count_flush(), LineKind::kNothing;
+    if (meaning == Operation::kIgnored) return LineKind::kFiltered;
+    // The bytes of an UNMAP are those of its list of blocks.
+    if (bytes % kSector != 0 && meaning != Operation::kDiscard) [[unlikely]] {
       return bad(fmt::format("bytes: expected whole sectors of 512 B, got {}", bytes));
     }
     if (sector > (kMaxOffset - bytes) / kSector) [[unlikely]] {
       return bad(fmt::format("sector: {} exceeds 64 bits", sector));
     }
     request = {.time = static_cast<Nanoseconds>(time) * kMicrosecond,
-               .op = meaning == ScsiCommand::kWrite ? Op::kWrite : Op::kRead,
+               .op = static_cast<Op>(*meaning),
                .offset = sector * kSector,
                .length = bytes};
     return LineKind::kRequest;

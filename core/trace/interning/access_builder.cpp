@@ -88,6 +88,8 @@ void AccessBuilder::push_stream(std::string name) {
   if (streams_.size() > 1) {
     RequestStream& before = streams_.end()[-2];
     table = std::exchange(before.line_of, std::nullopt);
+    before.index.reset();
+    before.not_indexed = {};
     bytes_before_last_ += before.bytes_in_memory();
   }
   if (table) {
@@ -201,19 +203,14 @@ absl::Status AccessBuilder::discard(std::uint64_t offset, std::uint32_t length, 
   ++discard_requests_;
   MCSIM_RETURN_IF_ERROR(number_keys(tick));
   const KeyRange all = discarded_keys(offset, length, options_);
-  std::vector<std::uint64_t> keys;
-  for (std::uint64_t k = 0; k < all.count; ++k) {
-    keys.push_back(all.first + k);
-    if (keys.size() < kKeysAtOnce && k + 1 < all.count) continue;
-    streams_.back().discard(at, keys);
-    // Looked-up blocks take time but are not accesses.
-    discards_looked_up_ += static_cast<Count>(keys.size());
-    keys.clear();
-    if (!tick || discards_looked_up_ < kTickEvery) continue;
-    discards_looked_up_ = 0;
-    MCSIM_RETURN_IF_ERROR(tick(reported_));
-  }
-  return absl::OkStatus();
+  RequestStream& stream = streams_.back();
+  const std::size_t before = stream.discards.size();
+  stream.discard(at, all.first, all.count);
+  // Discarded blocks take time but are not accesses.
+  discards_since_tick_ += static_cast<Count>(stream.discards.size() - before) + 1;
+  if (!tick || discards_since_tick_ < kTickEvery) return absl::OkStatus();
+  discards_since_tick_ = 0;
+  return tick(reported_);
 }
 
 absl::Status AccessBuilder::number_keys(const Tick& tick) {

@@ -82,7 +82,7 @@ class AccessBuilder {
   Nanoseconds first_time_;  // of all requests, including filtered ones
   GivenCounts given_;
   Count discard_requests_ = 0;
-  Count discards_looked_up_ = 0;  // blocks, since the last tick for them
+  Count discards_since_tick_ = 0;  // discards and the blocks that they discard
   std::optional<ToFile> to_file_;
   std::unique_ptr<interning::Spill> spill_;  // null until a stream is spilled
   std::size_t bytes_before_last_ = 0;        // bytes of streams in memory, without the last

@@ -1,6 +1,8 @@
 #include "core/trace/interning/request_streams.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <numeric>
 #include <utility>
 
 namespace mcsim::interning {
@@ -41,14 +43,54 @@ void RequestStream::push_optional(const ExpandOptions& options, const RequestsVi
   if (options.bytes) bytes.push_back(piece), head.push_back(at);
 }
 
-void RequestStream::discard(Nanoseconds at, std::span<const std::uint64_t> discarded) {
+void RequestStream::discard(Nanoseconds at, std::uint64_t first, std::uint64_t count) {
+  constexpr std::uint64_t kFew = 64;
   assert(line_of && keys.empty());
-  std::vector<std::uint32_t> found(discarded.size());
+  if (count == 0) return;
+  if (count <= kFew) return look_up_discarded(at, first, count);
+  index_lines();
+  const std::uint64_t last = first + (count - 1);
+  for (auto line = index->lower_bound(first / line_blocks);
+       line != index->end() && line->first <= last / line_blocks; ++line) {
+    const std::uint64_t begin = line->first * line_blocks;
+    const std::uint64_t from = first > begin ? first - begin : 0;
+    const std::uint64_t to = std::min<std::uint64_t>(last - begin, line_blocks - 1);
+    for (std::uint64_t place = from; place <= to; ++place) {
+      discards.push_back(
+          {at, requests, line->second * line_blocks + static_cast<std::uint32_t>(place)});
+    }
+  }
+}
+
+void RequestStream::look_up_discarded(Nanoseconds at, std::uint64_t first, std::uint64_t count) {
+  std::vector<std::uint64_t> discarded(count);
+  std::iota(discarded.begin(), discarded.end(), first);
+  std::vector<std::uint32_t> found(count);
   std::as_const(*line_of).find(lines_of(discarded), found);
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] == 0) continue;
     const auto place = static_cast<std::uint32_t>(discarded[i] % line_blocks);
     discards.push_back({at, requests, (found[i] - 1) * line_blocks + place});
+  }
+}
+
+void RequestStream::index_lines() {
+  if (!index) {
+    index.emplace();
+    line_of->for_each(
+        [&](std::uint64_t key, std::uint32_t value) { not_indexed.emplace_back(key, value - 1); });
+  }
+  std::ranges::sort(not_indexed);
+  index->insert(not_indexed.begin(), not_indexed.end());
+  not_indexed.clear();
+}
+
+// Lines are numbered in the order of their first key.
+void RequestStream::note_new_lines(std::span<const std::uint64_t> of_keys,
+                                   std::span<const std::uint32_t> found) {
+  for (std::size_t i = 0, next = lines; i < found.size(); ++i) {
+    if (found[i] / line_blocks != next) continue;
+    not_indexed.emplace_back(of_keys[i] / line_blocks, next++);
   }
 }
 
@@ -63,6 +105,7 @@ absl::Status RequestStream::number_keys() {
   } else {
     number_lines(found);
   }
+  if (index) note_new_lines(keys, found);
   lines = line_of->size();
   accesses += keys.size();
   keys.clear();

@@ -6,7 +6,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <absl/container/btree_map.h>
 
 #include "core/base/files.hpp"
 #include "core/base/status.hpp"
@@ -62,6 +65,10 @@ struct RequestStream {
   std::vector<std::uint64_t> keys = {};  // not numbered yet
   std::size_t lines = 0;
   std::optional<BlockTable> line_of = {};  // numbers lines; reset when the next VM begins
+  // The lines by their keys, since the first long discard. New lines wait for the next one.
+  using Line = std::pair<std::uint64_t, std::uint32_t>;  // key and number
+  std::optional<absl::btree_map<std::uint64_t, std::uint32_t>> index = {};
+  std::vector<Line> not_indexed = {};
 
   std::size_t id_count() const { return lines * line_blocks; }
   std::size_t bytes_in_memory() const;
@@ -72,8 +79,9 @@ struct RequestStream {
   // at the offset `at` in its first block.
   void push_optional(const ExpandOptions& options, const RequestsView& chunk, std::size_t i,
                      std::uint32_t piece, std::uint32_t at);
-  // Discards the blocks with these keys that have ids. All earlier keys have been numbered.
-  void discard(Nanoseconds at, std::span<const std::uint64_t> discarded);
+  // Discards the blocks [first, first + count) that have ids. All earlier keys have been numbered.
+  // The cost grows with the number of those blocks, not with `count`.
+  void discard(Nanoseconds at, std::uint64_t first, std::uint64_t count);
   // Replaces keys by ids, many at a time so that cache misses overlap.
   absl::Status number_keys();
 
@@ -81,6 +89,9 @@ struct RequestStream {
   // Returns the lines of keys, which are the keys if a line has one block.
   std::vector<std::uint64_t> lines_of(std::span<const std::uint64_t> of_keys) const;
   void number_lines(std::span<std::uint32_t> found);
+  void look_up_discarded(Nanoseconds at, std::uint64_t first, std::uint64_t count);
+  void index_lines();
+  void note_new_lines(std::span<const std::uint64_t> of_keys, std::span<const std::uint32_t> found);
 };
 
 // Columns of all streams on disk, one stream behind the other.

@@ -106,18 +106,53 @@ TEST(OracleGeneral, ObjectsWithoutASizeAreFilteredAsInLibCacheSim) {
 TEST(Vscsi, CommandsAreReadsWritesAndFlushes) {
   for (const std::uint64_t version : {1, 2}) {
     std::string bytes;
-    for (const std::uint64_t command :
-         {0x08, 0x28, 0xa8, 0x88, 0x0a, 0x2a, 0xaa, 0x8a, 0x42, 0x41, 0x93, 0x35, 0x91, 0x12}) {
+    for (const std::uint64_t command : {0x08, 0x28, 0xa8, 0x88, 0x0a, 0x2a, 0xaa, 0x8a, 0x42, 0x41,
+                                        0x93, 0x35, 0x91, 0x12, 0xc0, 0xff}) {
       bytes += vscsi_record(
           {.command = command, .bytes = 1024, .sector = 3, .time = 9, .version = version});
     }
     const TraceRead got = read_good_trace("vscsi", bytes);
-    EXPECT_THAT(got.requests.op, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+    EXPECT_THAT(got.requests.op, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1, 2, 1, 1));
     EXPECT_EQ(got.rows.flushes, 2);
-    EXPECT_EQ(got.rows.filtered, 4);  // UNMAP, WRITE SAME and INQUIRY
+    EXPECT_EQ(got.rows.filtered, 3);  // INQUIRY, and two commands of vendors
     EXPECT_EQ(got.requests.offset[0], 3 * 512U);
     EXPECT_EQ(got.requests.length[0], 1024U);
     EXPECT_EQ(got.requests.time[0], 9'000);
+  }
+}
+
+// Each command of vscsi has the same effect as its code in the text of cloudphysics.
+TEST(Vscsi, CommandsAreThoseOfCloudPhysics) {
+  for (std::uint64_t command = 0; command < 256; ++command) {
+    const TraceRead binary = read_trace("vscsi", vscsi_record({.command = command, .time = 9}));
+    const TraceRead text = read_trace("cloudphysics", fmt::format("1,9,{:x},4096,0\n", command));
+    EXPECT_EQ(binary.requests.op, text.requests.op) << command;
+    EXPECT_EQ(binary.requests.length, text.requests.length) << command;
+    EXPECT_EQ(binary.rows.flushes, text.rows.flushes) << command;
+    EXPECT_EQ(binary.rows.filtered, text.rows.filtered) << command;
+  }
+}
+
+// An UNMAP has a list of blocks, not whole sectors.
+TEST(Vscsi, UnmapsHaveAnyNumberOfBytes) {
+  const TraceRead got = read_good_trace("vscsi", vscsi_record({.command = 0x42, .bytes = 24}) +
+                                                     vscsi_record({.command = 0x28, .time = 1}));
+  EXPECT_THAT(got.requests.op, ElementsAre(2, 0));
+  EXPECT_THAT(got.requests.length, ElementsAre(24, 4096));
+}
+
+// libCacheSim replays records whose operation is NOP (0) or INVALID (255).
+TEST(Operations, RecordsThatStateNoneAreReads) {
+  for (const std::uint32_t op : {0U, 255U}) {
+    const std::string lcs = lcs_header(2, 1) + lcs_record(2, {.time = 1, .op = op});
+    EXPECT_THAT(read_good_trace("lcs", lcs).requests.op, ElementsAre(0));
+    EXPECT_THAT(read_good_trace("twr", twr_record(1, 5, 10, 200, op)).requests.op, ElementsAre(0));
+    EXPECT_THAT(read_good_trace("twr-ns", twr_ns_record(1, 5, 10, 200, op)).requests.op,
+                ElementsAre(0));
+    for (const char* format : {"standard-iqibh", "oracle-general-op-ns", "oracle-sys-twr-ns"}) {
+      const std::string record = libcachesim_record(format, {.time = 1, .id = 7, .op = op});
+      EXPECT_THAT(read_good_trace(format, record).requests.op, ElementsAre(0)) << format;
+    }
   }
 }
 

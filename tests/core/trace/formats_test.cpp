@@ -386,11 +386,20 @@ TEST(Detection, TakesTheBestGuessOrNamesAll) {
   const Guess certain{"d", Fit::kCertain, ""};
   const auto decided = [](std::vector<Guess> guesses) {
     const auto format = decide("x", {.bytes = "1\n2\n3\n4\n", .whole = true}, guesses);
-    return format.ok() ? *format : message_of(format.status());
+    return format.ok() ? format->name : message_of(format.status());
   };
   EXPECT_EQ(decided({no, possible}), "b");
   EXPECT_EQ(decided({possible, no, certain, other}), "d");
   EXPECT_EQ(decided({no, possible, other}), "x: could be b or c; state the format");
+  const Guess integers{"i", Fit::kIntegers, ""};
+  const Guess partial{"p", Fit::kPartial, "record 5: bad", 4};
+  const Guess farther{"q", Fit::kPartial, "record 9: bad", 8};
+  const Guess uncertain{"u", Fit::kUncertain, "record 2: time jumps"};
+  EXPECT_EQ(decided({no, integers}), "i");
+  EXPECT_EQ(decided({integers, partial, farther, uncertain}), "q");
+  EXPECT_EQ(decided({integers, uncertain}),
+            "x: could be u (record 2: time jumps); state the format");
+  EXPECT_EQ(decided({partial, possible}), "b");
   EXPECT_EQ(decided({no, {"e", Fit::kNo, "worse", 1}}),
             "x: no known trace format. It begins:\n    1\n    2\n    3\n"
             "The nearest format is e: worse.\nmcsim trace map x proposes which column is what");

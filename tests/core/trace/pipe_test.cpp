@@ -78,7 +78,7 @@ TEST(TracePipe, TheFormatIsDetectedByWhatCameIfNoMoreComes) {
   Pipe pipe;
   pipe.write("time_s,offset,length\n1,0,4096\n2,4096,4096\n3,0,4096\n4,0,4096\n");
   auto opened = pipe.reading();
-  EXPECT_EQ(*opened.detect_format(), "csv");
+  EXPECT_EQ(opened.detect_format()->name, "csv");
   const auto reader = keys_of(opened, "csv");
   Requests chunk;
   ASSERT_TRUE(reader->next(chunk).ok());

@@ -313,7 +313,8 @@ TEST(RecordedTraces, AreRecognized) {
   for (const auto& [file, format] : formats) {
     const std::string path = std::string(folder) + "/" + file;
     if (!std::filesystem::exists(path)) continue;
-    EXPECT_EQ(detect_format(path).value_or(""), format) << file << detect_format(path).status();
+    const auto detected = detect_format(path);
+    EXPECT_EQ(detected.ok() ? detected->name : "", format) << file << detected.status();
   }
 }
 
@@ -735,6 +736,155 @@ TEST(Blkparse, AnotherEventIsARequest) {
   EXPECT_EQ(simulate(completed, false), (Answers{3, 4, 3, 1}));
   EXPECT_EQ(completed.requests.time.front(), 110'000);
   EXPECT_EQ(completed.rows.flushes, 0);
+}
+
+TEST(Blkparse, EventsOfOneKindAreRecognised) {
+  for (const char event : {'Q', 'D', 'C'}) {
+    const std::string end = event == 'C' ? "[0]" : "[app]";
+    const std::string text = fmt::format(
+        "  8,0    0        1   0.100000000   700  {0}   W 80 + 8 {1}\n"
+        "  8,0    0        2   0.200000000   700  {0}   R 80 + 8 {1}\n",
+        event, end);
+    EXPECT_EQ(detected_format(text), "blkparse");
+    const auto got = read("blkparse", text, {{"event", std::string(1, event)}});
+    EXPECT_EQ(simulate(got, false), (Answers{2, 2, 1, 1}));
+    if (event == 'Q') continue;
+    EXPECT_EQ(message_of(read_trace("blkparse", text).status),
+              fmt::format("web.csv: there are no requests in it (2 rows filtered); event={} reads "
+                          "others",
+                          event));
+  }
+}
+
+// The F in front, alone, with nothing (N), or before the data.
+TEST(Blkparse, EveryFInFrontIsAFlush) {
+  const auto got = read("blkparse",
+                        "  8,0    0        1   0.100000000   700  Q FWFS 80 + 8 [app]\n"
+                        "  8,0    0        2   0.200000000   700  Q   R 80 + 8 [app]\n"
+                        "  8,0    0        3   0.300000000   700  Q  FN [app]\n"
+                        "  8,0    0        4   0.400000000   700  Q FWS [app]\n"
+                        "  8,0    0        5   0.500000000   700  Q   N [app]\n"
+                        "  8,0    0        6   0.600000000   700  Q  WF 160 + 8 [app]\n");
+  EXPECT_EQ(simulate(got, false), (Answers{3, 3, 2, 1}));
+  EXPECT_EQ(got.rows.flushes, 3);
+  EXPECT_EQ(got.rows.filtered, 1);
+}
+
+TEST(Biosnoop, EveryFInFrontIsAFlush) {
+  const auto got = read("biosnoop",
+                        "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n"
+                        "0.0 fio 2501 sda FW 1000 4096 0.17\n0.1 a b 31 sda FN 0 0 0.60\n");
+  EXPECT_EQ(got.requests.size(), 1U);
+  EXPECT_EQ(got.rows.flushes, 2);
+}
+
+// The layouts of the events in include/trace/events/block.h of Linux, of several versions.
+TEST(Perf, BlockEventsAreRequests) {
+  const std::string text =
+      "fio  700 [001]  1234.500000001: block:block_bio_queue: 8,0 W 80 + 8 [fio]\n"
+      "fio  700 [001]  1234.500000002: block:block_rq_issue: 8,0 W 4096 () 80 + 8 [fio]\n"
+      "kworker/u8:1 H  9/9  1234.6:  block:block_rq_issue: 259,1 RA 4096 () 160 + 8 none,0,0 [x "
+      "y]\n"
+      "fio  700 [001]  1234.7: block:block_rq_issue: 8,0 FF 0 () 18446744073709551615 + 0 [fio]\n"
+      "fio  700 [001]  1234.8: block:block_rq_issue: 8,0 FWFS 4096 () 80 + 8 [fio]\n"
+      "fio  700 [001]  1234.9: block:block_rq_issue: 8,0 D 4096 () 80 + 8 [fio]\n"
+      "swapper 0 [001]  1235.0: block:block_rq_complete: 8,0 W () 80 + 8 [0]\n";
+  EXPECT_EQ(detected_format(text), "perf");
+  const auto got = read("perf", text);
+  EXPECT_EQ(got.requests.op, (std::vector<std::uint8_t>{1, 0, 1, 2}));
+  EXPECT_EQ(got.requests.offset, (std::vector<std::uint64_t>{40'960, 81'920, 40'960, 40'960}));
+  EXPECT_EQ(got.requests.time.front(), 1'234'500'000'002);
+  EXPECT_EQ(got.vms, (std::vector<std::string>{"8,0", "259,1"}));
+  EXPECT_EQ(got.rows.flushes, 2);
+  EXPECT_EQ(got.rows.filtered, 2);
+  EXPECT_EQ(read("perf", text, {{"event", std::string("Q")}}).requests.size(), 1U);
+  EXPECT_EQ(read("perf", text, {{"event", std::string("C")}}).requests.size(), 1U);
+}
+
+TEST(Rocksdb, LookupsAreReadsOfObjects) {
+  const std::string text =
+      "1600000000000000,7,9,4096,0,default,2,8,1,0,0,0,0,1,1,10,3,1,20,16,0\n"
+      "1600000000000001,8,7,0,1,meta,2,8,1,0,0,0,0,0,0,0,3,2,20,0,4096\n"
+      "1600000000000001,7,9,4096,0,default,2,8,1,0,0,0,0,1,1,10,3,3,20,16,0\n";
+  EXPECT_EQ(detected_format(text), "rocksdb");
+  EXPECT_EQ(simulate(read("rocksdb", text), false), (Answers{3, 3, 2, 1}));
+}
+
+TEST(Iotrace, FieldsThatAreLeftOutAreZero) {
+  const std::string device = "\"device\":{\"id\":\"8\",\"name\":\"sda\"}}\n";
+  const std::string text =
+      "{\"header\":{\"sid\":\"0\",\"timestamp\":\"5\"},\"deviceDescription\":{\"name\":\"sda\"}}\n"
+      "{\"header\":{\"timestamp\":\"7\"},\"io\":{\"lba\":\"80\",\"len\":8,\"operation\":\"Write\"}"
+      "," +
+      device +
+      "{\"header\":{\"timestamp\":\"8\"},\"io\":{\"operation\":\"Write\",\"flush\":true}," +
+      device + "{\"header\":{\"timestamp\":9},\"io\":{\"lba\":80,\"len\":\"8\"}," + device +
+      "{\"header\":{\"timestamp\":\"10\"},\"io\":{\"len\":8}," + device +
+      "{\"header\":{\"timestamp\":\"11\"},\"io\":{\"len\":8,\"operation\":\"Discard\"}," + device +
+      "{\"header\":{\"timestamp\":\"12\"},\"io\":{\"len\":8,\"flush\":true,\"operation\":\"Write\"}"
+      "," +
+      device;
+  EXPECT_EQ(detected_format(text), "iotrace");
+  const auto got = read("iotrace", text);
+  EXPECT_EQ(got.requests.time, (std::vector<Nanoseconds>{7, 9, 10, 11, 12}));
+  EXPECT_EQ(got.requests.op, (std::vector<std::uint8_t>{1, 0, 0, 2, 1}));
+  EXPECT_EQ(got.requests.offset, (std::vector<std::uint64_t>{40'960, 40'960, 0, 0, 0}));
+  EXPECT_EQ(got.requests.length, (std::vector<std::uint32_t>(5, 4096)));
+  EXPECT_EQ(got.vms, std::vector<std::string>{"sda"});
+  EXPECT_EQ(got.rows.flushes, 2);
+  EXPECT_EQ(got.rows.filtered, 1);
+  const ParamMap stated{
+      {"time", std::string("header.timestamp")}, {"time_unit", std::string("ns")},
+      {"op", std::string("io.operation")},       {"offset", std::string("io.lba")},
+      {"offset_unit", std::string("sectors")},   {"length", std::string("io.len")},
+      {"length_unit", std::string("sectors")}};
+  const auto mapped = read("jsonl", text.substr(text.find('\n') + 1), stated);
+  EXPECT_EQ(mapped.requests.offset, got.requests.offset);
+  EXPECT_EQ(mapped.requests.op, got.requests.op);
+}
+
+TEST(Csv, QuotesInQuotesAreDoubled) {
+  const std::string text =
+      "\"time_s\",\"vm\",offset,length,\"a \"\"b\"\"\"\n1,\"v\"\"1\",0,4096,\"\"\"x\"\"\"\n"
+      "2,\"\"\"\"\"\",0,4096,\"\"\n";
+  const auto got = read_good_trace("csv", text, {{"where", std::string("a \"b\"=\"x\"|")}});
+  EXPECT_EQ(got.vms, (std::vector<std::string>{"v\"1", "\"\""}));
+  EXPECT_EQ(got.requests.time, (std::vector<Nanoseconds>{kSecond, 2 * kSecond}));
+}
+
+TEST(Csv, KeysAreJoinedWithoutCollisions) {
+  const auto got = read_good_trace("csv", "a/,b\na,/b\na/,b\na~1,b\n7,8\n",
+                                   {{"key", std::string("2+1")}, {"header", false}});
+  EXPECT_EQ(got.keys, (std::vector<std::string>{"a~1/b", "a/~1b", "a~01/b", "7/8"}));
+  EXPECT_EQ(got.requests.offset, (std::vector<std::uint64_t>{0, 1, 0, 2, 3}));
+  EXPECT_EQ(complaint_about("csv", "a,b\n", {{"key", std::string("2+3")}, {"header", false}}),
+            "web.csv:1: key: no column 3 among 2");
+}
+
+TEST(Csv, AFlushNeedsNoOffset) {
+  const auto got = read_good_trace(
+      "csv", "time_s,op,offset,length\n1,flush,,\n2,F\n3,read,0,4096\n4,sync,0,\n5,f,\"\",\"\"\n");
+  EXPECT_EQ(got.rows.flushes, 4);
+  EXPECT_EQ(got.requests.size(), 1U);
+  EXPECT_EQ(complaint_about("csv", "time_s,offset,length,op\n1,,4096,read\n"),
+            "web.csv:2: expected an offset (a whole number) in column 2 (offset), got ''");
+  EXPECT_EQ(
+      read_good_trace("jsonl", "{\"op\":\"r\",\"offset\":0,\"length\":1}\n{\"op\":\"flush\"}\n")
+          .rows.flushes,
+      1);
+}
+
+TEST(Mooncake, QwenCountsSeconds) {
+  const std::string line = "{\"chat_id\":1,\"timestamp\":61.25,\"hash_ids\":[1,2]}\n";
+  EXPECT_EQ(read("mooncake", line).requests.time.front(), 61'250'000'000);
+  EXPECT_EQ(
+      complaint_about("mooncake", "{\"timestamp\":61.25,\"hash_ids\":[1,2]}\n"),
+      "web.csv:1: column 1: expected a time in whole ms, got a fraction: it may be in another "
+      "unit");
+  const ParamMap seconds{{"time_unit", std::string("s")}};
+  EXPECT_EQ(
+      read("mooncake", "{\"timestamp\":2.5,\"hash_ids\":[1,2]}\n", seconds).requests.time.front(),
+      2'500'000'000);
 }
 
 TEST(Mooncake, ARequestWithoutBlocksIsFiltered) {

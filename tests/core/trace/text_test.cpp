@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/base/random.hpp"
+#include "tests/support/compress.hpp"
 
 namespace mcsim {
 namespace {
@@ -76,10 +78,36 @@ TEST(Lines, OfNoEndAreRefused) {
   EXPECT_EQ(message_of(status), "t:2: longer than 65536 bytes: not a text trace");
 }
 
+// One limit, whatever the lines before it: on both sides of the buffer's end, of every carrier.
+TEST(Lines, HaveOneLimit) {
+  const std::string longest(LineReader::kLongestLine, 'x');
+  for (const std::size_t before : {0UL, 1UL, 100UL, 196'605UL, 196'608UL, 262'140UL, 262'143UL}) {
+    for (const char* end : {"\n", "\r\n", ""}) {
+      const std::string head = before == 0 ? "" : std::string(before % 60'000, 'a') + "\n";
+      std::string text = head;
+      while (text.size() < before) text += "b\n";
+      const std::size_t lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+      for (const Codec codec : {Codec::kNone, Codec::kGzip, Codec::kZstd}) {
+        const auto packed = [&](const std::string& bytes) {
+          return codec == Codec::kNone ? bytes : compress(codec, bytes);
+        };
+        absl::Status status;
+        EXPECT_EQ(lines_of(packed(text + longest + end), &status).size(), lines + 1);
+        EXPECT_TRUE(status.ok()) << status;
+        EXPECT_EQ(lines_of(packed(text + longest + "x" + end), &status).size(), lines);
+        EXPECT_EQ(message_of(status),
+                  fmt::format("t:{}: longer than 65536 bytes: not a text trace", lines + 1));
+      }
+    }
+  }
+}
+
 TEST(Lines, EndWhereDecompressionFails) {
   absl::Status status;
   lines_of(std::string("\x1f\x8b garbage that no gzip ever wrote"), &status);
-  EXPECT_EQ(message_of(status), "t: the gzip data is damaged or cut short");
+  EXPECT_EQ(message_of(status),
+            "t: the gzip data is damaged or cut short, before byte 9 of the file and behind byte "
+            "0 of its content");
 }
 
 TEST(Digits, AgreeWithStrtoull) {

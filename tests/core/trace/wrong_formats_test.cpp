@@ -133,7 +133,7 @@ TEST(DamagedFiles, Twr) {
   };
   add("big-endian", reversed(second));
   add("time goes back", twr_record(298, 9, 100, 200, 1));
-  for (const std::uint32_t op : {0U, 12U, 13U, 14U, 15U, 128U, 255U}) {
+  for (const std::uint32_t op : {12U, 13U, 14U, 15U, 128U, 254U}) {
     add("unknown operation", twr_record(300, 9, 100, 200, op));
   }
   add("operation and sizes swapped",
@@ -143,7 +143,8 @@ TEST(DamagedFiles, Twr) {
 
 TEST(DamagedFiles, TwrNs) {
   const std::string first = twr_ns_record(299, 7, 100, 200, 1);
-  const std::string second = twr_ns_record(300, 9, 100, 200, 3);
+  // The third byte of its time is no operation.
+  const std::string second = twr_ns_record(300 + (0xab << 16), 9, 100, 200, 3);
   std::vector<Damage> damages;
   add_cuts(damages, first + second, first.size());
   add_other_kinds(damages);
@@ -179,7 +180,7 @@ TEST(DamagedFiles, LibCacheSimRecords) {
     if (has_next) add("next access is negative", {.time = 4, .id = 7, .next = -2});
     if (has_next) add("next access is too far", {.time = 4, .id = 7, .next = 1LL << 40});
     if (format.ends_with("iqibh") || format.ends_with("ns")) {
-      for (const std::uint64_t op : {0, 15, 200, 255}) {
+      for (const std::uint64_t op : {15, 200, 254}) {
         if (!format.ends_with("sim-twr-ns")) add("operation", {.time = 4, .op = op});
       }
     }
@@ -246,7 +247,7 @@ TEST(DamagedFiles, Vscsi) {
       fields.version = version;
       damages.push_back({what, first + vscsi_record(fields)});
     };
-    for (const std::uint64_t command : {0x02, 0x2c, 0xc0, 0xff, 0x128, 0x2800, 0xffff}) {
+    for (const std::uint64_t command : {0x02, 0x2c, 0x40, 0xbf, 0x128, 0x2800, 0xffff}) {
       add("unknown command", {.command = command, .time = 6});
     }
     add("no whole sectors", {.bytes = 4097, .time = 6});

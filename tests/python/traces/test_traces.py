@@ -255,7 +255,7 @@ class TestOpen:
 
             Trace.open(msr_file, cache_dir=cache, progress=note)
             assert seen == sorted(seen)
-            assert seen[-1] == (2 * len(MSR), 2 * len(MSR))
+            assert seen[-1] == (len(MSR), len(MSR))
 
     def test_what_progress_raises_comes_through(self, msr_file: Path, cache: Path) -> None:
         def stop(done: int, total: int) -> None:

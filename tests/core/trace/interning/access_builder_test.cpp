@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "core/base/random.hpp"
 #include "tests/support/workloads.hpp"
@@ -393,6 +395,66 @@ TEST(AccessBuilder, MergesDiscardsInTheOrderOfRequests) {
       EXPECT_EQ(a.discards, expected);
     }
   }
+}
+
+// Long and short discards among requests, against a std::map of the blocks of all lines so far.
+TEST(AccessBuilder, LongDiscardsRemoveTheBlocksThatShortOnesWould) {
+  constexpr std::uint64_t kBlock = 512;
+  Random random(11);
+  for (const std::uint32_t line : {1U, 4U}) {
+    for (const std::uint64_t far : {std::uint64_t{0}, std::uint64_t{1} << 52}) {
+      for (int round = 0; round < 20; ++round) {
+        std::vector<Requests> vms(2);
+        std::vector<std::vector<std::uint64_t>> keys(2);  // of discards, by VM
+        for (std::size_t vm = 0; vm < vms.size(); ++vm) {
+          std::set<std::uint64_t> known;
+          for (Nanoseconds at = 0; at < 300; ++at) {
+            const std::uint64_t block = far + random.below(2000);
+            if (random.below(4) > 0) {
+              vms[vm].push(at, 0, Op::kRead, block * kBlock, kBlock);
+              for (std::uint32_t i = 0; i < line; ++i) known.insert(block / line * line + i);
+              continue;
+            }
+            const std::uint64_t blocks = random.below(2) == 0 ? random.below(70) : 1 << 20;
+            const std::uint64_t begin = random.below(2) == 0 ? block : far;
+            vms[vm].push(at, 0, Op::kDiscard, begin * kBlock + 1,
+                         static_cast<std::uint32_t>((blocks + 1) * kBlock));
+            const auto first = known.lower_bound(begin + 1);
+            keys[vm].insert(keys[vm].end(), first, known.lower_bound(begin + 1 + blocks));
+          }
+        }
+        const Accesses a = interned(vms, {.block_bytes = kBlock, .line_blocks = line});
+        std::vector<std::vector<std::uint64_t>> got(2);
+        std::map<std::uint32_t, std::uint64_t> key_of;
+        std::array<std::size_t, 2> next{};
+        for (std::size_t i = 0; i < a.request_count(); ++i) {
+          const std::size_t vm = a.request_vm[i];
+          while (vms[vm].op[next[vm]] != 0) ++next[vm];
+          const std::uint64_t key = vms[vm].offset[next[vm]++] / kBlock;
+          const std::uint32_t id = a.blocks_of(i)[0];
+          for (std::uint32_t k = 0; k < line; ++k) {
+            key_of[id - id % line + k] = key / line * line + k;
+          }
+        }
+        for (const Discard& discard : a.discards) {
+          const std::size_t vm = discard.block >= a.vms[1].first_id ? 1 : 0;
+          got[vm].push_back(key_of.at(discard.block));
+        }
+        EXPECT_EQ(got, keys) << line << ", " << far;
+      }
+    }
+  }
+}
+
+// The blocks of a piece of 4 GiB, looked up one by one, would be 10^12.
+TEST(AccessBuilder, DiscardsCostTheBlocksThatTheyRemove) {
+  Requests r;
+  r.push(0, 0, Op::kRead, 1 << 20, 4096);
+  for (int i = 0; i < 1'000'000; ++i) r.push(1, 0, Op::kDiscard, 1ULL << 32, ~0U);
+  r.push(2, 0, Op::kDiscard, 0, ~0U);
+  const Accesses a = interned({r});
+  EXPECT_THAT(a.discards, ElementsAre(Discard{1, 0}));
+  EXPECT_EQ(a.discard_requests, 1'000'001);
 }
 
 TEST(AccessBuilder, TakesAsManyVmsAsThereAreNumbersFor) {
