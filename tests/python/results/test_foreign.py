@@ -237,11 +237,12 @@ def test_timings_of_earlier_runs_may_be_damaged(out: Path, value: Any) -> None:
     assert code_of("results", "ls", "--results", out) == 0
 
 
-def test_runs_with_a_page_are_removed(tmp_path: Path) -> None:
-    made = mcsim.run(TINY, out=tmp_path, page=True)
-    assert (made.path / "page.html").is_file()
-    assert code_of("results", "rm", made.run_id, "--results", tmp_path) == 0
-    assert not made.path.exists()
+def test_runs_with_a_page_are_removed(out: Path) -> None:
+    run = run_of(out)
+    assert code_of("results", "page", run, "--results", out) == 0
+    assert (run / "page.html").is_file()
+    assert code_of("results", "rm", run, "--yes", "--results", out) == 0
+    assert not run.exists()
 
 
 def test_aliases_in_a_stored_experiment_are_limited(out: Path) -> None:
