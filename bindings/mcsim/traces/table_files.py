@@ -347,8 +347,8 @@ def _with_checked_times(
                 wrapped = np.flatnonzero(exact // 1000 != micros)
                 if wrapped.size:
                     raise TraceError(
-                        f"{path}: row {row + int(wrapped[0]) + 1}: column {name!r}: expected a time "
-                        f"of the years 1677 to 2262, got an INT96 time outside them"
+                        f"{path}: row {row + int(wrapped[0]) + 1}: column {name!r}: expected a "
+                        "time of the years 1677 to 2262, got an INT96 time outside them"
                     )
             row += batch.num_rows
             yield batch
