@@ -10,7 +10,7 @@ from mcsim.base.errors import ConfigError
 if TYPE_CHECKING:
     from mcsim.results.results import Results
 
-RESULTS_VERSION = 1
+RESULTS_VERSION = 2
 """Version of the numbers in results; part of every run id.
 
 Raise it in each change after which an unchanged experiment has other numbers in its tables. Such
