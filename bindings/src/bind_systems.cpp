@@ -76,10 +76,13 @@ void give_optimizer(System& system, const std::string& name, std::shared_ptr<Opt
 std::shared_ptr<System> make_system(const std::string& name, const ParamMap& params,
                                     const Machine& machine, std::shared_ptr<Optimizer> optimizer,
                                     Nanoseconds interval, std::uint64_t seed,
-                                    std::vector<std::string> vms) {
-  std::shared_ptr<System> system = value_or_raise(system_registry().make(
-      name, params,
-      {.machine = machine, .interval = interval, .seed = seed, .vms = std::move(vms)}));
+                                    std::vector<std::string> vms, Nanoseconds warm_up) {
+  std::shared_ptr<System> system = value_or_raise(system_registry().make(name, params,
+                                                                         {.machine = machine,
+                                                                          .interval = interval,
+                                                                          .warm_up = warm_up,
+                                                                          .seed = seed,
+                                                                          .vms = std::move(vms)}));
   if (machine.fleet.several() && !system->divides_hosts()) {
     throw Error{invalid_argument("{}: this system divides one host, and there are {}", name,
                                  machine.fleet.count())};
@@ -109,7 +112,8 @@ void bind_system(py::module_& m) {
              std::tuple{MCSIM_FIELDS(System, needs_classes, default_optimizer)})
       .def(py::init(&make_system), py::arg("name"), py::arg("params"), py::arg("machine"),
            py::arg("optimizer") = nullptr, py::kw_only(), py::arg("interval") = 3600 * kSecond,
-           py::arg("seed") = 1, py::arg("vms") = std::vector<std::string>{})
+           py::arg("seed") = 1, py::arg("vms") = std::vector<std::string>{},
+           py::arg("warm_up") = Nanoseconds{0})
       .def_static(
           "from_python",
           [](py::object allocator, const Machine& machine, Nanoseconds interval, std::uint64_t seed,

@@ -75,6 +75,11 @@ void count_among_holes<kThisIsa>(DistanceState& state, std::span<const std::uint
 }
 
 template <>
+Count depth_of<kThisIsa>(const DistanceState& state, std::uint32_t code) {
+  return MCSIM_ISA::depth_of(state, code);
+}
+
+template <>
 void move_codes<kThisIsa>(std::span<std::uint32_t> codes, const TimeAxis& axis) {
   MCSIM_ISA::move_values(axis,
                          [&](auto&& move) { MCSIM_ISA::DenseSource(codes).for_each_last(move); });

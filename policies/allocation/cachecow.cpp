@@ -32,7 +32,7 @@ std::string CacheCow::divide(const Observation& seen, std::vector<Count>& blocks
   present.flip();
   std::vector<Now> now;
   for (std::size_t vm = 0; vm < blocks.size(); ++vm) {
-    const RunningCurve& curve = seen.meter("curve").curves[vm];
+    const RunningCurve& curve = curves()[vm];
     const Count hits = curve.hits(blocks[vm]);
     const double waits = mean_ns(seen.since[vm], machine(), vms_[vm].name);
     now.push_back({.waits = present[vm] ? waits / promised_ns_[vm] : 0,

@@ -50,7 +50,7 @@ class CacheCow final : public ChunkMover {
       : ChunkMover(params, std::move(context)), params_(params) {}
 
   std::vector<Meter> meters() const override {
-    return {{.what = CurveMeter{.scope = DistanceScope::kWarm}}};
+    return with_around({{.what = CurveMeter{.scope = DistanceScope::kWarm}}});
   }
 
  protected:

@@ -11,6 +11,7 @@
 #include "core/engine/run/system.hpp"
 #include "policies/allocation/best_division.hpp"
 #include "policies/allocation/dividing.hpp"
+#include "policies/allocation/mode_curves.hpp"
 #include "policies/hosts/data_path.hpp"
 
 namespace mcsim {
@@ -72,11 +73,14 @@ class Clairvoyant final : public System {
     return {{.name = "sizes", .clock = {.period = period}, .at_start = true}};
   }
   std::vector<Meter> meters() const override {
-    return {{.what = curve_for(params_.objective,
-                               {.scope = DistanceScope::kWarm, .foresight = Foresight::kNext})}};
+    const CurveMeter next{.scope = DistanceScope::kWarm, .foresight = Foresight::kNext};
+    return with_curves_around({{.what = curve_for(params_.objective, next)}}, params_,
+                              context_.machine.tiers.size());
   }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
+    MCSIM_RETURN_IF_ERROR(
+        mode_curves_.set_modes(params_, context_.machine.tiers.size(), trace.vms));
     const std::vector<double> equal(trace.vms.size(), 1.0);
     const Division division =
         one_part_each(proportional(context_.machine, equal), {.mode = params_.resize_mode});
@@ -85,9 +89,8 @@ class Clairvoyant final : public System {
 
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
     if (optimizer_ == nullptr) return invalid_argument("clairvoyant: needs an optimizer");
-    MCSIM_ASSIGN_OR_RETURN(Decision best,
-                           best_decision(seen.meter("curve").curves, context_.machine, gains_,
-                                         params_.grid, *optimizer_));
+    MCSIM_ASSIGN_OR_RETURN(Decision best, best_decision(mode_curves_.select(seen), context_.machine,
+                                                        gains_, params_.grid, *optimizer_));
     // No division is better than the current one if no size has hits.
     if (best.upper_bound <= 0) return std::nullopt;
     return best;
@@ -97,6 +100,7 @@ class Clairvoyant final : public System {
   Params params_;
   SystemContext context_;
   std::vector<double> gains_;
+  ModeCurves mode_curves_;
   std::shared_ptr<Optimizer> optimizer_;
 };
 

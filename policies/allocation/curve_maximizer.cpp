@@ -35,6 +35,7 @@ absl::Status CurveMaximizer::use_optimizer(std::shared_ptr<Optimizer> optimizer)
 absl::StatusOr<std::unique_ptr<Host>> CurveMaximizer::make_host(const Accesses& trace) {
   if (optimizer_ == nullptr) return invalid_argument("{}: needs an optimizer", name_);
   MCSIM_ASSIGN_OR_RETURN(priorities_, per_vm("priorities", params_.priorities, trace.vms, 1.0));
+  MCSIM_RETURN_IF_ERROR(mode_curves_.set_modes(params_, machine_.tiers.size(), trace.vms));
   const std::vector<double> equal(trace.vms.size(), 1.0);
   const Division division = one_part_each(proportional(machine_, equal),
                                           {.mode = params_.resize_mode, .victim = rules_.victim});
@@ -45,6 +46,7 @@ absl::StatusOr<std::optional<Decision>> CurveMaximizer::decide(const Observation
   const std::size_t vms = seen.vms();
   const std::vector<Count> capacities = this->capacities();
   const std::size_t tiers = capacities.size();
+  curves_ = mode_curves_.select(seen);
   Stage stage;
   stage.base.assign(vms, 0);
   for (std::size_t v = 0; v < vms; ++v) stage.active.push_back(active(seen, v));

@@ -13,6 +13,7 @@
 
 #include "core/base/params.hpp"
 #include "core/engine/run/system.hpp"
+#include "policies/allocation/mode_curves.hpp"
 #include "policies/hosts/data_path.hpp"
 
 namespace mcsim {
@@ -97,7 +98,7 @@ class CurveMaximizer : public System {
   std::vector<Timer> timers() const override {
     return {{.name = "sizes", .clock = {.period = interval_}}};
   }
-  std::vector<Meter> meters() const override { return {{.what = CurveMeter{}}}; }
+  std::vector<Meter> meters() const override { return with_around({{.what = CurveMeter{}}}); }
   absl::Status use_optimizer(std::shared_ptr<Optimizer> optimizer) override;
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
@@ -155,8 +156,11 @@ class CurveMaximizer : public System {
   // reported as the reason of infeasibility.
   virtual std::string prepare(const Observation&) { return {}; }
 
-  static std::span<const RunningCurve> curves(const Observation& seen) {
-    return seen.meter("curve").curves;
+  // The curves of the current decision, by the write mode of each VM.
+  std::span<const RunningCurve> curves(const Observation&) const { return curves_; }
+  // Append the curves of VMs that write around.
+  std::vector<Meter> with_around(std::vector<Meter> meters) const {
+    return with_curves_around(std::move(meters), params_, machine_.tiers.size());
   }
 
   // Return the weight of a VM's gain.
@@ -180,6 +184,8 @@ class CurveMaximizer : public System {
   Rules rules_;
   std::shared_ptr<Optimizer> optimizer_;
   std::vector<double> priorities_;  // by VM, set by make_host()
+  ModeCurves mode_curves_;
+  std::span<const RunningCurve> curves_;
 };
 
 }  // namespace mcsim

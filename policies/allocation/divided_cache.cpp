@@ -25,6 +25,7 @@ absl::StatusOr<std::unique_ptr<Host>> DividedCache::make_host(const Accesses& tr
     for (std::size_t i = 0; i < vms.size(); ++i) blocks[vms[i]] = parts[i];
   }
   MCSIM_RETURN_IF_ERROR(begin(trace, blocks));
+  MCSIM_RETURN_IF_ERROR(mode_curves_.set_modes(params_, machine_.tiers.size(), trace.vms));
   const Division division =
       one_part_each(over_tiers(machine_, blocks, host_of_), {.mode = params_.resize_mode});
   return make_data_path(params_, machine_, trace, division, seed_);
@@ -36,6 +37,7 @@ absl::StatusOr<std::optional<Decision>> DividedCache::decide(const Observation& 
     blocks.push_back(in_all_tiers(seen.current, vm));
     host_of_[vm] = static_cast<std::size_t>(seen.counters[vm].host);
   }
+  curves_ = mode_curves_.select(seen);
   Decision decision;
   decision.infeasible = divide(seen, blocks);
   decision.note = std::exchange(note_, {});

@@ -10,6 +10,7 @@
 
 #include "core/base/params.hpp"
 #include "core/engine/run/system.hpp"
+#include "policies/allocation/mode_curves.hpp"
 #include "policies/hosts/data_path.hpp"
 
 namespace mcsim {
@@ -60,6 +61,12 @@ class DividedCache : public System {
   // The host of each VM. With several hosts, divide() may change it.
   std::vector<std::size_t>& host_of() { return host_of_; }
   const Machine& machine() const { return machine_; }
+  // The curves of the current decision, by the write mode of each VM.
+  std::span<const RunningCurve> curves() const { return curves_; }
+  // Append the curves of VMs that write around.
+  std::vector<Meter> with_around(std::vector<Meter> meters) const {
+    return with_curves_around(std::move(meters), params_, machine_.tiers.size());
+  }
 
   static Count held(const VmCounters& vm);
   // Distribute free space to the VMs that are present, in proportion to their sizes.
@@ -73,6 +80,8 @@ class DividedCache : public System {
   Count capacity_ = 0;
   std::vector<std::size_t> host_of_;
   std::string note_;
+  ModeCurves mode_curves_;
+  std::span<const RunningCurve> curves_;
 };
 
 // A base class of systems that move chunks of one size between VMs.

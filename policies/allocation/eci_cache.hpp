@@ -64,8 +64,8 @@ class EciCache final : public OneCacheMaximizer {
                     "publication",
                     0},
               Field{"drop_writes", &Params::drop_writes,
-                    "whether the reuse distances of a VM that writes around the cache ignore its "
-                    "writes; not specified in the publication"},
+                    "whether the reuse distances of a VM that writes around the cache are those of "
+                    "its reads, whose blocks its writes drop; not specified in the publication"},
           });
     }
   };
@@ -86,11 +86,11 @@ class EciCache final : public OneCacheMaximizer {
         params_(params) {}
 
   std::vector<Meter> meters() const override {
-    const auto useful = [](OpFilter between) {
+    const auto useful = [](Between between) {
       return CurveMeter{.ops = OpFilter::kReads, .between = between};
     };
-    return {{.what = useful(OpFilter::kAll), .name = "read curve"},
-            {.what = useful(OpFilter::kReads), .name = "read curve around"},
+    return {{.what = useful(Between::kAll), .name = "read curve"},
+            {.what = useful(params_.between_around()), .name = "read curve around"},
             {.what = ClassMeter{}}};
   }
   Actions actions() const override { return {Action::kTargets, Action::kWriteModes}; }

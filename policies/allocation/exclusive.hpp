@@ -64,7 +64,7 @@ class Exclusive final : public CurveMaximizer {
 
   std::optional<std::string> default_optimizer() const override { return "exact"; }
   std::vector<Meter> meters() const override {
-    return {{.what = CurveMeter{.scope = params_.distance_scope}}};
+    return with_around({{.what = CurveMeter{.scope = params_.distance_scope}}});
   }
 
  protected:

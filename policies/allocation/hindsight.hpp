@@ -18,9 +18,11 @@
 namespace mcsim {
 
 // An upper reference, not a real system: the best static division, chosen before the trace begins
-// from the curves of the whole trace. Its replay has exactly the hits that it predicts. Its upper
-// bound holds for all static divisions, into any sizes. Prediction and bound are equal if sizes are
-// single blocks, except for the latency objective when the optima of the tiers conflict.
+// from the curves of all accesses that are counted. Its replay has exactly the hits that it
+// predicts. Its upper bound holds for all static divisions of an exclusive chain of LRU tiers, into
+// any sizes, that shrink at once, write through or back, and admit every block. Prediction and
+// bound are equal if sizes are single blocks, except for the latency objective when the optima of
+// the tiers conflict.
 class Hindsight final : public System {
  public:
   struct Params {
@@ -48,10 +50,13 @@ class Hindsight final : public System {
 
   static absl::StatusOr<std::unique_ptr<System>> make(Params params, SystemContext context) {
     MCSIM_ASSIGN_OR_RETURN(std::vector<double> gains, gains_of(context.machine, params.objective));
-    return std::make_unique<Hindsight>(params, std::move(context.machine), std::move(gains));
+    return std::make_unique<Hindsight>(params, std::move(context), std::move(gains));
   }
-  Hindsight(Params params, Machine machine, std::vector<double> gains)
-      : params_(params), machine_(std::move(machine)), gains_(std::move(gains)) {}
+  Hindsight(Params params, SystemContext context, std::vector<double> gains)
+      : params_(params),
+        machine_(std::move(context.machine)),
+        warm_up_(context.warm_up),
+        gains_(std::move(gains)) {}
 
   std::optional<std::string> default_optimizer() const override { return "exact"; }
   absl::Status use_optimizer(std::shared_ptr<Optimizer> optimizer) override {
@@ -70,7 +75,7 @@ class Hindsight final : public System {
   }
 
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
-    if (params_.objective == HitWorth::kLatency) read_curves_ = read_curves(trace);
+    if (counts_itself()) curves_ = count(trace);
     const std::vector<double> equal(trace.vms.size(), 1.0);
     return make_divided_lru(machine_, trace, proportional(machine_, equal),
                             {.mode = ResizeMode::kEager});
@@ -78,21 +83,22 @@ class Hindsight final : public System {
 
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override {
     if (optimizer_ == nullptr) return invalid_argument("hindsight: needs an optimizer");
-    const bool latency = params_.objective == HitWorth::kLatency;
     const std::span<const RunningCurve> curves =
-        latency ? read_curves_ : seen.meter("curve").curves;
+        counts_itself() ? curves_ : seen.meter("curve").curves;
     return best_decision(curves, machine_, gains_, params_.grid, *optimizer_, true);
   }
 
-  // Return the curves of the reads after the warm-up, by VM. The meter of the whole trace counts
-  // all operations.
-  static std::vector<RunningCurve> read_curves(const Accesses& trace);
-
  private:
+  // The meter of the whole trace counts all operations, also those of the experiment's warm-up.
+  bool counts_itself() const { return params_.objective == HitWorth::kLatency || warm_up_ > 0; }
+  // Return the curves of the hits that count, by VM.
+  std::vector<RunningCurve> count(const Accesses& trace) const;
+
   Params params_;
   Machine machine_;
+  Nanoseconds warm_up_;
   std::vector<double> gains_;
-  std::vector<RunningCurve> read_curves_;
+  std::vector<RunningCurve> curves_;
   std::shared_ptr<Optimizer> optimizer_;
 };
 

@@ -54,7 +54,8 @@ std::vector<Meter> Karma::meters() const {
   if (params_.demand == Demand::kDistinct) {
     return {{.what = DistinctMeter{.window = params_.window}}};
   }
-  return {{.what = CurveMeter{.scope = DistanceScope::kWarm, .window = params_.window}}};
+  return with_around(
+      {{.what = CurveMeter{.scope = DistanceScope::kWarm, .window = params_.window}}});
 }
 
 std::string Karma::divide(const Observation& seen, std::vector<Count>& blocks) {
@@ -95,7 +96,7 @@ std::string Karma::divide(const Observation& seen, std::vector<Count>& blocks) {
 
 Count Karma::needed(const Observation& seen, std::size_t vm) const {
   if (params_.demand == Demand::kDistinct) return seen.meter("distinct").distinct[vm];
-  const RunningCurve& curve = seen.meter("curve").curves[vm];
+  const RunningCurve& curve = curves()[vm];
   const Count most = curve.hits(curve.saturation());
   if (most == 0) return 0;
   return curve.capacity_for(ceil_share(params_.enough, most));

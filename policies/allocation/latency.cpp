@@ -43,7 +43,7 @@ double tier_mean_ns(const VmCounters& counted, const Machine& machine, std::size
 }
 
 LatencyModel::LatencyModel(const Machine& machine, std::span<const VmInfo> vms, ModesByTier modes)
-    : modes_(std::move(modes)) {
+    : modes_(std::move(modes)), around_(mcsim::writes_around(modes_, vms.size())) {
   for (const TierSpec& tier : machine.tiers) {
     read_ns_.push_back(tier.device.read_ns);
     write_ns_.push_back(tier.device.write_ns);
@@ -65,24 +65,10 @@ absl::StatusOr<LatencyModel> LatencyModel::make(const Machine& machine, std::spa
   return LatencyModel(machine, vms, std::move(modes));
 }
 
-std::vector<Meter> LatencyModel::read_meters(const Machine& machine, std::string_view writes,
+std::vector<Meter> LatencyModel::read_meters(const Machine& machine, const DataPathParams& path,
                                              CurveMeter of) {
   of.ops = OpFilter::kReads;
-  std::vector<Meter> meters{{.what = of, .name = "read curve"}};
-  const auto modes = read_writes(writes, machine.tiers.size());
-  const auto names_around = [](const std::vector<WriteMode>& tier) {
-    return std::ranges::find(tier, WriteMode::kAround) != tier.end();
-  };
-  if (modes.ok() && std::ranges::any_of(*modes, names_around)) {
-    of.between = OpFilter::kReads;
-    meters.push_back({.what = of, .name = "read curve around"});
-  }
-  return meters;
-}
-
-bool LatencyModel::writes_around(std::size_t vm) const {
-  return std::ranges::all_of(
-      modes_, [&](const std::vector<WriteMode>& tier) { return tier[vm] == WriteMode::kAround; });
+  return with_curves_around({{.what = of, .name = "read curve"}}, path, machine.tiers.size());
 }
 
 double LatencyModel::write_ns(std::size_t vm, Count blocks) const {

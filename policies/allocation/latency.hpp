@@ -18,6 +18,8 @@
 #include "core/engine/tiers/write_modes.hpp"
 #include "core/locality/profile/meters.hpp"
 #include "core/trace/accesses.hpp"
+#include "policies/allocation/mode_curves.hpp"
+#include "policies/hosts/data_path.hpp"
 
 // Latency of VMs: measured, predicted, and guaranteed.
 namespace mcsim {
@@ -45,9 +47,8 @@ struct AccessMix {
 //   W(c)      = w_k of the first tier k that writes back and in which the VM has space,
 //               w_backend if there is none
 //
-// Writes through and around wait for the backend. A write around also drops its block, which no
-// curve shows: a later read misses, and the space is free for others (docs/latency.md has the
-// error). Tiers come fastest first.
+// Writes through and around wait for the backend. A write around also drops its block, as the curve
+// of a VM that writes around does. Tiers come fastest first.
 class LatencyModel {
  public:
   LatencyModel() = default;
@@ -56,14 +57,17 @@ class LatencyModel {
   static absl::StatusOr<LatencyModel> make(const Machine& machine, std::span<const VmInfo> vms,
                                            std::string_view writes);
 
-  // Meters of the reads' hits: among all accesses and, if `writes` names around, among reads alone.
-  // An invalid `writes` is reported when the data path is made.
-  static std::vector<Meter> read_meters(const Machine& machine, std::string_view writes,
+  // Meters of the reads' hits: among all accesses and, if the data path's `writes` names around, in
+  // a cache that writes go around. An invalid `writes` is reported when the data path is made.
+  static std::vector<Meter> read_meters(const Machine& machine, const DataPathParams& path,
                                         CurveMeter of);
   // The curve of a VM's reads, by read_meters().
   const RunningCurve& read_curve(const Observation& seen, std::size_t vm) const {
     return seen.meter(writes_around(vm) ? "read curve around" : "read curve").curves[vm];
   }
+
+  // Whether no tier takes writes of the VM.
+  bool writes_around(std::size_t vm) const { return around_[vm]; }
 
   Count capacity() const { return capacity_; }
 
@@ -105,9 +109,6 @@ class LatencyModel {
   Count held(Count blocks, std::size_t k) const {
     return k + 1 == share_.size() ? blocks : floor_share(share_[k], blocks);
   }
-  // Whether no tier takes writes of the VM.
-  bool writes_around(std::size_t vm) const;
-
   Count capacity_ = 0;
   std::vector<double> read_ns_;           // by tier
   std::vector<double> write_ns_;          // by tier
@@ -115,6 +116,7 @@ class LatencyModel {
   std::vector<double> backend_read_ns_;   // by VM
   std::vector<double> backend_write_ns_;  // by VM
   ModesByTier modes_;
+  std::vector<bool> around_;  // by VM
 };
 
 // The parameters of systems with latency targets.

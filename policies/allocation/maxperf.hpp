@@ -101,8 +101,8 @@ class Maxperf final : public System {
   }
   std::vector<Meter> meters() const override {
     if (params_.curve == MaxperfCurve::kNeville) return params_.with_responses({});
-    return params_.with_responses(LatencyModel::read_meters(context_.machine, params_.writes,
-                                                            {.scope = DistanceScope::kWarm}));
+    return params_.with_responses(
+        LatencyModel::read_meters(context_.machine, params_, {.scope = DistanceScope::kWarm}));
   }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;

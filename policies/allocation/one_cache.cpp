@@ -24,10 +24,8 @@ CurveMaximizer::Grid OneCacheMaximizer::grid(const Stage& stage) const {
 }
 
 std::vector<Meter> OneCacheMaximizer::latency_meters(DistanceScope scope) const {
-  const CurveMeter of{.scope = scope};
-  std::vector<Meter> meters = LatencyModel::read_meters(machine(), writes_, of);
-  meters.insert(meters.begin(), {.what = of});
-  return meters;
+  const CurveMeter reads{.ops = OpFilter::kReads, .scope = scope};
+  return with_around({{.what = CurveMeter{.scope = scope}}, {.what = reads, .name = "read curve"}});
 }
 
 double OneCacheMaximizer::mean_ns(const Observation& seen, std::size_t vm, Count blocks) const {

@@ -27,6 +27,7 @@ std::vector<Timer> Steady::timers() const {
 
 absl::StatusOr<std::unique_ptr<Host>> Steady::make_host(const Accesses& trace) {
   if (optimizer_ == nullptr) return invalid_argument("steady: needs an optimizer");
+  MCSIM_RETURN_IF_ERROR(mode_curves_.set_modes(params_, capacities_.size(), trace.vms));
   most_ = 0;
   memories_.clear();
   candidates_.clear();
@@ -95,10 +96,9 @@ bool Steady::pays(const Memory& memory, double reluctance, const Allocation& fro
 absl::StatusOr<std::optional<Decision>> Steady::decide(const Observation& seen) {
   if (memories_.empty()) begin(seen);
   const Count space = std::accumulate(capacities_.begin(), capacities_.end(), Count{0});
-  for (const RunningCurve& curve : seen.meter("curve").curves) {
-    most_ = std::max(most_, std::min(space, curve.saturation()));
-  }
-  const HitTable last = hits_of(seen.meter("curve").curves, unit_, most_);
+  const std::span<const RunningCurve> curves = mode_curves_.select(seen);
+  for (const RunningCurve& of : curves) most_ = std::max(most_, std::min(space, of.saturation()));
+  const HitTable last = hits_of(curves, unit_, most_);
   const double keep = std::exp2(-1 / params_.regret_half_life);
   for (Candidate& candidate : candidates_) {
     candidate.score = keep * candidate.score + worth_after_move(last, candidate);

@@ -12,7 +12,7 @@
 #include "core/engine/run/system.hpp"
 #include "policies/allocation/best_division.hpp"
 #include "policies/allocation/fading_hits.hpp"
-#include "policies/hosts/data_path.hpp"
+#include "policies/allocation/mode_curves.hpp"
 
 namespace mcsim {
 
@@ -20,11 +20,9 @@ namespace mcsim {
 // that pay off.
 //
 // Every interval adds the hits of fixed partitions of any size to decaying sums, one for each
-// half-life. No constant half-life and no constant reluctance to move is best for all traces. A
-// candidate is a pair of both, with its own simulated division. After every interval its score adds
-// the hits of its division in the interval, less the cost of its last move. The system follows the
-// candidate with the best decayed score.
-//
+// half-life. No half-life and no reluctance to move is best for all traces. A candidate is a pair
+// of both, with its own simulated division. After every interval its score adds the hits of its
+// division in the interval, less the cost of its last move. The system follows the best candidate.
 // Newly gained space is empty: in its first interval it loses one hit per block, at most the hits
 // that the space would add. A candidate moves if the gain of a better division per interval exceeds
 // this cost times its reluctance.
@@ -75,7 +73,9 @@ class Steady final : public System {
   }
   std::vector<Timer> timers() const override;
   std::vector<Meter> meters() const override {
-    return {{.what = curve_for(params_.objective, {.scope = DistanceScope::kWarm})}};
+    return with_curves_around(
+        {{.what = curve_for(params_.objective, {.scope = DistanceScope::kWarm})}}, params_,
+        context_.machine.tiers.size());
   }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
   absl::StatusOr<std::optional<Decision>> decide(const Observation& seen) override;
@@ -85,7 +85,6 @@ class Steady final : public System {
   static constexpr std::array kReluctances{0.0, 0.1, 0.5};
 
  private:
-  // Decaying hits with one half-life, and the best division by them.
   struct Memory : FadingHits {
     Allocation best;
   };
@@ -104,7 +103,6 @@ class Steady final : public System {
   // The value in an interval that began with a move from another division.
   double worth_after_move(const HitTable& table, const Candidate& candidate) const;
   double cost(const Allocation& from, const Allocation& to) const;
-  // Return whether moving to the best division of this memory pays off.
   bool pays(const Memory& memory, double reluctance, const Allocation& from) const;
 
   Params params_;
@@ -114,6 +112,7 @@ class Steady final : public System {
   std::shared_ptr<Optimizer> optimizer_;
   Count unit_ = 1;
   Count most_ = 0;  // largest useful size of any VM so far
+  ModeCurves mode_curves_;
   std::vector<Memory> memories_;
   std::vector<Candidate> candidates_;
 };

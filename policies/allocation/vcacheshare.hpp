@@ -43,8 +43,9 @@ struct Choices<AlphaMode> {
 //
 //   CU(c) = w · l · RR · (H(c) + α·RI)
 //
-// H is the hit ratio of reads over a long window, ignoring writes; RI is the reuse intensity of
-// reads in a short window. The size of a VM is at least its reservation and at most its limit.
+// H is the hit ratio of reads over a long window, in which a write drops its block; RI is the reuse
+// intensity of reads in a short window. The size of a VM is at least its reservation and at most
+// its limit.
 class VCacheShare final : public OneCacheMaximizer {
  public:
   struct Params : OneCacheMaximizer::Params {
@@ -105,7 +106,7 @@ class VCacheShare final : public OneCacheMaximizer {
 
   std::vector<Meter> meters() const override {
     std::vector<Meter> meters{{.what = CurveMeter{.ops = OpFilter::kReads,
-                                                  .between = OpFilter::kReads,
+                                                  .between = params_.between_around(),
                                                   .window = params_.window}},
                               {.what = IntensityMeter{.kind = params_.intensity,
                                                       .ops = OpFilter::kReads,

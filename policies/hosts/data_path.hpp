@@ -11,6 +11,7 @@
 #include "core/engine/run/system.hpp"
 #include "core/engine/tiers/chain.hpp"
 #include "core/engine/tiers/division.hpp"
+#include "core/locality/profile/meters.hpp"
 
 namespace mcsim {
 
@@ -22,6 +23,11 @@ struct DataPathParams {
   std::string admission = "none";
   std::string writes = "through";
   bool update_around = false;
+
+  // What takes up space in a cache that a VM writes around. A curve cannot show copies that writes
+  // update: then the reads are counted as if writes were not there.
+  Between between_around() const { return update_around ? Between::kReads : Between::kAround; }
+
   double dirty_limit = 1;
   Duration flush_every;
 

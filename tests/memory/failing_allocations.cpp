@@ -232,7 +232,7 @@ TEST(FailingAllocations, Characterising) {
   const TimerClock clock{.period = 500};
   const std::vector<MeterSpec> specs{
       {clock, CurveMeter{}},
-      {clock, CurveMeter{.ops = OpFilter::kReads, .between = OpFilter::kReads}},
+      {clock, CurveMeter{.ops = OpFilter::kReads, .between = Between::kReads}},
       {clock, IntensityMeter{.window = {300}}},
       {clock, DistinctMeter{.window = {1'500}, .reuses = 1}},
       {clock, ClassMeter{}}};

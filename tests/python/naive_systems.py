@@ -120,10 +120,18 @@ class Twin:
         self.waits = {"waits": {"meter": "responses"}} if tells else {}
 
     def curve_meters(self, scope: str) -> dict[str, dict[str, str]]:
-        """Curves of all accesses, of reads, and of reads as if there were no writes."""
+        """Curves of all accesses, of reads, and of reads where writes go around."""
         curve = {"meter": "curve", "scope": scope}
         reads = curve | {"ops": "reads"}
-        return {"curve": curve, "reads": reads, "alone": reads | {"between": "reads"}}
+        return {"curve": curve, "reads": reads, "alone": reads | {"between": "around"}}
+
+    def ratios(self, seen: Observation) -> list[Ratio]:
+        """Hits of every VM under its write mode, by these meters, as shares of its accesses."""
+        curves, alone = seen.meters["curve"], seen.meters["alone"]
+        return [
+            ratio_of(alone[v], curves[v].accesses) if mode == "around" else ratio_of(curves[v])
+            for v, mode in enumerate(modes_of(self.writes, seen.vms))
+        ]
 
     def mixes(self, seen: Observation) -> list[Mix]:
         """Accesses of every VM, by these meters."""
@@ -234,7 +242,7 @@ class VCacheShareTwin(Twin):
     def __init__(self, interval: int, **params: Any) -> None:
         super().__init__(interval, **params)
         kind = params.get("intensity", "per-second")
-        reads = {"meter": "curve", "ops": "reads", "between": "reads"}
+        reads = {"meter": "curve", "ops": "reads", "between": "around"}
         self.meters = {
             "curve": reads | {"window": params["window"] or interval},
             "reuse": {
@@ -297,7 +305,7 @@ class CentaurTwin(Twin):
         here = [curve.accesses > 0 for curve in curves]
         if not any(here):
             return None
-        ratios, mixes = [ratio_of(curve) for curve in curves], self.mixes(seen)
+        ratios, mixes = self.ratios(seen), self.mixes(seen)
         weight = self.weights(seen, curves)
         objective = self.params.get("objective", "latency")
 
@@ -357,7 +365,7 @@ class EciTwin(Twin):
         super().__init__(interval, **params)
         self.meters = {
             "useful": {"meter": "curve", "ops": "reads", "between": "all"},
-            "of_reads": {"meter": "curve", "ops": "reads", "between": "reads"},
+            "of_reads": {"meter": "curve", "ops": "reads", "between": "around"},
             "classes": {"meter": "classes"},
         }
         self.modes: list[str] = []

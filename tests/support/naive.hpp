@@ -5,6 +5,7 @@
 #include <iterator>
 #include <list>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -31,6 +32,36 @@ inline std::vector<Count> distances(std::span<const std::uint64_t> keys) {
   }
   return result;
 }
+
+// Mattson's stack with holes: a discarded block leaves one, and the next block that comes from
+// below the topmost hole, or from outside, fills it. Thompson and Smith, TOCS 7(1), 1989.
+class HoledStack {
+ public:
+  // The depth of the key before this access; -1 if it was not in there.
+  Count access(std::uint64_t key) {
+    const auto found = std::ranges::find(stack_, std::optional(key));
+    const auto hole = std::ranges::find(stack_, std::optional<std::uint64_t>());
+    const Count depth = found == stack_.end() ? -1 : found - stack_.begin();
+    if (hole < found) {
+      if (depth >= 0) *found = std::nullopt;
+      stack_.erase(hole);
+    } else if (depth >= 0) {
+      stack_.erase(found);
+    }
+    stack_.insert(stack_.begin(), key);
+    return depth;
+  }
+  // The depth of the discarded key; -1 if it was not in there.
+  Count discard(std::uint64_t key) {
+    const auto found = std::ranges::find(stack_, std::optional(key));
+    if (found == stack_.end()) return -1;
+    *found = std::nullopt;
+    return found - stack_.begin();
+  }
+
+ private:
+  std::vector<std::optional<std::uint64_t>> stack_;
+};
 
 // The histogram of Mattson's distances; those >= `limit` > 0 count as cold.
 inline DistanceHistogram histogram(std::span<const std::uint64_t> keys, Count limit = 0) {

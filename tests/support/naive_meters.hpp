@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/base/random.hpp"
@@ -24,6 +26,8 @@ struct Row {
   Op op = Op::kRead;
   Nanoseconds took = -1;
   std::uint32_t bytes = 0;
+  // Blocks of VMs that are discarded before the request.
+  std::vector<std::pair<VmId, std::uint64_t>> discards = {};
 };
 
 inline Accesses intern(const std::vector<Row>& rows, std::size_t vm_count) {
@@ -45,6 +49,13 @@ inline Accesses intern(const std::vector<Row>& rows, std::size_t vm_count) {
   for (const Row& row : rows) {
     ++trace.vms[row.vm].requests;
     trace.vms[row.vm].accesses += static_cast<Count>(row.blocks.size());
+  }
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (const auto& [vm, block] : rows[r].discards) {
+      const auto found = number[vm].find(block);
+      if (found == number[vm].end()) continue;
+      trace.discards.push_back({.request = r, .block = trace.vms[vm].first_id + found->second});
+    }
   }
   AccessesSink sink(trace);
   for (const Row& row : rows) {
@@ -82,6 +93,23 @@ inline std::vector<Row> random_rows(Random& random, std::size_t vm_count) {
   return rows;
 }
 
+// The same requests, before some of which blocks are discarded.
+inline std::vector<Row> with_discards(std::vector<Row> rows, Random& random, std::size_t vm_count) {
+  const std::uint64_t one_in = 1 + random.below(40);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (random.below(one_in) != 0) continue;
+    for (std::uint64_t left = 1 + random.below(3); left-- > 0;) {
+      // A block of an earlier request, or any.
+      const Row& of = rows[random.below(r + 1)];
+      const bool known = random.below(4) != 0;
+      rows[r].discards.emplace_back(
+          known ? of.vm : static_cast<VmId>(random.below(vm_count)),
+          known ? of.blocks[random.below(of.blocks.size())] : random.below(90));
+    }
+  }
+  return rows;
+}
+
 inline Keys keys_of(const std::vector<Row>& rows, std::size_t begin, std::size_t end, VmId vm,
                     OpFilter ops = OpFilter::kAll) {
   Keys keys;
@@ -95,6 +123,7 @@ inline Keys keys_of(const std::vector<Row>& rows, std::size_t begin, std::size_t
 // A meter of any kind, under any parameters that go together.
 inline MeterKind random_meter(Random& random, const TimerClock& clock, bool short_windows = true) {
   const auto ops = [&] { return random.below(2) == 0 ? OpFilter::kAll : OpFilter::kReads; };
+  const auto between = [&] { return static_cast<Between>(random.below(3)); };
   const auto window = [&] {
     return Duration{clock.period * static_cast<Nanoseconds>(random.below(6))};
   };
@@ -120,13 +149,13 @@ inline MeterKind random_meter(Random& random, const TimerClock& clock, bool shor
   }
   CurveMeter curve{
       .ops = ops(),
-      .between = ops(),
+      .between = between(),
       .scope = static_cast<DistanceScope>(random.below(3)),
       .window = window(),
       .distance_limit = random.below(2) == 0 ? 0 : 1 + static_cast<Count>(random.below(30)),
       .foresight = static_cast<Foresight>(random.below(3))};
   if (curve.foresight == Foresight::kWhole) curve.ops = OpFilter::kAll;
-  if (curve.ops == OpFilter::kAll) curve.between = OpFilter::kAll;
+  if (curve.ops == OpFilter::kAll) curve.between = Between::kAll;
   return curve;
 }
 
@@ -196,8 +225,11 @@ class Meters {
 
   Count distinct(const DistinctMeter& meter, std::size_t period, VmId vm) const {
     std::map<std::uint64_t, Count> times;
-    const std::size_t begin = begin_of_window(period, meter.window);
-    for (const auto key : keys_of(rows_, begin, cuts_[period + 1], vm, meter.ops)) ++times[key];
+    for (std::size_t r = begin_of_window(period, meter.window); r <= cuts_[period + 1]; ++r) {
+      for (const auto block : discarded_before(r, vm)) times.erase(block);
+      if (r == cuts_[period + 1] || !counts(r, vm, meter.ops)) continue;
+      for (const auto block : rows_[r].blocks) ++times[block];
+    }
     return std::ranges::count_if(times, [&](const auto& of) { return of.second > meter.reuses; });
   }
 
@@ -208,6 +240,7 @@ class Meters {
     const std::size_t begin = cumulative ? 0 : begin_of_window(period, meter.window);
     const std::size_t remembered = meter.scope == DistanceScope::kInterval ? begin : 0;
     for (std::size_t r = remembered; r < cuts_[period + 1]; ++r) {
+      for (const auto block : discarded_before(r, vm)) last.erase(block);
       if (rows_[r].vm != vm) continue;
       const Op op = rows_[r].op;
       for (const auto block : rows_[r].blocks) {
@@ -290,28 +323,39 @@ class Meters {
     return period + 1 < periods ? 0 : cuts_[period + 1 - periods];
   }
 
+  Keys discarded_before(std::size_t r, VmId vm) const {
+    Keys blocks;
+    if (r == rows_.size()) return blocks;
+    for (const auto& [of_vm, block] : rows_[r].discards) {
+      if (of_vm == vm) blocks.push_back(block);
+    }
+    return blocks;
+  }
+
+  bool counts(std::size_t r, VmId vm, OpFilter ops) const {
+    return rows_[r].vm == vm && (ops == OpFilter::kAll || rows_[r].op == Op::kRead);
+  }
+
   // Hits of the accesses in [begin, end) in a cache that remembers those from `remembered` on.
   HitCurve curve_between(const CurveMeter& meter, std::size_t remembered, std::size_t begin,
                          std::size_t end, VmId vm) const {
-    Keys keys;
-    std::vector<bool> counted;
-    for (std::size_t r = remembered; r < end; ++r) {
-      const bool reads = rows_[r].op == Op::kRead;
-      if (rows_[r].vm != vm || (meter.between == OpFilter::kReads && !reads)) continue;
-      for (const auto block : rows_[r].blocks) {
-        keys.push_back(block);
-        counted.push_back(r >= begin && (meter.ops == OpFilter::kAll || reads));
-      }
-    }
-    const std::vector<Count> all = distances(keys);
+    HoledStack stack;
     std::map<Count, Count> counts;
     DistanceHistogram histogram;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!counted[i]) continue;
-      const bool known =
-          all[i] >= 0 && (meter.distance_limit == 0 || all[i] < meter.distance_limit);
-      if (known) ++counts[all[i]];
-      histogram.cold += known ? 0 : 1;
+    for (std::size_t r = remembered; r < end; ++r) {
+      for (const auto block : discarded_before(r, vm)) stack.discard(block);
+      const bool reads = rows_[r].op == Op::kRead;
+      if (rows_[r].vm != vm) continue;
+      for (const auto block : rows_[r].blocks) {
+        if (!reads && meter.between == Between::kAround) stack.discard(block);
+        if (!reads && meter.between != Between::kAll) continue;
+        const Count distance = stack.access(block);
+        if (r < begin || (meter.ops == OpFilter::kReads && !reads)) continue;
+        const bool known =
+            distance >= 0 && (meter.distance_limit == 0 || distance < meter.distance_limit);
+        if (known) ++counts[distance];
+        histogram.cold += known ? 0 : 1;
+      }
     }
     for (const auto& [distance, count] : counts) {
       histogram.distance.push_back(distance);
@@ -348,18 +392,21 @@ class Meters {
   }
 
   Count unique_in(const IntensityMeter& meter, const Window& window, VmId vm) const {
-    if (meter.unique == UniqueCounter::kExact) {
-      return unique(keys_of(rows_, window.begin, window.end, vm, meter.ops));
-    }
     HyperLogLog sketch(HyperLogLog::precision_for(0.01).value());
-    bool empty = true;
+    std::set<std::uint64_t> seen;
+    Count exact = 0;
+    std::uint64_t discards = 0;
     for (std::size_t r = window.begin; r < window.end; ++r) {
-      if (rows_[r].vm != vm) continue;
-      if (meter.ops == OpFilter::kReads && rows_[r].op != Op::kRead) continue;
-      for (const BlockId id : trace_.blocks_of(r)) sketch.add(id - trace_.vms[vm].first_id);
-      empty = false;
+      for (const auto block : discarded_before(r, vm)) discards += seen.erase(block);
+      if (!counts(r, vm, meter.ops)) continue;
+      for (std::size_t b = 0; b < rows_[r].blocks.size(); ++b) {
+        if (!seen.insert(rows_[r].blocks[b]).second) continue;
+        ++exact;
+        sketch.add((discards << 32) + trace_.blocks_of(r)[b] - trace_.vms[vm].first_id);
+      }
     }
-    return empty ? 0 : std::llround(sketch.estimate());
+    if (meter.unique == UniqueCounter::kExact || exact == 0) return exact;
+    return std::llround(sketch.estimate());
   }
 
   double intensity(const IntensityMeter& meter, const Window& window, VmId vm) const {

@@ -15,8 +15,10 @@
 namespace mcsim::testing {
 
 inline std::unique_ptr<System> make(const std::string& name, const ParamMap& params,
-                                    const Machine& machine, Nanoseconds interval = 1'000) {
-  auto system = system_registry().make(name, params, {.machine = machine, .interval = interval});
+                                    const Machine& machine, Nanoseconds interval = 1'000,
+                                    Nanoseconds warm_up = 0) {
+  auto system = system_registry().make(
+      name, params, {.machine = machine, .interval = interval, .warm_up = warm_up});
   EXPECT_TRUE(system.ok()) << system.status();
   if (const auto optimizer = (*system)->default_optimizer()) {
     EXPECT_TRUE(

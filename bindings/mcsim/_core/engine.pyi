@@ -165,6 +165,7 @@ class System:
         interval: int = ...,
         seed: int = 1,
         vms: Sequence[str] = (),
+        warm_up: int = 0,
     ) -> None: ...
     @staticmethod
     def from_python(

@@ -108,6 +108,7 @@ class Components:
                 interval=interval,
                 seed=self._spec.random_seed,
                 vms=self._vms,
+                warm_up=self._spec.warm_up_intervals * interval,
             )
 
         try:

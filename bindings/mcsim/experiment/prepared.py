@@ -227,8 +227,17 @@ def opt_hits(
     discards = accesses.discard_request >= first
     positions = accesses.request_begin[accesses.discard_request[discards]] - np.uint64(begin)
     if begin:
-        # Blocks that are accessed once each hit nothing, and any of them may be kept.
+        # Blocks that are accessed once each hit nothing, and any of them may be kept, except those
+        # discarded since their last access.
         warm = np.unique(accesses.ids[:begin])
+        if not discards.all():
+            # Numbers of the last access, from 1 on, and of accesses before the last discard.
+            accessed = np.zeros(accesses.id_count, np.uint64)
+            accessed[accesses.ids[:begin]] = np.arange(1, begin + 1, dtype=np.uint64)
+            discarded = np.zeros_like(accessed)
+            before = accesses.request_begin[accesses.discard_request[~discards]]
+            discarded[accesses.discard_block[~discards]] = before
+            warm = warm[accessed[warm] > discarded[warm]]
         counted = np.concatenate([warm, counted])
         positions += np.uint64(len(warm))
     found = policies.simulate(

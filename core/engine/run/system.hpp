@@ -24,7 +24,10 @@ namespace mcsim {
 struct SystemContext {
   Machine machine;
   Nanoseconds interval = 3600 * kSecond;  // of the experiment
-  std::uint64_t seed = 1;                 // for random choices in the data path
+  // Time after the first request during which the experiment counts none. It excludes the leading
+  // requests of Accesses::warm_up.
+  Nanoseconds warm_up = 0;
+  std::uint64_t seed = 1;  // for random choices in the data path
   // Names of the VMs of the trace; empty if they are not known in advance.
   std::vector<std::string> vms = {};
 };

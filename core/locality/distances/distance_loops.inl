@@ -258,6 +258,14 @@ inline void count_dense(std::span<std::uint32_t> last, DistanceState& state,
   DistanceLoop(source, state, distances).run(blocks, 0, std::numeric_limits<Count>::max());
 }
 
+inline Count depth_of(const DistanceState& state, std::uint32_t code) {
+  Count depth = 0;
+  with_levels(state.axis.slots, [&]<int kLevels>() {
+    depth = static_cast<Count>(state.axis.live) - rank<kLevels>(state.axis.slots.view(), code);
+  });
+  return depth;
+}
+
 inline void count_previous(DistanceState& state, std::span<const std::uint32_t> before,
                            Count* distances) {
   TimeAxis& axis = state.axis;

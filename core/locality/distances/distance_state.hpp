@@ -137,6 +137,9 @@ void count_block_distances(std::span<std::uint32_t> last, DistanceState& state,
 template <Isa kIsa>
 void count_among_holes(DistanceState& state, std::span<const std::uint32_t> before,
                        Count* distances);
+// Returns the number of blocks and holes above the block at slot `code` in the stack.
+template <Isa kIsa>
+Count depth_of(const DistanceState& state, std::uint32_t code);
 // Maps codes to those after the live slots of the axis have moved to its front.
 template <Isa kIsa>
 void move_codes(std::span<std::uint32_t> codes, const TimeAxis& axis);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/locality/distances/parallel_loops.hpp"
+#include "core/locality/distances/reuse_distance.hpp"
 
 namespace mcsim {
 namespace {
@@ -137,9 +138,11 @@ void DenseDistances::count(std::span<const std::uint32_t> blocks, Count* distanc
       [&] { with_isa([&]<Isa kIsa>() { move_codes<kIsa>(last, state_.axis); }); });
 }
 
-void DenseDistances::discard(std::uint32_t block) {
+Count DenseDistances::discard(std::uint32_t block) {
   std::uint32_t& last = last_.data()[block];
-  last = hole_of(last, state_.holes);
+  const std::uint32_t before = std::exchange(last, hole_of(last, state_.holes));
+  if (last == before) return kCold;
+  return with_isa([&]<Isa kIsa>() { return depth_of<kIsa>(state_, before); });
 }
 
 std::size_t DenseDistances::max_bytes(std::size_t blocks) {

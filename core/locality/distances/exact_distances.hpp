@@ -71,8 +71,9 @@ class DenseDistances {
   void process(std::span<const std::uint32_t> blocks);
   void process(std::span<const std::uint32_t> blocks, std::span<Count> distances);
 
-  // Removes a block from the stack; see ExactDistances.
-  void discard(std::uint32_t block);
+  // Removes a block from the stack; see ExactDistances. Returns its depth, which is the distance
+  // that an access would have had: kCold if the stack did not have the block.
+  Count discard(std::uint32_t block);
 
   // Clears the counts and keeps the stack.
   void clear_counts();

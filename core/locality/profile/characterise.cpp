@@ -12,6 +12,7 @@
 #include "core/locality/profile/meter_checks.hpp"
 #include "core/locality/profile/meter_plan.hpp"
 #include "core/locality/profile/vm_pass.hpp"
+#include "core/trace/discards_by_vm.hpp"
 
 namespace mcsim {
 namespace {
@@ -112,10 +113,11 @@ void finish(const std::vector<VmPass>& vms, std::size_t group, std::size_t meter
 absl::StatusOr<std::shared_ptr<const std::vector<HitCurve>>> measure(const Accesses& trace,
                                                                      MeterPlan& plan,
                                                                      const Tick& tick) {
+  std::vector<std::vector<Discard>> discards = discards_by_vm(trace);
   std::vector<VmPass> vms;
   vms.reserve(trace.vms.size());
   for (std::size_t vm = 0; vm < trace.vms.size(); ++vm) {
-    vms.emplace_back(trace, plan, static_cast<VmId>(vm));
+    vms.emplace_back(trace, plan, static_cast<VmId>(vm), std::move(discards[vm]));
   }
   MCSIM_RETURN_IF_ERROR(replay(trace, vms, tick));
   for (std::size_t group = 0; group < plan.groups().size(); ++group) {

@@ -71,11 +71,12 @@ struct Characterised {
 // in `known` are not repeated; if all are known there is no pass.
 //
 // All meters follow from the distance of each access over the whole trace, or, for meters without
-// writes, among the reads. If u distinct blocks have been accessed in a period or window so far,
-// the next access is to a new block if and only if its distance is at least u; otherwise its
-// distance is also the one within the period. Working memory is at most 25 bytes a block, twice
-// that if reads are measured separately. A sliding DistinctMeter takes 4 more bytes a block and an
-// access of its window.
+// writes, among the reads. The LRU stack of a period or window is the top of the stack of the whole
+// trace (RecentStack): a distance below its depth is also the one within the period, and any other
+// access is the first to its block. Discards remove blocks from the stack before the request, and
+// before a period ends at it. Working memory is at most 25 bytes a block, the same again if reads
+// are measured separately, and again if writes go around. A sliding DistinctMeter takes 4 more
+// bytes a block, 8 with discards, and 4 an access of its window. Discards take 16 bytes each.
 absl::StatusOr<Characterised> characterise(const Accesses& trace, std::span<const MeterSpec> specs,
                                            const Tick& tick = nullptr, int threads = 0,
                                            std::span<const Characterised> known = {});

@@ -25,22 +25,27 @@ struct ClassSums {
   void operator-=(const ClassSums& of) { cold -= of.cold, again -= of.again; }
 };
 
-// Calls `add` for every access with its distance, a flag for writes and its class.
-template <class Add>
-void for_each_class(const Chunk& chunk, Add add) {
+// Calls `add` for every access with its distance, a flag for writes and its class, and `remove` for
+// every removal with its depth.
+template <class Add, class Remove>
+void for_each_class(const Chunk& chunk, Add add, Remove remove) {
   const std::span<const Count> distances = chunk.all.distances;
-  if (chunk.writes.empty()) {
-    for (const Count distance : distances) add(distance, 0, 0);
-    return;
-  }
-  for (std::size_t i = 0; i < distances.size(); ++i) {
-    const std::size_t writes = chunk.writes[i];
-    add(distances[i], writes, 2 * writes + chunk.written_before[i]);
-  }
+  chunk.all.for_each_run(
+      [&](std::size_t begin, std::size_t end) {
+        if (chunk.writes.empty()) {
+          for (std::size_t i = begin; i < end; ++i) add(distances[i], 0, 0);
+          return;
+        }
+        for (std::size_t i = begin; i < end; ++i) {
+          const std::size_t writes = chunk.writes[i];
+          add(distances[i], writes, 2 * writes + chunk.written_before[i]);
+        }
+      },
+      [&](const Removal& removal) { remove(removal.depth); });
 }
 
-// An access is cold if it is the first to its block: in the trace if the meter `remembers` earlier
-// periods, otherwise in the period.
+// An access is cold if it is the first to its block since a discard: in the trace if the meter
+// `remembers` earlier periods, otherwise in the period.
 class ClassesOfVm final : public SeriesMeter<ClassCounts> {
  public:
   ClassesOfVm(bool remembers, std::size_t periods, VmId vm, Series<ClassCounts>& into)
@@ -52,27 +57,29 @@ class ClassesOfVm final : public SeriesMeter<ClassCounts> {
 
  private:
   ClassCounts take(std::size_t) override {
-    distinct_ = 0;
+    stack_ = {};
     const ClassSums& sums = window_.add(std::exchange(counts_, {}));
     return {sums.cold, sums.again};
   }
 
   template <bool kRemembers>
   void count_classes(const Chunk& chunk) {
-    Count distinct = distinct_;
-    for_each_class(chunk, [&](Count distance, std::size_t writes, std::size_t which) {
-      if (kRemembers ? distance == kCold : is_new(distance, distinct)) {
-        ++distinct;
-        ++counts_.cold[writes];
-      } else {
-        ++counts_.again[which];
-      }
-    });
-    distinct_ = distinct;
+    RecentStack stack = stack_;
+    for_each_class(
+        chunk,
+        [&](Count distance, std::size_t writes, std::size_t which) {
+          if (kRemembers ? distance == kCold : stack.add(distance)) {
+            ++counts_.cold[writes];
+          } else {
+            ++counts_.again[which];
+          }
+        },
+        [&](Count depth) { stack.remove(depth); });
+    stack_ = stack;
   }
 
   bool remembers_;
-  Count distinct_ = 0;
+  RecentStack stack_;
   ClassSums counts_;
   SlidingSum<ClassSums> window_;
 };
@@ -84,10 +91,13 @@ class ClassesOfWindow final : public SeriesMeter<ClassCounts> {
       : SeriesMeter(vm, into), ages_(periods), warm_for_(periods + 1), window_(periods) {}
 
   void count(const Chunk& chunk) override {
-    for_each_class(chunk, [&](Count distance, std::size_t writes, std::size_t which) {
-      ++by_operation_[writes];
-      ++warm_for_[ages_.size() - ages_.of(distance)][which];
-    });
+    for_each_class(
+        chunk,
+        [&](Count distance, std::size_t writes, std::size_t which) {
+          ++by_operation_[writes];
+          ++warm_for_[ages_.size() - ages_.of(distance)][which];
+        },
+        [&](Count depth) { ages_.remove(depth); });
   }
 
  private:

@@ -66,18 +66,20 @@ class PendingDistances {
 template <bool kOnlyReads>
 class CurveOfVm final : public TraceMeter {
  public:
-  CurveOfVm(DistanceLog& log, OpFilter between)
+  CurveOfVm(DistanceLog& log, Between between)
       : log_(log), between_(between), ages_(log.ages()), across_(log.ages()) {}
 
   void count(const Chunk& chunk) override {
     const Stream& stream = chunk.of(between_);
     assert(!kOnlyReads || chunk.writes.size() == stream.distances.size());
     make_room(stream.distances.size());
-    if (log_.ages() == 1) {
-      count_within(stream.distances, chunk.writes);
-    } else {
-      count_ages(stream.distances, chunk.writes);
-    }
+    stream.for_each_run(
+        [&](std::size_t begin, std::size_t end) {
+          const auto distances = stream.distances.subspan(begin, end - begin);
+          const auto writes = kOnlyReads ? chunk.writes.subspan(begin, end - begin) : chunk.writes;
+          log_.ages() == 1 ? count_within(distances, writes) : count_ages(distances, writes);
+        },
+        [&](const Removal& removal) { ages_.remove(removal.depth); });
     accesses_ += static_cast<Count>(stream.distances.size());
     if constexpr (kOnlyReads) {
       accesses_ -= std::accumulate(chunk.writes.begin(), chunk.writes.end(), Count{0});
@@ -98,17 +100,13 @@ class CurveOfVm final : public TraceMeter {
 
   // Counts distances within the period and logs the others.
   void count_within(std::span<const Count> distances, std::span<const std::uint8_t> writes) {
-    Count distinct = ages_.distinct();
-    for (std::size_t i = 0; i < distances.size(); ++i) {
+    ages_.stack().add_all(distances, [&](std::size_t i, bool fresh) {
       const Count distance = distances[i];
-      const bool fresh = is_new(distance, distinct);
       // Written without a branch: index 0 collects the distances that are not within the period.
       const bool within = !fresh && counted(writes, i);
       ++within_[within ? static_cast<std::size_t>(distance) + 1 : 0];
       across_.front().add(distance, fresh && distance != kCold && counted(writes, i));
-      distinct += fresh ? 1 : 0;
-    }
-    ages_.distinct() = distinct;
+    });
   }
 
   void count_ages(std::span<const Count> distances, std::span<const std::uint8_t> writes) {
@@ -124,18 +122,18 @@ class CurveOfVm final : public TraceMeter {
     }
   }
 
-  // Makes room for distances within a period, which are below its distinct blocks; prevents
+  // Makes room for distances within a period, which are below the depth of its stack; prevents
   // overflows.
   void make_room(std::size_t more) {
     if (unlogged_ + more > std::numeric_limits<std::uint32_t>::max()) flush();
     unlogged_ += more;
-    const std::size_t places = static_cast<std::size_t>(ages_.distinct()) + more + 1;
+    const std::size_t places = static_cast<std::size_t>(ages_.stack().depth()) + more + 1;
     if (within_.size() < places) within_.resize(std::max(places, 2 * within_.size()));
     for (PendingDistances& of_age : across_) of_age.make_room(more);
   }
 
   void flush() {
-    const std::size_t places = static_cast<std::size_t>(ages_.distinct()) + 1;
+    const std::size_t places = static_cast<std::size_t>(ages_.stack().depth()) + 1;
     const auto within = std::span(within_).first(std::min(within_.size(), places));
     for (std::size_t place = 1; place < within.size(); ++place) {
       if (within[place] == 0) continue;
@@ -149,7 +147,7 @@ class CurveOfVm final : public TraceMeter {
   }
 
   DistanceLog& log_;
-  OpFilter between_;
+  Between between_;
   Count accesses_ = 0;
   Ages ages_;
   std::uint64_t unlogged_ = 0;
@@ -163,7 +161,7 @@ class CurveOfVm final : public TraceMeter {
 TraceMeterPtr make_meter(const CurveMeter& meter, const MeterSetup& setup, VmId vm,
                          std::vector<DistanceLog>& into) {
   if (meter.foresight == Foresight::kWhole) return nullptr;
-  if (setup.has_writes && meter.ops == OpFilter::kReads && meter.between == OpFilter::kAll) {
+  if (setup.has_writes && meter.ops == OpFilter::kReads && meter.between == Between::kAll) {
     return std::make_unique<CurveOfVm<true>>(into[vm], meter.between);
   }
   return std::make_unique<CurveOfVm<false>>(into[vm], meter.between);

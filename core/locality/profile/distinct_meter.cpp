@@ -7,24 +7,25 @@
 namespace mcsim {
 namespace {
 
-// Distinct blocks of single periods: the blocks that are new.
+// Distinct blocks of single periods.
 class DistinctOfPeriod final : public SeriesMeter<Count> {
  public:
   DistinctOfPeriod(OpFilter ops, VmId vm, Series<Count>& into) : SeriesMeter(vm, into), ops_(ops) {}
 
   void count(const Chunk& chunk) override {
-    counter_.count(chunk.of(ops_).distances, chunk.of(ops_).blocks);
+    const Stream& stream = chunk.of(ops_);
+    stream.for_each_run(
+        [&](std::size_t begin, std::size_t end) {
+          stack_.add_all(stream.distances.subspan(begin, end - begin), [](std::size_t, bool) {});
+        },
+        [&](const Removal& removal) { stack_.remove(removal.depth); });
   }
 
  private:
-  Count take(std::size_t) override {
-    const Count distinct = counter_.accesses() == 0 ? 0 : counter_.unique();
-    counter_.clear();
-    return distinct;
-  }
+  Count take(std::size_t) override { return std::exchange(stack_, {}).blocks(); }
 
   OpFilter ops_;
-  WindowCounter counter_{UniqueCounter::kExact};
+  RecentStack stack_;
 };
 
 // Blocks with more than `reuses` accesses in a window that slides by a period.
@@ -40,9 +41,13 @@ class DistinctOfWindow final : public SeriesMeter<Count> {
 
   void count(const Chunk& chunk) override {
     const Stream& stream = chunk.of(ops_);
-    for (const std::uint32_t block : stream.blocks) {
-      set_ += ++accesses_of_[block] == reuses_ + 1 ? 1 : 0;
-    }
+    stream.for_each_run(
+        [&](std::size_t begin, std::size_t end) {
+          for (const std::uint32_t block : stream.blocks.subspan(begin, end - begin)) {
+            set_ += ++accesses_of_[block] == reuses_ + 1 ? 1 : 0;
+          }
+        },
+        [&](const Removal& removal) { discard(removal.block); });
     current_.insert(current_.end(), stream.blocks.begin(), stream.blocks.end());
   }
 
@@ -52,16 +57,29 @@ class DistinctOfWindow final : public SeriesMeter<Count> {
     window_.push_back(std::exchange(current_, {}));
     if (window_.size() < periods_) return distinct;
     for (const std::uint32_t block : window_.front()) {
-      set_ -= accesses_of_[block]-- == reuses_ + 1 ? 1 : 0;
+      if (!discarded_of_.empty() && discarded_of_[block] > 0) {
+        --discarded_of_[block];
+      } else {
+        set_ -= accesses_of_[block]-- == reuses_ + 1 ? 1 : 0;
+      }
     }
     window_.pop_front();
     return distinct;
   }
 
+  // The accesses so far no longer count; they are the first of the block to leave the window.
+  void discard(std::uint32_t block) {
+    if (discarded_of_.empty()) discarded_of_.resize(accesses_of_.size());
+    discarded_of_[block] += accesses_of_[block];
+    set_ -= accesses_of_[block] > reuses_ ? 1 : 0;
+    accesses_of_[block] = 0;
+  }
+
   OpFilter ops_;
   std::uint64_t reuses_;
   std::size_t periods_;
-  Pages<std::uint32_t> accesses_of_;  // in the window, by block
+  Pages<std::uint32_t> accesses_of_;         // in the window, by block, since its last discard
+  std::vector<std::uint32_t> discarded_of_;  // in the window before; empty without a discard
   Count set_ = 0;
   std::vector<std::uint32_t> current_;             // accesses of this period
   std::deque<std::vector<std::uint32_t>> window_;  // accesses of the periods before it

@@ -17,7 +17,13 @@ class IntensityOfVm final : public SeriesMeter<Intensity> {
         counter_(meter.unique) {}
 
   void count(const Chunk& chunk) override {
-    counter_.count(chunk.of(meter_.ops).distances, chunk.of(meter_.ops).blocks);
+    const Stream& stream = chunk.of(meter_.ops);
+    stream.for_each_run(
+        [&](std::size_t begin, std::size_t end) {
+          counter_.count(stream.distances.subspan(begin, end - begin),
+                         stream.blocks.subspan(begin, end - begin));
+        },
+        [&](const Removal& removal) { counter_.discard(removal.depth); });
   }
 
   std::size_t next_cut() const override { return windows_[open_].cut; }

@@ -29,8 +29,8 @@ absl::Status check_curve(const TimerClock& clock, const CurveMeter& curve) {
     return invalid_argument("distance_limit: must be 0 (none) or positive, got {}",
                             curve.distance_limit);
   }
-  if (curve.ops == OpFilter::kAll && curve.between == OpFilter::kReads) {
-    return invalid_argument("between: 'reads' needs ops: reads");
+  if (curve.ops == OpFilter::kAll && curve.between != Between::kAll) {
+    return invalid_argument("between: '{}' needs ops: reads", name_of(curve.between));
   }
   if (curve.foresight == Foresight::kWhole && curve.ops == OpFilter::kReads) {
     return invalid_argument("foresight: 'whole' needs ops: all");

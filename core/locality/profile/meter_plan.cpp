@@ -17,7 +17,7 @@ MeterSpec measured_by(MeterSpec spec, bool has_writes) {
   if (window != nullptr && window->ns == 0) window->ns = spec.clock.period;
   if (auto* curve = std::get_if<CurveMeter>(&spec.what)) {
     settle(curve->ops);
-    settle(curve->between);
+    if (!has_writes) curve->between = Between::kAll;
     if (curve->scope == DistanceScope::kCumulative) curve->window.ns = spec.clock.period;
     if (curve->foresight == Foresight::kNext) curve->foresight = {};
     curve->scope = {};
@@ -34,7 +34,8 @@ MeterSpec measured_by(MeterSpec spec, bool has_writes) {
 
 void require(const MeterSpec& spec, PassInputs& inputs) {
   if (const auto* curve = std::get_if<CurveMeter>(&spec.what)) {
-    inputs.reads_apart |= curve->between == OpFilter::kReads;
+    inputs.reads_apart |= curve->between == Between::kReads;
+    inputs.reads_around |= curve->between == Between::kAround;
     inputs.operations |= curve->ops == OpFilter::kReads;
   } else if (const auto* distinct = std::get_if<DistinctMeter>(&spec.what)) {
     inputs.reads_apart |= distinct->ops == OpFilter::kReads;

@@ -27,6 +27,7 @@ std::shared_ptr<const Cuts> cuts_of(std::span<const Piece> periods);
 // Inputs that the meters of a plan need for each access, apart from its distance.
 struct PassInputs {
   bool reads_apart = false;          // distances of reads among each other
+  bool reads_around = false;         // the same in a cache that writes go around
   bool operations = false;           // of each access
   bool previous_operations = false;  // of the previous access to its block
 };

@@ -44,24 +44,6 @@ void advance_curve(const MeterResult& metered, std::size_t period, std::size_t v
   curve.set_accesses(accesses);
 }
 
-RunningCurve whole(const HitCurve& curve, Count limit) {
-  const DistanceHistogram histogram = curve.histogram();
-  std::vector<DistanceCount> counts;
-  for (std::size_t i = 0; i < histogram.distance.size(); ++i) {
-    // A count may exceed 32 bits; the remainder becomes further entries.
-    for (Count left = histogram.count[i]; left > 0;) {
-      const Count now = std::min<Count>(left, 0xffff'ffff);
-      counts.push_back(
-          {static_cast<std::uint32_t>(histogram.distance[i]), static_cast<std::uint32_t>(now)});
-      left -= now;
-    }
-  }
-  RunningCurve result;
-  result.add(counts, limit);
-  result.set_accesses(curve.accesses());
-  return result;
-}
-
 // Calls `see` with the series of a meter that is not a curve.
 template <class See>
 void visit_rows(const MeterValues& measured, See see) {
@@ -103,7 +85,9 @@ void MeterReader::read_curves() {
   const std::optional<std::size_t> period = visible_period(metered_, begun_);
   for (std::size_t vm = 0; vm < curves_.size(); ++vm) {
     if (forgotten_[vm]) continue;
-    if (all && begun_ == 1) curves_[vm] = whole((*metered_.whole_curves)[vm], meter.distance_limit);
+    if (all && begun_ == 1) {
+      curves_[vm] = RunningCurve::of((*metered_.whole_curves)[vm], meter.distance_limit);
+    }
     if (!all && period) advance_curve(metered_, *period, vm, curves_[vm]);
   }
 }
@@ -140,7 +124,7 @@ Reading MeterReader::reading() const {
 HitCurve curve_at(const MeterResult& metered, std::size_t begun, VmId vm) {
   const CurveMeter& meter = curve_of(metered);
   if (meter.foresight == Foresight::kWhole) {
-    return whole((*metered.whole_curves)[vm], meter.distance_limit).curve();
+    return RunningCurve::of((*metered.whole_curves)[vm], meter.distance_limit).curve();
   }
   RunningCurve curve;
   for (std::size_t b = 1; b <= begun; ++b) {

@@ -34,6 +34,13 @@ enum class DistanceScope : std::uint8_t {
   kWarm,        // counts the window; earlier accesses to a block are remembered
 };
 
+// The accesses that take up space in the cache of a curve.
+enum class Between : std::uint8_t {
+  kAll,
+  kReads,   // reads, as if writes were not there
+  kAround,  // reads; a write drops its block, as WriteMode::kAround does
+};
+
 // How far a meter looks ahead. Controllers of running systems cannot; reference systems such as
 // `clairvoyant` do.
 enum class Foresight : std::uint8_t {
@@ -56,6 +63,12 @@ struct Choices<DistanceScope> {
                                     std::pair{"warm", DistanceScope::kWarm}};
 };
 template <>
+struct Choices<Between> {
+  static constexpr std::array names{std::pair{"all", Between::kAll},
+                                    std::pair{"reads", Between::kReads},
+                                    std::pair{"around", Between::kAround}};
+};
+template <>
 struct Choices<Foresight> {
   static constexpr std::array names{std::pair{"none", Foresight::kNone},
                                     std::pair{"next", Foresight::kNext},
@@ -76,10 +89,10 @@ struct Choices<IntensityKind> {
 inline constexpr const char* kWindowText =
     "so long before each reading, a whole number of periods (0: one)";
 
-// Hits of an LRU cache of any size.
+// Hits of an LRU cache of any size. A discarded block leaves the caches of every size.
 struct CurveMeter {
   OpFilter ops = OpFilter::kAll;
-  OpFilter between = OpFilter::kAll;
+  Between between = Between::kAll;
   DistanceScope scope = DistanceScope::kInterval;
   Duration window{};
   Count distance_limit = 0;
@@ -96,7 +109,8 @@ struct CurveMeter {
               "whose hits are counted: those of reads are useful distances, RAR and RAW "
               "(ECI-Cache)"},
         Field{"between", &CurveMeter::between,
-              "what takes up space: all accesses, or reads as if writes were not there"},
+              "what takes up space: all accesses, reads as if writes were not there, or reads of a "
+              "cache that writes go around, so that each drops its block"},
         Field{"scope", &CurveMeter::scope, "what an access finds in the cache"},
         Field{"window", &CurveMeter::window,
               "of the accesses that are counted: so long before each reading, a whole number of "
@@ -130,8 +144,8 @@ struct LoadMeter {
   friend bool operator==(const LoadMeter&, const LoadMeter&) = default;
 };
 
-// The working set: blocks accessed in a sliding window, or those that were also reused at least
-// `reuses` times (RWSS of CloudCache).
+// The working set: blocks accessed in a sliding window and not discarded since then, or those that
+// were also reused at least `reuses` times (RWSS of CloudCache).
 struct DistinctMeter {
   OpFilter ops = OpFilter::kAll;
   Duration window{};
@@ -155,7 +169,8 @@ struct DistinctMeter {
 
 // Reuse intensity. A window belongs to the period in which it closes, including one that ends with
 // the period. Windows and periods start at the trace's first request, and the end of the trace
-// closes the last ones. If no window closes in a period, the intensity does not change.
+// closes the last ones. If no window closes in a period, the intensity does not change. A block
+// that is accessed again after a discard counts as another distinct block.
 struct IntensityMeter {
   IntensityKind kind = IntensityKind::kShare;
   OpFilter ops = OpFilter::kAll;
@@ -182,7 +197,7 @@ struct IntensityMeter {
 };
 
 // Accesses by operation and by the operation of the previous access to their block. Accesses
-// without a remembered previous access are cold.
+// without a remembered previous access, and the first ones after a discard, are cold.
 struct ClassMeter {
   DistanceScope scope = DistanceScope::kInterval;
   Duration window{};

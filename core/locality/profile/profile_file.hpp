@@ -18,7 +18,7 @@
 namespace mcsim {
 
 // Changes whenever the bytes for the same accesses change, or the meaning of a meter.
-inline constexpr std::uint64_t kProfileVersion = 3;
+inline constexpr std::uint64_t kProfileVersion = 4;
 
 // Writes a meter's measurement, or the curves of the whole trace if no meter is given. After an
 // error the file may be incomplete: for an atomic write, write a temporary file and rename it.

@@ -31,17 +31,21 @@ void WindowCounter::count(std::span<const Count> distances, std::span<const std:
   assert(!sketch_ || blocks.size() == distances.size());
   Count unique = unique_;
   if (sketch_) {
-    for (std::size_t i = 0; i < distances.size(); ++i) {
-      if (!is_new(distances[i], unique)) continue;
-      sketch_->add(blocks[i]);
+    // The number of discards separates accesses to a block before and after a discard.
+    const std::uint64_t first = discards_ << 32;
+    stack_.add_all(distances, [&](std::size_t i, bool fresh) {
+      if (!fresh) return;
+      sketch_->add(first + blocks[i]);
       ++unique;
-    }
+    });
   } else {
-    for (const Count distance : distances) unique += is_new(distance, unique) ? 1 : 0;
+    stack_.add_all(distances, [&](std::size_t, bool fresh) { unique += fresh ? 1 : 0; });
   }
   unique_ = unique;
   accesses_ += static_cast<Count>(distances.size());
 }
+
+void WindowCounter::discard(Count depth) { discards_ += stack_.remove(depth) ? 1 : 0; }
 
 Count WindowCounter::unique() const {
   return sketch_ ? std::llround(sketch_->estimate()) : unique_;
@@ -52,6 +56,8 @@ void WindowCounter::clear() {
   if (sketch_) sketch_->clear();
   accesses_ = 0;
   unique_ = 0;
+  stack_ = {};
+  discards_ = 0;
 }
 
 }  // namespace mcsim

@@ -9,7 +9,7 @@
 #include "core/base/params.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/hyperloglog.hpp"
-#include "core/locality/distances/reuse_distance.hpp"
+#include "core/locality/distances/recent_stack.hpp"
 
 namespace mcsim {
 
@@ -31,14 +31,16 @@ double reuse_intensity_per_second(Count unique, Count accesses, Nanoseconds wind
 // Counts the accesses and distinct blocks of one VM, window by window: exactly, or by HyperLogLog
 // with an error of 1 %, which may count more distinct blocks than accesses.
 //
-// A block is new to the window if the distance of its access is at least the number of distinct
-// blocks in the window so far.
+// A block that is accessed again after a discard counts as another distinct block.
 class WindowCounter {
  public:
   explicit WindowCounter(UniqueCounter unique);
 
   // Counts the next accesses, given their reuse distances (kCold for first ones) and blocks.
   void count(std::span<const Count> distances, std::span<const std::uint32_t> blocks);
+
+  // A block was discarded, which had this depth in the stack of all accesses.
+  void discard(Count depth);
 
   Count accesses() const { return accesses_; }
   Count unique() const;
@@ -50,6 +52,8 @@ class WindowCounter {
   std::optional<HyperLogLog> sketch_;
   Count accesses_ = 0;
   Count unique_ = 0;
+  RecentStack stack_;
+  std::uint64_t discards_ = 0;  // in the window, of blocks accessed in it
 };
 
 }  // namespace mcsim

@@ -7,6 +7,24 @@
 
 namespace mcsim {
 
+RunningCurve RunningCurve::of(const HitCurve& curve, Count limit) {
+  const DistanceHistogram histogram = curve.histogram();
+  std::vector<DistanceCount> counts;
+  for (std::size_t i = 0; i < histogram.distance.size(); ++i) {
+    // A count may exceed 32 bits; the remainder becomes further entries.
+    for (Count left = histogram.count[i]; left > 0;) {
+      const Count now = std::min<Count>(left, 0xffff'ffff);
+      counts.push_back(
+          {static_cast<std::uint32_t>(histogram.distance[i]), static_cast<std::uint32_t>(now)});
+      left -= now;
+    }
+  }
+  RunningCurve result;
+  result.add(counts, limit);
+  result.set_accesses(curve.accesses());
+  return result;
+}
+
 void RunningCurve::add(std::span<const DistanceCount> counts, Count limit) {
   change(counts, limit, 1);
 }

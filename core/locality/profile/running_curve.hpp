@@ -16,6 +16,9 @@ namespace mcsim {
 // Eight bytes for each distance up to the largest.
 class RunningCurve {
  public:
+  // Returns a curve as a running one.
+  static RunningCurve of(const HitCurve& curve, Count limit = 0);
+
   // Adds counts in any order. Drops distances >= `limit` unless it is 0: they hit at no capacity.
   void add(std::span<const DistanceCount> counts, Count limit = 0);
   void remove(std::span<const DistanceCount> counts, Count limit = 0);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/types.hpp"
-#include "core/locality/distances/reuse_distance.hpp"
+#include "core/locality/distances/recent_stack.hpp"
 
 // Windows of several periods that slide by one period.
 namespace mcsim {
@@ -15,28 +15,28 @@ namespace mcsim {
 // Finds the period of the last access to a block, counted back from the current one.
 class Ages {
  public:
-  explicit Ages(std::size_t periods) : distinct_(periods) { assert(periods > 0); }
+  explicit Ages(std::size_t periods) : stacks_(periods) { assert(periods > 0); }
 
-  std::size_t size() const { return distinct_.size(); }
+  std::size_t size() const { return stacks_.size(); }
   // Counts an access and returns its age: size() if it is older than the window or a first access.
   std::size_t of(Count distance) {
     std::size_t age = 0;
-    for (Count& distinct : distinct_) {
-      const bool fresh = is_new(distance, distinct);
-      age += fresh ? 1 : 0;
-      distinct += fresh ? 1 : 0;
-    }
+    for (RecentStack& stack : stacks_) age += stack.add(distance) ? 1 : 0;
     return age;
   }
-  // Distinct blocks since this period began.
-  Count& distinct() { return distinct_.front(); }
+  void remove(Count depth) {
+    for (RecentStack& stack : stacks_) stack.remove(depth);
+  }
+  // The stack since this period began.
+  RecentStack& stack() { return stacks_.front(); }
+  const RecentStack& stack() const { return stacks_.front(); }
   void end_period() {
-    std::shift_right(distinct_.begin(), distinct_.end(), 1);
-    distinct_.front() = 0;
+    std::shift_right(stacks_.begin(), stacks_.end(), 1);
+    stacks_.front() = {};
   }
 
  private:
-  std::vector<Count> distinct_;  // since this period began, the one before it, and so on
+  std::vector<RecentStack> stacks_;  // since this period began, the one before it, and so on
 };
 
 // The sum of the last periods. T has += and -=.

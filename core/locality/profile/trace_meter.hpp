@@ -6,19 +6,41 @@
 #include <memory>
 #include <span>
 
+#include "core/locality/distances/recent_stack.hpp"
 #include "core/locality/profile/characterise.hpp"
 
 // The interface of meters: `characterise` passes every meter the accesses of one VM. Each meter has
 // its own file, <name>_meter.cpp.
 namespace mcsim {
 
+// A block that leaves the stack of a stream.
+struct Removal {
+  std::size_t at;  // the access before which it leaves
+  std::uint32_t block;
+  Count depth = kCold;  // of the block (DenseDistances::discard)
+};
+
 // Accesses of one VM in order, and their distances.
 struct Stream {
   std::span<const std::uint32_t> blocks;
   std::span<const Count> distances;
+  std::span<const Removal> removals;
+  std::size_t first = 0;  // number of the first access, from which `at` counts on
 
-  Stream slice(std::size_t begin, std::size_t end) const {
-    return {blocks.subspan(begin, end - begin), distances.subspan(begin, end - begin)};
+  // Calls count(begin, end) for every run of accesses without a removal between them, and
+  // remove(removal) for each removal, in order.
+  template <class CountRun, class Remove>
+  void for_each_run(CountRun count, Remove remove) const {
+    std::size_t done = 0;
+    const auto count_up_to = [&](std::size_t end) {
+      if (end > done) count(done, end);
+      done = end;
+    };
+    for (const Removal& removal : removals) {
+      count_up_to(removal.at - first);
+      remove(removal);
+    }
+    count_up_to(distances.size());
   }
 };
 
@@ -26,12 +48,19 @@ struct Stream {
 struct Chunk {
   std::span<const std::size_t> requests;
   Stream all;
-  Stream reads;  // distances among the reads; the same as `all` if there are no writes
+  // Distances among the reads; the same as `all` if there are no writes. Under `around` each write
+  // removes its block.
+  Stream reads;
+  Stream around;
   // By access; empty unless a meter needs them.
   std::span<const std::uint8_t> writes;          // whether it is a write
   std::span<const std::uint8_t> written_before;  // whether its block's previous access was a write
 
   const Stream& of(OpFilter ops) const { return ops == OpFilter::kReads ? reads : all; }
+  const Stream& of(Between between) const {
+    if (between == Between::kAround) return around;
+    return between == Between::kReads ? reads : all;
+  }
 };
 
 // Measures one VM.

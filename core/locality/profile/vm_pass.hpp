@@ -20,13 +20,21 @@ namespace mcsim {
 // Accesses of one VM, request by request, with the inputs of the meters. All passes of a thread
 // share the memory.
 struct Batch {
+  // Distances of a stream, and the blocks that leave its stack.
+  struct Distances {
+    std::vector<Count> of_accesses;
+    std::vector<Removal> removals;
+  };
+
   std::span<const std::size_t> requests;
+  std::span<const Discard> discards;  // before these requests
   std::vector<std::uint32_t> blocks;
-  std::vector<Count> distances;
+  std::vector<std::uint32_t> read_blocks;
+  Distances all;    // one removal for each discard
+  Distances reads;  // likewise
+  Distances around;
   std::vector<std::uint8_t> writes;
   std::vector<std::uint8_t> written_before;
-  std::vector<std::uint32_t> read_blocks;
-  std::vector<Count> read_distances;
 };
 
 // The meters of one VM that are read at the same times.
@@ -34,25 +42,29 @@ class VmTimerGroup {
  public:
   VmTimerGroup(const Accesses& trace, const MeterPlan& plan, TimerGroup& group, VmId vm);
 
-  void count(const Batch& batch, bool reads_apart);
+  void count(const Batch& batch);
   void finish();
 
   // In the order of the plan, without meters that need no pass.
   std::span<const std::unique_ptr<TraceMeter>> meters() const { return meters_; }
 
  private:
-  // A position in a batch: among all accesses, and among the reads.
+  // A position in a batch: among all accesses, among the reads, and among the removals.
   struct Place {
     std::size_t access = 0;
     std::size_t read = 0;
+    std::size_t discard = 0;
+    std::size_t removal_around = 0;
   };
 
   void count_between(const Batch& batch, std::span<const std::size_t> requests, Place begin,
-                     Place end, bool reads_apart);
+                     Place end);
   void cut_before(std::size_t r);
+  void end_periods_up_to(std::size_t discarded_before);
   void end_period();
 
   const Accesses& trace_;
+  PassInputs inputs_;
   std::span<const Piece> periods_;
   std::vector<std::unique_ptr<TraceMeter>> meters_;
   std::size_t period_ = 0;
@@ -63,7 +75,8 @@ class VmTimerGroup {
 // parallel.
 class VmPass {
  public:
-  VmPass(const Accesses& trace, MeterPlan& plan, VmId vm);
+  // `discards` are those of the VM.
+  VmPass(const Accesses& trace, MeterPlan& plan, VmId vm, std::vector<Discard> discards);
 
   void replay(std::span<const std::size_t> requests, Batch& batch);
   void finish();
@@ -74,16 +87,21 @@ class VmPass {
   }
 
  private:
-  std::size_t fill(std::span<const std::size_t> requests, std::vector<std::uint32_t>& blocks) const;
+  void fill(std::span<const std::size_t> requests, Batch& batch);
   void prefetch(std::span<const std::size_t> requests, std::size_t i) const;
+  void add_discards(std::size_t before, Batch& batch);
   void add_operations(Batch& batch);
+  void count(Batch& batch);
   void end_warm_up();
 
   const Accesses& trace_;
   BlockId first_id_;
   PassInputs inputs_;
+  std::vector<Discard> discards_;
+  std::size_t discarded_ = 0;
   DenseDistances distances_;
   std::optional<DenseDistances> read_distances_;
+  std::optional<DenseDistances> around_distances_;
   std::vector<std::uint8_t> written_;  // by block: whether the last access was a write
   std::vector<VmTimerGroup> groups_;
   bool warm_ = false;

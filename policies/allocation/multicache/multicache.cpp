@@ -60,15 +60,15 @@ std::vector<Meter> MultiCache::meters() const {
   IntensityMeter intensity{.window = params_.ri_window,
                            .aggregate = params_.ri_aggregate,
                            .unique = params_.unique_counter};
-  if (!trigger_.enabled()) return {{.what = curve}, {.what = intensity}};
+  if (!trigger_.enabled()) return with_around({{.what = curve}, {.what = intensity}});
   const Duration covered{interval()};
   if (curve.scope != DistanceScope::kCumulative) curve.window = covered;
   IntensityMeter last = intensity;
   last.aggregate = RiAggregate::kLast;
-  return {{.what = curve, .timer = kWindow},
-          {.what = intensity, .timer = kWindow + 1},
-          {.what = last, .timer = kWindow, .name = "last intensity"},
-          {.what = LoadMeter{.window = covered}, .timer = kWindow}};
+  return with_around({{.what = curve, .timer = kWindow},
+                      {.what = intensity, .timer = kWindow + 1},
+                      {.what = last, .timer = kWindow, .name = "last intensity"},
+                      {.what = LoadMeter{.window = covered}, .timer = kWindow}});
 }
 
 absl::StatusOr<std::optional<Decision>> MultiCache::decide(const Observation& seen) {

@@ -48,11 +48,11 @@ CurveMaximizer::Grid MultiCacheJoint::grid(const Stage& stage) const {
 }
 
 std::vector<Meter> MultiCacheJoint::meters() const {
-  std::vector<Meter> meters = CurveMaximizer::meters();
+  std::vector<Meter> meters{{.what = CurveMeter{}}};
   if (params_.objective == JointObjective::kLatency) {
     meters.push_back({.what = curve_for(HitWorth::kLatency, {}), .name = "read curve"});
   }
-  return meters;
+  return with_around(std::move(meters));
 }
 
 double MultiCacheJoint::worth(const Observation& seen, const Stage&, std::size_t vm,

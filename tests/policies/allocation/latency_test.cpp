@@ -78,10 +78,12 @@ TEST(LatencyModel, WritesByTierWaitForTheFirstThatWritesBack) {
 
 TEST(LatencyModel, MeasuresReadsAmongThemselvesWhereVmsWriteAround) {
   const auto meters = [](std::string_view writes) {
-    return LatencyModel::read_meters(two_tiers(), writes, {.scope = DistanceScope::kWarm});
+    DataPathParams path;
+    path.writes = writes;
+    return LatencyModel::read_meters(two_tiers(), path, {.scope = DistanceScope::kWarm});
   };
   const auto between = [&](std::string_view writes) {
-    std::vector<OpFilter> filters;
+    std::vector<Between> filters;
     for (const Meter& meter : meters(writes)) {
       const auto& curve = std::get<CurveMeter>(meter.what);
       EXPECT_EQ(curve.ops, OpFilter::kReads);
@@ -90,8 +92,8 @@ TEST(LatencyModel, MeasuresReadsAmongThemselvesWhereVmsWriteAround) {
     }
     return filters;
   };
-  EXPECT_THAT(between("through"), ElementsAre(OpFilter::kAll));
-  EXPECT_THAT(between("back, b=around"), ElementsAre(OpFilter::kAll, OpFilter::kReads));
+  EXPECT_THAT(between("through"), ElementsAre(Between::kAll));
+  EXPECT_THAT(between("back, b=around"), ElementsAre(Between::kAll, Between::kAround));
   // Each VM has the curve of its mode.
   std::vector<RunningCurve> all(2);
   std::vector<RunningCurve> alone(2);

@@ -248,6 +248,7 @@ def warmed(tmp_path: Path, **changes: Any) -> dict[str, Any]:
                 "lru",
                 {"name": "lru", "label": "lru-legacy", "legacy": True},
                 {"name": "hierarchy", "policy": "arc / lirs", "writes": "back"},
+                "hindsight",
                 {"name": "multicache", "grid": 10},
                 {"name": "multicache", "label": "multicache-legacy", "legacy": True, "grid": 10},
                 {"name": "my_allocators:Swap"},

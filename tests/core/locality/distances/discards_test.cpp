@@ -81,16 +81,18 @@ std::vector<Count> dense_distances(const Stream& stream, std::size_t blocks) {
   DenseDistances dense(blocks);
   std::vector<Count> distances(stream.keys.size());
   std::vector<std::uint32_t> keys(stream.keys.begin(), stream.keys.end());
+  naive::HoledStack holed;
   std::size_t done = 0;
   const auto count_up_to = [&](std::size_t end) {
     dense.process(std::span(keys).subspan(done, end - done),
                   std::span(distances).subspan(done, end - done));
-    done = end;
+    for (; done < end; ++done) EXPECT_EQ(distances[done], holed.access(keys[done]));
   };
   for (std::size_t i = 0; i < stream.discard_at.size(); ++i) {
     count_up_to(stream.discard_at[i]);
     if (stream.discard_keys[i] < blocks) {
-      dense.discard(static_cast<std::uint32_t>(stream.discard_keys[i]));
+      EXPECT_EQ(dense.discard(static_cast<std::uint32_t>(stream.discard_keys[i])),
+                holed.discard(stream.discard_keys[i]));
     }
   }
   count_up_to(keys.size());

@@ -109,6 +109,52 @@ TEST(Characterise, EqualsMeasuringEachPeriodAlone) {
   }
 }
 
+TEST(Characterise, EqualsMeasuringEachPeriodAloneWithDiscards) {
+  Random random(31);
+  for (int round = 0; round < 800; ++round) {
+    SCOPED_TRACE(round);
+    const VmId vm_count = random_vms(random);
+    const std::vector<Row> rows = naive::with_discards(rows_of(random, vm_count), random, vm_count);
+    const std::size_t warm_up = random.below(2) == 0 ? 0 : random.below(200);
+    expect_naive(rows, vm_count, random_spec(random, round % 2 == 0), warm_up);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// A block is read and discarded, and read again; the discard after the last request counts, too.
+TEST(Characterise, DiscardedBlocksLeaveEveryMeter) {
+  const std::vector<Row> rows{{0, 0, {1, 2}},
+                              {1, 0, {1}, Op::kRead, -1, 0, {{VmId(0), 1}}},
+                              {12, 0, {1, 2}},
+                              {25, 0, {1}, Op::kRead, -1, 0, {{VmId(0), 1}}}};
+  Accesses trace = intern(rows, 1);
+  trace.discards.push_back({.request = rows.size(), .block = BlockId(0)});
+  const TimerClock clock{.period = 10};
+  const auto measured = [&](const MeterKind& what) {
+    return characterise_one(trace, {.clock = clock, .what = what}).value();
+  };
+  const auto distinct = [&](const DistinctMeter& meter) {
+    std::vector<Count> by_period;
+    const MeterResult found = measured(meter);
+    for (const auto& period : std::get<Series<Count>>(*found.measured)) {
+      by_period.push_back(period[0]);
+    }
+    return by_period;
+  };
+  EXPECT_EQ(distinct({}), (std::vector<Count>{2, 1, 0}));
+  EXPECT_EQ(distinct({.window = {20}}), (std::vector<Count>{2, 1, 1}));
+  EXPECT_EQ(distinct({.window = {30}, .reuses = 1}), (std::vector<Count>{0, 1, 1}));
+  const auto intensity = measured(IntensityMeter{.window = {10}});
+  EXPECT_EQ(std::get<IntensitySeries>(*intensity.measured).values[0][0].window_unique, 3);
+  const auto classes = measured(ClassMeter{.scope = DistanceScope::kCumulative});
+  const ClassCounts counted = std::get<Series<ClassCounts>>(*classes.measured)[2][0];
+  EXPECT_EQ(counted.cold[0], 4);
+  EXPECT_EQ(counted.of(RequestClass::kRar), 2);
+  const auto curve = measured(CurveMeter{.foresight = Foresight::kWhole});
+  EXPECT_EQ(curve_after(curve, 2, 0),
+            HitCurve(DistanceHistogram{.distance = {0, 1}, .count = {1, 1}, .cold = 4}));
+}
+
 TEST(Characterise, EqualsMeasuringEachPeriodAloneWhereWindowsFillPeriods) {
   Random random(12);
   for (const RiAggregate aggregate : {RiAggregate::kLast, RiAggregate::kMean, RiAggregate::kMax}) {
@@ -126,8 +172,8 @@ TEST(Characterise, CurvesOfAllKindsEqualTheirDefinitions) {
   for (const bool drifting : {false, true}) {
     const std::vector<Row> rows = random_rows(random, 3);
     for (const OpFilter ops : {OpFilter::kAll, OpFilter::kReads}) {
-      for (const OpFilter between : {OpFilter::kAll, OpFilter::kReads}) {
-        if (ops == OpFilter::kAll && between == OpFilter::kReads) continue;
+      for (const Between between : {Between::kAll, Between::kReads, Between::kAround}) {
+        if (ops == OpFilter::kAll && between != Between::kAll) continue;
         for (const DistanceScope scope :
              {DistanceScope::kInterval, DistanceScope::kCumulative, DistanceScope::kWarm}) {
           for (const Nanoseconds periods : {0, 1, 2, 3, 5}) {
@@ -225,7 +271,7 @@ TEST(Characterise, WhatDiffersInTheLookAloneIsMeasuredOnce) {
   EXPECT_FALSE(shared(rows, C{}, C{.window = {200}}));
   EXPECT_FALSE(shared(rows, C{}, C{.ops = OpFilter::kReads}));
   EXPECT_FALSE(shared(rows, C{.ops = OpFilter::kReads},
-                      C{.ops = OpFilter::kReads, .between = OpFilter::kReads}));
+                      C{.ops = OpFilter::kReads, .between = Between::kReads}));
   EXPECT_FALSE(shared(rows, DistinctMeter{}, DistinctMeter{.reuses = 1}));
   EXPECT_FALSE(shared(rows, IntensityMeter{.window = {10}}, IntensityMeter{.window = {20}}));
 }
@@ -233,7 +279,7 @@ TEST(Characterise, WhatDiffersInTheLookAloneIsMeasuredOnce) {
 TEST(Characterise, WithoutWritesReadsAreAll) {
   const std::vector<Row> rows{{0, 0, {1, 2}}, {150, 0, {1}}, {420, 0, {2}}};
   EXPECT_TRUE(
-      shared(rows, CurveMeter{}, CurveMeter{.ops = OpFilter::kReads, .between = OpFilter::kReads}));
+      shared(rows, CurveMeter{}, CurveMeter{.ops = OpFilter::kReads, .between = Between::kReads}));
   EXPECT_TRUE(shared(rows, DistinctMeter{}, DistinctMeter{.ops = OpFilter::kReads}));
   EXPECT_TRUE(shared(rows, IntensityMeter{.window = {10}},
                      IntensityMeter{.ops = OpFilter::kReads, .window = {10}}));
@@ -403,17 +449,33 @@ TEST(CurveMeter, UsefulDistancesAreThoseOfReadsWithOrWithoutWritesInBetween) {
   // Distances of all: the read of 1 has 2, one of them written alone.
   const std::vector<Row> rows{
       {0, 0, {1}}, {1, 0, {2}, Op::kWrite}, {2, 0, {3}}, {3, 0, {1}}, {4, 0, {2}}};
-  const auto curve = [&](OpFilter between) {
+  const auto curve = [&](Between between) {
     return curve_after(
         metered_of(rows,
                    {.clock = {}, .what = CurveMeter{.ops = OpFilter::kReads, .between = between}}),
         0, 0);
   };
-  EXPECT_EQ(curve(OpFilter::kAll),
+  EXPECT_EQ(curve(Between::kAll),
             HitCurve(DistanceHistogram{.distance = {2}, .count = {2}, .cold = 2}));
-  EXPECT_EQ(curve(OpFilter::kReads),
+  EXPECT_EQ(curve(Between::kReads),
             HitCurve(DistanceHistogram{.distance = {1}, .count = {1}, .cold = 3}))
       << "a block that was only written was not read";
+}
+
+// Read 1, write 1, read 1, read 2, read 1.
+TEST(CurveMeter, WritesAroundDropTheirBlocks) {
+  const std::vector<Row> rows{
+      {0, 0, {1}}, {1, 0, {1}, Op::kWrite}, {2, 0, {1}}, {3, 0, {2}}, {4, 0, {1}}};
+  const auto curve = [&](Between between) {
+    return curve_after(
+        metered_of(rows,
+                   {.clock = {}, .what = CurveMeter{.ops = OpFilter::kReads, .between = between}}),
+        0, 0);
+  };
+  EXPECT_EQ(curve(Between::kReads),
+            HitCurve(DistanceHistogram{.distance = {0, 1}, .count = {1, 1}, .cold = 2}));
+  EXPECT_EQ(curve(Between::kAround),
+            HitCurve(DistanceHistogram{.distance = {1}, .count = {1}, .cold = 3}));
 }
 
 TEST(Characterise, PeriodsSumToTheRun) {
@@ -617,7 +679,7 @@ TEST(Characterise, MistakesAreNamed) {
             "33554432 can be kept");
   EXPECT_EQ(complaint_of(CurveMeter{.distance_limit = -1}),
             "meter 'curve': distance_limit: must be 0 (none) or positive, got -1");
-  EXPECT_EQ(complaint_of(CurveMeter{.between = OpFilter::kReads}),
+  EXPECT_EQ(complaint_of(CurveMeter{.between = Between::kReads}),
             "meter 'curve': between: 'reads' needs ops: reads");
   EXPECT_EQ(complaint_of(CurveMeter{.ops = OpFilter::kReads, .foresight = Foresight::kWhole}),
             "meter 'curve': foresight: 'whole' needs ops: all");
@@ -699,7 +761,7 @@ TEST(Characterise, DoesNotDependOnThreads) {
   const std::vector<MeterSpec> specs{
       {clock, CurveMeter{}},
       {clock, CurveMeter{.ops = OpFilter::kReads, .window = {21'000}}},
-      {clock, CurveMeter{.ops = OpFilter::kReads, .between = OpFilter::kReads}},
+      {clock, CurveMeter{.ops = OpFilter::kReads, .between = Between::kReads}},
       {clock, LoadMeter{}},
       {clock, DistinctMeter{.window = {14'000}, .reuses = 2}},
       {clock, IntensityMeter{.window = {700}}},
