@@ -110,6 +110,12 @@ void add(AccessBuilder& builder, const ConstantColumn<Nanoseconds>& time,
   raise_if_error(without_gil([&] { return builder.add(chunk, only, shift, tick); }));
 }
 
+template <absl::Status (AccessBuilder::*kMethod)(Nanoseconds)>
+void call_at(AccessBuilder& builder, Nanoseconds time) {
+  const ExclusiveUse use(builder);
+  raise_if_error((builder.*kMethod)(time));
+}
+
 void bind_builder(py::module_& m) {
   py::class_<AccessBuilder>(m, "AccessBuilder",
                             "Interns the requests of VMs, chunk by chunk." MCSIM_CALLS_WAIT)
@@ -136,20 +142,8 @@ void bind_builder(py::module_& m) {
              const ExclusiveUse use(builder);
              builder.end_warm_up();
            })
-      .def(
-          "arrive",
-          [](AccessBuilder& builder, Nanoseconds time) {
-            const ExclusiveUse use(builder);
-            raise_if_error(builder.arrive(time));
-          },
-          py::arg("time"))
-      .def(
-          "depart",
-          [](AccessBuilder& builder, Nanoseconds time) {
-            const ExclusiveUse use(builder);
-            raise_if_error(builder.depart(time));
-          },
-          py::arg("time"))
+      .def("arrive", &call_at<&AccessBuilder::arrive>, py::arg("time"))
+      .def("depart", &call_at<&AccessBuilder::depart>, py::arg("time"))
       .def("finish", [](AccessBuilder& builder) {
         const ExclusiveUse use(builder);
         return value_or_raise(without_gil([&] { return std::move(builder).finish(); }));

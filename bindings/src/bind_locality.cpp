@@ -281,6 +281,16 @@ void bind_distances(py::module_& m) {
       py::arg("ids").noconvert());
 }
 
+void merge_sketch(HyperLogLog& sketch, const HyperLogLog& other) {
+  // A copy, because a thread that waited for one sketch while it used another could wait for ever.
+  const HyperLogLog copy = [&] {
+    const ExclusiveUse use(other);
+    return other;
+  }();
+  const ExclusiveUse use(sketch);
+  raise_if_error(sketch.merge(copy));
+}
+
 void bind_sketch(py::module_& m) {
   py::class_<HyperLogLog>(m, "HyperLogLog",
                           "Estimates the number of distinct keys." MCSIM_CALLS_WAIT)
@@ -308,19 +318,7 @@ void bind_sketch(py::module_& m) {
              const ExclusiveUse use(sketch);
              sketch.clear();
            })
-      .def(
-          "merge",
-          [](HyperLogLog& sketch, const HyperLogLog& other) {
-            // A copy, because a thread that waited for one sketch while it used another could
-            // wait for ever.
-            const HyperLogLog copy = [&] {
-              const ExclusiveUse use(other);
-              return other;
-            }();
-            const ExclusiveUse use(sketch);
-            raise_if_error(sketch.merge(copy));
-          },
-          py::arg("other"))
+      .def("merge", &merge_sketch, py::arg("other"))
       .def_property_readonly("precision", &HyperLogLog::precision)
       .def_property_readonly("standard_error", &HyperLogLog::standard_error);
 }

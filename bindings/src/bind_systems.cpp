@@ -15,6 +15,33 @@
 namespace mcsim::python {
 namespace {
 
+Fleet make_fleet(std::vector<std::string> hosts, std::map<std::string, std::size_t> host_of_vm,
+                 double latency_ns, double blocks_per_second) {
+  for (const auto& [vm, host] : host_of_vm) {
+    if (host >= hosts.size()) {
+      throw Error{out_of_range("{}: host {} of {}", vm, host, hosts.size())};
+    }
+  }
+  return Fleet{.hosts = std::move(hosts),
+               .host_of_vm = std::move(host_of_vm),
+               .link = {.latency_ns = latency_ns, .blocks_per_second = blocks_per_second}};
+}
+
+Machine make_machine(const std::vector<std::pair<Device, Count>>& tiers, const Device& backend,
+                     std::map<std::string, double> vm_backend_ns, Fleet fleet) {
+  Machine machine{.tiers = {},
+                  .backend = backend,
+                  .vm_backend_ns = std::move(vm_backend_ns),
+                  .fleet = std::move(fleet)};
+  for (const auto& [device, blocks] : tiers) {
+    if (blocks < 0) {
+      throw Error{out_of_range("{}: expected at least 0 blocks, got {}", device.name, blocks)};
+    }
+    machine.tiers.push_back({device, blocks});
+  }
+  return machine;
+}
+
 void bind_machine(py::module_& m) {
   def_fields(
       py::class_<Device>(m, "Device", "A device of a tier, or the backend." MCSIM_CONSTANT),
@@ -24,39 +51,11 @@ void bind_machine(py::module_& m) {
            py::arg("bandwidth") = 0)
       .def("busy_ns", &Device::busy_ns, py::arg("bytes"));
   py::class_<Fleet>(m, "Fleet", "The hosts of VMs and the link between them." MCSIM_CONSTANT)
-      .def(
-          py::init([](std::vector<std::string> hosts, std::map<std::string, std::size_t> host_of_vm,
-                      double latency_ns, double blocks_per_second) {
-            for (const auto& [vm, host] : host_of_vm) {
-              if (host >= hosts.size()) {
-                throw Error{out_of_range("{}: host {} of {}", vm, host, hosts.size())};
-              }
-            }
-            return Fleet{
-                .hosts = std::move(hosts),
-                .host_of_vm = std::move(host_of_vm),
-                .link = {.latency_ns = latency_ns, .blocks_per_second = blocks_per_second}};
-          }),
-          py::arg("hosts") = std::vector<std::string>{},
-          py::arg("host_of_vm") = std::map<std::string, std::size_t>{}, py::kw_only(),
-          py::arg("latency_ns") = 0.0, py::arg("blocks_per_second") = 0.0);
+      .def(py::init(&make_fleet), py::arg("hosts") = std::vector<std::string>{},
+           py::arg("host_of_vm") = std::map<std::string, std::size_t>{}, py::kw_only(),
+           py::arg("latency_ns") = 0.0, py::arg("blocks_per_second") = 0.0);
   py::class_<Machine>(m, "Machine", "The tiers and the backend of a host." MCSIM_CONSTANT)
-      .def(py::init([](const std::vector<std::pair<Device, Count>>& tiers, const Device& backend,
-                       std::map<std::string, double> vm_backend_ns, Fleet fleet) {
-             Machine machine{.tiers = {},
-                             .backend = backend,
-                             .vm_backend_ns = std::move(vm_backend_ns),
-                             .fleet = std::move(fleet)};
-             for (const auto& [device, blocks] : tiers) {
-               if (blocks < 0) {
-                 throw Error{
-                     out_of_range("{}: expected at least 0 blocks, got {}", device.name, blocks)};
-               }
-               machine.tiers.push_back({device, blocks});
-             }
-             return machine;
-           }),
-           py::arg("tiers"), py::arg("backend"),
+      .def(py::init(&make_machine), py::arg("tiers"), py::arg("backend"),
            py::arg("vm_backend_ns") = std::map<std::string, double>{}, py::arg("fleet") = Fleet{});
 }
 

@@ -79,7 +79,7 @@ void bind_pipe(py::module_& m) {
       .def("read", &read_pipe, py::arg("format"), py::arg("params"), py::arg("skip_bad_lines"));
 }
 
-void bind_reader(py::module_& m) {
+void bind_detection(py::module_& m) {
   m.def(
       "formats", [] { return describe_registry(formats()); },
       "The trace formats, as dictionaries: name, summary, reference, params.");
@@ -92,7 +92,9 @@ void bind_reader(py::module_& m) {
   m.def(
       "vm_name_of", [](const std::string& path) { return vm_name_of(path); }, py::arg("path"),
       "The VM of a file without VM names: the file's name up to the first dot.");
+}
 
+void bind_reader(py::module_& m) {
   using C = RowCounts;
   def_fields(py::class_<C>(m, "RowCounts", "Rows of a file that are not requests." MCSIM_CONSTANT),
              std::tuple{MCSIM_FIELDS(C, filtered, skipped, flushes, repeated, complaints)});
@@ -100,7 +102,7 @@ void bind_reader(py::module_& m) {
   using R = RequestReader;
   def_exclusive_fields(
       py::class_<R>(m, "Reader", "Requests of a trace file, chunk by chunk." MCSIM_CALLS_WAIT),
-      std::tuple{MCSIM_FIELDS(R, has_lengths, names_vms, unsorted, consumed, rows)})
+      std::tuple{MCSIM_FIELDS(R, has_lengths, names_vms, unsorted, consumed, rows, notes)})
       .def(py::init(&open_reader), py::arg("path"), py::arg("format"), py::arg("params"),
            py::arg("skip_bad_lines"), py::arg("keep_unsorted"))
       .def("next", &next_chunk, "The next columns, each owning its memory; None at the end.")
@@ -109,13 +111,6 @@ void bind_reader(py::module_& m) {
                                const ExclusiveUse use(r);
                                return std::vector<std::string>(r.vms().begin(), r.vms().end());
                              })
-      .def_property_readonly("notes",
-                             [](const R& r) {
-                               const ExclusiveUse use(r);
-                               return r.notes();
-                             },
-                             "Warnings about what the file has and the requests lack; complete at "
-                             "the end.")
       .def_property_readonly("time_base",
                              [](const R& r) {
                                const ExclusiveUse use(r);

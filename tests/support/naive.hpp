@@ -40,7 +40,7 @@ class HoledStack {
   // The depth of the key before this access; -1 if it was not in there.
   Count access(std::uint64_t key) {
     const auto found = std::ranges::find(stack_, std::optional(key));
-    const auto hole = std::ranges::find(stack_, std::optional<std::uint64_t>());
+    const auto hole = std::ranges::find_if(stack_, [](const auto& block) { return !block; });
     const Count depth = found == stack_.end() ? -1 : found - stack_.begin();
     if (hole < found) {
       if (depth >= 0) *found = std::nullopt;

@@ -161,7 +161,7 @@ class Source:
     @property
     def block_bytes(self) -> int:
         """Size of a block in bytes; raises ConfigError if the option is wrong."""
-        from mcsim.traces.blocks import bytes_of_block
+        from mcsim.traces.block_pieces import bytes_of_block
 
         return bytes_of_block("--block-bytes", self.block_size)
 

@@ -199,7 +199,7 @@ def info(block_size: str, form: Form, **reading: Any) -> None:
     distinct blocks after each tenth of the requests and of the time.
     """
     from mcsim.cli.trace_info import collection_of, lines_of
-    from mcsim.traces.blocks import bytes_of_block
+    from mcsim.traces.block_pieces import bytes_of_block
 
     block_bytes = bytes_of_block("--block-bytes", block_size)
     opened = _open(**reading)
@@ -297,7 +297,7 @@ def slice_(
 def _object_bytes(size: str | None, out: Path, to: str | None = None) -> int | None:
     """Read `--block-bytes` of a trace that is written."""
     from mcsim.base.errors import ConfigError
-    from mcsim.traces.blocks import bytes_of_block
+    from mcsim.traces.block_pieces import bytes_of_block
 
     if not _format_of(out, to).has_objects and size is not None:
         raise ConfigError("--block-bytes: only oracle-general and lcs have blocks as objects")

@@ -24,7 +24,8 @@ from mcsim.experiment.prepared import Prepared, View
 from mcsim.experiment.stages import Stages, own_view
 from mcsim.results.held import Held
 from mcsim.traces.batches import SCHEMA
-from mcsim.traces.blocks import bytes_of_block, traces_in
+from mcsim.traces.block_pieces import bytes_of_block
+from mcsim.traces.blocks import traces_in
 from mcsim.traces.cache import cache_directory, open_cache
 from mcsim.traces.find import trace_dirs_given
 from mcsim.traces.miss_rows import MissRows

@@ -183,8 +183,11 @@ class _Curves:
             # Segments of a VM stay in order, even if rounding errors make a later one steeper.
             slopes.append(np.minimum.accumulate(gain / width))
         order = np.argsort(-np.concatenate(slopes), kind="stable")
-        vm, width, gain = (np.concatenate(column)[order] for column in (vms, widths, gains))
-        return vm, width, gain
+        return (
+            np.concatenate(vms)[order],
+            np.concatenate(widths)[order],
+            np.concatenate(gains)[order],
+        )
 
 
 def _divided(
@@ -305,4 +308,4 @@ def effective_size(together: HitRatioCurve, blocks: int, hits: int) -> int:
 
 
 def _hits(own: _Curves, parts: NDArray[np.int64]) -> int:
-    return round(own.hits(parts).sum())
+    return round(float(own.hits(parts).sum()))

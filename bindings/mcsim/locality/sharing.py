@@ -11,12 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mcsim._core import locality as _locality
 from mcsim._core import policies as _policies
 from mcsim.base.arguments import list_of, text
 from mcsim.base.columns import keys_of
@@ -28,6 +27,12 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator
 from mcsim.locality.hit_units import COLD
 from mcsim.locality.measure import HitRatioCurves
+from mcsim.locality.vm_discards import (
+    VmDiscards,
+    distances_of,
+    merged_discards,
+    positions_by_vm,
+)
 from mcsim.traces.batches import Kind
 from mcsim.traces.block_pieces import Discarded, Piece, vms_of_ids
 from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
@@ -171,31 +176,8 @@ def spread(
         [ids + np.uint32(begin) for ids, begin in zip(ids_of, first, strict=False)]
     )
     vm = np.repeat(np.arange(len(names), dtype=np.uint16), counts)
-    gone = [
-        (number, of[0] / counts[number], of[1] + np.uint64(first[number]))
-        for number, of in enumerate(discards_of)
-        if of is not None
-    ]
-    merged = None
-    if gone:
-        at = np.searchsorted(places[order], np.concatenate([place for _, place, _ in gone]))
-        blocks = np.concatenate([block for *_, block in gone])
-        owners = np.repeat(
-            np.array([number for number, *_ in gone], np.uint16), [len(of[1]) for of in gone]
-        )
-        by_place = np.argsort(at, kind="stable")
-        merged = VmDiscards(at[by_place].astype(np.uint64), blocks[by_place], owners[by_place])
+    merged = merged_discards(discards_of, first, counts, places[order])
     return Sharing(names, ids[order], vm[order], block_bytes, merged)
-
-
-class VmDiscards(NamedTuple):
-    """Blocks of several VMs that are discarded, in order."""
-
-    at: NDArray[np.uint64]
-    """Positions among the references of all VMs: before which reference."""
-    block: NDArray[np.uint64]
-    vm: NDArray[np.uint16]
-    """VM of each block."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,9 +247,10 @@ class Sharing:
         stays = is_kept[self.vm]
         discards = None
         if self.discards is not None and is_kept[self.discards.vm].any():
-            at, block, vm = (column[is_kept[self.discards.vm]] for column in self.discards)
+            of_kept = is_kept[self.discards.vm]
+            at, block, vm = self.discards.at, self.discards.block, self.discards.vm[of_kept]
             before = np.concatenate(([0], np.cumsum(stays))).astype(np.uint64)
-            discards = VmDiscards(before[at], block, numbers[vm])
+            discards = VmDiscards(before[at[of_kept]], block[of_kept], numbers[vm])
         return Sharing(
             tuple(self.vms[i] for i in kept),
             self.ids[stays],
@@ -279,7 +262,7 @@ class Sharing:
     @cached_property
     def positions(self) -> list[NDArray[np.int64]]:
         """Where the references of each VM are, in their order."""
-        return _by_vm(self.vm, len(self.vms))
+        return positions_by_vm(self.vm, len(self.vms))
 
     @cached_property
     def unique(self) -> int:
@@ -310,7 +293,7 @@ class Sharing:
     @cached_property
     def shared(self) -> HitRatioCurves:
         """Curve of each VM in a shared cache, by name."""
-        distances = _distances(self.ids, self._discarded)
+        distances = distances_of(self.ids, self._discarded)
         curves = {
             name: self._curve_of(distances[positions], self.alone[name].distinct)
             for name, positions in zip(self.vms, self.positions, strict=True)
@@ -336,7 +319,7 @@ class Sharing:
             at, blocks = (np.concatenate(column) for column in zip(*parts, strict=True))
             discards = (at, blocks)
         ids = self.ids[np.concatenate(positions)]
-        distances = np.split(_distances(ids, discards), np.cumsum([*map(len, positions)])[:-1])
+        distances = np.split(distances_of(ids, discards), np.cumsum([*map(len, positions)])[:-1])
         distinct = np.bincount(self.vm[np.unique(self.ids, return_index=True)[1]])
         curves = map(self._curve_of, distances, distinct.tolist())
         return HitRatioCurves(dict(zip(self.vms, curves, strict=True)), "vm")
@@ -361,7 +344,7 @@ class Sharing:
         if self.discards is None:
             return [None] * len(self.vms)
         at, block, vm = self.discards
-        rows = _by_vm(vm, len(self.vms))
+        rows = positions_by_vm(vm, len(self.vms))
         return [
             (np.searchsorted(positions, at[own]).astype(np.uint64), block[own])
             if len(own)
@@ -401,15 +384,3 @@ class Sharing:
         )
         stream.process_piece(Piece(ids, None, None, discards, None))
         return stream.curve()
-
-
-def _distances(ids: NDArray[np.uint32], discards: Discarded | None) -> NDArray[np.int64]:
-    if discards is None:
-        return _locality.reuse_distances(ids)
-    return _locality.reuse_distances_with_discards(ids.astype(np.uint64), discards)
-
-
-def _by_vm(vm: NDArray[np.uint16], vms: int) -> list[NDArray[np.int64]]:
-    """Return the positions of each VM."""
-    order = np.argsort(vm, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(vm, minlength=vms))[:-1])

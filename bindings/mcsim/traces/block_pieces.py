@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import engine
-from mcsim.base.errors import mistakes_in
-from mcsim.base.units import parse_interval
+from mcsim.base.errors import ConfigError, mistakes_in
+from mcsim.base.units import parse_bytes, parse_interval
 
 Discarded = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 """Positions among references, and the blocks that are discarded before them."""
@@ -79,7 +79,9 @@ class Discards(NamedTuple):
         return (at, self.block[:count].astype(np.uint64)), later
 
 
-def vms_of_ids(accesses: engine.Accesses, ids: NDArray[np.uint32]) -> NDArray[np.uint16]:
+def vms_of_ids(
+    accesses: engine.Accesses, ids: NDArray[np.unsignedinteger[Any]]
+) -> NDArray[np.uint16]:
     """Return the VMs that blocks belong to."""
     begins = np.array([vm.first_id for vm in accesses.vms], np.uint32)
     return (np.searchsorted(begins, ids, side="right") - 1).astype(np.uint16)
@@ -182,3 +184,18 @@ def cuts_of(
         expected = number + 1
     if (int(times[-1]) - int(times[0])) // length >= expected:
         yield expected, len(since), len(since)
+
+
+def bytes_of_block(what: str, value: int | str) -> int:
+    """Read the size of a block: bytes, or as ``'4KiB'``.
+
+    Raises
+    ------
+    ConfigError
+        If it is none; the message begins with `what`.
+    """
+    with mistakes_in(what):
+        size = parse_bytes(value)
+    if not 0 < size < 2**32:
+        raise ConfigError(f"{what}: expected 1 byte to 4 GiB less one, got {value!r}")
+    return size

@@ -19,12 +19,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from mcsim._core import engine
 from mcsim._core import policies as _policies
 from mcsim.base.arguments import shortened, whole_number
-from mcsim.base.errors import ConfigError, mistakes_in
+from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import check_choice
-from mcsim.base.units import parse_bytes
 from mcsim.traces import block_pieces
 from mcsim.traces.batches import Kind
-from mcsim.traces.block_pieces import Discarded, Discards, Piece
+from mcsim.traces.block_pieces import Discarded, Discards, Piece, bytes_of_block
 from mcsim.traces.interned import interned, many_accesses, reduced_accesses
 from mcsim.traces.warm_up import check_no_warm_up, first_counted, warmed_up
 from mcsim.traces.workload import Ops, Workload, vms_of
@@ -399,18 +398,3 @@ def traces_in(references: References) -> list[Trace] | None:
     if isinstance(references, (list, tuple)) and references and isinstance(references[0], Trace):
         return list(references)
     return None
-
-
-def bytes_of_block(what: str, value: int | str) -> int:
-    """Read the size of a block: bytes, or as ``'4KiB'``.
-
-    Raises
-    ------
-    ConfigError
-        If it is none; the message begins with `what`.
-    """
-    with mistakes_in(what):
-        size = parse_bytes(value)
-    if not 0 < size < 2**32:
-        raise ConfigError(f"{what}: expected 1 byte to 4 GiB less one, got {value!r}")
-    return size

@@ -1,4 +1,6 @@
-"""Digest notes: the digest of a source file, valid while the state of the file is unchanged.
+"""Digests of files and of keys.
+
+Digest notes have the digest of a source file, valid while the state of the file is unchanged.
 
 A note is a JSON file in the cache folder. It has a checksum of its content and its own name, so
 that a damaged note, or a note of another file, is treated as absent.
@@ -13,11 +15,14 @@ import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcsim.base.errors import HostError, mistakes_in
 from mcsim.base.files import write_whole
 from mcsim.base.inputs import parse_object, read_regular, resolved
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _GRAIN_NS = 2 * 10**9
 """Coarsest clock of a file system."""
@@ -122,3 +127,13 @@ def write_note(note: Path, state: list[int], digest: str) -> None:
 
 def _checksum(note: Path, state: Any, digest: Any) -> str:
     return hashlib.sha256(json.dumps([note.name, state, digest]).encode()).hexdigest()
+
+
+def keys_digest(keys: pa.Array | None) -> str:
+    """Return the SHA-256 of text keys, in hexadecimal; empty if there are none."""
+    if keys is None:
+        return ""
+    digest = hashlib.sha256(str(len(keys)).encode())
+    for buffer in keys.buffers()[1:]:
+        digest.update(b"" if buffer is None else buffer)
+    return digest.hexdigest()

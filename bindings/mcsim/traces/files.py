@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from mcsim.traces.batches import (
     schema_of,
     schema_with_keys,
 )
+from mcsim.traces.block_pieces import bytes_of_block
 from mcsim.traces.cache import cache_limit, is_trusted, make_room, mark_used, open_cache
 from mcsim.traces.object_records import ObjectRecords, lcs, oracle_general
 from mcsim.traces.store import (
@@ -168,6 +169,19 @@ def _sorted_by_time(stored: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch
     for begin in range(0, len(order), BATCH_REQUESTS):
         taken = columns.take(pa.array(order[begin : begin + BATCH_REQUESTS]))
         yield from taken.combine_chunks().to_batches()
+
+
+def block_bytes_given(given: int | str | None, metadata: TraceMetadata) -> int:
+    """Return the size of a block; by default that of a miss stream's replay, or 4 KiB.
+
+    Raises
+    ------
+    ConfigError
+        If the given size is none.
+    """
+    if given is None and metadata.format == "misses":
+        given = cast("str | None", metadata.options.get("block_bytes"))
+    return BLOCK_BYTES if given is None else bytes_of_block("block_bytes", given)
 
 
 def save_trace(

@@ -21,8 +21,9 @@ import pyarrow as pa
 from mcsim.base.arguments import list_of, shortened
 from mcsim.base.errors import ConfigError
 from mcsim.traces.batches import Batch, batch_with, keyed, record_batch_of, schema_with_keys
+from mcsim.traces.digests import keys_digest
 from mcsim.traces.merged import merged
-from mcsim.traces.store import BATCH_REQUESTS, Counts, RowCounts, TraceMetadata, keys_digest
+from mcsim.traces.store import BATCH_REQUESTS, Counts, RowCounts, TraceMetadata
 from mcsim.traces.values import view_of
 
 if TYPE_CHECKING:

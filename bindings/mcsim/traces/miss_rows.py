@@ -20,7 +20,8 @@ from mcsim.traces.batches import (
     schema_with_keys,
 )
 from mcsim.traces.block_keys import BlockKeys
-from mcsim.traces.store import Counts, TraceMetadata, keys_digest
+from mcsim.traces.digests import keys_digest
+from mcsim.traces.store import Counts, TraceMetadata
 from mcsim.traces.trace import Trace
 from mcsim.traces.workload import Workload
 

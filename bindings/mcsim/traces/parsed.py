@@ -23,6 +23,7 @@ from mcsim.traces.digests import (
     file_digest,
     file_state,
     is_settled,
+    keys_digest,
     note_path,
     read_note,
     write_note,
@@ -35,7 +36,6 @@ from mcsim.traces.store import (
     OptionValue,
     Store,
     TraceMetadata,
-    keys_digest,
 )
 from mcsim.traces.table_files import (
     TABLE_FORMATS,

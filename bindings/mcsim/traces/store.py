@@ -37,6 +37,7 @@ from mcsim.traces.batches import (
     keys_in,
 )
 from mcsim.traces.checks import Signs
+from mcsim.traces.digests import keys_digest
 
 STORE_VERSION = 1
 BATCH_REQUESTS = 1 << 20
@@ -372,20 +373,9 @@ def metadata_in(schema: pa.Schema) -> TraceMetadata | None:
 
 def check_metadata(schema: pa.Schema) -> None:
     """Raise ValueError if the description in a table of mcsim's differs from its checksum."""
-    metadata = schema.metadata or {}
-    said, checksum = metadata.get(_METADATA_KEY), metadata.get(CHECKSUM_KEY)
+    said, checksum = ((schema.metadata or {}).get(key) for key in (_METADATA_KEY, CHECKSUM_KEY))
     if said is not None and checksum is not None and checksum != _digest(said):
         raise ValueError("its metadata are damaged")
-
-
-def keys_digest(keys: pa.Array | None) -> str:
-    """Return the SHA-256 of text keys, in hexadecimal; empty if there are none."""
-    if keys is None:
-        return ""
-    digest = hashlib.sha256(str(len(keys)).encode())
-    for buffer in keys.buffers()[1:]:
-        digest.update(b"" if buffer is None else buffer)
-    return digest.hexdigest()
 
 
 def open_store(path: Path, make_anew: Callable[[TraceError], None] | None = None) -> Store:

@@ -18,7 +18,7 @@ from mcsim.base.result_table import Tabular, pandas_frame, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.base.units import parse_duration, parse_references
 from mcsim.traces.batches import Batch, ByVm, Kind, Selection, batch_of, clamped, keys_in
-from mcsim.traces.files import named, save_trace
+from mcsim.traces.files import block_bytes_given, named, save_trace
 from mcsim.traces.find import default_trace_dirs, files_of, paths_given
 from mcsim.traces.info import TraceInfo, info_of
 from mcsim.traces.joined import Joined, join
@@ -26,7 +26,6 @@ from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
 from mcsim.traces.opening import Reading, open_files
 from mcsim.traces.parsed import Progress
 from mcsim.traces.store import (
-    BLOCK_BYTES,
     Counts,
     OptionValue,
     Store,
@@ -376,14 +375,8 @@ class Trace(MadeOfColumns, Tabular):
         HostError
             If the file cannot be written.
         """
-        from mcsim.traces.blocks import bytes_of_block
-
         target = file_given("path", path)
-        if block_bytes is None:
-            of = self._metadata
-            replayed = of.options.get("block_bytes") if of.format == "misses" else None
-            block_bytes = BLOCK_BYTES if replayed is None else str(replayed)
-        size = bytes_of_block("block_bytes", block_bytes)
+        size = block_bytes_given(block_bytes, self._metadata)
         save_trace(target, self._batches, self._metadata, format_of(target, format), size)
         return target
 

@@ -18,7 +18,8 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import hit_ratio_curve
 from mcsim.locality.sharing import Sharing, spread
 from mcsim.reproduce.context import QUICK_SHARE, Context
-from mcsim.traces.blocks import Blocks, bytes_of_block
+from mcsim.traces.block_pieces import bytes_of_block
+from mcsim.traces.blocks import Blocks
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
 

@@ -188,23 +188,18 @@ def _checks_of_means(run: Results) -> list[Check]:
     """Check the claims of figure 8 by means over time, beside its medians."""
     mean = _held(run, GLOBAL)
     numbers = "; ".join(said(of) + " %" for of in mean)
-    return [
-        Check(
-            "web_0 has most of the fast tier also in the mean over time: at least half",
-            mean[0]["web_0"] >= 50,
-            numbers,
+    claims = {
+        "web_0 has most of the fast tier also in the mean over time: at least half": (
+            mean[0]["web_0"] >= 50
         ),
-        Check(
-            "a large portion of both tiers is web_2's: at least a quarter in the mean",
-            min(of["web_2"] for of in mean) >= 25,
-            numbers,
+        "a large portion of both tiers is web_2's: at least a quarter in the mean": (
+            min(of["web_2"] for of in mean) >= 25
         ),
-        Check(
-            "the other disks, web_1 and web_3, receive almost no space: under a tenth in the mean",
-            max(of["web_1"] + of["web_3"] for of in mean) < 10,
-            numbers,
+        "the other disks, web_1 and web_3, receive almost no space: under a tenth in the mean": (
+            max(of["web_1"] + of["web_3"] for of in mean) < 10
         ),
-    ]
+    }
+    return [Check(claim, holds, numbers) for claim, holds in claims.items()]
 
 
 def find_granted_over_time(context: Context) -> Found:
