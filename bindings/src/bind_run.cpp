@@ -110,9 +110,10 @@ py::list decisions_of(const RunResult& result) {
   return decisions;
 }
 
-// Take the accesses of a log as columns: requests, blocks and operations.
+// Take the accesses of a log as columns: requests, blocks and operations. The progress callback of
+// a run may take those so far.
 py::tuple columns_of(BackendLog& log) {
-  const ExclusiveUse use(log);
+  const ExclusiveUse use(log, ExclusiveUse::Reentry::kAllowed);
   const std::vector<BackendAccess> accesses = log.take();
   return py::make_tuple(
       column_of(accesses, &BackendAccess::request), column_of(accesses, &BackendAccess::block),

@@ -84,7 +84,7 @@ void bind_detection(py::module_& m) {
       "formats", [] { return describe_registry(formats()); },
       "The trace formats, as dictionaries: name, summary, reference, params.");
   using D = DetectedFormat;
-  def_fields(py::class_<D>(m, "DetectedFormat"),
+  def_fields(py::class_<D>(m, "DetectedFormat", "The format of a file." MCSIM_CONSTANT),
              std::tuple{MCSIM_FIELDS(D, name, note, needs_order)});
   m.def(
       "detect_format", [](const std::string& path) { return value_or_raise(detect_format(path)); },
@@ -309,6 +309,7 @@ void bind_summary(py::module_& m) {
 
 void bind_trace(py::module_& m) {
   py::module_ trace = m.def_submodule("trace");
+  bind_detection(trace);
   bind_reader(trace);
   bind_pipe(trace);
   bind_tables(trace);

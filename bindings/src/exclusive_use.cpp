@@ -23,13 +23,17 @@ Uses& uses() {
 
 }  // namespace
 
-ExclusiveUse::ExclusiveUse(const void* object) : object_(object) {
+ExclusiveUse::ExclusiveUse(const void* object, Reentry reentry) : object_(object) {
   Uses& all = uses();
   const std::thread::id self = std::this_thread::get_id();
   {
     const std::lock_guard lock(all.mutex);
     const auto [use, is_free] = all.thread_of.try_emplace(object, self);
     if (is_free) return;
+    if (use->second == self && reentry == Reentry::kAllowed) {
+      object_ = nullptr;
+      return;
+    }
     if (use->second == self) {
       throw Error{absl::FailedPreconditionError(
           "an object was called while it was at work in the same thread, from a callback or a "
@@ -42,6 +46,7 @@ ExclusiveUse::ExclusiveUse(const void* object) : object_(object) {
 }
 
 ExclusiveUse::~ExclusiveUse() {
+  if (object_ == nullptr) return;
   Uses& all = uses();
   {
     const std::lock_guard lock(all.mutex);

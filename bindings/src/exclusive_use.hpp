@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "bindings/src/pybind.hpp"
@@ -13,18 +14,22 @@ namespace mcsim::python {
 //   raise_if_error(without_gil([&] { return builder.add(chunk); }));
 class ExclusiveUse {
  public:
+  // Whether a callback of a call may use the object, which is then between two of its steps.
+  enum class Reentry : std::uint8_t { kRefused, kAllowed };
+
   // Waits until no other thread uses the object; meanwhile the GIL is released. Raises an error if
-  // this thread uses it already: a callback of a call must not call the same object.
+  // this thread uses it already and reentry is refused.
   template <class T>
-  explicit ExclusiveUse(const T& object) : ExclusiveUse(static_cast<const void*>(&object)) {}
+  explicit ExclusiveUse(const T& object, Reentry reentry = Reentry::kRefused)
+      : ExclusiveUse(static_cast<const void*>(&object), reentry) {}
   ~ExclusiveUse();
   ExclusiveUse(const ExclusiveUse&) = delete;
   ExclusiveUse& operator=(const ExclusiveUse&) = delete;
 
  private:
-  explicit ExclusiveUse(const void* object);
+  ExclusiveUse(const void* object, Reentry reentry);
 
-  const void* object_;
+  const void* object_;  // null if the call around this one has the use
 };
 
 // Bind each entry of a table as a read-only property that waits for other calls and copies a member

@@ -107,7 +107,7 @@ def test_a_pipe_has_one_reader() -> None:
     os.write(ends[1], b"time_s,offset,length\n1,0,4096\n")
     os.close(ends[1])
     pipe = trace.Pipe(ends[0], "piped")
-    assert pipe.detect_format() == "csv"
+    assert pipe.detect_format().name == "csv"
     reader = pipe.read("csv", {}, skip_bad_lines=False)
     for call in (pipe.detect_format, lambda: pipe.read("csv", {}, skip_bad_lines=False)):
         with pytest.raises(ConfigError, match="piped: this pipe has a reader already"):
