@@ -52,10 +52,12 @@ Accesses interned(const std::vector<std::vector<Made>>& streams, Nanoseconds war
       const std::vector<std::uint64_t> offset{made.block * 4096};
       const std::vector<std::uint32_t> length{made.blocks * 4096};
       const RequestsView chunk{
-          .time = time, .vm = of, .op = op, .offset = offset, .length = length};
+          .time = time, .vm = of, .op = op, .offset = offset, .length = length, .response = {}};
       EXPECT_TRUE(builder.add(chunk).ok());
     }
-    if (vm == 1) EXPECT_TRUE(builder.depart(kDeparts).ok());
+    if (vm == 1) {
+      EXPECT_TRUE(builder.depart(kDeparts).ok());
+    }
   }
   return std::move(builder).finish().value();
 }
