@@ -236,9 +236,12 @@ absl::Status AccessBuilder::spill() {
 
 absl::StatusOr<Accesses> AccessBuilder::finish() && {
   MCSIM_RETURN_IF_ERROR(sticky_error_);
-  auto merged = guarded("interning", [&] { return merge(); });
-  sticky_error_ = merged.ok() ? absl::FailedPreconditionError("this trace was finished before")
-                              : merged.status();
+  auto merged = guarded("interning", [&] {
+    auto trace = merge();
+    if (trace.ok()) sticky_error_ = absl::FailedPreconditionError("this trace was finished before");
+    return trace;
+  });
+  if (!merged.ok()) sticky_error_ = merged.status();
   return merged;
 }
 
