@@ -217,6 +217,7 @@ _ONE_HOST: dict[str, Any] = {
     "plugins": [],
     "systems": [{"name": "multicache", "label": "mine", "optimizer": {"name": "greedy"}}],
     "opt": True,
+    "slowdowns": True,
     "figures": ["occupancy"],
     "page": True,
     "figure_formats": ["svg"],
