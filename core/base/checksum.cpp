@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/base/random.hpp"
+#include "core/base/wraps.hpp"
 
 namespace mcsim {
 namespace {
@@ -18,7 +19,7 @@ using Chains = std::array<std::uint64_t, kChains>;
 // Each step is invertible: for a given word the new state determines the old one, and for a given
 // state it determines the word. The first multiplication does not spread a difference in the
 // highest bits; without the second one, a bit of the next word could cancel it.
-void add_block(const std::byte* at, Chains& chains) {
+MCSIM_WRAPS void add_block(const std::byte* at, Chains& chains) {
   constexpr std::uint64_t kFirst = 0x9e3779b97f4a7c15ULL;
   constexpr std::uint64_t kSecond = 0xbf58476d1ce4e5b9ULL;
   constexpr int kTurn = 29;

@@ -5,11 +5,13 @@
 #include <limits>
 #include <string_view>
 
+#include "core/base/wraps.hpp"
+
 namespace mcsim {
 
 // A full 64-bit mix (the finaliser of splitmix64): every input bit affects every output bit, and
 // distinct inputs have distinct outputs.
-constexpr std::uint64_t mix64(std::uint64_t x) {
+MCSIM_WRAPS constexpr std::uint64_t mix64(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -23,7 +25,7 @@ class Random {
  public:
   using result_type = std::uint64_t;
 
-  explicit constexpr Random(std::uint64_t seed) {
+  MCSIM_WRAPS explicit constexpr Random(std::uint64_t seed) {
     for (auto& word : state_) word = mix64(seed++);
   }
 
@@ -43,7 +45,7 @@ class Random {
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
 
-  constexpr result_type operator()() {
+  MCSIM_WRAPS constexpr result_type operator()() {
     const std::uint64_t result = rotate(state_[1] * 5, 7) * 9;
     const std::uint64_t shifted = state_[1] << 17;
     state_[2] ^= state_[0];

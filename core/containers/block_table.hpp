@@ -9,6 +9,7 @@
 
 #include "core/base/isa.hpp"
 #include "core/base/pages.hpp"
+#include "core/base/wraps.hpp"
 
 namespace mcsim {
 
@@ -121,7 +122,7 @@ inline constexpr std::uint64_t kFirstFactor = 0x9e3779b97f4a7c15ULL;
 inline constexpr std::uint64_t kSecondFactor = 0xd6e8feb86659fd93ULL;
 
 // The x with x * odd = 1 modulo 2^64, by Newton's iteration.
-constexpr std::uint64_t inverse(std::uint64_t odd) {
+MCSIM_WRAPS constexpr std::uint64_t inverse(std::uint64_t odd) {
   std::uint64_t x = odd;
   for (int i = 0; i < 6; ++i) x *= 2 - odd * x;
   return x;
@@ -129,7 +130,7 @@ constexpr std::uint64_t inverse(std::uint64_t odd) {
 
 }  // namespace block_table_internal
 
-constexpr std::uint64_t BlockTable::mix_narrow(std::uint64_t key) {
+MCSIM_WRAPS constexpr std::uint64_t BlockTable::mix_narrow(std::uint64_t key) {
   using namespace block_table_internal;
   std::uint64_t x = (key * kFirstFactor) & kNarrowMask;
   x ^= x >> 21;
@@ -137,7 +138,7 @@ constexpr std::uint64_t BlockTable::mix_narrow(std::uint64_t key) {
   return x ^ (x >> 22);
 }
 
-constexpr std::uint64_t BlockTable::unmix_narrow(std::uint64_t mixed) {
+MCSIM_WRAPS constexpr std::uint64_t BlockTable::unmix_narrow(std::uint64_t mixed) {
   using namespace block_table_internal;
   // A shift by more than half the bits is its own inverse.
   std::uint64_t x = mixed ^ (mixed >> 22);
@@ -146,7 +147,7 @@ constexpr std::uint64_t BlockTable::unmix_narrow(std::uint64_t mixed) {
   return (x * inverse(kFirstFactor)) & kNarrowMask;
 }
 
-constexpr std::uint64_t BlockTable::mix_wide(std::uint64_t key) {
+MCSIM_WRAPS constexpr std::uint64_t BlockTable::mix_wide(std::uint64_t key) {
   using namespace block_table_internal;
   std::uint64_t x = key * kFirstFactor;
   x ^= x >> 32;
@@ -154,7 +155,7 @@ constexpr std::uint64_t BlockTable::mix_wide(std::uint64_t key) {
   return x ^ (x >> 32);
 }
 
-constexpr std::uint64_t BlockTable::unmix_wide(std::uint64_t mixed) {
+MCSIM_WRAPS constexpr std::uint64_t BlockTable::unmix_wide(std::uint64_t mixed) {
   using namespace block_table_internal;
   // A shift by half the bits is its own inverse.
   std::uint64_t x = (mixed ^ (mixed >> 32)) * inverse(kSecondFactor);

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/base/wraps.hpp"
+
 namespace mcsim {
 
 namespace recency_list_internal {
@@ -32,7 +34,7 @@ inline constexpr auto kBitOfByte = [] {
 
 // Position of the n-th set bit, counted from the lowest as 0; n < popcount. The bits of all bytes
 // are counted in parallel (Vigna, "Broadword implementation of rank/select queries", 2008).
-inline std::size_t nth_set_bit(std::uint64_t bits, std::uint64_t n) {
+MCSIM_WRAPS inline std::size_t nth_set_bit(std::uint64_t bits, std::uint64_t n) {
   assert(n < static_cast<std::uint64_t>(std::popcount(bits)));
   std::uint64_t counts = bits - (bits >> 1 & 0x5555555555555555);
   counts = (counts & 0x3333333333333333) + (counts >> 2 & 0x3333333333333333);

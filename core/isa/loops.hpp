@@ -17,6 +17,7 @@
 
 #include "core/base/isa.hpp"
 #include "core/base/random.hpp"
+#include "core/base/wraps.hpp"
 #include "core/containers/block_table.hpp"
 #include "core/containers/live_slots.hpp"
 #include "core/containers/sample_filter.hpp"

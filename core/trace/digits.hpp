@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/base/wraps.hpp"
+
 // Decimal digits to integers, eight at a time in one 64-bit register (SWAR).
 namespace mcsim {
 
@@ -20,7 +22,7 @@ inline std::uint64_t load_eight(const char* p) {
 
 // The value of eight digits 0..9, one a byte, the first the most significant. Joins neighbours into
 // pairs, pairs into fours, and fours into the result.
-inline std::uint64_t join_eight(std::uint64_t digits) {
+MCSIM_WRAPS inline std::uint64_t join_eight(std::uint64_t digits) {
   digits = digits * 10 + (digits >> 8);
   constexpr std::uint64_t kPairs = 0x000000ff000000ffULL;
   return ((digits & kPairs) * (100 + (1000000ULL << 32)) +
@@ -39,7 +41,7 @@ bool read_many_digits(const char*& at, std::uint64_t& value);
 // Reads the digits at `at` and moves behind them. Returns false without digits or if they exceed 64
 // bits. Reads up to seven bytes behind the last digit; these bytes must be readable and must not
 // all be digits.
-[[gnu::always_inline]] inline bool read_digits(const char*& at, std::uint64_t& value) {
+[[gnu::always_inline]] MCSIM_WRAPS inline bool read_digits(const char*& at, std::uint64_t& value) {
   using namespace digits_internal;
   const char* const begin = at;
   const char* p = at;

@@ -164,6 +164,63 @@ def test_columns_of_a_table_have_a_value_for_each_row(given: list[Any]) -> None:
         table_rows().add(given, 2)
 
 
+@pytest.mark.parametrize("column", [3, 4, 1 << 40, 2**64 - 1])
+def test_a_table_uses_no_column_that_it_does_not_have(column: int) -> None:
+    rows = table_rows()
+    assert [rows.uses(given) for given in range(3)] == [True, True, True]
+    assert not rows.uses(column)
+
+
+@pytest.mark.parametrize(("unique", "line"), [(6, 0), (6, 4), (6, 2**32 - 1), (7, 2)])
+def test_blocks_are_whole_lines(unique: int, line: int) -> None:
+    blocks = np.arange(unique, dtype=np.uint32)
+    cache: list[Any] = [("lru", {}, 4)]
+    for call in (_core.policies.simulate, _core.policies.memory_needed):
+        call(blocks, unique, cache, line_blocks=1)
+        with pytest.raises(ConfigError, match=f"{unique} blocks are not whole lines of {line}$"):
+            call(blocks, unique, cache, line_blocks=line)
+
+
+@pytest.mark.parametrize("blocks", [-1, -(2**63)])
+def test_a_tier_has_at_least_no_blocks(blocks: int) -> None:
+    device = engine.Device("flash", 1.0, 1.0, 1.0)
+    engine.Machine([(device, 0)], device)
+    with pytest.raises(ConfigError, match=f"flash: expected at least 0 blocks, got {blocks}$"):
+        engine.Machine([(device, 4), (device, blocks)], device)
+
+
+REWRITTEN = """
+import sys
+import numpy as np
+from mcsim._core import engine
+
+def accesses(count, path=None):
+    builder = engine.AccessBuilder(path=path)
+    builder.begin_vm("a")
+    time, zeros = np.arange(count), np.zeros(count, np.uint16)
+    offset = (time % 1000).astype(np.uint64) * np.uint64(4096)
+    builder.add(time, zeros, zeros.astype(np.uint8), offset, np.full(count, 4096, np.uint32))
+    return builder.finish()
+
+path, way = sys.argv[1:]
+engine.write_accesses(accesses(100_000), path)
+mapped = engine.open_accesses(path)
+if way == "written":
+    engine.write_accesses(accesses(10), path)
+else:
+    accesses(10, path)
+print(len(mapped.ids), int(mapped.ids.sum()), int(engine.open_accesses(path).ids.sum()))
+"""
+
+
+@pytest.mark.parametrize("way", ["written", "built"])
+def test_a_mapped_trace_outlives_a_shorter_one_of_its_name(folder: Path, way: str) -> None:
+    done = python("-c", REWRITTEN, folder / "a.trace", way)
+    assert done.returncode == 0, done.stderr
+    # The ids are 0 to 999 a hundred times, and 0 to 9 once.
+    assert done.stdout.split() == ["100000", str(100 * 499_500), "45"]
+
+
 def in_threads(call: Callable[[int], object], threads: int = 4) -> list[BaseException]:
     """Call with each number on a thread of its own; return the exceptions."""
     errors: list[BaseException] = []

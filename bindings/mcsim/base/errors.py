@@ -94,6 +94,18 @@ class Complaints:
             raise ConfigError("\n".join(dict.fromkeys(map(str, self._found))))
 
 
+REMEDIES = {
+    errno.EMFILE: "raise the limit of open files, `ulimit -n`",
+    errno.ENFILE: "the host has no more open files",
+    errno.ENOMEM: "there is not enough memory",
+    errno.EAGAIN: "raise the limit of processes and threads, `ulimit -u`",
+    errno.EIO: "see to the disk",
+    errno.ENOSPC: "make room there",
+    errno.EDQUOT: "make room there",
+}
+"""What removes a fault of the host."""
+
+
 class TraceError(McsimError, ValueError):
     """A trace file contradicts its format (exit code 2)."""
 
@@ -138,9 +150,12 @@ def host_faults(path: Path) -> Iterator[None]:
         fault: BaseException | None = error
         while fault is not None and not is_host_fault(fault):
             fault = fault.__context__
+        if isinstance(fault, HostError):
+            raise HostError(str(error)) from error
         if not isinstance(fault, OSError):
             raise
-        raise HostError(f"{path}: cannot be read: {fault.strerror}; do it again") from error
+        remedy = REMEDIES.get(fault.errno or 0, "do it again")
+        raise HostError(f"{path}: cannot be read: {fault.strerror}; {remedy}") from error
 
 
 class OutOfMemoryError(McsimError, MemoryError):

@@ -8,7 +8,13 @@ import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mcsim.base.errors import HostError, McsimError, OutOfMemoryError
+from mcsim.base.errors import (
+    REMEDIES,
+    HostError,
+    McsimError,
+    MissingOutputError,
+    OutOfMemoryError,
+)
 
 _NO_THREAD = "can't start new thread"
 
@@ -17,16 +23,6 @@ _NO_MEMORY = ("bad_alloc", "cannot allocate memory", "failed to map segment", "z
 
 _LEAST_ADDRESS_SPACE = 1 << 30
 """With less, libraries end the process while they are loaded, without an exception."""
-
-_REMEDIES = {
-    errno.EMFILE: "raise the limit of open files, `ulimit -n`",
-    errno.ENFILE: "the host has no more open files",
-    errno.ENOMEM: "there is not enough memory",
-    errno.EAGAIN: "raise the limit of processes and threads, `ulimit -u`",
-    errno.EIO: "see to the disk",
-    errno.ENOSPC: "make room there",
-    errno.EDQUOT: "make room there",
-}
 
 
 def limit_error(error: BaseException) -> McsimError | None:
@@ -52,12 +48,29 @@ def limit_error(error: BaseException) -> McsimError | None:
             isinstance(cause, ImportError | OSError) and any(part in text for part in _NO_MEMORY)
         ):
             return memory_error(error if isinstance(error, McsimError) else None)
-        if isinstance(cause, OSError) and cause.errno in _REMEDIES:
-            remedy = _REMEDIES[cause.errno]
+        if isinstance(cause, OSError) and cause.errno in REMEDIES:
+            remedy = REMEDIES[cause.errno]
             return HostError(str(error) if remedy in str(error) else f"{error}; {remedy}")
         if isinstance(cause, ImportError) and os.strerror(errno.EMFILE).lower() in text:
-            return HostError(f"{cause}; {_REMEDIES[errno.EMFILE]}")
+            return HostError(f"{cause}; {REMEDIES[errno.EMFILE]}")
     return None
+
+
+@contextmanager
+def limits_named() -> Iterator[None]:
+    """Raise the error of `limit_error` instead of an exception that has one; also a decorator.
+
+    Raises
+    ------
+    HostError, OutOfMemoryError
+    """
+    try:
+        yield
+    except Exception as error:
+        limit = None if isinstance(error, MissingOutputError) else limit_error(error)
+        if limit is None or (str(limit) == str(error) and isinstance(error, type(limit))):
+            raise
+        raise limit from error
 
 
 def check_address_space() -> None:

@@ -152,7 +152,7 @@ class Code:
     def digest_of(self, name: str) -> str:
         """Return a digest of the sources of a class, in hexadecimal.
 
-        It covers the module and, transitively, imported modules from the same folder.
+        It covers the module and, transitively, imported modules that are no libraries.
         """
         return self._class(name).digest
 

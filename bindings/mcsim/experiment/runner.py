@@ -23,6 +23,7 @@ from typing import Any
 from mcsim.base.arguments import file_given, list_of, text
 from mcsim.base.errors import ConfigError, HostError, McsimError, MissingOutputError
 from mcsim.base.files import check_writable
+from mcsim.base.limits import limits_named
 from mcsim.base.progress import Reporter, notebook_reporter
 from mcsim.base.threads import Pool, threads_given
 from mcsim.config.spec import ExperimentSpec, SystemSpec
@@ -39,6 +40,7 @@ from mcsim.traces.opened import open_workload
 from mcsim.traces.workload import Workload
 
 
+@limits_named()
 def run(
     given: Given,
     *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,36 +13,53 @@ from types import ModuleType
 
 
 def digest_of_sources(module: ModuleType, loaded: set[Path]) -> str:
-    """Return a digest of a module, of files that were loaded for it, and of their imports."""
+    """Return a digest of a module, of files that were loaded for it, and of their imports.
+
+    Imports of libraries are left out. Files that code reads by itself are not known.
+    """
     file = file_of(module)
     if file is None:
         return ""
     depth = module.__name__.count(".") + (file.name == "__init__.py")
     folder = file.parents[depth]
-    files = {file} if is_library(file) else _with_imports({file, *loaded}, folder)
+    files = {file: folder} if is_library(file) else _with_imports({file, *loaded}, folder)
     digests = {
-        of.relative_to(folder).as_posix(): hashlib.sha256(of.read_bytes()).hexdigest()
-        for of in sorted(files)
+        of.relative_to(files[of]).as_posix(): hashlib.sha256(of.read_bytes()).hexdigest()
+        for of in sorted(files, key=lambda of: of.relative_to(files[of]))
     }
     if len(digests) == 1:
         return next(iter(digests.values()))
     return hashlib.sha256(repr(digests).encode()).hexdigest()
 
 
-def _with_imports(files: set[Path], folder: Path) -> set[Path]:
-    """Add, transitively, the modules of a folder that files import, at once or later."""
-    found: set[Path] = set()
-    pending = set(files)
+def _with_imports(files: set[Path], folder: Path) -> dict[Path, Path]:
+    """Add, transitively, the modules that files of a folder import, at once or later.
+
+    Returns the folder in which each was found: this one, or one on the path.
+    """
+    folders = [folder, *(Path(place).absolute() for place in sys.path)]
+    found: dict[Path, Path] = {}
+    pending = dict.fromkeys(files, folder)
     while pending:
-        file = pending.pop()
-        found.add(file)
+        file, place = pending.popitem()
+        found[file] = place
         with suppress(SyntaxError, ValueError, RecursionError):
             tree = ast.parse(file.read_bytes())
-            package = file.relative_to(folder).parent.parts
+            package = file.relative_to(place).parent.parts
             names = {name for node in ast.walk(tree) for name in _imported(node, package)}
-            candidates = {path for name in names for path in files_for(name, folder)}
-            pending |= {path for path in candidates if path.is_file()} - found
+            imported = (source for name in names for source in _sources_of(name, folders))
+            pending |= {of: place for of, place in imported if of not in found}
     return found
+
+
+def _sources_of(name: str, folders: list[Path]) -> Iterator[tuple[Path, Path]]:
+    """Yield the file of a module that is no library, and the folder in which it is found."""
+    is_standard = name.partition(".")[0] in sys.stdlib_module_names
+    for folder in folders[:1] if is_standard else folders:
+        files = [file for file in files_for(name, folder) if file.is_file()]
+        yield from ((file, folder) for file in files if not is_library(file))
+        if files:
+            return
 
 
 def _imported(node: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
@@ -76,5 +94,7 @@ _LIBRARIES = (Path(__file__).parents[1], Path(traceback.__file__).parent)
 
 def is_library(file: Path) -> bool:
     """Whether a file is mcsim's, Python's or that of an installed package."""
-    installed = "site-packages" in file.parts or file.name.startswith("<frozen")
+    installed = not {"site-packages", "dist-packages"}.isdisjoint(
+        file.parts
+    ) or file.name.startswith("<frozen")
     return installed or any(file.is_relative_to(library) for library in _LIBRARIES)

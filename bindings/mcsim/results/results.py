@@ -46,6 +46,7 @@ import pyarrow.compute as pc
 from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError, HostError, host_faults
 from mcsim.base.inputs import note_input, read_regular
+from mcsim.base.limits import limits_named
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, read_parquet, write_json
@@ -78,6 +79,7 @@ class Results:
     path: Path
 
     @classmethod
+    @limits_named()
     def open(cls, path: str | os.PathLike[str]) -> Results:
         """Open a finished run, in a folder of its own or in a pack of a sweep.
 

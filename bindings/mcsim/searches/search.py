@@ -13,6 +13,7 @@ from typing import Any
 
 from mcsim.base.arguments import whole_number
 from mcsim.base.errors import ConfigError
+from mcsim.base.limits import limits_named
 from mcsim.base.progress import Reporter
 from mcsim.base.sizes import share_given
 from mcsim.base.threads import threads_given
@@ -28,6 +29,7 @@ from mcsim.traces.find import trace_dirs_given
 from mcsim.traces.opened import open_workload
 
 
+@limits_named()
 def search(
     given: Given,
     *,

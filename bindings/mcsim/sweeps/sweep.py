@@ -14,6 +14,7 @@ from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError, HostError, mistakes_in
 from mcsim.base.files import check_writable
 from mcsim.base.inputs import resolved
+from mcsim.base.limits import limits_named
 from mcsim.base.memory import memory_available
 from mcsim.base.progress import Reporter, notebook_reporter
 from mcsim.base.threads import threads_given
@@ -143,6 +144,7 @@ def look(
     return SweepStatus(made, planned, asked, list(missing.values()), context)
 
 
+@limits_named()
 def sweep(
     experiment: Given,
     axes: Mapping[str, Any] | None = None,

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError
+from mcsim.base.limits import limits_named
 from mcsim.base.result_table import ResultTable, Tabular
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.tables import write_csv
@@ -50,6 +51,7 @@ class Sweep(Tabular):
     plan: pa.Table
 
     @classmethod
+    @limits_named()
     def open(cls, path: str | os.PathLike[str]) -> Sweep:
         """Open a sweep that was planned.
 

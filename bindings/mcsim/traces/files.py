@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mcsim.base.errors import ConfigError, McsimError, TraceError
+from mcsim.base.errors import ConfigError, HostError, McsimError, TraceError, is_host_fault
 from mcsim.base.files import replacing, temporary_beside
 from mcsim.traces.batches import (
     INDEX_TIME,
@@ -71,7 +71,8 @@ def kept_store(path: Path, digest: str, source: Path, make: Callable[[], Store])
         try:
             make()
         except (McsimError, OSError) as error:
-            raise TraceError(f"{why}, and cannot be made anew: {error}") from error
+            kind = HostError if is_host_fault(error) else TraceError
+            raise kind(f"{why}, and cannot be made anew: {error}") from error
         _log.warning("%s: it was made anew from %s", why, source)
 
     open_cache(path.parent)

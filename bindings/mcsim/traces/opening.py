@@ -13,6 +13,7 @@ from mcsim._core import trace as _core_trace
 from mcsim.base.arguments import check_param, file_given, shortened, text
 from mcsim.base.errors import ConfigError, EmptyTraceError, McsimError, TraceError
 from mcsim.base.inputs import note_input, printable
+from mcsim.base.limits import limits_named
 from mcsim.base.suggest import check_choice
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.checks import Signs, warn_of_format, warn_of_signs
@@ -61,6 +62,7 @@ class Reading:
         return replace(self, format=format, options=options, mapping=None, cache_dir=folder)
 
 
+@limits_named()
 def open_files(
     files: Sequence[Path],
     reading: Reading,

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from mcsim._core import __version__
 from mcsim._core import trace as _core_trace
-from mcsim.base.errors import TraceError
+from mcsim.base.errors import TraceError, host_faults
 from mcsim.base.inputs import open_regular, parse_object
 from mcsim.traces.batches import (
     DISCARD,
@@ -388,13 +388,13 @@ def open_store(path: Path, make_anew: Callable[[TraceError], None] | None = None
     TraceError
         If the file is no Arrow file, not a store of this version, or incomplete.
     """
-    try:
-        store = Store(path, make_anew)
-        rows = store.row_count
-        if rows != store.metadata.counts.rows:
-            raise ValueError(f"{rows} rows instead of {store.metadata.counts.rows}")
-        if store.metadata.keys_digest != keys_digest(store.keys):
-            raise ValueError("its keys are damaged")
-    except (pa.ArrowException, OSError, ValueError, TypeError, AttributeError) as error:
-        raise TraceError(f"{path}: not a trace store of this version: {error}") from error
-    return store
+    with host_faults(path):
+        try:
+            store = Store(path, make_anew)
+            if (rows := store.row_count) != store.metadata.counts.rows:
+                raise ValueError(f"{rows} rows instead of {store.metadata.counts.rows}")
+            if store.metadata.keys_digest != keys_digest(store.keys):
+                raise ValueError("its keys are damaged")
+        except (pa.ArrowException, OSError, ValueError, TypeError, AttributeError) as error:
+            raise TraceError(f"{path}: not a trace store of this version: {error}") from error
+        return store

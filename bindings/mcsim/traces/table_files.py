@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mcsim.base.errors import ConfigError, TraceError
+from mcsim.base.errors import ConfigError, TraceError, host_faults
 from mcsim.traces.batches import (
     INDEX_TIME,
     SCHEMA,
@@ -265,14 +265,15 @@ def open_table(
     ConfigError
         As of `TableReader`.
     """
-    try:
-        schema, rows, batches = _opened(path, format)
-        names = schema.names
-        own = None if options else _own_metadata(schema, rows)
-    except UnicodeDecodeError:
-        raise TraceError(f"{path}: the name of a column is not UTF-8") from None
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise TraceError(f"{path}: not a whole {format} file: {error}") from None
+    with host_faults(path):
+        try:
+            schema, rows, batches = _opened(path, format)
+            names = schema.names
+            own = None if options else _own_metadata(schema, rows)
+        except UnicodeDecodeError:
+            raise TraceError(f"{path}: the name of a column is not UTF-8") from None
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise TraceError(f"{path}: not a whole {format} file: {error}") from None
     if own is not None:
         return OwnTable(str(path), own, schema, _guarded(path, batches(names)))
     reader = TableReader(
@@ -355,9 +356,10 @@ def _with_checked_times(
 
 
 def _guarded(path: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    try:
-        for batch in batches:
-            batch.validate(full=True)
-            yield batch
-    except (pa.ArrowException, OSError) as error:
-        raise TraceError(f"{path}: damaged: {error}") from None
+    with host_faults(path):
+        try:
+            for batch in batches:
+                batch.validate(full=True)
+                yield batch
+        except (pa.ArrowException, OSError) as error:
+            raise TraceError(f"{path}: damaged: {error}") from None

@@ -46,7 +46,7 @@ struct Selection {
   std::size_t count = 0;
 
   // The codes of `from` are consecutive.
-  void select(std::span<const std::uint64_t> from, std::uint32_t code) {
+  MCSIM_WRAPS void select(std::span<const std::uint64_t> from, std::uint32_t code) {
     std::size_t i = 0;
 #if MCSIM_ISA_NUMBER(MCSIM_ISA) == 512
     const __m512i extent = _mm512_set1_epi64(static_cast<long long>(range.extent));

@@ -6,15 +6,20 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from commands import call, environment, python
 from small import EXPERIMENTS
 
+import mcsim
 from mcsim.base.errors import ConfigError, HostError, MissingOutputError
 from mcsim.base.limits import limit_error
 
@@ -130,6 +135,52 @@ def test_few_threads(inputs: Path, command: str, threads: int) -> None:
     if done.returncode == 3:
         assert "the system starts no more threads: raise the limits of threads" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def error_with_files(more: int, work: Callable[[], object]) -> Exception | None:
+    """Work while this number of files more can be open; return the exception."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open(os.devnull, os.O_RDONLY)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + more, before[1]))
+    try:
+        work()
+    except Exception as error:
+        return error
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    return None
+
+
+CALLS: dict[str, Callable[[Path], object]] = {
+    "csv": lambda folder: mcsim.Trace.open(folder / "a.csv"),
+    "parquet": lambda folder: mcsim.Trace.open(folder / "a.parquet"),
+    "arrow": lambda folder: mcsim.Trace.open(folder / "a.arrow"),
+    "run": lambda folder: mcsim.run(folder / "tiny.yaml", figures=False, out=folder / "new"),
+    "results": lambda folder: mcsim.Results.open(folder / "finished"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_few_open_files_are_a_limit_of_the_host_in_python(
+    inputs: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    trace = mcsim.Trace.from_arrays([0, 1], [0, 4096], 4096, source="two")
+    trace.save(inputs / "a.arrow")
+    pq.write_table(pa.table({"time_ns": [0, 1], "offset": [0, 4096]}), inputs / "a.parquet")
+    (inputs / "a.csv").write_text("time_ns,offset\n0,0\n1,4096\n", encoding="ascii")
+    if call == "results":
+        finished = mcsim.run(inputs / "tiny.yaml", figures=False, out=inputs / "old")
+        (inputs / "finished").symlink_to(finished.path)
+    CALLS[call](inputs)  # imports modules
+    for more in range(6):
+        for folder in (inputs / "cache", inputs / "new"):
+            shutil.rmtree(folder, ignore_errors=True)
+        monkeypatch.setenv("MCSIM_CACHE_DIR", str(inputs / "cache"))
+        error = error_with_files(more, partial(CALLS[call], inputs))
+        assert error is None or isinstance(error, HostError), repr(error)
+        assert error is None or "`ulimit -n`" in str(error)
+        assert error is not None or more > 0
 
 
 def raised_from(cause: BaseException, error: Exception) -> Callable[[], None]:

@@ -254,6 +254,28 @@ def test_a_module_that_a_class_imports_is_part_of_the_run(
     assert ids[0] == ids[2] != ids[1]
 
 
+def test_a_module_elsewhere_that_a_class_imports_is_part_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module on the path imports another; neither is in the experiment's folder."""
+    ids = []
+    for place, share in (("one", 20), ("two", 30), ("three", 20)):
+        elsewhere = tmp_path / place
+        elsewhere.mkdir()
+        monkeypatch.syspath_prepend(elsewhere)
+        (elsewhere / "shares_elsewhere.py").write_text("from deep_elsewhere import SHARE\n")
+        (elsewhere / "deep_elsewhere.py").write_text(f"SHARE = {share}\n")
+        folder = tmp_path / f"of {place}"
+        folder.mkdir()
+        split = HELPED.replace("shares", "shares_elsewhere")
+        experiment = Experiment.load(written(folder, '"split:Split"', split=split), allow_code=True)
+        ids.append(experiment.run_id([]))
+        monkeypatch.undo()
+        for name in ("shares_elsewhere", "deep_elsewhere"):
+            del sys.modules[name]
+    assert ids[0] == ids[2] != ids[1]
+
+
 def test_a_module_edited_within_a_second_is_imported_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
