@@ -26,6 +26,10 @@ class ConfigError(McsimError, ValueError):
     exit_code = 2
 
 
+class NoReferencesError(ConfigError):
+    """Traces have no requests of the chosen kind, such as reads."""
+
+
 _OF_NAMES = {errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 
 
