@@ -209,6 +209,7 @@ TABLES: Mapping[str, Sequence[Column]] = {
     **ANALYSIS_TABLES,
     "overview": [
         Column("seeds", "seeds", "count", "number of seeds; only of sweeps", rare=True),
+        Column("values", "values", "count", "values of the axis of `--over`", rare=True),
         *RUN_TABLES["comparison"],
         *(column for column in RUN_TABLES["yardsticks"] if column.name in _POSSIBLE),
     ],

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.base.arguments import list_of, seed_given, shortened
-from mcsim.base.errors import ConfigError, NoReferencesError, mistakes_in
+from mcsim.base.errors import ConfigError, NoReferencesError, brief, mistakes_in
 from mcsim.base.inputs import stem_of
 from mcsim.base.result_table import ResultTable
 from mcsim.base.sizes import parse_capacity, steps_in
@@ -33,6 +33,7 @@ Named = tuple[str, Callable[[], Blocks]]
 _log = logging.getLogger(__name__)
 
 
+@brief
 def compare(
     traces: AnyTrace | Sequence[AnyTrace],
     policies: PolicyChoice = "all",
