@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from mcsim.locality.whatif import what_if as what_if
     from mcsim.optimizers.optimizer import Solution as Solution
     from mcsim.optimizers.optimizer import optimize as optimize
+    from mcsim.policies.comparison import compare as compare
     from mcsim.policies.miniatures import miniature as miniature
     from mcsim.policies.python_policies import Policy as Policy
     from mcsim.policies.python_policies import PriorityPolicy as PriorityPolicy
@@ -109,6 +110,7 @@ _HOME = {
         "locality.mix": ("Mix", "mix"),
         "locality.whatif": ("WhatIf", "what_if"),
         "optimizers": ("Solution", "optimize"),
+        "policies.comparison": ("compare",),
         "policies.miniatures": ("miniature",),
         "policies.python_policies": ("Policy", "PriorityPolicy"),
         "policies.simulation": ("memory_needed", "simulate", "simulate_lines"),

@@ -31,6 +31,8 @@ TITLES = {
     "reads": "`mcsim.results.models.reads_behind_writes`: reads that queue in tiers",
     "demands": "`mcsim.results.demands.demands`: demand of devices by interval",
     "policies": "`mcsim.simulate`, `simulate_lines`, `miniature`, `memory_needed`",
+    "reductions": "`mcsim.compare(…, each=True)`: a row a size and policy",
+    "by-trace": "`compare(…, each=True).by_trace`: a row a cache",
     "distances": "`mcsim.distance_histogram`: a row a class of distances",
     "tuning": "`mcsim.tune`: a row for every point of the grid",
     "mix": "`mcsim.mix`: a row a size",

@@ -63,6 +63,7 @@ PUBLIC = [
     "TraceError",
     "WhatIf",
     "__version__",
+    "compare",
     "describe",
     "device_names",
     "distance_histogram",

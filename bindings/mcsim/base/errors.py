@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 CORE_IS_MISSING = (
     "the compiled core of mcsim is missing: run `pip install .` in the source tree, or use its "
@@ -24,6 +28,14 @@ class ConfigError(McsimError, ValueError):
     """An input of the user is invalid (exit code 2)."""
 
     exit_code = 2
+
+
+class NoReferencesError(ConfigError):
+    """Traces have no requests of the chosen kind, such as reads."""
+
+
+class TimeBaseError(ConfigError):
+    """A trace has a clock and the experiment's interval counts references, or the reverse."""
 
 
 _OF_NAMES = {errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
@@ -57,6 +69,21 @@ def mistakes_in(name: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ConfigError(f"{name}: {error}") from None
+
+
+def brief(function: Callable[P, T]) -> Callable[P, T]:
+    """Make a decorator: errors of the user's input have no traceback within mcsim."""
+
+    @wraps(function)
+    def with_brief_errors(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except McsimError as error:
+            if error.exit_code != ConfigError.exit_code:
+                raise
+            raise error.with_traceback(None) from None
+
+    return with_brief_errors
 
 
 class Complaints:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from mcsim.base.arguments import shortened
 from mcsim.base.errors import mistakes_in
 from mcsim.base.specs import split_outside
-from mcsim.base.units import parse_count, parse_quantity, parse_share
+from mcsim.base.units import format_size, parse_count, parse_quantity, parse_share
 
 _RANGE = re.compile(r"\s*(log|linear)\s*\(([^(),]*),([^(),]*),([^(),]*)\)\s*")
 _OLD_RANGE = re.compile(r"([^:]*):([^:]*):([^:]*)")
@@ -215,6 +215,37 @@ def parse_capacities(value: object, unique: int | None, block_bytes: int | None)
         return [parse_capacity(value, unique, block_bytes)]
     ends = (parse_capacity(end, unique, block_bytes) for end in (found.begin, found.end))
     return list(dict.fromkeys(round(size) for size in between(found, *ends)))
+
+
+def steps_in(size: int | float | str, block_bytes: int | None) -> list[tuple[str, int | str]]:
+    """Return a size, or the steps of a range, as names and sizes that suit any workload.
+
+    Raises
+    ------
+    ValueError
+        As of `parse_capacities`; if the ends of a range are of different kinds.
+
+    Examples
+    --------
+    >>> from mcsim.base.sizes import steps_in
+    >>> [size for _, size in steps_in("log(1%, 100%, 3)", 4096)]
+    ['1%', '10%', '100%']
+    """
+    found = split_range(size) if isinstance(size, str) else None
+    if found is None:
+        parse_capacity(size, 1, block_bytes)
+        return [(str(size).strip(), size if isinstance(size, int) else str(size))]
+    kinds = [is_share(end) for end in (found.begin, found.end)]
+    if all(kinds):
+        shares = [float(parse_share(end, _WANTED)) for end in (found.begin, found.end)]
+        percents = [f"{100 * share:.6g}%" for share in between(found, *shares)]
+        return [(percent, percent) for percent in dict.fromkeys(percents)]
+    if any(kinds):
+        raise ValueError(f"{found.text!r}: expected shares at both ends, or at none")
+    blocks = parse_capacities(size, None, block_bytes)
+    if block_bytes is not None and is_in_bytes(found.begin):
+        return [(format_size(count * block_bytes), count) for count in blocks]
+    return [(f"{count:,}", count) for count in blocks]
 
 
 def share_given(name: str, value: Any, *, zero: bool = False) -> float:

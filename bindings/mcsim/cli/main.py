@@ -10,8 +10,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -29,7 +29,7 @@ from mcsim.cli.options import (
     table_options,
     trace_dirs_option,
 )
-from mcsim.cli.renamed import COMMANDS, OPTIONS
+from mcsim.cli.renamed import COMMANDS, ELSEWHERE, OPTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -195,17 +195,23 @@ def run(
 
 
 @cli.command("list")
+@click.argument("kind", required=False)
 @plugin_option
 @table_options
-def list_names(form: Form) -> None:
-    """List systems, optimisers, policies, estimators, meters, trace formats and devices."""
+def list_names(kind: str | None, form: Form) -> None:
+    """List systems, optimisers, policies, estimators, meters, trace formats and devices.
+
+    KIND, such as `policies`, lists these alone.
+    """
     from mcsim.cli.terminal import TextTable, print_result
     from mcsim.experiment.catalogue import catalogue
 
     every = catalogue()
+    if kind is not None:
+        every = _of_kind(every, kind)
     lines: list[str | TextTable] = []
-    for kind, entries in every.items():
-        table = TextTable([kind, ""], left=2)
+    for heading, entries in every.items():
+        table = TextTable([heading, ""], left=2)
         for entry in entries:
             table.add_row(entry["name"], entry["summary"])
         lines += [table.formatted().to_text() + "\n" if form == "" else table]
@@ -216,13 +222,25 @@ def list_names(form: Form) -> None:
         keys = ("name", "summary", "reference")
         return pa.Table.from_pylist(
             [
-                {"kind": kind, **{key: entry.get(key) for key in keys}}
-                for kind, entries in every.items()
+                {"kind": of, **{key: entry.get(key) for key in keys}}
+                for of, entries in every.items()
                 for entry in entries
             ]
         )
 
     print_result(form, *lines, data=data)
+
+
+def _of_kind(every: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return the entries of a kind, which the last word of its name is enough for."""
+    from mcsim.base.errors import ConfigError
+    from mcsim.base.suggest import did_you_mean
+
+    last = {name.rpartition(" ")[2]: name for name in every}
+    name = kind if kind in every else last.get(kind)
+    if name is None:
+        raise ConfigError(f"KIND: {kind!r}{did_you_mean(kind, last)}; one of {', '.join(last)}")
+    return {name: every[name]}
 
 
 @cli.command()
@@ -276,7 +294,10 @@ def _run_command(arguments: Iterable[str] | None) -> None:
             sys.exit(code)
     except click.NoSuchOption as error:
         old = error.option_name
+        path = "" if error.ctx is None else error.ctx.command_path.removeprefix("mcsim ")
         text = f"{old}: now {OPTIONS[old]}" if old in OPTIONS else error.format_message()
+        if (hint := ELSEWHERE.get(f"{path} {old}")) is not None:
+            text = f"{old}: {hint}"
         click.UsageError(for_terminal(text), error.ctx).show()
         sys.exit(error.exit_code)
     except click.ClickException as error:

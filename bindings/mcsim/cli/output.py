@@ -76,7 +76,7 @@ class Output:
             Name of all files, without ending.
         picture : Picture
         tables : mapping of str to pa.Table
-            Tables by ending, ``'.csv'`` or ``'.arrow'``, which is also the format.
+            Tables by the end of their names; their format is CSV, or Arrow for ``'.arrow'``.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Output:
             failure = error
         for ending, table in tables.items():
             written.append(self.folder / f"{base}{ending}")
-            write_table(written[-1], table, ending)
+            write_table(written[-1], table, written[-1].suffix)
         if failure is not None:
             kind = "" if isinstance(failure, McsimError) else f"{type(failure).__name__}: "
             raise MissingOutputError(

@@ -11,6 +11,7 @@ import click
 
 from mcsim.cli.options import Command, reporter_asked, with_options
 from mcsim.cli.stream import Source, StreamReport, sizes_given
+from mcsim.policies import BOUND
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from mcsim.policies.python_policies import AnyPolicy, PythonSpec
     from mcsim.policies.specs import PolicySpec
     from mcsim.traces.blocks import Blocks
-
-BOUND = "opt"
-"""Name of the upper bound, which needs foresight and cannot be chosen as a policy."""
 
 memory_option = click.option(
     "--memory",
@@ -145,7 +143,7 @@ class _Run:
             )
 
 
-def _with_classes(text: str, code: Permission) -> list[str | type[AnyPolicy]]:
+def with_classes(text: str, code: Permission) -> list[str | type[AnyPolicy]]:
     """Return policies by name, and the classes of those that are written as `module:Class`."""
     from mcsim.base.specs import split_specs
     from mcsim.experiment.code import Code, Kind
@@ -190,7 +188,7 @@ class PolicyReport(StreamReport):
 
         # Arguments are validated before the work begins.
         with mistakes_in("--policies"):
-            given = _with_classes(policies, code)
+            given = with_classes(policies, code)
             specs = policies_given(given)
             if not specs:
                 raise ValueError("expected names of eviction policies")
@@ -224,8 +222,9 @@ class PolicyReport(StreamReport):
 
     def ratios(self, rows: ResultTable) -> NDArray[np.float64]:
         """Return the hit ratios of `unit`."""
-        column = {"blocks": "hit_ratio", "requests": "request_hit_ratio", "bytes": "byte_hit_ratio"}
-        ratios: NDArray[np.float64] = rows[column[self.unit]]
+        from mcsim.policies.reductions import RATIOS
+
+        ratios: NDArray[np.float64] = rows[RATIOS[self.unit]]
         return ratios
 
     def of(self, policy: str) -> ResultTable:

@@ -1,4 +1,4 @@
-"""Commands and options that were renamed: an old one is an error that names the new one."""
+"""Commands and options that were renamed or belong elsewhere: an error names the right one."""
 
 from __future__ import annotations
 
@@ -16,3 +16,10 @@ OPTIONS = {
     "--no-figures": "nothing: pictures are written only with -o DIR",
     "--out": "--results DIR for the folder of all results, -o for what is written",
 }
+
+ELSEWHERE = {
+    "reproduce --page": "a page is written with --html FILE",
+    "trace map --option": "it is of commands that read with a --format, such as mcsim trace info; "
+    "edit the file of --save instead",
+}
+"""Options of other commands, by command and option, and what to use instead."""

@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from mcsim.sweeps.swept import Sweep
 
 
+over_option = click.option(
+    "--over",
+    metavar="AXIS",
+    help="Of a sweep: show means over this axis, such as workload.",
+)
+
+
 @click.command(short_help="Show the summary and the tables of a run or a sweep.")
 @click.argument("run")
 @stored_option
@@ -40,6 +47,7 @@ if TYPE_CHECKING:
 @click.option("--config", "configuration", is_flag=True, help="Show the whole experiment instead.")
 @click.option("--x", metavar="AXIS", help="Of a sweep: show a column over this axis.")
 @click.option("--value", metavar="COLUMN", help="Of a sweep: this column.  [default: hit_ratio]")
+@over_option
 @table_options
 def show(
     run: str,
@@ -48,6 +56,7 @@ def show(
     configuration: bool,
     x: str | None,
     value: str | None,
+    over: str | None,
     form: Form,
 ) -> None:
     """Show the summary and the table of a finished RUN, as mcsim run did, or its experiment.
@@ -60,15 +69,16 @@ def show(
     mcsim results show tiny --per-vm
     mcsim results show tiny --config
     mcsim results show web-sizes --x tiers.1.capacity --latex
+    mcsim results show many-traces --over workload
     """  # noqa: D301
     from mcsim.results.files import yaml_of
     from mcsim.results.runs import open_run
 
     if (swept := _sweep_named(run, out)) is not None:
         _refuse(f"of runs; {run} is a sweep", {"--per-vm": per_vm, "--config": configuration})
-        show_sweep(swept, form, x=x, value=value)
+        show_sweep(swept, form, x=x, value=value, over=over)
         return
-    _refuse(f"of sweeps; {run} is a run", {"--x": x, "--value": value})
+    _refuse(f"of sweeps; {run} is a run", {"--x": x, "--value": value, "--over": over})
     found = open_run(run, out)
     if configuration:
         click.echo(yaml_of(found.spec.expanded()), nl=False)
@@ -143,6 +153,7 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
 @click.option("--x", metavar="AXIS", help="Of a sweep: the axis; the one of most values.")
 @click.option("--y", metavar="AXIS", help="Of a sweep: a second axis, maps instead of lines.")
 @click.option("--value", metavar="COLUMN", default=None, help="Of a sweep: what is shown.")
+@over_option
 @click.option("--vms", metavar="NAME,...", help="Of a sweep: a figure of each of these VMs.")
 @systems_option
 @formats_option(otherwise="as the experiment of the first run says")
@@ -156,6 +167,7 @@ def plot(
     x: str | None,
     y: str | None,
     value: str | None,
+    over: str | None,
     vms: str | None,
     systems: tuple[str, ...],
     formats: tuple[FigureFormat, ...],
@@ -175,12 +187,12 @@ def plot(
     if len(named) == 1 and (swept := _sweep_named(named[0], out)) is not None:
         of_runs = {"--list": listing, "--only": names, "--systems": systems}
         _refuse(f"of runs; {named[0]} is a sweep", of_runs)
-        shown = {"x": x, "y": y, "value": value or "hit_ratio"}
+        shown = {"x": x, "y": y, "value": value or "hit_ratio", "over": over}
         _plot_sweep(swept, shown, vms, folder, formats or ("png",), style)
         return
     _refuse(
         f"of sweeps; {', '.join(named) or 'nothing'} is no sweep",
-        {"--x": x, "--y": y, "--value": value, "--vms": vms},
+        {"--x": x, "--y": y, "--value": value, "--over": over, "--vms": vms},
     )
     runs = [Results.open(folder_of(name, out)) for name in named]
     if listing:
@@ -247,7 +259,8 @@ def _plot_sweep(
         chosen = list(vms_named("--vms", vms, names))
     into = swept.path / "figures" if folder is None else Path(folder)
     for vm in chosen:
-        given = [shown["value"], *filter(None, (shown["x"], shown["y"]))]
+        means = shown["over"] and f"over-{shown['over']}"
+        given = [shown["value"], *filter(None, (shown["x"], shown["y"], means))]
         name = "-".join(filter(None, given)).replace(".", "_").replace("/", "_")
         path = into / (name if vm is None else f"{name}-{plain_name(vm)}")
         options: dict[str, Any] = {name: of for name, of in shown.items() if of is not None}
@@ -293,17 +306,24 @@ def show_results(found: Results, form: Form = "", *, per_vm: bool = False) -> No
 
 
 def show_sweep(
-    swept: Sweep, form: Form = "", *, x: str | None = None, value: str | None = None
+    swept: Sweep,
+    form: Form = "",
+    *,
+    x: str | None = None,
+    value: str | None = None,
+    over: str | None = None,
 ) -> None:
     """Print the summary and the table of a sweep, or a column over an axis."""
     from mcsim.sweeps.views import overview, pivot, pivot_data
 
     if x is not None or value is not None:
         shown = value or "hit_ratio"
-        print_result(form, pivot(swept, x, shown), data=lambda: pivot_data(swept, x, shown))
+        table = pivot(swept, x, shown, over)
+        print_result(form, table, data=lambda: pivot_data(swept, x, shown, over))
         return
-    table = overview(swept)
-    print_result(form, table.answer, "", table.formatted(), data=swept.to_arrow)
+    rows = overview(swept, over)
+    data = swept.to_arrow if over is None else rows.to_arrow
+    print_result(form, rows.answer, "", rows.formatted(), data=data)
 
 
 def _comparison(found: Results) -> pa.Table:

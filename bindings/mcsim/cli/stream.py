@@ -13,7 +13,7 @@ import click
 from mcsim.base.inputs import plain_name, printable, stem_of
 from mcsim.cli.options import Command, block_bytes_option, reporter_asked, seed_option, with_options
 from mcsim.cli.output import Output, Picture
-from mcsim.cli.terminal import Form, TextTable, print_result
+from mcsim.cli.terminal import Form, Line, print_result
 from mcsim.cli.trace import open_trace, reading_options, vms_named, vms_option
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class Report(ABC):
         """Return a line that names the source and its references."""
 
     @abstractmethod
-    def lines(self) -> list[str | TextTable]:
+    def lines(self) -> Sequence[Line]:
         """Return the lines and tables for people."""
 
     @abstractmethod

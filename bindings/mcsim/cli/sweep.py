@@ -155,7 +155,9 @@ def status(file: str | None, overrides: tuple[str, ...], out: str) -> None:
         done = made.finished()
         click.echo(f"{made.path.name}: {sum(done)} of {len(done)} cells finished")
         if not all(done):
-            click.echo(f"missing: {_ranges([cell for cell, has in enumerate(done) if not has])}")
+            numbers = made.plan["cell"].to_pylist()
+            missing = [cell for cell, has in zip(numbers, done, strict=True) if not has]
+            click.echo(f"missing: {_ranges(missing)}")
         return
     folders = sorted((Path(out) / "sweeps").glob("*/plan.parquet"))
     for plan in folders:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mcsim.base.formatted_table import FormattedTable, RowStyle
+
+Line: TypeAlias = "str | TextTable | FormattedTable"
 
 Form = Literal["", "json", "csv", "markdown", "latex"]
 """How a result is printed: for people if empty."""
@@ -90,7 +92,7 @@ class TextTable:
         )
 
 
-def print_lines(*lines: str | TextTable | FormattedTable) -> None:
+def print_lines(*lines: Line) -> None:
     """Print lines, and tables as wide as they need to be."""
     from rich.console import Console
 
@@ -116,7 +118,7 @@ def print_lines(*lines: str | TextTable | FormattedTable) -> None:
 
 def print_result(
     form: Form,
-    *lines: str | TextTable | FormattedTable,
+    *lines: Line,
     data: Callable[[], pa.Table],
     whole: Callable[[], Any] | None = None,
 ) -> None:
@@ -145,7 +147,7 @@ def print_result(
         click.echo("\n\n".join(text for text in texts if text))
 
 
-def _document(line: str | TextTable | FormattedTable, form: Form) -> str:
+def _document(line: Line, form: Form) -> str:
     if isinstance(line, str):
         return line if form == "markdown" else "\n".join(f"% {one}" for one in line.split("\n"))
     table = line.formatted() if isinstance(line, TextTable) else line

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from mcsim.config.sweep import SEED_AXES
 from mcsim.figures.chart import Chart, Series, Sheet, is_geometric, scaled_latency
 from mcsim.figures.choice import MOST_SYSTEMS
 from mcsim.figures.looks import looks_of
+from mcsim.policies.reductions import mean_intervals
 
 _MOST_PANELS = 12
 _MOST_TICKS = 10
@@ -35,6 +36,8 @@ _TITLES = {
 _PERCENT = ("hit_ratio", "gain")
 _CAPACITY = re.compile(r"tiers\.(\d+)\.capacity(_blocks)?")
 _UNITS = ("blocks", "bytes", "ns")
+_BASELINE = re.compile(r"(?:^|policy=)(?:lru|Global LRU)(?: / lru)*(?:,|$)")
+"""Labels of LRU, as a system or as the policy of all tiers."""
 
 
 @dataclass(frozen=True)
@@ -78,18 +81,44 @@ def axes_of(table: pa.Table) -> list[str]:
     return list(names[names.index("run_id") + 1 : names.index("system")])
 
 
-def main_axis(table: pa.Table) -> str:
-    """Return the default axis below lines: the one with most numbers, or values."""
+def main_axis(table: pa.Table, over: str | None = None) -> str:
+    """Return the default axis below lines: the one with most numbers, or values; never `over`."""
 
     def weight(name: str) -> tuple[bool, int]:
         return _is_number(table, name), len(pc.unique(table[name]))
 
+    axes = [name for name in axes_of(table) if name != over]
+    found = [name for name in axes if name not in SEED_AXES] or axes
+    if not found:
+        raise ConfigError(f"over: {over!r} is the only axis; `--value` over it needs no mean")
+    return max(found, key=weight)
+
+
+def check_over(table: pa.Table, over: str | None, shown: Sequence[str | None]) -> None:
+    """Check that means over an axis are possible: it exists, and is not shown itself.
+
+    Raises
+    ------
+    ConfigError
+        If not.
+    """
     axes = axes_of(table)
-    return max([name for name in axes if name not in SEED_AXES] or axes, key=weight)
+    if over is not None and over not in axes:
+        raise ConfigError(f"over: no axis {over!r}{did_you_mean(over, axes)}; {_listed(axes)}")
+    if over is not None and over in shown:
+        raise ConfigError(f"over: {over!r} is the axis that is shown; name another")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"one of {', '.join(names)}"
 
 
 def series(
-    table: pa.Table, x: str, value: str = "hit_ratio", vm: str | None = None
+    table: pa.Table,
+    x: str,
+    value: str = "hit_ratio",
+    vm: str | None = None,
+    over: str | None = None,
 ) -> tuple[list[Any], list[Line]]:
     """Return the values of an axis, and the lines over them.
 
@@ -103,6 +132,8 @@ def series(
         A column of numbers.
     vm : str, optional
         Name of a VM; all VMs together if absent.
+    over : str, optional
+        Another axis, over which means are taken; then `low` and `high` are the 95 % interval.
 
     Raises
     ------
@@ -110,9 +141,12 @@ def series(
         If there is no such axis, column or VM.
     """
     table = _of_vm(table, vm)
+    check_over(table, over, [x])
     at, places = _places(table, x)
-    labels = _labels(table, [x, *SEED_AXES])
+    labels = _labels(table, [x, *SEED_AXES, *_given(over)])
     numbers = _numbers(table, value)
+    if over is not None:
+        return at, list(_means_over(labels, places, len(at), numbers, _places(table, over)[1]))
     found = []
     for label in dict.fromkeys(labels):
         chosen = np.array([one == label for one in labels])
@@ -126,12 +160,42 @@ def series(
     return at, found
 
 
+def _given(name: str | None) -> list[str]:
+    return [] if name is None else [name]
+
+
+def _means_over(
+    labels: Sequence[str],
+    places: NDArray[np.int64],
+    count: int,
+    numbers: NDArray[np.float64],
+    groups: NDArray[np.int64],
+) -> Iterator[Line]:
+    """Yield the lines of means over groups, of which each counts by its mean over seeds."""
+    for label in dict.fromkeys(labels):
+        chosen = np.array([one == label for one in labels]) & ~np.isnan(numbers)
+        middle, low, high = (np.full(count, math.nan) for _ in range(3))
+        for place in range(count):
+            here = chosen & (places == place)
+            means = np.array([numbers[here & (groups == g)].mean() for g in set(groups[here])])
+            if len(means):
+                middle[place] = means.mean()
+                ends = mean_intervals(means[:, np.newaxis], seed=1)[:, 0]
+                low[place], high[place] = ends if len(means) > 1 else (means[0], means[0])
+        yield Line(label, middle, low, high)
+
+
 def over_axis(
-    table: pa.Table, x: str | None = None, value: str = "hit_ratio", vm: str | None = None
+    table: pa.Table,
+    x: str | None = None,
+    value: str = "hit_ratio",
+    vm: str | None = None,
+    over: str | None = None,
 ) -> Sheet:
     """Return a line for each system, and each value of the other axes, over one axis.
 
-    Bands are from the minimum to the maximum over seeds. The chart has at most the best ten lines.
+    Bands are from the minimum to the maximum over seeds; of means over an axis, `over`, they are
+    95 % intervals. The chart has at most the best ten lines.
     Parameters are as of `series`; `x` is `main_axis` if absent.
 
     Raises
@@ -139,8 +203,8 @@ def over_axis(
     ConfigError
         As of `series`.
     """
-    x = main_axis(table) if x is None else x
-    at, lines = series(table, x, value, vm)
+    x = main_axis(table, over) if x is None else x
+    at, lines = series(table, x, value, vm, over)
     lines, note = _best(lines, value)
     factor, unit = _scale(value, [line.high for line in lines])
     title = _title(value)
@@ -148,18 +212,21 @@ def over_axis(
     drawn = []
     for line, look in zip(lines, looks_of([line.label for line in lines]).values(), strict=True):
         low, high = factor * line.low, factor * line.high
-        has_band = is_numeric and bool((high > low).any())
+        has_band = (is_numeric or over is not None) and bool((high > low).any())
         band: dict[str, Any] = {"low": low, "high": high} if has_band else {}
         drawn.append(Series(look, factor * line.middle, **band))
     has_seeds = any((line.high > line.low).any() for line in lines)
     spread = "Mean over seeds" + ("; bands: least to most." if is_numeric else ".")
+    if over is not None:
+        groups = len(pc.unique(table[over]))
+        spread = f"Mean over {groups} values of {over}; bands: 95 % interval."
     notes = [text for text in (note, spread if has_seeds else "") if text]
     ends = ", ".join(_ends(one) for one in drawn)
     places: Any = np.array(at, np.float64) if is_numeric else [str(each) for each in at]
     chart = Chart(
         f"{title} over {axis_label(x).partition(' (')[0].lower()}" + (f", {vm}" if vm else ""),
         " ".join([f"{title} of {vm or 'all VMs'}: {ends}.", *notes]),
-        "lines" if is_numeric else "bars",
+        "lines" if is_numeric else "bars" if over is None else "points",
         places,
         drawn,
         axis_label(x),
@@ -180,11 +247,11 @@ def _best(lines: Sequence[Line], value: str) -> tuple[list[Line], str]:
         return list(lines), ""
     is_less_better = value.endswith("_ns")
     means = [float(np.nanmean(line.middle)) * (1 if is_less_better else -1) for line in lines]
-    baseline = [i for i, line in enumerate(lines) if line.label in ("lru", "Global LRU")][:1]
+    baseline = [i for i, line in enumerate(lines) if _BASELINE.search(line.label)][:1]
     ranked = [int(i) for i in np.argsort(means, kind="stable") if i not in baseline]
     kept = sorted([*ranked[: MOST_SYSTEMS - len(baseline)], *baseline])
     which = "lowest" if is_less_better else "highest"
-    also = " and Global LRU" if baseline else ""
+    also = f" and {lines[baseline[0]].label}" if baseline else ""
     note = f"{MOST_SYSTEMS} of {len(lines)} lines: the {which} on average{also}."
     return [lines[i] for i in kept], note
 
@@ -202,11 +269,16 @@ def _scale(value: str, numbers: Sequence[NDArray[np.float64]]) -> tuple[float, s
 
 
 def over_two_axes(
-    table: pa.Table, x: str, y: str, value: str = "hit_ratio", vm: str | None = None
+    table: pa.Table,
+    x: str,
+    y: str,
+    value: str = "hit_ratio",
+    vm: str | None = None,
+    over: str | None = None,
 ) -> Sheet:
     """Return a map of two axes for each system, and each value of the other axes.
 
-    Means over seeds. Parameters are as of `series`.
+    Means over seeds, and over the axis `over`. Parameters are as of `series`.
 
     Raises
     ------
@@ -214,8 +286,9 @@ def over_two_axes(
         As of `series`, or if there are more maps than fit on a page.
     """
     table = _of_vm(table, vm)
+    check_over(table, over, [x, y])
     (at_x, column), (at_y, row) = _places(table, x), _places(table, y)
-    labels = _labels(table, [x, y, *SEED_AXES])
+    labels = _labels(table, [x, y, *SEED_AXES, *_given(over)])
     numbers = _numbers(table, value)
     kinds = list(dict.fromkeys(labels))
     if len(kinds) > _MOST_PANELS:
@@ -261,8 +334,9 @@ def _of_vm(table: pa.Table, vm: str | None) -> pa.Table:
 def _numbers(table: pa.Table, value: str) -> NDArray[np.float64]:
     known = table.column_names[table.column_names.index("vm") + 1 :]
     if value not in known or not _is_number(table, value):
-        near = did_you_mean(value, known)
-        raise ConfigError(f"value: no column of numbers {value!r}{near}")
+        numeric = [name for name in known if _is_number(table, name)]
+        near = did_you_mean(value, numeric)
+        raise ConfigError(f"value: no column of numbers {value!r}{near}; {_listed(numeric)}")
     return np.asarray(table[value].cast(pa.float64()).to_numpy(), dtype=np.float64)
 
 

@@ -16,10 +16,12 @@ from mcsim.figures.chart import Chart, Series, Sheet
 from mcsim.figures.choice import MOST_SYSTEMS
 from mcsim.figures.locality import BLACK, curve_series, knees_of, unit_for
 from mcsim.figures.looks import Look, looks_of
+from mcsim.figures.over_traces import reductions
 from mcsim.figures.style import Style, drawn, styled
 from mcsim.locality.mix import Mix
 from mcsim.locality.whatif import WhatIf
 from mcsim.policies.bands import no_band_notes
+from mcsim.policies.reductions import OverTraces
 from mcsim.policies.scaled import OBJECTIVES
 from mcsim.results.views import RunTable
 
@@ -327,9 +329,15 @@ def _whatif(table: ResultTable, *, log: bool = True) -> Sheet:
     return before_and_after([("before", table.before), ("after", table.after)], log=log)
 
 
+def _reductions(table: ResultTable) -> Sheet:
+    assert isinstance(table, OverTraces)
+    return reductions(table)
+
+
 _SHEETS: Mapping[str, Callable[..., Sheet]] = {
     "policies": _policies,
     "tuning": _tuning,
     "mix": _mix,
+    "reductions": _reductions,
     "whatif": _whatif,
 }

@@ -22,6 +22,7 @@ from mcsim.base.arguments import seed_given, text, whole_number
 from mcsim.base.columns import array_given, keys_of, operations_of, unchanging
 from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
+from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import threads_given
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.hit_units import threads_for, with_reads
@@ -257,7 +258,13 @@ class Estimator:
         self._block_bytes = block_bytes
         cores = threads_given(threads)
         self._counts_requests = name == "exact" and cores == 1
-        declared = as_declared(params, _declared(name))
+        kinds = _declared(name)
+        if kinds and (unknown := next((key for key in params if key not in kinds), None)):
+            near = did_you_mean(unknown, kinds)
+            raise ConfigError(
+                f"{name}: unknown parameter {unknown!r}{near}; one of {', '.join(kinds)}"
+            )
+        declared = as_declared(params, kinds)
         self._core = _locality.Estimator(name, declared, seed_given(seed), cores)
 
     def __repr__(self) -> str:

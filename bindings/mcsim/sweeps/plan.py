@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, TimeBaseError
 from mcsim.base.progress import Reporter
 from mcsim.base.sizes import is_share
 from mcsim.config import ExperimentSpec
@@ -59,10 +59,13 @@ class Plan:
     ----------
     grid : Grid
     cells : sequence of PlannedCell
+    left_out : mapping of str to list of Cell
+        Cells without a request to replay, by the reason.
     """
 
     grid: Grid
     cells: Sequence[PlannedCell]
+    left_out: Mapping[str, Sequence[Cell]]
 
     @cached_property
     def name(self) -> str:
@@ -172,30 +175,71 @@ def plan(
     trace_dirs: Sequence[Path],
     reporter: Reporter,
 ) -> Plan:
-    """Check cells, and open their workloads.
+    """Check cells, and open their workloads; leave out cells without a request to replay.
 
     Raises
     ------
     ConfigError, TraceError
-        For the first cell that cannot be run.
+        For the first cell that cannot be run, or if all are left out.
     """
     workloads: dict[str, Prepared] = {}
     planned = []
+    left_out: dict[str, list[Cell]] = {}
+    clockless: set[str] = set()
     for cell in cells:
         experiment = Experiment.of(grid.varied(cell), code)
         key = workload_key(experiment.spec)
+        if key in clockless:
+            experiment, key = _in_references(grid, cell, code)
         if key not in workloads:
-            opened = prepared_for(experiment, trace_dirs, reporter)
+            try:
+                opened = prepared_for(experiment, trace_dirs, reporter)
+            except TimeBaseError:
+                if _has_interval(grid):
+                    raise
+                clockless.add(key)
+                experiment, key = _in_references(grid, cell, code)
+                opened = prepared_for(experiment, trace_dirs, reporter)
             same = next((of for of in workloads.values() if _is_same(of, opened)), None)
             if same is None and workloads:
                 next(reversed(workloads.values())).release()
             workloads[key] = opened if same is None else same
         prepared = workloads[key]
+        if (reason := _nothing_to_replay(experiment.spec, prepared)) is not None:
+            left_out.setdefault(reason, []).append(cell)
+            continue
         experiment.check_workload(prepared.workload)
         experiment = sized(experiment, prepared)
         run_id = experiment.run_id(prepared.described)
         planned.append(PlannedCell(cell, experiment, run_id, prepared))
-    return Plan(grid, planned)
+    if not planned:
+        raise ConfigError(f"{grid.source.name}: all cells are left out: {'; '.join(left_out)}")
+    return Plan(grid, planned, left_out)
+
+
+_REFERENCES = "50000 references"
+"""Interval of workloads without a clock in sweeps that state none."""
+
+
+def _has_interval(grid: Grid) -> bool:
+    """Whether an experiment states its interval, or varies it."""
+    return "interval" in grid.source.root or "interval" in grid.names
+
+
+def _in_references(grid: Grid, cell: Cell, code: Code) -> tuple[Experiment, str]:
+    """Return the experiment of a cell without a clock, and the key of its workload."""
+    source = grid.varied(cell).varied([("interval", _REFERENCES, "workload without a clock")])
+    experiment = Experiment.of(source, code)
+    return experiment, workload_key(experiment.spec)
+
+
+def _nothing_to_replay(spec: ExperimentSpec, prepared: Prepared) -> str | None:
+    """Return why no request of a workload is replayed; None if one is."""
+    vms = prepared.workload.vms
+    if any(vm.has_requests(spec.ops) for vm in vms):
+        return None
+    names = ", ".join(dict.fromkeys(vm.trace.metadata.source for vm in vms))
+    return f"{names}: there are no {'requests' if spec.ops == 'all' else spec.ops}"
 
 
 def prepared_for(

@@ -11,7 +11,7 @@ from typing import Any
 
 from mcsim import _core
 from mcsim.base.arguments import file_given
-from mcsim.base.errors import ConfigError, HostError, mistakes_in
+from mcsim.base.errors import ConfigError, HostError, brief, mistakes_in
 from mcsim.base.files import check_writable
 from mcsim.base.inputs import resolved
 from mcsim.base.limits import limits_named
@@ -80,6 +80,8 @@ class SweepStatus:
         some = "" if asked == len(self.planned.cells) else f"{asked} of them asked for, "
         there = asked - self._left
         cells = f"{some}{there} there already, {self._left} to run"
+        for reason, left in self.planned.left_out.items():
+            cells += f"\nleft out: {_cells(len(left))}: {reason}"
         traces, profiles, most = self.planned.kept()
         if not most:
             return f"{whole}\n{cells}"
@@ -144,6 +146,7 @@ def look(
     return SweepStatus(made, planned, asked, list(missing.values()), context)
 
 
+@brief
 @limits_named()
 def sweep(
     experiment: Given,

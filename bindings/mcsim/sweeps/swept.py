@@ -121,11 +121,17 @@ class Sweep(Tabular):
         """Summary: the best systems at the points of the grid, in a sentence or two."""
         return self.overview().answer
 
-    def overview(self) -> ResultTable:
-        """Return one row for each point of the grid and system, over all VMs."""
+    def overview(self, over: str | None = None) -> ResultTable:
+        """Return one row for each point of the grid and system, over all VMs.
+
+        Parameters
+        ----------
+        over : str, optional
+            An axis over which means are taken, such as ``'workload'``.
+        """
         from mcsim.sweeps.views import overview
 
-        return overview(self)
+        return overview(self, over)
 
     def _repr_html_(self) -> str:
         """Return the summary and the table over all VMs as HTML, for notebooks."""
@@ -149,6 +155,7 @@ class Sweep(Tabular):
         value: str = "hit_ratio",
         vm: str | None = None,
         style: Style = "screen",
+        over: str | None = None,
     ) -> Figure:
         """Plot a column over an axis, or as a map over two.
 
@@ -164,6 +171,8 @@ class Sweep(Tabular):
             Name of a VM; all VMs together if absent.
         style : {'screen', 'paper'}
             As of `mcsim.figures.plot`.
+        over : str, optional
+            An axis over which means are taken, such as ``'workload'``; bands are 95 % intervals.
 
         Raises
         ------
@@ -173,7 +182,7 @@ class Sweep(Tabular):
         from mcsim.figures.style import styled
 
         with styled(style):
-            return self._framed(self._sheet(x, y, value, vm))
+            return self._framed(self._sheet(x, y, value, vm, over))
 
     def draw(
         self,
@@ -184,23 +193,27 @@ class Sweep(Tabular):
         value: str = "hit_ratio",
         vm: str | None = None,
         style: Style = "screen",
+        over: str | None = None,
     ) -> list[Path]:
         """Write what `plot` shows to files named `path` with their endings; return these."""
         from mcsim.figures.style import save, styled
 
         with styled(style):
-            sheet = self._sheet(x, y, value, vm)
+            sheet = self._sheet(x, y, value, vm, over)
             figure = self._framed(sheet)
         path.parent.mkdir(parents=True, exist_ok=True)
         mark = " (synthetic workload)" if self._synthetic else ""
         return save(figure, path, sheet.title, f"mcsim sweep {self.path.name}{mark}", formats)
 
-    def _sheet(self, x: str | None, y: str | None, value: str, vm: str | None) -> Sheet:
+    def _sheet(
+        self, x: str | None, y: str | None, value: str, vm: str | None, over: str | None
+    ) -> Sheet:
         from mcsim.figures.sweeps import main_axis, over_axis, over_two_axes
 
+        table = self.to_arrow()
         if y is None:
-            return over_axis(self.to_arrow(), x, value, vm)
-        return over_two_axes(self.to_arrow(), x or main_axis(self.to_arrow()), y, value, vm)
+            return over_axis(table, x, value, vm, over)
+        return over_two_axes(table, x or main_axis(table, over), y, value, vm, over)
 
     def _framed(self, sheet: Sheet) -> Figure:
         from mcsim.figures.chart import synthetic_mark
@@ -216,7 +229,10 @@ class Sweep(Tabular):
 
     def results(self, cell: int) -> Results:
         """Open all results of a cell."""
-        return Results.open(self._out / self.plan["run_id"][cell].as_py())
+        numbers = self.plan["cell"].to_pylist()
+        if cell not in numbers:
+            raise ConfigError(f"cell: no cell {cell}; there are {len(numbers)}")
+        return Results.open(self._out / self.plan["run_id"][numbers.index(cell)].as_py())
 
 
 def sweeps_in(out: str | os.PathLike[str] = "results") -> list[Sweep]:

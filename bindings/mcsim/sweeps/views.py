@@ -19,7 +19,8 @@ from mcsim.base.result_table import ResultTable
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_latency
 from mcsim.config.sweep import SEED_AXES
-from mcsim.figures.sweeps import axes_of, main_axis
+from mcsim.figures.sweeps import axes_of, check_over, main_axis
+from mcsim.policies.reductions import is_bound
 
 if TYPE_CHECKING:
     from mcsim.sweeps.swept import Sweep
@@ -46,8 +47,8 @@ class _Candidate:
     @property
     def loss(self) -> NDArray[np.float64]:
         """Values to minimise: latencies, or negative hit ratios."""
-        latency = self.numbers["mean_latency_ns"]
-        return latency if len(latency) else -self.numbers["hit_ratio"]
+        latency, ratio = self.numbers["mean_latency_ns"], self.numbers["hit_ratio"]
+        return latency if len(latency) == len(ratio) else -ratio
 
     @property
     def rank(self) -> tuple[bool, float]:
@@ -68,19 +69,21 @@ class SweepTable(ResultTable):
         self.sweep = sweep
 
 
-def overview(sweep: Sweep) -> SweepTable:
+def overview(sweep: Sweep, over: str | None = None) -> SweepTable:
     """Return a row for each point of the grid and system, over all VMs, the best first.
 
-    Numbers are means over seeds, with standard deviations where there are several. The columns
-    are the axes but seeds, ``system``, ``seeds`` (their number), ``hit_ratio``,
-    ``mean_latency_ns``, ``gain`` and ``latency_gain``, each followed by its ``…_deviation``.
+    Numbers are means over seeds, and then over the values of the axis `over`, with standard
+    deviations where there are several. The columns are the axes but seeds and `over`, ``system``,
+    ``seeds`` or ``values`` (their number), ``hit_ratio``, ``mean_latency_ns``, ``gain`` and
+    ``latency_gain``, each followed by its ``…_deviation``.
     """
     table = sweep.to_arrow().filter(pc.is_null(sweep.to_arrow()["vm"]))
-    every = [axis for axis in axes_of(table) if axis not in SEED_AXES]
+    check_over(table, over, [])
+    every = [axis for axis in axes_of(table) if axis not in (*SEED_AXES, over)]
     # Axes of systems distinguish candidates; the other axes are points of comparison.
     variants = [axis for axis in every if axis.partition(".")[0] == "systems"]
     points = [axis for axis in every if axis not in variants]
-    found = _candidates(table, points, variants)
+    found = _candidates(table, points, variants, over=over)
     order = list(dict.fromkeys(one.point for one in found))
     ranked = [
         one
@@ -96,13 +99,19 @@ def overview(sweep: Sweep) -> SweepTable:
     for name in _NUMBERS:
         columns[name] = [_mean(one.numbers[name]) for one in ranked]
         columns[f"{name}_deviation"] = [_deviation(one.numbers[name]) for one in ranked]
-    winners = {point: _winner([c for c in ranked if c.point == point]) for point in order}
+    winners = {
+        point: _winner([c for c in ranked if c.point == point], by_mean=over is not None)
+        for point in order
+    }
     styles: list[RowStyle] = [
         "yardstick" if one.foresight else "best" if winners[one.point] is one else ""
         for one in ranked
     ]
     notes = ["gain and saved: against Global LRU of the cell"]
-    if max(columns["seeds"], default=1) > 1:
+    if over is not None:
+        columns = {("values" if name == "seeds" else name): of for name, of in columns.items()}
+        notes.append(f"means over {over}; values: their number; ±: standard deviation")
+    elif max(columns["seeds"], default=1) > 1:
         notes.append("±: standard deviation over seeds")
     else:
         del columns["seeds"]
@@ -119,10 +128,13 @@ def overview(sweep: Sweep) -> SweepTable:
     )
 
 
-def pivot(sweep: Sweep, x: str | None = None, value: str = "hit_ratio") -> FormattedTable:
+def pivot(
+    sweep: Sweep, x: str | None = None, value: str = "hit_ratio", over: str | None = None
+) -> FormattedTable:
     """Tabulate a column by axis (rows) and system (columns), over all VMs.
 
-    Cells are means over seeds, with standard deviations if there are several.
+    Many systems are rows, and the values of the axis columns. Cells are means over seeds, or over
+    the axis `over`, with standard deviations if there are several.
 
     Parameters
     ----------
@@ -137,16 +149,27 @@ def pivot(sweep: Sweep, x: str | None = None, value: str = "hit_ratio") -> Forma
     ConfigError
         If there is no such axis or column.
     """
-    x, column, names, cells = _by_axis(sweep, x, value)
+    x, column, names, cells = _by_axis(sweep, x, value, over)
     rows = []
     for at, numbers in cells.items():
         shown = f"{at:,}" if isinstance(at, int) and not isinstance(at, bool) else str(at)
         rows.append([shown, *(_spread(column, each) for each in numbers)])
     title = f"{sweep.path.name}: {column.heading} over {x}"
-    return FormattedTable([x, *names], rows, [True] * (len(names) + 1), title)
+    title += "" if over is None else f", means over {over}"
+    if len(names) <= max(_MOST_COLUMNS, len(cells)):
+        return FormattedTable([x, *names], rows, [True] * (len(names) + 1), title)
+    turned = [list(row) for row in zip(names, *(row[1:] for row in rows), strict=True)]
+    head = ["system", *(f"{x} {row[0]}" for row in rows[:1]), *(row[0] for row in rows[1:])]
+    return FormattedTable(head, turned, [False, *[True] * len(rows)], title)
 
 
-def pivot_data(sweep: Sweep, x: str | None = None, value: str = "hit_ratio") -> pa.Table:
+_MOST_COLUMNS = 6
+"""Systems that are columns side by side, at most, unless the axis has more values."""
+
+
+def pivot_data(
+    sweep: Sweep, x: str | None = None, value: str = "hit_ratio", over: str | None = None
+) -> pa.Table:
     """Return the numbers of `pivot`: the axis, then each system's mean over seeds.
 
     Where a system has several seeds, its standard deviation follows in ``…_deviation``.
@@ -156,7 +179,7 @@ def pivot_data(sweep: Sweep, x: str | None = None, value: str = "hit_ratio") -> 
     ConfigError
         As of `pivot`.
     """
-    x, _, names, cells = _by_axis(sweep, x, value)
+    x, _, names, cells = _by_axis(sweep, x, value, over)
     columns: dict[str, Any] = {x: list(cells)}
     for index, name in enumerate(names):
         numbers = [row[index] for row in cells.values()]
@@ -167,23 +190,29 @@ def pivot_data(sweep: Sweep, x: str | None = None, value: str = "hit_ratio") -> 
 
 
 def _by_axis(
-    sweep: Sweep, x: str | None, value: str
+    sweep: Sweep, x: str | None, value: str, over: str | None
 ) -> tuple[str, Column, list[str], dict[Any, list[NDArray[np.float64]]]]:
     """Return the axis, the column of `value`, the systems, and their numbers at each point."""
     table = sweep.to_arrow().filter(pc.is_null(sweep.to_arrow()["vm"]))
     axes = axes_of(table)
-    x = main_axis(table) if x is None else x
+    x = main_axis(table, over) if x is None else x
+    check_over(table, over, [x])
     if x not in axes:
         raise ConfigError(f"x: no axis {x!r}{did_you_mean(x, axes)}; one of {', '.join(axes)}")
     column = column_of("comparison", value)
     if value not in table.column_names or not column.is_numeric:
-        raise ConfigError(f"value: no column of numbers {value!r}")
+        known = [name for name in table.column_names if column_of("comparison", name).is_numeric]
+        numeric = [name for name in known if name not in ("cell", *axes)]
+        near = did_you_mean(value, numeric)
+        raise ConfigError(
+            f"value: no column of numbers {value!r}{near}; one of {', '.join(numeric)}"
+        )
     others = [
         axis
         for axis in axes
-        if axis not in (x, *SEED_AXES) and len(set(table[axis].to_pylist())) > 1
+        if axis not in (x, over, *SEED_AXES) and len(set(table[axis].to_pylist())) > 1
     ]
-    found = _candidates(table, [x], others, [value])
+    found = _candidates(table, [x], others, [value], over)
     names = list(dict.fromkeys(one.name for one in found))
     cells = {(one.point[0], one.name): one.numbers[value] for one in found}
     points = dict.fromkeys(one.point[0] for one in found)
@@ -205,6 +234,7 @@ def _candidates(
     points: Sequence[str],
     variants: Sequence[str],
     names: Sequence[str] = _NUMBERS,
+    over: str | None = None,
 ) -> list[_Candidate]:
     rows: dict[tuple[tuple[Any, ...], tuple[Any, ...], str], list[dict[str, Any]]] = {}
     for row in table.to_pylist():
@@ -212,13 +242,25 @@ def _candidates(
         variant = tuple(row[axis] for axis in variants)
         rows.setdefault((point, variant, row["system"]), []).append(row)
     return [
-        _Candidate(*key, of[0]["foresight"], {name: _known(of, name) for name in names})
+        _Candidate(*key, _foresight(of[0]), {name: _known(of, name, over) for name in names})
         for key, of in rows.items()
     ]
 
 
-def _known(rows: Sequence[Mapping[str, Any]], name: str) -> NDArray[np.float64]:
-    return np.array([row[name] for row in rows if row[name] is not None], dtype=np.float64)
+def _foresight(row: Mapping[str, Any]) -> str | None:
+    """Return what a system knows beforehand; a policy that is the upper bound knows all."""
+    foresight: str | None = row["foresight"]
+    policies = [part.strip() for part in (row.get("policy") or "").split("/")]
+    return foresight or ("whole" if any(map(is_bound, policies)) else None)
+
+
+def _known(rows: Sequence[Mapping[str, Any]], name: str, over: str | None) -> NDArray[np.float64]:
+    """Return the known numbers of rows; with `over` the mean for each value of that axis."""
+    groups: dict[Any, list[float]] = {}
+    for i, row in enumerate(rows):
+        if row[name] is not None:
+            groups.setdefault(i if over is None else row[over], []).append(row[name])
+    return np.array([np.mean(of) for of in groups.values()], dtype=np.float64)
 
 
 def _mean(values: NDArray[np.float64]) -> float | None:
@@ -229,13 +271,21 @@ def _deviation(values: NDArray[np.float64]) -> float | None:
     return float(values.std(ddof=1)) if len(values) > 1 else None
 
 
-def _winner(ranked: Sequence[_Candidate]) -> _Candidate | None:
-    """Return the best realisable candidate; None if its seeds overlap with those of another."""
+def _winner(ranked: Sequence[_Candidate], *, by_mean: bool = False) -> _Candidate | None:
+    """Return the best realisable candidate; None if another is equal, or their seeds overlap."""
     realisable = [one for one in ranked if one.foresight is None and len(one.loss)]
     if len(realisable) < 2:
         return None
     best, others = realisable[0], realisable[1:]
+    if by_mean:
+        return best if best.rank < others[0].rank else None
     return best if all(best.loss.max() < other.loss.min() for other in others) else None
+
+
+def _are_equal(ranked: Sequence[_Candidate]) -> bool:
+    """Return whether the two best realisable candidates have the same numbers."""
+    best = [one for one in ranked if one.foresight is None and len(one.loss)][:2]
+    return len(best) == 2 and best[0].loss.tolist() == best[1].loss.tolist()
 
 
 def _answer(
@@ -243,15 +293,19 @@ def _answer(
 ) -> str:
     if not ranked:
         return "No cell is finished."
-    if len({one.name for one in ranked if one.foresight is None}) < 2:
-        return f"One system, `{ranked[0].name}`, at {len(winners):,} points of the grid."
+    realisable = [one for one in ranked if one.foresight is None]
+    if len({one.name for one in realisable}) < 2:
+        name = (realisable or ranked)[0].name
+        return f"One system, `{name}`, at {_points(len(winners))} of the grid."
     if len(winners) == 1:
         return _at_one_point(ranked, next(iter(winners.values())))
     counts: dict[str, int] = {}
     for winner in winners.values():
         if winner is not None:
             counts[winner.name] = counts.get(winner.name, 0) + 1
-    unclear = sum(winner is None for winner in winners.values())
+    unclear = [point for point, winner in winners.items() if winner is None]
+    equal = sum(_are_equal([one for one in ranked if one.point == point]) for point in unclear)
+    overlapping = len(unclear) - equal
     most = sorted(counts.items(), key=lambda each: -each[1])
     parts = [
         f"`{name}` is best at {count} of {len(winners)} points"
@@ -261,14 +315,23 @@ def _answer(
     ]
     if len(most) > 4:
         parts.append(f"others at {sum(count for _, count in most[4:])}")
-    if unclear:
-        at = f"At {unclear} of {len(winners)} points there is no clear winner: seeds overlap."
-        return f"{', '.join(parts)}. {at}" if parts else at
-    return f"{', '.join(parts)}."
+    sentences = [f"{', '.join(parts)}."] if parts else []
+    of = f"of {len(winners)} points"
+    if equal:
+        sentences.append(f"At {equal} {of} the best systems are equal.")
+    if overlapping:
+        sentences.append(f"At {overlapping} {of} there is no clear winner: seeds overlap.")
+    return " ".join(sentences)
+
+
+def _points(count: int) -> str:
+    return f"{count:,} point{'' if count == 1 else 's'}"
 
 
 def _at_one_point(ranked: Sequence[_Candidate], winner: _Candidate | None) -> str:
     best, second = [one for one in ranked if one.foresight is None][:2]
+    if _are_equal(ranked):
+        return f"`{best.name}` and `{second.name}` are equal: {_measured(best)}."
     if winner is None:
         return (
             f"There is no clear winner: the seeds of `{best.name}` ({_measured(best)}) and "
@@ -281,7 +344,7 @@ def _at_one_point(ranked: Sequence[_Candidate], winner: _Candidate | None) -> st
 
 def _measured(one: _Candidate) -> str:
     latency = one.numbers["mean_latency_ns"]
-    if not len(latency):
+    if not len(latency) or len(latency) < len(one.numbers["hit_ratio"]):
         return f"hit ratio {100 * one.numbers['hit_ratio'].mean():.1f} %"
     spread = f" ± {format_latency(latency.std(ddof=1))}" if len(latency) > 1 else ""
     return f"mean latency {format_latency(latency.mean())}{spread}"

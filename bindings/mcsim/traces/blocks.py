@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from mcsim._core import engine
 from mcsim._core import policies as _policies
 from mcsim.base.arguments import shortened, whole_number
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, NoReferencesError
 from mcsim.base.suggest import check_choice
 from mcsim.traces import block_pieces
 from mcsim.traces.batches import Kind
@@ -113,7 +113,7 @@ class Blocks:
         if accesses.access_count == 0:
             what = {"reads": "reads (try ops all)", "all": "requests"}
             sources = ", ".join(trace.metadata.source for trace in several)
-            raise ConfigError(f"{sources}: there are no {what.get(ops, ops)}")
+            raise NoReferencesError(f"{sources}: there are no {what.get(ops, ops)}")
         label = ", ".join(trace.metadata.source.partition(".")[0] for trace in several)
         requests = slice(0, accesses.request_count)
         first = first_counted(accesses, warm_up if isinstance(warm_up, str) else None)

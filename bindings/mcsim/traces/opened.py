@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcsim.base.errors import ConfigError, McsimError
+from mcsim.base.errors import ConfigError, McsimError, TimeBaseError
 from mcsim.base.sizes import is_in_bytes
 from mcsim.base.suggest import did_you_mean, names_matching, some_of
 from mcsim.config import ExperimentSpec, Source
@@ -259,14 +259,13 @@ def _check_time_base(
             continue
         where = place if vm.entry is None else (*place, "vms", vm.entry)
         if wanted == "index":
-            raise source.complain(
-                where, "it has a clock, and the experiment's interval counts references"
+            message = "it has a clock, and the experiment's interval counts references"
+        else:
+            message = (
+                "it has no clock: give the experiment's interval as a number of references, such "
+                "as '50000 references'"
             )
-        raise source.complain(
-            where,
-            "it has no clock: give the experiment's interval as a number of references, "
-            "such as '50000 references'",
-        )
+        raise TimeBaseError(str(source.complain(where, message)))
 
 
 def _check_kind(workload: Workload, source: Source) -> None:

@@ -123,6 +123,10 @@ class WorkloadVm:
         last = last if self.end is None else min(last, self.end)
         return first, last
 
+    def has_requests(self, ops: str) -> bool:
+        """Whether it has requests, or reads with `ops`; the first of them is looked for."""
+        return next(self.times(ops), None) is not None
+
     def has_responses(self, ops: str) -> bool:
         """Whether requests have response times, of reads alone with `ops`."""
         empty = True

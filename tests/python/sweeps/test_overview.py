@@ -91,6 +91,25 @@ def test_seeds_that_overlap_leave_no_clear_winner() -> None:
     assert list(table.formatted().styles) == ["", ""]
 
 
+def test_equal_systems_are_called_equal() -> None:
+    table = overview(made({(10, "lru"): [3e6], (10, "arc"): [3e6], (10, "fifo"): [4e6]}))
+    assert table.answer == "`lru` and `arc` are equal: mean latency 3.00 ms."
+    assert set(table.formatted().styles) == {""}
+    two = overview(
+        made(
+            {
+                (10, "lru"): [3e6],
+                (10, "arc"): [3e6],
+                (20, "lru"): [2e6],
+                (20, "arc"): [1e6],
+            }
+        )
+    )
+    assert two.answer == (
+        "`arc` is best at 1 of 2 points. At 1 of 2 points the best systems are equal."
+    )
+
+
 def test_winners_are_counted_over_points() -> None:
     table = overview(
         made(
