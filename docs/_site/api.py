@@ -42,6 +42,7 @@ GROUPS = {
     "Names": [
         "describe",
         "device_names",
+        "experiment_names",
         "estimator_names",
         "format_names",
         "policy_names",

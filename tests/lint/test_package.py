@@ -65,6 +65,7 @@ PUBLIC = [
     "__version__",
     "describe",
     "device_names",
+    "experiment_names",
     "distance_histogram",
     "estimate",
     "estimator_names",

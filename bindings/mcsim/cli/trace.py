@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Generate a synthetic trace from a profile.")
-@click.argument("profile", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("profile", type=click.Path(path_type=Path))
 @click.argument(
     "out",
     required=False,
@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 @seed_option("Instead of the profile's seed.", None)
 @quiet_option
 def synth(profile: Path, out: Path | None, seed: int | None) -> None:
-    """Generate the requests of PROFILE, a YAML file, unless they are in the cache.
+    """Generate the requests of PROFILE, unless they are in the cache.
+
+    PROFILE is a YAML file, or the name of one that mcsim has (see mcsim list).
 
     The requests are written to OUT, in the format of its ending (see convert), or only to the
     cache.
