@@ -42,8 +42,8 @@ GROUPS = {
     "Names": [
         "describe",
         "device_names",
-        "experiment_names",
         "estimator_names",
+        "experiment_names",
         "format_names",
         "policy_names",
         "system_names",

@@ -47,10 +47,8 @@ if TYPE_CHECKING:
 def synth(profile: Path, out: Path | None, seed: int | None) -> None:
     """Generate the requests of PROFILE, unless they are in the cache.
 
-    PROFILE is a YAML file, or the name of one that mcsim has (see mcsim list).
-
-    The requests are written to OUT, in the format of its ending (see convert), or only to the
-    cache.
+    PROFILE is a file, or a name of mcsim list. The requests are written to OUT, in the format of
+    its ending (see convert), or only to the cache.
 
     The same profile and seed give the same bytes. The trace is marked as synthetic, and so are all
     outputs made from it.

@@ -120,7 +120,7 @@ def test_sweeps_searches_and_misses_take_names(capsys: pytest.CaptureFixture[str
 
 def test_names_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "list", "--json")
-    listed = {(entry["kind"], entry["name"]) for entry in map(json.loads, out.splitlines())}
+    listed = {(entry["kind"], entry["name"]) for entry in json.loads(out)}
     assert code == 0
     assert {("experiments", "web"), ("profiles", "thin3")} <= listed
     text = mcsim.describe("web-sizes")
