@@ -4,7 +4,7 @@
 
     trace = mc.Trace.open("web_0.csv.gz")
     mc.hit_ratio_curve(trace).at(10_000)
-    results = mc.run("experiments/tiny.yaml", figures=False)
+    results = mc.run("tiny", figures=False)
     results.metrics()
 
 Names are imported when they are first used.
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mcsim.experiment.answers import Migration as Migration
     from mcsim.experiment.catalogue import describe as describe
     from mcsim.experiment.catalogue import device_names as device_names
+    from mcsim.experiment.catalogue import experiment_names as experiment_names
     from mcsim.experiment.catalogue import format_names as format_names
     from mcsim.experiment.catalogue import system_names as system_names
     from mcsim.experiment.misses import misses as misses
@@ -93,7 +94,9 @@ _HOME = {
         "base.result_table": ("ResultTable",),
         "config": ("ExperimentSpec",),
         "experiment.allocator": ("Allocator", "Decision", "Observation"),
-        "experiment.catalogue": ("describe", "device_names", "format_names", "system_names"),
+        "experiment.catalogue": (
+            *("describe", "device_names", "experiment_names", "format_names", "system_names"),
+        ),
         "experiment.answers": ("Migration",),
         "experiment.misses": ("misses",),
         "experiment.runner": ("run",),

@@ -43,6 +43,7 @@ GROUPS = {
         "describe",
         "device_names",
         "estimator_names",
+        "experiment_names",
         "format_names",
         "policy_names",
         "system_names",

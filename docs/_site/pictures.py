@@ -13,11 +13,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 COMMANDS = """
-mcsim trace synth experiments/workloads/tiny.yaml tiny.csv.gz
+mcsim trace synth tiny tiny.csv.gz
 mcsim mrc tiny.csv.gz --compare shards,aet -o .
 mcsim distances tiny.csv.gz -o .
 mcsim compare tiny.csv.gz --policies lru,arc,s3-fifo,opt --sizes 'log(1%, 100%, 12)' -o .
-mcsim run experiments/tiny.yaml --quiet
+mcsim run tiny --quiet
 mcsim results plot tiny --only hit-ratio --format svg -o run
 mcsim results plot tiny --only occupancy --format svg -o run
 mcsim reproduce cloudphysics/adapting --quiet --format svg --results reproduced

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,10 @@ def test_notebooks_are_stored_without_output(path: Path) -> None:
         if cell["cell_type"] == "code":
             assert cell["outputs"] == []
             assert cell["execution_count"] is None
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_need_no_file_of_a_checkout(path: Path) -> None:
+    """A notebook runs in any folder: it gives the names of experiments and profiles."""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        assert not re.findall(r"\.\./|experiments/|\.yaml", "".join(cell["source"]))

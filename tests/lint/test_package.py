@@ -69,6 +69,7 @@ PUBLIC = [
     "distance_histogram",
     "estimate",
     "estimator_names",
+    "experiment_names",
     "format_names",
     "get_cmake_dir",
     "get_include",

@@ -151,7 +151,7 @@ def test_the_first_example_agrees_with_the_first_command(
     names: dict[str, Any] = {}
     code = example("README.md", "python", "import mcsim")
     run_python(code[: code.index("print")], names)
-    first = "mcsim mrc web_0.csv.gz"
+    first = "mcsim mrc tiny.csv.gz"
     main([*shlex.split(first)[1:], "--sizes", "20"])
     *_, said = cells(capsys.readouterr().out.splitlines(), "80")  # KiB
     assert said == f"{100 * names['curve'].at(20):.2f}"
@@ -316,7 +316,11 @@ def filled_in(words: list[str]) -> list[str]:
         for name, path in zip("AB", runs, strict=False)
     }
     given = []
+    experiments = words[0] in ("run", "search", "sweep", "trace")
     for word in words:
+        if experiments and word in mcsim.experiment_names():
+            given.append(word)
+            continue
         for stand_in in _STANDS_FOR.get(word, [word]):
             if "packs" in stand_in:
                 stand_in = str(next(Path().glob(stand_in)))
@@ -355,15 +359,15 @@ def check_long_run(words: list[str]) -> None:
     """Hold `run` of a large experiment to its options and to the file: it loads."""
     run, rest = command_of(words)
     given = run.make_context("run", rest).params
-    assert Experiment.load(ROOT / given["file"], given["overrides"]).spec.systems
+    assert Experiment.load(given["file"], given["overrides"]).spec.systems
 
 
 def check_long_sweep(words: list[str]) -> None:
     """Hold a sweep that is large, or needs others, to its options, and ours to its file."""
     command, _ = command_of(["sweep", "run"])
     given = command.make_context("sweep", words[1:]).params
-    if given["file"].startswith("experiments/"):
-        grid, _ = read_grid(ROOT / given["file"])
+    if given["file"] in mcsim.experiment_names():
+        grid, _ = read_grid(given["file"])
         assert grid.cells()
 
 
@@ -431,8 +435,8 @@ def check_executable(words: list[str]) -> None:
 # What does not run as it stands: how such a line begins, why, and what is looked at instead, with
 # how many of its words left out.
 _CHECKED: list[tuple[str, str, Callable[[list[str]], None], int]] = [
-    (r"\./mcsim run experiments/(?!tiny)", "minutes", check_long_run, 1),
-    (r"(\./)?mcsim sweep .*(experiments/|--dask)", "minutes, or a cluster", check_long_sweep, 1),
+    (r"\./mcsim run (?!tiny)", "minutes", check_long_run, 1),
+    (r"(\./)?mcsim sweep .*(web-sizes|--dask)", "minutes, or a cluster", check_long_sweep, 1),
     (r"(\./)?mcsim reproduce (?!--list)", "minutes", check_reproduction, 1),
     (r"mcsim reproduce$", "hours", check_options, 1),
     (

@@ -63,6 +63,34 @@ def test_another_place_needs_another_build(checkout: Path, make: object) -> None
     assert sorted(path.name for path in (other / "build").iterdir()) == ["fuzz", "lock", "log"]
 
 
+@pytest.mark.slow
+def test_copied_and_moved_checkouts_run_their_own_code(tmp_path: Path) -> None:
+    """A real copy, with its .venv and build, is built again, and once more where it is moved to."""
+    if not (ROOT / ".venv/root").exists():
+        pytest.skip("the tests run from no checkout that ./mcsim has set up")
+
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        others = {"lock", "log", "py"} if folder == str(ROOT / "build") else set(names)
+        return {*names} - others | {*names} & {".git", ".mypy_cache", ".ruff_cache", "results"}
+
+    copy = tmp_path / "a copy"
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=left_out)
+    for at in (copy, tmp_path / "moved"):
+        if at != copy:
+            copy.rename(at)
+        run = (at / "mcsim", "run", "tiny", "--out", tmp_path / at.name)
+        done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert "building the compiled module" in done.stderr
+        code = "import mcsim, mcsim._core as core; print(mcsim.__file__, core.__file__, sep='\\n')"
+        shown = subprocess.run(
+            [at / ".venv/bin/python", "-c", code], capture_output=True, text=True, check=True
+        )
+        assert all(Path(file).is_relative_to(at) for file in shown.stdout.splitlines())
+        again = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
+        assert "building the compiled module" not in again.stderr
+
+
 def test_a_checkout_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "build").touch()
     done = launched(tmp_path)
@@ -71,16 +99,19 @@ def test_a_checkout_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_ccache_and_ninja_are_not_needed(tmp_path: Path) -> None:
+FUNCTIONS = f"source <(sed '$d' '{LAUNCHER}')"
+
+
+def test_ccache_cmake_and_ninja_are_not_needed(tmp_path: Path) -> None:
+    without = ("ccache", "cmake", "ninja")
     for folder in os.environ["PATH"].split(":"):
         for tool in Path(folder).glob("*"):
-            if tool.name not in ("ccache", "ninja") and not (tmp_path / tool.name).exists():
+            if tool.name not in without and not (tmp_path / tool.name).exists():
                 (tmp_path / tool.name).symlink_to(tool)
-    functions = LAUNCHER.read_text("utf-8").removesuffix('main "$@"\n')
 
     def printed(function: str) -> list[str]:
         done = subprocess.run(
-            ["bash", "-c", f"{functions}\n{function}"],
+            ["bash", "-c", f"{FUNCTIONS}\n{function}"],
             env={**os.environ, "PATH": str(tmp_path)},
             capture_output=True,
             text=True,
@@ -88,5 +119,93 @@ def test_ccache_and_ninja_are_not_needed(tmp_path: Path) -> None:
         )
         return done.stdout.split()
 
-    assert not {"ccache", "ninja-build"} & {*printed("missing_packages test")}
-    assert printed("helpful_packages") == ["ninja-build", "ccache"]
+    assert not {"ccache", "cmake", "ninja-build"} & {*printed("missing_packages test")}
+    assert printed("helpful_packages") == ["ninja-build", "cmake", "ccache"]
+    assert "cmake" in printed("missing_packages fuzz")
+
+
+@pytest.mark.parametrize(
+    ("version", "is_enough"), [("3.25.1", True), ("4.2.0", True), ("3.9.4", False), ("", False)]
+)
+def test_an_old_cmake_is_not_used(tmp_path: Path, version: str, is_enough: bool) -> None:
+    script(tmp_path / "cmake", f"echo cmake version {version}" if version else "exit 1")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", f"{FUNCTIONS}\nhas_cmake"], env={**os.environ, "PATH": path}
+    )
+    assert (done.returncode == 0) == is_enough
+
+
+def script(path: Path, *lines: str) -> None:
+    path.write_text("\n".join(("#!/bin/sh", *lines, "")))
+    path.chmod(0o755)
+
+
+def installing(folder: Path, *lines: str, answer: str | None = None) -> tuple[int, str, list[str]]:
+    """Run `install_packages` where one package is missing; at a terminal if there is an answer.
+
+    Returns the exit code, the output and the calls of apt-get, which installs nothing.
+    """
+    calls = folder / "calls"
+    tools = folder / "tools"
+    tools.mkdir()
+    script(tools / "apt-get", f'echo "$@" >>{calls}')
+    script(tools / "sudo", "case $1 in -n) shift ;; -v) exit 0 ;; esac", 'exec "$@"')
+    code = (
+        f"{FUNCTIONS}\nlogs={folder}\nmissing_packages() {{ echo libone-dev; }}\n"
+        "helpful_packages() { :; }\n" + "\n".join((*lines, "install_packages run"))
+    )
+    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "MCSIM_APT": ""}
+    terminal, stdin = (None, subprocess.DEVNULL) if answer is None else os.openpty()
+    if terminal is not None:
+        os.write(terminal, f"{answer}\n".encode())
+    done = subprocess.run(
+        ["bash", "-c", code], stdin=stdin, capture_output=True, text=True, env=environment
+    )
+    if terminal is not None:
+        os.close(terminal)
+        os.close(stdin)
+    return done.returncode, done.stderr, calls.read_text().splitlines() if calls.exists() else []
+
+
+@pytest.mark.parametrize("answer", ["", "y", "n"])
+def test_packages_are_not_installed_at_a_terminal_without_a_question(
+    tmp_path: Path, answer: str
+) -> None:
+    code, told, calls = installing(tmp_path, answer=answer)
+    assert "system packages are missing: libone-dev" in told
+    assert "install them " in told
+    if answer == "n":
+        assert (code, calls) == (3, [])
+        assert told.count("apt-get install --yes --no-install-recommends --no-remove libone") == 1
+    else:
+        assert code == 0
+        assert [call.split()[0] for call in calls] == ["update", "install"]
+        assert calls[1].endswith(" libone-dev")
+
+
+def test_without_a_terminal_or_with_yes_no_question_is_asked(tmp_path: Path) -> None:
+    for name, lines, answer in (("batch", (), None), ("yes", ("yes=yes",), "n")):
+        (tmp_path / name).mkdir()
+        code, told, calls = installing(tmp_path / name, *lines, answer=answer)
+        assert (code, len(calls)) == (0, 2), told
+        assert "[Y/n]" not in told
+
+
+def test_yes_stands_before_the_command(checkout: Path) -> None:
+    copy_scripts(checkout)
+    (checkout / "tests/packages").mkdir(parents=True)
+    script(checkout / "tests/packages/run", 'echo "$@"')
+    done = subprocess.run(
+        [checkout / "mcsim", "--yes", "packages", "links"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, "links\n")
+
+
+def test_another_distribution_has_one_message(tmp_path: Path) -> None:
+    """Without apt-get the names of packages are those of Debian."""
+    hide = 'command() { [ "$2" != apt-get ] && builtin command "$@"; }'
+    code, told, calls = installing(tmp_path, hide)
+    assert (code, calls, len(told.splitlines())) == (3, [], 1), told
+    assert "which Debian calls libone-dev" in told
+    assert "MCSIM_APT=no" in told

@@ -25,7 +25,10 @@ def test_report_and_reproduce_are_functions() -> None:
 
 
 def test_names_are_listed_and_described() -> None:
-    for names in (mc.system_names(), mc.format_names(), mc.device_names(), mc.policy_names()):
+    for names in (
+        *(mc.system_names(), mc.format_names(), mc.device_names(), mc.policy_names()),
+        mc.experiment_names(),
+    ):
         assert names
         for name in names:
             assert mc.describe(name).startswith(f"{name} (")

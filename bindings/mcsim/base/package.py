@@ -1,11 +1,22 @@
-"""Where the installed package keeps what others compile against."""
+"""Files of the installed package: headers, experiments and profiles of workloads."""
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 from pathlib import Path
+from typing import Literal
 
 from mcsim import _core
-from mcsim.base.errors import HostError
+from mcsim.base.arguments import file_given
+from mcsim.base.errors import ConfigError, HostError
+from mcsim.base.suggest import did_you_mean
+
+Kind = Literal["experiment", "profile"]
+"""Kinds of shipped files that users name."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 def get_include() -> str:
@@ -45,6 +56,62 @@ def experiments_folder() -> Path:
     if not (installed / "reproduce").is_dir():
         raise HostError(f"{installed}: not there: mcsim was installed without its experiments")
     return installed
+
+
+def shipped_files(kind: Kind) -> dict[str, Path]:
+    """Return the shipped files of a kind by name; none if mcsim was installed without them."""
+    try:
+        folder = experiments_folder()
+    except HostError:
+        return {}
+    if kind == "profile":
+        folder /= "workloads"
+    return dict(sorted((path.stem, path) for path in folder.glob("*.yaml")))
+
+
+def find_file(kind: Kind, given: str | os.PathLike[str], folder: Path = Path()) -> Path | None:
+    """Return the YAML file that a path or the name of a shipped one denotes, if there is one.
+
+    A name such as `tiny` denotes the files `tiny` and `tiny.yaml` of `folder`, and then the shipped
+    file.
+    """
+    path = folder / given
+    name = str(given)
+    if _is_file(path):
+        return path
+    if _NAME.fullmatch(name) is None:
+        return path if path.is_dir() else None  # the reader of files refuses folders
+    beside = path.with_name(f"{name}.yaml")
+    return beside if _is_file(beside) else shipped_files(kind).get(name)
+
+
+def file_named(kind: Kind, given: str | os.PathLike[str]) -> Path:
+    """Return the file that `find_file` finds in the working folder.
+
+    Raises
+    ------
+    ConfigError
+        If there is none; the message suggests a shipped one.
+    """
+    path = file_given(kind, given)
+    if (found := find_file(kind, path)) is not None:
+        return found
+    hint = did_you_mean(path.stem, shipped_files(kind))
+    if _NAME.fullmatch(str(path)) is None:
+        raise ConfigError(f"{path}: No such file or directory{hint}")
+    raise ConfigError(
+        f"no file and no {kind} of mcsim is called {str(path)!r}{hint}; see mcsim list"
+    )
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether a path is no folder; also if it cannot be examined, which readers report."""
+    try:
+        return not stat.S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
 
 
 def _installed(name: str, witness: str) -> str:

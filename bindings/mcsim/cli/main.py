@@ -170,7 +170,14 @@ def run(
     per_vm: bool,
     form: Form,
 ) -> None:
-    """Run the experiment in FILE and show how its systems compare."""
+    """Run the experiment in FILE and show how its systems compare.
+
+    FILE is a path, or the name of an experiment that mcsim has (see mcsim list).
+
+    \b
+    mcsim run tiny
+    mcsim run mine.yaml --set tiers.0.capacity=1GiB
+    """  # noqa: D301
     from mcsim.base.errors import MissingOutputError
     from mcsim.cli.show import show_results
     from mcsim.experiment.runner import run as run_experiment
@@ -199,7 +206,7 @@ def run(
 @plugin_option
 @table_options
 def list_names(kind: str | None, form: Form) -> None:
-    """List systems, optimisers, policies, estimators, meters, trace formats and devices.
+    """List all names: systems, policies, trace formats, devices, experiments and others.
 
     KIND, such as `policies`, lists these alone.
     """
@@ -247,7 +254,7 @@ def _of_kind(every: Mapping[str, Any], kind: str) -> dict[str, Any]:
 @click.argument("name")
 @plugin_option
 def describe(name: str) -> None:
-    """Show the parameters of a system, optimiser, policy, estimator, meter, format or device."""
+    """Show the parameters of a system, policy, estimator, format, device or other name."""
     from mcsim.experiment.catalogue import describe as description_of
 
     click.echo(description_of(name))

@@ -46,8 +46,9 @@ class _FileOrCommand(click.Group):
 def sweep() -> None:
     """Run an experiment at every point of a grid, and join the results.
 
-    `mcsim sweep FILE` runs the unfinished cells of an experiment with axes. An axis under `sweep:`
-    is a path such as `tiers.0.capacity` and its values, `[1GiB, 2GiB]` or `log(1MiB, 1TiB, 12)`.
+    `mcsim sweep FILE` runs the unfinished cells of an experiment with axes: a file, or the name of
+    one that mcsim has. An axis under `sweep:` is a path such as `tiers.0.capacity` and its values,
+    `[1GiB, 2GiB]` or `log(1MiB, 1TiB, 12)`.
     For options, run `mcsim sweep run --help`.
     """
 

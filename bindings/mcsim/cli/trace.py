@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Generate a synthetic trace from a profile.")
-@click.argument("profile", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("profile", type=click.Path(path_type=Path))
 @click.argument(
     "out",
     required=False,
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 @seed_option("Instead of the profile's seed.", None)
 @quiet_option
 def synth(profile: Path, out: Path | None, seed: int | None) -> None:
-    """Generate the requests of PROFILE, a YAML file, unless they are in the cache.
+    """Generate the requests of PROFILE, unless they are in the cache.
 
-    The requests are written to OUT, in the format of its ending (see convert), or only to the
-    cache.
+    PROFILE is a file, or a name of mcsim list. The requests are written to OUT, in the format of
+    its ending (see convert), or only to the cache.
 
     The same profile and seed give the same bytes. The trace is marked as synthetic, and so are all
     outputs made from it.

@@ -76,11 +76,11 @@ def misses(
 ) -> None:
     """Write the requests that reach the backend as OUT (see convert): reads that miss, writes.
 
-    SOURCE is an experiment, with any hierarchy, or a trace for one cache of --size, which all VMs
-    share. Each row has the time of the request that causes it.
+    SOURCE is an experiment (see mcsim run), with any hierarchy, or a trace for one cache of --size,
+    which all VMs share. Each row has the time of the request that causes it.
 
     \b
-    mcsim trace misses experiments/web.yaml misses.arrow --system static
+    mcsim trace misses web misses.arrow --system static
     mcsim trace misses web_0.csv.gz misses.csv.zst --size 1GiB --policy arc --writes back
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
@@ -121,13 +121,17 @@ def misses(
 def _check_form(ctx: click.Context, source: str, size: str | None) -> None:
     """Check that SOURCE is what the options are for: a trace, or an experiment."""
     from mcsim.base.errors import ConfigError
+    from mcsim.base.package import find_file
 
-    is_file = Path(source).suffix in (".yaml", ".yml")
-    if size is None and not is_file:
+    # A name without an ending is an experiment if no trace was meant, which has a --size.
+    named = source if size is not None else find_file("experiment", source) or source
+    is_experiment = Path(named).suffix in (".yaml", ".yml")
+    if size is None and not is_experiment:
         raise ConfigError(
-            f"{source}: a trace needs --size, the size of its cache; an experiment is a .yaml file"
+            f"{source}: a trace needs --size, the size of its cache; an experiment is a .yaml file "
+            "or a name of mcsim list"
         )
-    if size is not None and is_file:
+    if size is not None and is_experiment:
         raise ConfigError(f"{source}: --size is for traces: an experiment has its own tiers")
     foreign = _OF_TRACES if size is None else _OF_EXPERIMENTS
     for parameter in ctx.command.params:

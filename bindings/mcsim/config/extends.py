@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mcsim.base.inputs import is_regular, read_regular, resolved
+from mcsim.base.package import find_file, shipped_files
+from mcsim.base.suggest import did_you_mean
 from mcsim.config.load import Location, Source, to_plain
 
 _EXTENDS = re.compile(rb"^extends\s*:", re.MULTILINE)
@@ -35,12 +37,14 @@ def _extended(source: Source, chain: Sequence[Path]) -> Source:
     given = source.root["extends"]
     if not isinstance(given, str) or not given:
         raise source.complain(("extends",), f"expected the path of an experiment, got {given!r}")
-    path = resolved(source.folder / given)
+    found = find_file("experiment", given, source.folder)
+    path = None if found is None else resolved(found)
+    if path is None or not is_regular(path):
+        hint = did_you_mean(given, shipped_files("experiment"))
+        raise source.complain(("extends",), f"no file {given!r}{hint}")
     if path in chain:
         circle = " extends ".join(one.name for one in (*chain[chain.index(path) :], path))
         raise source.complain(("extends",), f"a circle: {circle}")
-    if not is_regular(path):
-        raise source.complain(("extends",), f"no file {given!r}")
     base = _extended(Source.read(path), (*chain, path))
     theirs = to_plain(base.root)
     if base.folder != source.folder:
@@ -82,11 +86,15 @@ def _move_paths(root: dict[str, Any], old: Path, new: Path) -> None:
     """Rewrite paths that were relative to one folder to be relative to another."""
 
     def moved(path: Any) -> Any:
-        return os.path.relpath(old / path, new) if isinstance(path, str) else path
+        return os.path.relpath(old / path, new) if isinstance(path, (str, Path)) else path
 
-    def move_profiles(of: dict[str, Any], key: str) -> None:
+    def moved_profile(path: Any) -> Any:
+        found = find_file("profile", path, old) if isinstance(path, str) else None
+        return moved(path if found is None else found)
+
+    def move_all(of: dict[str, Any], key: str, move: Callable[[Any], Any]) -> None:
         given = of.get(key)
-        of[key] = [moved(one) for one in given] if isinstance(given, list) else moved(given)
+        of[key] = [move(one) for one in given] if isinstance(given, list) else move(given)
 
     def move_vm(vm: Any) -> Any:
         vm = {"name": vm} if isinstance(vm, str) else vm
@@ -104,12 +112,12 @@ def _move_paths(root: dict[str, Any], old: Path, new: Path) -> None:
         if not isinstance(of, dict):
             return
         if "profile" in of:
-            move_profiles(of, "profile")
+            move_all(of, "profile", moved_profile)
         if isinstance(of.get("vms"), list):
             of["vms"] = [move_vm(vm) for vm in of["vms"]]
 
     if "plugins" in root:
-        move_profiles(root, "plugins")
+        move_all(root, "plugins", moved)
     sweep = root.get("sweep")
     for key in ("workload", "warm_up"):
         move_traces(root.get(key))
@@ -119,4 +127,4 @@ def _move_paths(root: dict[str, Any], old: Path, new: Path) -> None:
         for one in of_axis.values() if isinstance(of_axis, dict) else of_axis or ():
             move_traces(one)
         if f"{key}.profile" in sweep:
-            move_profiles(sweep, f"{key}.profile")
+            move_all(sweep, f"{key}.profile", moved_profile)

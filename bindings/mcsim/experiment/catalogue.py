@@ -1,4 +1,4 @@
-"""Catalogue of the names in experiments: systems, policies, devices, with their parameters."""
+"""Catalogue of names: systems, policies and devices with their parameters, and shipped files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 from mcsim.base.arguments import text as check_text
 from mcsim.base.errors import ConfigError
+from mcsim.base.package import Kind, shipped_files
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.devices import CATALOGUE
+from mcsim.config.load import Source
 
 
 def catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
@@ -33,7 +35,27 @@ def catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
             }
             for device in CATALOGUE.values()
         ],
+        "experiments": _shipped("experiment"),
+        "profiles": _shipped("profile"),
     }
+
+
+def _shipped(kind: Kind) -> list[dict[str, Any]]:
+    """Return the entries of the experiments or profiles that mcsim has."""
+    entries = []
+    for name, path in shipped_files(kind).items():
+        root = Source.read(path).root
+        run = "sweep" if "sweep" in root else "run"
+        command = f"{run} {name}" if kind == "experiment" else f"trace synth {name} {name}.csv.gz"
+        entries.append(
+            {
+                "name": name,
+                "summary": str(root.get("description", "")),
+                "file": str(path),
+                "command": f"mcsim {command}",
+            }
+        )
+    return entries
 
 
 def system_names() -> list[str]:
@@ -56,6 +78,17 @@ def format_names() -> list[str]:
     True
     """
     return _names("trace formats")
+
+
+def experiment_names() -> list[str]:
+    """List the experiments that mcsim has, which `run`, `sweep` and `search` take by name.
+
+    Examples
+    --------
+    >>> "tiny" in mc.experiment_names()
+    True
+    """
+    return list(shipped_files("experiment"))
 
 
 def device_names() -> list[str]:
@@ -83,7 +116,7 @@ class Description(str):
 
 
 def describe(name: str) -> Description:
-    """Describe a system, optimiser, policy, estimator, meter, format or device.
+    """Describe a system, optimiser, policy, estimator, meter, format, device or experiment.
 
     Parameters
     ----------
@@ -125,6 +158,10 @@ def _lines(kind: str, entry: Mapping[str, Any]) -> Iterator[str]:
     singular = f"{kind.removesuffix('ies')}y" if kind.endswith("ies") else kind.removesuffix("s")
     yield f"{entry['name']} ({singular})"
     yield f"  {entry['summary']}"
+    if "file" in entry:
+        yield f"  File: {entry['file']}"
+        yield f"  Command: {entry['command']}"
+        return
     yield f"  Reference: {entry['reference']}"
     if kind == "systems" and (known := _foreseen(entry["name"])):
         yield f"  A yardstick: it knows {known} beforehand, and tables say so."

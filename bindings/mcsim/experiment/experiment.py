@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcsim.base.errors import Complaints, ConfigError
 from mcsim.base.inputs import read_regular
+from mcsim.base.package import file_named
 from mcsim.base.sizes import is_share, parse_capacity
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.device_choice import spec_of_device
@@ -221,7 +222,7 @@ def source_of(given: Given, overrides: Iterable[str]) -> tuple[Source, dict[str,
         given, handed = with_classes_named(given)
         source = Source("spec", given, Path.cwd())
     else:
-        source = Source.read(given)
+        source = Source.read(file_named("experiment", given))
     source = extended(source)
     for override in overrides:
         source.override(override)

@@ -58,8 +58,8 @@ def run(
 
     Parameters
     ----------
-    given : path, mapping or ExperimentSpec
-        The experiment.
+    given : path, name, mapping or ExperimentSpec
+        The experiment: a file, or the name of one that mcsim has (see `experiment_names`).
     overrides : iterable of str
         `key=value`, as of `--set`.
     allow_code : bool or iterable of str

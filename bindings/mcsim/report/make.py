@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,23 @@ from mcsim.results.tables import ALL, comparison
 from mcsim.results.version import check_versions
 
 
+class RenderedPage(str):
+    """The HTML of a page; the interpreter shows where it is, or how long it is."""
+
+    html: Path | None = None
+    """The file that has it, if one was written."""
+
+    def __repr__(self) -> str:
+        if self.html is not None:
+            return str(self.html)
+        return f"<page of {len(self):,} characters; report(…, html='page.html') writes it>"
+
+
 def report(
     *runs: Results | str | os.PathLike[str],
     html: str | os.PathLike[str] | None = None,
     systems: Sequence[str] | None = None,
-) -> str:
+) -> RenderedPage:
     """Render a page of a run, or of several side by side: one HTML file that opens offline.
 
     Parameters
@@ -66,8 +79,9 @@ def report(
 
     Returns
     -------
-    str
-        The page, which depends on the runs alone.
+    RenderedPage
+        The page, a `str` that depends on the runs alone. An interpreter shows the path of its file
+        in place of it.
 
     Raises
     ------
@@ -80,10 +94,12 @@ def report(
     target = None if html is None else file_given("html", html)
     opened = [run if isinstance(run, Results) else Results.open(run) for run in runs]
     check_versions(opened)
-    text = render(_of_run(opened[0], systems) if len(opened) == 1 else _of_runs(opened, systems))
+    one = len(opened) == 1
+    page = RenderedPage(render(_of_run(opened[0], systems) if one else _of_runs(opened, systems)))
     if target is not None:
-        write_whole(target, text)
-    return text
+        write_whole(target, page)
+        page.html = target
+    return page
 
 
 def _of_run(results: Results, systems: Sequence[str] | None) -> Page:

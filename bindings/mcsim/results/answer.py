@@ -38,7 +38,7 @@ def answer(results: Results) -> str:
 
     Examples
     --------
-    >>> results = mc.run("experiments/tiny.yaml")
+    >>> results = mc.run("tiny")
     >>> results.answer  # doctest: +ELLIPSIS
     '`lru` is best: mean latency 2.41 ms, ...
     """

@@ -52,7 +52,7 @@ def search(
 
     Parameters
     ----------
-    given : path, mapping or ExperimentSpec
+    given : path, name, mapping or ExperimentSpec
         An experiment of two tiers. Its first system `hierarchy` says how the tiers work; one with
         defaults is taken if there is none. A key ``search`` may say what the next four do.
     sizes : str or sequence of two sequences of int, float or str, optional

@@ -168,7 +168,7 @@ def sweep(
 
     Parameters
     ----------
-    experiment : path, mapping or ExperimentSpec
+    experiment : path, name, mapping or ExperimentSpec
         The experiment.
     axes : mapping, optional
         Values by dotted path, in place of `sweep:` in a file:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcsim.base.errors import ConfigError, McsimError, TimeBaseError
+from mcsim.base.package import find_file, shipped_files
 from mcsim.base.sizes import is_in_bytes
 from mcsim.base.suggest import did_you_mean, names_matching, some_of
 from mcsim.config import ExperimentSpec, Source
@@ -226,9 +227,9 @@ def _synthesise(
 
     held: dict[str, WorkloadVm] = {}
     for profile in given.profiles:
-        path = source.folder / profile
-        if not path.is_file():
-            raise source.complain((*place, "profile"), f"no file {profile!r}")
+        if (path := find_file("profile", profile, source.folder)) is None:
+            hint = did_you_mean(profile, shipped_files("profile"))
+            raise source.complain((*place, "profile"), f"no file {profile!r}{hint}")
         with reporter.stage("parse", unit="requests", about=path.stem) as stage:
             trace = synth_trace(path, seed=seed, progress=stage.update_of)
         for index, name in enumerate(trace.vms):

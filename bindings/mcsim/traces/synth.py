@@ -11,6 +11,7 @@ from typing import Any
 from mcsim._core import synthetic as core
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import read_regular
+from mcsim.base.package import file_named
 from mcsim.config.profile import SyntheticProfile, read_profile, vms_of
 from mcsim.traces.batches import Batch, batch_with
 from mcsim.traces.cache import cache_directory
@@ -48,7 +49,7 @@ def synth_trace(
     Parameters
     ----------
     profile_path : path-like
-        A profile in YAML (`mcsim.config.profile`).
+        A profile in YAML (`mcsim.config.profile`), or the name of one that mcsim has.
     cache_dir : path-like, optional
         Where generated traces are kept; by default as for `Trace.open`.
     progress : callable, optional
@@ -68,7 +69,7 @@ def synth_trace(
     HostError
         If the store cannot be written.
     """
-    source = Path(profile_path)
+    source = file_named("profile", profile_path)
     profile = read_profile(source)
     if seed is not None:
         if not 0 <= seed < 2**64:

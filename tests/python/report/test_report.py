@@ -394,6 +394,16 @@ def test_what_pages_need_is_named_where_it_is_absent(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_page_is_short_at_a_prompt(tmp_path: Path, results: Results) -> None:
+    path = tmp_path / "page.html"
+    written = mc.report(results, html=path)
+    assert repr(written) == str(path)
+    assert path.read_text("utf-8") == written
+    assert repr(mc.report(results)) == (
+        f"<page of {len(written):,} characters; report(…, html='page.html') writes it>"
+    )
+
+
 def test_a_page_of_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="name a finished run, or several"):
         mc.report()
