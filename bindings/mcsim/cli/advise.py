@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -242,6 +244,19 @@ _READING = (
 )
 
 
+_WIDTH = 100
+
+
+def _wrapped(text: str) -> str:
+    """Break a line between words, but not between a number and its unit."""
+    joined = _UNIT.sub("\\1\N{NO-BREAK SPACE}\\2", text)
+    lines = textwrap.wrap(joined, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+
+
+_UNIT = re.compile(r"(\d) (%|[A-Za-z]+)")
+
+
 @dataclass
 class _Report(Report):
     """The lines of an advice, their commands, and the table of what was compared."""
@@ -257,7 +272,9 @@ class _Report(Report):
 
     def lines(self) -> list[str | TextTable]:
         """Return the lines, and the commands."""
-        texts: list[str | TextTable] = [f"{line.topic}: {line.text}" for line in self.found.lines]
+        texts: list[str | TextTable] = [
+            _wrapped(f"{line.topic}: {line.text}") for line in self.found.lines
+        ]
         texts.append("These commands print the numbers:")
         given = [command for line in self.found.lines for command in line.commands]
         return [*texts, *(f"  {command}" for command in dict.fromkeys(given))]

@@ -37,20 +37,22 @@ def advise_policy(case: Case) -> Line:
     names = candidates_given(case.candidates)
     estimated = _estimated(case, names)
     most = max(_LEAST_LEADERS, _MOST_ACCESSES // len(case.blocks))
-    case.leaders = leaders_of(names, estimated, most)
-    full = _replayed(case, [*case.leaders, BOUND])
+    leaders = leaders_of(names, estimated, most)
+    full = _replayed(case, [*leaders, BOUND])
+    # Estimates of the leaders may have been too high, so that others may be as good.
+    if near := _may_be_best(names, full, estimated)[: max(0, most - len(leaders))]:
+        full |= _replayed(case, near)
     ratios = {name: full[name] for name in names if name in full}
     best = max(ratios.values())
     equal = [name for name, ratio in ratios.items() if ratio >= best - EQUAL]
     equal.sort(key=lambda name: name in _LAST)
     case.policy, case.policy_ratio = equal[0], ratios[equal[0]]
-    _add_rows(case, full, estimated)
-    # Leaders of the write modes: the best first.
     case.leaders = sorted(ratios, key=lambda name: (name != case.policy, -ratios[name]))
+    _add_rows(case, full, estimated)
     parts = [f"{case.policy} hits {percent(case.policy_ratio)}", *_against_lru(case, ratios)]
     parts += _others(case.policy, ratios, equal)
     parts.append(f"opt, which has foresight, hits {percent(full[BOUND])}")
-    parts += _unsure(names, full, estimated, best)
+    parts += _unsure(names, full, estimated)
     return Line("policy", "; ".join(parts) + ".", _commands(case, names, full, estimated))
 
 
@@ -171,18 +173,25 @@ def _others(policy: str, ratios: dict[str, float], equal: Sequence[str]) -> list
     return [f"the next is {name}, {percent(left[name])}"]
 
 
-def _unsure(
-    names: Sequence[str], full: dict[str, float], estimated: ResultTable | None, best: float
+def _may_be_best(
+    names: Sequence[str], full: dict[str, float], estimated: ResultTable | None
 ) -> list[str]:
-    """Warn of policies that were only estimated, and may be as good within the error."""
+    """Return the policies that were only estimated, and may hit as much as the best."""
     if estimated is None:
         return []
+    best = max(ratio for name, ratio in full.items() if name != BOUND)
     highest = _highest(estimated)
-    near = [name for name in names if name not in full and highest[name] >= best]
-    if not near:
-        left = len(names) - sum(name in full for name in names)
-        return [f"{left} others hit less in miniature"] if left else []
-    return [f"within the sampling error, not replayed in full: {some_of(near, _NAMED)}"]
+    return [name for name in names if name not in full and highest[name] >= best]
+
+
+def _unsure(
+    names: Sequence[str], full: dict[str, float], estimated: ResultTable | None
+) -> list[str]:
+    """Count the policies that hit less in miniature, or warn of those that may be as good."""
+    if near := _may_be_best(names, full, estimated):
+        return [f"within the sampling error, not replayed in full: {some_of(near, _NAMED)}"]
+    left = len([name for name in names if name not in full])
+    return [f"{left} others hit less in miniature"] if left else []
 
 
 def _commands(

@@ -13,6 +13,7 @@ import numpy as np
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
+from mcsim.base.suggest import some_of
 from mcsim.base.threads import Pool
 from mcsim.base.units import format_bytes
 from mcsim.experiment.experiment import Experiment
@@ -35,6 +36,8 @@ DIVIDING = (
 """Systems that divide one cache without targets for single VMs."""
 
 _MOST_LEADERS = 4
+
+_NAMED = 3
 
 _LEAST_BLOCKS = 100
 """Blocks that a miniature has for each VM."""
@@ -62,30 +65,36 @@ def advise_sharing(case: Case) -> Line:
         return Line("sharing", f"share the cache; {text}; {reason}.", (command,))
     systems = _systems(case)
     try:
-        ratios = _compared(case, systems)
+        ratios, rest = _compared(case, systems)
     except ConfigError as error:
         return Line("sharing", f"share the cache; {text}; no system ran: {error}.", (command,))
-    shared = ratios[systems[0].title]
-    best = max(ratios, key=lambda title: ratios[title])
-    divides = best != systems[0].title and ratios[best] > shared + EQUAL
-    case.sharing = best if divides else "share"
-    for title, ratio in ratios.items():
-        chosen = title == (best if divides else systems[0].title)
-        case.rows.append(Candidate("sharing", title, case.capacity, ratio, chosen=chosen))
+    verdict = _verdict(case, systems[0].title, ratios)
     replayed = [system for system in systems if system.title in ratios]
     case.experiment = _document(case, replayed, case.commands.entries)
+    return Line("sharing", "; ".join([verdict, *rest, text]) + ".", (command, *_commands(case)))
+
+
+def _verdict(case: Case, together: str, ratios: dict[str, float]) -> str:
+    """Choose between the shared cache and the best division, by their hit ratios."""
+    shared = ratios[together]
+    best = max((title for title in ratios if title != together), key=lambda title: ratios[title])
+    divides = ratios[best] > shared + EQUAL
+    case.sharing = best if divides else "share"
+    chosen = best if divides else together
+    case.rows += [
+        Candidate("sharing", title, case.capacity, ratio, chosen=title == chosen)
+        for title, ratio in ratios.items()
+    ]
     if divides:
-        verdict = (
-            f"divide by {best}: {percent(ratios[best])} hit, shared {percent(shared)} "
-            f"({points(ratios[best] - shared)})"
+        return (
+            f"divide by {best}: {percent(ratios[best])} hit, shared under {case.policy} "
+            f"{percent(shared)} ({points(ratios[best] - shared)})"
         )
-    else:
-        verdict = f"share the cache under {case.policy}: {percent(shared)} hit"
-        others = {title: ratio for title, ratio in ratios.items() if title != systems[0].title}
-        near = max(others, key=lambda title: others[title])
-        equal = "equal" if others[near] >= shared - EQUAL else "the best division"
-        verdict += f"; {equal}: {near}, {percent(others[near])}"
-    return Line("sharing", f"{verdict}; {text}.", (command, *_commands(case)))
+    what = "equal" if ratios[best] >= shared - EQUAL else "the best division"
+    return (
+        f"share the cache under {case.policy}: {percent(shared)} hit; {what}: {best}, "
+        f"{percent(ratios[best])}"
+    )
 
 
 @dataclass(frozen=True)
@@ -189,29 +198,27 @@ def _document(
     }
 
 
-def _compared(case: Case, systems: Sequence[_System]) -> dict[str, float]:
-    """Return the hit ratios of the systems that are replayed in full: the shared one is first."""
+def _compared(case: Case, systems: Sequence[_System]) -> tuple[dict[str, float], list[str]]:
+    """Return the hit ratios of the leaders, the shared cache first, and a note on the others."""
     least = _LEAST_BLOCKS * len(case.references.vms)
     (rate,) = rates_of([case.capacity], case.rate, 1, least)
-    chosen = list(systems)
-    if rate < 1:
-        estimated = _replay(case, systems, rate)
-        chosen = _leaders(systems, estimated)
-        titles = {system.title for system in chosen}
-        case.rows += [
-            Candidate("sharing", title, case.capacity, ratio, rate=rate)
-            for title, ratio in estimated.items()
-            if title not in titles
-        ]
-    return _replay(case, chosen, 1.0)
-
-
-def _leaders(systems: Sequence[_System], estimated: dict[str, float]) -> list[_System]:
-    """Return the shared cache and the divisions that may be best, one at least."""
+    if rate == 1:
+        return _replay(case, systems, 1.0), []
+    estimated = _replay(case, systems, rate)
     divided = sorted(systems[1:], key=lambda each: -estimated[each.title])
-    least = max(estimated.values()) - _NEAR
-    near = [system for system in divided if estimated[system.title] >= least]
-    return [systems[0], *(near[:_MOST_LEADERS] or divided[:1])]
+    near = [s for s in divided if estimated[s.title] >= max(estimated.values()) - _NEAR]
+    chosen = [systems[0], *(near[:_MOST_LEADERS] or divided[:1])]
+    left = [system.title for system in divided if system not in chosen]
+    case.rows += [
+        Candidate("sharing", title, case.capacity, estimated[title], rate=rate) for title in left
+    ]
+    unsure = [system.title for system in near[_MOST_LEADERS:]]
+    note = (
+        f"within the sampling error, not replayed in full: {some_of(unsure, _NAMED)}"
+        if unsure
+        else f"{len(left)} others hit less in miniature"
+    )
+    return _replay(case, chosen, 1.0), [note] if left else []
 
 
 def _replay(case: Case, systems: Sequence[_System], rate: float) -> dict[str, float]:
