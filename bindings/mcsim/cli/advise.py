@@ -22,7 +22,7 @@ from mcsim.cli.options import (
     seed_option,
 )
 from mcsim.cli.output import Output, picture_options
-from mcsim.cli.policy_report import memory_option, policies_option
+from mcsim.cli.policy_report import memory_option
 from mcsim.cli.stream import Report, Source
 from mcsim.cli.terminal import Form, TextTable
 from mcsim.cli.trace import open_trace, reading_options, vms_option
@@ -50,7 +50,13 @@ if TYPE_CHECKING:
     "--drive", metavar="SIZE", help="Size of the drive, which wears as a whole, such as 960GB."
 )
 @devices_options
-@policies_option("all")
+@click.option(
+    "--policies",
+    metavar="NAME[(PARAM=VALUE,...)],...",
+    default="all",
+    show_default=True,
+    help="Eviction policies to choose from (see mcsim list, mcsim describe NAME).",
+)
 @click.option(
     "--interval",
     metavar="LENGTH",
@@ -113,7 +119,8 @@ def advise(
     exact. Candidates that differ by up to a tenth of a point of hit ratio, or 1 % of latency, are
     equal; then the simpler one is advised.
 
-    DIR gets the table as .csv, a picture and, if systems were compared, their experiment.
+    DIR gets the table as .csv, a picture of the curve and, for blocks with a clock, the experiment
+    of the last line.
 
     \b
     mcsim advise web_0.csv.gz --size 1MiB
@@ -292,7 +299,8 @@ class _Report(Report):
         super().show(form, output)
         if output.folder is None or self.found.experiment is None:
             return
-        from mcsim.searches.advised_sharing import EXPERIMENT, write_experiment
+        from mcsim.searches.advice_case import EXPERIMENT
+        from mcsim.searches.advised_sharing import write_experiment
 
         path = output.folder / EXPERIMENT
         write_experiment(path, self.found.experiment)

@@ -24,6 +24,10 @@ EQUAL_LATENCY = 0.01
 """Relative difference of latencies up to which write modes count as equal."""
 
 
+EXPERIMENT = "advice.yaml"
+"""Name of the file with the experiment that compares the systems."""
+
+
 class Line(NamedTuple):
     """One line of advice.
 
@@ -130,9 +134,9 @@ class Commands:
         )
 
     def of_trace(self) -> tuple[str, ...]:
-        """Return a command for each file, and one for all files together."""
+        """Return a command for each file, and one for all requests that reach the cache."""
         each = (_line("trace", "info", file, *self._blocks(), *self.reading) for file in self.files)
-        return (*each, *([self.whatif()] if len(self.files) > 1 else []))
+        return (*each, self.whatif())
 
     def whatif(self) -> str:
         """Return the command that judges the size."""
@@ -153,6 +157,14 @@ class Commands:
             *(() if seed == 1 else ("--seed", str(seed))),
             *(*self.machine, *self.chosen, *self.reading),
         )
+
+    def experiment(self, *options: str) -> tuple[str, ...]:
+        """Return the commands that write the experiment, unless it is written, and run it."""
+        folder = self.folder or "advice"
+        run = _line("run", f"{folder}/{EXPERIMENT}", *options)
+        if self.folder is not None:
+            return (run,)
+        return (self.again, run) if self.again else ()
 
     def _blocks(self) -> tuple[str, ...]:
         is_default = self.block_bytes == 4096
@@ -196,6 +208,20 @@ class Case:
             found = sharing(self.blocks)
             found.together  # noqa: B018  # computed here, where the progress shows it
         return found
+
+    @property
+    def duration_ns(self) -> int:
+        """Time from the first request to the last; 0 without a clock."""
+        if not self.blocks.has_clock:
+            return 0
+        times = self.blocks.accesses.request_time
+        return int(times[-1]) - int(times[0])
+
+    @property
+    def has_experiment(self) -> bool:
+        """Whether an experiment can replay the references: blocks, by a clock, with reads."""
+        is_replayable = self.blocks.kind == "blocks" and self.blocks.ops_kept != "writes"
+        return is_replayable and self.duration_ns > 0
 
     def size_text(self, blocks: int) -> str:
         """Write a size in bytes, or a number of objects."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -24,10 +23,6 @@ from mcsim.policies.miniatures import rates_of
 from mcsim.results.held import Held
 from mcsim.results.models import DAY_NS
 from mcsim.searches.advice_case import EQUAL, Candidate, Case, Line, percent, points
-from mcsim.searches.described_trace import duration_ns
-
-EXPERIMENT = "advice.yaml"
-"""Name of the file with the experiment that compares the systems."""
 
 DIVIDING = (
     *("static", "multicache", "steady", "exclusive", "centaur", "vcacheshare"),
@@ -58,12 +53,14 @@ _PARTS = 24
 def advise_sharing(case: Case) -> Line:
     """Compare one cache for all VMs with systems that divide it."""
     vms = case.references.vms
+    systems = _systems(case)
+    if case.has_experiment:
+        case.experiment = _document(case, systems[:1], case.commands.entries)
     if len(vms) == 1:
         return Line("sharing", f"{vms[0]} is the only VM, so there is nothing to divide.")
     text, command = _fixed_parts(case)
     if reason := _no_systems(case):
         return Line("sharing", f"share the cache; {text}; {reason}.", (command,))
-    systems = _systems(case)
     try:
         ratios, rest = _compared(case, systems)
     except ConfigError as error:
@@ -71,7 +68,9 @@ def advise_sharing(case: Case) -> Line:
     verdict = _verdict(case, systems[0].title, ratios)
     replayed = [system for system in systems if system.title in ratios]
     case.experiment = _document(case, replayed, case.commands.entries)
-    return Line("sharing", "; ".join([verdict, *rest, text]) + ".", (command, *_commands(case)))
+    return Line(
+        "sharing", "; ".join([verdict, *rest, text]) + ".", (command, *case.commands.experiment())
+    )
 
 
 def _verdict(case: Case, together: str, ratios: dict[str, float]) -> str:
@@ -137,10 +136,10 @@ def _no_systems(case: Case) -> str:
         return "no systems are compared, because objects have no devices"
     if not case.blocks.has_clock:
         return "no systems are compared, because the trace has no clock, and they decide by time"
-    if duration_ns(case) == 0:
+    if case.duration_ns == 0:
         return "no systems are compared, because all requests have one time"
-    if duration_ns(case) > _LONGEST_NS:
-        years = duration_ns(case) / (365.25 * DAY_NS)
+    if case.duration_ns > _LONGEST_NS:
+        years = case.duration_ns / (365.25 * DAY_NS)
         return f"no systems are compared, because requests of {years:.3g} years are too long"
     if _are_apart(case):
         return "no systems are compared, because no two VMs have requests at the same time"
@@ -163,7 +162,7 @@ def _interval(case: Case) -> str:
     """Return the interval, by default a round length of which the trace has 24 or more."""
     if case.interval is not None:
         return case.interval
-    duration = duration_ns(case)
+    duration = case.duration_ns
     fitting = [
         text
         for text, length in zip(_INTERVALS, _INTERVAL_NS, strict=True)
@@ -239,14 +238,6 @@ def _replay(case: Case, systems: Sequence[_System], rate: float) -> dict[str, fl
         own = of_system == system.title
         ratios[system.title] = 1 - float(misses[own].sum() / accesses[own].sum())
     return ratios
-
-
-def _commands(case: Case) -> tuple[str, ...]:
-    """Return the commands that run the experiment."""
-    words = case.commands
-    if words.folder is not None:
-        return (f"mcsim run {shlex.quote(words.folder)}/{EXPERIMENT}",)
-    return (words.again, f"mcsim run advice/{EXPERIMENT}") if words.again else ()
 
 
 def write_experiment(path: Path, experiment: Mapping[str, Any]) -> None:

@@ -11,7 +11,6 @@ from mcsim.config.latency import WriteMode
 from mcsim.policies.tuning import tune
 from mcsim.results.models import DAY_NS, lifetime_years
 from mcsim.searches.advice_case import EQUAL_LATENCY, Candidate, Case, Line, percent
-from mcsim.searches.described_trace import duration_ns
 
 _MOST_POLICIES = 2
 
@@ -41,7 +40,8 @@ def advise_writes(case: Case) -> Line:
     if not has_writes:
         case.writes = None
     command = case.commands.tune(",".join(dict.fromkeys(rows.policy.tolist())), case.seed)
-    return Line("writes", "; ".join(parts) + ".", (command,))
+    years = case.commands.experiment("--per-vm") if case.years is not None else ()
+    return Line("writes", "; ".join(parts) + ".", (command, *years))
 
 
 def _has_writes(case: Case) -> bool:
@@ -122,7 +122,7 @@ def _latency(row: Any) -> float:
 def _wear(case: Case, row: Any) -> str:
     """Describe what is written to the drive, and how long it lasts."""
     written = f"{format_size(row.device_writes)} written to {case.machine.tier.name}"
-    duration = duration_ns(case)
+    duration = case.duration_ns
     if not case.blocks.has_clock:
         return f"{written}; no years of wear, because the trace has no clock"
     if duration == 0:

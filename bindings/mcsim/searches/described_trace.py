@@ -13,8 +13,6 @@ from mcsim.traces.info import VmInfo
 _SCANS = 0.5
 """Share of sequential requests, and of accesses to blocks accessed once, from which a VM scans."""
 
-_DAY_NS = 86400 * 10**9
-
 
 def describe_trace(case: Case) -> Line:
     """Describe the requests: their number, scans, blocks accessed once, and VMs."""
@@ -36,14 +34,6 @@ def describe_trace(case: Case) -> Line:
     else:
         parts.append(f"{len(vms)} VMs share the cache")
     return Line("trace", "; ".join(parts) + ".", case.commands.of_trace())
-
-
-def duration_ns(case: Case) -> int:
-    """Return the time from the first request to the last; 0 without a clock."""
-    if not case.blocks.has_clock:
-        return 0
-    times = case.blocks.accesses.request_time
-    return int(times[-1]) - int(times[0])
 
 
 def _infos(case: Case) -> Iterator[VmInfo]:

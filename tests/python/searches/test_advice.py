@@ -300,7 +300,7 @@ def test_equal_policies_are_called_equal() -> None:
 def test_one_vm_has_nothing_to_divide() -> None:
     advice = mc.advise(trace_of(zipf(2000)), 100)
     assert advice.lines[4].text == "vm is the only VM, so there is nothing to divide."
-    assert advice.experiment is None
+    assert [system["name"] for system in advice.experiment["systems"]] == ["hierarchy"]
 
 
 def test_without_a_clock_there_are_no_years_and_no_systems() -> None:
@@ -369,9 +369,9 @@ NUMBERS = re.compile(r"(?<![\w.])[\d,.]*\d (?:%|[µun]?s|ms|[KMGT]iB)(?!\w)")
 
 
 def derived(text: str) -> str:
-    """A line without numbers that follow from others: the drive, and days, which files have."""
-    text = re.sub(r" in [\d.,e+]+ d: .*", "", text)
-    return re.sub(r"equal within 1 %|within 0.1 points", "", text)
+    """A line without the size of the drive, which is given, and the rules for equal ones."""
+    text = re.sub(r": a drive of [^:;]*? lasts", "", text)
+    return re.sub(r"equal within 1 %|within 0.1 points|over 100 years", "", text)
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def derived(text: str) -> str:
     [
         ("scan mix", ["--size", "10%"]),
         ("zipf", ["--size", "4MiB", "--target", "40%"]),
-        ("zipf", ["--size", "1000", "--target", "3ms", "--tier", "sata-ssd", "--drive", "1GB"]),
+        ("zipf", ["--size", "1000", "--target", "3ms", "--tier", "sata-ssd", "--drive", "20MB"]),
         ("zipf", ["--size", "10%", "--ops", "reads", "--block-bytes", "8KiB"]),
         ("hosts", ["--size", "10%"]),
         ("hosts", ["--size", "10%", "--vms", "web,backup"]),
@@ -405,10 +405,13 @@ def test_commands_print_the_numbers(
             code, out, err = commands.call(capsys, *words[1:])
             assert code == 0, (command, err)
             printed += out
-        for number in NUMBERS.findall(derived(line["text"])):
+        counts = re.findall(r"([\d,.]+) (?:accesses|blocks|years)", derived(line["text"]))
+        for number in [*NUMBERS.findall(derived(line["text"])), *counts]:
             value = number if number[-1] != "%" else number[:-2]
             assert value in printed, (number, line["text"], printed)
         assert line["commands"] or line["topic"] in ("sharing", "writes")
+    if "--drive" in options:
+        assert re.search(r"lasts [\d.]+ years", given["lines"][3]["text"])
 
 
 def test_files_with_vms_of_their_own(
