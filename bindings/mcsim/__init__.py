@@ -69,6 +69,8 @@ if TYPE_CHECKING:
     from mcsim.reproduce.reproduction import Reproduction as Reproduction
     from mcsim.reproduce.reproduction import reproduce as reproduce
     from mcsim.results.results import Results as Results
+    from mcsim.searches.advice import Advice as Advice
+    from mcsim.searches.advice import advise as advise
     from mcsim.searches.search import search as search
     from mcsim.searches.search_state import Found as Found
     from mcsim.sweeps.sweep import sweep as sweep
@@ -122,6 +124,7 @@ _HOME = {
         "report.make": ("report",),
         "reproduce.reproduction": ("Reproduction", "reproduce"),
         "results.results": ("Results",),
+        "searches.advice": ("Advice", "advise"),
         "searches.search_state": ("Found",),
         "searches.search": ("search",),
         "sweeps.sweep": ("sweep",),

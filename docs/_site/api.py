@@ -37,7 +37,7 @@ GROUPS = {
         "Decision",
         "Migration",
     ],
-    "Sizing": ["search", "Found", "tune", "mix", "Mix", "what_if", "WhatIf"],
+    "Sizing": ["advise", "Advice", "search", "Found", "tune", "mix", "Mix", "what_if", "WhatIf"],
     "Published figures": ["reproduce", "Reproduction"],
     "Names": [
         "describe",

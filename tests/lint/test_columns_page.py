@@ -40,6 +40,7 @@ TITLES = {
     "situation": "`what_if(…).before.rows` and `.after.rows`",
     "stress": "`mcsim trace info --csv`, `Trace.info()`: what a trace stresses, a row a VM",
     "search": "`mcsim.search`: a row a hierarchy",
+    "advice": "`mcsim.advise`: a row a candidate",
 }
 
 

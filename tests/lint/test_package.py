@@ -36,6 +36,7 @@ FLOORS = [
 ]
 
 PUBLIC = [
+    "Advice",
     "Allocator",
     "Blocks",
     "ConfigError",
@@ -63,6 +64,7 @@ PUBLIC = [
     "TraceError",
     "WhatIf",
     "__version__",
+    "advise",
     "compare",
     "describe",
     "device_names",

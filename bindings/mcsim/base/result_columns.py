@@ -199,6 +199,15 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column("worn_blocks", "worn", "blocks", "blocks written to tiers that wear", "less"),
         Column("years", "years", "number", "life of the first tier that wears out", "more"),
     ],
+    "advice": [
+        Column("topic", "topic", "text", "line of the advice: policy, size, writes or sharing"),
+        Column("choice", "choice", "text", "candidate: policy, write mode or system"),
+        _CAPACITY,
+        _HIT_RATIO,
+        Column("latency_ns", "latency", "ns", "mean latency; nan where it is not known", "less"),
+        _RATE,
+        Column("chosen", "advised", "flag", "candidate that is advised"),
+    ],
 }
 
 

@@ -214,6 +214,14 @@ def format_duration(ns: int) -> str:
     return _exact(ns, {unit: size for unit, size in _NS.items() if unit not in ("µs", "week")})
 
 
+def format_span(ns: int) -> str:
+    """Write a length of time for people, to three digits: `6.88 d`."""
+    for size, unit in ((86400 * 10**9, "d"), (3600 * 10**9, "h"), (60 * 10**9, "min")):
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns / 1e9:.3g} s"
+
+
 def format_bytes(size: int) -> str:
     """Write a size so that `parse_bytes` gives it back: `4KiB`."""
     return _exact(size, {unit: n for unit, n in _BYTES.items() if unit == "B" or "i" in unit})

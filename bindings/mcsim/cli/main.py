@@ -43,6 +43,7 @@ INTERNAL = 70  # exit code
 
 # Commands that are imported when they are called for: their modules and short helps.
 _ELSEWHERE = {
+    "advise": ("mcsim.cli.advise", "Advise on policy, size, write mode and division of a cache."),
     "cache": ("mcsim.cli.cache", "List, verify and remove cached traces."),
     "compare": ("mcsim.cli.compare", "Tabulate and draw the hit ratios of eviction policies."),
     "distances": ("mcsim.cli.distances", "Count accesses by reuse distance."),
@@ -70,6 +71,7 @@ _SECTIONS = {
         "compare",
         "size",
         "tune",
+        "advise",
         "mix",
         "whatif",
         "cache",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Sectioned)
-@click.argument("file", metavar="TRACE", type=click.Path())
+@click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
 @click.option("--target-hit-ratio", metavar="RATIO", help="Such as 0.8 or 80%.")
 @click.option("--target-latency", metavar="TIME", help="Mean latency of an access, such as 2ms.")
 @devices_options
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @curve_options
 @table_options
 def size(
-    file: str,
+    files: tuple[str, ...],
     target_hit_ratio: str | None,
     target_latency: str | None,
     tier: str,
@@ -61,7 +61,7 @@ def size(
     form: Form,
     **reading: Any,
 ) -> None:
-    """Find the smallest LRU cache for TRACE that reaches a hit ratio or a mean latency.
+    """Find the smallest LRU cache for TRACEs that reaches a hit ratio or a mean latency.
 
     A read takes the cache device's time to read a block if it hits, and the backend's if it
     misses. A write takes the backend's time to write a block or, written back, the cache
@@ -89,7 +89,7 @@ def size(
             f"--target-latency: {spec} does not tell hits of reads from those of writes; give "
             "--estimator exact, --ops reads or --writes around"
         )
-    source = Source((file,), block_size, ops, vms, seed, threads_given(threads), reading)
+    source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
     blocks, curve = _curve_with_reads(source, spec, around)
     if blocks.kind == "objects" and target.latency_ns is not None:
         raise ConfigError("--target-latency: an object trace: devices read and write blocks")

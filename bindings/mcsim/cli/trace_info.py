@@ -81,7 +81,7 @@ def _stress(vms: Sequence[VmInfo]) -> FormattedTable:
 
 def _cells(vm: VmInfo, found: TraceInfo, meta: TraceMetadata) -> dict[str, str]:
     """Return a row by its headings."""
-    from mcsim.base.units import format_size
+    from mcsim.base.units import format_size, format_span
 
     cells = {"VM": vm.name, "requests": f"{vm.requests:,}", "reads": f"{vm.read_requests:,}"}
     if found.kind == "objects":
@@ -99,7 +99,7 @@ def _cells(vm: VmInfo, found: TraceInfo, meta: TraceMetadata) -> dict[str, str]:
         }
     has_clock = found.time_base == "clock"
     cells |= {
-        "span": _span(vm.span) if has_clock else f"{vm.span:,} refs",
+        "span": format_span(vm.span) if has_clock else f"{vm.span:,} refs",
         "rate": "-" if math.isnan(vm.rate) else f"{vm.rate:.3g}/s",
     }
     if meta.has_lengths:
@@ -109,10 +109,3 @@ def _cells(vm: VmInfo, found: TraceInfo, meta: TraceMetadata) -> dict[str, str]:
             "largest": format_size(vm.largest_request),
         }
     return cells
-
-
-def _span(ns: int) -> str:
-    for size, unit in ((86400 * 10**9, "d"), (3600 * 10**9, "h"), (60 * 10**9, "min")):
-        if ns >= size:
-            return f"{ns / size:.3g} {unit}"
-    return f"{ns / 1e9:.3g} s"

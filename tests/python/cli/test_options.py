@@ -48,6 +48,7 @@ def commands(trace: Path, experiment: Path, out: Path) -> dict[str, list[object]
         "distances": ["distances", trace, "-o", out],
         "compare": ["compare", trace, "--policies", "lru", "-o", out],
         "tune": ["tune", trace.with_name("blocks.csv"), "--size", "64KiB", "-o", out],
+        "advise": ["advise", trace, "--size", "10%", "-o", out],
         "convert": ["trace", "convert", trace, out / "t.csv"],
         "slice": ["trace", "slice", trace, out / "t.csv", "--ops", "reads"],
         "synth": ["trace", "synth", TINY, out / "t.csv"],
@@ -101,7 +102,7 @@ def test_describe_does_not_mind_capitals(capsys: pytest.CaptureFixture[str]) -> 
     )
 
 
-@pytest.mark.parametrize("command", ["mrc", "tune", "size", "whatif", "compare", "mix"])
+@pytest.mark.parametrize("command", ["advise", "mrc", "tune", "size", "whatif", "compare", "mix"])
 def test_help_has_every_option_once_under_what_it_is_about(command: str) -> None:
     told = CliRunner().invoke(cli.cli, [command, "--help"]).output
     sections = told.partition("\nOptions:\n")[2].split("\n\n")
