@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from mcsim.base.result_table import ResultTable
+    from mcsim.results.standings import Standings
 
 _AGAIN = "run the experiment again with --force (in Python: force=True)"
 
@@ -223,7 +224,9 @@ class Results:
     def _checked(self, name: str) -> Path:
         """Return the path of a file after verifying its checksum."""
         if name not in self._held and damaged(self.path, self.sums, [name]) is not None:
-            raise self._damaged(name)
+            raise ConfigError(
+                f"{self.path / name}: damaged or gone: it is not what the run wrote; {_AGAIN}"
+            )
         self._held.add(name)
         note_input(self.path / name)
         return self.path / name
@@ -239,11 +242,6 @@ class Results:
             raise
         except (ValueError, KeyError, TypeError, OSError, pa.ArrowException) as error:
             raise ConfigError(f"{path}: {error}; {_AGAIN}") from None
-
-    def _damaged(self, name: str) -> ConfigError:
-        return ConfigError(
-            f"{self.path / name}: damaged or gone: it is not what the run wrote; {_AGAIN}"
-        )
 
     def measured(self, name: str) -> pa.Table:
         """Return a table by interval or window without the warm-up.
@@ -271,9 +269,21 @@ class Results:
             "warm_up", pc.less(table["interval"], self.spec.warm_up_intervals)
         )
 
+    @cached_property
+    def standings(self) -> Standings:
+        """Counts of each system over all VMs, and over those whose hits the systems decide."""
+        from mcsim.results.standings import Standings
+        from mcsim.results.tables import compared
+
+        return Standings.of(compared(self))
+
+    def __str__(self) -> str:
+        """Return the answer and the table over all VMs."""
+        return repr(self.overview())
+
     @property
     def answer(self) -> str:
-        """The best realisable system, how it compares, and its worst VM, in a sentence or two."""
+        """The best system, what no system changes, and what was possible, in five sentences."""
         from mcsim.results.answer import answer
 
         return answer(self)
