@@ -395,8 +395,5 @@ class Results:
         return foresight_by_name(self.spec.systems) if recorded is None else recorded
 
     def record_seconds(self, stage: str, seconds: float) -> None:
-        """Write the time of a stage that works on the finished run, such as figures.
-
-        Every stage has its own file. Several may end at one time.
-        """
+        """Write the time of a stage that works on the finished run into a file of its own."""
         write_json(self.path / f"seconds-{stage}.json", {"seconds": seconds})
