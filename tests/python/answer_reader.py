@@ -6,8 +6,14 @@ import re
 
 from plain_run import EQUAL, NS, Count, PlainRun, quantity
 
-GAP = r"(?:equal to (?:`(?P<same>[^`]+)`|it)|(?P<gap>[\d.]+) (?P<unit>%|points) (?P<side>above|below))"
-LIFE = r"lasts (?P<years>[\d.,]+) years(?P<fine>: wear does not matter)?|is never written"
+GAP = (
+    r"(?:equal to (?:`(?P<same>[^`]+)`|it)"
+    r"|(?P<gap>[\d.]+) (?P<unit>%|points) (?P<side>above|below))"
+)
+LIFE = (
+    r"lasts (?P<life>[\d.,]+) (?P<unit>years|days)(?P<fine>: wear does not matter)?"
+    r"|is never written"
+)
 RULE = r"\(less than 0\.05 (?P<of>% of latency|points) apart\)"
 
 
@@ -50,7 +56,8 @@ class Reader:
             assert abs(percent) <= 0.0501
             return
         near(found["gap"], abs(percent))
-        assert found["side"] == ("above" if percent > 0 else "below")
+        is_above = percent > 0 if found["unit"] == "%" else percent < 0
+        assert found["side"] == ("above" if is_above else "below")
         assert (found["unit"] == "%") == (bool(base.latency) and count.latency is not None)
 
     def names(self) -> list[str]:
@@ -89,7 +96,7 @@ class Reader:
         """The systems that the answer may be about: the best in the mode of the baseline."""
         titles = self.run.realisable if titles is None else titles
         same = [title for title in titles if self.run.mode(title) == self.run.mode(self.base)]
-        is_alone = self.run.realisable != titles and same or len(same) > 1
+        is_alone = (self.run.realisable != titles and same) or len(same) > 1
         return self.equals(same if is_alone else titles)
 
 
@@ -104,7 +111,7 @@ def check(sentences: list[str], run: PlainRun) -> set[str]:
     assert 1 <= len(sentences) <= 5
     kinds = [_kind(sentence) for sentence in sentences]
     order = ["best", "apart", "changes", "bounds", "wear"]
-    assert sorted(kinds, key=order.index) == kinds and len(set(kinds)) == len(kinds)
+    assert sorted(set(kinds), key=order.index) == kinds
     assert ("apart" in kinds) == bool(run.apart())
     readers = {
         "best": _best,
@@ -123,11 +130,11 @@ def check(sentences: list[str], run: PlainRun) -> set[str]:
 def _kind(sentence: str) -> str:
     if re.match(r"VMs? .* of the accesses and", sentence):
         return "apart"
-    if re.match(r"Under `[^`]+`(?: \(.*?\))?, (?:against|no VM)", sentence):
+    if re.match(r"Under (?:the next, )?`[^`]+`(?: \(.*?\))?, against", sentence):
         return "changes"
     if re.match(r"Under `[^`]+`, the drive|How long drives", sentence):
         return "wear"
-    return "bounds" if re.match("OPT|the best fixed", sentence) else "best"
+    return "bounds" if re.match("OPT|The best fixed", sentence) else "best"
 
 
 def _best(text: Reader) -> None:
@@ -152,19 +159,14 @@ def _best(text: Reader) -> None:
 def _one_mode(text: Reader, base: Count) -> None:
     run, titles = text.run, text.run.realisable
     equal = text.equals(titles)
+    if text.take("There is nothing to hit"):
+        assert not any(text.of(title).hits for title in titles)
+        _latencies(text, equal)
+        return
     if text.take("All systems hit all there is to hit: "):
         assert run.hits_everything()
         near(text.need(r"hit ratio ([\d.]+) %")[1], 100 * text.of(equal[0]).ratio)
-        if text.take(r", and are equal \(less than 0.05 % of latency apart\): mean latency "):
-            assert len(equal) == len(titles)
-            _latency(text, text.of(equal[0]))
-        elif text.take("; "):
-            text.is_best(text.names(), titles)
-            text.need(" ha(?:s|ve) the lowest latency, ")
-            _latency(text, text.of(equal[0]))
-            if text.take(", "):
-                text.gap(text.of(equal[0]), base)
-                text.take(f" `{text.base}`")
+        _latencies(text, equal)
         return
     assert not run.hits_everything()
     if (every := text.take(r"All (\d+) systems are equal")) is not None:
@@ -175,6 +177,12 @@ def _one_mode(text: Reader, base: Count) -> None:
         return
     names = text.names()
     text.is_best(names, titles)
+    if len(names) == len(titles):
+        text.need(" are equal")
+        text.where()
+        text.need(" " + RULE + ": ")
+        text.measured(text.of(names[0]))
+        return
     if len(names) > 1:
         text.need(" are equal " + RULE + " and best")
     else:
@@ -193,6 +201,24 @@ def _one_mode(text: Reader, base: Count) -> None:
         text.gap(text.of(then[1]), base)
     else:
         assert base.loss == following
+
+
+def _latencies(text: Reader, equal: list[str]) -> None:
+    """Read which systems have the lowest latency."""
+    titles = text.run.realisable
+    if text.take(", and all have the same latency, "):
+        assert len(equal) == len(titles)
+        _latency(text, text.of(equal[0]))
+        text.need(" " + RULE)
+    elif text.take("; "):
+        text.is_best(text.names(), titles)
+        text.need(" ha(?:s|ve) the lowest latency, ")
+        _latency(text, text.of(equal[0]))
+        if text.take(", "):
+            text.gap(text.of(equal[0]), text.of(text.base))
+            text.need(f" `{text.base}`")
+    else:
+        assert text.of(equal[0]).latency is None
 
 
 def _latency(text: Reader, of: Count) -> None:
@@ -225,18 +251,15 @@ def _modes(text: Reader, modes: dict[str | None, list[str]]) -> None:
     if text.take("; no system runs in two modes, so part of the gaps may be the mode's"):
         assert not _pairs(run)
         return
-    worth = text.need(
-        r"; the mode alone is worth ([\d.]+) (%|points) \(`([^`]+)` ([a-z ]+) instead of ([a-z ]+)\)"
-    )
-    _, fast, slow = min(
-        (
-            text.base not in pair,
-            *sorted(pair, key=lambda title: text.of(title).loss)[:: len(pair) - 1],
-        )
-        for pair in _pairs(run)
-    )
-    assert (worth[3], worth[4], worth[5]) == (fast, run.mode(fast), run.mode(slow))
-    near(worth[1], 100 * text.of(slow).over(text.of(fast), base))
+    pairs = sorted(_pairs(run), key=lambda pair: text.base not in pair)[0]
+    known = [title for title in pairs if run.mode(title) == run.mode(text.base)]
+    ordered = sorted(pairs, key=lambda title: text.of(title).loss)
+    first = known[0] if known else ordered[-1]
+    second = next(title for title in ordered if title != first)
+    fast, slow = sorted((first, second), key=lambda title: text.of(title).loss)
+    worth = text.need(r"; the mode alone is worth ([\d.]+) (%|points) ")[1]
+    near(worth, 100 * text.of(slow).over(text.of(fast), base))
+    text.need(re.escape(f"(`{fast}` instead of `{slow}`)"))
 
 
 def _pairs(run: PlainRun) -> list[list[str]]:
@@ -256,9 +279,13 @@ def _apart(text: Reader) -> None:
     text.need(re.escape(text.named()) + " makes? ")
     first = run.counts[text.base]
     share = sum(first[vm].accesses for vm in apart) / text.of(text.base, everything=True).accesses
-    near(text.need(r"([\d.]+) % of the accesses and hits? ")[1], 100 * share)
-    ratios = [run.counts[title][vm].ratio for title in run.realisable for vm in apart]
-    low, high = text.need(r"(?:([\d.]+) to )?([\d.]+) % under every system; ").groups()
+    near(text.need(r"([\d.]+) % of the accesses and (?:together hit|hits) ")[1], 100 * share)
+    ratios = []
+    for title in run.realisable:
+        own = [run.counts[title][vm] for vm in apart]
+        ratios.append(sum(of.hits for of in own) / sum(of.accesses for of in own))
+    pattern = r"(?:([\d.]+) to )?([\d.]+) % whatever the system; "
+    low, high = text.need(pattern).groups()
     near(high, 100 * max(ratios))
     near(low or high, 100 * min(ratios))
     title = text.need("with (?:it|them), `([^`]+)` has ")[1]
@@ -274,38 +301,48 @@ def _apart(text: Reader) -> None:
 
 def _changes(text: Reader) -> None:
     run = text.run
-    title = text.need("Under `([^`]+)`")[1]
-    others = [each for each in run.realisable if each != text.base]
+    following, title = text.need("Under (the next, )?`([^`]+)`").groups()
+    unit = text.of(text.base)
+    others = [title for title in run.realisable if abs(text.of(title).over(unit, unit)) >= EQUAL]
     is_led = text.base in text.leaders()
-    assert title in (text.leaders(others) if is_led else text.leaders()) and title != text.base
+    is_same_mode = run.mode(title) == run.mode(text.base)
+    assert (is_led and is_same_mode) == (following is not None)
+    assert title in (text.leaders(others) if is_led else text.leaders())
+    assert title != text.base
     if (mode := text.take(r" \(([a-z ]+) instead of ([a-z ]+)\)")) is not None:
         assert (mode[1], mode[2]) == (run.mode(title), run.mode(text.base))
     else:
         assert run.mode(title) == run.mode(text.base)
     own, before = run.counts[title], run.counts[text.base]
     over = {vm: own[vm].over(of, of) for vm, of in before.items() if of.accesses}
-    if text.take(f", no VM gains or loses against `{text.base}`"):
-        assert all(abs(value) <= 0.000501 for value in over.values())
-    else:
-        text.need(f", against `{text.base}`, ")
-        for verb, extreme in (("gains", min(over.values())), ("loses", max(over.values()))):
-            if text.take(f"no VM {verb}"):
-                assert extreme * (-1 if verb == "gains" else 1) <= 0.000501
-            else:
-                vm = text.need(rf"VM (.+?) {verb} most: ")[1]
-                assert abs(over[vm] - extreme) < 1e-9
-                assert (extreme < 0) == (verb == "gains")
-                _changed(text, own[vm], before[vm])
-            if verb == "gains":
-                text.need("; ")
+    text.need(f", against `{text.base}`, ")
+    for verb, extreme in (("gains", min(over.values())), ("loses", max(over.values()))):
+        if text.take(f"no VM {verb}"):
+            assert extreme * (-1 if verb == "gains" else 1) <= 0.000501
+        else:
+            vm = text.need(rf"VM (.+?) {verb} most: ")[1]
+            assert abs(over[vm] - extreme) < 1e-9
+            assert (extreme < 0) == (verb == "gains")
+            _changed(text, own[vm], before[vm])
+        if verb == "gains":
+            text.need("; ")
     text.need(r"\.")
 
 
 def _changed(text: Reader, of: Count, before: Count) -> None:
+    if (same := text.take(r"hit ratio ([\d.]+) % as before")) is not None:
+        near(same[1], 100 * before.ratio)
+        assert abs(100 * (of.ratio - before.ratio)) <= 0.0501
+        _gap_of_latency(text, of, before)
+        return
     hits = text.need(r"hit ratio ([\d.]+) to ([\d.]+) % \(([+-])([\d.]+) points\)")
     near(hits[1], 100 * before.ratio)
     near(hits[2], 100 * of.ratio)
     near(f"{hits[3]}{hits[4]}", 100 * (of.ratio - before.ratio))
+    _gap_of_latency(text, of, before)
+
+
+def _gap_of_latency(text: Reader, of: Count, before: Count) -> None:
     if of.latency is not None and before.latency:
         text.need(", latency ")
         text.gap(of, before)
@@ -323,7 +360,7 @@ def _bounds(text: Reader) -> None:
         near(opt[1], 100 * run.opt[title] / text.of(title, everything=True).accesses)
         near(opt[3], 100 * run.hits_of_tiers(title) / run.opt[title])
     text.take("; ")
-    division = text.take(r"the best fixed division \(`([^`]+)`\)(?:, written ([a-z ]+),)? hits ")
+    division = text.take(r"[Tt]he best fixed division \(`([^`]+)`\)(?:, written ([a-z ]+),)? hits ")
     names = [of["name"] for of in run.spec["systems"]]
     if division is not None:
         assert run.titles[names.index("hindsight")] == division[1]
@@ -347,13 +384,13 @@ def _wear(text: Reader) -> None:
         title = text.need("(?:; )?Under `([^`]+)`, the drive of [^`]+? (?=lasts|is never)")[1]
         assert title in text.leaders()
         life, years = text.need(LIFE), run.years(title, tier)
-        if life["years"] is None:
+        if life["life"] is None:
             assert years == float("inf")
         else:
-            near(life["years"], years)
+            near(life["life"], years * (365.25 if life["unit"] == "days" else 1))
             assert (years >= 20) == (life["fine"] is not None)
         lives = {each: run.years(each, tier) for each in run.realisable}
-        if (other := text.take(r" \(shortest: ([\d.,]+) years, `([^`]+)`\)")) is not None:
-            assert lives[other[2]] == min(lives.values()) < 20
-            near(other[1], lives[other[2]])
+        if (other := text.take(r" \(shortest: ([\d.,]+) (years|days), `([^`]+)`\)")) is not None:
+            assert lives[other[3]] == min(lives.values()) < 20
+            near(other[1], lives[other[3]] * (365.25 if other[2] == "days" else 1))
     text.need(r"\.")

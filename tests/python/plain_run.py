@@ -92,7 +92,8 @@ class PlainRun:
             if not self.timed:
                 return 0.0
             reads, writes = row["reads_served"] or 0, row["writes_served"] or 0
-            return reads * quantity(device["read"], NS) + writes * quantity(device["write"], NS)
+            waited = reads * quantity(device["read"], NS) + writes * quantity(device["write"], NS)
+            return waited + (reads + writes) * quantity(device.get("over") or 0, NS)
 
         for row in self.vms:
             if row["interval"] < self.first:

@@ -42,11 +42,11 @@ def lead(results: Results) -> Standing | None:
 
 
 def equal_best(results: Results, ranked: Sequence[Standing]) -> list[Standing]:
-    """Return the systems that equal the best, those that repeat published code last."""
+    """Return the systems that equal the best: the baseline first, legacy systems last."""
     base = results.standings.others[base_title(results)]
     legacy = {system.title for system in results.spec.systems if is_legacy(system)}
     equal = [of for of in ranked if of.is_equal(ranked[0], base)]
-    return sorted(equal, key=lambda of: of.system in legacy)
+    return sorted(equal, key=lambda of: (of.system in legacy, of is not base))
 
 
 def best(results: Results) -> str:
@@ -62,6 +62,8 @@ def best(results: Results) -> str:
         return f"`{base.system}`: {measured(base)}."
     if hits_everything(results):
         latency = _by_latency(results, ranked, base)
+        if not any(of.hits for of in ranked):
+            return f"There is nothing to hit{latency}."
         return f"All systems hit all there is to hit: {_hits(ranked[0])}{latency}."
     return f"{_ranking(results, ranked, base)}."
 
@@ -111,7 +113,8 @@ def _ranking(results: Results, ranked: Sequence[Standing], base: Standing) -> st
     equal, where = equal_best(results, ranked), _where(results)
     rule = EQUAL_HITS if base.latency_ns is None else EQUAL_LATENCY
     if len(equal) == len(ranked):
-        return f"All {len(ranked)} systems are equal{where} ({rule}): {measured(equal[0])}"
+        every = names_of(equal) if len(equal) <= _MOST_NAMES else f"All {len(equal)} systems"
+        return f"{every} are equal{where} ({rule}): {measured(equal[0])}"
     if len(equal) > 1:
         found = f"{names_of(equal)} are equal ({rule}) and best{where}: {measured(equal[0])}"
     else:
@@ -156,16 +159,19 @@ def _worth_of_mode(results: Results, base: Standing) -> str:
         same = found.setdefault(_without_mode(system), [])
         if not of.is_yardstick and of.writes not in [other.writes for other in same]:
             same.append(of)
-    pairs = [sorted(each, key=lambda of: of.loss) for each in found.values() if len(each) > 1]
-    pairs.sort(key=lambda each: base not in each)
+    pairs = [each for each in found.values() if len(each) > 1]
     if not pairs:
         return "no system runs in two modes, so part of the gaps may be the mode's"
-    fast, slow = pairs[0][0], pairs[0][-1]
-    worth = 100 * slow.excess(fast, base)
+    same = min(pairs, key=lambda each: base not in each)
+    # The mode of the baseline, if there is a system in it, against the best of the others.
+    slowest_last = sorted(same, key=lambda of: of.loss)
+    known = next((of for of in same if of.writes == base.writes), slowest_last[-1])
+    other = next(of for of in slowest_last if of is not known)
+    fast, slow = sorted((known, other), key=lambda of: of.loss)
     unit = "points" if base.latency_ns is None else "%"
     return (
-        f"the mode alone is worth {worth:.1f} {unit} "
-        f"(`{fast.system}` {fast.writes} instead of {slow.writes})"
+        f"the mode alone is worth {100 * slow.excess(fast, base):.1f} {unit} "
+        f"(`{fast.system}` instead of `{slow.system}`)"
     )
 
 
@@ -203,7 +209,8 @@ def _by_latency(results: Results, ranked: Sequence[Standing], base: Standing) ->
     if ranked[0].latency_ns is None or not base.latency_ns:
         return ""
     if ranked[-1].is_equal(ranked[0], base):
-        return f", and are equal ({EQUAL_LATENCY}): mean latency {format_latency(ranked[0].loss)}"
+        latency = format_latency(ranked[0].loss)
+        return f", and all have the same latency, {latency} ({EQUAL_LATENCY})"
     equal = equal_best(results, ranked)
     gap = "" if base in equal else f", {against(equal[0], base, base.system)}"
     verb = "have" if len(equal) > 1 else "has"

@@ -24,7 +24,7 @@ def bounds(results: Results) -> str | None:
     row = next(r for r in yardsticks(results).to_pylist() if r["system"] == best.system)
     parts = [_opt(results, best.system, row), _division(results, best.system, best.writes, row)]
     found = "; ".join(filter(None, parts))
-    return f"{found}." if found else None
+    return f"{found[0].upper()}{found[1:]}." if found else None
 
 
 def _opt(results: Results, title: str, row: Mapping[str, Any]) -> str | None:
@@ -92,13 +92,14 @@ def _life(tier: str, title: str, lives: Mapping[str, float], foresight: Mapping[
 
 
 def format_years(years: float) -> str:
-    """Return a number of years in words.
+    """Return a life in words.
 
     Examples
     --------
     >>> from mcsim.results.answer_limits import format_years
     >>> format_years(2849.6), format_years(3.14159), format_years(0.2)
-    ('2,850 years', '3.1 years', '0.20 years')
+    ('2,850 years', '3.1 years', '73 days')
     """
-    digits = 0 if years >= 99.95 else 1 if years >= 0.95 else 2
-    return f"{years:,.{digits}f} years"
+    if years < 1:
+        return f"{365.25 * years:.{0 if years > 0.05 else 2}f} days"
+    return f"{years:,.{0 if years >= 99.95 else 1}f} years"

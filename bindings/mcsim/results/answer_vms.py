@@ -27,7 +27,8 @@ def set_apart(results: Results) -> str | None:
     gap = "" if whole is base else f", {against(whole, base, base.system)}"
     return (
         f"{who} {100 * standings.share_of_apart():.1f} % of the accesses and "
-        f"hit{'s' if is_one else ''} {hits} under every system; with {'it' if is_one else 'them'}, "
+        f"{'hits' if is_one else 'together hit'} {hits} whatever the system; "
+        f"with {'it' if is_one else 'them'}, "
         f"`{best.system}` has {measured(whole)}{gap}."
     )
 
@@ -39,12 +40,13 @@ def changes(results: Results) -> str | None:
     """
     standings, best = results.standings, lead(results)
     base = standings.others[base_title(results)]
-    following = [of for of in standings.realisable() if of is not base]
-    if best is None or base.is_yardstick or not following:
+    others = [of for of in standings.realisable() if not of.is_equal(base, base)]
+    if best is None or base.is_yardstick or not others:
         return None
+    next_best = ""
     if best is base:
-        same_mode = [of for of in following if of.writes == base.writes]
-        best = (same_mode or following)[0]
+        same_mode = [of for of in others if of.writes == base.writes]
+        best, next_best = (same_mode or others)[0], "the next, " if same_mode else ""
     compared = [
         (of.excess(before, before), vm, of, before)
         for (system, vm), of in standings.by_vm.items()
@@ -53,11 +55,11 @@ def changes(results: Results) -> str | None:
     if len(compared) < 2:
         return None
     mode = "" if best.writes == base.writes else f" ({best.writes} instead of {base.writes})"
-    under = f"Under `{best.system}`{mode},"
+    under = f"Under {next_best}`{best.system}`{mode},"
     least, most = (choose(compared, key=lambda each: each[0]) for choose in (min, max))
     gains, loses = _is_seen(least[0], -1), _is_seen(most[0], 1)
     if not gains and not loses:
-        return f"{under} no VM gains or loses against `{base.system}`."
+        return None
     gain = f"VM {least[1]} gains most: {_changed(*least[2:])}" if gains else "no VM gains"
     loss = f"VM {most[1]} loses most: {_changed(*most[2:])}" if loses else "no VM loses"
     return f"{under} against `{base.system}`, {gain}; {loss}."
@@ -71,10 +73,11 @@ def _is_seen(excess: float, sign: int) -> bool:
 def _changed(of: Standing, before: Standing) -> str:
     """Return the change of hits, and of latency if there is one."""
     points = 100 * (of.hit_ratio - before.hit_ratio)
-    hits = (
-        f"hit ratio {100 * before.hit_ratio:.1f} to {100 * of.hit_ratio:.1f} % "
-        f"({points:+.1f} points)"
-    )
+    first, then = f"{100 * before.hit_ratio:.1f}", f"{100 * of.hit_ratio:.1f}"
+    is_changed = f"{abs(points):.1f}" != "0.0"
+    hits = f"hit ratio {first} % as before"
+    if is_changed:
+        hits = f"hit ratio {first} to {then} % ({points:+.1f} points)"
     if of.latency_ns is None or not before.latency_ns:
         return hits
     return f"{hits}, latency {against(of, before)}"

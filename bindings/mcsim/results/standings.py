@@ -134,12 +134,11 @@ class Standings:
         return accesses / self.whole[first].accesses
 
     def hit_range_of_apart(self) -> tuple[float, float]:
-        """Return the least and the highest hit ratio of a VM that is set apart."""
-        ratios = [
-            of.hit_ratio
-            for (_, vm), of in self.by_vm.items()
-            if vm in self.apart and not of.is_yardstick
-        ]
+        """Return the least and the highest hit ratio of the VMs that are set apart, together."""
+        ratios = []
+        for system in self.realisable():
+            own = [self.by_vm[system.system, vm] for vm in self.apart]
+            ratios.append(sum(of.hits for of in own) / sum(of.accesses for of in own))
         return min(ratios), max(ratios)
 
 
