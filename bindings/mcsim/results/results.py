@@ -50,7 +50,7 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, read_parquet, write_json
 from mcsim.results.foreign import check_environment, check_timings, checked_table, parse_spec
-from mcsim.results.foresight import foresight_by_name
+from mcsim.results.foresight import foresight_of_run
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
@@ -391,8 +391,7 @@ class Results:
 
         Systems with foresight are yardsticks, which are not realisable.
         """
-        recorded: dict[str, str] | None = self.environment.get("foresight")
-        return foresight_by_name(self.spec.systems) if recorded is None else recorded
+        return foresight_of_run(self.spec.systems, self.environment)
 
     def record_seconds(self, stage: str, seconds: float) -> None:
         """Write the time of a stage that works on the finished run into a file of its own."""
