@@ -35,10 +35,16 @@ def lead(results: Results) -> Standing | None:
     the best of all.
     """
     ranked = results.standings.realisable() or results.standings.ranked()
-    base = results.standings.others[base_title(results)]
-    same_mode = [of for of in ranked if of.writes == base.writes]
+    same_mode = in_mode_of_baseline(results)
     found = equal_best(results, same_mode if len(same_mode) > 1 else ranked)[0]
     return found if found.accesses else None
+
+
+def in_mode_of_baseline(results: Results) -> list[Standing]:
+    """Return the realisable systems with the write mode of the baseline, the best first."""
+    base = results.standings.others[base_title(results)]
+    modes = results.standings.by_mode().values()
+    return next((ranked for ranked in modes if base in ranked), [])
 
 
 def equal_best(results: Results, ranked: Sequence[Standing]) -> list[Standing]:
@@ -132,13 +138,13 @@ def _per_mode(
 ) -> str:
     """Return the best of each write mode: that of the baseline first, then by their result."""
     where = _where(results)
-    first = sorted(modes, key=lambda mode: mode != base.writes)
+    first = sorted(modes, key=lambda mode: base not in modes[mode])
     parts = []
     for mode in first[:_MOST_MODES]:
         equal = equal_best(results, modes[mode])
         gap = "" if base in equal else f", {against(equal[0], base)}"
         only = ", the only one" if len(modes[mode]) == 1 else ""
-        parts.append(f"{mode}: {names_of(equal)} ({_briefly(equal[0])}{gap}{only})")
+        parts.append(f"{mode or 'unknown'}: {names_of(equal)} ({_briefly(equal[0])}{gap}{only})")
     left = len(first) - len(parts)
     more = f"; {left} more mode{'' if left == 1 else 's'}" if left else ""
     return f"Best per write mode{where}, against `{base.system}`: {'; '.join(parts)}{more}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcsim.base.suggest import some_of
-from mcsim.results.answer_best import against, base_title, lead, measured
+from mcsim.results.answer_best import against, base_title, in_mode_of_baseline, lead, measured
 from mcsim.results.results import Results
 from mcsim.results.standings import Standing
 
@@ -45,7 +45,7 @@ def changes(results: Results) -> str | None:
         return None
     next_best = ""
     if best is base:
-        same_mode = [of for of in others if of.writes == base.writes]
+        same_mode = [of for of in others if of in in_mode_of_baseline(results)]
         best, next_best = (same_mode or others)[0], "the next, " if same_mode else ""
     compared = [
         (of.excess(before, before), vm, of, before)
@@ -54,7 +54,8 @@ def changes(results: Results) -> str | None:
     ]
     if len(compared) < 2:
         return None
-    mode = "" if best.writes == base.writes else f" ({best.writes} instead of {base.writes})"
+    is_same_mode = best in in_mode_of_baseline(results)
+    mode = "" if is_same_mode else f" ({best.writes} instead of {base.writes})"
     under = f"Under {next_best}`{best.system}`{mode},"
     least, most = (choose(compared, key=lambda each: each[0]) for choose in (min, max))
     gains, loses = _is_seen(least[0], -1), _is_seen(most[0], 1)

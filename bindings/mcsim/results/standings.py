@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 EQUAL = 0.0005
 """Systems are equal if they differ by less: a share of the baseline's latency, or of accesses."""
@@ -65,6 +65,24 @@ class Standing:
         return abs(self.excess(other, base)) < EQUAL
 
 
+class _HasMode(Protocol):
+    @property
+    def writes(self) -> str | None: ...
+
+
+_Any = TypeVar("_Any", bound=_HasMode)
+
+
+def by_mode(ranked: Iterable[_Any]) -> dict[str | None, list[_Any]]:
+    """Group systems by write mode; an unknown mode (None) is no other than the only known one."""
+    modes: dict[str | None, list[_Any]] = {}
+    ranked = list(ranked)
+    known = {of.writes for of in ranked} - {None}
+    for of in ranked:
+        modes.setdefault(of.writes if len(known) > 1 else None, []).append(of)
+    return modes
+
+
 Rows = Iterable[Mapping[str, Any]]
 
 
@@ -122,10 +140,7 @@ class Standings:
 
     def by_mode(self) -> dict[str | None, list[Standing]]:
         """Return the realisable systems by write mode, the best of each mode first."""
-        modes: dict[str | None, list[Standing]] = {}
-        for standing in self.realisable():
-            modes.setdefault(standing.writes, []).append(standing)
-        return modes
+        return by_mode(self.realisable())
 
     def share_of_apart(self) -> float:
         """Return the share of accesses of the VMs that are set apart."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mcsim.base.suggest import some_of
 from mcsim.base.units import format_latency
 from mcsim.results.answer_best import EQUAL_HITS, EQUAL_LATENCY
-from mcsim.results.standings import EQUAL, Standing, Standings
+from mcsim.results.standings import EQUAL, Standing, Standings, by_mode
 
 _MOST_MODES = 3
 _MOST_SYSTEMS = 4
@@ -95,10 +95,7 @@ class Contest:
     @cached_property
     def modes(self) -> dict[str | None, list[Candidate]]:
         """The realisable candidates by write mode."""
-        modes: dict[str | None, list[Candidate]] = {}
-        for one in self.realisable:
-            modes.setdefault(one.writes, []).append(one)
-        return modes
+        return by_mode(self.realisable)
 
     @cached_property
     def is_all_hit(self) -> bool:
@@ -149,7 +146,7 @@ def _of_mode(contests: Sequence[Contest], mode: str | None, is_named: bool) -> s
     ranked = [of.modes[mode] for of in contests if mode in of.modes and not of.is_all_hit]
     if not ranked:
         return ""
-    begin = f"Write mode {mode}: " if is_named else ""
+    begin = f"Write mode {mode or 'unknown'}: " if is_named else ""
     names = {one.name for each in ranked for one in each}
     if len(names) == 1:
         only = ranked[0][0]
