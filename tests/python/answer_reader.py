@@ -94,7 +94,7 @@ class Reader:
 
     def leaders(self, titles: list[str] | None = None) -> list[str]:
         """The systems that the answer may be about: the best in the mode of the baseline."""
-        titles = self.run.realisable if titles is None else titles
+        titles = (self.run.realisable or self.run.titles) if titles is None else titles
         same = [title for title in titles if self.run.mode(title) == self.run.mode(self.base)]
         is_alone = (self.run.realisable != titles and same) or len(same) > 1
         return self.equals(same if is_alone else titles)

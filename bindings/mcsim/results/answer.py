@@ -38,15 +38,15 @@ def winners(results: Results) -> set[str]:
 
 
 def answer(results: Results) -> str:
-    """Describe a run in at most five sentences.
+    """Describe a run in at most five sentences, each on a line.
 
     Examples
     --------
     >>> results = mc.run("experiments/tiny.yaml")
-    >>> results.answer  # doctest: +ELLIPSIS
-    '`lru` is best: mean latency 2.41 ms, hit ratio 63.0 %; next is `multicache`, 37.9 % above. ...
+    >>> results.answer.splitlines()[0]
+    '`lru` is best: mean latency 2.41 ms, hit ratio 63.0 %; next is `multicache`, 37.9 % above.'
     """
-    return " ".join(sentences(results))
+    return "\n".join(sentences(results))
 
 
 def sentences(results: Results) -> list[str]:

@@ -123,7 +123,7 @@ def standings_by_cell(table: pa.Table) -> dict[int, Standings]:
 
 
 def answer(contests: Sequence[Contest]) -> str:
-    """Describe the best systems over the points of a grid."""
+    """Describe the best systems over the points of a grid, each sentence on a line."""
     found = [of for of in contests if of.realisable]
     if not contests:
         return "No cell is finished."
@@ -138,7 +138,7 @@ def answer(contests: Sequence[Contest]) -> str:
         where = "" if len(found) == 1 else f" at {all_hit} of {len(found)} points"
         sentences.append(f"All systems hit all there is to hit{where}.")
     sentences.append(_apart(found))
-    return " ".join(filter(None, sentences))
+    return "\n".join(filter(None, sentences))
 
 
 def _of_mode(contests: Sequence[Contest], mode: str | None, is_named: bool) -> str:

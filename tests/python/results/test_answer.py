@@ -95,7 +95,7 @@ def test_latency_and_not_the_hit_ratio_decides(tmp_path: Path) -> None:
     assert mean_ms(slow) > mean_ms(fast)
     run = made(tmp_path, [("lru", {"a": slow}), ("static", {"a": fast})])
     assert run.answer.startswith("`static` is best: ")
-    assert run.answer.endswith(" below `lru`. OPT was not computed: `--set opt=true` adds it.")
+    assert run.answer.endswith(" below `lru`.\nOPT was not computed: `--set opt=true` adds it.")
 
 
 @pytest.mark.parametrize(
@@ -274,5 +274,6 @@ def test_a_life_is_written_for_people(years: float, text: str) -> None:
 def test_a_notebook_shows_the_answer_first(tmp_path: Path) -> None:
     run = made(tmp_path, [("lru", {"a": (500, 0)}), ("static", {"a": (250, 0)})])
     assert run._repr_html_().startswith(f"<p><b>{run.answer}</b></p>")
-    assert repr(run.overview()).splitlines()[0] == run.answer
+    assert repr(run.overview()).startswith(f"{run.answer}\n")
+    assert str(run) == repr(run.overview())
     assert isinstance(run.overview().to_arrow(), pa.Table)

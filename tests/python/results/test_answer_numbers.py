@@ -273,7 +273,7 @@ def test_each_number_follows_from_the_tables(name: str, tmp_path: Path) -> None:
     results = ran(tmp_path, **arguments)
     found = check(sentences(results), PlainRun(results.path))
     assert set(kinds.split()) <= found, results.answer
-    assert results.answer == " ".join(sentences(results))
+    assert results.answer == "\n".join(sentences(results))
 
 
 @pytest.mark.parametrize("name", ["tiny", "placement", "guests", "remoca", "migration"])

@@ -155,8 +155,8 @@ def test_each_write_mode_has_a_winner() -> None:
     table = overview(made({(10, name): [of] for name, of in latencies.items()}, writes=writes))
     assert table.answer == (
         "Write mode back: `mru` is best: mean latency 1.00 ms; next is `fifo`, mean latency "
-        "2.00 ms. Write mode through: `arc` is best: mean latency 3.00 ms; next is `lru`, mean "
-        "latency 4.00 ms. Write mode around: only `alone` (mean latency 5.00 ms)."
+        "2.00 ms.\nWrite mode through: `arc` is best: mean latency 3.00 ms; next is `lru`, mean "
+        "latency 4.00 ms.\nWrite mode around: only `alone` (mean latency 5.00 ms)."
     )
     assert list(table.formatted().styles) == ["best", "", "best", "", ""]
 
@@ -167,7 +167,7 @@ def test_nothing_is_best_where_all_hits_are_had() -> None:
     assert "best" not in table.formatted().styles
     some = {(10, "lru"): [3e6], (10, "arc"): [2e6], (20, "lru"): [4e6], (20, "arc"): [2e6]}
     assert overview(made(some, opt=7 * 10**6)).answer == (
-        "`arc` is best at 1 of 2 points. All systems hit all there is to hit at 1 of 2 points."
+        "`arc` is best at 1 of 2 points.\nAll systems hit all there is to hit at 1 of 2 points."
     )
 
 
