@@ -129,7 +129,8 @@ def run_python(code: str, names: dict[str, Any]) -> None:
         shown = re.search(r"  # → (.*)$", last_line) or re.match(r"# → (.*)$", next_line)
         if shown is not None:
             pattern = ".*".join(re.escape(part) for part in shown[1].split("…"))
-            assert re.fullmatch(pattern, printed.getvalue().strip()), last_line
+            found = re.fullmatch(pattern, printed.getvalue().strip(), re.DOTALL)
+            assert found, last_line
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ _UNITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "factor": ("double", lambda factor: f"{factor:.2f}×"),
     "index": ("double", "{:.3f}".format),
     "number": ("double", "{:.3g}".format),
+    "years": ("double", lambda years: f"{years:,.0f}" if years >= 999.5 else f"{years:.3g}"),
     "ns": ("double", _nanoseconds),
     "s": ("double", "{:.2f} s".format),
     "1/s": ("double", lambda rate: f"{units.format_count(rate)}/s"),

@@ -197,7 +197,7 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
             "per_dollar", "1/s/$", "number", "accesses a second of one client, per dollar", "more"
         ),
         Column("worn_blocks", "worn", "blocks", "blocks written to tiers that wear", "less"),
-        Column("years", "years", "number", "life of the first tier that wears out", "more"),
+        Column("years", "years", "years", "life of the first tier that wears out", "more"),
     ],
     "advice": [
         Column("topic", "topic", "text", "line of the advice: policy, size, writes or sharing"),
@@ -220,6 +220,8 @@ TABLES: Mapping[str, Sequence[Column]] = {
         Column("seeds", "seeds", "count", "number of seeds; only of sweeps", rare=True),
         Column("values", "values", "count", "values of the axis of `--over`", rare=True),
         *RUN_TABLES["comparison"],
+        Column("others_hit_ratio", "others hit %", "share", "without VMs set apart", rare=True),
+        Column("others_latency_gain", "others saved %", "relative", "without these", rare=True),
         *(column for column in RUN_TABLES["yardsticks"] if column.name in _POSSIBLE),
     ],
 }

@@ -185,7 +185,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         Column("reads", "reads", "blocks", "blocks read, also to be written elsewhere"),
         Column("writes", "writes", "blocks", "blocks written"),
         Column("written_bytes_per_day", "GB/day", "bytes/day", "writes by time; null: no rates"),
-        Column("lifetime_years", "years", "number", "life of a medium that wears", "more"),
+        Column("lifetime_years", "years", "years", "life of a medium that wears", "more"),
         Column("drive_writes_per_day", "DWPD", "number", "writes of the whole drive a day", "less"),
         Column("utilization", "busy %", "share", "work by time; null: no rates"),
         Column("peak_utilization", "peak %", "share", "the same in the busiest interval"),

@@ -105,8 +105,12 @@ class _Answer(Report):
     def gains(self) -> list[str]:
         """Return lines with the changes of hit ratios."""
         found = self.found
+        others = [
+            f"without VM {found.before.dominant}: {100 * found.gain_of(found.others):+.2f} points"
+        ]
         if self.same_vms:
-            return [f"all VMs together hit {100 * found.gain:+.2f} points after the change"]
+            together = f"all VMs together hit {100 * found.gain:+.2f} points after the change"
+            return [together, *(others if found.others else [])]
         count = len(found.staying)
         which = "VM hits" if count == 1 else f"{count} VMs hit"
         total = found.after.ratio - found.before.ratio
@@ -116,6 +120,7 @@ class _Answer(Report):
         of_them = f", {100 * found.population:+.2f} of them" if count else ", all of them"
         return [
             *lines,
+            *(others if found.others else []),
             f"all VMs together: {100 * total:+.2f} points{of_them} because other VMs are counted",
         ]
 
@@ -257,6 +262,8 @@ def _percent(ratio: float) -> str:
 def said_of(situation: Situation) -> str:
     """Rate the size of a cache in a few lines, with the reasons."""
     verdict, of = situation.verdict, situation.sharing
+    if situation.dominant is not None:
+        return _without_verdict(situation)
     judged = f"{sized(of, situation.size)} is {_JUDGED[verdict.judgement]}"
     if verdict.best == 0:
         return judged
@@ -266,6 +273,20 @@ def said_of(situation: Situation) -> str:
         f"half of it hits {_percent(verdict.halved)}, twice as much {_percent(verdict.doubled)}",
     ]
     return "\n  ".join([*lines, *_distances(verdict, situation)])
+
+
+def _without_verdict(situation: Situation) -> str:
+    """State which VM decides the total, and what the others hit."""
+    from mcsim.locality.dominant import share_text
+
+    of, vm = situation.sharing, str(situation.dominant)
+    others = [name for name in of.vms if name != vm]
+    shared, part = (_percent(situation.ratio_of(others, name)) for name in ("shared", "part"))
+    return (
+        f"{sized(of, situation.size)}: no verdict, because one VM decides the total\n"
+        f"  {share_text(of, vm, situation.size)}\n"
+        f"  the others hit {shared} shared, and {part} in equal parts alone"
+    )
 
 
 _JUDGED = {

@@ -14,7 +14,7 @@ from mcsim.config.placed import PlacedSpec
 from mcsim.config.spec import SystemSpec, VmTraceSpec, WindowSpec
 from mcsim.config.values import Interval
 from mcsim.experiment.code import is_class
-from mcsim.results.foresight import FORESEEN
+from mcsim.results.foresight import FORESEEN, policy_foresight
 from mcsim.traces.batches import check_vm_names
 from mcsim.traces.table_files import TABLE_FORMATS
 from mcsim.traces.workload import Workload
@@ -258,9 +258,10 @@ def foresight_of(system: engine.System) -> str:
     return next((kind for kind in ("whole", "next") if kind in asked), "none")
 
 
-def foresight_warnings(system: engine.System) -> Iterable[str]:
+def foresight_warnings(system: engine.System, given: SystemSpec) -> Iterable[str]:
     """Warn if a system has foresight."""
-    if (known := foresight_of(system)) != "none":
+    known = policy_foresight(given.params.get("policy")) or foresight_of(system)
+    if known != "none":
         yield f"it knows {FORESEEN[known]} beforehand: a yardstick"
 
 

@@ -269,7 +269,7 @@ class Stages:
         spec = self.experiment.spec
         title = self._titles[index]
         told = [
-            *foresight_warnings(system),
+            *foresight_warnings(system, spec.systems[index]),
             *missing_writes(system, spec.systems[index], accesses),
             *timers_that_never_fire(system, accesses, spec),
         ]

@@ -14,6 +14,7 @@ from mcsim.base.arguments import renamed_parameters, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.result_table import ResultTable
 from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.dominant import dominant_vm, share_text
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.optimizers.optimizer import Optimizer, optimize
 
@@ -48,11 +49,7 @@ class Mix(ResultTable):
         allocation: NDArray[np.int64],
         slack: NDArray[np.float64],
     ) -> None:
-        gains = 100 * columns["size_gain"]
-        answer = f"The best fixed parts are worth {gains.mean():+.1f} % of the cache's size"
-        if len(gains) > 1:
-            answer += f" in the mean, from {gains.min():+.1f} % to {gains.max():+.1f} %"
-        answer += "."
+        answer = _answer(sharing, columns, allocation)
         if slack.any():
             answer += (
                 f" Parts of {len(sharing.vms):,} VMs follow from the concave hulls of their "
@@ -61,6 +58,47 @@ class Mix(ResultTable):
         title = "A cache shared or divided"
         super().__init__(columns, "mix", title=title, answer=answer)
         self.sharing, self.allocation, self.slack = sharing, allocation, slack
+
+
+def _answer(
+    sharing: Sharing, columns: Mapping[str, NDArray[Any]], allocation: NDArray[np.int64]
+) -> str:
+    """Return what the best parts are worth at sizes whose total is not decided by one VM."""
+    sizes = columns["capacity"].tolist()
+    dominant = [dominant_vm(sharing, size) for size in sizes]
+    is_judged = np.array([vm is None for vm in dominant])
+    sentences = []
+    if is_judged.any():
+        gains = 100 * columns["size_gain"][is_judged]
+        text = f"The best fixed parts are worth {gains.mean():+.1f} % of the cache's size"
+        if len(gains) > 1:
+            text += f" in the mean, from {gains.min():+.1f} % to {gains.max():+.1f} %"
+        if len(gains) < len(sizes):
+            text += f", at {len(gains)} of {len(sizes)} sizes"
+        sentences.append(f"{text}.")
+    if not is_judged.all():
+        at = int(np.flatnonzero(~is_judged)[-1])
+        sentences.append(
+            f"No verdict at {(~is_judged).sum()} of {len(sizes)} sizes, because one VM decides the "
+            f"total: {_of_others(sharing, sizes[at], allocation[at], str(dominant[at]))}"
+        )
+    return " ".join(sentences)
+
+
+def _of_others(sharing: Sharing, size: int, parts: NDArray[np.int64], dominant: str) -> str:
+    """Return what the VMs hit, but for the one that decides the total."""
+    hits = np.zeros(2)
+    accesses = 0
+    for vm, blocks in zip(sharing.vms, parts.tolist(), strict=True):
+        if vm != dominant:
+            own = sharing.alone[vm]
+            accesses += own.accesses
+            hits += own.accesses * np.array([sharing.shared[vm].at(size), own.at(blocks)])
+    shared, divided = (f"{100 * of / accesses:.1f} %" for of in hits.tolist())
+    return (
+        f"{share_text(sharing, dominant, size)} in {size:,} {sharing.kind}; there the others hit "
+        f"{shared} shared and {divided} in the best parts."
+    )
 
 
 @renamed_parameters(method="optimizer")

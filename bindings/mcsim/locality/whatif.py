@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -15,10 +15,13 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.result_table import ResultTable
 from mcsim.base.suggest import names_matching
 from mcsim.locality.curve import HitRatioCurve
+from mcsim.locality.dominant import dominant_vm
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.locality.steps import Knee
 
-Judgement = Literal["nothing to hit", "too large", "on a plateau", "too small", "good"]
+Judgement = Literal[
+    "nothing to hit", "too large", "on a plateau", "too small", "good", "decided by one VM"
+]
 
 _NOTICED = 0.1
 """Least gain from doubling a cache that is too small, as a share of the highest hit ratio."""
@@ -35,8 +38,8 @@ class SizeVerdict:
     judgement : str
         ``'too large'``: half the size hits nearly as much (99 %). ``'on a plateau'``: that too,
         but a larger cache hits much more. ``'too small'``: twice the size hits much more, by a
-        tenth of the highest hit ratio. ``'nothing to hit'``: no size hits anything. ``'good'``: all
-        other sizes.
+        tenth of the highest hit ratio. ``'nothing to hit'``: no size hits anything. ``'decided by
+        one VM'``: the situation has a `dominant` VM. ``'good'``: all other sizes.
     size : int
     ratio : float
         Hit ratio of this size.
@@ -160,18 +163,26 @@ class Situation:
         rows = self.rows
         return float((rows.part * rows.accesses).sum() / rows.accesses.sum())
 
-    def ratio_of(self, vms: Sequence[str]) -> float:
-        """Return the hit ratio of some VMs together; nan of none."""
+    def ratio_of(
+        self, vms: Sequence[str], column: Literal["shared", "part", "alone"] = "shared"
+    ) -> float:
+        """Return the hit ratio of some VMs together, by a column of `rows`; nan of none."""
         chosen = np.isin(self.rows.vm, list(vms))
         accesses = self.rows.accesses[chosen]
         if not accesses.size:
             return float("nan")
-        return float((self.rows.shared[chosen] * accesses).sum() / accesses.sum())
+        return float((self.rows[column][chosen] * accesses).sum() / accesses.sum())
+
+    @cached_property
+    def dominant(self) -> str | None:
+        """The VM that makes most accesses and hardly hits, so that totals say little; or None."""
+        return dominant_vm(self.sharing, self.size)
 
     @cached_property
     def verdict(self) -> SizeVerdict:
         """Whether the size is a good one for all of them together."""
-        return verdict(self.sharing.together, self.size)
+        found = verdict(self.sharing.together, self.size)
+        return found if self.dominant is None else replace(found, judgement="decided by one VM")
 
     @cached_property
     def rows(self) -> ResultTable:
@@ -246,8 +257,13 @@ class WhatIf(ResultTable):
             "hit_ratio_after": ratios[1],
         }
         self.before, self.after = before, after
-        same = f"VMs before and after the change hit {100 * self.gain:+.2f} points."
-        answer = same if self.staying else "No VM is there before and after the change."
+        answer = "No VM is there before and after the change."
+        if self.staying:
+            answer = f"VMs before and after the change hit {100 * self.gain:+.2f} points."
+        if self.others:
+            answer += (
+                f" Without VM {before.dominant}: {100 * self.gain_of(self.others):+.2f} points."
+            )
         title = "What a cache hits, shared by its VMs"
         super().__init__(columns, "whatif", title=title, answer=answer)
 
@@ -260,7 +276,17 @@ class WhatIf(ResultTable):
     @property
     def gain(self) -> float:
         """Change of the hit ratio of the `staying` VMs together; nan if there are none."""
-        return self.after.ratio_of(self.staying) - self.before.ratio_of(self.staying)
+        return self.gain_of(self.staying)
+
+    def gain_of(self, vms: Sequence[str]) -> float:
+        """Return the change of the hit ratio of some VMs together; nan if there are none."""
+        return self.after.ratio_of(vms) - self.before.ratio_of(vms)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The `staying` VMs but the dominant one; empty if no VM is dominant."""
+        dominant = self.before.dominant
+        return tuple(vm for vm in self.staying if dominant not in (None, vm))
 
     @property
     def population(self) -> float:

@@ -5,7 +5,9 @@ They are listed below the realisable systems and are never a baseline, a winner 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mcsim.config.spec import SystemSpec
 
@@ -15,9 +17,32 @@ FORESEEN: Mapping[str, str] = {"next": "the next interval", "whole": "the whole 
 _BY_NAME = {"hindsight": "whole", "clairvoyant": "next"}
 
 
-def foresight_by_name(systems: list[SystemSpec]) -> dict[str, str]:
-    """Return the foresight of systems that have it by their name, by title."""
-    return {of.title: _BY_NAME[of.name] for of in systems if of.name in _BY_NAME}
+def policy_foresight(policy: object) -> str | None:
+    """Return ``'whole'`` if an eviction policy of a tier or a VM is OPT; None if it is not.
+
+    Examples
+    --------
+    >>> from mcsim.results.foresight import policy_foresight
+    >>> [policy_foresight(policy) for policy in ("lru / opt", "lru", None)]
+    ['whole', None, None]
+    """
+    return "whole" if re.search(r"\bopt\b", str(policy or "")) else None
+
+
+def foresight_of_run(
+    systems: Sequence[SystemSpec], environment: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the foresight of the systems of a run that have it, by title."""
+    recorded: Mapping[str, str] | None = environment.get("foresight")
+    if recorded is None:
+        recorded = {of.title: _BY_NAME[of.name] for of in systems if of.name in _BY_NAME}
+    found = {}
+    for of in systems:
+        path = of.params | environment.get("data_paths", {}).get(of.title, {})
+        known = recorded.get(of.title) or policy_foresight(path.get("policy"))
+        if known is not None:
+            found[of.title] = known
+    return found
 
 
 def yardstick_note(foresight: Mapping[str, str]) -> str:

@@ -51,7 +51,7 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, read_parquet, write_json
 from mcsim.results.foreign import check_environment, check_timings, checked_table, parse_spec
-from mcsim.results.foresight import foresight_by_name
+from mcsim.results.foresight import foresight_of_run
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from mcsim.base.result_table import ResultTable
+    from mcsim.results.standings import Standings
 
 _AGAIN = "run the experiment again with --force (in Python: force=True)"
 
@@ -225,7 +226,9 @@ class Results:
     def _checked(self, name: str) -> Path:
         """Return the path of a file after verifying its checksum."""
         if name not in self._held and damaged(self.path, self.sums, [name]) is not None:
-            raise self._damaged(name)
+            raise ConfigError(
+                f"{self.path / name}: damaged or gone: it is not what the run wrote; {_AGAIN}"
+            )
         self._held.add(name)
         note_input(self.path / name)
         return self.path / name
@@ -241,11 +244,6 @@ class Results:
             raise
         except (ValueError, KeyError, TypeError, OSError, pa.ArrowException) as error:
             raise ConfigError(f"{path}: {error}; {_AGAIN}") from None
-
-    def _damaged(self, name: str) -> ConfigError:
-        return ConfigError(
-            f"{self.path / name}: damaged or gone: it is not what the run wrote; {_AGAIN}"
-        )
 
     def measured(self, name: str) -> pa.Table:
         """Return a table by interval or window without the warm-up.
@@ -273,9 +271,21 @@ class Results:
             "warm_up", pc.less(table["interval"], self.spec.warm_up_intervals)
         )
 
+    @cached_property
+    def standings(self) -> Standings:
+        """Counts of each system over all VMs, and over those whose hits the systems decide."""
+        from mcsim.results.standings import Standings
+        from mcsim.results.tables import compared
+
+        return Standings.of(compared(self))
+
+    def __str__(self) -> str:
+        """Return the answer and the table over all VMs."""
+        return repr(self.overview())
+
     @property
     def answer(self) -> str:
-        """The best realisable system, how it compares, and its worst VM, in a sentence or two."""
+        """The best system, what no system changes, and what was possible, in five sentences."""
         from mcsim.results.answer import answer
 
         return answer(self)
@@ -383,12 +393,8 @@ class Results:
 
         Systems with foresight are yardsticks, which are not realisable.
         """
-        recorded: dict[str, str] | None = self.environment.get("foresight")
-        return foresight_by_name(self.spec.systems) if recorded is None else recorded
+        return foresight_of_run(self.spec.systems, self.environment)
 
     def record_seconds(self, stage: str, seconds: float) -> None:
-        """Write the time of a stage that works on the finished run, such as figures.
-
-        Every stage has its own file. Several may end at one time.
-        """
+        """Write the time of a stage that works on the finished run into a file of its own."""
         write_json(self.path / f"seconds-{stage}.json", {"seconds": seconds})

@@ -5,7 +5,7 @@ Realisable systems come sorted by mean latency, the best first; yardsticks come 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,8 +16,9 @@ from mcsim.base.formatted_table import RowStyle
 from mcsim.base.result_columns import TABLES
 from mcsim.base.result_table import ResultTable
 from mcsim.base.run_columns import REQUEST_RATIOS
-from mcsim.base.suggest import did_you_mean
-from mcsim.results.answer import answer, rank
+from mcsim.base.suggest import did_you_mean, some_of
+from mcsim.results.answer import answer, rank, winners
+from mcsim.results.answer_best import base_title
 from mcsim.results.counted_time import why_no_rates
 from mcsim.results.data_paths import FIELDS, differing_fields
 from mcsim.results.demands import device_titles, overloads
@@ -32,9 +33,12 @@ from mcsim.results.yardsticks import yardsticks
 MOST_VMS = 24
 """With more VMs, people are shown only all together."""
 
-_AGAINST = "gain, points and saved: hit ratio and mean latency against Global LRU"
 _REQUEST_RATIOS = {column.name for column in REQUEST_RATIOS}
-_OVERVIEW = ("mean_latency_ns", "latency_gain", "share_of_opt", "over_hindsight", "worst_slowdown")
+_OTHERS = ("others_hit_ratio", "others_latency_gain")
+_OVERVIEW = (
+    *("mean_latency_ns", "latency_gain", *_OTHERS),
+    *("share_of_opt", "over_hindsight", "worst_slowdown"),
+)
 
 
 def overview(results: Results) -> RunTable:
@@ -45,17 +49,31 @@ def overview(results: Results) -> RunTable:
     for name in ("share_of_opt", "over_hindsight", "worst_slowdown"):
         values = pa.array([rows[title][name] for title in whole["system"].to_pylist()])
         table = table.append_column(name, values)
+    for name, values in zip(_OTHERS, _of_others(results, whole["system"].to_pylist()), strict=True):
+        table = table.append_column(name, pa.array(values, pa.float64()))
     shown = ["system", *differing_fields(whole.to_pylist()), "hit_ratio"]
     shown += [*_differing_ratios(table), "tier_hit_ratio"]
     notes = [
-        "saved: mean latency against Global LRU",
+        f"saved: mean latency against {base_title(results)}",
         "OPT: hits of one cache of all VMs that knows the future",
         "worst VM: its latency by its latency alone with all tiers, in the same write mode",
         yardstick_note(results.foresight),
     ]
     headings = dict(zip(notes, ("latency_gain", "share_of_opt", "worst_slowdown"), strict=False))
     told = [note for note in notes if note and _is_known(table, headings.get(note))]
+    if results.standings.apart:
+        told.append(f"others: all VMs but {some_of(results.standings.apart, 3)}")
     return _of_systems(results, "overview", table, _title(results), told, [*shown, *_OVERVIEW])
+
+
+def _of_others(results: Results, titles: Sequence[str]) -> Iterator[list[float | None]]:
+    """Yield hit ratios and latencies saved without the VMs that the answer sets apart."""
+    standings = results.standings
+    base = standings.others[base_title(results)]
+    others = [standings.others[title] for title in titles] if standings.apart else []
+    yield [of.hit_ratio for of in others] or [None] * len(titles)
+    saved = [None if of.latency_ns is None else -of.excess(base, base) for of in others]
+    yield saved or [None] * len(titles)
 
 
 def result_table(results: Results, name: str) -> RunTable:
@@ -106,7 +124,9 @@ def _comparison(results: Results) -> RunTable:
     shown = [column.name for column in TABLES["comparison"] if column.name not in hidden]
     shown[:2] = ["vm", "system"]
     notes = [
-        _AGAINST if _is_known(table, "gain") else "",
+        f"gain, points and saved: hit ratio and mean latency against {base_title(results)}"
+        if _is_known(table, "gain")
+        else "",
         yardstick_note(results.foresight),
     ]
     return _of_systems(results, "comparison", table, _title(results), notes, shown)
@@ -220,8 +240,7 @@ def _of_systems(
 ) -> RunTable:
     """Return a table with rows of systems: VM by VM, sorted by result, the best row bold."""
     place = {title: i for i, title in enumerate(rank(results))}
-    realisable = [title for title in place if title not in results.foresight]
-    best = realisable[0] if len(realisable) > 1 else None
+    best = winners(results)
     titles = table["system"].to_pylist()
     vms = table["vm"].to_pylist() if "vm" in table.column_names else [None] * len(titles)
     of_vm = {vm: i for i, vm in enumerate(dict.fromkeys(filter(None, vms)))}
@@ -264,10 +283,10 @@ def _differing_ratios(table: pa.Table) -> list[str]:
     ]
 
 
-def _style(title: str, best: str | None, vm: str | None, foresight: Mapping[str, str]) -> RowStyle:
+def _style(title: str, best: set[str], vm: str | None, foresight: Mapping[str, str]) -> RowStyle:
     if title in foresight:
         return "yardstick"
-    return "best" if title == best and vm is None else ""
+    return "best" if title in best and vm is None else ""
 
 
 def _is_known(table: pa.Table, name: str | None) -> bool:
@@ -277,11 +296,12 @@ def _is_known(table: pa.Table, name: str | None) -> bool:
 
 def _title(results: Results) -> str:
     spec = results.spec
-    space = " + ".join(f"{tier.capacity:,}" for tier in spec.tiers)
-    if spec.hosts is not None:
-        space = f"{spec.host_count} hosts of {space}"
+    blocks = " + ".join(f"{tier.capacity:,}" for tier in spec.tiers)
+    hosts = "" if spec.hosts is None else f"{spec.host_count} hosts of "
     ops = {"all": "reads and writes"}.get(spec.ops, spec.ops)
-    of = "objects"
-    if results.kind == "blocks":
-        of = f"blocks of {units.format_bytes(spec.block_bytes)}"
-    return f"{results.title}: {ops}, {space} {of}"
+    if results.kind == "objects":
+        return f"{results.title}: {ops}, {hosts}{blocks} objects"
+    size = spec.block_bytes
+    space = " + ".join(units.format_size(tier.capacity * size) for tier in spec.tiers)
+    of = f"{blocks} blocks of {units.format_bytes(size)}"
+    return f"{results.title}: {ops}, {hosts}{space} ({of})"

@@ -118,7 +118,7 @@ class Sweep(Tabular):
 
     @property
     def answer(self) -> str:
-        """Summary: the best systems at the points of the grid, in a sentence or two."""
+        """Summary: the best systems at the points of the grid, in at most five sentences."""
         return self.overview().answer
 
     def overview(self, over: str | None = None) -> ResultTable:
@@ -132,6 +132,10 @@ class Sweep(Tabular):
         from mcsim.sweeps.views import overview
 
         return overview(self, over)
+
+    def __str__(self) -> str:
+        """Return the summary and the table over all VMs."""
+        return repr(self.overview())
 
     def _repr_html_(self) -> str:
         """Return the summary and the table over all VMs as HTML, for notebooks."""

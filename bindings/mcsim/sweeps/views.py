@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,43 +16,16 @@ from mcsim.base.formatted_table import FormattedTable, RowStyle
 from mcsim.base.result_columns import column_of
 from mcsim.base.result_table import ResultTable
 from mcsim.base.suggest import did_you_mean
-from mcsim.base.units import format_latency
 from mcsim.config.sweep import SEED_AXES
 from mcsim.figures.sweeps import axes_of, check_over, main_axis
 from mcsim.policies.reductions import is_bound
+from mcsim.results.standings import Standings
+from mcsim.sweeps.answer import Candidate, Contest, answer, standings_by_cell
 
 if TYPE_CHECKING:
     from mcsim.sweeps.swept import Sweep
 
 _NUMBERS = ("hit_ratio", "mean_latency_ns", "gain", "latency_gain")
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """A system at one point of the grid, over all seeds."""
-
-    point: tuple[Any, ...]
-    variant: tuple[Any, ...]
-    system: str
-    foresight: str | None
-    numbers: Mapping[str, NDArray[np.float64]]
-
-    @property
-    def name(self) -> str:
-        variant = [str(value) for value in self.variant]
-        is_in_variant = any(value.split(" ")[0] == self.system for value in variant)
-        return ", ".join(variant if is_in_variant else [self.system, *variant])
-
-    @property
-    def loss(self) -> NDArray[np.float64]:
-        """Values to minimise: latencies, or negative hit ratios."""
-        latency, ratio = self.numbers["mean_latency_ns"], self.numbers["hit_ratio"]
-        return latency if len(latency) == len(ratio) else -ratio
-
-    @property
-    def rank(self) -> tuple[bool, float]:
-        """Yardsticks come last."""
-        return self.foresight is not None, float(self.loss.mean()) if len(self.loss) else np.inf
 
 
 class SweepTable(ResultTable):
@@ -83,7 +55,8 @@ def overview(sweep: Sweep, over: str | None = None) -> SweepTable:
     # Axes of systems distinguish candidates; the other axes are points of comparison.
     variants = [axis for axis in every if axis.partition(".")[0] == "systems"]
     points = [axis for axis in every if axis not in variants]
-    found = _candidates(table, points, variants, over=over)
+    standings = standings_by_cell(sweep.to_arrow())
+    found = _candidates(table, points, variants, over=over, standings=standings)
     order = list(dict.fromkeys(one.point for one in found))
     ranked = [
         one
@@ -99,12 +72,10 @@ def overview(sweep: Sweep, over: str | None = None) -> SweepTable:
     for name in _NUMBERS:
         columns[name] = [_mean(one.numbers[name]) for one in ranked]
         columns[f"{name}_deviation"] = [_deviation(one.numbers[name]) for one in ranked]
-    winners = {
-        point: _winner([c for c in ranked if c.point == point], by_mean=over is not None)
-        for point in order
-    }
+    contests = [Contest(tuple(c for c in ranked if c.point == point)) for point in order]
+    best = [winner for of in contests for winner in of.winners.values()]
     styles: list[RowStyle] = [
-        "yardstick" if one.foresight else "best" if winners[one.point] is one else ""
+        "yardstick" if one.foresight else "best" if any(one is of for of in best) else ""
         for one in ranked
     ]
     notes = ["gain and saved: against Global LRU of the cell"]
@@ -122,7 +93,7 @@ def overview(sweep: Sweep, over: str | None = None) -> SweepTable:
         pa.table(columns) if ranked else table.select(["system", "hit_ratio"]),
         "overview",
         title=f"{sweep.path.name}: all VMs together{missing}",
-        answer=_answer(winners, ranked),
+        answer=answer(contests),
         notes=notes,
         styles=styles,
     )
@@ -235,14 +206,23 @@ def _candidates(
     variants: Sequence[str],
     names: Sequence[str] = _NUMBERS,
     over: str | None = None,
-) -> list[_Candidate]:
+    standings: Mapping[int, Standings] | None = None,
+) -> list[Candidate]:
+    """Return the candidates of a table over all VMs; those that are ranked need `standings`."""
     rows: dict[tuple[tuple[Any, ...], tuple[Any, ...], str], list[dict[str, Any]]] = {}
     for row in table.to_pylist():
         point = tuple(row[axis] for axis in points)
         variant = tuple(row[axis] for axis in variants)
         rows.setdefault((point, variant, row["system"]), []).append(row)
     return [
-        _Candidate(*key, _foresight(of[0]), {name: _known(of, name, over) for name in names})
+        Candidate(
+            *key,
+            _foresight(of[0]),
+            {name: _known(of, name, over) for name in names},
+            tuple(standings[row["cell"]] for row in of) if standings else (),
+            tuple(row.get("opt_hits") for row in of),
+            over,
+        )
         for key, of in rows.items()
     ]
 
@@ -269,82 +249,3 @@ def _mean(values: NDArray[np.float64]) -> float | None:
 
 def _deviation(values: NDArray[np.float64]) -> float | None:
     return float(values.std(ddof=1)) if len(values) > 1 else None
-
-
-def _winner(ranked: Sequence[_Candidate], *, by_mean: bool = False) -> _Candidate | None:
-    """Return the best realisable candidate; None if another is equal, or their seeds overlap."""
-    realisable = [one for one in ranked if one.foresight is None and len(one.loss)]
-    if len(realisable) < 2:
-        return None
-    best, others = realisable[0], realisable[1:]
-    if by_mean:
-        return best if best.rank < others[0].rank else None
-    return best if all(best.loss.max() < other.loss.min() for other in others) else None
-
-
-def _are_equal(ranked: Sequence[_Candidate]) -> bool:
-    """Return whether the two best realisable candidates have the same numbers."""
-    best = [one for one in ranked if one.foresight is None and len(one.loss)][:2]
-    return len(best) == 2 and best[0].loss.tolist() == best[1].loss.tolist()
-
-
-def _answer(
-    winners: Mapping[tuple[Any, ...], _Candidate | None], ranked: Sequence[_Candidate]
-) -> str:
-    if not ranked:
-        return "No cell is finished."
-    realisable = [one for one in ranked if one.foresight is None]
-    if len({one.name for one in realisable}) < 2:
-        name = (realisable or ranked)[0].name
-        return f"One system, `{name}`, at {_points(len(winners))} of the grid."
-    if len(winners) == 1:
-        return _at_one_point(ranked, next(iter(winners.values())))
-    counts: dict[str, int] = {}
-    for winner in winners.values():
-        if winner is not None:
-            counts[winner.name] = counts.get(winner.name, 0) + 1
-    unclear = [point for point, winner in winners.items() if winner is None]
-    equal = sum(_are_equal([one for one in ranked if one.point == point]) for point in unclear)
-    overlapping = len(unclear) - equal
-    most = sorted(counts.items(), key=lambda each: -each[1])
-    parts = [
-        f"`{name}` is best at {count} of {len(winners)} points"
-        if i == 0
-        else f"`{name}` at {count}"
-        for i, (name, count) in enumerate(most[:4])
-    ]
-    if len(most) > 4:
-        parts.append(f"others at {sum(count for _, count in most[4:])}")
-    sentences = [f"{', '.join(parts)}."] if parts else []
-    of = f"of {len(winners)} points"
-    if equal:
-        sentences.append(f"At {equal} {of} the best systems are equal.")
-    if overlapping:
-        sentences.append(f"At {overlapping} {of} there is no clear winner: seeds overlap.")
-    return " ".join(sentences)
-
-
-def _points(count: int) -> str:
-    return f"{count:,} point{'' if count == 1 else 's'}"
-
-
-def _at_one_point(ranked: Sequence[_Candidate], winner: _Candidate | None) -> str:
-    best, second = [one for one in ranked if one.foresight is None][:2]
-    if _are_equal(ranked):
-        return f"`{best.name}` and `{second.name}` are equal: {_measured(best)}."
-    if winner is None:
-        return (
-            f"There is no clear winner: the seeds of `{best.name}` ({_measured(best)}) and "
-            f"`{second.name}` ({_measured(second)}) overlap."
-        )
-    return (
-        f"`{best.name}` is best: {_measured(best)}; next is `{second.name}`, {_measured(second)}."
-    )
-
-
-def _measured(one: _Candidate) -> str:
-    latency = one.numbers["mean_latency_ns"]
-    if not len(latency) or len(latency) < len(one.numbers["hit_ratio"]):
-        return f"hit ratio {100 * one.numbers['hit_ratio'].mean():.1f} %"
-    spread = f" ± {format_latency(latency.std(ddof=1))}" if len(latency) > 1 else ""
-    return f"mean latency {format_latency(latency.mean())}{spread}"

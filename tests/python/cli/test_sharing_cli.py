@@ -25,11 +25,13 @@ SECOND = 10**9
 
 @pytest.fixture
 def folder(folder: Path) -> Path:
-    """A working directory with traces: a loop over 4 blocks 25 times, a scan of 400."""
+    """A working directory with traces: two loops over 4 blocks 25 times, a scan of 400."""
     loop, scan = np.arange(100) % 4, np.arange(400)
-    Trace.from_arrays(
-        4 * np.arange(100) * SECOND, loop * 4096, 4096, vm=[0] * 100, vms=["loop"], source="loop"
-    ).save(folder / "loop.csv")
+    for begin, name in enumerate(("loop", "twin")):
+        times = (4 * np.arange(100) + begin) * SECOND
+        Trace.from_arrays(times, loop * 4096, 4096, vm=[0] * 100, vms=[name], source=name).save(
+            folder / f"{name}.csv"
+        )
     Trace.from_arrays(
         np.arange(400) * SECOND, scan * 4096, 4096, vm=[0] * 400, vms=["scan"], source="scan"
     ).save(folder / "scan.csv")
@@ -66,11 +68,9 @@ def test_a_cache_as_it_is(printed: Any) -> None:
     assert cells(causes, "scan") == ["scan", "100.00", "100.00", "0.00", "0.00"]
     assert ["all", "100.00", "80.80", "0.00", "19.20"] in [line.split() for line in causes]
     text = "\n".join(out)
-    assert "32 KiB (8 blocks) is on a plateau: it hits 0.00 %, 0 % of what any cache does" in text
-    assert "half of it hits 0.00 %, twice as much 0.00 %" in text
-    # Between two accesses to a block of the loop are three others and sixteen of the scan.
-    assert "next knee at 80 KiB (20 blocks), 2.5 times the size: 19.20 %, +19.20 points" in text
-    assert "all there is to hit needs 80 KiB (20 blocks): 19.20 %, +19.20 points" in text
+    assert "32 KiB (8 blocks): no verdict, because one VM decides the total" in out
+    assert "VM scan makes 80.0 % of the accesses and hits nothing even alone" in text
+    assert "the others hit 0.00 % shared, and 96.00 % in equal parts alone" in text
     assert (
         "thrashed by the others, hits less than in an equal part alone: loop (0.00 % instead of "
         "96.00 %)" in text
@@ -83,6 +83,15 @@ def test_a_cache_as_it_is(printed: Any) -> None:
     assert table["thrashed"].to_pylist() == [True, False]
     # Without -o it prints the same, and writes nothing.
     assert printed(*arguments) == out[:-3]
+
+
+def test_a_size_is_judged_where_no_vm_decides(printed: Any) -> None:
+    # The same loop twice: between two accesses to a block of one are three others and four.
+    text = "\n".join(printed("whatif", "loop.csv", "twin.csv", "--size", 6))
+    assert "24 KiB (6 blocks) is too small: it hits 0.00 %, 0 % of what any cache does" in text
+    assert "half of it hits 0.00 %, twice as much 96.00 %" in text
+    assert "next knee at 32 KiB (8 blocks), 1.33 times the size: 96.00 %, +96.00 points" in text
+    assert "all there is to hit needs 32 KiB (8 blocks): 96.00 %, +96.00 points" in text
 
 
 def test_a_vm_leaves(printed: Any) -> None:
@@ -124,7 +133,7 @@ def test_json(printed: Any) -> None:
     out = printed("whatif", *arguments)
     told = json.loads("\n".join(out))
     assert told["trace"] == "loop, scan"
-    assert told["before"]["verdict"]["judgement"] == "on a plateau"
+    assert told["before"]["verdict"]["judgement"] == "decided by one VM"
     assert told["before"]["vms"][0]["thrashed"] is True
     assert told["after"]["blocks"] == 20
     assert told["after"]["hit_ratio"] == 0.192
@@ -157,8 +166,9 @@ def test_a_cache_shared_or_divided(printed: Any) -> None:
     assert cells(out, "80")[3:] == ["19.20", "19.20", "19.20", "80", "KiB", "+0.0"]
     assert float(cells(out, "loop")[2]) >= 50
     assert out[0] == (
-        "The best fixed parts are worth +75.0 % of the cache's size in the mean, from +0.0 % to "
-        "+150.0 %."
+        "No verdict at 2 of 2 sizes, because one VM decides the total: VM scan makes 80.0 % of "
+        "the accesses and hits nothing even alone in 20 blocks; there the others hit 96.0 % "
+        "shared and 96.0 % in the best parts."
     )
     written = [f"results/loop+scan-mix.{ending}" for ending in ("png", "svg", "csv")]
     assert out[-3:] == written

@@ -534,3 +534,48 @@ def test_curves_alone_use_no_more_threads_than_there_are(monkeypatch: pytest.Mon
         assert [curve.hits.tolist() for curve in found.alone.values()] == [[0.0, 1.0]] * vms
         assert used == [each] * vms
         used.clear()
+
+
+SCAN_AND_LOOP = {"loop": [1, 2, 3] * 20, "scan": range(90)}
+
+
+def test_a_total_that_one_vm_decides_has_no_verdict() -> None:
+    found = mcsim.what_if(SCAN_AND_LOOP, 4, to=8, order="rates")
+    assert (found.before.dominant, found.after.dominant) == ("scan", "scan")
+    assert found.before.verdict.judgement == "decided by one VM"
+    # Between two accesses of the loop to a block there are two others of it and four of the scan.
+    assert found.tolist() == [("loop", 0, 57 / 60), ("scan", 0, 0)]
+    assert found.answer == (
+        "VMs before and after the change hit +38.00 points. Without VM scan: +95.00 points."
+    )
+    assert found.before.ratio_of(["loop"], "part") == 0
+    assert found.after.ratio_of(["loop"], "part") == found.before.ratio_of(["loop"], "alone")
+
+
+def test_a_vm_of_half_of_the_accesses_or_with_hits_is_not_dominant() -> None:
+    half = mcsim.what_if({"loop": [1, 2, 3] * 20, "scan": range(60)}, 4, order="rates")
+    hits = mcsim.what_if({"loop": [1, 2, 3] * 20, "scan": [*range(88), 0, 0]}, 4, order="rates")
+    alone = mcsim.what_if({"scan": range(60)}, 4, order="rates")
+    for found in (half, hits, alone):
+        assert found.before.dominant is None
+        assert found.before.verdict.judgement != "decided by one VM"
+        assert "Without" not in found.answer
+
+
+def test_the_best_parts_have_no_worth_where_one_vm_decides_the_total() -> None:
+    both = mcsim.mix(SCAN_AND_LOOP, [4, 8], order="rates")
+    assert both.answer == (
+        "No verdict at 2 of 2 sizes, because one VM decides the total: VM scan makes 60.0 % of "
+        "the accesses and hits nothing even alone in 8 objects; there the others hit 95.0 % shared "
+        "and 95.0 % in the best parts."
+    )
+    # With four blocks the scan hits nothing; with 200 it hits the half that it reads again.
+    again = {"loop": [1, 2, 3] * 20, "scan": [*range(150), *range(150)]}
+    some = mcsim.mix(again, [4, 200], order="rates")
+    gain = 100 * (some.effective[1] / 200 - 1)
+    assert some.answer == (
+        f"The best fixed parts are worth {gain:+.1f} % of the cache's size, at 1 of 2 sizes. "
+        "No verdict at 1 of 2 sizes, because one VM decides the total: VM scan makes 83.3 % of "
+        "the accesses and hits nothing even alone in 4 objects; there the others hit 0.0 % shared "
+        "and 95.0 % in the best parts."
+    )

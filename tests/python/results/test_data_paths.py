@@ -62,7 +62,7 @@ BACK = {"name": "hierarchy", "label": "mine", "writes": "back", "policy": "lru"}
 THROUGH = BACK | {"writes": "through"}
 OTHER_POLICY = THROUGH | {"policy": "arc / lru"}
 WARNING = "warning: write modes differ: through (lru), back (mine)"
-MODES = "Write modes differ (back: mine; through: lru)."
+MODES = "Best per write mode, against `lru`: through: `lru`"
 
 
 def heads(results: Results) -> list[str]:

@@ -72,7 +72,7 @@ def test_runs_of_different_versions_are_not_shown_together(
     assert "different versions of results" in err
     # A run of before can be shown and compared.
     for run in (old, new):
-        assert run.answer == printed(capsys, "results", "show", run.path)[0]
+        assert run.answer.splitlines()[0] == printed(capsys, "results", "show", run.path)[0]
     code, out, _ = call(capsys, "results", "diff", old.path, new.path)
     assert code == 1
     assert ["results_version", "0", "1"] in [line.split() for line in out.splitlines()]

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 import pytest
+from small import TINY
 
 import mcsim
 from mcsim.base.errors import ConfigError
@@ -34,7 +35,11 @@ class MadeUp:
 
 
 def made(
-    latencies: dict[tuple[int, str], Sequence[float]], *yardsticks: str, missing: int = 0
+    latencies: dict[tuple[int, str], Sequence[float]],
+    *yardsticks: str,
+    missing: int = 0,
+    writes: dict[str, str] | None = None,
+    opt: int | None = None,
 ) -> Sweep:
     """Return a sweep over capacities and seeds; `latencies` has those of each seed, in ns."""
     sizes = sorted({size for size, _ in latencies})
@@ -46,7 +51,8 @@ def made(
                 rows.append(
                     {"cell": cell, "run_id": f"made-{cell}", "tiers.0.capacity": size, "seed": seed}
                     | {"system": system, "vm": vm, "hit_ratio": 1 - latency / 1e7}
-                    | {"mean_latency_ns": latency if vm is None else 0.0}
+                    | {"mean_latency_ns": latency, "writes": (writes or {}).get(system)}
+                    | {"accesses": 10**7, "hits": 10**7 - round(latency), "opt_hits": opt}
                     | {"gain": 0.0, "latency_gain": 0.0}
                     | {"foresight": "whole" if system in yardsticks else None}
                 )
@@ -126,8 +132,7 @@ def test_winners_are_counted_over_points() -> None:
         )
     )
     assert table.answer == (
-        "`arc` is best at 2 of 4 points, `lru` at 1. "
-        "At 1 of 4 points there is no clear winner: seeds overlap."
+        "`arc` is best at 2 of 4 points, `lru` at 1, no clear winner at 1 (seeds overlap)."
     )
     assert table["tiers.0.capacity"].tolist() == [10, 10, 20, 20, 30, 30, 40, 40]
     assert [row.system for row in table] == ["arc", "lru", "lru", "arc", "arc", "lru", "lru", "arc"]
@@ -145,6 +150,55 @@ def test_a_yardstick_wins_nowhere() -> None:
     assert "hindsight" not in table.answer
     assert [row.system for row in table] == ["arc", "lru", "hindsight"]
     assert list(table.formatted().styles) == ["best", "", "yardstick"]
+
+
+def test_only_yardsticks_leave_nothing_to_rank() -> None:
+    table = overview(made({(10, "opt"): [3e6], (20, "opt"): [2e6]}, "opt"))
+    assert table.answer == "Only yardsticks, at 2 points of the grid."
+
+
+def test_equal_systems_without_seeds_are_called_equal() -> None:
+    table = overview(made({(10, "lru"): [3e6], (10, "arc"): [3.001e6], (10, "fifo"): [3.1e6]}))
+    assert table.answer == (
+        "`lru`, `arc` are equal and best (less than 0.05 % of latency apart): mean latency 3.00 ms."
+    )
+    assert "best" not in table.formatted().styles
+    many = overview(made({(n, name): [3e6] for n in (10, 20) for name in ("lru", "arc")}))
+    assert many.answer == "No clear winner at 2 of 2 points (less than 0.05 % of latency apart)."
+    assert "seeds" not in many.answer
+
+
+def test_each_write_mode_has_a_winner() -> None:
+    writes = {"lru": "through", "arc": "through", "fifo": "back", "mru": "back", "alone": "around"}
+    latencies = {"lru": 4e6, "arc": 3e6, "fifo": 2e6, "mru": 1e6, "alone": 5e6}
+    table = overview(made({(10, name): [of] for name, of in latencies.items()}, writes=writes))
+    assert table.answer == (
+        "Write mode back: `mru` is best: mean latency 1.00 ms; next is `fifo`, mean latency "
+        "2.00 ms.\nWrite mode through: `arc` is best: mean latency 3.00 ms; next is `lru`, mean "
+        "latency 4.00 ms.\nWrite mode around: only `alone` (mean latency 5.00 ms)."
+    )
+    assert list(table.formatted().styles) == ["best", "", "best", "", ""]
+
+
+def test_nothing_is_best_where_all_hits_are_had() -> None:
+    table = overview(made({(10, "lru"): [3e6], (10, "arc"): [2e6]}, opt=7 * 10**6))
+    assert table.answer == "All systems hit all there is to hit."
+    assert "best" not in table.formatted().styles
+    some = {(10, "lru"): [3e6], (10, "arc"): [2e6], (20, "lru"): [4e6], (20, "arc"): [2e6]}
+    assert overview(made(some, opt=7 * 10**6)).answer == (
+        "`arc` is best at 1 of 2 points.\nAll systems hit all there is to hit at 1 of 2 points."
+    )
+
+
+def test_opt_as_a_policy_is_a_yardstick(tmp_path: Path) -> None:
+    axes = {"systems.0.policy": ["lru", "opt", "mru"]}
+    spec = {"name": "policies", "workload": {"profile": str(TINY)}, "systems": ["hierarchy"]}
+    spec["tiers"] = [{"device": "dram", "capacity": 900}]
+    swept = mcsim.sweep(spec, axes, out=tmp_path)
+    assert "opt" not in swept.answer
+    assert swept.overview()[-1]["systems.0.policy"] == "opt"
+    assert swept.overview().formatted().styles[-1] == "yardstick"
+    assert str(swept).startswith(f"{swept.answer}\n")
 
 
 def test_one_system_is_not_ranked() -> None:
@@ -173,7 +227,7 @@ def test_a_pivot_has_a_column_for_each_system() -> None:
     for x, value, message in (
         ("tiers.0.capacit", "hit_ratio", "x: no axis 'tiers.0.capacit' .did you mean"),
         ("tiers.0.capacity", "system", "value: no column of numbers 'system'"),
-        ("tiers.0.capacity", "hits", "value: no column of numbers 'hits'"),
+        ("tiers.0.capacity", "gain_absolute", "value: no column of numbers 'gain_absolute'"),
     ):
         with pytest.raises(ConfigError, match=message):
             pivot(swept, x, value)
