@@ -10,9 +10,7 @@ from types import ModuleType
 import pytest
 from small import ROOT
 
-OUTPUT = (
-    "[0/1] Re-running CMake...\n[1/4] Building CXX object a.o\nwarning: [3/4] b\n[4/4] Linking\n"
-)
+OUTPUT = "[0/1] Running CMake\n[1/4] Building CXX object a.o\nwarning: [3/4] b\n[4/4] Linking\n"
 
 
 @pytest.fixture

@@ -428,6 +428,20 @@ def check_install(words: list[str]) -> None:
     assert (ROOT / file).is_file()
 
 
+def check_image(words: list[str]) -> None:
+    """Hold commands in a container to the Dockerfile and to mcsim."""
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    assert 'ENTRYPOINT ["mcsim"]' in text
+    assert "WORKDIR /data\n" in text
+    if words[1] == "run":
+        check_options(words[words.index("mcsim") + 1 :])
+
+
+def check_yes(words: list[str]) -> None:
+    """Hold the option to the launcher."""
+    assert '"${1-}" = --yes' in (ROOT / "mcsim").read_text("utf-8")
+
+
 def check_executable(words: list[str]) -> None:
     """Hold what runs everything, tests included, to being there."""
     assert os.access(ROOT / words[0], os.X_OK)
@@ -450,6 +464,8 @@ _CHECKED: list[tuple[str, str, Callable[[list[str]], None], int]] = [
     (r"\.ci/run", "this test is among it", check_executable, 0),
     (r"(cmake|ctest) ", "compiles", check_cmake, 0),
     (r"(pip|pre-commit) install", "installs", check_install, 0),
+    (r"docker (build|run) ", "./mcsim packages image does it", check_image, 1),
+    (r"\./mcsim --yes ", "installs", check_yes, 0),
     (r"python tests/bench/", "measures for minutes", check_script, 1),
     (r"mcsim .*--plugin build/", "test_out_of_tree_policy does it", check_options, 1),
     (r"mcsim (mrc|compare|trace info) --", "a few words of a command", check_options, 1),

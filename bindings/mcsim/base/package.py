@@ -85,6 +85,13 @@ def find_file(kind: Kind, given: str | os.PathLike[str], folder: Path = Path()) 
     return beside if _is_file(beside) else shipped_files(kind).get(name)
 
 
+def shortest_name(kind: Kind, path: str) -> str:
+    """Return the name of a shipped file if it denotes that in the working folder, else the path."""
+    name = Path(path).stem
+    is_shipped = shipped_files(kind).get(name) == Path(path)
+    return name if is_shipped and find_file(kind, name) == Path(path) else path
+
+
 def file_named(kind: Kind, given: str | os.PathLike[str]) -> Path:
     """Return the file that `find_file` finds in the working folder.
 

@@ -80,8 +80,8 @@ def report(
     Returns
     -------
     RenderedPage
-        The page, a `str` that depends on the runs alone. An interpreter shows the path of its file
-        in place of it.
+        The page, a `str` that depends on the runs alone. An interpreter shows the path of its
+        file.
 
     Raises
     ------

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.package import shortest_name
 from mcsim.base.progress import Reporter
 from mcsim.base.result_table import ResultTable
 from mcsim.base.threads import Pool
@@ -295,7 +296,7 @@ class SearchState:
             grid=len(self.grid),
             limits=self.judge.limits,
             objective=self.judge.objective,
-            experiment=self.replays.experiment.source.name,
+            experiment=shortest_name("experiment", self.replays.experiment.source.name),
             devices=tuple(tier.device for tier in self.replays.spec.tiers),
             system=place_of_hierarchy(self.replays.experiment),
         )

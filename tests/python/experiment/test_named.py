@@ -112,10 +112,18 @@ def test_sweeps_searches_and_misses_take_names(capsys: pytest.CaptureFixture[str
         capsys, "sweep", "web-sizes", "--set", "workload.window.end=1h", "--dry-run"
     )
     assert (code, out.split(":")[0]) == (0, "web-sizes")
-    assert call(capsys, "search", "tiny", "--sizes", "100 / 400", "--policies", "lru")[0] == 0
+    code, out, _ = call(capsys, "search", "tiny", "--sizes", "100 / 400", "--policies", "lru")
+    assert code == 0
+    assert "\ntiny: the lowest latency" in out
+    assert "mcsim run tiny --set" in out
+    code, out, _ = call(capsys, "search", EXPERIMENTS / "tiny.yaml", "--sizes", "1 / 4", "-q")
+    assert "mcsim run tiny --set" in out
     assert call(capsys, "trace", "misses", "tiny", "m.csv", "--system", "static")[0] == 0
     code, _, err = call(capsys, "trace", "misses", "none", "m.csv")
     assert (code, "a trace needs --size" in err) == (2, True)
+    Path("tiny.yaml").write_bytes((EXPERIMENTS / "tiny.yaml").read_bytes())
+    code, out, _ = call(capsys, "search", EXPERIMENTS / "tiny.yaml", "--sizes", "1 / 4", "-q")
+    assert f"mcsim run {EXPERIMENTS}/tiny.yaml --set" in out
 
 
 def test_names_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -> None:
