@@ -17,6 +17,12 @@ mcsim trace synth tiny tiny.csv.gz
 mcsim mrc tiny.csv.gz --compare shards,aet -o .
 mcsim distances tiny.csv.gz -o .
 mcsim compare tiny.csv.gz --policies lru,arc,s3-fifo,opt --sizes 'log(1%, 100%, 12)' -o .
+mcsim trace synth tiny t1.csv.gz --seed 1
+mcsim trace synth tiny t2.csv.gz --seed 2
+mcsim trace synth tiny t3.csv.gz --seed 3
+mcsim trace synth tiny t4.csv.gz --seed 4
+mcsim compare t1.csv.gz t2.csv.gz t3.csv.gz t4.csv.gz --each --policies arc,s3-fifo,lirs,opt \
+--against lru --sizes 1%,3%,10% --style paper -o .
 mcsim run tiny --quiet
 mcsim results plot tiny --only hit-ratio --format svg -o run
 mcsim results plot tiny --only occupancy --format svg -o run

@@ -1,4 +1,4 @@
-"""`mcsim compare --each`: policies over many traces, each by itself."""
+"""`mcsim compare --each`: policies over many traces, each alone."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Choice:
 def compare_each(
     source: Source, choice: Choice, form: Form, output: Output, *, dry_run: bool
 ) -> None:
-    """Replay each trace by itself, and show statistics; with `dry_run`, list the traces."""
+    """Replay each trace alone, and show statistics; with `dry_run`, list the traces."""
     from mcsim.policies.comparison import caches_of_each, sizes_of_each
     from mcsim.policies.simulation import memory_given
 
@@ -102,12 +102,12 @@ class EachReport(Report):
     suffix = "-each"
 
     def heading(self) -> str:
-        """Name the traces and what was replayed of them."""
+        """Name the traces and the replayed requests."""
         from mcsim.base.units import format_bytes
 
         what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[self.source.ops]
         size = format_bytes(self.source.block_bytes)
-        return f"{self.source.name}: {what} in blocks of {size}, each trace by itself"
+        return f"{self.source.name}: {what} in blocks of {size}, each trace alone"
 
     def lines(self) -> list[Line]:
         """Return the summary and the table over traces."""

@@ -13,7 +13,7 @@ from mcsim.policies.reductions import OverTraces
 
 _MOST_SIZES = 4
 _WIDTH = 0.7
-"""Of the space between policies that the sizes of one take."""
+"""Width of the markers of one policy, as a share of the distance between policies."""
 
 
 def reductions(rows: OverTraces) -> Sheet:

@@ -1,4 +1,4 @@
-"""Policies compared on traces: merged, or each trace by itself."""
+"""Compare policies on traces: merged, or each trace alone."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def compare(
     memory: int | str | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> ResultTable:
-    """Compare eviction policies on traces, merged into one or each by itself.
+    """Compare eviction policies on traces, merged into one or each alone.
 
     Parameters
     ----------
-    traces : Trace, Blocks or path, or sequence of these
+    traces : Trace, Blocks, path, or a sequence
         Blocks have their own `ops` and `block_bytes`. With `each`, traces with and without a
         clock, of blocks and of objects may stand together.
     policies, threads, memory
@@ -202,7 +202,7 @@ class Readable:
     Attributes
     ----------
     left_out : list of (str, str)
-        Names of these, and the reason; complete after the iteration.
+        Their names and the reason; complete after the iteration.
     """
 
     named: Iterable[Named]

@@ -228,7 +228,7 @@ def _candidates(
 
 
 def _foresight(row: Mapping[str, Any]) -> str | None:
-    """Return what a system knows beforehand; a policy that is the upper bound knows all."""
+    """Return the foresight of a system; that of the policy opt is the whole trace."""
     foresight: str | None = row["foresight"]
     policies = [part.strip() for part in (row.get("policy") or "").split("/")]
     return foresight or ("whole" if any(map(is_bound, policies)) else None)
