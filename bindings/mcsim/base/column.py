@@ -44,7 +44,7 @@ _UNITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "relative": ("double", lambda change: _signed(100 * change, 1)),
     "factor": ("double", lambda factor: f"{factor:.2f}×"),
     "index": ("double", "{:.3f}".format),
-    "number": ("double", "{:.3g}".format),
+    "number": ("double", units.format_number),
     "ns": ("double", _nanoseconds),
     "s": ("double", "{:.2f} s".format),
     "1/s": ("double", lambda rate: f"{units.format_count(rate)}/s"),
