@@ -254,6 +254,23 @@ def format_count(count: float) -> str:
     return f"{count:.0f}" if count == int(count) else _three_digits(count)
 
 
+def format_number(value: float) -> str:
+    """Write a number for people, to three digits and without an exponent: `2,850`, `0.001`.
+
+    Examples
+    --------
+    >>> from mcsim.base.units import format_number
+    >>> format_number(2850.4), format_number(0.00132), format_number(1e-9)
+    ('2,850', '0.001', '<0.001')
+    """
+    if 0 < abs(value) < 0.0005:
+        return "<0.001" if value > 0 else ">-0.001"
+    if abs(value) < 1:
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
+
+
 def format_latency(ns: float) -> str:
     """Write a latency for people, to three digits: `1.73 ms`."""
     for size, unit in ((10**9, "s"), (10**6, "ms"), (10**3, "us")):

@@ -201,7 +201,7 @@ def _worded(name: str, value: float) -> str:
 
 
 def _table(found: Found) -> TextTable:
-    from mcsim.base.units import format_latency
+    from mcsim.base.units import format_latency, format_number
 
     sizes = [f"{device} blocks" for device in found.devices]
     headings = ["policy", *sizes, "dollars", "hit %", "latency", "1/s/$", "years", ""]
@@ -216,7 +216,7 @@ def _table(found: Found) -> TextTable:
             f"{100 * row.hit_ratio:.2f}",
             format_latency(row.latency_ns),
             f"{row.per_dollar:.3g}",
-            f"{row.years:.3g}" if 0 < row.years < float("inf") else "–",
+            format_number(row.years) if 0 < row.years < float("inf") else "–",
             "" if row.kept else "beyond the limits",
             style="best" if index == 0 and row.kept else "",
         )

@@ -15,10 +15,12 @@ from mcsim.results.results import Results
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_MOST_TICKS = 10
+
 MOST_INTERVALS = 1000
 """Upper limit of intervals that are distinguishable side by side."""
 
-Kind = Literal["lines", "steps", "areas", "points", "bars", "stacked", "map"]
+Kind = Literal["lines", "steps", "areas", "points", "bars", "stacked", "dots", "map"]
 Values = NDArray[np.float64]
 
 
@@ -29,7 +31,7 @@ class Series:
     Attributes
     ----------
     look : Look
-        Label, colour, dashes, marker and hatch.
+        Label, colour, dashes and marker.
     y : array of float64
         Values; NaN marks a missing one.
     x : array of float64, optional
@@ -62,11 +64,12 @@ class Chart:
         The content in a sentence, also for screen readers.
     kind : Kind
         Series of `areas` and `stacked` stand on one another. A value of `steps` and `areas` is
-        valid up to the next position. Bars of `stacked` are horizontal. Each series of a `map`
-        is a row of cells.
+        valid up to the next position. Bars of `stacked` are horizontal. The `dots` of a group
+        are on one horizontal line. Each series of a `map` is a row of cells.
     x : array of float64, or sequence of str
         Positions. For `steps`, `areas` and `map` they are edges, one more than there are values.
-        For `bars` and `stacked` they are names of groups. Columns of a `map` may have names.
+        For `bars`, `stacked` and `dots` they are names of groups. Columns of a `map` may have
+        names.
     series : sequence of Series
     x_label, y_label : str
         Labels with units. The label of the value of a map is `value_label`.
@@ -105,6 +108,24 @@ class Chart:
     def has_names(self) -> bool:
         """Whether positions are names of groups."""
         return len(self.x) > 0 and isinstance(self.x[0], str)
+
+    @property
+    def is_horizontal(self) -> bool:
+        """Whether groups are rows, so that values are on the lower axis."""
+        return self.kind in ("stacked", "dots")
+
+    def spans(self) -> tuple[Values, Values]:
+        """Return the least and the largest value of each group; NaN where there is none."""
+        values = np.array([one.y for one in self.series])
+        has_value = ~np.isnan(values).all(axis=0)
+        low = np.where(has_value, np.nanmin(values, axis=0, initial=np.inf), np.nan)
+        high = np.where(has_value, np.nanmax(values, axis=0, initial=-np.inf), np.nan)
+        return low, high
+
+    def offset_of(self, number: int) -> float:
+        """Return the distance of dots from their row, which keeps equal ones apart."""
+        count = len(self.series)
+        return 0.0 if count < 3 else 0.7 * ((number + 0.5) / count - 0.5)
 
     def kind_of(self, series: Series) -> Kind:
         """Return the kind by which a series is drawn."""
@@ -206,6 +227,44 @@ def scaled_latency(values: Iterable[Values]) -> tuple[float, str]:
         if highest >= size:
             return 1 / size, unit
     return 1.0, "ns"
+
+
+_BYTES = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
+
+
+def scaled_size(blocks: float, block_bytes: int | None) -> tuple[float, str]:
+    """Return the factor from blocks to the unit that suits a size, and the unit.
+
+    The unit is the largest of which the size is at least 4; without the size of blocks, the unit
+    is a block.
+    """
+    if block_bytes is None:
+        return 1.0, "blocks"
+    fitting = [(of, unit) for unit, of in _BYTES.items() if blocks * block_bytes >= 4 * of]
+    of, unit = fitting[-1] if fitting else (1, "B")
+    return block_bytes / of, unit
+
+
+def axis_of_sizes(
+    capacities: Sequence[int], block_bytes: int | None
+) -> tuple[Values, str, Sequence[float]]:
+    """Return sizes in the unit in which they are round, the unit, and the sizes to label.
+
+    Sizes that are round in bytes have a unit of bytes, others that are round in blocks are in
+    blocks. Sizes that are round in neither have a unit of bytes, and are not labelled one by one.
+    """
+    blocks = np.array(capacities, np.float64)
+    factor, unit = scaled_size(max(capacities), block_bytes)
+    if not _are_round(factor * blocks) and _are_round(blocks):
+        factor, unit = 1.0, "blocks"
+    x = factor * blocks
+    is_labelled = len(x) <= _MOST_TICKS and _are_round(x)
+    return x, unit, list(x) if is_labelled else ()
+
+
+def _are_round(sizes: Values) -> bool:
+    """Return whether all sizes have at most three digits, or are powers of two."""
+    return all(float(f"{of:.3g}") == of or np.log2(of) % 1 == 0 for of in sizes if of > 0)
 
 
 def is_geometric(x: Sequence[float] | Values) -> bool:

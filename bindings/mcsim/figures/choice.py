@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.looks import system_looks
 from mcsim.results.answer import rank
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError
@@ -25,23 +24,20 @@ def best_first(results: Results) -> list[SystemSpec]:
 
 
 def systems_named(results: Results, names: Sequence[str]) -> list[SystemSpec]:
-    """Return the systems with these titles or labels; several in one name have commas between.
+    """Return the systems with these titles; several in one name have commas between.
 
     Raises
     ------
     ConfigError
         If there is none of a name; it names the closest.
     """
-    looks = system_looks(results.spec.systems)
-    by_name = {looks[system.title].label: system for system in results.spec.systems}
-    by_name |= {system.title: system for system in results.spec.systems}
+    by_name = {system.title: system for system in results.spec.systems}
     given = [part for name in names for part in ([name] if name in by_name else name.split(","))]
     given = list(dict.fromkeys(part.strip() for part in given))
     for name in given:
         if name not in by_name:
-            titles = [system.title for system in results.spec.systems]
             near = did_you_mean(name, list(by_name))
-            raise ConfigError(f"systems: no {name!r}{near}; there are {', '.join(titles)}")
+            raise ConfigError(f"systems: no {name!r}{near}; there are {', '.join(by_name)}")
     return [by_name[name] for name in given]
 
 
@@ -58,7 +54,7 @@ def chosen(
     ----------
     results : Results
     names : sequence of str, optional
-        Titles or labels of systems. If absent, they are the best ones and Global LRU.
+        Titles of systems. If absent, they are the best ones and Global LRU.
     among : sequence of SystemSpec, optional
         Systems that the chart can show; all if absent.
     most : int
@@ -86,7 +82,7 @@ def chosen(
     shown = f"the best {_WORDS[most]}"
     if baseline is not None and baseline not in best:
         best = [*ranked[: most - 1], baseline]
-        shown = f"the best {_WORDS[most - 1]} and {system_looks(every)[baseline.title].label}"
+        shown = f"the best {_WORDS[most - 1]} and {baseline.title}"
     titles = {system.title for system in best}
     return (
         [system for system in every if system.title in titles],

@@ -10,16 +10,24 @@ from numpy.typing import NDArray
 
 from mcsim.base.units import format_latency
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.chart import Chart, Series, Sheet, is_geometric, scaled_latency
-from mcsim.figures.choice import chosen
+from mcsim.figures.chart import Chart, Series, Sheet, axis_of_sizes, is_geometric, scaled_latency
+from mcsim.figures.choice import best_first, chosen
 from mcsim.figures.looks import Look, looks_of, system_looks, vm_looks
 from mcsim.results.demands import device_titles
 from mcsim.results.results import Results
-from mcsim.results.series import CannotDrawError, divides, series_of, vms_of
+from mcsim.results.series import (
+    CannotDrawError,
+    baseline,
+    block_bytes_of,
+    divides,
+    series_of,
+    vms_of,
+)
 from mcsim.results.tables import ALL, rows_of
 
 _HIDDEN_BELOW = 0.01
-_ROW = 0.2  # inches for a bar of stacked ones
+_MOST_ENDS = 12  # VMs from each end of an order
+_ROW, _HIGHEST = 0.2, 7.0  # inches for the bar of a group, and for all groups
 
 _Names = Sequence[str] | None
 
@@ -62,6 +70,40 @@ def hit_ratio_by_vm(
     return _by_group(runs[0], shown, ratios, title, (100.0, "%"), said, notes)
 
 
+def before_and_after(results: Results) -> Chart:
+    """Return the hit ratio of every VM under the baseline and under the best other system.
+
+    VMs are in the order of the difference. Of many VMs, those that gain most and those that lose
+    most are shown.
+
+    Raises
+    ------
+    CannotDrawError
+        If all systems are yardsticks.
+    """
+    before = baseline(results)
+    realisable = [of for of in best_first(results) if of.title not in results.foresight]
+    others = [of for of in realisable if of.title != before.title]
+    rows, vms = rows_of(results), vms_of(results)
+    pair = [before, *others[:1]]
+    ratios = np.array([[100 * rows[of.title, vm]["hit_ratio"] for vm in vms] for of in pair])
+    order = np.argsort(ratios[0] - ratios[-1], kind="stable")
+    note = ""
+    if len(order) > 2 * _MOST_ENDS:
+        order = np.concatenate([order[:_MOST_ENDS], order[-_MOST_ENDS:]])
+        note = f" The {_MOST_ENDS} VMs that gain most and the {_MOST_ENDS} that lose most."
+    looks = _looks_of_run(results, pair).values()
+    series = [Series(look, of[order]) for look, of in zip(looks, ratios, strict=True)]
+    title = " and ".join(look.label for look in looks)
+    caption = (
+        f"Hit ratio of each VM under {title}, from the largest gain to the largest loss.{note}"
+    )
+    if not others:
+        caption = f"Hit ratio of each VM under {title}.{note}"
+    names = [vms[v] for v in order]
+    return Chart(f"Hit ratio by VM: {title}", caption, "dots", names, series, "Hit ratio (%)", "")
+
+
 def latency_by_vm(results: Results, systems: _Names = None, *, by_vm: bool = True) -> Sheet:
     """Return the mean latency of every VM and of all together, by system."""
     shown, note = chosen(results, systems)
@@ -86,7 +128,7 @@ def _by_group(
     said: str,
     notes: Sequence[str],
 ) -> Sheet:
-    """Return bars of systems by VM, with values multiplied to have a unit."""
+    """Return dots of systems by VM, with values multiplied to have a unit."""
     factor, unit = times
     series = [
         Series(look, factor * np.array([each[i] for each in values.values()]))
@@ -94,7 +136,9 @@ def _by_group(
     ]
     caption = " ".join(filter(None, [said, *notes]))
     label = f"{title.removesuffix(' by VM')} ({unit})"
-    return Sheet.of(Chart(title, caption, "bars", list(values), series, "", label), *notes)
+    row = 0.14 + 0.03 * len(series)
+    chart = Chart(title, caption, "dots", list(values), series, label, "")
+    return Sheet.of(chart, *notes, height=min(0.6 + row * len(values), _HIGHEST))
 
 
 def _percent(ratio: float) -> str:
@@ -243,11 +287,13 @@ def hit_ratio_by_capacity(runs: Sequence[Results], systems: _Names = None) -> Sh
         if len(rows[0]["tier_hit_ratio"]) == len(tiers):
             share = np.array([100 * row["tier_hit_ratio"][0] for row in rows])
             fastest.append(Series(look, share))
+    capacities = [run.spec.tiers[-1].capacity for run in runs]
+    x, unit, ticks = axis_of_sizes(capacities, block_bytes_of(first))
     charts = [
         Chart(
             f"Hit ratio of {panel} by capacity", f"All VMs together, by system. {note}".strip(),
-            "lines", sizes, series, f"Capacity of {tiers[-1].device} (blocks)", "Hit ratio (%)",
-            log_x=is_geometric(sizes), ticks=list(sizes), panel=panel,
+            "lines", x, series, f"Capacity of {tiers[-1].device} ({unit})", "Hit ratio (%)",
+            log_x=is_geometric(sizes), ticks=ticks, panel=panel,
         )
         for panel, series in (("all tiers", whole), (f"{tiers[0].device} alone", fastest))
         if series

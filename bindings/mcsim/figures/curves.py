@@ -8,15 +8,24 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.base.units import format_blocks
-from mcsim.figures.chart import Chart, Series, Sheet, thinned
+from mcsim.base.units import format_size
+from mcsim.figures.chart import Chart, Series, Sheet, scaled_size, thinned
 from mcsim.figures.choice import best_first, systems_named
 from mcsim.figures.looks import looks_of, system_looks, vm_looks
 from mcsim.results.results import Results
-from mcsim.results.series import CannotDrawError, HitCurve, curve_of, divides, series_of, vms_of
+from mcsim.results.series import (
+    CannotDrawError,
+    HitCurve,
+    block_bytes_of,
+    curve_of,
+    divides,
+    format_capacity,
+    series_of,
+    vms_of,
+)
 
 _COLUMN = 3.5  # inches
-_X, _Y = "Capacity (blocks)", "Hit ratio (%)"
+_Y = "Hit ratio (%)"
 _Names = Sequence[str] | None
 
 
@@ -30,11 +39,13 @@ def example_curve(results: Results) -> Sheet:
     # The axis ends where the curve has risen, and well to the right of the reading.
     risen = curve.capacity[np.argmax(curve.ratio >= 0.98 * curve.ratio[-1])]
     end = min(1.5 * space, max(float(risen), 1.5 * capacity), float(curve.capacity[-1]))
-    line = _between(curve, 0, end)
-    caption = f"{capacity:,} blocks hit {100 * ratio:.0f} %"
+    factor, unit = scaled_size(end, block_bytes_of(results))
+    x, y = _between(curve, 0, end)
+    caption = f"{format_capacity(results, capacity)} hit {100 * ratio:.0f} %"
     chart = Chart(
-        "A hit ratio curve", f"{vm}: {caption}.", "lines", line[0], [Series(look, line[1])], _X, _Y,
-        marks=[(float(capacity), "")], levels=[(100 * ratio, "")], panel=caption,
+        "A hit ratio curve", f"{vm}: {caption}.", "lines", factor * x, [Series(look, y)],
+        f"Capacity ({unit})", _Y, marks=[(factor * capacity, "")],
+        levels=[(100 * ratio, "")], panel=caption,
     )  # fmt: skip
     return Sheet.of(chart, width=_COLUMN)
 
@@ -46,21 +57,23 @@ def hit_ratio_curves(results: Results) -> Sheet:
     curves = {vm: curve_of(results, vm) for vm in looks}
     right = 1.1 * max(float(ends[-1]), *(float(curve.capacity[-1]) for curve in curves.values()))
     left = max(1.0, ends[0] / 1000)
+    factor, unit = scaled_size(right, block_bytes_of(results))
     series = []
     for vm, curve in curves.items():
         some = curve.capacity >= left
         x = np.append(curve.capacity[some], right).astype(np.float64)
         x, y = thinned(x, 100 * np.append(curve.ratio[some], curve.ratio[-1]), log_x=True)
-        series.append(Series(looks[vm], y, x))
+        series.append(Series(looks[vm], y, factor * x))
     at_end = ", ".join(f"{vm} {100 * curve.at(ends[-1]):.1f} %" for vm, curve in curves.items())
     caption = f"What LRU would hit with a cache of each size to itself. In all tiers: {at_end}."
     marks = [
-        (float(end), f"{'+ ' * (k > 0)}{tier.device}")
+        (factor * float(end), f"{'+ ' * (k > 0)}{tier.device}")
         for k, (end, tier) in enumerate(zip(ends, results.spec.tiers, strict=True))
     ]
     chart = Chart(
-        "Hit ratio curves", caption, "lines", np.zeros(0), series, _X, _Y, log_x=True, marks=marks
-    )
+        "Hit ratio curves", caption, "lines", np.zeros(0), series, f"Capacity ({unit})", _Y,
+        log_x=True, marks=marks,
+    )  # fmt: skip
     return Sheet.of(chart, width=5.0, height=2.6)
 
 
@@ -101,20 +114,26 @@ def _split(results: Results, vm: str, ends: NDArray[np.float64]) -> Chart:
     """Return the curve of a VM with the part that each tier hits shaded."""
     curve, series, parts, low = curve_of(results, vm), [], [], 0.0
     looks = looks_of([tier.device for tier in results.spec.tiers])
+    factor, unit = scaled_size(max(ends), block_bytes_of(results))
     for look, high in zip(looks.values(), ends, strict=True):
         x, y = _between(curve, low, high)
-        series.append(Series(replace(look, marker=""), y, x, low=np.zeros(len(y)), high=y))
+        series.append(Series(replace(look, marker=""), y, factor * x, low=np.zeros(len(y)), high=y))
         gained = 100 * (curve.at(high) - curve.at(low))
-        parts.append(f"{look.label} {gained:.0f} % ({format_blocks(round(high - low))})")
+        parts.append(f"{look.label} {gained:.0f} % ({_size(results, high - low)})")
         low = high
     x, y = _between(curve, low, max(1.4 * low, 1.0))
     beyond = replace(looks_of([""])[""], label="beyond", color="#666666", marker="")
     said = f"{vm}: {', '.join(parts)}"
     return Chart(
         f"Hits of each tier: {vm}", f"{said}.", "lines", np.zeros(0),
-        [*series, Series(beyond, y, x)], _X, _Y, marks=[(float(end), "") for end in ends],
-        panel=said,
+        [*series, Series(beyond, y, factor * x)], f"Capacity ({unit})", _Y,
+        marks=[(factor * float(end), "") for end in ends], panel=said,
     )  # fmt: skip
+
+
+def _size(results: Results, blocks: float) -> str:
+    size = block_bytes_of(results)
+    return f"{round(blocks):,} objects" if size is None else format_size(blocks * size)
 
 
 def _between(curve: HitCurve, low: float, high: float) -> tuple[NDArray[np.float64], ...]:

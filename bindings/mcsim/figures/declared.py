@@ -15,12 +15,11 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.units import format_count
 from mcsim.figures.chart import Chart, Kind, Series, Sheet, thinned, whole_intervals
-from mcsim.figures.looks import Look, looks_of
+from mcsim.figures.looks import MOST_LOOKS, Look, looks_of
 
 _Values = NDArray[np.float64]
 _Parts = Mapping[str, pa.Table]
 
-_MOST_LOOKS = 48  # that differ
 _CELLS = 250  # distinguishable columns of a line
 _MOST_LARGE = 8  # charts of a figure
 _MOST_SAID = 6  # series with numbers in the caption
@@ -157,9 +156,9 @@ def _sheet(plot: Plot, charts: Sequence[Chart]) -> Sheet:
 
 def _others(names: Iterable[str], given: Mapping[str, Look]) -> dict[str, Look]:
     """Return unused looks for names."""
-    taken = {(look.color, look.hatch) for look in given.values()}
-    many = looks_of([str(i) for i in range(_MOST_LOOKS)]).values()
-    free = [look for look in many if (look.color, look.hatch) not in taken]
+    taken = {(look.color, look.dashes) for look in given.values()}
+    many = looks_of([str(i) for i in range(MOST_LOOKS)]).values()
+    free = [look for look in many if (look.color, look.dashes) not in taken]
     return {name: replace(look, label=name) for name, look in zip(names, cycle(free), strict=False)}
 
 

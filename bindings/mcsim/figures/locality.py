@@ -10,10 +10,8 @@ import numpy as np
 
 from mcsim.base.units import format_count
 from mcsim.figures.chart import Chart, Series, Sheet
-from mcsim.figures.looks import Look, looks_of
+from mcsim.figures.looks import BLACK, Look, looks_of
 from mcsim.locality.curve import HitRatioCurve, SizeUnit
-
-BLACK = Look("", "#000000", "-", "", "")
 
 _UNITS: tuple[SizeUnit, ...] = ("TiB", "GiB", "MiB", "KiB")
 _ROWS = 80  # of a map

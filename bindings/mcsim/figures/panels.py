@@ -31,6 +31,9 @@ def draw_chart(axes: Axes, chart: Chart, limits: tuple[float, float]) -> dict[st
         _draw_map(axes, chart, limits)
         return {}
     handles: dict[str, Any] = {}
+    if chart.kind == "dots":
+        low, high = chart.spans()
+        axes.hlines(np.arange(len(low)), low, high, color="#8A8A8A", linewidth=1.0, zorder=1)
     below = np.zeros(len(chart.series[0].y)) if chart.kind in ("areas", "stacked") else None
     for number, series in enumerate(chart.series):
         kind = chart.kind_of(series)
@@ -39,21 +42,24 @@ def draw_chart(axes: Axes, chart: Chart, limits: tuple[float, float]) -> dict[st
             assert below is not None
             top = below + np.nan_to_num(series.y)
             low, high = (np.append(each, each[-1:]) for each in (below, top))
-            area = series.look.area | {"linewidth": 0, "step": "post"}
-            area |= {"hatch": ""} if len(chart.series) == 1 else {}
+            area = series.look.area | {"step": "post"}
             handle = axes.fill_between(chart.positions(series), low, high, **area)
             below = top
         elif kind == "stacked":
             assert below is not None
             widths = np.nan_to_num(series.y)
-            area = series.look.area | {"edgecolor": "white", "linewidth": 0.4}
-            handle = axes.barh(np.arange(len(widths)), widths, 0.76, left=below, **area)
+            places = np.arange(len(widths))
+            handle = axes.barh(places, widths, 0.76, left=below, **series.look.area)
             below = below + widths
         elif kind == "bars":
             width = 0.84 / len(chart.series)
             place = chart.positions(series) + width * (number + 0.5 - len(chart.series) / 2)
-            area = series.look.area | {"edgecolor": "white", "linewidth": 0.4}
-            handle = axes.bar(place, series.y, width, **area)
+            handle = axes.bar(place, series.y, width, **series.look.area)
+        elif kind == "dots":
+            dots: dict[str, Any] = {"linestyle": "none", "marker": series.look.marker}
+            look = series.look.line | dots
+            rows = np.arange(len(series.y)) + chart.offset_of(number)
+            handle = axes.plot(series.y, rows, **look, clip_on=False)[0]
         else:
             handle = _draw_line(axes, chart, series)
         handles.setdefault(series.look.label, handle)
@@ -100,8 +106,10 @@ def _draw_map(axes: Axes, chart: Chart, limits: tuple[float, float]) -> None:
 
 def limit_axes(axes: Axes, chart: Chart) -> None:
     """Set the limits of axes, which may be shared, after all charts are drawn."""
-    if chart.kind == "stacked":
-        axes.set_xlim(0, None)
+    if chart.is_horizontal and chart.begins_at_zero:
+        axes.set_xlim(0, chart.y_end)
+    elif chart.is_horizontal:
+        return
     elif chart.kind != "map" and chart.begins_at_zero:
         axes.set_ylim(0, chart.y_end)
 
@@ -114,7 +122,7 @@ def label_axes(axes: Axes, chart: Chart, letters: int) -> None:
         axes.set_yscale("log")
     for axis, is_log in ((axes.xaxis, chart.log_x), (axes.yaxis, chart.log_y)):
         _format(axis, is_log)
-    if chart.has_names and chart.kind == "stacked":
+    if chart.has_names and chart.is_horizontal:
         axes.set_yticks(range(len(chart.x)), names_of(chart))
         axes.set_ylim(len(chart.x) - 0.5, -0.5)
         axes.grid(visible=False, axis="y")

@@ -25,6 +25,7 @@ from mcsim.base.extras import require
 from mcsim.base.files import replacing
 from mcsim.config.spec import FigureFormat
 from mcsim.figures.chart import Chart, Sheet
+from mcsim.figures.looks import short_names
 from mcsim.figures.panels import draw_chart, label_axes, limit_axes, names_of, value_range
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 COLUMN = 3.5  # inches, one of two columns
 _PAPER_COLUMNS = {1: 1, 2: 1, 3: 2, 4: 3}
 _LETTER = 0.6  # mean width of a letter, in font sizes
+_MOST_COLUMNS = 8  # of a legend
+_MOST_LINES = 4  # of a legend with long names in one column
+_LONGEST_IN_COLUMN = 18  # letters, so that two names are side by side
 _MOST_BARS = {"screen": 80, "paper": 40}
 
 Style = Literal["screen", "paper"]
@@ -96,7 +100,7 @@ def drawn(
         label_axes(axes, chart, _letters(width / columns) - 6)
         is_lowest = number >= len(charts) - columns
         if is_lowest or not sheet.share_x:
-            names = max(map(len, names_of(chart))) if chart.kind == "stacked" else 0
+            names = max(map(len, names_of(chart))) if chart.is_horizontal else 0
             letters = max(_letters(width / columns) - names, 12)
             axes.set_xlabel("\n".join(wrap(chart.x_label, letters)))
         if is_lowest:
@@ -146,21 +150,34 @@ def _frame(
     above = wrap(title, int(0.9 * letters))
     count = len(above) + len(notes)
     if len(handles) > 1:
-        widest = max(map(len, handles)) + 7
-        columns = max(1, min(len(handles), letters // widest))
-        figure.legend(
-            handles=list(handles.values()),
-            labels=list(handles),
-            ncols=columns,
-            loc="outside upper left",
-            title="\n".join(above) or None,
-            alignment="left",
-            title_fontproperties={"weight": "bold"},
-        )
-        count += -(-len(handles) // columns)
+        count += _add_legend(figure, handles, "\n".join(above))
     elif above:
         figure.suptitle("\n".join(above), x=0.01, ha="left", weight="bold")
     return count
+
+
+def _add_legend(figure: Figure, handles: dict[str, Any], title: str) -> int:
+    """Add a legend of as many columns as fit; return its number of lines without the title.
+
+    In a narrow figure, names that would take many lines are shortened.
+    """
+    names = list(handles)
+    if figure.get_figwidth() <= COLUMN and len(names) > _MOST_LINES:
+        names = short_names(names, _LONGEST_IN_COLUMN)
+    for columns in range(min(len(names), _MOST_COLUMNS), 0, -1):
+        legend = figure.legend(
+            handles=list(handles.values()),
+            labels=names,
+            ncols=columns,
+            loc="outside upper left",
+            title=title or None,
+            alignment="left",
+            title_fontproperties={"weight": "bold"},
+        )
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            break
+        legend.remove()
+    return -(-len(names) // columns)
 
 
 def _split(chart: Chart) -> Iterator[Chart]:

@@ -12,10 +12,10 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.result_table import ResultTable
 from mcsim.base.units import format_bytes
 from mcsim.figures import plot
-from mcsim.figures.chart import Chart, Series, Sheet
+from mcsim.figures.chart import Chart, Series, Sheet, axis_of_sizes
 from mcsim.figures.choice import MOST_SYSTEMS
-from mcsim.figures.locality import BLACK, curve_series, knees_of, unit_for
-from mcsim.figures.looks import Look, looks_of
+from mcsim.figures.locality import curve_series, knees_of, unit_for
+from mcsim.figures.looks import BLACK, Look, looks_of
 from mcsim.figures.over_traces import reductions
 from mcsim.figures.style import Style, drawn, styled
 from mcsim.locality.mix import Mix
@@ -111,9 +111,6 @@ def _unit(column: str, most: float) -> tuple[str, float]:
     return next((entry for entry in reversed(scales) if most >= entry[1]), scales[0])
 
 
-_BYTES = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
-
-
 def hit_ratios(
     capacities: Sequence[int],
     block_bytes: int | None,
@@ -146,10 +143,8 @@ def hit_ratios(
     """
     looks = looks_of([policy for policy in ratios if policy != bound])
     looks[bound] = replace(BLACK, label=bound, marker="o")
-    unit, x = "blocks", np.array(capacities, np.float64)
-    if block_bytes is not None:
-        unit, size = _byte_unit(max(capacities) * block_bytes)
-        x = x * block_bytes / size
+    x, unit, ticks = axis_of_sizes(capacities, block_bytes)
+    if unit != "blocks":
         unit += f"; largest: {capacities[-1]:,} blocks"
     series = []
     for policy, values in ratios.items():
@@ -165,16 +160,9 @@ def hit_ratios(
     chart = Chart(
         "Hit ratio by policy", f"From the smallest to the largest cache: {ends}.", "lines", x,
         series, f"Capacity ({unit})", value,
-        log_x=log, ticks=list(x) if log and len(x) <= 10 else (),
-        levels=[(0.0, "")] if against else [],
+        log_x=log, ticks=ticks if log else (), levels=[(0.0, "")] if against else [],
     )  # fmt: skip
     return Sheet.of(chart, *notes, height=2.8)
-
-
-def _byte_unit(size: float) -> tuple[str, int]:
-    """Return the largest unit of which a size is at least 4, or bytes."""
-    fitting = [entry for entry in _BYTES.items() if size >= 4 * entry[1]]
-    return fitting[-1] if fitting else ("B", 1)
 
 
 _MOST_VMS = 40
@@ -233,8 +221,7 @@ def _by_vm(when: str, now: Situation, names: Sequence[str], look: Look) -> Itera
         ("part", f"{when}, in an equal part", "#8A8A8A"),
     ):
         values = [100 * float(places[n][column]) if n in places else np.nan for n in names]
-        hatch = look.hatch if column == "shared" else "//"
-        yield Series(replace(look, label=label, color=color, hatch=hatch), np.array(values))
+        yield Series(replace(look, label=label, color=color), np.array(values))
 
 
 def shared_and_divided(found: Mix, *, log: bool) -> Sheet:

@@ -8,15 +8,17 @@ import numpy as np
 import pyarrow.compute as pc
 
 from mcsim.config.spec import SystemSpec
-from mcsim.figures.chart import Chart, Series, Sheet, whole_intervals
+from mcsim.figures.chart import Chart, Series, Sheet, scaled_size, whole_intervals
 from mcsim.figures.choice import best_first, chosen, systems_named
 from mcsim.figures.looks import system_looks, vm_looks
 from mcsim.results.results import Results
 from mcsim.results.series import (
     CannotDrawError,
     baseline,
+    block_bytes_of,
     clock_of,
     divides,
+    is_last_partial,
     series_of,
     vms_of,
 )
@@ -24,6 +26,7 @@ from mcsim.results.tables import ALL
 
 _HIDDEN_BELOW = 0.01
 _MOST_LINES = 4
+_LAST_LEFT_OUT = "The last interval is left out: the trace ends within it."
 _STRIPS = 1000  # of a panel, each as wide as a thin line
 
 _Names = Sequence[str] | None
@@ -108,6 +111,7 @@ def _stacked(results: Results, systems: Sequence[SystemSpec], what: str) -> Shee
     """Stack blocks of VM on VM over time, a chart for each tier and system."""
     clock, looks = clock_of(results), vm_looks(results)
     labels = system_looks(results.spec.systems)
+    factor, unit = scaled_size(max(results.spec.space), block_bytes_of(results))
     charts = []
     for system in systems:
         counts = series_of(results, system)
@@ -117,21 +121,20 @@ def _stacked(results: Results, systems: Sequence[SystemSpec], what: str) -> Shee
         for k in range(blocks.shape[2]):
             tier, capacity = results.spec.tiers[k], results.spec.space[k]
             series = [
-                Series(look, blocks[:, v, k].astype(np.float64))
+                Series(look, factor * blocks[:, v, k].astype(np.float64))
                 for v, look in enumerate(looks.values())
             ]
             means = ", ".join(
-                f"{vm} {100 * float(one.y.mean()) / max(1, capacity):.0f} %"
+                f"{vm} {100 * float(one.y.mean()) / (factor * max(1, capacity)):.0f} %"
                 for vm, one in zip(looks, series, strict=True)
             )
             x, series = whole_intervals(clock.edges, series)
-            caption = f"Blocks at the end of each interval; mean shares of the tier: {means}."
+            caption = f"At the end of each interval; mean shares of the tier: {means}."
             charts.append(
                 Chart(
                     f"{what} of {tier.device} {under}", caption, "areas", x, series, clock.label,
-                    f"{what} (blocks)", levels=[(float(capacity), "capacity")],
-                    panel=f"{tier.device}, {name}" if len(systems) > 1 else tier.device,
-                    y_end=1.06 * max(capacity, 1),
+                    f"{what} ({unit})", levels=[(factor * capacity, "capacity")],
+                    panel=f"{tier.device}, {name}", y_end=1.06 * factor * max(capacity, 1),
                 )
             )  # fmt: skip
     names = ", ".join(labels[system.title].label for system in systems)
@@ -148,6 +151,7 @@ def over_time(
     clock, looks = clock_of(results), system_looks(results.spec.systems)
     name = ALL if vm is None else vms_of(results)[vm]
     which = slice(None) if vm is None else [vm]
+    end = -1 if is_last_partial(results) else None
     series, means = [], []
     for system in systems or results.spec.systems:
         counts, look = series_of(results, system), looks[system.title]
@@ -157,10 +161,12 @@ def over_time(
             means.append(f"{look.label} {100 * hits.sum() / max(1, accesses.sum()):.2f} %")
         ratio = np.full(len(hits), np.nan)
         np.divide(100 * hits, accesses, out=ratio, where=accesses > 0)
-        series.append(Series(look, ratio))
+        series.append(Series(look, ratio[:end]))
     whole = f"; over the whole run {', '.join(means)}" if means else ""
     caption = f"The share of accesses that hit{whole}."
-    x, series = whole_intervals(clock.edges, series)
+    if end is not None:
+        caption += f" {_LAST_LEFT_OUT}"
+    x, series = whole_intervals(clock.edges[:end], series)
     return Chart(
         f"Hit ratio over time: {name}", caption, "steps", x, series, clock.label, "Hit ratio (%)",
         panel=name,
@@ -184,11 +190,12 @@ def hit_ratio_over_time(results: Results, names: _Names = None) -> Sheet:
     below = f"Below 1 % under every system, not shown: {', '.join(hidden)}."
     of_vms = [v for v, _ in shown] if len(numbered) > 1 else []
     charts = [over_time(results, systems, v) for v in (None, *of_vms)]
+    left_out = _LAST_LEFT_OUT if is_last_partial(results) else ""
     return Sheet(
         charts,
         columns=1 if len(charts) < 2 else 2,
         share_x=True,
         share_y=True,
-        notes=[text for text in (note, below if hidden else "") if text],
+        notes=[text for text in (note, below if hidden else "", left_out) if text],
         height=1.2,
     )

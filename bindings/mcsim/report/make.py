@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -19,9 +20,9 @@ from mcsim.base.result_table import ResultTable
 from mcsim.figures import MOST_VMS
 from mcsim.figures.chart import Chart, Series, scaled_latency
 from mcsim.figures.choice import chosen
-from mcsim.figures.comparison import hit_ratio_by_vm, latency_by_vm, tier_chart
+from mcsim.figures.comparison import before_and_after, hit_ratio_by_vm, latency_by_vm, tier_chart
 from mcsim.figures.curves import hit_ratio_curves
-from mcsim.figures.looks import looks_of, system_looks
+from mcsim.figures.looks import looks_of
 from mcsim.figures.timeline import (
     baseline_occupancy,
     occupancy_over_time,
@@ -31,6 +32,7 @@ from mcsim.figures.timeline import (
 from mcsim.report.page import Block, Page, Prose, Section, render
 from mcsim.report.run_parts import (
     answer_note,
+    answer_table,
     configuration,
     mode_note,
     origins,
@@ -44,7 +46,7 @@ from mcsim.report.tables import Cell, Table, page_table
 from mcsim.results.data_paths import differing_fields
 from mcsim.results.foresight import yardstick_note
 from mcsim.results.results import Results
-from mcsim.results.series import CannotDrawError, vms_of
+from mcsim.results.series import CannotDrawError, format_capacity, vms_of
 from mcsim.results.tables import ALL, comparison
 from mcsim.results.version import check_versions
 
@@ -103,21 +105,24 @@ def report(
 
 
 def _of_run(results: Results, systems: Sequence[str] | None) -> Page:
-    charts = charts_of(results, systems)
+    answer: list[Block] = [*synthetic_note(results), answer_note(results), *mode_note(results)]
+    with contextlib.suppress(CannotDrawError):
+        answer.append(before_and_after(results))
     sections = [
-        Section("Answer", [*synthetic_note(results), *answer_note(results)]),
-        Section("Workload", workload(results)),
-        Section("Systems", [systems_table(results)]),
-        Section("Results", [*mode_note(results), *charts]),
+        Section("Answer", [*answer, answer_table(results)]),
+        Section("Results", charts_of(results, systems)),
     ]
     if by_vm := list(vm_charts(results, systems)):
         sections.append(Section("Over time, VM by VM", by_vm, folded=True))
     if occupancy := occupancy_charts(results, systems):
         sections.append(Section("Occupancy", occupancy))
+    sections.append(Section("Workload", workload(results)))
+    sections.append(Section("Systems", [systems_table(results)]))
     sections.append(Section("Tables", run_tables(results)))
     sections.append(Section("Configuration", [configuration(results)]))
     sections.append(Section("Digests and versions", origins(results), folded=True))
-    return Page(results.title, question(results), sections)
+    command = page_command([results], systems)
+    return Page(results.title, question(results), sections, command)
 
 
 def _of_runs(runs: Sequence[Results], systems: Sequence[str] | None) -> Page:
@@ -134,7 +139,16 @@ def _of_runs(runs: Sequence[Results], systems: Sequence[str] | None) -> Page:
         sections.append(Section(label, blocks, folded=True))
     names = ", ".join(dict.fromkeys(run.title for run in runs))
     lead = " ".join(dict.fromkeys(question(run) for run in runs))
-    return Page(f"{len(runs)} runs: {names}", lead, sections)
+    return Page(f"{len(runs)} runs: {names}", lead, sections, page_command(runs, systems))
+
+
+def page_command(runs: Sequence[Results], systems: Sequence[str] | None) -> str:
+    """Return the command that writes the page of runs from their results."""
+    parts = ["mcsim", "results", "page", *(run.run_id for run in runs)]
+    for name in systems or ():
+        parts += ["--systems", name]
+    parts += ["-o", "page.html"] if len(runs) > 1 else []
+    return shlex.join(parts)
 
 
 _Names = Sequence[str] | None
@@ -223,7 +237,8 @@ def _part(run: Results, key: str, value: Any) -> str:
     if key == "name":
         return str(value)
     if first == "tiers" and last.startswith("capacity"):
-        return f"{run.spec.tiers[int(key.split('.')[1])].device} {value:,} blocks"
+        tier = run.spec.tiers[int(key.split(".")[1])].device
+        return f"{tier} {format_capacity(run, value)}"
     return f"{last.replace('_', ' ')} {value:,}" if isinstance(value, int) else f"{last} {value}"
 
 
@@ -262,7 +277,7 @@ def _charts(
     """Yield hit ratio and latency of all VMs: systems with a bar for each run."""
     with_most = max(runs, key=lambda run: len(run.spec.systems))
     shown, note = chosen(with_most, systems)
-    names = [system_looks(shown)[system.title].label for system in shown]
+    names = [system.title for system in shown]
     rows = [
         {row["system"]: row for row in comparison(run, by_vm=False).to_pylist()} for run in runs
     ]

@@ -84,11 +84,14 @@ class Page:
     lead : str
         The question, in a sentence or two.
     sections : sequence of Section
+    command : str
+        The command that makes the page; empty if there is none.
     """
 
     title: str
     lead: str
     sections: Sequence[Section]
+    command: str = ""
 
 
 def render(page: Page) -> str:

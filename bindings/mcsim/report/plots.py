@@ -58,9 +58,9 @@ def library() -> str:
 
 def plot(chart: Chart) -> Any:
     """Return a chart as JSON: the same for the same chart."""
-    rows = len(chart.x) if chart.kind == "stacked" else 0
+    row = {"stacked": 26, "dots": 14 + 6 * len(chart.series)}.get(chart.kind, 0)
     shown = figure(
-        height=90 + 26 * rows if rows else _HEIGHT,
+        height=90 + row * len(chart.x) if row else _HEIGHT,
         sizing_mode="stretch_width",
         x_axis_type="log" if chart.log_x else "linear",
         y_axis_type="log" if chart.log_y else "linear",
@@ -74,7 +74,7 @@ def plot(chart: Chart) -> Any:
         min_border_right=12,
     )
     _set_axes(shown, chart)
-    draw = {"bars": _bars, "stacked": _stacked, "areas": _areas, "map": _map}
+    draw = {"bars": _bars, "stacked": _stacked, "areas": _areas, "dots": _dots, "map": _map}
     draw.get(chart.kind, _lines)(shown, chart)
     for position, name in chart.marks:
         _annotate(shown, name, "height", position)
@@ -114,10 +114,10 @@ def _set_axes(shown: Any, chart: Chart) -> None:
         )
     shown.grid.grid_line_color = GRID
     if chart.begins_at_zero and chart.kind != "map":
-        (shown.x_range if chart.kind == "stacked" else shown.y_range).start = 0
+        (shown.x_range if chart.is_horizontal else shown.y_range).start = 0
     if chart.ticks:
         shown.xaxis.ticker = models.FixedTicker(ticks=list(chart.ticks))
-    if chart.kind == "stacked":
+    if chart.is_horizontal:
         _name(shown.yaxis[0], shown.ygrid[0], chart.x)
         shown.y_range.flipped = True
     elif chart.has_names:
@@ -197,14 +197,16 @@ def _lines(shown: Any, chart: Chart) -> None:
 
 def _dash(look: Look) -> list[int]:
     """Return lengths on and off, of a line of width 2; empty if it is solid."""
-    return [] if isinstance(look.dashes, str) else [round(2 * each) for each in look.dashes[1]]
+    return [round(2 * float(each)) for each in look.dashes.split()]
 
 
 def _scatter(look: Look, alpha: float = 1.0) -> Any:
     marker, angle, _ = _MARKERS[look.marker]
     color = {"line_color": look.color, "fill_color": look.color}
     opacity = {"line_alpha": alpha, "fill_alpha": alpha}
-    return models.Scatter(x="x", y="y", marker=marker, angle=angle, size=8, **color, **opacity)
+    thick = {"line_width": 3 if marker == "x" else 1}  # a cross is of lines alone
+    place = {"x": "x", "y": "y", "marker": marker, "angle": angle, "size": 8}
+    return models.Scatter(**place, **color, **opacity, **thick)
 
 
 def _areas(shown: Any, chart: Chart) -> None:
@@ -213,8 +215,7 @@ def _areas(shown: Any, chart: Chart) -> None:
     for number, series in enumerate(chart.series):
         top = below + np.nan_to_num(np.append(series.y, series.y[-1:]))
         source = _source(x=edges, below=below, top=top)
-        hatch = _hatch(series.look) if len(chart.series) > 1 else {}
-        area = models.VAreaStep(x="x", y1="below", y2="top", step_mode="after", **hatch)
+        area = models.VAreaStep(x="x", y1="below", y2="top", step_mode="after")
         area.fill_color = series.look.color
         _tag(shown.add_glyph(source, area), number, series.look.label)
         below = top
@@ -259,6 +260,22 @@ def _stacked(shown: Any, chart: Chart) -> None:
     shown.add_tools(models.HoverTool(tooltips=[("", "$name"), ("", "@group"), value]))
 
 
+def _dots(shown: Any, chart: Chart) -> None:
+    names = [str(name) for name in chart.x]
+    places = np.arange(len(names), dtype=np.float64)
+    low, high = chart.spans()
+    spans = _source(low=low, high=high, y=places)
+    shown.add_glyph(spans, models.Segment(x0="low", x1="high", y0="y", y1="y", line_color=FAINT))
+    dots = []
+    for number, series in enumerate(chart.series):
+        source = _source(x=series.y, y=places + chart.offset_of(number), group=names)
+        glyph = _scatter(series.look)
+        dots.append(_tag(shown.add_glyph(source, glyph), number, series.look.label))
+    value = (chart.x_label, f"@x{_digits(chart)}")
+    tooltips = [("", "$name"), ("", "@group"), value]
+    shown.add_tools(models.HoverTool(renderers=dots, tooltips=tooltips))
+
+
 def _map(shown: Any, chart: Chart) -> None:
     cells = np.array([one.y for one in chart.series])
 
@@ -281,16 +298,8 @@ def _map(shown: Any, chart: Chart) -> None:
     shown.add_tools(models.HoverTool(tooltips=[(chart.value_label, f"@value{_NUMBER}")]))
 
 
-def _hatch(look: Look) -> dict[str, Any]:
-    if not look.hatch:
-        return {}
-    scale = 14 if len(look.hatch) < 3 else 8
-    return {"hatch_pattern": look.hatch[0], "hatch_color": PAPER, "hatch_scale": scale}
-
-
 def _box(series: Series) -> dict[str, Any]:
-    line = {"line_color": INK, "line_width": 0.6}
-    return _hatch(series.look) | {"fill_color": series.look.color} | line
+    return {"fill_color": series.look.color, "line_color": PAPER, "line_width": 0.6}
 
 
 def _digits(chart: Chart) -> str:
@@ -321,7 +330,7 @@ def _annotate(shown: Any, name: str, dimension: str, place: float) -> None:
 
 
 def _add_tools(shown: Any, chart: Chart) -> None:
-    both = chart.kind in ("lines", "points", "stacked", "map")
+    both = chart.kind in ("lines", "points", "stacked", "dots", "map")
     zoom = models.BoxZoomTool(dimensions="both" if both else "width")
     zoom.overlay.update(line_color=INK, fill_color=FAINT)
     wheel = models.WheelZoomTool(dimensions="width", modifiers="ctrl")
@@ -333,14 +342,12 @@ def _add_tools(shown: Any, chart: Chart) -> None:
 def swatch(look: Look, kind: str) -> str:
     """Return an SVG of 28 by 12 that looks like a series in a chart of this kind."""
     color = f'class="ink" data-ink="{look.color}"'
-    if kind in ("lines", "steps", "points"):
+    if kind in ("lines", "steps", "points", "dots"):
         dash = " ".join(map(str, _dash(look)))
         line = f'<path d="M1 6H27" {color} stroke="{look.color}" stroke-dasharray="{dash}"/>'
-        body = "" if kind == "points" else line
+        body = "" if kind in ("points", "dots") else line
         sign, ink = _MARKERS.get(look.marker, ("", 0.0, ""))[2], f'fill="{look.color}"'
         body += f'<text x="14" y="10" {_TEXT} {color} {ink}>{sign}</text>'
     else:
         body = f'<path d="M0 0H28V12H0Z" {color} fill="{look.color}"/>'
-        paper = 'class="ink" data-ink="#ffffff" fill="#ffffff"'
-        body += f'<text x="14" y="10" {_TEXT} {paper}>{look.hatch[:1] * 4}</text>'
     return f'<svg viewBox="0 0 28 12" width="28" height="12" aria-hidden="true">{body}</svg>'

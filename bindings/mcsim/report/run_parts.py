@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from mcsim._core import engine
 from mcsim.base import units
-from mcsim.figures.looks import system_looks
+from mcsim.base.result_columns import column_of
+from mcsim.base.result_table import ResultTable
 from mcsim.report.page import Block, Facts, Listing, Prose
-from mcsim.report.tables import Cell, Table, number_cell, page_table
+from mcsim.report.tables import Cell, Table, number_cell, page_table, sentence
 from mcsim.results.data_paths import data_paths, differing_fields, mode_warning
 from mcsim.results.files import yaml_of
 from mcsim.results.foresight import FORESEEN
 from mcsim.results.results import Results
+from mcsim.results.series import format_capacity
 from mcsim.results.tables import comparison
 from mcsim.results.views import overview, result_tables
 from mcsim.traces.info import rows_text
@@ -37,13 +40,15 @@ def mode_note(*runs: Results) -> list[Block]:
     """Warn where the systems of runs write in different modes."""
     rows = [row for run in runs for row in comparison(run, by_vm=False).to_pylist()]
     warning = mode_warning(rows)
-    return [] if warning is None else [Prose(f"{warning[:1].upper()}{warning[1:]}.", alert=True)]
+    return [] if warning is None else [Prose(sentence(warning), alert=True)]
 
 
 def workload(results: Results) -> list[Block]:
     """Describe the simulated machine and the traces of the VMs."""
     spec = results.spec
-    space = " + ".join(f"{tier.device} {tier.capacity:,} blocks" for tier in spec.tiers)
+    space = " + ".join(
+        f"{tier.device} {format_capacity(results, tier.capacity)}" for tier in spec.tiers
+    )
     interval = (
         units.format_references(spec.interval.length)
         if spec.interval.by_reference
@@ -84,7 +89,6 @@ def systems_table(results: Results) -> Table:
         entry["name"]: {param["name"]: param["default"] for param in entry["params"]}
         for entry in engine.describe_systems()
     }
-    looks = system_looks(results.spec.systems)
     paths = {title: path._asdict() for title, path in data_paths(results).items()}
     fields = differing_fields(paths.values())
     rows = []
@@ -96,10 +100,9 @@ def systems_table(results: Results) -> Table:
         if system.title in results.foresight:
             known = FORESEEN[results.foresight[system.title]]
             summary = f"{summary.removesuffix('.')}; a yardstick that knows {known} beforehand"
-        label = looks[system.title].label
         path = [paths[system.title][name] or "–" for name in fields]
-        rows.append([Cell(text) for text in (system.title, label, summary, *path, params or "–")])
-    return Table(["system", "in plots", "what it does", *fields.values(), "parameters"], rows)
+        rows.append([Cell(text) for text in (system.title, summary, *path, params or "–")])
+    return Table(["system", "what it does", *fields.values(), "parameters"], rows)
 
 
 def _changed_params(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
@@ -122,12 +125,29 @@ def _same(value: Any, default: Any) -> bool:
 
 def run_tables(results: Results) -> list[Table]:
     """Return the tables of a run, those of `mcsim results show --per-vm`."""
-    return [page_table(table) for table in result_tables(results)]
+    return [page_table(table) for table in (overview(results), *result_tables(results))]
 
 
-def answer_note(results: Results) -> list[Block]:
-    """Return the summary in words and the table over all VMs, for the top of a page."""
-    return [Prose(results.answer.replace("`", "")), page_table(overview(results))]
+def answer_note(results: Results) -> Prose:
+    """Return the summary in words."""
+    return Prose(results.answer.replace("`", ""))
+
+
+def answer_table(results: Results) -> Table:
+    """Return the few columns of the table over all VMs that fit a phone."""
+    table = overview(results)
+    names = [name for name in _ANSWER_COLUMNS if is_shown(table, name)]
+    return replace(page_table(table, shown=names), title="", caption="", is_narrow=True)
+
+
+_ANSWER_COLUMNS = ("system", "hit_ratio", "mean_hit_ratio", "mean_latency_ns", "latency_gain")
+
+
+def is_shown(table: ResultTable, name: str) -> bool:
+    """Return whether a table has a column with values."""
+    if name not in table.column_names:
+        return False
+    return column_of(table.kind, name).is_informative(table.values(name))
 
 
 def configuration(results: Results) -> Listing:

@@ -54,6 +54,8 @@ class Table:
         Heading above the table.
     styles : sequence of {'', 'best', 'yardstick', 'total'}
         Style of each row; all plain if absent.
+    is_narrow : bool
+        Whether all columns fit a phone.
     """
 
     heads: Sequence[str]
@@ -61,6 +63,7 @@ class Table:
     caption: str = ""
     title: str = ""
     styles: Sequence[RowStyle] = ()
+    is_narrow: bool = False
 
     kind = "table"
 
@@ -85,18 +88,25 @@ def _plain(value: float) -> str:
     return f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
 
 
-def page_table(table: ResultTable, *, most: int = 1000) -> Table:
-    """Convert a result table for a page; keep the first `most` rows."""
-    shown = table.formatted()
+def sentence(text: str) -> str:
+    """Begin a text with a capital and end it with one full stop."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def page_table(
+    table: ResultTable, *, shown: Sequence[str] | None = None, most: int = 1000
+) -> Table:
+    """Convert a result table for a page; keep the columns `shown` and the first `most` rows."""
+    found = table.formatted(shown)
     rows = [
         [Cell(*pair) for pair in zip(cells, values, strict=True)]
-        for cells, values in zip(shown.rows[:most], shown.values, strict=False)
+        for cells, values in zip(found.rows[:most], found.values, strict=False)
     ]
-    notes = [note[:1].upper() + note[1:] for note in shown.notes]
-    if len(shown.rows) > most:
-        notes.append(f"The first {most:,} of {len(shown.rows):,} rows")
-    caption = " ".join(f"{note}." for note in notes)
-    return Table(list(shown.headings), rows, caption, shown.title, list(shown.styles[:most]))
+    notes = list(found.notes)
+    if len(found.rows) > most:
+        notes.append(f"The first {most:,} of {len(found.rows):,} rows")
+    caption = " ".join(map(sentence, notes))
+    return Table(list(found.headings), rows, caption, found.title, list(found.styles[:most]))
 
 
 MOST_ROWS = 100
@@ -115,9 +125,8 @@ def table_of(chart: Chart) -> Table:
     if any(one.x is not None or len(one.y) > len(chart.x) for one in chart.series):
         return _long_table(chart)
     positions = list(chart.x[: len(chart.series[0].y)])
-    # Groups are named along the axis that stacked bars grow from.
     x_label, y_label = chart.x_label, chart.y_label
-    if chart.kind == "stacked":
+    if chart.is_horizontal:
         x_label, y_label = y_label, x_label
     heads = [x_label, *(series.look.label for series in chart.series)]
     step = -(-len(positions) // MOST_ROWS)

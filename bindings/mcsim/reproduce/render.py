@@ -91,7 +91,7 @@ def in_html(reproduction: Reproduction, command: str) -> str:
     """Write a reproduction as a page: one file that opens offline."""
     from mcsim import _core
 
-    facts = [("command", command), ("mcsim", _core.__version__)]
+    facts = [("mcsim", _core.__version__)]
     documents = {
         name: [
             document_of(name).citation,
@@ -101,7 +101,9 @@ def in_html(reproduction: Reproduction, command: str) -> str:
         for name in reproduction.documents
     }
     lead = f"{totals(reproduction)}."
-    return reproduction_page(reproduction.outcomes, lead=lead, facts=facts, documents=documents)
+    return reproduction_page(
+        reproduction.outcomes, lead=lead, facts=facts, documents=documents, command=command
+    )
 
 
 def _cell(text: str) -> str:
@@ -114,6 +116,7 @@ def reproduction_page(
     lead: str = "What documents print, beside what comes out here.",
     facts: Sequence[tuple[str, str]] = (),
     documents: Mapping[str, Sequence[str]] | None = None,
+    command: str = "",
 ) -> str:
     """Return the page of a reproduction; the same outcomes give the same page.
 
@@ -124,9 +127,11 @@ def reproduction_page(
     lead : str
         Above the sections.
     facts : sequence of (str, str)
-        Names with values, such as the command and the version.
+        Names with values, such as the version.
     documents : mapping of str to sequence of str, optional
         Paragraphs at the beginning of each document's section.
+    command : str
+        The command that makes the page.
     """
     about = [Facts(facts)] if facts else []
     sections = [Section("Overview", [*about, _overview(outcomes)])]
@@ -139,7 +144,7 @@ def reproduction_page(
             lead_in = (documents or {}).get(document, ())
             sections.append(Section(document, [Prose(says) for says in lead_in]))
         sections.append(Section(f"{name}: {outcome.figure.title}", _blocks(outcome), level=3))
-    return render(Page("What was reproduced", lead, sections))
+    return render(Page("What was reproduced", lead, sections, command))
 
 
 def _overview(outcomes: Sequence[Outcome]) -> Table:

@@ -10,7 +10,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
+from mcsim.base.units import format_blocks, format_size
 from mcsim.config.spec import SystemSpec
+from mcsim.results.counted_time import counted_time
 from mcsim.results.results import Results
 from mcsim.results.schemas import all_counts_of, interval_counts, of_system
 
@@ -144,6 +146,44 @@ def clock_of(results: Results) -> Clock:
         return Clock(begin, edges / 1, f"Time{after} (references)", 1)
     unit, per_unit = next(entry for entry in _UNITS if edges[-1] >= 2 * entry[1] or entry[1] == 1)
     return Clock(begin, edges / per_unit, f"Time{after} ({unit})", per_unit)
+
+
+_WHOLE = 0.9
+"""Least share of a whole interval up to its last request."""
+
+
+def is_last_partial(results: Results) -> bool:
+    """Return whether the trace ends before nine tenths of the last measured interval.
+
+    A run has no partial interval if its only interval is partial, or if the time of its last
+    request is not known.
+    """
+    system = min(results.spec.systems, key=is_legacy)
+    vms, interval = of_system(results.measured("vms"), system.title), results.spec.interval
+    count = int(interval_counts(vms).sum()) if len(vms) else 0
+    if count < 2:
+        return False
+    if interval.by_reference:
+        last = series_of(results, system).accesses[-1].sum()
+        return bool(last < _WHOLE * interval.length)
+    counted = counted_time(results)
+    if counted is None:
+        return False
+    begin = (results.spec.warm_up_intervals + count - 1) * interval.length
+    return counted.last_ns - begin < _WHOLE * interval.length
+
+
+def block_bytes_of(results: Results) -> int | None:
+    """Return the size of a block, for sizes in bytes; None of a run of objects."""
+    return None if results.kind == "objects" else results.spec.block_bytes
+
+
+def format_capacity(results: Results, blocks: int) -> str:
+    """Write a size in bytes, with the blocks second: `976.6 MiB (250,000 blocks)`."""
+    size = block_bytes_of(results)
+    if size is None:
+        return f"{blocks:,} objects"
+    return f"{format_size(blocks * size)} ({format_blocks(blocks)})"
 
 
 def divides(results: Results, system: SystemSpec) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from mcsim.base.files import write_whole
 from mcsim.figures.chart import Chart
 from mcsim.figures.sweeps import axis_label, is_seed, over_axis
 from mcsim.report.page import Block, Facts, Page, Prose, Section, render
-from mcsim.report.tables import page_table
+from mcsim.report.tables import page_table, sentence
 from mcsim.results.data_paths import mode_warning
 from mcsim.results.tables import ALL
 from mcsim.sweeps.swept import Sweep
@@ -39,7 +40,7 @@ def sweep_page(sweep: Sweep) -> str:
     facts = [("Axes", ", ".join(axes)), ("Cells", f"{sum(there)} of {len(there)} finished")]
     whole = table.filter(pc.is_null(table["vm"]))
     warning = mode_warning(whole.to_pylist())
-    note = [] if warning is None else [Prose(f"{warning[:1].upper()}{warning[1:]}.", alert=True)]
+    note = [] if warning is None else [Prose(sentence(warning), alert=True)]
     charts = [chart for axis in sweep.axes for chart in _over(table, axis)] if len(whole) else []
     sections: list[Section] = [
         Section("Results", [Prose(shown.answer.replace("`", "")), *note, *_some(charts)]),
@@ -47,7 +48,8 @@ def sweep_page(sweep: Sweep) -> str:
         Section(f"All cells, {ALL}", [page_table(shown)]),
     ]
     lead = f"How do hits and latency depend on {', '.join(map(_named, sweep.axes))}?"
-    return render(Page(f"Sweep {sweep.path.name}", lead, sections))
+    command = shlex.join(["mcsim", "results", "page", sweep.path.name])
+    return render(Page(f"Sweep {sweep.path.name}", lead, sections, command))
 
 
 def _some(charts: Sequence[Block]) -> Sequence[Block]:

@@ -16,19 +16,23 @@ import pytest
 from commands import python
 from complaints import complaint
 from layout import check_layout
+from made_up import spec_of
 from matplotlib.figure import Figure
 
 from mcsim import figures
 from mcsim.base.errors import ConfigError
-from mcsim.figures.chart import Chart, Sheet
-from mcsim.figures.looks import looks_of, system_looks
+from mcsim.figures.chart import Chart, Sheet, axis_of_sizes
+from mcsim.figures.comparison import before_and_after
+from mcsim.figures.looks import BLACK, looks_of, system_looks
 from mcsim.figures.style import Style
+from mcsim.figures.timeline import over_time
 from mcsim.results.results import Results
 
 SYSTEMS = made_up.SYSTEMS
 make_results = made_up.run
 HOUR = made_up.HOUR
 BEGIN = made_up.BEGIN
+MIB = 256  # blocks of 4 KiB
 
 
 @pytest.fixture(scope="module")
@@ -157,10 +161,11 @@ def test_curves_are_those_of_the_table(results: Results) -> None:
     for one in chart.series:
         rows = [r for r in rows_of(results, "curves", vm=one.look.label) if r["capacity"] > 0]
         assert one.x is not None
-        assert one.x[:-1].tolist() == [row["capacity"] for row in rows]
+        assert one.x[:-1] == pytest.approx([row["capacity"] / MIB for row in rows])
         wanted = [100 * row["hits"] / row["accesses"] for row in rows]
         assert one.y == pytest.approx([*wanted, wanted[-1]])
-    assert [at for at, _ in chart.marks] == [1000, 11_000]
+    assert chart.x_label == "Capacity (MiB)"
+    assert [at for at, _ in chart.marks] == pytest.approx([1000 / MIB, 11_000 / MIB])
 
 
 def test_the_example_curve_is_read_at_the_first_tier(results: Results) -> None:
@@ -169,7 +174,7 @@ def test_the_example_curve_is_read_at_the_first_tier(results: Results) -> None:
     x, y = ([row[key] for row in rows] for key in ("capacity", "hits"))
     wanted = 100 * np.interp(1000, x, y) / rows[0]["accesses"]
     assert chart.series[0].look.label == "web_3"
-    assert chart.panel == f"1,000 blocks hit {wanted:.0f} %"
+    assert chart.panel == f"3.906 MiB (1,000 blocks) hit {wanted:.0f} %"
     assert chart.levels[0][0] == pytest.approx(wanted)
 
 
@@ -186,9 +191,9 @@ def test_a_curve_is_split_where_the_tiers_end(results: Results) -> None:
         at = [100 * np.interp(c, x, y) / rows[0]["accesses"] for c in (first, first + second)]
         assert f"dram {at[0]:.0f} % (" in said
         assert f"flash {at[1] - at[0]:.0f} % (" in said
-        assert [at for at, _ in chart.marks] == pytest.approx([first, first + second])
+        assert [at for at, _ in chart.marks] == pytest.approx([first / MIB, (first + second) / MIB])
     named = sheet_of("tier-split", results, systems=["multicache"])
-    assert named.notes == ["Cut at the mean of what Multi-Cache granted the VM in each tier."]
+    assert named.notes == ["Cut at the mean of what multicache granted the VM in each tier."]
 
 
 def test_reuse_intensity_is_that_of_the_table(results: Results) -> None:
@@ -219,8 +224,8 @@ def test_blocks_are_stacked_vm_on_vm(name: str, system: str, what: str, results:
         assert list(chart.x) == list(range(13))
         for one, vm in zip(chart.series, ("web_0", "web_1", "web_2", "web_3"), strict=True):
             rows = rows_of(results, "metrics", system=system, vm=vm, tier=tier)
-            assert one.y.tolist() == [row[what] for row in rows]
-        assert chart.levels == [((1000, 10_000)[tier], "capacity")]
+            assert one.y == pytest.approx([row[what] / MIB for row in rows])
+        assert chart.levels == [((1000 / MIB, 10_000 / MIB)[tier], "capacity")]
 
 
 def test_hit_ratio_over_time_leaves_gaps_where_nothing_was_accessed(results: Results) -> None:
@@ -383,9 +388,9 @@ def test_figures_show_runs_without_the_papers_systems(tmp_path: Path) -> None:
     }
     # arc comes first; the best that uses all tiers is static.
     assert sheet_of("occupancy-baseline", other).title == "Occupancy under arc"
-    assert sheet_of("occupancy", other).title == "Occupancy under Static"
+    assert sheet_of("occupancy", other).title == "Occupancy under static"
     (first, *_) = charts("hit-ratio-over-time", other)
-    assert [one.look.label for one in first.series] == ["arc", "Static", "Single-tier LRU"]
+    assert [one.look.label for one in first.series] == ["arc", "static", "single-tier"]
 
 
 def test_the_best_systems_are_shown_and_the_choice_is_stated(tmp_path: Path) -> None:
@@ -394,26 +399,26 @@ def test_the_best_systems_are_shown_and_the_choice_is_stated(tmp_path: Path) -> 
     run = make_results(tmp_path, run_id="choice", systems=many, intervals=3)
     for name in ("hit-ratio", "latency", "tier-shares", "hit-ratio-by-tier"):
         sheet = sheet_of(name, run)
-        assert sheet.notes[0] == "10 of 14 systems: the best nine and Global LRU."
+        assert sheet.notes[0] == "10 of 14 systems: the best nine and lru."
         first = sheet.charts[0]
         labels = list(first.x) if first.kind == "stacked" else [o.look.label for o in first.series]
-        assert labels == ["Global LRU", *(f"static-{i:02}" for i in range(4, 13))]
+        assert labels == ["lru", *(f"static-{i:02}" for i in range(4, 13))]
     (first, *_) = charts("hit-ratio-over-time", run)
     assert [one.look.label for one in first.series] == [
-        "Global LRU", "static-10", "static-11", "static-12",
+        "lru", "static-10", "static-11", "static-12",
     ]  # fmt: skip
     assert sheet_of("occupancy", run).title == "Occupancy under static-12"
 
 
 def test_systems_are_chosen_by_name(results: Results, tmp_path: Path) -> None:
-    (chart,) = charts("hit-ratio", results, systems=["multicache", "Global LRU"])
-    assert [one.look.label for one in chart.series] == ["Global LRU", "Multi-Cache"]
+    (chart,) = charts("hit-ratio", results, systems=["multicache", "lru"])
+    assert [one.look.label for one in chart.series] == ["lru", "multicache"]
     (same,) = charts("hit-ratio", results, systems=["multicache,lru"])
-    assert [one.look.label for one in same.series] == ["Global LRU", "Multi-Cache"]
+    assert [one.look.label for one in same.series] == ["lru", "multicache"]
     two = sheet_of("occupancy", results, systems=["static", "lru"])
-    assert two.title == "Occupancy under Static, Global LRU"
+    assert two.title == "Occupancy under static, lru"
     assert [chart.panel for chart in two.charts] == [
-        "dram, Static", "flash, Static", "dram, Global LRU", "flash, Global LRU",
+        "dram, static", "flash, static", "dram, lru", "flash, lru",
     ]  # fmt: skip
     with pytest.raises(ConfigError, match=r"systems: no 'multicach' \(did you mean 'multicache'"):
         figures.plot("hit-ratio", results, systems=["multicach"])
@@ -426,7 +431,7 @@ def test_one_name_is_one_system_in_all_figures(tmp_path: Path) -> None:
     systems = ["lru", history, "multicache", {"name": "multicache", "label": "third"}]
     results = make_results(tmp_path, run_id="several", systems=systems, intervals=3)
     looks = system_looks(results.spec.systems)
-    labels = ["Global LRU", "multicache-history", "Multi-Cache", "third"]
+    labels = ["lru", "multicache-history", "multicache", "third"]
     assert [look.label for look in looks.values()] == labels
     assert len({(look.color, look.dashes) for look in looks.values()}) == 4
     # The look of the kind is that of the system which has the kind's name.
@@ -440,8 +445,69 @@ def test_one_name_is_one_system_in_all_figures(tmp_path: Path) -> None:
 def test_looks_differ_in_more_than_colour() -> None:
     looks = list(looks_of([f"vm{v}" for v in range(48)]).values())
     assert len({(look.color, look.dashes) for look in looks}) == 48
-    assert len({look.hatch for look in looks[:8]}) == 8
     assert len({look.marker for look in looks[:8]}) == 8
+
+
+def test_no_two_lines_look_alike() -> None:
+    names = [f"system {i}" for i in range(36)]
+    systems = spec_of(["vm"], (1, 2), [{"name": "lru", "label": name} for name in names], "1h")
+    for looks in (looks_of(names), system_looks(systems.systems)):
+        drawn = [BLACK, *looks.values()]
+        assert len({(look.color, look.dashes) for look in drawn}) == 37
+
+
+@pytest.mark.parametrize(
+    ("capacities", "unit", "shown", "are_labelled"),
+    [
+        ((2000, 10_000, 50_000), "blocks", [2000, 10_000, 50_000], True),
+        ((2048, 4096, 16_384), "MiB", [8, 16, 64], True),
+        ((262_144, 1_048_576, 2_621_440), "GiB", [1, 4, 10], True),
+        ((12_345, 98_765), "MiB", [12_345 / 256, 98_765 / 256], False),
+    ],
+)
+def test_sizes_are_in_the_unit_in_which_they_are_round(
+    capacities: tuple[int, ...], unit: str, shown: list[float], are_labelled: bool
+) -> None:
+    x, found, ticks = axis_of_sizes(capacities, 4096)
+    assert (x.tolist(), found) == (shown, unit)
+    assert list(ticks) == (shown if are_labelled else [])
+
+
+def test_the_last_interval_is_left_out_where_the_trace_ends_within_it(tmp_path: Path) -> None:
+    run = make_results(tmp_path, run_id="partial", intervals=6)
+    whole = over_time(run)
+    assert len(whole.series[0].y) == 6
+    for last, shown in ((5.2 * HOUR, 5), (5.95 * HOUR, 6)):
+        run.environment["counted_ns"] = (0, int(last))
+        chart = over_time(run)
+        assert (len(chart.series[0].y), chart.x[-1]) == (shown, shown)
+        assert chart.series[0].y.tolist() == whole.series[0].y[:shown].tolist()
+        assert ("The last interval is left out" in chart.caption) == (shown == 5)
+
+
+def test_vms_before_and_after_are_sorted_by_what_they_gain(results: Results) -> None:
+    chart = before_and_after(results)
+    assert [one.look.label for one in chart.series] == ["lru", "multicache-joint"]
+    before, after = (
+        [hit_ratio(results, system, str(vm)) for vm in chart.x]
+        for system in ("lru", "multicache-joint")
+    )
+    assert chart.series[0].y == pytest.approx(before)
+    assert chart.series[1].y == pytest.approx(after)
+    gains = np.subtract(after, before)
+    assert sorted(chart.x) == ["web_0", "web_1", "web_2", "web_3"]
+    assert (np.diff(gains) <= 0).all()
+    assert gains[0] > gains[-1]
+
+
+def test_legends_leave_most_of_the_height(tmp_path: Path) -> None:
+    systems = [{"name": "static", "label": f"a system with a long name {i}"} for i in range(10)]
+    run = make_results(tmp_path, run_id="legend", systems=systems, intervals=3)
+    for style in ("screen", "paper"):
+        figure = figures.plot("hit-ratio", run, style)
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
+        assert legend.get_window_extent().height < figure.bbox.height / 3
 
 
 def test_a_time_in_references_has_no_powers_of_ten(tmp_path: Path) -> None:
@@ -513,7 +579,6 @@ def test_neighbours_differ_in_grey() -> None:
     for one, other in itertools.pairwise(looks):
         assert abs(lightness(one.color) - lightness(other.color)) > 15
         assert one.marker != other.marker
-        assert one.hatch != other.hatch
     assert all(one.dashes != other.dashes for one, other in itertools.pairwise(looks[:8]))
 
 
@@ -521,7 +586,6 @@ def test_systems_are_told_apart_in_grey(results: Results) -> None:
     looks = list(system_looks(results.spec.systems).values())
     for one, other in itertools.combinations(looks, 2):
         assert one.marker != other.marker
-        assert one.hatch != other.hatch
 
 
 def test_several_runs_need_a_folder(tmp_path: Path, sweep: list[Results]) -> None:

@@ -326,6 +326,19 @@ def test_nothing_is_wider_than_the_screen(
         assert width <= size[0]
 
 
+def test_the_answer_fits_a_phone_without_scrolling(browser: Browser, page: Path) -> None:
+    open_page(browser, page, (375, 740))
+    script = """
+      const table = document.querySelector("table.narrow");
+      return [table.scrollWidth, table.parentElement.clientWidth,
+        Math.max(...[...table.querySelectorAll("td")].map((cell) =>
+          cell.getBoundingClientRect().right))];
+    """
+    wide, room, right = browser.execute_script(script)
+    assert 0 < wide <= room
+    assert right <= 375
+
+
 CONTRAST = """
   const shades = (text) => text.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => {

@@ -26,7 +26,7 @@ from mcsim.figures.chart import Chart, Series, thinned
 from mcsim.figures.declared import Plot
 from mcsim.figures.looks import looks_of
 from mcsim.report.page import Page, Section, render
-from mcsim.report.tables import Cell, Table, table_of
+from mcsim.report.tables import Cell, Table, sentence, table_of
 from mcsim.reproduce.figure import Found
 from mcsim.reproduce.published import Note
 from mcsim.reproduce.render import reproduction_page
@@ -105,6 +105,30 @@ def test_a_page_says_what_the_run_asks_and_holds(page: str, results: Results) ->
     assert "my-laptop" not in page
 
 
+def test_the_answer_is_followed_by_its_plot_and_one_table(page: str) -> None:
+    answer = page[page.index("<h2>Answer") : page.index("<h2>Results")]
+    assert answer.index("is best") < answer.index("<figure") < answer.rindex("<table")
+    assert answer.count('<table class="sorts narrow">') == 1
+    assert page.index("<h2>Results") < page.index("<h2>Systems") < page.index("<h2>Tables")
+
+
+def test_a_page_has_the_command_that_makes_it(page: str, results: Results, tmp_path: Path) -> None:
+    begin = '<code class="command">mcsim results page '
+    assert f"{begin}{results.run_id}</code>" in page
+    chosen = mc.report(results, systems=["lru", "static"])
+    assert f"{begin}{results.run_id} --systems lru --systems static</code>" in chosen
+
+
+def test_no_sentence_has_two_full_stops(page: str) -> None:
+    assert [text for text in Parsed(page).texts if re.search(r"\.\.(?![.\w/])", text)] == []
+    assert (sentence("done."), sentence("done")) == ("Done.", "Done.")
+
+
+def test_a_system_has_one_name_on_a_page(page: str) -> None:
+    assert "Multi-Cache (joint)" not in page
+    assert "in plots" not in Parsed(page).texts
+
+
 def test_the_tables_are_those_of_the_run(page: str, results: Results) -> None:
     wanted = [
         [
@@ -141,7 +165,7 @@ def test_every_plot_has_a_sentence_and_a_table(page: str, results: Results) -> N
     }
     best = max(ratios, key=ratios.__getitem__)
     assert best == "multicache-joint"
-    wanted = f"Over all VMs, Multi-Cache (joint) hits most ({100 * ratios[best]:.2f} %)"
+    wanted = f"Over all VMs, multicache-joint hits most ({100 * ratios[best]:.2f} %)"
     assert wanted in page
 
 
@@ -235,7 +259,10 @@ def test_several_runs_stand_side_by_side(tmp_path: Path, results: Results) -> No
     }
     joined = rows_of(page, "All runs, all VMs")
     # The label of a run is what differs.
-    labels = [f"dram {n:,} blocks, flash {10 * n:,} blocks" for n in (1000, 500)]
+    labels = [
+        "dram 3.906 MiB (1,000 blocks), flash 39.06 MiB (10,000 blocks)",
+        "dram 1.953 MiB (500 blocks), flash 19.53 MiB (5,000 blocks)",
+    ]
     assert [row[0] for row in joined] == [labels[0]] * 6 + [labels[1]] * 6
     assert f"<h2>{labels[1]}</h2>" in page
     assert f'"{labels[1]}"' in page
@@ -253,7 +280,7 @@ def test_a_run_of_many_vms_and_systems_has_a_page(tmp_path: Path) -> None:
     results = made_up.run(tmp_path, vms=[f"vm{v}" for v in range(30)], systems=systems, intervals=3)
     parsed = Parsed(mc.report(results))
     assert "Hit ratio" in parsed.texts
-    assert any("10 of 15 systems: the best nine and Global LRU." in text for text in parsed.texts)
+    assert any("10 of 15 systems: the best nine and lru." in text for text in parsed.texts)
     assert "Hit ratio curves" not in parsed.texts
     assert "static-13" in parsed.texts
 
