@@ -24,6 +24,7 @@ from mcsim.results.demands import device_titles, overloads
 from mcsim.results.foresight import yardstick_note
 from mcsim.results.misses import alone_by_vm, changes_write_modes, miss_classes
 from mcsim.results.models import devices, requests
+from mcsim.results.opt import why_no_opt
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison, systems
@@ -49,11 +50,11 @@ def overview(results: Results) -> RunTable:
     shown += [*_differing_ratios(table), "tier_hit_ratio"]
     notes = [
         "saved: mean latency against Global LRU",
-        "OPT: hits of one cache of all VMs that knows the future",
+        _opt_note(results, table, "hits of one cache of all VMs that knows the future"),
         "worst VM: its latency by its latency alone with all tiers, in the same write mode",
         yardstick_note(results.foresight),
     ]
-    headings = dict(zip(notes, ("latency_gain", "share_of_opt", "worst_slowdown"), strict=False))
+    headings = {notes[0]: "latency_gain", notes[2]: "worst_slowdown"}
     told = [note for note in notes if note and _is_known(table, headings.get(note))]
     return _of_systems(results, "overview", table, _title(results), told, [*shown, *_OVERVIEW])
 
@@ -115,9 +116,9 @@ def _comparison(results: Results) -> RunTable:
 def _yardsticks(results: Results) -> RunTable:
     table = yardsticks(results)
     notes = [
-        "OPT: hits of one cache of all VMs, with a block more, that knows the future"
-        if _is_known(table, "share_of_opt")
-        else "",
+        _opt_note(
+            results, table, "hits of one cache of all VMs, with a block more, that knows the future"
+        ),
         "fairness: Jain's index of the slowdowns of VMs against each alone with all tiers"
         if _is_known(table, "fairness")
         else "",
@@ -268,6 +269,12 @@ def _style(title: str, best: str | None, vm: str | None, foresight: Mapping[str,
     if title in foresight:
         return "yardstick"
     return "best" if title == best and vm is None else ""
+
+
+def _opt_note(results: Results, table: pa.Table, meaning: str) -> str:
+    """Return what OPT is, or why the column is missing; nothing if OPT hits nothing."""
+    known = f"OPT: {meaning}" if _is_known(table, "share_of_opt") else ""
+    return why_no_opt(results) or known
 
 
 def _is_known(table: pa.Table, name: str | None) -> bool:
