@@ -50,8 +50,8 @@ def list_(sweep: str | None, out: str, form: Form) -> None:
     same id continues an abandoned one. The last column has what a run has otherwise than others
     of its experiment.
     """
+    from mcsim.results.differing_keys import differing_keys
     from mcsim.results.listing import list_runs
-    from mcsim.results.told_apart import told_apart
     from mcsim.sweeps.swept import Sweep, sweeps_in
 
     runs = list_runs(out)
@@ -63,7 +63,7 @@ def list_(sweep: str | None, out: str, form: Form) -> None:
     in_sweeps = {run: of.path.name for of in sweeps for run in of.plan["run_id"].to_pylist()}
     rows = [row | {"sweep": in_sweeps.get(row["run"])} for row in runs.to_pylist()]
     alone = [row for row in rows if row["sweep"] is None]
-    differing = dict(zip((row["path"] for row in alone), told_apart(alone), strict=True))
+    differing = dict(zip((row["path"] for row in alone), differing_keys(alone), strict=True))
     if form in ("json", "csv"):
         names = [None if row["sweep"] is None else str(row["sweep"]) for row in rows]
         runs = runs.append_column("sweep", _strings(names))

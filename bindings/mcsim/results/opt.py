@@ -1,4 +1,4 @@
-"""What the bound of OPT takes, and why a run has none."""
+"""The time of the bound of OPT, and the reason if a run has none."""
 
 from __future__ import annotations
 

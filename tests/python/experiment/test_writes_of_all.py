@@ -1,4 +1,4 @@
-"""The write mode of all systems: equal to that of each, and who cannot follow.
+"""The write mode of all systems: equal to that of each, and refused by some systems.
 
 Trusts: runs whose systems state their own mode; hits counted by a replay.
 """
@@ -22,7 +22,7 @@ FOLLOWERS = (
     *("lru", "single-tier", "static", "hierarchy", "multicache", "vcacheshare", "centaur"),
     *("hindsight", "clairvoyant"),
 )
-# A third of the VMs has a mode of its own.
+# In the last one, a third of the VMs has another mode.
 MODES = ("through", "back", "around", "back, cyclic=around")
 
 
@@ -126,7 +126,7 @@ def test_classes_follow(tmp_path: Path) -> None:
         ("static", ["through", "back", "back"], "spec: writes: 3 entries for 2 tiers"),
     ],
 )
-def test_who_cannot_follow_is_refused(system: Any, mode: Any, message: str) -> None:
+def test_systems_that_cannot_follow_are_refused(system: Any, mode: Any, message: str) -> None:
     found = complaint(Experiment.load, spec(system, writes=mode))
     assert message in found
 

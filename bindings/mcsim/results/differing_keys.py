@@ -1,4 +1,4 @@
-"""The keys that tell runs of one experiment apart."""
+"""Keys in which runs of one experiment differ."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _KEY = re.compile(r"(?P<key>[^\s'\"][^:]*|'[^']*'|\"[^\"]*\"):(?: (?P<value>.*))
 _SYSTEM = re.compile(r"systems\.(\d+)\.")
 
 
-def told_apart(runs: Iterable[Mapping[str, Any]]) -> list[str | None]:
-    """Return what each run has otherwise than others of its experiment.
+def differing_keys(runs: Iterable[Mapping[str, Any]]) -> list[str | None]:
+    """Return the keys of each run that other runs of its experiment have with other values.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def told_apart(runs: Iterable[Mapping[str, Any]]) -> list[str | None]:
     -------
     list of str or None
         Keys as of `--set` with their values, but systems by name: ``'seed=2'``. A run is compared
-        with the runs of its name whose files can be read; None if there is no other.
+        with all readable runs of its name; None if there is no other.
 
     Examples
     --------
-    >>> from mcsim.results.told_apart import told_apart
-    >>> told_apart([])
+    >>> from mcsim.results.differing_keys import differing_keys
+    >>> differing_keys([])
     []
     """
     rows = list(runs)
@@ -56,19 +56,19 @@ def _compared(causes: Sequence[Mapping[str, str]]) -> list[str]:
     in_all = set.intersection(*titles)
     keys = dict.fromkeys(key for each in causes for key in each)
     differing = [key for key in keys if len({each.get(key) for each in causes}) > 1]
-    # Of a system that a run lacks, the name is enough.
+    # The name is enough for a system that some runs lack.
     alone = tuple(f"systems.{title}." for title in set.union(*titles) - in_all)
     differing = [key for key in differing if key != "systems" and not key.startswith(alone)]
     if any(key.startswith(("seed", "workload.", "warm_up")) for key in differing):
         differing = [key for key in differing if key != "traces"]  # a consequence
-    told = []
+    texts = []
     for each, own in zip(causes, titles, strict=True):
         values = {key: each.get(key, "null") for key in differing}
         if own != in_all:
             more = [title for title in each["systems"].split(", ") if title not in in_all]
             values = {"systems": f"+{' +'.join(more)}"} | values
-        told.append(", ".join(f"{key}={value}" for key, value in values.items()))
-    return told
+        texts.append(", ".join(f"{key}={value}" for key, value in values.items()))
+    return texts
 
 
 def _causes(folder: Path) -> dict[str, str]:
@@ -102,7 +102,7 @@ def read_flat(text: str) -> dict[str, str]:
 
     Examples
     --------
-    >>> from mcsim.results.told_apart import read_flat
+    >>> from mcsim.results.differing_keys import read_flat
     >>> read_flat("seed: 2\ntiers:\n- device: dram\n  capacity: 500\n")
     {'seed': '2', 'tiers.0.device': 'dram', 'tiers.0.capacity': '500'}
     """

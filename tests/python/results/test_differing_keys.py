@@ -1,4 +1,4 @@
-"""The column that tells runs of one experiment apart.
+"""The column with the keys in which runs of one experiment differ.
 
 Trusts: the general parser of YAML; overrides that the runs were made with.
 """
@@ -17,8 +17,8 @@ from small import EXPERIMENTS, small_experiment
 import mcsim
 from mcsim.experiment.experiment import Experiment
 from mcsim.results import list_runs
+from mcsim.results.differing_keys import differing_keys, read_flat
 from mcsim.results.files import yaml_of
-from mcsim.results.told_apart import read_flat, told_apart
 
 
 def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -51,7 +51,7 @@ def test_values_are_those_of_the_general_parser(name: str) -> None:
 
 def differing(out: Path) -> dict[str, str | None]:
     rows = list_runs(out).to_pylist()
-    return dict(zip((row["run"] for row in rows), told_apart(rows), strict=True))
+    return dict(zip((row["run"] for row in rows), differing_keys(rows), strict=True))
 
 
 def made(out: Path, *overrides: str, **more: Any) -> str:
@@ -59,7 +59,7 @@ def made(out: Path, *overrides: str, **more: Any) -> str:
     return mcsim.run(spec, overrides=overrides, out=out, figures=False).run_id
 
 
-def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_runs_of_one_name_are_differing_keys(tmp_path: Path) -> None:
     first = made(tmp_path)
     assert differing(tmp_path) == {first: None}
     larger = made(tmp_path, "tiers.0.capacity=300")
