@@ -101,6 +101,8 @@ std::vector<std::tuple<std::string, Nanoseconds, bool>> timers_of(const System& 
   return timers;
 }
 
+bool chooses_write_modes(const System& system) { return system.actions().has(Action::kWriteModes); }
+
 void bind_system(py::module_& m) {
   m.def("describe_systems", [] { return describe_registry(system_registry()); });
   m.def("describe_admission", [] { return describe_registry(admission_registry()); });
@@ -129,7 +131,8 @@ void bind_system(py::module_& m) {
              return params_of_view(view_of(system, view_from(given)));
            })
       .def_property_readonly("timers", &timers_of)
-      .def_property_readonly("meters", &meter_specs);
+      .def_property_readonly("meters", &meter_specs)
+      .def_property_readonly("chooses_write_modes", &chooses_write_modes);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ struct VmDistances {
 std::vector<RunningCurve> Hindsight::count(const Accesses& trace) const {
   std::vector<VmDistances> vms;
   for (const VmInfo& vm : trace.vms) vms.emplace_back(static_cast<std::size_t>(vm.unique_blocks));
-  const std::size_t first = first_counted(trace, warm_up_);
+  const std::size_t first = first_counted(trace, context_.warm_up);
   const bool only_reads = params_.objective == HitWorth::kLatency;
   const std::vector<std::vector<Discard>> discards = discards_by_vm(trace);
   std::vector<std::size_t> discarded(vms.size());
@@ -62,9 +62,16 @@ std::vector<RunningCurve> Hindsight::count(const Accesses& trace) const {
     }
     blocks.clear();
     for (const BlockId id : trace.blocks_of(r)) blocks.push_back(id - first_id);
+    const bool is_read = static_cast<Op>(trace.request_op[r]) == Op::kRead;
+    const bool is_counted = r >= first && (is_read || !only_reads);
+    if (!is_read && around_[v]) {
+      for (const std::uint32_t block : blocks) vm.stack.discard(block);
+      if (is_counted) vm.accesses += static_cast<Count>(blocks.size());
+      continue;
+    }
     distances.resize(blocks.size());
     vm.stack.process(blocks, distances);
-    if (r < first || (only_reads && static_cast<Op>(trace.request_op[r]) != Op::kRead)) continue;
+    if (!is_counted) continue;
     vm.accesses += static_cast<Count>(blocks.size());
     for (const Count distance : distances) {
       if (distance != kCold) ++vm.counts[static_cast<std::size_t>(distance)];

@@ -48,12 +48,17 @@ std::vector<bool> writes_around(const ModesByTier& modes, std::size_t vms) {
   return around;
 }
 
-absl::Status ModeCurves::set_modes(const DataPathParams& path, std::size_t tiers,
-                                   std::span<const VmInfo> vms) {
+absl::StatusOr<std::vector<bool>> writes_around(const DataPathParams& path, std::size_t tiers,
+                                                std::span<const VmInfo> vms) {
   std::vector<std::string_view> names;
   for (const VmInfo& vm : vms) names.push_back(vm.name);
   MCSIM_ASSIGN_OR_RETURN(const ModesByTier modes, read_writes(path.writes, tiers, names));
-  around_ = writes_around(modes, vms.size());
+  return writes_around(modes, vms.size());
+}
+
+absl::Status ModeCurves::set_modes(const DataPathParams& path, std::size_t tiers,
+                                   std::span<const VmInfo> vms) {
+  MCSIM_ASSIGN_OR_RETURN(around_, writes_around(path, tiers, vms));
   return absl::OkStatus();
 }
 

@@ -24,6 +24,8 @@ std::vector<Meter> with_curves_around(std::vector<Meter> meters, const DataPathP
 
 // Return by VM whether no tier takes its writes.
 std::vector<bool> writes_around(const ModesByTier& modes, std::size_t vms);
+absl::StatusOr<std::vector<bool>> writes_around(const DataPathParams& path, std::size_t tiers,
+                                                std::span<const VmInfo> vms);
 
 // The curves of the meters of with_curves_around(), by the mode of each VM.
 class ModeCurves {

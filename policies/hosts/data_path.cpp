@@ -203,6 +203,12 @@ absl::StatusOr<std::unique_ptr<Host>> make_lru_copies(const DataPathParams& para
 
 }  // namespace
 
+DataPathParams data_path_of(const LruPathParams& params) {
+  DataPathParams path;
+  path.writes = params.writes;
+  return path;
+}
+
 absl::Status check(const DataPathParams& params, const SystemContext& context) {
   const std::size_t tiers = context.machine.tiers.size();
   MCSIM_ASSIGN_OR_RETURN(const TierTexts of, read_tiers(params.policy, params.admission, tiers));

@@ -15,6 +15,18 @@
 
 namespace mcsim {
 
+// The parameters of systems of LRU tiers in an exclusive chain, whose write mode alone can be
+// configured: derive Params from it and append its fields.
+struct LruPathParams {
+  std::string writes = "through";
+
+  static constexpr auto fields() {
+    return std::tuple{Field{"writes", &LruPathParams::writes,
+                            "write mode: through, back or around, with exceptions for VMs as in "
+                            "'through, web_0=back'"}};
+  }
+};
+
 // The parameters of systems with a configurable data path: derive Params from it and append its
 // fields.
 struct DataPathParams {
@@ -59,6 +71,9 @@ struct DataPathParams {
     };
   }
 };
+
+// Return the parameters of the data path of LRU tiers.
+DataPathParams data_path_of(const LruPathParams& params);
 
 // The division of the tiers: the partition of each VM, and the targets of the partitions.
 struct Division {

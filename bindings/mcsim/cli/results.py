@@ -26,6 +26,7 @@ def results() -> None:
     """List, show, draw, compare, verify and remove runs.
 
     RUN is the id of a run, the beginning of one that no other run has, or the path of its folder.
+    To show, page and plot, the name of an experiment stands for its newest run.
     SWEEP is the name of a sweep, or the path of its folder.
     """
 
@@ -46,8 +47,10 @@ def list_(sweep: str | None, out: str, form: Form) -> None:
 
     A run has one of five states: finished, under way (a process works on it), abandoned (it was
     killed), replaced (about to be removed) or damaged (files are missing). The next run of the
-    same id continues an abandoned one.
+    same id continues an abandoned one. The last column has what a run has otherwise than others
+    of its experiment.
     """
+    from mcsim.results.differing_keys import differing_keys
     from mcsim.results.listing import list_runs
     from mcsim.sweeps.swept import Sweep, sweeps_in
 
@@ -59,15 +62,21 @@ def list_(sweep: str | None, out: str, form: Form) -> None:
     sweeps = sweeps_in(out)
     in_sweeps = {run: of.path.name for of in sweeps for run in of.plan["run_id"].to_pylist()}
     rows = [row | {"sweep": in_sweeps.get(row["run"])} for row in runs.to_pylist()]
+    alone = [row for row in rows if row["sweep"] is None]
+    differing = dict(zip((row["path"] for row in alone), differing_keys(alone), strict=True))
     if form in ("json", "csv"):
         names = [None if row["sweep"] is None else str(row["sweep"]) for row in rows]
-        print_result(form, data=lambda: runs.append_column("sweep", _strings(names)))
+        runs = runs.append_column("sweep", _strings(names))
+        texts = [differing.get(row["path"]) for row in rows]
+        print_result(form, data=lambda: runs.append_column("differs_in", _strings(texts)))
         return
     lines: list[str | TextTable] = []
-    if alone := [row for row in rows if row["sweep"] is None]:
-        table = TextTable(["run", "started", "state", "systems", "VMs", "workload", "size"], left=6)
+    if alone:
+        headings = ["run", "started", "state", "systems", "VMs", "workload", "size"]
+        is_told = any(differing.values())
+        table = TextTable(headings + ["differs in"] * is_told, left=6, last=is_told)
         for row in alone:
-            table.add_row(*_listed(row))
+            table.add_row(*_listed(row), *[differing[row["path"]] or "–"] * is_told)
         lines.append(table.formatted().to_text() if form == "" else table)
     if sweeps:
         cells = TextTable(["sweep", "finished", "cells", "axes"], left=1, last=True)

@@ -61,8 +61,8 @@ def show(
 ) -> None:
     """Show the summary and the table of a finished RUN, as mcsim run did, or its experiment.
 
-    A SWEEP has a table with a row for each combination of values and system. The experiment has
-    every default written out.
+    The name of an experiment stands for its newest run. A SWEEP has a table with a row for each
+    combination of values and system. The experiment has every default written out.
 
     \b
     mcsim results show tiny
@@ -79,7 +79,7 @@ def show(
         show_sweep(swept, form, x=x, value=value, over=over)
         return
     _refuse(f"of sweeps; {run} is a run", {"--x": x, "--value": value, "--over": over})
-    found = open_run(run, out)
+    found = open_run(run, out, on_several=_say)
     if configuration:
         click.echo(yaml_of(found.spec.expanded()), nl=False)
     else:
@@ -120,7 +120,7 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
         file = file or swept.path / "page.html"
         write_page(swept.path, file)
     else:
-        paths = [folder_of(run, out) for run in runs]
+        paths = [folder_of(run, out, on_several=_say) for run in runs]
         if file is None:
             if len(paths) > 1:
                 raise ConfigError("-o: name the file of a page of several runs")
@@ -194,13 +194,17 @@ def plot(
         f"of sweeps; {', '.join(named) or 'nothing'} is no sweep",
         {"--x": x, "--y": y, "--value": value, "--over": over, "--vms": vms},
     )
-    runs = [Results.open(folder_of(name, out)) for name in named]
+    runs = [Results.open(folder_of(name, out, on_several=_say)) for name in named]
     if listing:
         _list_figures(missing(runs, systems or None) if runs else {})
         return
     if not runs:
         raise ConfigError("RUN: name a finished run, by its folder or id (or --list)")
     _plot_runs(runs, names, folder, systems, formats, style)
+
+
+def _say(sentence: str) -> None:
+    click.echo(sentence, err=True)
 
 
 def _refuse(why: str, options: Mapping[str, object]) -> None:

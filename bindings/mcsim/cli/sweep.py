@@ -136,7 +136,7 @@ def _tell(made: Sweep) -> None:
     table = made.write_tables()
     show_sweep(made)
     warning = mode_warning(table.select(["system", "writes"]).to_pylist())
-    if warning is not None and not any(axis.endswith(".writes") for axis in made.axes):
+    if warning is not None and not any(axis.rpartition(".")[2] == "writes" for axis in made.axes):
         click.echo(warning)
     name = made.path.name if made.path.parent == Path("results/sweeps") else made.path
     click.echo(f"\n{len(done)} cells, {len(table)} rows: {made.path / 'table.parquet'}, table.csv")

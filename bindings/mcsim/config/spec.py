@@ -198,6 +198,11 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
+def text_of_tiers(value: Any) -> Any:
+    """Return a list with a value for each tier as the text that the core parses."""
+    return " / ".join(value) if _is_texts(value) else value
+
+
 class ComponentSpec(_Map):
     """An optimiser by name or as `module:Class`; every other key is one of its parameters."""
 
@@ -213,7 +218,7 @@ class ComponentSpec(_Map):
         if ":" in self.name:
             return dict(self.__pydantic_extra__)
         return {
-            key: " / ".join(value) if key in _PER_TIER and _is_texts(value) else value
+            key: text_of_tiers(value) if key in _PER_TIER else value
             for key, value in self.__pydantic_extra__.items()
         }
 
@@ -264,11 +269,15 @@ class ExperimentSpec(_Map):
     """instead of one host several with these tiers each; one backend has everything"""
     plugins: list[StrictStr] = []
     """libraries of eviction policies to load, relative to the file"""
+    writes: StrictStr | list[StrictStr] | None = None
+    """write mode of all systems that do not state one of their own: through, back or around, with
+    exceptions for VMs as in 'through, web_0=back', or a list with a mode for each tier; if not
+    given, that of each system's publication"""
     systems: Annotated[list[Annotated[SystemSpec, _Shorthand("systems")]], Field(min_length=1)]
     """what is compared"""
     opt: bool | None = None
     """whether to compute the upper bound on hits: those of OPT in one cache of all VMs, one block
-    larger; by default for up to 32 million accesses"""
+    larger; by default for up to 134 million accesses, about ten seconds"""
     slowdowns: bool | None = None
     """whether to replay each VM alone as well, for `worst VM`, `fairness` and misses by cause; by
     default for up to 64 VMs and 134 million accesses"""

@@ -237,7 +237,8 @@ class Allocator(Protocol):
         a block.
     ``data_path`` : dict
         Parameters of `hierarchy` (``mcsim describe hierarchy``) other than the defaults, such as
-        ``{"policy": "arc", "writes": "back"}``.
+        ``{"policy": "arc", "writes": "back"}``. Without ``"writes"``, the write mode is that of all
+        systems of the experiment, else ``"through"``.
     ``host`` : str or mapping
         ``"placed"`` or ``"classed"`` in place of divided tiers, or a mapping with ``"name"`` and
         parameters, such as ``{"name": "placed", "extent": 64}``. A placed host caches nothing;
@@ -301,7 +302,7 @@ class _Answering(Declared):
         return checked(answer, seen, doing)
 
 
-def answering(allocator: Allocator, name: str) -> object:
+def answering(allocator: Allocator, name: str, writes: str | None = None) -> object:
     """Wrap an allocator so that its decisions are checked.
 
     Parameters
@@ -309,6 +310,8 @@ def answering(allocator: Allocator, name: str) -> object:
     allocator : Allocator
     name : str
         Name in messages.
+    writes : str, optional
+        Write mode of a divided host, unless the allocator declares one.
 
     Returns
     -------
@@ -317,7 +320,9 @@ def answering(allocator: Allocator, name: str) -> object:
     """
     # The core calls an allocator by the name of its class.
     kind = type(type(allocator).__name__, (_Answering,), {})
-    return kind(allocator, name)
+    wrapped = kind(allocator, name)
+    wrapped.set_default_writes(writes)
+    return wrapped
 
 
 def _shown(meter: Any) -> Any:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
 from mcsim.config.load import Source
-from mcsim.config.spec import ExperimentSpec, SystemSpec
+from mcsim.config.spec import ExperimentSpec, SystemSpec, text_of_tiers
 from mcsim.experiment.code import Code, blamed, is_class
 from mcsim.experiment.components import Components, data_path_of, has_own_host
 from mcsim.results.schemas import SCHEMAS
@@ -63,7 +63,7 @@ class Alone:
     @classmethod
     def of(cls, spec: ExperimentSpec, source: Source, code: Code, index: int) -> Alone | None:
         """Return the data path of a system; None if a class of Python places extents."""
-        system = _system_alone(spec.systems[index], code)
+        system = _system_alone(spec, index, code)
         if system is None:
             return None
         return cls(spec.model_copy(update={"hosts": None, "systems": [system]}), source, code)
@@ -192,14 +192,16 @@ class Alone:
         )
 
 
-def _system_alone(system: SystemSpec, code: Code) -> SystemSpec | None:
+def _system_alone(spec: ExperimentSpec, index: int, code: Code) -> SystemSpec | None:
     """Return a system that replays a VM with all tiers on the data path of another."""
+    system = spec.systems[index]
     params: Mapping[str, Any] = system.params
     if is_class(system.name):
         if has_own_host(system, code):
             return None
-        params = data_path_of(system, code)
-    elif "writes" not in params:
+        modes = {} if spec.writes is None else {"writes": text_of_tiers(spec.writes)}
+        params = modes | dict(data_path_of(system, code))
+    elif "policy" not in params:
         return system
     given = {name: params[name] for name in _DATA_PATH if name in params}
     return SystemSpec.model_validate({"name": "hierarchy", "label": system.title} | given)

@@ -16,12 +16,13 @@ from mcsim.base.units import format_duration, parse_interval
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
 from mcsim.config.placed import HostsSpec, PlacedSpec
-from mcsim.config.spec import ComponentSpec, SystemSpec
+from mcsim.config.spec import ComponentSpec, SystemSpec, text_of_tiers
 from mcsim.config.values import Interval
 from mcsim.experiment.allocator import answering
 from mcsim.experiment.checks import check_meters
 from mcsim.experiment.code import Code, Kind, Solving, blamed, is_class
 from mcsim.policies.python_policies import Policy, PriorityPolicy, put_policy
+from mcsim.results.data_paths import FIXED, PLACED
 
 
 class Components:
@@ -59,7 +60,7 @@ class Components:
 
     def resolved(self, index: int) -> SystemSpec:
         """Check a system and write out its parameters and its optimiser."""
-        given = self._spec.systems[index]
+        given = self._system(index)
         where: Location = ("systems", index)
         system = self.build(index)
         with self._source.blaming(where):
@@ -78,7 +79,7 @@ class Components:
 
     def build(self, index: int) -> engine.System:
         """Build a system, ready to run once."""
-        given = self._spec.systems[index]
+        given = self._system(index)
         where: Location = ("systems", index)
         optimizer = self._build_optimizer(given.optimizer, (*where, "optimizer"))
         params = self._checked_params("system", given, where)
@@ -88,7 +89,7 @@ class Components:
             self._put_policies(policy_of(given, self._code), where)
             try:
                 return engine.System.from_python(
-                    answering(allocator, given.name),
+                    answering(allocator, given.name, text_of_tiers(self._spec.writes)),
                     self._machine,
                     interval=interval,
                     seed=self._spec.random_seed,
@@ -112,11 +113,50 @@ class Components:
             )
 
         try:
-            return make(params, optimizer)
+            system = make(params, optimizer)
         except ConfigError as error:
             self._blame_parameter(make, params, where, str(error))
             at = (*where, "optimizer") if optimizer is not None else where
             raise self._source.complain(at, str(error), about=where) from None
+        if given != self._spec.systems[index] and system.chooses_write_modes:
+            message = (
+                f"{given.name} chooses the write mode of each VM itself: give it `writes`, its "
+                "mode at the start, or leave out that of all systems"
+            )
+            raise self._source.complain(where, message)
+        return system
+
+    def _system(self, index: int) -> SystemSpec:
+        """Return a system as given, with the write mode of all systems if it states none."""
+        given, writes = self._spec.systems[index], text_of_tiers(self._spec.writes)
+        if writes is None or is_class(given.name) or "writes" in given.params:
+            return given
+        where: Location = ("systems", index)
+        if "writes" in self._declaration("system", given, where):
+            return given.model_copy(update={"writes": writes})
+        # Systems that place extents have no write mode.
+        if (mode := FIXED[given.name].writes) not in (writes, PLACED.writes):
+            message = (
+                f"{given.name} writes {mode}, never {writes}: leave out the `writes` of all "
+                "systems, and give those of the others"
+            )
+            raise self._source.complain(where, message)
+        return given
+
+    def check_writes(self) -> None:
+        """Check the write mode of all systems: names of modes and VMs, and number of tiers."""
+        if self._spec.writes is None:
+            return
+        machine = engine.Machine(
+            tiers=[(_device(tier), tier.capacity) for tier in self._spec.tiers],
+            backend=_device(self._spec.backend),
+        )
+        params = {"writes": text_of_tiers(self._spec.writes), "chain": "independent"}
+        try:
+            engine.System("hierarchy", params, machine, vms=self._vms)
+        except ConfigError as error:
+            message = str(error).removeprefix("hierarchy: ").removeprefix("writes: ")
+            raise self._source.complain(("writes",), message) from None
 
     def _build_optimizer(self, given: ComponentSpec | None, where: Location) -> Optimizer | None:
         if given is None:
@@ -283,14 +323,19 @@ def data_path_of(system: SystemSpec, code: Code) -> Mapping[str, Any]:
     return data_path if isinstance(data_path, Mapping) else {}
 
 
-def declared_data_path(system: SystemSpec, code: Code) -> dict[str, Any]:
-    """Return write mode, policy and chain of a class of Python, which no experiment has."""
+def declared_data_path(
+    system: SystemSpec, code: Code, writes: str | list[str] | None
+) -> dict[str, Any]:
+    """Return write mode, policy and chain of a class of Python, which no experiment has.
+
+    `writes` is the mode of all systems, which a class may override.
+    """
     made = code.class_named(system.name, _ALLOCATOR)
     host = getattr(made, "host", None)
     if isinstance(host, Mapping):
         return {"writes": "in place"} if host.get("name") == "placed" else {"writes": "through"}
     given = data_path_of(system, code)
-    usual = {"writes": "through", "policy": "lru", "chain": "exclusive"}
+    usual = {"writes": text_of_tiers(writes) or "through", "policy": "lru", "chain": "exclusive"}
     return {name: given.get(name, value) for name, value in usual.items()}
 
 

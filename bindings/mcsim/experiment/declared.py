@@ -51,6 +51,24 @@ class Declared:
             if hasattr(allocator, key):
                 setattr(self, key, self._of_kind(key))
 
+    def set_default_writes(self, writes: str | None) -> None:
+        """Set the write mode of a host with divided tiers, unless one is declared.
+
+        Raises
+        ------
+        ConfigError
+            If the host writes in another mode.
+        """
+        if writes is None or (self.host is not None and self.host[0] == "placed"):
+            return
+        if self.host is None:
+            self.data_path = {"writes": writes} | getattr(self, "data_path", {})
+        elif writes != "through":
+            raise ConfigError(
+                f"{self._name}: a {self.host[0]} host writes through, never {writes}: leave out "
+                "the `writes` of all systems, and give those of the others"
+            )
+
     def _named(self, key: str) -> list[tuple[str, Any]]:
         given = getattr(self._allocator, key, {})
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):

@@ -196,6 +196,11 @@ class Experiment:
         del spec["name"]
         for key in ("description", "figures", "page", "figure_formats", "plugins"):
             spec.pop(key, None)
+        # Systems have theirs written out, except classes.
+        if (writes := spec.pop("writes", None)) is not None and any(
+            is_class(system.name) for system in self.spec.systems
+        ):
+            spec["writes"] = writes
         window = spec.pop("workload").get("window")
         if window:
             spec["window"] = window
@@ -256,6 +261,7 @@ def _resolve_systems(
 ) -> ExperimentSpec:
     """Write every parameter of every system, having built each once."""
     components = Components(spec, source, code)
+    components.check_writes()
     systems = []
     for index in range(len(spec.systems)):
         with complaints.kept():

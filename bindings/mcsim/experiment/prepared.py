@@ -17,6 +17,7 @@ from mcsim.config import ExperimentSpec
 from mcsim.experiment.alone import Alone, requests_by_vm
 from mcsim.experiment.environment import describe_environment
 from mcsim.experiment.recorded import curve_points, curve_steps, intensity_table, unique_blocks
+from mcsim.results.opt import MOST_ACCESSES
 from mcsim.traces.info import described_rows
 from mcsim.traces.interned import interned, is_kept, is_many, is_profile_kept, profiled
 from mcsim.traces.workload import Workload
@@ -179,10 +180,6 @@ class Prepared:
         return self._made.get((what, tuple(sorted(view.items())), more), make)
 
 
-# Accesses for which the bound is computed by default: seconds of time and less than 1 GiB.
-_MOST_ACCESSES = 32_000_000
-
-
 def is_bound_wanted(spec: ExperimentSpec, accesses: engine.Accesses) -> bool:
     """Return whether a run computes the hits of OPT on a view of its trace.
 
@@ -190,7 +187,7 @@ def is_bound_wanted(spec: ExperimentSpec, accesses: engine.Accesses) -> bool:
     """
     if accesses.line_blocks > 1:
         return False
-    return accesses.access_count <= _MOST_ACCESSES if spec.opt is None else spec.opt
+    return accesses.access_count <= MOST_ACCESSES if spec.opt is None else spec.opt
 
 
 def opt_hits(

@@ -103,7 +103,7 @@ def run(
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
         _tell_of_workload(workload, experiment, reporter)
         experiment.check_workload(workload)
-        if (warning := seed_warning(experiment.spec, workload, experiment.code)) is not None:
+        for warning in warnings_of(experiment, workload):
             reporter.note(warning)
         prepared = Prepared(workload, reporter)
         if experiment.shares:
@@ -255,6 +255,23 @@ def seed_warning(spec: ExperimentSpec, workload: Workload, code: Code) -> str | 
     drawn = " and ".join(f"{name}.seed" for name in profiles)
     why = f"{drawn} draws the synthetic workload" if drawn else "the workload is recorded"
     return f"seed: it changes nothing: {why}, and no system draws random numbers"
+
+
+def warnings_of(experiment: Experiment, workload: Workload) -> list[str]:
+    """List the keys of an experiment that change nothing, with the reasons."""
+    seed = seed_warning(experiment.spec, workload, experiment.code)
+    return [warning for warning in (seed, writes_warning(experiment)) if warning is not None]
+
+
+def writes_warning(experiment: Experiment) -> str | None:
+    """Return the warning for a write mode of all systems that changes nothing, or None."""
+    if experiment.spec.writes is None:
+        return None
+    if experiment.spec.ops == "reads":
+        return "writes: it changes nothing: reads alone are replayed; `ops: all` replays writes too"
+    if all(isinstance(of, Mapping) and "writes" in of for of in experiment.given["systems"]):
+        return "writes: it changes nothing: every system states its own"
+    return None
 
 
 def draws_random_numbers(system: SystemSpec, code: Code) -> bool:

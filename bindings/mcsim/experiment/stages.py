@@ -37,6 +37,7 @@ from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View, is_bound_wanted
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
 from mcsim.results.counted_time import CountedTime
+from mcsim.results.opt import how_to_get_opt
 from mcsim.results.schemas import concat_tables, fill_repeats
 from mcsim.traces.workload import ON_DEMAND
 
@@ -176,6 +177,9 @@ class Stages:
         bound = None
         if pending and is_bound_wanted(self.experiment.spec, accesses):
             bound = self.work.submit(self._find_bound, view)
+        elif pending and self.experiment.spec.opt is None and accesses.line_blocks == 1:
+            count = accesses.access_count
+            self.reporter.note(f"OPT: not computed for {count:,} accesses; {how_to_get_opt(count)}")
         alone = self._start_alone(view, accesses, pending)
         for index in pending:
             others = (bound, alone.get(index))
@@ -246,8 +250,8 @@ class Stages:
             "code": self.experiment.code_digests(),
             "foresight": {title: kind for title, kind in known if kind != "none"},
             "data_paths": {
-                system.title: declared_data_path(system, self.experiment.code)
-                for system in self.experiment.spec.systems
+                system.title: declared_data_path(system, self.experiment.code, spec.writes)
+                for system in spec.systems
                 if is_class(system.name)
             },
         }

@@ -21,17 +21,18 @@ class DataPath(NamedTuple):
 
 
 _LRU = DataPath("through", "lru", "exclusive")
-_PLACED = DataPath(writes="in place")
+PLACED = DataPath(writes="in place")
 
-# Systems without these parameters.
-_FIXED = {
+# Systems without these parameters; in results of earlier versions also `lru`, `single-tier` and
+# `hindsight`.
+FIXED: Mapping[str, DataPath] = {
     "lru": _LRU,
     "single-tier": _LRU,
     "hindsight": _LRU,
     "dss": DataPath("through", "by class", "exclusive"),
-    "hystor": _PLACED,
-    "vfrm": _PLACED,
-    "edt": _PLACED,
+    "hystor": PLACED,
+    "vfrm": PLACED,
+    "edt": PLACED,
 }
 
 
@@ -46,7 +47,7 @@ def data_paths(results: Results) -> dict[str, DataPath]:
     found = {}
     for system in results.spec.systems:
         known = system.params | recorded.get(system.title, {})
-        fixed = _FIXED.get(system.name, DataPath())
+        fixed = FIXED.get(system.name, DataPath())
         path = DataPath(*(known.get(name, getattr(fixed, name)) for name in FIELDS))
         modes = {path.writes}
         if "write_modes" in decisions.column_names:

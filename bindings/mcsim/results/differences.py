@@ -14,7 +14,7 @@ from mcsim.results.tables import comparison
 Sameness = Literal["equal bytes", "equal values", "different"]
 
 # Keys for people or for figures, on which no result depends.
-_NO_CAUSE = ("name", "description", "figures", "page", "figure_formats")
+NO_CAUSE = ("name", "description", "figures", "page", "figure_formats")
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def difference(a: Results, b: Results) -> Difference:
 
 def _causes(of: Results) -> dict[str, Any]:
     """Return all configuration that a result may depend on, by dotted keys."""
-    spec = {key: value for key, value in of.spec.expanded().items() if key not in _NO_CAUSE}
+    spec = {key: value for key, value in of.spec.expanded().items() if key not in NO_CAUSE}
     environment = of.environment
     measured = ("vm", "requests", "accesses", "unique_blocks")
     traces = {

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Literal
 from mcsim.base.claims import claim_folder, is_claim, is_claimed, release_lease
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.files import rename
+from mcsim.base.inputs import parse_object, read_regular
 from mcsim.base.suggest import did_you_mean
 from mcsim.results.draft import clear_left, is_under_way
 from mcsim.results.packs import CLAIMS, PACKS, Pack, is_pack, pack_folders, packed, packs_in
@@ -85,7 +86,12 @@ def runs_in(out: str | os.PathLike[str]) -> Iterator[Run]:
             yield run
 
 
-def find_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> Path:
+def find_run(
+    run: str | os.PathLike[str],
+    out: str | os.PathLike[str] = "results",
+    *,
+    on_several: Callable[[str], object] | None = None,
+) -> Path:
     """Find the folder that the run of an id has when it is finished; it need not be there yet.
 
     Parameters
@@ -95,6 +101,9 @@ def find_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results
         `Path`, or a text with a slash in it.
     out : path
         The folder of all results.
+    on_several : callable, optional
+        Lets the name of an experiment stand for its newest finished run. It receives a sentence
+        about the choice if there are several.
 
     Raises
     ------
@@ -113,20 +122,51 @@ def find_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results
     begun = [given] if given in known else [one for one in known if one.startswith(given)]
     if len(begun) == 1:
         return Path(out) / begun[0]
+    if on_several is not None and (same := _finished(given, Path(out))):
+        if len(same) > 1:
+            on_several(
+                f"{given}: {same[-1].name} is the newest of {len(same):,} runs; "
+                "mcsim results ls shows all"
+            )
+        return same[-1]
     if begun:
         raise ConfigError(f"{given!r} may be {_some(begun)}: give more letters")
     near = did_you_mean(given, known) or did_you_mean(given, {name_of(one) for one in known})
     raise ConfigError(f"{out}: no run {given!r}{near}; mcsim results ls shows them")
 
 
-def folder_of(given: str, out: str | os.PathLike[str] = "results") -> Path:
-    """Find what a command names by its folder, or as a run of `out` by the beginning of its id."""
+def _finished(name: str, out: Path) -> list[Path]:
+    """Return the folders of the finished runs of an experiment, the newest last."""
+    paths = [run.path for run in runs_in(out) if run.name == name and run.state == "finished"]
+    return sorted(paths, key=_age)
+
+
+def _age(path: Path) -> tuple[str, int]:
+    """Return the start of a finished run and, for runs that started at once, its end."""
+    started = ""
+    with suppress(OSError, ValueError):
+        started = str(parse_object(read_regular(path / "environment.json")).get("started"))
+    return started, (path / "DONE").stat().st_mtime_ns
+
+
+def folder_of(
+    given: str,
+    out: str | os.PathLike[str] = "results",
+    *,
+    on_several: Callable[[str], object] | None = None,
+) -> Path:
+    """Find what a command names by its folder, or as a run of `out`; see `find_run`."""
     if Path(given).exists() or os.sep in given:
         return Path(given)
-    return find_run(given, out)
+    return find_run(given, out, on_several=on_several)
 
 
-def open_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> Results:
+def open_run(
+    run: str | os.PathLike[str],
+    out: str | os.PathLike[str] = "results",
+    *,
+    on_several: Callable[[str], object] | None = None,
+) -> Results:
     """Open a finished run by its id, the beginning of an id, or a path; see `find_run`.
 
     Raises
@@ -136,7 +176,7 @@ def open_run(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results
     HostError
         If the host cannot read it.
     """
-    path = find_run(run, out)
+    path = find_run(run, out, on_several=on_several)
     if not path.exists() and packed(path) is None:
         for each in _of_run(path):
             raise ConfigError(f"{path.name}: not a finished run: {each.path.name} is {each.state}")

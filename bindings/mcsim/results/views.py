@@ -25,6 +25,7 @@ from mcsim.results.demands import device_titles, overloads
 from mcsim.results.foresight import yardstick_note
 from mcsim.results.misses import alone_by_vm, changes_write_modes, miss_classes
 from mcsim.results.models import devices, requests
+from mcsim.results.opt import why_no_opt
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison, systems
@@ -55,11 +56,11 @@ def overview(results: Results) -> RunTable:
     shown += [*_differing_ratios(table), "tier_hit_ratio"]
     notes = [
         f"saved: mean latency against {base_title(results)}",
-        "OPT: hits of one cache of all VMs that knows the future",
+        _opt_note(results, table, "hits of one cache of all VMs that knows the future"),
         "worst VM: its latency by its latency alone with all tiers, in the same write mode",
         yardstick_note(results.foresight),
     ]
-    headings = dict(zip(notes, ("latency_gain", "share_of_opt", "worst_slowdown"), strict=False))
+    headings = {notes[0]: "latency_gain", notes[2]: "worst_slowdown"}
     told = [note for note in notes if note and _is_known(table, headings.get(note))]
     if results.standings.apart:
         told.append(f"others: all VMs but {some_of(results.standings.apart, 3)}")
@@ -135,9 +136,9 @@ def _comparison(results: Results) -> RunTable:
 def _yardsticks(results: Results) -> RunTable:
     table = yardsticks(results)
     notes = [
-        "OPT: hits of one cache of all VMs, with a block more, that knows the future"
-        if _is_known(table, "share_of_opt")
-        else "",
+        _opt_note(
+            results, table, "hits of one cache of all VMs, with a block more, that knows the future"
+        ),
         "fairness: Jain's index of the slowdowns of VMs against each alone with all tiers"
         if _is_known(table, "fairness")
         else "",
@@ -287,6 +288,12 @@ def _style(title: str, best: set[str], vm: str | None, foresight: Mapping[str, s
     if title in foresight:
         return "yardstick"
     return "best" if title in best and vm is None else ""
+
+
+def _opt_note(results: Results, table: pa.Table, meaning: str) -> str:
+    """Return what OPT is, or why the column is missing; nothing if OPT hits nothing."""
+    known = f"OPT: {meaning}" if _is_known(table, "share_of_opt") else ""
+    return why_no_opt(results) or known
 
 
 def _is_known(table: pa.Table, name: str | None) -> bool:

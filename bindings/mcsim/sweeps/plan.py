@@ -22,7 +22,7 @@ from mcsim.config.sweep import Cell, Grid, take_sweep
 from mcsim.experiment.code import Code
 from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
-from mcsim.experiment.runner import seed_warning
+from mcsim.experiment.runner import warnings_of
 from mcsim.experiment.stages import own_view
 from mcsim.results.version import RESULTS_VERSION
 from mcsim.traces.opened import open_workload
@@ -77,13 +77,13 @@ class Plan:
         """The workloads that cells share, each once, in the order of the cells."""
         return list({id(cell.prepared): cell.prepared for cell in self.cells}.values())
 
-    def seed_warnings(self) -> Counter[str]:
-        """Count the cells by the warning of a seed that changes nothing in them."""
-        found = (
-            seed_warning(cell.experiment.spec, cell.prepared.workload, cell.experiment.code)
+    def warnings(self) -> Counter[str]:
+        """Count the cells by the warnings of keys that change nothing in them."""
+        return Counter(
+            warning
             for cell in self.cells
+            for warning in warnings_of(cell.experiment, cell.prepared.workload)
         )
-        return Counter(filter(None, found))
 
     def kept(self) -> tuple[int, int, int]:
         """Count cached data that cells share.

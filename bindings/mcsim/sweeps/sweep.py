@@ -126,7 +126,7 @@ def look(
         code = Code(grid.source.folder, permission, classes)
         planned = plan(grid, every, code, trace_dirs=dirs, reporter=reporter)
         stage.update(len(planned.cells))
-    for warning, count in planned.seed_warnings().items():
+    for warning, count in planned.warnings().items():
         reporter.note(f"{_cells(count)}: {warning}")
     made = Sweep(folder_of(grid, out), planned.table())
     there = finished(out, [cell.run_id for cell in planned.cells])

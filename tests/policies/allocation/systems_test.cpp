@@ -138,6 +138,12 @@ TEST(GlobalLru, LegacyHasTwoTiers) {
             "legacy: the authors' code has exactly 2 tiers, got 3");
 }
 
+TEST(GlobalLru, LegacyWritesThrough) {
+  const ParamMap back{{"legacy", true}, {"writes", std::string("back")}};
+  EXPECT_EQ(message_of(system_registry().make("lru", back, {machine_of({1, 1})}).status()),
+            "lru: writes: the authors' baseline (legacy) writes through, got 'back'");
+}
+
 TEST(Systems, MistakesAreNamed) {
   EXPECT_EQ(message_of(system_registry().make("multicahe", {}, {}).status()),
             "unknown system 'multicahe' (did you mean 'multicache'?)");

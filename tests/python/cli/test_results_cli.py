@@ -7,7 +7,7 @@ from pathlib import Path
 
 import commands
 import pytest
-from small import EXPERIMENTS
+from small import EXPERIMENTS, small_experiment
 
 import mcsim
 from mcsim.base.units import format_size
@@ -54,6 +54,32 @@ def test_ls(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
         2,
         f"mcsim: {out / 'gone'}: no such folder of results; --results names another\n",
     )
+
+
+def test_runs_of_one_name_are_told_apart_and_the_newest_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = []
+    for blocks in (200, 300):
+        spec = small_experiment("lru", tiers={"dram": blocks}, interval="30min")
+        ids.append(mcsim.run(spec, out=tmp_path, figures=False).run_id)
+    # Both may have begun in one second; then the end decides.
+    said = call(capsys, "ls", "--results", tmp_path)[1]
+    headings, *rows = said.splitlines()
+    assert headings.endswith("differs in")
+    told = {row.split()[0]: row.split()[-1] for row in rows}
+    assert told == {ids[0]: "tiers.0.capacity=200", ids[1]: "tiers.0.capacity=300"}
+    said = call(capsys, "ls", "--results", tmp_path, "--json")[1]
+    assert {row["run"]: row["differs_in"] for row in json.loads(said)} == told
+
+    sentence = f"tiny: {ids[1]} is the newest of 2 runs; mcsim results ls shows all\n"
+    code, said, note = call(capsys, "show", "tiny", "--results", tmp_path)
+    assert (code, note) == (0, sentence)
+    assert said == call(capsys, "show", ids[1], "--results", tmp_path)[1]
+    assert call(capsys, "page", "tiny", "--results", tmp_path)[2] == sentence
+    assert (tmp_path / ids[1] / "page.html").is_file()
+    code, _, note = call(capsys, "rm", "tiny", "--yes", "--results", tmp_path)
+    assert (code, "give more letters" in note) == (2, True)
 
 
 def test_show_says_what_run_said(out: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -120,6 +121,28 @@ def test_a_run_is_found_by_how_its_name_begins(out: Path) -> None:
         find_run("tiny", out / "nowhere")
     with pytest.raises(ConfigError, match="gone: no such run"):
         find_run(out / "gone")
+
+
+def test_a_name_is_that_of_its_newest_run(out: Path) -> None:
+    first, second = two(out)
+    told: list[str] = []
+    for started, newest in (("2026-01-02", second), ("2024-01-02", first)):
+        file = second / "environment.json"
+        environment = json.loads(file.read_text()) | {"started": f"{started}T00:00:00+00:00"}
+        file.write_text(json.dumps(environment))
+        file = first / "environment.json"
+        environment = json.loads(file.read_text()) | {"started": "2025-01-02T00:00:00+00:00"}
+        file.write_text(json.dumps(environment))
+        assert find_run("tiny", out, on_several=told.append) == newest
+        assert told.pop() == (
+            f"tiny: {newest.name} is the newest of 2 runs; mcsim results ls shows all"
+        )
+    # Only whole names, of finished runs; removal is never of a name.
+    assert "may be" in complaint(find_run, "tin", out, on_several=told.append)
+    assert "may be" in complaint(removable, "tiny", out)
+    (second / "DONE").unlink()
+    assert find_run("tiny", out, on_several=told.append) == first
+    assert told == []
 
 
 def test_one_id_may_begin_as_another(tmp_path: Path) -> None:

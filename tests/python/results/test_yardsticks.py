@@ -149,7 +149,7 @@ def test_what_is_not_known_has_no_column(tmp_path: Path) -> None:
     for name in ("share_of_opt", "over_hindsight", "fairness", "worst_slowdown"):
         assert row[name] is None
     text = rendered(results.yardsticks())
-    for absent in ("OPT", "hindsight", "fair", "slowdown", "infeasible"):
+    for absent in ("% of OPT", "hindsight", "fair", "slowdown", "infeasible"):
         assert absent not in text
     assert "moved" in text
 
