@@ -327,7 +327,8 @@ def curve_of(
     """Return what the core estimated as a curve at whole capacities."""
     # Capacities are whole: a step at 2.5 blocks is one at 3.
     steps = np.ceil(made.capacity).astype(np.int64)
-    last = np.append(np.diff(steps) > 0, True)[: steps.size]
+    last = np.ones(steps.size, np.bool_)
+    last[:-1] = steps[1:] > steps[:-1]
     has_band = made.low.size > 0
 
     def column(values: NDArray[np.float64]) -> NDArray[np.float64]:

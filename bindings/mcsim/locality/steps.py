@@ -48,7 +48,7 @@ class Steps:
 
     def __post_init__(self) -> None:
         capacities = capacities_given(self.capacities)
-        if (np.diff(capacities) <= 0).any():
+        if (capacities[1:] <= capacities[:-1]).any():
             raise ConfigError("capacities: must be strictly increasing")
         object.__setattr__(self, "capacities", _frozen(capacities))
         for name in COLUMNS:
@@ -70,7 +70,7 @@ class Steps:
         object.__setattr__(self, "accesses", whole_number("accesses", self.accesses))
         if self.block_bytes is not None:
             whole_number("block_bytes", self.block_bytes, 1)
-        if (np.diff(self.hits) < 0).any():
+        if (self.hits[1:] < self.hits[:-1]).any():
             raise ConfigError("hits: a larger LRU cache never hits less")
 
     @property
@@ -232,7 +232,7 @@ class Steps:
     def _in_blocks(self, sizes: Any) -> Any:
         """Parse sizes such as `1GiB` and `10%`; other values are left as they are."""
         if isinstance(sizes, (list, tuple)):
-            return [self._in_blocks(size) for size in sizes]
+            return [size if type(size) is int else self._in_blocks(size) for size in sizes]
         if not isinstance(sizes, (str, float)):
             return sizes
         unique = None if self.distinct is None else round(self.distinct)
@@ -255,10 +255,13 @@ class Steps:
         return int(self.capacities[index]) if index < column.size else None
 
 
+_MOST_BLOCKS = 2**63 - 1
+
+
 def capacities_given(values: ArrayLike) -> NDArray[np.int64]:
     """Return sizes in blocks as the core takes them."""
     array = integers(values, "capacities")
-    if array.size and array.max() > np.iinfo(np.int64).max:
+    if array.dtype.kind == "u" and array.size and array.max() > _MOST_BLOCKS:
         raise ConfigError(f"capacities: at most 2**63 - 1, got {array.max()}")
     return np.ascontiguousarray(array, np.int64)
 

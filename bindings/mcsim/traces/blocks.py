@@ -120,9 +120,11 @@ class Blocks:
         return cls(label, workload, ops, accesses, requests, Discards.of(accesses), first)
 
     def __len__(self) -> int:
-        if self.is_whole:
-            return self.accesses.access_count
-        return int(self.lengths.sum()) if len(self.positions) else 0
+        return self._count
+
+    @cached_property
+    def _count(self) -> int:
+        return self.accesses.access_count if self.is_whole else int(self.lengths.sum())
 
     def __repr__(self) -> str:
         what = {"all": "reads and writes"}.get(self.ops_kept, self.ops_kept)
@@ -226,9 +228,8 @@ class Blocks:
 
     def split_at_warm_up(self) -> tuple[Blocks, Blocks]:
         """Return the references of the warm-up, and those that are counted."""
-        positions = self.positions
+        positions, of = self.positions, self.discards
         at = int(np.searchsorted(positions, self.first_counted))
-        of = self.discards
         done = np.searchsorted(of.request, positions[at - 1], side="right") if at else 0
         parts = (
             (positions[:at], Discards(of.request[:done], of.block[:done])),
@@ -337,9 +338,8 @@ class Blocks:
     @property
     def positions(self) -> NDArray[np.int64]:
         """Positions of the requests, among those of `accesses`."""
-        if isinstance(self.requests, slice):
-            return np.arange(self.requests.start, self.requests.stop)
-        return self.requests
+        of = self.requests
+        return np.arange(of.start, of.stop) if isinstance(of, slice) else of
 
     def _some_positions(self) -> Iterator[NDArray[np.int64]]:
         """Yield the positions of about 10^6 requests at a time."""
