@@ -9,6 +9,7 @@ from mcsim.results.answer_best import hits_everything, lead
 from mcsim.results.counted_time import why_no_rates
 from mcsim.results.demands import device_titles
 from mcsim.results.models import devices
+from mcsim.results.opt import why_no_opt
 from mcsim.results.results import Results
 from mcsim.results.yardsticks import yardsticks
 
@@ -30,9 +31,8 @@ def bounds(results: Results) -> str | None:
 def _opt(results: Results, title: str, row: Mapping[str, Any]) -> str | None:
     known = dict(zip(*results.table("bounds").to_pydict().values(), strict=True))
     if row["share_of_opt"] is None:
-        # Systems of lines and extents have no such bound.
-        is_possible = not known and results.spec.opt is None
-        return "OPT was not computed: `--set opt=true` adds it" if is_possible else None
+        is_missing = not known and results.spec.opt is None
+        return why_no_opt(results) if is_missing else None
     ratio = 100 * known[title] / results.standings.whole[title].accesses
     return f"OPT hits {ratio:.1f} %; `{title}` has {100 * row['share_of_opt']:.1f} % of its hits"
 
