@@ -109,7 +109,11 @@ def read_flat(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     levels: list[tuple[int, str]] = []  # indents and keys
     items: dict[str, int] = {}  # items of each list
+    quote = ""  # of a text that goes on
     for line in text.splitlines():
+        if quote:
+            quote = "" if line.endswith(quote) else quote
+            continue
         content = line.lstrip(" ")
         indent = len(line) - len(content)
         while content.startswith("- "):
@@ -124,6 +128,8 @@ def read_flat(text: str) -> dict[str, str]:
             content = named["value"] or ""
         elif not line.lstrip(" ").startswith("- "):
             continue
+        if content[:1] in ("'", '"') and (len(content) == 1 or content[-1] != content[0]):
+            quote = content[0]
         if content:
             found[".".join(key for _, key in levels)] = content.strip("'\"")
     return found

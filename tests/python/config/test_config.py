@@ -412,7 +412,7 @@ def test_loading_writes_out_devices_parameters_and_optimizers(tmp_path: Path) ->
     assert multicache.params["ri_window"] == "30s"
     assert multicache.optimizer is not None
     assert multicache.optimizer.params["iterations"] == 50
-    assert spec.systems[0].params == {"legacy": False}
+    assert spec.systems[0].params == {"legacy": False, "writes": "through"}
 
 
 def test_devices_say_what_they_can_do_only_if_they_are_given_it(tmp_path: Path) -> None:
