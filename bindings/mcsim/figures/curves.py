@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.base.units import format_size
 from mcsim.figures.chart import Chart, Series, Sheet, scaled_size, thinned
 from mcsim.figures.choice import best_first, systems_named
 from mcsim.figures.looks import looks_of, system_looks, vm_looks
@@ -20,6 +19,7 @@ from mcsim.results.series import (
     curve_of,
     divides,
     format_capacity,
+    format_space,
     series_of,
     vms_of,
 )
@@ -119,7 +119,7 @@ def _split(results: Results, vm: str, ends: NDArray[np.float64]) -> Chart:
         x, y = _between(curve, low, high)
         series.append(Series(replace(look, marker=""), y, factor * x, low=np.zeros(len(y)), high=y))
         gained = 100 * (curve.at(high) - curve.at(low))
-        parts.append(f"{look.label} {gained:.0f} % ({_size(results, high - low)})")
+        parts.append(f"{look.label} {gained:.0f} % ({format_space(results, high - low)})")
         low = high
     x, y = _between(curve, low, max(1.4 * low, 1.0))
     beyond = replace(looks_of([""])[""], label="beyond", color="#666666", marker="")
@@ -129,11 +129,6 @@ def _split(results: Results, vm: str, ends: NDArray[np.float64]) -> Chart:
         [*series, Series(beyond, y, factor * x)], f"Capacity ({unit})", _Y,
         marks=[(factor * float(end), "") for end in ends], panel=said,
     )  # fmt: skip
-
-
-def _size(results: Results, blocks: float) -> str:
-    size = block_bytes_of(results)
-    return f"{round(blocks):,} objects" if size is None else format_size(blocks * size)
 
 
 def _between(curve: HitCurve, low: float, high: float) -> tuple[NDArray[np.float64], ...]:

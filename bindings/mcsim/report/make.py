@@ -46,7 +46,7 @@ from mcsim.report.tables import Cell, Table, page_table
 from mcsim.results.data_paths import differing_fields
 from mcsim.results.foresight import yardstick_note
 from mcsim.results.results import Results
-from mcsim.results.series import CannotDrawError, format_capacity, vms_of
+from mcsim.results.series import CannotDrawError, format_space, vms_of
 from mcsim.results.tables import ALL, comparison
 from mcsim.results.version import check_versions
 
@@ -237,8 +237,8 @@ def _part(run: Results, key: str, value: Any) -> str:
     if key == "name":
         return str(value)
     if first == "tiers" and last.startswith("capacity"):
-        tier = run.spec.tiers[int(key.split(".")[1])].device
-        return f"{tier} {format_capacity(run, value)}"
+        tier = run.spec.tiers[int(key.split(".")[1])]
+        return f"{tier.device} {format_space(run, value)}"
     return f"{last.replace('_', ' ')} {value:,}" if isinstance(value, int) else f"{last} {value}"
 
 

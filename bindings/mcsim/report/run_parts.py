@@ -17,7 +17,7 @@ from mcsim.results.files import yaml_of
 from mcsim.results.foresight import FORESEEN
 from mcsim.results.results import Results
 from mcsim.results.series import format_capacity
-from mcsim.results.tables import comparison
+from mcsim.results.tables import ALL, comparison
 from mcsim.results.views import overview, result_tables
 from mcsim.traces.info import rows_text
 
@@ -125,7 +125,8 @@ def _same(value: Any, default: Any) -> bool:
 
 def run_tables(results: Results) -> list[Table]:
     """Return the tables of a run, those of `mcsim results show --per-vm`."""
-    return [page_table(table) for table in (overview(results), *result_tables(results))]
+    whole = replace(page_table(overview(results)), title=f"{results.title}: {ALL}")
+    return [whole, *map(page_table, result_tables(results))]
 
 
 def answer_note(results: Results) -> Prose:
@@ -140,7 +141,7 @@ def answer_table(results: Results) -> Table:
     return replace(page_table(table, shown=names), title="", caption="", is_narrow=True)
 
 
-_ANSWER_COLUMNS = ("system", "hit_ratio", "mean_hit_ratio", "mean_latency_ns", "latency_gain")
+_ANSWER_COLUMNS = ("system", "hit_ratio", "mean_latency_ns", "latency_gain")
 
 
 def is_shown(table: ResultTable, name: str) -> bool:

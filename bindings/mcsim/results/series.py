@@ -186,6 +186,12 @@ def format_capacity(results: Results, blocks: int) -> str:
     return f"{format_size(blocks * size)} ({format_blocks(blocks)})"
 
 
+def format_space(results: Results, blocks: float) -> str:
+    """Write a size in bytes, or in objects: `976.6 MiB`."""
+    size = block_bytes_of(results)
+    return f"{round(blocks):,} objects" if size is None else format_size(blocks * size)
+
+
 def divides(results: Results, system: SystemSpec) -> bool:
     """Whether a system divides the tiers: its targets are no more than the space."""
     target = series_of(results, system).target

@@ -273,7 +273,7 @@ def test_hit_ratios_of_several_servers_stand_side_by_side(tmp_path: Path) -> Non
 
 def test_latency_weighs_hits_by_the_tiers_devices(results: Results) -> None:
     (chart,) = charts("latency", results)
-    assert chart.y_label == "Mean latency (ms)"
+    assert chart.x_label == "Mean latency (ms)"
     for one, system in zip(chart.series, titles(results), strict=True):
         for height, vm in zip(one.y, ("web_0", "web_1", "web_2", "web_3", None), strict=True):
             where = {"system": system} | ({} if vm is None else {"vm": vm})
