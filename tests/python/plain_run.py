@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ EQUAL = 0.0005
 SAME = 0.01
 
 
-def quantity(text: Any, units: dict[str, float]) -> float:
+def quantity(text: Any, units: Mapping[str, float]) -> float:
     """Read a number with a unit."""
     if not isinstance(text, str):
         return float(text)

@@ -56,7 +56,7 @@ def equal_best(results: Results, ranked: Sequence[Standing]) -> list[Standing]:
 
 
 def best(results: Results) -> str:
-    """Return who is best, by how much, and what the write mode alone is worth."""
+    """Return the best system, its lead, and the part of the write mode alone."""
     modes = results.standings.by_mode()
     base = results.standings.others[base_title(results)]
     if not modes:

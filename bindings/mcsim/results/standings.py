@@ -74,7 +74,7 @@ _Any = TypeVar("_Any", bound=_HasMode)
 
 
 def by_mode(ranked: Iterable[_Any]) -> dict[str | None, list[_Any]]:
-    """Group systems by write mode; an unknown mode (None) is no other than the only known one."""
+    """Group systems by write mode; an unknown mode (None) counts as the only known one."""
     modes: dict[str | None, list[_Any]] = {}
     ranked = list(ranked)
     known = {of.writes for of in ranked} - {None}

@@ -138,7 +138,7 @@ def test_ties_are_named(tmp_path: Path) -> None:
     )
     assert sentences(three)[0].endswith("; next is `karma`, 66.6 % above.")
     assert mean_ms((0, 0)) / mean_ms((300, 100)) == pytest.approx(1.666, abs=5e-4)
-    # What repeats the faults of published code is not named first.
+    # A system that repeats the faults of published code comes last.
     legacy = {"name": "multicache", "label": "old", "legacy": True}
     better = {"a": (400, 100)}
     last = made(tmp_path / "last", [("lru", same), (legacy, better), ("static", better)])

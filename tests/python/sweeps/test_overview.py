@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,7 +35,7 @@ class MadeUp:
 
 
 def made(
-    latencies: dict[tuple[int, str], Sequence[float]],
+    latencies: Mapping[tuple[int, str], Sequence[float]],
     *yardsticks: str,
     missing: int = 0,
     writes: dict[str, str] | None = None,
@@ -192,8 +192,8 @@ def test_nothing_is_best_where_all_hits_are_had() -> None:
 
 def test_opt_as_a_policy_is_a_yardstick(tmp_path: Path) -> None:
     axes = {"systems.0.policy": ["lru", "opt", "mru"]}
-    spec = {"name": "policies", "workload": {"profile": str(TINY)}, "systems": ["hierarchy"]}
-    spec["tiers"] = [{"device": "dram", "capacity": 900}]
+    spec: dict[str, Any] = {"name": "policies", "workload": {"profile": str(TINY)}}
+    spec |= {"tiers": [{"device": "dram", "capacity": 900}], "systems": ["hierarchy"]}
     swept = mcsim.sweep(spec, axes, out=tmp_path)
     assert "opt" not in swept.answer
     assert swept.overview()[-1]["systems.0.policy"] == "opt"
