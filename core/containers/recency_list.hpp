@@ -92,7 +92,7 @@ class RecencyList {
   static constexpr std::size_t kNew = std::numeric_limits<std::size_t>::max();
 
   // Find the slot of the element at position k and clear its bit.
-  std::size_t take(std::size_t k) {
+  MCSIM_WRAPS std::size_t take(std::size_t k) {
     using namespace recency_list_internal;
     std::uint64_t before = --size_ - k;  // older elements
     const std::size_t groups = words_.size();

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/base/random.hpp"
+#include "core/base/wraps.hpp"
 
 namespace mcsim {
 namespace {
@@ -55,7 +56,7 @@ std::uint64_t ReferenceSample::distance() {
   return 1 + ((exponential(draw()) * (mean - 1)) >> 16);
 }
 
-std::uint64_t ReferenceSample::draw() {
+MCSIM_WRAPS std::uint64_t ReferenceSample::draw() {
   random_ = random_ * 6364136223846793005 + 1442695040888963407;
   return random_;
 }

@@ -101,7 +101,10 @@ class BlkparseReader final : public LayoutReader<BlkparseReader> {
   // Whether a line is before the events or in the summaries of devices after them.
   bool is_summary(std::string_view line) {
     const std::size_t begin = line.find_first_not_of(' ');
-    if (begin == std::string_view::npos || absl::ascii_isdigit(line[begin])) return false;
+    if (begin == std::string_view::npos ||
+        absl::ascii_isdigit(static_cast<unsigned char>(line[begin]))) {
+      return false;
+    }
     is_summary_ |= line.starts_with("CPU") || line.starts_with("Total (");
     return is_summary_ || line.starts_with("Input file ");
   }

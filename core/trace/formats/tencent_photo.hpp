@@ -40,7 +40,7 @@ class TencentPhotoReader final : public TextReader<TencentPhotoReader> {
     const std::string_view photo = scan.text("a photo");
     scan.text("a format");
     const std::string_view category = scan.text("a size category");
-    if (category.size() != 1 || !absl::ascii_isalpha(category[0])) {
+    if (category.size() != 1 || !absl::ascii_isalpha(static_cast<unsigned char>(category[0]))) {
       scan.complain_of("a size category (a letter)", category);
     }
     const auto size = static_cast<std::uint32_t>(scan.number("a size", 0, kMaxLength));
