@@ -51,6 +51,8 @@ def write_stand_ins(folder: Path) -> None:
         trace.slice(vms=[name]).save(folder / f"{name}.csv.gz")
     (folder / "experiments").symlink_to(ROOT / "experiments")
     synth_trace(TINY, cache_dir=folder / "cache").save(folder / "tiny.csv.gz")
+    for seed in (1, 2, 3, 4):
+        synth_trace(TINY, seed=seed, cache_dir=folder / "cache").save(folder / f"t{seed}.csv.gz")
     tiny = (ROOT / "experiments/tiny.yaml").read_text()
     mine = tiny.replace("workloads/", "experiments/workloads/")
     (folder / "mine.yaml").write_text(mine)

@@ -69,7 +69,6 @@ def show(
     mcsim results show tiny --per-vm
     mcsim results show tiny --config
     mcsim results show web-sizes --x tiers.1.capacity --latex
-    mcsim results show many-traces --over workload
     """  # noqa: D301
     from mcsim.results.files import yaml_of
     from mcsim.results.runs import open_run

@@ -97,7 +97,8 @@ def compare(
 
     Examples
     --------
-    >>> loops = [mc.Trace.from_arrays(0, 4096 * (np.arange(20) % n), 4096) for n in (3, 4, 5)]
+    >>> at = np.arange(20)
+    >>> loops = [mc.Trace.from_arrays(at, 4096 * (at % n), 4096) for n in (3, 4, 5)]
     >>> rows = mc.compare(loops, ["lru", "mru"], ["50%"], each=True, against="lru")
     >>> rows[["size", "policy", "traces", "won"]].tolist()
     [('50%', 'mru', 3, 1.0), ('50%', 'lru', 3, 0.0)]
