@@ -156,29 +156,29 @@ def test_plots_zoom_by_buttons_keys_and_pointer(browser: Browser, page: Path) ->
     from selenium.webdriver import ActionChains, Keys
 
     open_page(browser, page)
-    begin, end = visible_range(browser, 4)
+    begin, end = visible_range(browser, 5)
 
     def press(zoom: str) -> None:
-        button = browser.find_element("css selector", f"#chart-4 [data-zoom={zoom}]")
+        button = browser.find_element("css selector", f"#chart-5 [data-zoom={zoom}]")
         browser.execute_script("arguments[0].click()", button)
 
     press("in")
-    a, b = visible_range(browser, 4)
+    a, b = visible_range(browser, 5)
     assert b - a == pytest.approx((end - begin) / 2)
     press("out")
-    assert visible_range(browser, 4) == pytest.approx([begin, end])
-    plot = browser.find_element("css selector", "#chart-4 .plot")
+    assert visible_range(browser, 5) == pytest.approx([begin, end])
+    plot = browser.find_element("css selector", "#chart-5 .plot")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
     plot.send_keys("+")
-    assert visible_range(browser, 4) == pytest.approx([a, b])
+    assert visible_range(browser, 5) == pytest.approx([a, b])
     plot.send_keys(Keys.ARROW_RIGHT)
-    assert visible_range(browser, 4) == pytest.approx([a + (b - a) / 4, b + (b - a) / 4])
+    assert visible_range(browser, 5) == pytest.approx([a + (b - a) / 4, b + (b - a) / 4])
     plot.send_keys("0")
-    until(lambda: visible_range(browser, 4) == pytest.approx([begin, end]))
+    until(lambda: visible_range(browser, 5) == pytest.approx([begin, end]))
     drag = ActionChains(browser).move_to_element_with_offset(plot, -100, 0)
     drag.click_and_hold().move_by_offset(200, 0).release().perform()
-    until(lambda: visible_range(browser, 4)[1] < end)
-    assert visible_range(browser, 4)[0] > begin
+    until(lambda: visible_range(browser, 5)[1] < end)
+    assert visible_range(browser, 5)[0] > begin
 
 
 @pytest.fixture(scope="module")
