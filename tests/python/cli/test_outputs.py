@@ -18,6 +18,7 @@ TRACE = "web.csv"
 
 # Commands by option that writes a file. OUT stands for it, and the first file is an input.
 FILES: dict[tuple[str, str], list[str]] = {
+    ("advise", "--save-mapping"): ["advise", TRACE, "--size", "8", "--save-mapping", "OUT"],
     ("compare", "--save-mapping"): ["compare", TRACE, "--save-mapping", "OUT"],
     ("distances", "--save-mapping"): ["distances", TRACE, "--save-mapping", "OUT"],
     ("mix", "--save-mapping"): ["mix", TRACE, "--save-mapping", "OUT"],
@@ -55,6 +56,7 @@ FILES: dict[tuple[str, str], list[str]] = {
 
 # Commands by option that writes files into a folder, OUT.
 FOLDERS: dict[tuple[str, str], list[str]] = {
+    ("advise", "--output"): ["advise", TRACE, "--size", "8", "--output", "OUT"],
     ("compare", "--output"): ["compare", TRACE, "--sizes", "8", "--output", "OUT"],
     ("distances", "--output"): ["distances", TRACE, "--output", "OUT"],
     ("mix", "--output"): ["mix", TRACE, "--sizes", "8", "--output", "OUT"],
