@@ -217,6 +217,7 @@ _ONE_HOST: dict[str, Any] = {
     "plugins": [],
     "systems": [{"name": "multicache", "label": "mine", "optimizer": {"name": "greedy"}}],
     "opt": True,
+    "writes": "through",
     "slowdowns": True,
     "figures": ["occupancy"],
     "page": True,
@@ -344,6 +345,7 @@ SET_UP = [("run", "hosts.yaml", "-q"), ("sweep", "run", "sweep.yaml", "-q")]
 """Commands that other cases need: their results are read."""
 
 _BASES: dict[str, Sequence[str]] = {
+    "advise": ("two.csv", "--size", "10%", "--policies", "arc", "-q"),
     "cache ls": ("--cache-dir", "kept"),
     "cache rm": ("--all", "--cache-dir", "kept"),
     "cache verify": ("--cache-dir", "kept"),

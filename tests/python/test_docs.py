@@ -317,7 +317,7 @@ def filled_in(words: list[str]) -> list[str]:
         for name, path in zip("AB", runs, strict=False)
     }
     given = []
-    experiments = words[0] in ("run", "search", "sweep", "trace")
+    experiments = words[0] in ("run", "search", "sweep", "trace", "describe")
     for word in words:
         if experiments and word in mcsim.experiment_names():
             given.append(word)
@@ -589,7 +589,7 @@ def test_what_documents_show_is_compared() -> None:
 def test_shell_lines_are_found() -> None:
     found = [str(param.values[0]) for param in LINES]
     assert "mcsim mrc web_0.csv.gz" in found
-    assert "./mcsim run experiments/web.yaml" in found
+    assert "./mcsim run web" in found
     assert any(line.startswith("mcsim tune web_") for line in found)
     parts = [part for line in found for part in line.split(" && ")]
     assert sum(checked_only(part) is None for part in parts) > 100

@@ -67,7 +67,8 @@ def limits_named() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        limit = None if isinstance(error, MissingOutputError) else limit_error(error)
+        is_told = isinstance(error, MissingOutputError | HostError)
+        limit = None if is_told else limit_error(error)
         if limit is None or (str(limit) == str(error) and isinstance(error, type(limit))):
             raise
         raise limit from error

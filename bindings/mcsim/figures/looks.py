@@ -67,12 +67,14 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 def _distinct_looks() -> list[tuple[str, str, str]]:
     """Return colours, dashes and markers that differ in pairs, neighbours in all three.
 
-    Dashes and markers advance by one each time colours repeat.
+    Dashes and markers advance by one each time colours repeat. The look of `BLACK` is that of the
+    last turn instead, which ends there.
     """
-    count = len(_COLORS)
+    count, black = len(_COLORS), _COLORS.index(_BLACK)
     every = [(i % count, (i % count + i // count) % count) for i in range(count * count)]
-    looks = [(_COLORS[i], _DASHES[j], _MARKERS[j]) for i, j in every]
-    return [look for look in looks if look[:2] != (BLACK.color, BLACK.dashes)]
+    last = len(every) - count + black
+    every[every.index((black, _DASHES.index(_SOLID)))] = every[last]
+    return [(_COLORS[i], _DASHES[j], _MARKERS[j]) for i, j in every[:last]]
 
 
 _LOOKS = _distinct_looks()

@@ -24,7 +24,8 @@ def dominant_vm(of: Sharing, size: int) -> str | None:
     Examples
     --------
     >>> from mcsim.locality.dominant import dominant_vm
-    >>> two = mc.sharing({"loop": [1, 2] * 4, "scan": range(9)}, order="rates")
+    >>> from mcsim.locality.sharing import sharing
+    >>> two = sharing({"loop": [1, 2] * 4, "scan": range(9)}, "rates")
     >>> dominant_vm(two, 8)
     'scan'
     """

@@ -174,7 +174,8 @@ def _of_mode(contests: Sequence[Contest], mode: str | None, is_named: bool) -> s
     parts = _counted(counts, len(contests))
     if unclear := sum(winner is None for winner in winners):
         best = [each for each, one in zip(ranked, winners, strict=True) if one is None]
-        begins = "no clear winner at" if parts else "No clear winner at"
+        begins = "no clear winner at" if best[0][0].has_seeds else "the best are equal at"
+        begins = begins if parts else begins[0].upper() + begins[1:]
         of_points = "" if parts else f" of {len(contests)} points"
         parts.append(f"{begins} {unclear}{of_points} ({_rule(best[0][0])})")
     return f"{begin}{', '.join(parts)}."

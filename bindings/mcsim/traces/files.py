@@ -71,7 +71,7 @@ def kept_store(path: Path, digest: str, source: Path, make: Callable[[], Store])
         try:
             make()
         except (McsimError, OSError) as error:
-            kind = HostError if is_host_fault(error) else TraceError
+            kind = HostError if is_host_fault(error) and source.exists() else TraceError
             raise kind(f"{why}, and cannot be made anew: {error}") from error
         _log.warning("%s: it was made anew from %s", why, source)
 

@@ -116,7 +116,7 @@ def test_page_charts_begin_after_the_warm_up(results: Results) -> None:
     for chart in over:
         assert len(chart.x) == 3
         assert [one.y.tolist() for one in chart.series] == [[100, 100], [100, 100]]
-    held = charts["Occupancy of dram under Global LRU"]
+    held = charts["Occupancy of dram under lru"]
     assert [one.y.tolist() for one in held.series] == [[50, 50], [50, 50]]
     assert "a 50 %, b 50 %" in held.caption
     for vm in "ab":

@@ -99,7 +99,8 @@ def test_seeds_that_overlap_leave_no_clear_winner() -> None:
 
 def test_equal_systems_are_called_equal() -> None:
     table = overview(made({(10, "lru"): [3e6], (10, "arc"): [3e6], (10, "fifo"): [4e6]}))
-    assert table.answer == "`lru` and `arc` are equal: mean latency 3.00 ms."
+    rule = "less than 0.05 % of latency apart"
+    assert table.answer == f"`lru`, `arc` are equal and best ({rule}): mean latency 3.00 ms."
     assert set(table.formatted().styles) == {""}
     two = overview(
         made(
@@ -111,9 +112,7 @@ def test_equal_systems_are_called_equal() -> None:
             }
         )
     )
-    assert two.answer == (
-        "`arc` is best at 1 of 2 points. At 1 of 2 points the best systems are equal."
-    )
+    assert two.answer == (f"`arc` is best at 1 of 2 points, the best are equal at 1 ({rule}).")
 
 
 def test_winners_are_counted_over_points() -> None:
@@ -164,7 +163,7 @@ def test_equal_systems_without_seeds_are_called_equal() -> None:
     )
     assert "best" not in table.formatted().styles
     many = overview(made({(n, name): [3e6] for n in (10, 20) for name in ("lru", "arc")}))
-    assert many.answer == "No clear winner at 2 of 2 points (less than 0.05 % of latency apart)."
+    assert many.answer == "The best are equal at 2 of 2 points (less than 0.05 % of latency apart)."
     assert "seeds" not in many.answer
 
 
