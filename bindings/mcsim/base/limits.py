@@ -67,8 +67,9 @@ def limits_named() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        is_told = isinstance(error, MissingOutputError | HostError)
-        limit = None if is_told else limit_error(error)
+        limit = None if isinstance(error, MissingOutputError) else limit_error(error)
+        if isinstance(error, HostError) and isinstance(limit, OutOfMemoryError):
+            raise
         if limit is None or (str(limit) == str(error) and isinstance(error, type(limit))):
             raise
         raise limit from error
