@@ -117,7 +117,8 @@ def test_page_charts_begin_after_the_warm_up(results: Results) -> None:
         assert len(chart.x) == 3
         assert [one.y.tolist() for one in chart.series] == [[100, 100], [100, 100]]
     held = charts["Occupancy of dram under lru"]
-    assert [one.y.tolist() for one in held.series] == [[50, 50], [50, 50]]
+    kib = 50 * 4  # half of 100 blocks of 4 KiB
+    assert [one.y.tolist() for one in held.series] == [[kib, kib], [kib, kib]]
     assert "a 50 %, b 50 %" in held.caption
     for vm in "ab":
         assert charts[f"Reuse intensity: {vm}"].caption.endswith("on average 0.25.")
