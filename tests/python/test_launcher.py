@@ -63,35 +63,6 @@ def test_another_place_needs_another_build(checkout: Path, make: object) -> None
     assert sorted(path.name for path in (other / "build").iterdir()) == ["fuzz", "lock", "log"]
 
 
-@pytest.mark.slow
-def test_copied_and_moved_checkouts_run_their_own_code(tmp_path: Path) -> None:
-    """A real copy, with its .venv and build, is built again, and once more where it is moved to."""
-    if not (ROOT / ".venv/root").exists():
-        pytest.skip("the tests run from no checkout that ./mcsim has set up")
-
-    def left_out(folder: str, names: list[str]) -> set[str]:
-        if folder == str(ROOT / "build"):
-            return {*names} - {"lock", "log", "py"}
-        return {".git", "results"} if folder == str(ROOT) else set()
-
-    copy = tmp_path / "a copy"
-    shutil.copytree(ROOT, copy, symlinks=True, ignore=left_out)
-    for at in (copy, tmp_path / "moved"):
-        if at != copy:
-            copy.rename(at)
-        run = (at / "mcsim", "run", "tiny", "--results", tmp_path / f"{at.name} results")
-        done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert "building the compiled module" in done.stderr
-        code = "import mcsim, mcsim._core as core; print(mcsim.__file__, core.__file__, sep='\\n')"
-        shown = subprocess.run(
-            [at / ".venv/bin/python", "-c", code], capture_output=True, text=True, check=True
-        )
-        assert all(Path(file).is_relative_to(at) for file in shown.stdout.splitlines())
-        again = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
-        assert "building the compiled module" not in again.stderr
-
-
 def test_a_checkout_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "build").touch()
     done = launched(tmp_path)
