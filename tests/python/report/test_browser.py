@@ -420,4 +420,4 @@ def test_plots_have_names_for_those_who_listen(browser: Browser, page: Path) -> 
         for node in nodes
         if node.get("name", {}).get("value") == "Hit ratio by VM" and node.get("description")
     ]
-    assert any(text.startswith("Over all VMs, Multi-Cache (joint) hits most") for text in says)
+    assert any(text.startswith("Over all VMs, multicache-joint hits most") for text in says)
