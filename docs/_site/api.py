@@ -21,6 +21,7 @@ GROUPS = {
     "Caches and policies": [
         "simulate",
         "simulate_lines",
+        "compare",
         "miniature",
         "misses",
         "memory_needed",
