@@ -429,7 +429,7 @@ def check_install(words: list[str]) -> None:
 
 
 def check_image(words: list[str]) -> None:
-    """Hold commands in a container to the Dockerfile and to mcsim."""
+    """Compare commands in a container with the Dockerfile and with mcsim."""
     text = (ROOT / "Dockerfile").read_text("utf-8")
     assert 'ENTRYPOINT ["mcsim"]' in text
     assert "WORKDIR /data\n" in text
@@ -438,7 +438,7 @@ def check_image(words: list[str]) -> None:
 
 
 def check_yes(words: list[str]) -> None:
-    """Hold the option to the launcher."""
+    """Check that the launcher has the option."""
     assert '"${1-}" = --yes' in (ROOT / "mcsim").read_text("utf-8")
 
 

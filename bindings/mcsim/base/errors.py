@@ -130,7 +130,7 @@ REMEDIES = {
     errno.ENOSPC: "make room there",
     errno.EDQUOT: "make room there",
 }
-"""What removes a fault of the host."""
+"""Remedies for faults of the host, by error number."""
 
 
 class TraceError(McsimError, ValueError):

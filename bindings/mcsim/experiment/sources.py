@@ -15,7 +15,7 @@ from types import ModuleType
 def digest_of_sources(module: ModuleType, loaded: set[Path]) -> str:
     """Return a digest of a module, of files that were loaded for it, and of their imports.
 
-    Imports of libraries are left out. Files that code reads by itself are not known.
+    Imports of libraries are left out. Files that code opens by itself are not included.
     """
     file = file_of(module)
     if file is None:

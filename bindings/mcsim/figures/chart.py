@@ -251,7 +251,7 @@ def axis_of_sizes(
     """Return sizes in the unit in which they are round, the unit, and the sizes to label.
 
     Sizes that are round in bytes have a unit of bytes, others that are round in blocks are in
-    blocks. Sizes that are round in neither have a unit of bytes, and are not labelled one by one.
+    blocks. Other sizes have a unit of bytes, and automatic labels.
     """
     blocks = np.array(capacities, np.float64)
     factor, unit = scaled_size(max(capacities), block_bytes)

@@ -73,8 +73,8 @@ def hit_ratio_by_vm(
 def before_and_after(results: Results) -> Chart:
     """Return the hit ratio of every VM under the baseline and under the best other system.
 
-    VMs are in the order of the difference. Of many VMs, those that gain most and those that lose
-    most are shown.
+    VMs are in the order of the difference. If there are many, only those that gain
+    and lose most are shown.
 
     Raises
     ------

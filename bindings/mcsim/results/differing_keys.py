@@ -109,7 +109,7 @@ def read_flat(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     levels: list[tuple[int, str]] = []  # indents and keys
     items: dict[str, int] = {}  # items of each list
-    quote = ""  # of a text that goes on
+    quote = ""  # of a text that is not closed
     for line in text.splitlines():
         if quote:
             quote = "" if line.endswith(quote) else quote
