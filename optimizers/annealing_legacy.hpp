@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/params.hpp"
-#include "core/engine/run/allocation.hpp"
+#include "core/engine/model/allocation.hpp"
 
 namespace mcsim {
 

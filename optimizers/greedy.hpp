@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/params.hpp"
-#include "core/engine/run/allocation.hpp"
+#include "core/engine/model/allocation.hpp"
 #include "optimizers/hull.hpp"
 #include "optimizers/partial_allocation.hpp"
 

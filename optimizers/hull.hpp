@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "core/engine/run/allocation.hpp"
+#include "core/engine/model/allocation.hpp"
 
 // Concave hulls of value curves and the relaxation that they solve: the value of a division in
 // which a VM may have any point of its hull. A greedy walk finds that optimum exactly, and it is an

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/params.hpp"
-#include "core/engine/run/allocation.hpp"
+#include "core/engine/model/allocation.hpp"
 
 namespace mcsim {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/run/allocation.hpp"
+#include "core/engine/model/allocation.hpp"
 
 // An allocation under construction, and the two steps by which every heuristic finishes one: grow()
 // by marginal utility, and distribute_leftover() for the leftover.

@@ -8,8 +8,8 @@
 
 #include "core/base/choices.hpp"
 #include "core/base/status.hpp"
-#include "core/engine/hosts/machine.hpp"
-#include "core/engine/run/allocation.hpp"
+#include "core/engine/model/allocation.hpp"
+#include "core/engine/model/machine.hpp"
 #include "core/engine/run/system.hpp"
 #include "core/locality/profile/meters.hpp"
 #include "core/locality/profile/running_curve.hpp"

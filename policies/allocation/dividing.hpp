@@ -5,8 +5,8 @@
 
 #include "core/base/params.hpp"
 #include "core/base/status.hpp"
-#include "core/engine/hosts/machine.hpp"
-#include "core/engine/run/allocation.hpp"
+#include "core/engine/model/allocation.hpp"
+#include "core/engine/model/machine.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/status.hpp"
+#include "core/engine/model/write_modes.hpp"
 #include "core/engine/run/system.hpp"
-#include "core/engine/tiers/write_modes.hpp"
 #include "core/locality/profile/running_curve.hpp"
 #include "core/trace/accesses.hpp"
 #include "policies/hosts/data_path.hpp"

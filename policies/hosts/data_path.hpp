@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/base/params.hpp"
-#include "core/engine/hosts/machine.hpp"
+#include "core/engine/model/chain.hpp"
+#include "core/engine/model/division.hpp"
+#include "core/engine/model/machine.hpp"
 #include "core/engine/run/system.hpp"
-#include "core/engine/tiers/chain.hpp"
-#include "core/engine/tiers/division.hpp"
 #include "core/locality/profile/meters.hpp"
 
 namespace mcsim {

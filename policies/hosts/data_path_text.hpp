@@ -5,7 +5,7 @@
 
 #include "core/base/component_spec.hpp"
 #include "core/base/status.hpp"
-#include "core/engine/tiers/write_modes.hpp"
+#include "core/engine/model/write_modes.hpp"
 
 // Parsers of the text parameters of a data path: "lru / arc", "through / back, web_0=back".
 namespace mcsim {

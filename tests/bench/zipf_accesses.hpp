@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "core/engine/hosts/machine.hpp"
+#include "core/engine/model/machine.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim::bench {

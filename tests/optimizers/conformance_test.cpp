@@ -1,4 +1,4 @@
-// Trusts: what core/engine/run/allocation.hpp promises of every optimiser, and
+// Trusts: what core/engine/model/allocation.hpp promises of every optimiser, and
 // exhaustive search. Runs over the one list: a new optimiser is tested by being
 // in it.
 #include <gmock/gmock.h>

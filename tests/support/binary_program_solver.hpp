@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/engine/run/allocation.hpp"
+#include "core/engine/model/allocation.hpp"
 
 namespace mcsim::testing {
 

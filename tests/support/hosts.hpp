@@ -10,7 +10,7 @@
 #include "core/base/random.hpp"
 #include "core/engine/hosts/cache_probe.hpp"
 #include "core/engine/hosts/host.hpp"
-#include "core/engine/hosts/machine.hpp"
+#include "core/engine/model/machine.hpp"
 
 // Random operations on hosts, and all of their counts.
 namespace mcsim::testing {

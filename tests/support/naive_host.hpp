@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/engine/hosts/exclusive_lru.hpp"
-#include "core/engine/run/allocation.hpp"
+#include "core/engine/model/allocation.hpp"
 
 namespace mcsim::naive {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/random.hpp"
-#include "core/engine/run/allocation.hpp"
+#include "core/engine/model/allocation.hpp"
 
 // Random allocation problems for tests.
 namespace mcsim::testing {

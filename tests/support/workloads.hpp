@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/base/random.hpp"
-#include "core/engine/hosts/machine.hpp"
+#include "core/engine/model/machine.hpp"
 #include "core/trace/accesses.hpp"
 #include "core/trace/interning/access_builder.hpp"
 

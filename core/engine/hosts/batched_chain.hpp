@@ -8,8 +8,8 @@
 
 #include "core/base/pages.hpp"
 #include "core/engine/hosts/cache_probe.hpp"
+#include "core/engine/model/counters.hpp"
 #include "core/engine/policy/arrival.hpp"
-#include "core/engine/run/counters.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 #include "core/engine/tiers/dirty_tracker.hpp"
 #include "core/engine/tiers/tier.hpp"

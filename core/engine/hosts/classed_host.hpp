@@ -7,7 +7,7 @@
 #include "core/base/status.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/hosts/host.hpp"
-#include "core/engine/hosts/machine.hpp"
+#include "core/engine/model/machine.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 
 namespace mcsim {

@@ -8,9 +8,9 @@
 
 #include "core/containers/directory.hpp"
 #include "core/engine/hosts/cache_probe.hpp"
-#include "core/engine/run/counters.hpp"
+#include "core/engine/model/chain.hpp"
+#include "core/engine/model/counters.hpp"
 #include "core/engine/tiers/block_owners.hpp"
-#include "core/engine/tiers/chain.hpp"
 #include "core/engine/tiers/dirty_tracker.hpp"
 #include "core/engine/tiers/tier.hpp"
 #include "core/engine/tiers/vm_admission.hpp"

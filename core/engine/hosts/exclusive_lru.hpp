@@ -5,9 +5,9 @@
 #include "core/base/params.hpp"
 #include "core/base/status.hpp"
 #include "core/engine/hosts/host.hpp"
-#include "core/engine/hosts/machine.hpp"
-#include "core/engine/tiers/division.hpp"
-#include "core/engine/tiers/write_modes.hpp"
+#include "core/engine/model/division.hpp"
+#include "core/engine/model/machine.hpp"
+#include "core/engine/model/write_modes.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/pages.hpp"
-#include "core/engine/hosts/machine.hpp"
 #include "core/engine/hosts/tiered_host.hpp"
+#include "core/engine/model/machine.hpp"
 #include "core/engine/tiers/admission.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 

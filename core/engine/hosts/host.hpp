@@ -9,11 +9,11 @@
 #include "core/base/choices.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
-#include "core/engine/run/actions.hpp"
-#include "core/engine/run/allocation.hpp"
-#include "core/engine/run/counters.hpp"
+#include "core/engine/model/actions.hpp"
+#include "core/engine/model/allocation.hpp"
+#include "core/engine/model/counters.hpp"
+#include "core/engine/model/write_modes.hpp"
 #include "core/engine/tiers/backend_log.hpp"
-#include "core/engine/tiers/write_modes.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {

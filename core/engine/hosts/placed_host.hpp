@@ -9,8 +9,8 @@
 #include "core/base/status.hpp"
 #include "core/containers/block_queue.hpp"
 #include "core/engine/hosts/host.hpp"
-#include "core/engine/hosts/machine.hpp"
 #include "core/engine/hosts/request_counts.hpp"
+#include "core/engine/model/machine.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 #include "core/engine/tiers/dirty_tracker.hpp"
 

@@ -3,7 +3,7 @@
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/engine/hosts/host.hpp"
-#include "core/engine/run/actions.hpp"
+#include "core/engine/model/actions.hpp"
 #include "core/engine/run/system.hpp"
 
 namespace mcsim {

@@ -4,7 +4,7 @@
 
 #include "core/base/status.hpp"
 #include "core/base/tick.hpp"
-#include "core/engine/run/counters.hpp"
+#include "core/engine/model/counters.hpp"
 #include "core/engine/run/system.hpp"
 #include "core/locality/profile/characterise.hpp"
 #include "core/trace/accesses.hpp"

@@ -15,10 +15,10 @@
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/containers/block_queue.hpp"
-#include "core/engine/run/counters.hpp"
+#include "core/engine/model/counters.hpp"
+#include "core/engine/model/write_modes.hpp"
 #include "core/engine/tiers/backend_log.hpp"
 #include "core/engine/tiers/block_owners.hpp"
-#include "core/engine/tiers/write_modes.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {

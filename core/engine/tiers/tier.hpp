@@ -8,9 +8,9 @@
 
 #include "core/base/status.hpp"
 #include "core/containers/max_tracker.hpp"
+#include "core/engine/model/division.hpp"
 #include "core/engine/policy/tier_cache.hpp"
 #include "core/engine/tiers/admission.hpp"
-#include "core/engine/tiers/division.hpp"
 #include "core/engine/tiers/partitioned_lru.hpp"
 
 namespace mcsim {

@@ -4,7 +4,7 @@
 
 #include "core/base/status.hpp"
 #include "core/engine/hosts/host.hpp"
-#include "core/engine/hosts/machine.hpp"
+#include "core/engine/model/machine.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {

@@ -1,4 +1,4 @@
-#include "core/engine/run/counters.hpp"
+#include "core/engine/model/counters.hpp"
 
 #include <numeric>
 

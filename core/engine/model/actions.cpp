@@ -1,4 +1,4 @@
-#include "core/engine/run/actions.hpp"
+#include "core/engine/model/actions.hpp"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // Trusts: the difference, where it is a number that MaxTracker has.
-#include "core/engine/tiers/division.hpp"
+#include "core/engine/model/division.hpp"
 
 #include <gtest/gtest.h>
 

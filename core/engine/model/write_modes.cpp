@@ -1,4 +1,4 @@
-#include "core/engine/tiers/write_modes.hpp"
+#include "core/engine/model/write_modes.hpp"
 
 namespace mcsim {
 namespace {

@@ -1,5 +1,5 @@
 // Trusts: the definition of AllocationProblem, checked by hand on small cases.
-#include "core/engine/run/allocation.hpp"
+#include "core/engine/model/allocation.hpp"
 
 #include <cmath>
 

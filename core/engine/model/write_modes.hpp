@@ -9,7 +9,7 @@
 #include "core/base/choices.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
-#include "core/engine/tiers/chain.hpp"
+#include "core/engine/model/chain.hpp"
 
 namespace mcsim {
 

@@ -1,4 +1,4 @@
-#include "core/engine/run/allocation.hpp"
+#include "core/engine/model/allocation.hpp"
 
 #include <algorithm>
 #include <cmath>
