@@ -26,7 +26,7 @@ class AdmitAll final : public AdmissionFilter {
       .name = "none", .summary = "Admits every block.", .reference = "what caches do by default"};
 
   AdmitAll(Params, AdmissionSetup) {}
-  bool admits(const Candidate&) override { return true; }
+  bool admits(const Access<>&, bool) override { return true; }
 };
 
 // Admits a block the n-th time it is offered to the tier. Refusals are never forgotten: one byte
@@ -51,8 +51,8 @@ class NthAccess final : public AdmissionFilter {
   NthAccess(Params params, AdmissionSetup setup)
       : times_(setup.blocks, 0), n_(static_cast<std::uint8_t>(params.n)) {}
 
-  bool admits(const Candidate& candidate) override {
-    std::uint8_t& times = times_[candidate.block];
+  bool admits(const Access<>& a, bool) override {
+    std::uint8_t& times = times_[a.block];
     if (times < n_) ++times;
     return times == n_;
   }
@@ -118,16 +118,16 @@ class Staged final : public AdmissionFilter {
         n_(static_cast<std::uint8_t>(params.n)),
         space_(floor_share(params.space, setup.capacity)) {}
 
-  bool admits(const Candidate& candidate) override {
-    std::uint8_t& times = times_[candidate.block];
-    if (times > 0) staged_.erase(candidate.block);
+  bool admits(const Access<>& a, bool) override {
+    std::uint8_t& times = times_[a.block];
+    if (times > 0) staged_.erase(a.block);
     if (++times == n_) {
       times = 0;
-      drop_data(candidate.block);
+      drop_data(a.block);
       return true;
     }
-    staged_.push(candidate.block);
-    if (mode_ == StageMode::kData) has_data_[candidate.block] = true;
+    staged_.push(a.block);
+    if (mode_ == StageMode::kData) has_data_[a.block] = true;
     if (staged_.size() > space_) {
       const BlockId longest = staged_.front();
       staged_.erase(longest);
@@ -176,7 +176,7 @@ class WithProbability final : public AdmissionFilter {
   WithProbability(Params params, AdmissionSetup setup)
       : random_(Random(setup.seed).split(kInfo.name)), p_(params.p) {}
 
-  bool admits(const Candidate&) override { return random_.uniform() < p_; }
+  bool admits(const Access<>&, bool) override { return random_.uniform() < p_; }
 
  private:
   Random random_;
@@ -209,9 +209,9 @@ class SeenBefore final : public AdmissionFilter {
         newer_(static_cast<std::size_t>(window_)),
         older_(static_cast<std::size_t>(window_)) {}
 
-  bool admits(const Candidate& candidate) override {
-    const bool before = older_.contains(candidate.block);
-    if (newer_.insert(candidate.block)) return true;
+  bool admits(const Access<>& a, bool) override {
+    const bool before = older_.contains(a.block);
+    if (newer_.insert(a.block)) return true;
     if (++inserted_ == window_) {
       std::swap(newer_, older_);
       newer_.clear();
@@ -246,7 +246,7 @@ class SmallRequests final : public AdmissionFilter {
 
   SmallRequests(Params params, AdmissionSetup) : most_(params.most) {}
 
-  bool admits(const Candidate& candidate) override { return candidate.request_blocks <= most_; }
+  bool admits(const Access<>& a, bool) override { return a.request->blocks <= most_; }
 
  private:
   Count most_;
@@ -278,8 +278,8 @@ class TinyLfuFilter final : public AdmissionFilter {
         sample_(
             static_cast<double>(ceil_share(params.sample, std::max<Count>(1, setup.capacity)))) {}
 
-  void record(BlockId block) override {
-    sketch_.add(block);
+  void record(const Access<>& a) override {
+    sketch_.add(a.block);
     if (++recorded_ < sample_) return;
     sketch_.halve();
     recorded_ /= 2;
@@ -288,9 +288,9 @@ class TinyLfuFilter final : public AdmissionFilter {
     last_victim_ = block;
     has_victim_ = true;
   }
-  bool admits(const Candidate& candidate) override {
-    if (!candidate.full || !has_victim_) return true;
-    return sketch_.estimate(candidate.block) > sketch_.estimate(last_victim_);
+  bool admits(const Access<>& a, bool full) override {
+    if (!full || !has_victim_) return true;
+    return sketch_.estimate(a.block) > sketch_.estimate(last_victim_);
   }
 
  private:

@@ -397,6 +397,7 @@ std::vector<MeterSpec> meter_specs(const System& system) {
 
 ExpandOptions view_of(const System& system, ExpandOptions experiment) {
   ExpandOptions view = system.trace_view(experiment);
+  view.addresses |= system.keeps_addresses();
   for (const Meter& meter : system.meters()) {
     const auto* const load = std::get_if<LoadMeter>(&meter.what);
     view.responses |= std::holds_alternative<ResponseMeter>(meter.what);
