@@ -241,8 +241,8 @@ class SmallRequests final : public AdmissionFilter {
       .name = "size",
       .summary = "Admits the blocks of requests up to a maximum length.",
       .reference =
-          "Similar to the sequential cut-off of bcache, which adds up the requests of a stream "
-          "(Linux kernel documentation)"};
+          "No publication. It sees one request at a time; sequential adds up the requests of a "
+          "stream"};
 
   SmallRequests(Params params, AdmissionSetup) : most_(params.most) {}
 
