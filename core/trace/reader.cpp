@@ -15,11 +15,6 @@
 namespace mcsim {
 namespace {
 
-template <class... Formats>
-std::vector<Guess> guess_all(const Head& head, TypeList<Formats...>) {
-  return {Formats::guess(head)...};
-}
-
 absl::StatusOr<Head> head_of(const std::string& path) {
   MCSIM_ASSIGN_OR_RETURN(auto source, open_file(path));
   Head head{std::string(Head::kMost, '\0')};
@@ -103,11 +98,6 @@ absl::Status RequestReader::out_of_order(Count number, Nanoseconds at) {
   unsorted_ = true;
   last_time_ = at;
   return absl::OkStatus();
-}
-
-const FormatRegistry& formats() {
-  static const FormatRegistry registry("trace format", AllFormats{});
-  return registry;
 }
 
 Guess guess_by_trial(std::string format, Fit fit, RequestReader& reader, bool more) {
@@ -234,12 +224,12 @@ absl::StatusOr<DetectedFormat> format_of(const std::string& path, const Head& he
   }
   const std::string packed = is_text(head.bytes) ? "" : objection_to_packed(head.bytes);
   if (!packed.empty()) return data_loss("{}: {}", path, packed);
-  auto format = decide(path, head, guess_all(head, AllFormats{}));
+  auto format = decide(path, head, guess_all(head));
   if (format.ok() || absl::IsResourceExhausted(format.status())) return format;
   const std::size_t line = head.bytes.find('\n');
   if (line == std::string::npos) return format;
   const Head rest{.bytes = head.bytes.substr(line + 1), .whole = head.whole};
-  const auto behind = decide(path, rest, guess_all(rest, AllFormats{}));
+  const auto behind = decide(path, rest, guess_all(rest));
   if (absl::IsResourceExhausted(behind.status())) return behind;
   if (!behind.ok() || !is_text(head.bytes)) return format;
   return data_loss(

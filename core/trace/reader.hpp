@@ -19,8 +19,8 @@
 #include "core/trace/key_dictionary.hpp"
 #include "core/trace/requests.hpp"
 
-// Reads requests from trace files, in chunks, in bounded memory. A format is one header in
-// core/trace/formats and one entry in its list, all.hpp. This file is the interface of all formats.
+// Reads requests from trace files, in chunks, in bounded memory. Formats are in
+// core/trace/formats, with a list in all.cpp. This file is the interface of all formats.
 namespace mcsim {
 
 // How to handle a line or record that contradicts the format.

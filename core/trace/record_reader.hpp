@@ -299,21 +299,17 @@ struct RecordTrial {
 // Returns the fit of a format of records, in which `requests` are those before the objection.
 Guess judge_records(const RecordTrial& trial, const Requests& requests);
 
-// Returns the fit of a format of records by a reader with default parameters.
-template <class Format>
-Guess guess_by_records(const Head& head, Proof proof) {
-  constexpr const char* kName = Format::kInfo.name;
-  if constexpr (requires { Format::has_magic(head.bytes); }) {
-    if (Format::has_magic(head.bytes)) return {kName, Fit::kCertain, ""};
-  }
+// Returns the fit of a format of records by a reader that `make` returns.
+template <class Make>
+Guess guess_by_records(const char* format, const Head& head, Proof proof, const Make& make) {
   auto context = reading(head.bytes);
-  if (!context.ok()) return {kName, Fit::kNo, "", 0, context.status()};
-  Format reader(typename Format::Params{}, *std::move(context));
+  if (!context.ok()) return {format, Fit::kNo, "", 0, context.status()};
+  auto reader = make(*std::move(context));
   if (!head.whole) reader.expect_more();
   Requests chunk;
   const absl::Status status = reader.next(chunk);
-  if (absl::IsResourceExhausted(status)) return {kName, Fit::kNo, "", 0, status};
-  RecordTrial trial{.format = kName,
+  if (absl::IsResourceExhausted(status)) return {format, Fit::kNo, "", 0, status};
+  RecordTrial trial{.format = format,
                     .proof = proof,
                     .is_whole = head.whole,
                     .status = status,
@@ -324,6 +320,18 @@ Guess guess_by_records(const Head& head, Proof proof) {
                                      reader.id_field(), reader.next_field());
   }
   return judge_records(trial, chunk);
+}
+
+// Returns the fit by a reader with default parameters.
+template <class Format>
+Guess guess_by_records(const Head& head, Proof proof) {
+  constexpr const char* kName = Format::kInfo.name;
+  if constexpr (requires { Format::has_magic(head.bytes); }) {
+    if (Format::has_magic(head.bytes)) return {kName, Fit::kCertain, ""};
+  }
+  return guess_by_records(kName, head, proof, [](ReaderContext context) {
+    return Format(typename Format::Params{}, std::move(context));
+  });
 }
 
 }  // namespace mcsim

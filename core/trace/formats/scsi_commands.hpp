@@ -1,12 +1,9 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
+#include <cstddef>
 #include <optional>
-#include <string>
 #include <string_view>
-
-#include <fmt/format.h>
 
 #include "core/trace/operation_words.hpp"
 
@@ -33,15 +30,30 @@ inline constexpr std::array<std::optional<Operation>, 256> kScsiCommands = [] {
   return commands;
 }();
 
-// Returns the hexadecimal codes of an operation, separated by commas, as words of a column.
-inline std::string scsi_words(Operation operation) {
-  std::string words;
+namespace scsi_internal {
+
+template <Operation operation>
+inline constexpr std::array<char, 1024> kWords = [] {
+  std::array<char, 1024> words{};
+  std::size_t size = 0;
+  const auto append = [&](std::size_t code, bool is_padded) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    if (size > 0) words[size++] = ',';
+    if (is_padded || code >= 0x10) words[size++] = kDigits[code / 0x10];
+    words[size++] = kDigits[code % 0x10];
+  };
   for (std::size_t code = 0; code < kScsiCommands.size(); ++code) {
     if (kScsiCommands[code] != operation) continue;
-    words += fmt::format("{0}{1:x}", words.empty() ? "" : ",", code);
-    if (code < 0x10) words += fmt::format(",{:02x}", code);
+    append(code, false);
+    if (code < 0x10) append(code, true);
   }
   return words;
-}
+}();
+
+}  // namespace scsi_internal
+
+// The hexadecimal codes of an operation, separated by commas, as words of a column.
+template <Operation operation>
+inline constexpr const char* kScsiWords = scsi_internal::kWords<operation>.data();
 
 }  // namespace mcsim

@@ -228,15 +228,10 @@ TEST_P(TextFormats, HaveTheAnswersOfAnotherSimulation) {
   EXPECT_EQ(got.vms, expected.vms);
 }
 
-template <class... Formats>
-std::vector<Guess> guesses(const Head& head, TypeList<Formats...>) {
-  return {Formats::guess(head)...};
-}
-
 TEST_P(TextFormats, AreRecognizedByNoOther) {
   const std::string bytes = case_bytes(GetParam().file);
   EXPECT_EQ(detected_format(bytes), GetParam().format);
-  for (const Guess& guess : guesses({.bytes = bytes, .whole = true}, AllFormats{})) {
+  for (const Guess& guess : guess_all({.bytes = bytes, .whole = true})) {
     EXPECT_EQ(guess.fit == Fit::kCertain, guess.format == GetParam().format) << guess.format;
   }
 }
