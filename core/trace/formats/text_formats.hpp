@@ -33,11 +33,11 @@ inline constexpr TextFormat kCloudPhysics{
              "CloudPhysics as CSV: version, time in us, SCSI operation, size, sector",
              "Waldspurger et al.: SHARDS (FAST 2015); data/trace.csv of PyMimircache"},
     .columns = {kIgnored, {kTime, kMicroseconds}, kOp, kLength, {kOffset, kSectors}},
-    .read = kScsiWords<Operation::kRead>,
-    .write = kScsiWords<Operation::kWrite>,
-    .discard = kScsiWords<Operation::kDiscard>,
-    .flush = kScsiWords<Operation::kFlush>,
-    .ignored = kScsiWords<Operation::kIgnored>,
+    .read = kScsiReads,
+    .write = kScsiWrites,
+    .discard = kScsiDiscards,
+    .flush = kScsiFlushes,
+    .ignored = kScsiIgnored,
     .header = "version,time,op"};
 
 // A virtual desktop infrastructure. Rows without R or W are not requests. The response time may be
