@@ -19,7 +19,6 @@
 #include "core/trace/formats/all.hpp"
 #include "core/trace/interning/access_builder.hpp"
 #include "core/trace/interning/accesses_file.hpp"
-#include "core/trace/reader.hpp"
 #include "core/trace/summary.hpp"
 #include "tests/support/accesses_bytes.hpp"
 #include "tests/support/compress.hpp"

@@ -3,9 +3,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/trace/integer_layout.hpp"
-#include "core/trace/key_units.hpp"
-#include "core/trace/record_reader.hpp"
+#include "core/trace/formats/integer_layout.hpp"
+#include "core/trace/formats/key_units.hpp"
+#include "core/trace/reading/record_reader.hpp"
 
 // Formats of binary records as data: record_formats.hpp has one RecordFormat for each.
 namespace mcsim {

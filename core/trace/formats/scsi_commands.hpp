@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/trace/operation_words.hpp"
+#include "core/trace/reading/operation_words.hpp"
 
 namespace mcsim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "core/trace/iso_time.hpp"
+#include "core/trace/reading/iso_time.hpp"
 
 namespace mcsim {
 namespace {
@@ -97,7 +97,8 @@ bool PositionsReader::check_integer_time(std::string_view line) {
   const std::string_view time = scan.peek();
   if (time.find('.') == std::string_view::npos) return true;
   scan.text("a time");
-  scan.complain_of("a time (a whole number of ns)", time);
+  scan.complain_of(
+      fmt::format("a time (a whole number of {})", name_of(format_.columns[0].time_unit)), time);
   bad(scan);
   return false;
 }

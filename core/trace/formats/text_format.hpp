@@ -64,7 +64,7 @@ struct TextFormat {
   bool has_whole_times = false;      // fractions of the unit contradict the format
   bool has_integer_times = false;  // a point in the time, the first column, contradicts the format
   bool may_have_iso_times = false;
-  Fit fit_without_point = Fit::kCertain;  // of files whose first line has no point
+  Fit fit_without_point = Fit::kCertain;  // if the first line has no point
 
   constexpr bool has_names() const { return *columns[0].name != 0; }
 };

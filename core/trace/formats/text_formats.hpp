@@ -3,8 +3,8 @@
 #include "core/trace/formats/scsi_commands.hpp"
 #include "core/trace/formats/text_format.hpp"
 
-// The table of text formats. The files have no header, and the VM is that of the file, unless a
-// column says otherwise. A sector has 512 B.
+// The table of text formats. Files have no header, unless `header` is set or columns have names.
+// Without a column of the VM, the VM is that of the file. A sector has 512 B.
 namespace mcsim::text_formats {
 
 using enum ColumnRole;
@@ -187,8 +187,8 @@ inline constexpr TextFormat kRocksdb{
     .column_count = 21,
     .has_whole_times = true};
 
-// Images, or pages, whose key is hashed_host_path_query. The response time is that of the first
-// byte.
+// Traces of images, or of pages: their key is hashed_host_path_query. The response time is that of
+// the first byte.
 inline constexpr TextFormat kWikimedia{
     .info = {"wikimedia",
              "Wikimedia CDN of 2019: relative_unix, hashed_path_query, response_size, "

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "core/trace/formats/all.hpp"
-#include "core/trace/reader.hpp"
+#include "core/trace/formats/open_trace.hpp"
 #include "tests/support/case_files.hpp"
 #include "tests/support/format_seeds.hpp"
 #include "tests/support/read_trace.hpp"
