@@ -1,7 +1,7 @@
 #include "bindings/src/bind.hpp"
 #include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
-#include "core/trace/synthetic.hpp"
+#include "core/trace/synthetic/synthetic.hpp"
 
 namespace mcsim::python {
 namespace {

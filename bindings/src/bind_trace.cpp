@@ -6,10 +6,11 @@
 #include "bindings/src/bind.hpp"
 #include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
-#include "core/trace/pipe.hpp"
-#include "core/trace/reader.hpp"
+#include "core/trace/formats/all.hpp"
+#include "core/trace/formats/open_trace.hpp"
+#include "core/trace/formats/pipe.hpp"
+#include "core/trace/reading/table_rows.hpp"
 #include "core/trace/summary.hpp"
-#include "core/trace/table_rows.hpp"
 
 namespace mcsim::python {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "core/base/random.hpp"
-#include "core/trace/reader.hpp"
+#include "core/trace/formats/all.hpp"
 #include "tests/support/format_seeds.hpp"
 #include "tests/support/trace_bytes.hpp"
 

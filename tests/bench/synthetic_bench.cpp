@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "core/containers/recency_list.hpp"
-#include "core/trace/synthetic.hpp"
+#include "core/trace/synthetic/synthetic.hpp"
 
 namespace mcsim {
 namespace {

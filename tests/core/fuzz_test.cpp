@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/random.hpp"
-#include "core/trace/reader.hpp"
+#include "core/trace/formats/all.hpp"
 #include "tests/support/format_seeds.hpp"
 #include "tests/support/fuzzing.hpp"
 

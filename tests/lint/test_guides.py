@@ -29,7 +29,7 @@ def blocks(guide: str, language: str) -> list[str]:
 
 EXCERPTS = {
     "docs/how-to/write-a-policy.md": ("cpp", "examples/out_of_tree_policy/sampled_lru.cpp"),
-    "docs/how-to/write-a-format.md": ("cpp", "core/trace/formats/alibaba.hpp"),
+    "docs/how-to/write-a-format.md": ("cpp", "core/trace/formats/text_formats.hpp"),
     "docs/how-to/online-curve.md": ("c", "examples/online_mrc.c"),
 }
 

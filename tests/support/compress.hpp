@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/trace/decompress.hpp"
+#include "core/trace/reading/decompress.hpp"
 
 namespace mcsim {
 

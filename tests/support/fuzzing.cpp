@@ -19,7 +19,6 @@
 #include "core/trace/formats/all.hpp"
 #include "core/trace/interning/access_builder.hpp"
 #include "core/trace/interning/accesses_file.hpp"
-#include "core/trace/reader.hpp"
 #include "core/trace/summary.hpp"
 #include "tests/support/accesses_bytes.hpp"
 #include "tests/support/compress.hpp"
@@ -51,9 +50,8 @@ std::string what_is_wrong(const RequestsView& rows, TraceKind kind, std::size_t 
 
 // --- Trace files -----------------------------------------------------------------
 
-template <class... Formats>
-std::string guesses(const Head& head, TypeList<Formats...>) {
-  for (const Guess& guess : {Formats::guess(head)...}) {
+std::string check_guesses(const Head& head) {
+  for (const Guess& guess : guess_all(head)) {
     if (guess.fit == Fit::kNo && guess.objection.empty()) return "a format without an objection";
   }
   return "";
@@ -95,7 +93,7 @@ std::string read_file(std::size_t format, bool skip, bool keep, Bytes input) {
   if (!std::ranges::all_of((*reader)->vms(), is_vm_name)) return "a name that cannot be shown";
   if (!status.ok() && status.message().empty()) return kSilent;
   if (status.ok() && total == 0) return "neither an error nor requests";
-  return skip ? guesses({.bytes = bytes, .whole = keep}, AllFormats{}) : "";
+  return skip ? check_guesses({.bytes = bytes, .whole = keep}) : "";
 }
 
 // --- Stores ------------------------------------------------------------------------

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/trace/reader.hpp"
+#include "core/trace/formats/all.hpp"
+#include "core/trace/formats/open_trace.hpp"
 #include "tests/support/own_file.hpp"
 
 namespace mcsim::testing {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/trace/synthetic.hpp"
+#include "core/trace/synthetic/synthetic.hpp"
 
 // Generated requests.
 namespace mcsim::testing {

@@ -72,7 +72,7 @@ _WORDS = {
     "discard": _DISCARD_WORDS,
     "flush": _FLUSH_WORDS,
 }
-# The words that need no parameter (core/trace/row_mapper.hpp).
+# The words that need no parameter (core/trace/reading/row_mapper.hpp).
 _DEFAULT_WORDS = {
     "read": {"read", "r"},
     "write": {"write", "w"},

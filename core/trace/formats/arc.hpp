@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/trace/text.hpp"
+#include "core/trace/reading/text.hpp"
 
 namespace mcsim {
 

@@ -1,6 +1,6 @@
 #include "core/trace/formats/binary.hpp"
 
-#include "core/trace/number_text.hpp"
+#include "core/trace/reading/number_text.hpp"
 
 namespace mcsim {
 

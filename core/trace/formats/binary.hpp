@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/trace/formats/csv.hpp"
-#include "core/trace/record_reader.hpp"
+#include "core/trace/reading/record_reader.hpp"
 
 namespace mcsim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/trace/formats/layout.hpp"
-#include "core/trace/rwbs.hpp"
+#include "core/trace/formats/rwbs.hpp"
 
 namespace mcsim {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/trace/formats/layout.hpp"
+#include "core/trace/formats/rwbs.hpp"
 #include "core/trace/formats/stacked_devices.hpp"
-#include "core/trace/rwbs.hpp"
 
 namespace mcsim {
 

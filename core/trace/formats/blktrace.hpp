@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/trace/formats/blkparse.hpp"
-#include "core/trace/record_reader.hpp"
+#include "core/trace/reading/record_reader.hpp"
 
 namespace mcsim {
 

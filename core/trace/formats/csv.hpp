@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/trace/row_mapper.hpp"
+#include "core/trace/reading/row_mapper.hpp"
 
 namespace mcsim {
 

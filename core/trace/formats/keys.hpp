@@ -3,8 +3,8 @@
 #include <optional>
 #include <string_view>
 
-#include "core/trace/key_units.hpp"
-#include "core/trace/text.hpp"
+#include "core/trace/formats/key_units.hpp"
+#include "core/trace/reading/text.hpp"
 
 namespace mcsim {
 

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "core/trace/text.hpp"
+#include "core/trace/reading/text.hpp"
 
 namespace mcsim {
 

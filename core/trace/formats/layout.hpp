@@ -14,16 +14,11 @@ struct TextLayout {
   std::size_t columns = 0;
   std::size_t optional = 0;    // the last columns, which only requests need
   bool allows_more = false;    // further columns are ignored
-  const char* header = "";     // the beginning of the line with column names, if there is one
   ColumnMapping mapping = {};  // by positions of columns
 };
 
-// A reader of such text. `Format` derives from LayoutReader<Format> and has
-//
-//   static constexpr ComponentInfo kInfo;
-//   static TextLayout layout();
-//
-// or its own parse(), which calls use() and parse_row().
+// A reader of such text. `Format` derives from LayoutReader<Format> and has kInfo and parse(),
+// which calls use() once and parse_row().
 template <class Format>
 class LayoutReader : public MappedReader<Format> {
  public:
@@ -33,19 +28,6 @@ class LayoutReader : public MappedReader<Format> {
       : MappedReader<Format>(ColumnMapping{}, std::move(context)) {}
 
   static Guess guess(const Head& head) { return guess_by_lines<Format>(Fit::kCertain, head); }
-
-  LineKind parse(std::string_view line, Requests& out) {
-    if (!this->mapper_.is_bound()) {
-      if (const absl::Status status = use(Format::layout()); !status.ok()) {
-        return this->refuse(status);
-      }
-      const std::string_view header = layout_.header;
-      if (!header.empty() && is_same_word(line.substr(0, header.size()), header)) {
-        return LineKind::kNothing;
-      }
-    }
-    return parse_row(line, out);
-  }
 
  protected:
   absl::Status use(TextLayout layout) {

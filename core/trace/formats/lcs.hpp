@@ -2,7 +2,7 @@
 
 #include "core/trace/formats/libcachesim_operations.hpp"
 #include "core/trace/formats/oracle_general.hpp"
-#include "core/trace/record_fields.hpp"
+#include "core/trace/reading/record_fields.hpp"
 
 namespace mcsim {
 

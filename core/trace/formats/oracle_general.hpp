@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "core/trace/key_units.hpp"
-#include "core/trace/record_reader.hpp"
+#include "core/trace/formats/key_units.hpp"
+#include "core/trace/reading/record_reader.hpp"
 
 namespace mcsim {
 

@@ -1,47 +1,47 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
+#include <cstddef>
 #include <optional>
-#include <string>
 #include <string_view>
+#include <utility>
 
-#include <fmt/format.h>
-
-#include "core/trace/operation_words.hpp"
+#include "core/trace/reading/operation_words.hpp"
 
 namespace mcsim {
 
-// The effects of SCSI commands on the blocks of a disk, by operation code; nullopt if there is no
-// such command. The codes exist for block devices, disks and other devices (SPC-4, SBC-3, MMC-6).
+// The hexadecimal codes of SCSI commands by their effects on the blocks of a disk, as words of a
+// column. The codes exist for block devices, disks and other devices (SPC-4, SBC-3, MMC-6).
+inline constexpr const char* kScsiReads = "8,08,28,88,a8";
+// Including those with verification or comparison, and WRITE SAME.
+inline constexpr const char* kScsiWrites = "a,0a,2a,2e,41,89,8a,8e,93,aa,ae";
+inline constexpr const char* kScsiDiscards = "42";    // UNMAP
+inline constexpr const char* kScsiFlushes = "35,91";  // SYNCHRONIZE CACHE
+// The last 64 are those of vendors.
+inline constexpr const char* kScsiIgnored =
+    "0,00,1,01,3,03,4,04,7,07,b,0b,12,15,16,17,1a,1b,1c,1d,1e,25,2b,2f,34,36,37,3b,3c,3e,3f,43,46,"
+    "4a,4c,4d,51,52,55,56,57,5a,5e,5f,7f,83,84,85,86,87,8c,8d,8f,90,92,9e,9f,a0,a1,a3,a4,ab,af,b7,"
+    "c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,ca,cb,cc,cd,ce,cf,d0,d1,d2,d3,d4,d5,d6,d7,d8,d9,da,db,dc,dd,de,"
+    "df,e0,e1,e2,e3,e4,e5,e6,e7,e8,e9,ea,eb,ec,ed,ee,ef,f0,f1,f2,f3,f4,f5,f6,f7,f8,f9,fa,fb,fc,fd,"
+    "fe,ff";
+
+// The operations by code; nullopt if there is no such command.
 inline constexpr std::array<std::optional<Operation>, 256> kScsiCommands = [] {
   std::array<std::optional<Operation>, 256> commands{};
-  const auto assign = [&](Operation operation, std::string_view codes) {
-    for (const char code : codes) commands[static_cast<unsigned char>(code)] = operation;
+  const auto assign = [&](Operation operation, std::string_view words) {
+    std::size_t code = 0;
+    for (const char c : words) {
+      if (c == ',') commands[std::exchange(code, 0)] = operation;
+      if (c != ',') code = code * 16 + static_cast<std::size_t>(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    commands[code] = operation;
   };
-  using namespace std::string_view_literals;
-  assign(Operation::kIgnored,
-         "\x00\x01\x03\x04\x07\x0b\x12\x15\x16\x17\x1a\x1b\x1c\x1d\x1e\x25\x2b\x2f\x34\x36\x37"
-         "\x3b\x3c\x3e\x3f\x43\x46\x4a\x4c\x4d\x51\x52\x55\x56\x57\x5a\x5e\x5f\x7f\x83\x84\x85"
-         "\x86\x87\x8c\x8d\x8f\x90\x92\x9e\x9f\xa0\xa1\xa3\xa4\xab\xaf\xb7"sv);
-  for (std::size_t vendor = 0xc0; vendor <= 0xff; ++vendor) commands[vendor] = Operation::kIgnored;
-  assign(Operation::kRead, "\x08\x28\xa8\x88"sv);
-  // Writes, including those with verification or comparison, and WRITE SAME.
-  assign(Operation::kWrite, "\x0a\x2a\xaa\x8a\x2e\xae\x8e\x89\x41\x93"sv);
-  assign(Operation::kDiscard, "\x42"sv);    // UNMAP
-  assign(Operation::kFlush, "\x35\x91"sv);  // SYNCHRONIZE CACHE
+  assign(Operation::kRead, kScsiReads);
+  assign(Operation::kWrite, kScsiWrites);
+  assign(Operation::kDiscard, kScsiDiscards);
+  assign(Operation::kFlush, kScsiFlushes);
+  assign(Operation::kIgnored, kScsiIgnored);
   return commands;
 }();
-
-// Returns the hexadecimal codes of an operation, separated by commas, as words of a column.
-inline std::string scsi_words(Operation operation) {
-  std::string words;
-  for (std::size_t code = 0; code < kScsiCommands.size(); ++code) {
-    if (kScsiCommands[code] != operation) continue;
-    words += fmt::format("{0}{1:x}", words.empty() ? "" : ",", code);
-    if (code < 0x10) words += fmt::format(",{:02x}", code);
-  }
-  return words;
-}
 
 }  // namespace mcsim

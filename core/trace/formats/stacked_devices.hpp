@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/trace/reader.hpp"
+#include "core/trace/reading/reader.hpp"
 
 namespace mcsim {
 

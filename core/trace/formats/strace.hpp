@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/trace/formats/system_call.hpp"
-#include "core/trace/text.hpp"
+#include "core/trace/reading/text.hpp"
 
 namespace mcsim {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/trace/iso_time.hpp"
-#include "core/trace/text.hpp"
+#include "core/trace/reading/iso_time.hpp"
+#include "core/trace/reading/text.hpp"
 
 namespace mcsim {
 
