@@ -22,19 +22,13 @@ def differing_keys(runs: Iterable[Mapping[str, Any]]) -> list[str | None]:
     Parameters
     ----------
     runs : iterable of mapping
-        Rows of `list_runs`.
+        Rows of `list_runs`. Unreadable runs are skipped.
 
     Returns
     -------
     list of str or None
-        Keys as of `--set` with their values, but systems by name: ``'seed=2'``. A run is compared
-        with all readable runs of its name; None if there is no other.
-
-    Examples
-    --------
-    >>> from mcsim.results.differing_keys import differing_keys
-    >>> differing_keys([])
-    []
+        Keys as in `--set` with their values, but systems by name: ``'seed=2'``. Each run is
+        compared with all others of its name. The item is None if there is no other run.
     """
     rows = list(runs)
     causes = [_causes(Path(row["path"])) for row in rows]
@@ -98,7 +92,7 @@ def read_flat(text: str) -> dict[str, str]:
     r"""Return the single values of a run's `spec.yaml` by dotted key.
 
     A general parser takes a hundred times as long. It is not needed for text that mcsim wrote.
-    The rest of a value of several lines is left out.
+    A value of several lines is cut after its first line.
 
     Examples
     --------
