@@ -20,6 +20,9 @@ _MOST_TICKS = 10
 MOST_INTERVALS = 1000
 """Upper limit of intervals that are distinguishable side by side."""
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""Spaces of panel titles at which lines do not end."""
+
 Kind = Literal["lines", "steps", "areas", "points", "bars", "stacked", "dots", "map"]
 Values = NDArray[np.float64]
 
