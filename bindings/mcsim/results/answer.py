@@ -6,7 +6,7 @@ Each function computes one sentence:
 2. Function `set_apart` names VMs that make most accesses, and hit nearly equally under all systems.
 3. Function `changes` names the VMs that gain and lose most.
 4. Function `bounds` computes the distance to OPT and to the best fixed division.
-5. Function `wear` computes the life of drives.
+5. Function `wear` computes the price and the life of drives.
 
 Percentages of latency are shares of the latency of one baseline, as in the column `latency_gain`.
 """
