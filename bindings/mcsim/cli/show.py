@@ -300,7 +300,7 @@ def show_results(found: Results, form: Form = "", *, per_vm: bool = False) -> No
     from mcsim.results.views import hits_by_vm, overview, result_tables
 
     lines: list[str | FormattedTable] = [found.answer, "", overview(found).formatted()]
-    if form == "" and not per_vm and (by_vm := hits_by_vm(found)) is not None:
+    if form == "" and (by_vm := hits_by_vm(found)) is not None:
         lines += ["", by_vm]
     for table in result_tables(found) if per_vm else ():
         lines += ["", table.formatted()]
