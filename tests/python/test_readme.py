@@ -43,7 +43,7 @@ def test_counts_are_those_of_the_lists(
 
 @pytest.mark.slow
 def test_hits_are_those_of_web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the synthetic week, which every reader can replay."""
+    """The run is that of the synthetic week, which every reader can replay."""
     monkeypatch.delenv("MCSIM_TRACE_DIR", raising=False)
     overrides = ["slowdowns=false", "page=false", "opt=true"]
     results = mc.run("web", overrides=overrides, out=tmp_path, figures=False)

@@ -237,7 +237,7 @@ def format_size(size: float) -> str:
 
 
 def format_drive(size: int) -> str:
-    """Write the size of a drive: as drives are sold, if it is round so, and in binary units.
+    """Write the size of a drive in decimal units if it is round in them, then in binary units.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def advise_writes(case: Case) -> Line:
     if not has_writes:
         case.writes = None
     command = case.commands.tune(",".join(dict.fromkeys(rows.policy.tolist())), case.seed)
-    # The first table of a run has years of drives alone whose size is given.
+    # The first table of a run has years only if the size of the drive is given.
     options = () if case.machine.spec.drive else ("--per-vm",)
     years = case.commands.experiment(*options) if case.years is not None else ()
     return Line("writes", "; ".join(parts) + ".", (command, *years))
