@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
-from plain_run import EQUAL, NS, Count, PlainRun, quantity
+from plain_run import BYTES, EQUAL, NS, Count, PlainRun, quantity
 
 GAP = (
     r"(?:equal to (?:`(?P<same>[^`]+)`|it)"
@@ -132,7 +134,7 @@ def _kind(sentence: str) -> str:
         return "apart"
     if re.match(r"Under (?:the next, )?`[^`]+`(?: \(.*?\))?, against", sentence):
         return "changes"
-    if re.match(r"Under `[^`]+`, the drive|How long drives", sentence):
+    if re.match(r"Under `[^`]+`, the drive|How long drives|The drive of", sentence):
         return "wear"
     return "bounds" if re.match("OPT|The best fixed", sentence) else "best"
 
@@ -373,15 +375,40 @@ def _bounds(text: Reader) -> None:
     text.need(r"\.")
 
 
+def _drive(text: Reader, tier: Mapping[str, Any]) -> None:
+    """The name of a drive, its size and its price."""
+    shown = text.need(r"[^`;]+? \(([\d.]+[KMGT]?i?B)(?:, (<?[\d.,]+) dollars)?\) ")
+    size = quantity(tier["drive"], BYTES)
+    assert quantity(shown[1], BYTES) == size
+    assert (tier.get("price") is None) == (shown[2] is None)
+    if shown[2] is not None:
+        dollars = tier["price"] * size / 1e9
+        if shown[2] == "<0.001":
+            assert 0 < dollars < 0.001
+        else:
+            near(shown[2], dollars)
+
+
 def _wear(text: Reader) -> None:
     run = text.run
+    if text.take("The drive of "):
+        tiers = [of for of in run.spec["tiers"] if of.get("drive") and of.get("price")]
+        for number, tier in enumerate(tiers):
+            if number:
+                text.need("; the drive of ")
+            assert tier.get("pe_cycles") is None
+            _drive(text, tier)
+            text.need("does not wear")
+        text.need(r"\.")
+        return
     if text.take("How long drives last is unknown: "):
         assert run.environment.get("counted_ns") is None or "references" in run.spec["interval"]
         text.need(r".+\.")
         return
     drives = [k for k, tier in enumerate(run.spec["tiers"]) if tier.get("drive")]
     for tier in drives:
-        title = text.need("(?:; )?Under `([^`]+)`, the drive of [^`]+? (?=lasts|is never)")[1]
+        title = text.need("(?:; )?Under `([^`]+)`, the drive of ")[1]
+        _drive(text, run.spec["tiers"][tier])
         assert title in text.leaders()
         life, years = text.need(LIFE), run.years(title, tier)
         if life["life"] is None:

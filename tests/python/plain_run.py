@@ -14,6 +14,7 @@ import yaml
 
 NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9, "d": 86400e9}
 BYTES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+BYTES |= {"MB": 10**6, "GB": 10**9, "TB": 10**12}
 WRITTEN = ("fills", "promotions", "demotions", "updates", "transfers")
 YARDSTICKS = ("hindsight", "clairvoyant")
 EQUAL = 0.0005

@@ -222,6 +222,9 @@ TABLES: Mapping[str, Sequence[Column]] = {
         *RUN_TABLES["comparison"],
         Column("others_hit_ratio", "others hit %", "share", "without VMs set apart", rare=True),
         Column("others_latency_gain", "others saved %", "relative", "without these", rare=True),
+        Column(
+            "lifetime_years", "years", "years", "life of the first tier with a `drive`", rare=True
+        ),
         *(column for column in RUN_TABLES["yardsticks"] if column.name in _POSSIBLE),
     ],
 }

@@ -212,7 +212,8 @@ class ResultTable(Tabular):
         Parameters
         ----------
         **options
-            Options of the figure, such as ``style='paper'``.
+            Options of the figure, such as ``style='paper'``. For tables of a run, ``figure`` is
+            the name of another figure, such as ``'latency'``.
 
         Returns
         -------

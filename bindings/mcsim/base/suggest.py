@@ -104,7 +104,8 @@ def names_matching(
         else:
             found = fnmatch.filter(known, pattern) if set("*?[") & set(pattern) else []
         if not found:
-            raise ConfigError(f"no {what} {pattern!r}{did_you_mean(pattern, known)}")
+            near = did_you_mean(pattern, known) or f" (one of {some_of(known)})"
+            raise ConfigError(f"no {what} {pattern!r}{near if known else ''}")
         chosen |= dict.fromkeys(found)
     return list(chosen)
 

@@ -236,6 +236,32 @@ def format_size(size: float) -> str:
     return f"{size:.4g} TiB"
 
 
+def format_drive(size: int) -> str:
+    """Write the size of a drive in decimal units if it is round in them, then in binary units.
+
+    Examples
+    --------
+    >>> from mcsim.base.units import format_drive
+    >>> format_drive(960 * 10**9), format_drive(2**40)
+    ('960GB (894.1 GiB)', '1 TiB')
+    """
+    decimal = _decimal(size)
+    return format_size(size) if decimal is None else f"{decimal} ({format_size(size)})"
+
+
+def format_drive_exactly(size: int) -> str:
+    """Write the size of a drive so that `parse_bytes` gives it back: `960GB`, `1TiB`."""
+    return _decimal(size) or format_bytes(size)
+
+
+def _decimal(size: int) -> str | None:
+    """Return a size in decimal units; None unless it is a whole number of 10^6 bytes."""
+    if size == 0 or size % _BYTES["MB"]:
+        return None
+    unit = next(of for of in ("TB", "GB", "MB") if size >= _BYTES[of])
+    return f"{size / _BYTES[unit]:.15g}{unit}"
+
+
 def format_references(count: int) -> str:
     """Write a length in references so that `parse_references` gives it back."""
     return f"{count} references"

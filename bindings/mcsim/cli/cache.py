@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.formatted_table import FormattedTable
+from mcsim.cli.options import Commands
 from mcsim.cli.terminal import print_json
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _DAMAGED = 1  # exit code
 
 
-@click.group()
+@click.group(cls=Commands)
 def cache() -> None:
     """List, verify and remove what is kept of traces, so that nothing is made twice.
 

@@ -17,6 +17,7 @@ import click
 
 from mcsim.base.errors import CORE_IS_MISSING
 from mcsim.cli.options import (
+    Commands,
     Sectioned,
     code_options,
     overrides_option,
@@ -80,7 +81,7 @@ _SECTIONS = {
 }
 
 
-class _LazyGroup(click.Group):
+class _LazyGroup(Commands):
     """A group that imports some commands when they are called for."""
 
     command_class = Sectioned
@@ -109,13 +110,8 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        from mcsim.base.suggest import did_you_mean
-
-        if args[0] not in self.list_commands(ctx):
-            if args[0] in COMMANDS:
-                ctx.fail(f"{args[0]}: now called `mcsim {COMMANDS[args[0]]}`")
-            near = did_you_mean(args[0], self.list_commands(ctx))
-            ctx.fail(f"no such command {args[0]!r}{near}")
+        if args[0] in COMMANDS and args[0] not in self.list_commands(ctx):
+            ctx.fail(f"{args[0]}: now called `mcsim {COMMANDS[args[0]]}`")
         return super().resolve_command(ctx, args)
 
 

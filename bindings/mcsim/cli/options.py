@@ -345,6 +345,22 @@ class Sectioned(click.Command):
                 formatter.write_dl(records)
 
 
+class Commands(click.Group):
+    """A group of commands; an unknown one is an error that names the nearest, or all."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first argument names."""
+        from mcsim.base.suggest import did_you_mean
+
+        known = self.list_commands(ctx)
+        if args[0] not in known:
+            near = did_you_mean(args[0], known) or f" (one of {', '.join(known)})"
+            ctx.fail(f"no such command {args[0]!r}{near}")
+        return super().resolve_command(ctx, args)
+
+
 def option_records(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
     """Return the options of a command and their help, by heading."""
     heading_of = {name: heading for heading, names in _SECTIONS.items() for name in names}

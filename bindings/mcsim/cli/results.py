@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.formatted_table import FormattedTable
-from mcsim.cli.options import stored_option, table_options
+from mcsim.cli.options import Commands, stored_option, table_options
 from mcsim.cli.show import page, plot, show
 from mcsim.cli.terminal import Form, TextTable, print_json, print_result
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _DIFFERENT = 1  # exit code
 
 
-@click.group()
+@click.group(cls=Commands)
 def results() -> None:
     """List, show, draw, compare, verify and remove runs.
 

@@ -297,11 +297,12 @@ def _sweep_named(name: str, out: str) -> Sweep | None:
 
 def show_results(found: Results, form: Form = "", *, per_vm: bool = False) -> None:
     """Print the summary and the table of a finished run; with `per_vm`, all tables."""
-    from mcsim.results.views import overview, result_tables
+    from mcsim.results.views import hits_by_vm, overview, result_tables
 
-    tables = [overview(found), *(result_tables(found) if per_vm else ())]
-    lines: list[str | FormattedTable] = [found.answer]
-    for table in tables:
+    lines: list[str | FormattedTable] = [found.answer, "", overview(found).formatted()]
+    if form == "" and (by_vm := hits_by_vm(found)) is not None:
+        lines += ["", by_vm]
+    for table in result_tables(found) if per_vm else ():
         lines += ["", table.formatted()]
     if form == "":
         lines += ["", *_what_next(found, per_vm=per_vm)]

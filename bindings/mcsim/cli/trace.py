@@ -12,6 +12,7 @@ import click
 
 from mcsim.cli.options import (
     Command,
+    Commands,
     block_bytes_option,
     file_to_write,
     quiet_option,
@@ -66,7 +67,7 @@ def synth(profile: Path, out: Path | None, seed: int | None) -> None:
     click.echo(str(trace.store_path if out is None else trace.save(out)))
 
 
-@click.group()
+@click.group(cls=Commands)
 def trace() -> None:
     """Inspect, convert, cut and generate traces."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from mcsim.base.suggest import did_you_mean, nearest
+from mcsim.base.suggest import did_you_mean, nearest, some_of
 from mcsim.config.renamed import current_name
 from mcsim.config.spec import WARM_UP_KINDS
 
@@ -42,7 +42,8 @@ def _complaint(source: Source, schema: type[BaseModel], error: Mapping[str, Any]
             if (new := current_name(where)) is not None:
                 return source.complain(where, f"now called {new!r}")
             known = _keys_at(schema, where[:-1])
-            message = f"unknown key {where[-1]!r}{did_you_mean(str(where[-1]), known)}"
+            near = did_you_mean(str(where[-1]), known) or _one_of(known)
+            message = f"unknown key {where[-1]!r}{near}"
             return source.complain(where, message, about=where[:-1])
         case "missing":
             return source.complain(where[:-1], f"missing key {where[-1]!r}")
@@ -67,6 +68,10 @@ def _reworded(error: Mapping[str, Any]) -> str:
     if expected is None:
         return f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r}"
     return f"expected {expected}, got {error['input']!r}"
+
+
+def _one_of(keys: Sequence[str]) -> str:
+    return f" (one of {some_of(keys, 20)})" if keys else ""
 
 
 def _keys_at(schema: type[BaseModel], where: Sequence[str | int]) -> list[str]:

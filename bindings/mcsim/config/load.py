@@ -70,6 +70,7 @@ class Source:
         check_extent(root, lambda _: name)
         self.root: Any = copy.deepcopy(root)  # overrides must not reach the caller's
         self.folder = folder
+        self.code_folder = folder  # of classes and libraries
         self._lines: Any = self.root  # nodes with lines
         self._overrides: dict[Location, str] = {}
         self._inherited: dict[Location, Source] = {}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
-from mcsim.base.units import format_duration
+from mcsim.base.units import format_duration, format_span
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
 from mcsim.config.placed import PlacedSpec
@@ -290,4 +290,8 @@ def timers_that_never_fire(
             continue
         by_reference = spec.interval.by_reference
         length = f"{period:,} references" if by_reference else format_duration(period)
-        yield f"nothing is decided each {length} ({name}): the trace ends before"
+        span = f"{last - first:,} references" if by_reference else format_span(int(last - first))
+        is_interval = period == spec.interval.length
+        hint = "; shorten `interval:`" if is_interval else ""
+        why = f"the trace ends before, after {span}{hint}"
+        yield f"nothing is decided each {length} ({name}): {why}"

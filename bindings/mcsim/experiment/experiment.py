@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mcsim.base.arguments import list_of
 from mcsim.base.errors import Complaints, ConfigError
 from mcsim.base.inputs import read_regular
 from mcsim.base.package import file_named
@@ -89,7 +90,8 @@ class Experiment:
             `key=value` as of `--set`.
         allow_code : bool or iterable of str
             Whether classes and libraries in the experiment's folder may be used, or which,
-            wherever they are; see `mcsim.experiment.code`.
+            wherever they are. Those of an experiment that mcsim has are in the working directory.
+            See `mcsim.experiment.code`.
 
         Raises
         ------
@@ -105,7 +107,7 @@ class Experiment:
             raise source.complain(
                 ("search",), "of a search: `mcsim search` takes it (in Python: mcsim.search)"
             )
-        return cls.of(source, Code(source.folder, Permission.of(allow_code), handed))
+        return cls.of(source, Code(source.code_folder, Permission.of(allow_code), handed))
 
     @classmethod
     def of(cls, source: Source, code: Code) -> Experiment:
@@ -177,7 +179,7 @@ class Experiment:
         classes = sorted(filter(is_class, names))
         digests = {name: self.code.digest_of(name) for name in classes}
         for plugin in self.spec.plugins:
-            content = read_regular(self.source.folder / plugin)
+            content = read_regular(self.code.folder / plugin)
             digests[plugin] = hashlib.sha256(content).hexdigest()
         return digests
 
@@ -227,9 +229,12 @@ def source_of(given: Given, overrides: Iterable[str]) -> tuple[Source, dict[str,
         given, handed = with_classes_named(given)
         source = Source("spec", given, Path.cwd())
     else:
-        source = Source.read(file_named("experiment", given))
+        path = file_named("experiment", given)
+        source = Source.read(path)
+        if path.is_absolute() and path != Path(given):  # an experiment of mcsim, by its name
+            source.code_folder = Path.cwd()
     source = extended(source)
-    for override in overrides:
+    for override in list_of("overrides", overrides, "text such as seed=2"):
         source.override(override)
     return source, handed
 

@@ -20,6 +20,9 @@ _MOST_TICKS = 10
 MOST_INTERVALS = 1000
 """Upper limit of intervals that are distinguishable side by side."""
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""Spaces of panel titles at which lines do not end."""
+
 Kind = Literal["lines", "steps", "areas", "points", "bars", "stacked", "dots", "map"]
 Values = NDArray[np.float64]
 
@@ -33,15 +36,15 @@ class Series:
     look : Look
         Label, colour, dashes and marker.
     y : array of float64
-        Values; NaN marks a missing one.
+        Values. NaN marks a missing value.
     x : array of float64, optional
-        Positions of this series; the chart's if absent.
+        Positions of this series. Default: those of the chart.
     low, high : array of float64, optional
-        Ends of a band around a line, or of the error bars of points.
+        Ends of a band around a line. On points they are error bars.
     kind : Kind, optional
         Kind of this series, such as points on a chart of lines.
     is_pale : bool
-        Whether it is drawn pale, such as an estimate below its resolution.
+        Whether to draw a pale line. Pale marks an estimate below its resolution.
     """
 
     look: Look
@@ -61,7 +64,7 @@ class Chart:
     ----------
     title : str
     caption : str
-        The content in a sentence, also for screen readers.
+        Sentence that describes the content. Screen readers use it.
     kind : Kind
         Series of `areas` and `stacked` stand on one another. A value of `steps` and `areas` is
         valid up to the next position. Bars of `stacked` are horizontal. The `dots` of a group
@@ -72,17 +75,17 @@ class Chart:
         names.
     series : sequence of Series
     x_label, y_label : str
-        Labels with units. The label of the value of a map is `value_label`.
+        Labels with units. Attribute `value_label` has the label of the values of a map.
     log_x, log_y : bool
         Whether axes are logarithmic.
     marks, levels : sequence of (float, str)
-        Named positions, such as capacities, and named values, such as targets.
+        Named positions, such as capacities. Levels are named values, such as targets.
     ticks : sequence of float
-        Positions that are labelled, if not chosen by the renderer.
+        Labelled positions. Default: chosen by the renderer.
     panel : str
-        Title of the chart within a figure of several.
+        Title within a figure of several charts.
     y_end : float, optional
-        Upper end of the axis of values.
+        Upper end of the value axis. Default: chosen by the renderer.
     rows : array of float64, or sequence of str
         Edges or names of the rows of a map.
     """
@@ -235,8 +238,7 @@ _BYTES = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 def scaled_size(blocks: float, block_bytes: int | None) -> tuple[float, str]:
     """Return the factor from blocks to the unit that suits a size, and the unit.
 
-    The unit is the largest of which the size is at least 4; without the size of blocks, the unit
-    is a block.
+    The size has at least 4 of the unit. The unit is a block if the size of blocks is unknown.
     """
     if block_bytes is None:
         return 1.0, "blocks"
@@ -248,10 +250,10 @@ def scaled_size(blocks: float, block_bytes: int | None) -> tuple[float, str]:
 def axis_of_sizes(
     capacities: Sequence[int], block_bytes: int | None
 ) -> tuple[Values, str, Sequence[float]]:
-    """Return sizes in the unit in which they are round, the unit, and the sizes to label.
+    """Return sizes in a unit, the unit, and the sizes to label.
 
-    Sizes that are round in bytes have a unit of bytes, others that are round in blocks are in
-    blocks. Other sizes have a unit of bytes, and automatic labels.
+    The unit is of bytes if the sizes are round in bytes. Otherwise it is a block if they are round
+    in blocks. All other sizes are in bytes, with automatic labels.
     """
     blocks = np.array(capacities, np.float64)
     factor, unit = scaled_size(max(capacities), block_bytes)
@@ -278,7 +280,7 @@ def thinned(
 ) -> tuple[Values, Values]:
     """Drop indistinguishable points: keep first, last and extremes of each of `cells` columns.
 
-    The input `x` is sorted, and positive if `log_x`. The input `y` has no NaN.
+    Input `x` is sorted, and positive if `log_x`. NaN is not allowed in `y`.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.figures.chart import Chart, Series, Sheet, scaled_size, thinned
+from mcsim.figures.chart import NO_BREAK, Chart, Series, Sheet, scaled_size, thinned
 from mcsim.figures.choice import best_first, systems_named
 from mcsim.figures.looks import looks_of, system_looks, vm_looks
 from mcsim.results.results import Results
@@ -124,10 +124,11 @@ def _split(results: Results, vm: str, ends: NDArray[np.float64]) -> Chart:
     x, y = _between(curve, low, max(1.4 * low, 1.0))
     beyond = replace(looks_of([""])[""], label="beyond", color="#666666", marker="")
     said = f"{vm}: {', '.join(parts)}"
+    panel = f"{vm}: {', '.join(part.replace(' ', NO_BREAK) for part in parts)}"
     return Chart(
         f"Hits of each tier: {vm}", f"{said}.", "lines", np.zeros(0),
         [*series, Series(beyond, y, factor * x)], f"Capacity ({unit})", _Y,
-        marks=[(factor * float(end), "") for end in ends], panel=said,
+        marks=[(factor * float(end), "") for end in ends], panel=panel,
     )  # fmt: skip
 
 

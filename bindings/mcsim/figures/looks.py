@@ -50,6 +50,11 @@ class Look:
         return {"label": self.label, "color": self.color, "linestyle": dashes}
 
     @property
+    def marks(self) -> dict[str, Any]:
+        """As the arguments of markers; stars are larger, because their area is smaller."""
+        return {"marker": self.marker} | ({"markersize": 5.5} if self.marker == "*" else {})
+
+    @property
     def area(self) -> dict[str, Any]:
         """As the arguments of a filled shape with an edge that separates it from the next."""
         edge = {"edgecolor": "white", "linewidth": 0.4}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcsim.figures.chart import Chart, Series, plain
+from mcsim.figures.chart import NO_BREAK, Chart, Series, plain
 from mcsim.figures.looks import short_names
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def draw_chart(axes: Axes, chart: Chart, limits: tuple[float, float]) -> dict[st
             place = chart.positions(series) + width * (number + 0.5 - len(chart.series) / 2)
             handle = axes.bar(place, series.y, width, **series.look.area)
         elif kind == "dots":
-            dots: dict[str, Any] = {"linestyle": "none", "marker": series.look.marker}
-            look = series.look.line | dots
+            look = series.look.line | series.look.marks | {"linestyle": "none"}
             rows = np.arange(len(series.y)) + chart.offset_of(number)
             handle = axes.plot(series.y, rows, **look, clip_on=False)[0]
         else:
@@ -70,12 +69,12 @@ def _draw_line(axes: Axes, chart: Chart, series: Series) -> Any:
     x, y, look, kind = chart.positions(series), series.y, series.look, chart.kind_of(series)
     line = look.line | {"alpha": 0.35 if series.is_pale else 1.0}
     if kind == "points":
-        line |= {"linestyle": "none", "marker": look.marker}
+        line |= look.marks | {"linestyle": "none"}
     elif kind == "steps":
         line |= {"drawstyle": "steps-post"}
         y = np.append(y, y[-1:]) if len(x) > len(y) else y
     elif len(x) <= _MARKED:
-        line |= {"marker": look.marker}
+        line |= look.marks
     if series.low is not None and series.high is not None:
         if kind == "points":
             ends = np.abs(np.array([y - series.low, series.high - y]))
@@ -134,7 +133,8 @@ def label_axes(axes: Axes, chart: Chart, letters: int) -> None:
         axes.set_xticks(list(chart.ticks))
     if chart.kind in ("steps", "areas") and len(chart.x) and not chart.log_x:
         axes.set_xlim(float(chart.x[0]), float(chart.x[-1]))
-    axes.set_title("\n".join(wrap(chart.panel, letters)))
+    title = "\n".join(wrap(chart.panel, letters))
+    axes.set_title(title.replace(NO_BREAK, " "))
     dashes: dict[str, Any] = {"color": "#555555", "linewidth": 0.7, "linestyle": (0, (2, 2))}
     for value, _ in chart.levels:
         axes.axhline(value, **dashes)

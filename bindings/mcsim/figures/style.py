@@ -164,6 +164,8 @@ def _add_legend(figure: Figure, handles: dict[str, Any], title: str) -> int:
     names = list(handles)
     if figure.get_figwidth() <= COLUMN and len(names) > _MOST_LINES:
         names = short_names(names, _LONGEST_IN_COLUMN)
+    are_markers = all(_is_marker(handle) for handle in handles.values())
+    narrow: dict[str, Any] = {"handlelength": 1.0, "columnspacing": 0.8} if are_markers else {}
     for columns in range(min(len(names), _MOST_COLUMNS), 0, -1):
         legend = figure.legend(
             handles=list(handles.values()),
@@ -173,11 +175,19 @@ def _add_legend(figure: Figure, handles: dict[str, Any], title: str) -> int:
             title=title or None,
             alignment="left",
             title_fontproperties={"weight": "bold"},
+            **narrow,
         )
         if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
             break
         legend.remove()
     return -(-len(names) // columns)
+
+
+def _is_marker(handle: Any) -> bool:
+    """Whether a handle of a legend has no line, so that a marker's width is enough for it."""
+    from matplotlib.lines import Line2D
+
+    return isinstance(handle, Line2D) and handle.get_linestyle() == "None"
 
 
 def _split(chart: Chart) -> Iterator[Chart]:

@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
 from mcsim.base.arguments import list_of, text
-from mcsim.base.columns import keys_of
+from mcsim.base.columns import array_given, keys_of
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.sizes import parse_capacities, parse_capacity
 from mcsim.base.suggest import check_choice, did_you_mean
@@ -89,7 +89,7 @@ def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
     if order == "time":
         blocks = blocks_in(cast(References, references))
         if blocks is None:
-            raise ConfigError("references: an array knows no VMs; give traces or a mapping")
+            raise _without_vms(references)
         return _by_time(blocks)
     return _spread_blocks(_one_by_one(references))
 
@@ -103,8 +103,14 @@ def _one_by_one(references: References | Sequence[Blocks]) -> list[Blocks]:
         return list(several)
     traces = traces_in(cast(References, references))
     if traces is None:
-        raise ConfigError("references: an array knows no VMs; give traces or a mapping")
+        raise _without_vms(references)
     return [Blocks.of(trace) for trace in joined_by_vm(traces)]
+
+
+def _without_vms(references: Any) -> ConfigError:
+    """Return the error of an array; raise that of other values, such as paths."""
+    array_given(references, "references")
+    return ConfigError("references: an array knows no VMs; give traces or a mapping")
 
 
 def _numbered(keys: ArrayLike) -> tuple[NDArray[np.uint32], int]:

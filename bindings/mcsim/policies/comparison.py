@@ -54,46 +54,47 @@ def compare(
     Parameters
     ----------
     traces : Trace, Blocks, path, or a sequence
-        Blocks have their own `ops` and `block_bytes`. With `each`, traces with and without a
-        clock, of blocks and of objects may stand together.
+        Blocks have their own `ops` and `block_bytes`. Option `each` allows traces with and without
+        a clock, of blocks and of objects, in one call.
     policies, threads, memory
-        As of `simulate`.
+        As in `simulate`.
     sizes : str or sequence of int or str
-        As of `simulate`. With `each`, shares are of the distinct blocks of each trace.
+        As in `simulate`. Shares are of the distinct blocks of each trace if `each` is set.
     each : bool
-        Whether every trace has caches of its own. The result has statistics over traces.
+        Whether every trace has its own caches. The result has statistics over traces.
     against : str, class or function, optional
-        The baseline, added to the policies if it is missing. With `each`, LRU if not given.
+        The baseline, added to the policies if it is missing. Default is LRU if `each` is set.
     ops : {'reads', 'all', 'writes'}
-        Requests that are replayed.
+        Requests to replay. Others are skipped.
     block_bytes : int or str
         Size of a block.
     by : {'blocks', 'requests', 'bytes'}
-        Unit of the hit ratios from which gains and reductions are computed.
+        Unit of the hit ratios in gains and reductions. All units are in the result.
     seed : int
-        As of `simulate`, and of the bootstrap.
+        Seed of policies. The bootstrap has the same one.
     progress : callable, optional
-        ``progress(traces_done)`` with `each`, otherwise as of `simulate`.
+        Function ``progress(traces_done)`` if `each` is set. Otherwise as in `simulate`.
 
     Returns
     -------
     ResultTable
-        Rows of `simulate`, with ``gain`` if there is a baseline. With `each` an `OverTraces`:
-        by size and policy the mean ``hit_ratio``, the ``mean`` miss ratio reduction with its 95 %
-        interval from ``low`` to ``high``, the ``median``, and shares of traces: ``won`` against
-        the baseline, ``best`` of all but opt. Its attribute ``by_trace`` has a row for each cache.
+        Rows of `simulate`, with ``gain`` if there is a baseline. An `OverTraces` if `each` is
+        set, with a row for each size and policy. Its columns have the mean ``hit_ratio``, and the
+        ``mean`` and ``median`` miss ratio reduction. The 95 % interval of the mean is ``low`` to
+        ``high``. Shares of traces are ``won`` against the baseline, and ``best`` of all but opt.
+        Attribute ``by_trace`` has a row for each cache.
 
     Raises
     ------
     ConfigError
-        As of `simulate`; if no trace has requests of the chosen kind, or one is given twice.
+        As in `simulate`. Also if no trace has requests of the chosen kind, or two are equal.
 
     Notes
     -----
-    The miss ratio reduction is (m0 - m) / m0, or (m0 - m) / m if m is larger, where m0 is that
-    of the baseline: between -1 and 1, and of opposite sign if both are swapped (Yang et al.,
-    *FIFO queues are all you need for cache eviction*, SOSP 2023). The interval is a percentile
-    bootstrap of the mean, with 10,000 samples of traces that all rows share.
+    Reductions of miss ratios are between -1 and 1. The reduction from m0, of the baseline, to m
+    is (m0 - m) / max(m0, m). It changes its sign if both are swapped (Yang et al., *FIFO queues
+    are all you need for cache eviction*, SOSP 2023). The interval is a percentile bootstrap of the
+    mean. All rows share its 10,000 samples of traces.
 
     Examples
     --------
@@ -156,13 +157,13 @@ def caches_of_each(
     Parameters
     ----------
     named : iterable of (str, callable)
-        Names, each once, and functions that read the references.
+        Names, and functions that read the references. Names are unique.
     policies : sequence
-        One of them is `against`.
+        Policies, including `against`.
     progress, note : callable
-        ``progress(traces_done)``; ``note(text)`` for a trace that is left out.
+        Functions ``progress(traces_done)``, and ``note(text)`` for a trace that is left out.
     **options
-        As of `simulate`.
+        As in `simulate`.
     """
     tables = []
     readable = Readable(named, progress, note)
@@ -198,12 +199,12 @@ def sizes_of_each(
 
 @dataclass
 class Readable:
-    """References of named traces, without those that have no requests of the chosen kind.
+    """References of named traces; traces without requests of the chosen kind are left out.
 
     Attributes
     ----------
     left_out : list of (str, str)
-        Their names and the reason; complete after the iteration.
+        Names and reasons; complete after the iteration.
     """
 
     named: Iterable[Named]
@@ -290,7 +291,7 @@ def _named(given: Sequence[AnyTrace], ops: Ops, block_bytes: int | str) -> list[
 
 
 def names_once(stems: Sequence[str], paths: Sequence[str]) -> list[str]:
-    """Return names of traces: stems, or paths and numbers where several have the same stem.
+    """Return unique names of traces: stems, or paths and numbers if stems are equal.
 
     Examples
     --------

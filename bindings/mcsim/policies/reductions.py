@@ -29,11 +29,11 @@ class OverTraces(ResultTable):
     Attributes
     ----------
     by_trace : ResultTable
-        A row for each trace, size and policy.
+        Rows by trace, size and policy. Column ``reduction`` is against the baseline.
     against : str
-        The baseline of reductions.
+        Baseline policy.
     left_out : sequence of (str, str)
-        Traces without requests of the chosen kind, and the reason.
+        Traces without chosen requests, with reasons.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class OverTraces(ResultTable):
 def miss_ratio_reduction(
     baseline: NDArray[np.float64], other: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return by which share of misses hit ratios are better than those of a baseline.
+    """Return the reduction of miss ratios, from hit ratios of a baseline and of another policy.
 
-    The difference of miss ratios is divided by the larger of both.
+    The difference of the miss ratios is divided by the larger one.
 
     Examples
     --------
@@ -69,7 +69,9 @@ def miss_ratio_reduction(
 
 
 def mean_intervals(values: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """Return 95 % intervals of the means of columns, by a percentile bootstrap of the rows.
+    """Compute 95 % intervals of the mean of each column.
+
+    The method is a percentile bootstrap of the rows. Rows are traces.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ def mean_intervals(values: NDArray[np.float64], seed: int) -> NDArray[np.float64
     Returns
     -------
     array of float64, shape (2, columns)
-        NaN for less than two rows.
+        Lower and upper ends. NaN for less than two rows.
     """
     count, columns = values.shape
     if count < 2:
@@ -102,12 +104,12 @@ def over_traces(
     seed: int,
     left_out: Sequence[tuple[str, str]] = (),
 ) -> OverTraces:
-    """Compute the statistics of the rows of all traces, by size and policy.
+    """Compute statistics over traces, by size and policy.
 
     Parameters
     ----------
     rows : ResultTable
-        By trace the same sizes, and by size the same policies, in the same order.
+        Rows by trace, size and policy. All traces have the same sizes and policies.
     """
     columns, reduction = _statistics(rows, against, unit, seed)
     by_trace = ResultTable(

@@ -1,10 +1,12 @@
 """Summary of a run: at most five sentences computed from its tables.
 
-1. `best`: the best system, or the best of each write mode.
-2. `set_apart`: VMs whose hits hardly differ between systems, if they make most accesses.
-3. `changes`: the VMs that gain and lose most.
-4. `bounds`: the distance to OPT and to the best fixed division.
-5. `wear`: the life of drives.
+Each function computes one sentence:
+
+1. Function `best` names the best system, or the best of each write mode.
+2. Function `set_apart` names VMs that make most accesses, and hit nearly equally under all systems.
+3. Function `changes` names the VMs that gain and lose most.
+4. Function `bounds` computes the distance to OPT and to the best fixed division.
+5. Function `wear` computes the price and the life of drives.
 
 Percentages of latency are shares of the latency of one baseline, as in the column `latency_gain`.
 """
@@ -24,8 +26,8 @@ _SENTENCES: Sequence[Callable[[Results], str | None]] = (best, set_apart, change
 def rank(results: Results) -> list[str]:
     """Return the titles of the systems, the best first, yardsticks last.
 
-    Best is the least mean latency; without latencies, the highest hit ratio. VMs that the answer
-    sets apart do not count.
+    Best is the least mean latency; without latencies, the highest hit ratio. VMs that are set
+    apart do not count.
     """
     return [of.system for of in results.standings.ranked()]
 
@@ -38,19 +40,12 @@ def winners(results: Results) -> set[str]:
 
 
 def answer(results: Results) -> str:
-    """Describe a run in at most five sentences, each on a line.
-
-    Examples
-    --------
-    >>> results = mc.run("tiny")
-    >>> results.answer.splitlines()[0]
-    '`lru` is best: mean latency 2.41 ms, hit ratio 63.0 %; next is `multicache`, 37.9 % above.'
-    """
+    """Describe a run in at most five sentences, each on a line."""
     return "\n".join(sentences(results))
 
 
 def sentences(results: Results) -> list[str]:
-    """Return the sentences of the answer."""
+    """Compute the sentences; a sentence that does not apply is left out."""
     if lead(results) is None:
         return ["No access was counted."]
     return [sentence for make in _SENTENCES if (sentence := make(results)) is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mcsim.base.units import format_drive_exactly, format_number
 from mcsim.results.answer_best import hits_everything, lead
 from mcsim.results.counted_time import why_no_rates
 from mcsim.results.demands import device_titles
@@ -54,30 +55,47 @@ def _division(
 
 
 def wear(results: Results) -> str | None:
-    """Return how long the drives of tiers last, if their sizes are given."""
+    """Return the prices of drives, and how long they last, if their sizes are given."""
     tiers = results.spec.tiers
     drives = [k for k, tier in enumerate(tiers) if tier.drive and tier.pe_cycles is not None]
     best = lead(results)
-    if not drives or best is None or results.kind == "objects":
+    if best is None or results.kind == "objects":
         return None
+    if not drives:
+        return _prices(results)
     if (why := why_no_rates(results)) is not None:
         return f"How long drives last is unknown: {why}."
     lives: dict[int, dict[str, float]] = {}
     for row in devices(results).to_pylist():
         if row["tier"] in drives and row["lifetime_years"] is not None:
             lives.setdefault(row["tier"], {})[row["system"]] = row["lifetime_years"]
-    titles = device_titles(results.spec)
     parts = [
-        _life(titles[tier], best.system, of, results.foresight)
+        _life(_drive(results, tier), best.system, of, results.foresight)
         for tier, of in lives.items()
         if best.system in of
     ]
     return f"{'; '.join(parts)}." if parts else None
 
 
-def _life(tier: str, title: str, lives: Mapping[str, float], foresight: Mapping[str, str]) -> str:
+def _prices(results: Results) -> str | None:
+    """Return the prices of drives that do not wear."""
+    priced = [k for k, tier in enumerate(results.spec.tiers) if tier.drive and tier.price]
+    found = "; ".join(f"{_drive(results, k)} does not wear" for k in priced)
+    return f"{found[0].upper()}{found[1:]}." if found else None
+
+
+def _drive(results: Results, tier: int) -> str:
+    """Return the name of a tier's drive, with its size and its price, if it has one."""
+    placed = results.spec.tiers[tier]
+    size = placed.drive or 0
+    dollars = placed.dollars(0, 1)
+    amount = f"{dollars:,.0f}" if dollars >= 100 else format_number(dollars)
+    price = "" if placed.price is None else f", {amount} dollars"
+    return f"the drive of {device_titles(results.spec)[tier]} ({format_drive_exactly(size)}{price})"
+
+
+def _life(drive: str, title: str, lives: Mapping[str, float], foresight: Mapping[str, str]) -> str:
     years = lives[title]
-    drive = f"the drive of {tier}"
     shortest = min((name for name in lives if name not in foresight), key=lives.__getitem__)
     if years == float("inf"):
         text = f"Under `{title}`, {drive} is never written"

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from mcsim.base.inputs import parse_object, printable, read_regular
+from mcsim.config.placed import DeviceSpec
 from mcsim.results.differences import NO_CAUSE
 
 _KEY = re.compile(r"(?P<key>[^\s'\"][^:]*|'[^']*'|\"[^\"]*\"):(?: (?P<value>.*))?")
+_TIER = re.compile(r"tiers\.\d+\.")
 _SYSTEM = re.compile(r"systems\.(\d+)\.")
 
 
@@ -22,19 +24,13 @@ def differing_keys(runs: Iterable[Mapping[str, Any]]) -> list[str | None]:
     Parameters
     ----------
     runs : iterable of mapping
-        Rows of `list_runs`.
+        Rows of `list_runs`. Unreadable runs are skipped.
 
     Returns
     -------
     list of str or None
-        Keys as of `--set` with their values, but systems by name: ``'seed=2'``. A run is compared
-        with all readable runs of its name; None if there is no other.
-
-    Examples
-    --------
-    >>> from mcsim.results.differing_keys import differing_keys
-    >>> differing_keys([])
-    []
+        Keys as in `--set` with their values, but systems by name: ``'seed=2'``. Each run is
+        compared with all others of its name. The item is None if there is no other run.
     """
     rows = list(runs)
     causes = [_causes(Path(row["path"])) for row in rows]
@@ -59,16 +55,30 @@ def _compared(causes: Sequence[Mapping[str, str]]) -> list[str]:
     # The name is enough for a system that some runs lack.
     alone = tuple(f"systems.{title}." for title in set.union(*titles) - in_all)
     differing = [key for key in differing if key != "systems" and not key.startswith(alone)]
+    differing = _without_models(differing)
     if any(key.startswith(("seed", "workload.", "warm_up")) for key in differing):
         differing = [key for key in differing if key != "traces"]  # a consequence
     texts = []
     for each, own in zip(causes, titles, strict=True):
-        values = {key: each.get(key, "null") for key in differing}
+        values = {key: each.get(key, "null") for key in differing if _has_tier(each, key)}
         if own != in_all:
             more = [title for title in each["systems"].split(", ") if title not in in_all]
             values = {"systems": f"+{' +'.join(more)}"} | values
         texts.append(", ".join(f"{key}={value}" for key, value in values.items()))
     return texts
+
+
+def _without_models(keys: Sequence[str]) -> list[str]:
+    """Drop the values of devices in places where runs have different devices."""
+    places = {place for key in keys if (place := key.removesuffix("device")) != key}
+    of_devices = {place + name for place in places for name in DeviceSpec.model_fields}
+    return [key for key in keys if key not in of_devices]
+
+
+def _has_tier(causes: Mapping[str, str], key: str) -> bool:
+    """Whether a run has the tier of a key, if the key is of a tier."""
+    tier = _TIER.match(key)
+    return tier is None or f"{tier[0]}device" in causes
 
 
 def _causes(folder: Path) -> dict[str, str]:
@@ -98,7 +108,7 @@ def read_flat(text: str) -> dict[str, str]:
     r"""Return the single values of a run's `spec.yaml` by dotted key.
 
     A general parser takes a hundred times as long. It is not needed for text that mcsim wrote.
-    The rest of a value of several lines is left out.
+    A value of several lines is cut after its first line.
 
     Examples
     --------

@@ -98,7 +98,7 @@ class Results:
             if (found := packed(path)) is not None:
                 return found
             if not path.is_dir():
-                raise ConfigError(f"{path}: no such run")
+                raise ConfigError(f"{path}: no such run; open_run() takes the id of a run")
             raise ConfigError(f"{path}: not a finished run (there is no DONE in it)")
         sums = read_list(path / "DONE")
         if "run_ids.txt" in sums:

@@ -130,7 +130,11 @@ def find_run(
             )
         return same[-1]
     if begun:
-        raise ConfigError(f"{given!r} may be {_some(begun)}: give more letters")
+        is_sweep = any(of.name.startswith(given) for of in (Path(out) / "sweeps").glob("*"))
+        hint = f"; `mcsim results ls {given}` lists the runs of the sweep"
+        raise ConfigError(
+            f"{given!r} may be {_some(begun)}: give more letters{hint if is_sweep else ''}"
+        )
     near = did_you_mean(given, known) or did_you_mean(given, {name_of(one) for one in known})
     raise ConfigError(f"{out}: no run {given!r}{near}; mcsim results ls shows them")
 

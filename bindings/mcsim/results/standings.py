@@ -1,4 +1,4 @@
-"""Standings of systems: their numbers over all VMs, and over the VMs whose hits they decide."""
+"""Standings of systems: their numbers over all VMs, and over VMs with unequal hits."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Standing:
     Attributes
     ----------
     writes : str, optional
-        Write mode; None if only reads were replayed.
+        Write mode; None for reads alone.
     waited_ns : float, optional
-        Time that all accesses waited; None without a model of the devices.
+        Sum of latencies; None without a device model.
     """
 
     system: str
@@ -95,11 +95,12 @@ class Standings:
     by_vm : mapping of (str, str) to Standing
         By system and VM.
     whole : mapping of str to Standing
-        Over all VMs, by system.
+        By system, over all VMs.
     apart : tuple of str
-        VMs whose hits hardly differ, if they make most accesses; the one with most comes first.
+        VMs with nearly equal hits under all systems, if they make most accesses. The VM with the
+        most accesses is first.
     others : mapping of str to Standing
-        Over all other VMs, by system.
+        By system, over all other VMs.
     """
 
     by_vm: Mapping[tuple[str, str], Standing]
@@ -158,9 +159,10 @@ class Standings:
 
 
 def _set_apart(standings: Iterable[Standing], vms: Sequence[str]) -> tuple[str, ...]:
-    """Return the VMs whose hits hardly differ between systems, if they make most accesses.
+    """Return VMs with nearly equal hits under all systems, if they make most accesses.
 
-    None are set apart if there is one realisable system, or if no other VM is left.
+    The result is empty if only one system is realisable. It is also empty if it would contain all
+    VMs.
     """
     found: dict[str, list[Standing]] = {}
     for standing, vm in zip(standings, vms, strict=True):

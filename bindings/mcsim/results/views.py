@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
-from mcsim.base.formatted_table import RowStyle
-from mcsim.base.result_columns import TABLES
+from mcsim.base.formatted_table import FormattedTable, RowStyle
+from mcsim.base.result_columns import TABLES, column_of
 from mcsim.base.result_table import ResultTable
 from mcsim.base.run_columns import REQUEST_RATIOS
 from mcsim.base.suggest import did_you_mean, some_of
@@ -34,11 +34,14 @@ from mcsim.results.yardsticks import yardsticks
 MOST_VMS = 24
 """With more VMs, people are shown only all together."""
 
+_FEW_VMS = 6
+"""Upper limit of VMs with hit ratios in the overview."""
+
 _REQUEST_RATIOS = {column.name for column in REQUEST_RATIOS}
 _OTHERS = ("others_hit_ratio", "others_latency_gain")
 _OVERVIEW = (
     *("mean_latency_ns", "latency_gain", *_OTHERS),
-    *("share_of_opt", "over_hindsight", "worst_slowdown"),
+    *("share_of_opt", "over_hindsight", "worst_slowdown", "lifetime_years"),
 )
 
 
@@ -52,6 +55,9 @@ def overview(results: Results) -> RunTable:
         table = table.append_column(name, values)
     for name, values in zip(_OTHERS, _of_others(results, whole["system"].to_pylist()), strict=True):
         table = table.append_column(name, pa.array(values, pa.float64()))
+    years = _years(results)
+    of_drives = [years.get(title) for title in whole["system"].to_pylist()]
+    table = table.append_column("lifetime_years", pa.array(of_drives, pa.float64()))
     shown = ["system", *differing_fields(whole.to_pylist()), "hit_ratio"]
     shown += [*_differing_ratios(table), "tier_hit_ratio"]
     notes = [
@@ -59,8 +65,13 @@ def overview(results: Results) -> RunTable:
         _opt_note(results, table, "hits of one cache of all VMs that knows the future"),
         "worst VM: its latency by its latency alone with all tiers, in the same write mode",
         yardstick_note(results.foresight),
+        "years: life of the first drive that is worn out",
     ]
-    headings = {notes[0]: "latency_gain", notes[2]: "worst_slowdown"}
+    headings = {
+        notes[0]: "latency_gain",
+        notes[2]: "worst_slowdown",
+        notes[4]: "lifetime_years",
+    }
     told = [note for note in notes if note and _is_known(table, headings.get(note))]
     if results.standings.apart:
         told.append(f"others: all VMs but {some_of(results.standings.apart, 3)}")
@@ -75,6 +86,40 @@ def _of_others(results: Results, titles: Sequence[str]) -> Iterator[list[float |
     yield [of.hit_ratio for of in others] or [None] * len(titles)
     saved = [None if of.latency_ns is None else -of.excess(base, base) for of in others]
     yield saved or [None] * len(titles)
+
+
+def _years(results: Results) -> dict[str, float]:
+    """Return the life of the first drive that is worn out, by system."""
+    drives = {k for k, tier in enumerate(results.spec.tiers) if tier.drive}
+    rows = devices(results).to_pylist() if drives and results.kind != "objects" else []
+    found: dict[str, float] = {}
+    for row in rows:
+        years = row["lifetime_years"]
+        if row["tier"] in drives and years is not None:
+            found[row["system"]] = min(years, found.get(row["system"], years))
+    return found
+
+
+def hits_by_vm(results: Results) -> FormattedTable | None:
+    """Return the hit ratio of each VM and the mean over VMs; None for one VM, or for many."""
+    by_vm = results.standings.by_vm
+    ranked = rank(results)
+    vms = [vm for system, vm in by_vm if system == ranked[0]]
+    if not 2 <= len(vms) <= _FEW_VMS:
+        return None
+    percent = column_of("comparison", "hit_ratio").format
+    rows = []
+    for title in ranked:
+        own = [by_vm[title, vm] for vm in vms]
+        ratios = [of.hit_ratio if of.accesses else None for of in own]
+        known = [ratio for ratio in ratios if ratio is not None]
+        mean = sum(known) / len(known) if known else None
+        rows.append([title, *map(percent, [*ratios, mean])])
+    numeric = [False, *[True] * (len(vms) + 1)]
+    best = winners(results)
+    styles = [_style(title, best, None, results.foresight) for title in ranked]
+    title = "hit % by VM, and the mean over VMs"
+    return FormattedTable(["system", *vms, "mean"], rows, numeric, title, styles=styles)
 
 
 def result_table(results: Results, name: str) -> RunTable:

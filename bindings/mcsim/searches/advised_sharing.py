@@ -14,7 +14,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
 from mcsim.base.suggest import some_of
 from mcsim.base.threads import Pool
-from mcsim.base.units import format_bytes
+from mcsim.base.units import format_drive_exactly
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import Stages
@@ -178,7 +178,7 @@ def _document(
     spec = case.machine.spec
     tier: dict[str, Any] = {"device": case.machine.tier.name}
     if spec.drive is not None:
-        tier["drive"] = format_bytes(spec.drive)
+        tier["drive"] = format_drive_exactly(spec.drive)
     tier["capacity"] = max(1, round(rate * case.capacity))
     return {
         "name": "advice",

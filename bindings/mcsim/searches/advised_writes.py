@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from mcsim.base.result_table import ResultTable
-from mcsim.base.units import format_latency, format_size, format_span
+from mcsim.base.units import format_drive, format_latency, format_size, format_span
 from mcsim.config.latency import WriteMode
 from mcsim.policies.tuning import tune
 from mcsim.results.models import DAY_NS, lifetime_years
@@ -40,7 +40,9 @@ def advise_writes(case: Case) -> Line:
     if not has_writes:
         case.writes = None
     command = case.commands.tune(",".join(dict.fromkeys(rows.policy.tolist())), case.seed)
-    years = case.commands.experiment("--per-vm") if case.years is not None else ()
+    # The first table of a run has years only if the size of the drive is given.
+    options = () if case.machine.spec.drive else ("--per-vm",)
+    years = case.commands.experiment(*options) if case.years is not None else ()
     return Line("writes", "; ".join(parts) + ".", (command, *years))
 
 
@@ -138,7 +140,7 @@ def _wear(case: Case, row: Any) -> str:
     if spec.drive is None:
         of = f"a drive of the cache's size, {format_size(drive)},"
     else:
-        of = f"a drive of {format_size(drive)}"
+        of = f"a drive of {format_drive(drive)}"
     lasts = f"{written} {days}: {of} lasts {_years(case.years)}"
     if spec.drive and spec.drive < size:
         return f"{lasts}, but it is smaller than the cache"

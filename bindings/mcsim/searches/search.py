@@ -138,7 +138,7 @@ def _load(
 ) -> tuple[Experiment, Asked]:
     source, handed = source_of(given, overrides)
     asked = take_search(source, instead)
-    code = Code(source.folder, Permission.of(allow_code), handed)
+    code = Code(source.code_folder, Permission.of(allow_code), handed)
     experiment = Experiment.of(source, code)
     if len(experiment.spec.tiers) != 2:
         raise source.complain(

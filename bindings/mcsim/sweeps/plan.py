@@ -150,7 +150,10 @@ def read_grid(
         source = source.varied([("sweep", dict(axes), "axes")])
     grid = take_sweep(source)
     if grid is None:
-        raise ConfigError(f"{source.name}: no `sweep:` in it; `mcsim run` runs it")
+        raise ConfigError(
+            f"{source.name}: no `sweep:` in it: add an axis, such as "
+            "--set 'sweep.seed=3 seeds', or use `mcsim run`"
+        )
     return grid, handed
 
 

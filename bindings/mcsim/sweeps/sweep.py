@@ -123,7 +123,7 @@ def look(
     every = grid.cells()
     wanted = {cell.index for cell in chosen(grid, every, only=only, numbers=cells, shard=shard)}
     with reporter.stage("plan", unit="cells") as stage:
-        code = Code(grid.source.folder, permission, classes)
+        code = Code(grid.source.code_folder, permission, classes)
         planned = plan(grid, every, code, trace_dirs=dirs, reporter=reporter)
         stage.update(len(planned.cells))
     for warning, count in planned.warnings().items():
@@ -137,6 +137,7 @@ def look(
         planned.name,
         source.name,
         source.folder,
+        source.code_folder,
         resolved(out),
         permission,
         dirs,

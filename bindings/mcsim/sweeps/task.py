@@ -54,8 +54,9 @@ class SweepContext:
         Name of the experiment.
     source : str
         Name of its source in messages.
-    folder, out : Path
-        Folders of the experiment and of all results; workers see both by the same names.
+    folder, code_folder, out : Path
+        Folders of the experiment, of its classes and libraries, and of all results. Workers see
+        them by the same names.
     permission : Permission
     trace_dirs : tuple of Path
     version, build : str
@@ -65,6 +66,7 @@ class SweepContext:
     name: str
     source: str
     folder: Path
+    code_folder: Path
     out: Path
     permission: Permission
     trace_dirs: tuple[Path, ...]
@@ -89,7 +91,7 @@ class SweepContext:
     @cached_property
     def code(self) -> Code:
         """The classes and libraries that the experiment names."""
-        return Code(self.folder, self.permission)
+        return Code(self.code_folder, self.permission)
 
 
 def run_task(task: Task) -> int:

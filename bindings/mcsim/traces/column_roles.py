@@ -44,7 +44,10 @@ _NAMES: dict[Role, Sequence[str]] = {
         *("is write", "iswrite", "is read", "isread", "direction", "dir", "verb", "method"),
         *("access", "flags", "write", "read"),
     ),
-    "vm": ("vm", "guest", "tenant", "volume", "lun", "host", "hostname", "device", "disk", "dev"),
+    "vm": (
+        *("vm", "guest", "machine", "instance", "tenant", "volume", "lun", "host", "hostname"),
+        *("server", "device", "disk", "dev"),
+    ),
 }
 _OTHER_TIMES = {"end", "finish", "finished", "complete", "completed", "completion", "ttl", "expiry"}
 _OFFSET_WORDS = {"offset", "off", "address", "addr", "position", "pos"}

@@ -213,7 +213,8 @@ def check_alike(traces: Sequence[Trace]) -> None:
     sources = {trace.time_base: trace.metadata.source for trace in reversed(traces)}
     if len(sources) > 1:
         raise ConfigError(
-            f"{sources['clock']} has a clock and {sources['index']} has none: they do not merge"
+            f"{sources['clock']} has a clock and {sources['index']} has none: they do not merge "
+            "by time; `compare` with `each` replays each alone"
         )
 
 

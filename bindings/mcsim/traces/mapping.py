@@ -57,4 +57,7 @@ def write_mapping(
     if target.is_dir():
         raise ConfigError(f"{target}: that is a folder")
     with replacing(target) as file:
-        YAML(typ="safe", pure=True).dump({"format": format, **options}, file)
+        yaml = YAML(typ="safe", pure=True)
+        yaml.default_flow_style = False
+        yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+        yaml.dump({"format": format, **options}, file)

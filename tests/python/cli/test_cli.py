@@ -207,6 +207,7 @@ def test_run_prints_the_answer_and_a_table_and_show_prints_them_again(
     assert first.startswith(f"{mcsim.Results.open(run).answer}\n\n")
     assert first.count("small (synthetic workload)") == 1
     assert "reads, 400 KiB + 3.906 MiB (100 + 1,000 blocks of 4KiB)" in first
+    assert "\nhit % by VM, and the mean over VMs\nsystem friendly cyclic scanner  mean\n" in first
     assert first.endswith(
         f"Results in results/{run.name}\n"
         f"Every VM and device: mcsim results show {run.name} --per-vm\n"

@@ -146,3 +146,36 @@ def test_without_experiments_there_are_no_names(monkeypatch: pytest.MonkeyPatch)
     assert mcsim.experiment_names() == []
     with pytest.raises(ConfigError, match="no experiment of mcsim is called 'tiny'; see"):
         Experiment.load("tiny")
+
+
+def test_code_of_an_experiment_by_name_is_in_the_working_folder(tmp_path: Path) -> None:
+    text = "import mcsim\n\nclass Old(mcsim.PriorityPolicy):\n"
+    text += "    def priority(self, accesses, last, inserted, now):\n        return last\n"
+    (tmp_path / "own_of_tiny.py").write_text(text)
+    policies = "{name: hierarchy, policy: 'own_of_tiny:Old / lru'}, {name: hierarchy, label: lru}"
+    systems = [f"systems=[{policies}]"]
+    with pytest.raises(ConfigError, match="--allow-code"):
+        mcsim.run("tiny", overrides=systems, figures=False)
+    run = mcsim.run("tiny", overrides=systems, figures=False, allow_code=True)
+    hits = run.overview().hit_ratio
+    assert hits[0] == hits[1]
+    swept = mcsim.sweep("tiny", {"seed": [1, 2]}, overrides=systems, allow_code=True)
+    assert swept.finished() == [True, True]
+    with pytest.raises(ConfigError, match="not in the experiment's folder"):
+        mcsim.run(EXPERIMENTS / "tiny.yaml", overrides=systems, allow_code=True)
+
+
+def test_overrides_are_a_list() -> None:
+    with pytest.raises(ConfigError, match="overrides: expected a list of text such as seed=2"):
+        mcsim.run("tiny", overrides="seed=2")
+
+
+def test_a_sweep_without_axes_names_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--set 'sweep.seed=3 seeds'" in call(capsys, "sweep", "tiny")[2]
+
+
+def test_an_unknown_command_of_a_group_lists_those_that_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "no such command 'dif' (did you mean 'diff'?)" in call(capsys, "results", "dif")[2]
+    assert "no such command 'zzz' (one of convert, diff, " in call(capsys, "results", "zzz")[2]

@@ -884,7 +884,7 @@ def test_a_timer_that_never_rings_is_told(tmp_path: Path) -> None:
     log = (results.path / "log.txt").read_text(encoding="utf-8")
     told = [line for line in log.splitlines() if "the trace ends before" in line]
     assert len(told) == 1
-    assert "s-cave: nothing is decided each 10d (sizes): the trace ends before" in told[0]
+    assert "s-cave: nothing is decided each 10d (sizes): the trace ends before, after " in told[0]
 
 
 _GOES_BY = "eci-cache: it goes by what writes do, and none is replayed: `ops: all`, of traces with"

@@ -82,3 +82,33 @@ def test_a_figure_that_fails_leaves_the_others_and_the_results(
     results.check()
     assert (run / "figures" / "hit-ratio.png").is_file()
     assert "figures" not in results.timings["stages"]
+
+
+def test_titles_of_parts_do_not_end_a_line_within_a_part(results: Results) -> None:
+    panels = figures.plot("tier-split", results, "paper").axes
+    lines = [line for panel in panels for line in panel.get_title(loc="left").splitlines()]
+    assert lines
+    for line in lines:
+        assert line.endswith((",", ")")), line
+
+
+def test_a_legend_of_markers_has_columns_side_by_side(tmp_path: Path) -> None:
+    titles = [
+        "lru",
+        "static",
+        "history",
+        "as printed",
+        "as coded",
+        "joint",
+        "single",
+        "lirs",
+        "arc",
+    ]
+    systems = [{"name": "lru", "label": title} for title in titles]
+    run = mcsim.run(small_experiment(*systems, tiers={"dram": 50}), out=tmp_path, figures=False)
+    (legend,) = figures.plot("hit-ratio", run, "paper").legends
+    assert legend._ncols >= 3
+    stars = [one for one in legend.legend_handles if one.get_marker() == "*"]
+    others = [one for one in legend.legend_handles if one.get_marker() == "o"]
+    assert all(one.get_markersize() > 5 for one in stars)
+    assert all(one.get_markersize() < 4 for one in others)

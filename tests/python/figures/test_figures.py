@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 from mcsim import figures
 from mcsim.base.errors import ConfigError
-from mcsim.figures.chart import Chart, Sheet, axis_of_sizes
+from mcsim.figures.chart import NO_BREAK, Chart, Sheet, axis_of_sizes
 from mcsim.figures.comparison import before_and_after
 from mcsim.figures.looks import BLACK, looks_of, system_looks
 from mcsim.figures.style import Style
@@ -181,7 +181,7 @@ def test_the_example_curve_is_read_at_the_first_tier(results: Results) -> None:
 def test_a_curve_is_split_where_the_tiers_end(results: Results) -> None:
     """By the targets of the best system, which is Multi-Cache (joint)."""
     for chart in charts("tier-split", results):
-        vm, _, said = chart.panel.partition(": ")
+        vm, _, said = chart.panel.replace(NO_BREAK, " ").partition(": ")
         rows = rows_of(results, "curves", vm=vm)
         x, y = ([row[key] for row in rows] for key in ("capacity", "hits"))
         targets = [

@@ -415,6 +415,7 @@ def test_rates_take_traces_with_and_without_a_clock() -> None:
 
 WRONG: list[tuple[Any, str]] = [
     (lambda: sharing([1, 2, 3]), "an array knows no VMs; give traces or a mapping"),
+    (lambda: sharing("a.csv"), "got 'a.csv': mcsim.Trace.open(...) opens a file"),  # type: ignore[arg-type]
     (lambda: sharing([1, 2, 3], "rates"), "an array knows no VMs; give traces or a mapping"),
     (lambda: sharing({"a": [1]}), "arrays of block numbers have no times; take order 'rates'"),
     (lambda: sharing({"a": [1]}, "tim"), "order: unknown choice 'tim' (one of time, rates)"),  # type: ignore[arg-type]

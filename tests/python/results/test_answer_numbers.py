@@ -214,6 +214,13 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"systems": ["lru", "static"], "drive": LARGE_DRIVE},
         "best changes bounds wear",
     ),
+    "a drive with a price alone": (
+        {
+            "systems": ["lru", "static"],
+            "drive": {"device": "dram", "drive": "1.5GB", "price": 7},
+        },
+        "best changes bounds wear",
+    ),
     "a drive that is never written": (
         {
             "systems": ["lru", "static"],

@@ -94,3 +94,15 @@ def test_damaged_runs_are_left_out(tmp_path: Path) -> None:
     assert differing(tmp_path) == {first: None, second: None}
     (tmp_path / first / "environment.json").write_text("{}")
     assert differing(tmp_path) == {first: None, second: None}
+
+
+def test_devices_that_differ_hide_their_values(tmp_path: Path) -> None:
+    """Also of tiers that a run lacks."""
+    one = made(tmp_path)
+    other = made(tmp_path, "tiers.0={device: flash, capacity: 200}")
+    two = made(tmp_path, "tiers=[{device: dram, capacity: 9}, {device: flash, capacity: 200}]")
+    assert differing(tmp_path) == {
+        one: "tiers.0.device=dram, tiers.0.capacity=200",
+        other: "tiers.0.device=flash, tiers.0.capacity=200",
+        two: "tiers.0.device=dram, tiers.0.capacity=9, tiers.1.device=flash, tiers.1.capacity=200",
+    }

@@ -110,7 +110,13 @@ def test_a_run_is_found_by_how_its_name_begins(out: Path) -> None:
     for given in (first.name, first.name[:begin], str(first), f"{first}/", first):
         assert open_run(given, out).path == first
     one, other = sorted([first.name, second.name])
-    assert complaint(find_run, "tiny", out) == f"'tiny' may be {one} or {other}: give more letters"
+    several = f"'tiny' may be {one} or {other}: give more letters"
+    assert complaint(find_run, "tiny", out) == several
+    (out / "sweeps" / "tiny-0123").mkdir(parents=True)
+    hint = "; `mcsim results ls tiny` lists the runs of the sweep"
+    assert complaint(find_run, "tiny", out) == several + hint
+    (out / "sweeps" / "tiny-0123").rmdir()
+    (out / "sweeps").rmdir()
     assert complaint(find_run, "tinny", out) == (
         f"{out}: no run 'tinny' (did you mean 'tiny'?); mcsim results ls shows them"
     )

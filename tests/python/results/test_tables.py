@@ -9,10 +9,12 @@ import made_up
 import pytest
 from commands import rendered
 from rich.console import Console
+from small import small_experiment
 
+import mcsim
 from mcsim.results import tables
 from mcsim.results.results import Results
-from mcsim.results.views import MOST_VMS
+from mcsim.results.views import MOST_VMS, hits_by_vm
 
 FAST = {"read": "10ns", "write": "10ns", "price": 10}
 SPEC = {
@@ -164,3 +166,48 @@ def test_a_vm_without_accesses_has_no_latency(tmp_path: Path) -> None:
     row = row_of(results, "lru", "b")
     assert (row["hit_ratio"], row["mean_latency_ns"], row["gain"]) == (0.0, None, None)
     assert "–" in rendered(results.comparison())
+
+
+def test_hits_by_vm_are_shown_for_few_vms(tmp_path: Path) -> None:
+    """Means by hand, of VMs alike."""
+    hits = {title: [[10, 0], [15, 15]] for title in ("lru", "old", "multicache", "single-tier")}
+    found = hits_by_vm(results_of(tmp_path, hits, [100, 300]))
+    assert found is not None
+    assert list(found.headings) == ["system", "a", "b", "mean"]
+    assert {tuple(row[1:]) for row in found.rows} == {("10.00", "10.00", "10.00")}
+
+
+@pytest.mark.parametrize(("vms", "is_shown"), [(1, False), (2, True), (6, True), (7, False)])
+def test_hits_by_vm_are_shown_for_two_to_six(vms: int, is_shown: bool, tmp_path: Path) -> None:
+    names = [f"vm_{k}" for k in range(vms)]
+    at = list(range(4 * vms))
+    trace = mcsim.Trace.from_arrays(
+        [10**9 * i for i in at], [4096 * (i // vms % 2) for i in at], 4096,
+        vm=[i % vms for i in at], vms=names,
+    )  # fmt: skip
+    trace.save(tmp_path / "trace.arrow")
+    given = small_experiment(
+        "lru",
+        tiers={"dram": 2 * vms},
+        workload={"vms": [{"trace": str(tmp_path / "trace.arrow"), "vms": "all"}]},
+    )
+    found = hits_by_vm(mcsim.run(given, out=tmp_path / "results", figures=False))
+    assert (found is not None) == is_shown
+    if found is not None:
+        assert list(found.rows[0]) == ["lru", *["50.00"] * vms, "50.00"]
+
+
+def test_years_of_drives_are_in_the_first_table(tmp_path: Path) -> None:
+    drive = {"device": "flash", "capacity": 300, "drive": "1GB"}
+    given = small_experiment("lru", "static", tiers={}) | {"tiers": [drive]}
+    results = mcsim.run(given, out=tmp_path, figures=False)
+    overview, devices = results.overview(), results.devices()
+    rows = devices[devices.device == "flash"]
+    years = dict(zip(rows.system.tolist(), rows.lifetime_years.tolist(), strict=True))
+    assert (
+        dict(zip(overview.system.tolist(), overview.lifetime_years.tolist(), strict=True)) == years
+    )
+    assert "years" in overview.formatted().headings
+    without = small_experiment("lru", tiers={"flash": 300})
+    again = mcsim.run(without, out=tmp_path, figures=False)
+    assert "years" not in again.overview().formatted().headings

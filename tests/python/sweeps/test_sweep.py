@@ -161,7 +161,7 @@ def test_cells_of_one_trace_share_its_interning(tmp_path: Path) -> None:
 def test_an_experiment_with_axes_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a grid of runs: `mcsim sweep` runs it"):
         mcsim.run(TINY | {"sweep": AXES}, out=tmp_path)
-    with pytest.raises(ConfigError, match="spec: no `sweep:` in it; `mcsim run` runs it"):
+    with pytest.raises(ConfigError, match="spec: no `sweep:` in it: add an axis, such as"):
         mcsim.sweep(TINY, out=tmp_path)
 
 

@@ -12,6 +12,7 @@ from commands import code_of
 
 import mcsim as mc
 from mcsim.base.errors import ConfigError
+from mcsim.traces.mapping import write_mapping
 from mcsim.traces.proposal import Proposal, propose
 from mcsim.traces.trial import try_reading
 
@@ -266,3 +267,19 @@ def test_a_trace_is_not_replaced_by_its_mapping(
         assert "an input of this command" in capsys.readouterr().err
     assert several.read_bytes() == content
     assert stat.S_ISLNK(link.lstat().st_mode)
+
+
+def test_a_saved_mapping_has_a_parameter_on_each_line(tmp_path: Path) -> None:
+    """So that a line that is added at its end is a parameter more."""
+    rows = "".join(f"{i};{'ab'[i % 2]};{8 * i};4096\n" for i in range(20))
+    path = tmp_path / "rows.csv"
+    path.write_text("time;Machine;LBA;Bytes\n" + rows)
+    (found,) = propose(path)
+    assert dict(found.options)["vm"] == "Machine"
+    rest = {key: value for key, value in found.options.items() if key != "vm"}
+    write_mapping(tmp_path / "rows.map.yaml", found.format, rest)
+    assert (tmp_path / "rows.map.yaml").read_text().startswith("format: csv\n")
+    with (tmp_path / "rows.map.yaml").open("a") as file:
+        file.write("vm: Machine\n")
+    trace = mc.Trace.open(path, mapping=tmp_path / "rows.map.yaml", cache_dir=tmp_path / "cache")
+    assert trace.vms == ("a", "b")
