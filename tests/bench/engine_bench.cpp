@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/cpu_clock.hpp"
-#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/hosts/kernels/exclusive_lru.hpp"
 #include "core/engine/policy/next_use.hpp"
 #include "core/engine/run/run.hpp"
 #include "core/trace/accesses.hpp"

@@ -149,7 +149,7 @@ class HostAround : public Host {
   absl::Status set_admission(const std::vector<bool>& admits) override {
     return host_->set_admission(admits);
   }
-  void attach_log(BackendLog& log) override { host_->attach_log(log); }
+  absl::Status attach(const Observers& observers) override { return host_->attach(observers); }
   void release(VmId vm) override { host_->release(vm); }
   void discard(std::span<const BlockId> blocks) override { host_->discard(blocks); }
   std::vector<VmCounters> counters() const override { return host_->counters(); }

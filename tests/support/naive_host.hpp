@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/hosts/kernels/exclusive_lru.hpp"
 #include "core/engine/model/allocation.hpp"
 
 namespace mcsim::naive {

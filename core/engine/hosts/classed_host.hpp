@@ -29,7 +29,10 @@ class ClassedHost final : public Host {
 
   void replay(const Accesses& trace, RequestRange range) override;
   absl::Status resize(const Allocation& targets) override;
-  void attach_log(BackendLog& log) override { backend_log_ = &log; }
+  absl::Status attach(const Observers& observers) override {
+    backend_log_ = observers.log;
+    return refuse_probe(observers);
+  }
   void release(VmId vm) override;
   void discard(std::span<const BlockId> blocks) override;
   std::vector<VmCounters> counters() const override { return counters_; }

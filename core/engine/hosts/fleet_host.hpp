@@ -61,8 +61,7 @@ class FleetHost final : public Host {
   absl::Status set_write_modes_by_tier(const ModesByTier& modes) override {
     return tiers_->set_write_modes_by_tier(modes);
   }
-  absl::Status attach(CacheProbe& probe) override { return tiers_->attach(probe); }
-  void attach_log(BackendLog& log) override { tiers_->attach_log(log); }
+  absl::Status attach(const Observers& observers) override { return tiers_->attach(observers); }
   void release(VmId vm) override;
   void discard(std::span<const BlockId> blocks) override;
   absl::Status failure() const override { return tiers_->failure(); }

@@ -9,16 +9,14 @@
 #include "core/base/choices.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
+#include "core/engine/hosts/observers.hpp"
 #include "core/engine/model/actions.hpp"
 #include "core/engine/model/allocation.hpp"
 #include "core/engine/model/counters.hpp"
 #include "core/engine/model/write_modes.hpp"
-#include "core/engine/tiers/backend_log.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
-
-class CacheProbe;
 
 // The target location of an extent; the number of tiers means the backend.
 struct Placement {
@@ -95,15 +93,9 @@ class Host {
     return absl::FailedPreconditionError("this host admits the blocks of all VMs");
   }
 
-  // Report every access to the probe, which must outlive the host. To be called before the first
-  // access.
-  virtual absl::Status attach(CacheProbe&) {
-    return absl::FailedPreconditionError("cache probe: this host does not support one");
-  }
-
-  // Report every backend access to the log, which must outlive the host. To be called before the
-  // first access; from then on requests are replayed one by one.
-  virtual void attach_log(BackendLog& log) = 0;
+  // Report every access to the probe and every backend access to the log. To be called before the
+  // first access; with a log, requests are replayed one by one.
+  virtual absl::Status attach(const Observers& observers) = 0;
 
   // Remove the blocks of a departing VM from all tiers, as invalidations; dirty blocks are written
   // back first. Its targets stay in force until resize() gives their space to others.
@@ -120,6 +112,13 @@ class Host {
 
   // Check in O(n) that data structures and counters are consistent.
   virtual absl::Status check_invariants() const = 0;
+
+ protected:
+  // For hosts without a probe.
+  static absl::Status refuse_probe(const Observers& observers) {
+    if (observers.probe == nullptr) return absl::OkStatus();
+    return absl::FailedPreconditionError("cache probe: this host does not support one");
+  }
 };
 
 }  // namespace mcsim

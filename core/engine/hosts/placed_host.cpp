@@ -86,9 +86,10 @@ void PlacedHost::replay(const Accesses& trace, RequestRange range) {
   }
 }
 
-void PlacedHost::attach_log(BackendLog& log) {
-  backend_log_ = &log;
-  dirty_.attach(log);
+absl::Status PlacedHost::attach(const Observers& observers) {
+  backend_log_ = observers.log;
+  if (observers.log != nullptr) dirty_.attach(*observers.log);
+  return refuse_probe(observers);
 }
 
 void PlacedHost::serve(VmCounters& vm, Op op, std::size_t tier, std::span<const BlockId> touched) {

@@ -59,7 +59,7 @@ class PlacedHost final : public Host {
   Actions supports() const override { return {Action::kPlacements}; }
   absl::Status resize(const Allocation& targets) override;
   absl::Status place(std::span<const Placement> moves) override;
-  void attach_log(BackendLog& log) override;
+  absl::Status attach(const Observers& observers) override;
   void release(VmId vm) override;
   void discard(std::span<const BlockId> blocks) override;
   std::vector<VmCounters> counters() const override;

@@ -180,21 +180,19 @@ absl::Status TieredHost::failure() const {
   return absl::OkStatus();
 }
 
-absl::Status TieredHost::attach(CacheProbe& probe) {
+absl::Status TieredHost::attach(const Observers& observers) {
   if (!std::ranges::all_of(tiers_, &Tier::empty)) {
     return absl::FailedPreconditionError("cache probe: the host holds blocks already");
   }
-  probe_ = &probe;
-  if (batches_) batches_->attach(probe);
-  if (copies_) copies_->attach(probe);
+  observers_ = observers;
+  if (observers.log != nullptr) {
+    dirty_.attach(*observers.log);
+    batches_.reset();
+    copies_.reset();
+  }
+  if (batches_) batches_->attach(observers);
+  if (copies_) copies_->attach(observers);
   return absl::OkStatus();
-}
-
-void TieredHost::attach_log(BackendLog& log) {
-  backend_log_ = &log;
-  dirty_.attach(log);
-  batches_.reset();
-  copies_.reset();
 }
 
 void TieredHost::release(VmId vm) {
@@ -225,7 +223,7 @@ void TieredHost::drop_copies(VmId vm, BlockId block) {
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     if (tiers_[k].discard(owner.part, block)) count_invalidation(k, owner);
   }
-  if (probe_ != nullptr && held) probe_->removed(vm, block);
+  if (observers_.probe != nullptr && held) observers_.probe->removed(vm, block);
 }
 
 absl::Status TieredHost::resize(const Allocation& targets) {

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "core/base/status.hpp"
-#include "core/engine/hosts/batched_chain.hpp"
-#include "core/engine/hosts/cache_probe.hpp"
-#include "core/engine/hosts/copy_chain.hpp"
 #include "core/engine/hosts/host.hpp"
+#include "core/engine/hosts/kernels/batched_chain.hpp"
+#include "core/engine/hosts/kernels/copy_chain.hpp"
 #include "core/engine/model/chain.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 #include "core/engine/tiers/dirty_tracker.hpp"
@@ -97,10 +96,10 @@ struct TieredSetup {
 // fastest tier first, after a flush that is due: its victims leave like others, and blocks that it
 // cleans are written back.
 //
-// Three loops leave the same state and can replace each other. BatchedChain serves an exclusive
-// chain tier by tier, if parts are independent and writes need no other part. CopyChain serves LRU
-// tiers that keep copies. The walk of this class serves all other cases, access by access, and all
-// cases with a log.
+// The walk of this class, access by access, is the semantics. Two kernels leave the same state and
+// replace it where they can: BatchedChain serves an exclusive chain tier by tier, if parts are
+// independent and writes need no other part; CopyChain serves LRU tiers that keep copies. The walk
+// serves all other cases, and all cases with a log.
 class TieredHost final : public Host, private CopyChain::SlowPath {
  public:
   // `trace`: the trace that will be replayed.
@@ -113,8 +112,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   absl::Status check_write_modes_by_tier(const ModesByTier& modes) const override;
   absl::Status set_write_modes_by_tier(const ModesByTier& modes) override;
   absl::Status set_admission(const std::vector<bool>& admits) override;
-  absl::Status attach(CacheProbe& probe) override;
-  void attach_log(BackendLog& log) override;
+  absl::Status attach(const Observers& observers) override;
   void release(VmId vm) override;
   void discard(std::span<const BlockId> blocks) override;
   absl::Status failure() const override;
@@ -265,9 +263,9 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   BlockOwners owners_;
   DirtyTracker dirty_;
   VmAdmission admission_;
-  std::optional<Count> staged_ns_;          // time of a read of staged data, if any is staged
-  std::vector<VmCounters> counters_;        // without the counts of found_ and dirty_
-  std::vector<BatchedChain::Found> found_;  // by VM and operation: accesses by tier of the hit
+  std::optional<Count> staged_ns_;    // time of a read of staged data, if any is staged
+  std::vector<VmCounters> counters_;  // without the counts of found_ and dirty_
+  std::vector<Kernel::Found> found_;  // by VM
   std::array<std::vector<BlockId>, kMaxTiers> victims_;
   std::unordered_multiset<BlockId> to_leave_;  // with a probe: victims that have not moved yet
   // For policies that need the future: the next use after each access, and that of the blocks that
@@ -282,8 +280,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   std::vector<TierClock> clocks_;
   std::optional<BatchedChain> batches_;  // if this chain allows it
   std::optional<CopyChain> copies_;      // if this chain allows it
-  CacheProbe* probe_ = nullptr;
-  BackendLog* backend_log_ = nullptr;
+  Observers observers_;
 };
 
 }  // namespace mcsim

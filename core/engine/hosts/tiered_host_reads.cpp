@@ -27,7 +27,7 @@ void TieredHost::look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhe
   if (i + kIndexAhead >= ids.size()) return;
   const BlockId far = ids[i + kIndexAhead];
   if (dirty_.count() > 0) dirty_.prefetch(far);
-  if (probe_ != nullptr) probe_->prefetch(far);
+  if (observers_.probe != nullptr) observers_.probe->prefetch(far);
   table_->prefetch(far);
   if (!any_slots_) return;
   const BlockId soon = ids[i + kSlotAhead];
@@ -112,9 +112,9 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
     admitted |= static_cast<unsigned>(lets_in) << found;
   }
   if (chain_ == Chain::kInclusive) admitted = without_gaps(admitted, found);
-  if (probe_ != nullptr && found < backend()) probe_->hit(request.vm, a.block);
-  if (backend_log_ != nullptr && found == backend() && !in_memory)
-    backend_log_->push(Op::kRead, a.block);
+  if (observers_.probe != nullptr && found < backend()) observers_.probe->hit(request.vm, a.block);
+  if (observers_.log != nullptr && found == backend() && !in_memory)
+    observers_.log->push(Op::kRead, a.block);
   if (found > 0 && admitted != 0) enter(request, a, found, admitted);
   return {.found = found, .served_by = found, .staged = in_memory && found == backend()};
 }
@@ -141,9 +141,9 @@ void TieredHost::enter(const Request& request, const Access<>& a, std::size_t fo
     ++(found == backend() ? counts.fills : counts.promotions);
     insert(k, request, a);
   }
-  if (probe_ == nullptr || found < backend()) return;
-  probe_->inserted(request.vm, a.block);
-  probe_->end_insertion(request.vm);
+  if (observers_.probe == nullptr || found < backend()) return;
+  observers_.probe->inserted(request.vm, a.block);
+  observers_.probe->end_insertion(request.vm);
 }
 
 void TieredHost::insert(std::size_t to, const Request& request, const Access<>& a) {
@@ -169,7 +169,7 @@ void TieredHost::leave_refused(const RequestContext& context) {
 // Move victims one by one. For the probe, a victim that has not moved yet is still held.
 void TieredHost::leave_in_turn(std::size_t from, std::span<const BlockId> victims,
                                const RequestContext& context) {
-  const bool counted = probe_ != nullptr && !one_copy() && victims.size() > 1;
+  const bool counted = observers_.probe != nullptr && !one_copy() && victims.size() > 1;
   if (counted) to_leave_.insert(victims.begin(), victims.end());
   for (const BlockId victim : victims) {
     if (counted) to_leave_.erase(to_leave_.find(victim));
@@ -198,8 +198,8 @@ void TieredHost::leave(std::size_t from, BlockId block, const RequestContext& co
     return;
   }
   ++left.evictions;
-  if (probe_ != nullptr && (one_copy() || in_no_tier(owner.vm, block))) {
-    probe_->removed(owner.vm, block);
+  if (observers_.probe != nullptr && (one_copy() || in_no_tier(owner.vm, block))) {
+    observers_.probe->removed(owner.vm, block);
   }
 }
 
@@ -209,7 +209,7 @@ bool TieredHost::in_no_tier(VmId vm, BlockId block) const {
 
 void TieredHost::look_ahead_of_victims(BlockId soon) const {
   if (dirty_.count() > 0) dirty_.prefetch(soon);
-  if (probe_ != nullptr) probe_->prefetch(soon);
+  if (observers_.probe != nullptr) observers_.probe->prefetch(soon);
 }
 
 // Demote a clean victim to the first slower tier that has the block or admits it; return false if

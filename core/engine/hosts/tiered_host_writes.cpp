@@ -30,11 +30,11 @@ TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a)
       !dirty_.rules().update_around) {
     drop_staged(a.block);
   }
-  const bool was_held = probe_ != nullptr && holds_any(vm, a.block);
+  const bool was_held = observers_.probe != nullptr && holds_any(vm, a.block);
   const Route route = route_of(request, a);
   if (route.end == backend()) {
     ++counters_[vm].backend_writes;
-    if (backend_log_ != nullptr) backend_log_->push(Op::kWrite, a.block);
+    if (observers_.log != nullptr) observers_.log->push(Op::kWrite, a.block);
   } else {
     // All copies are outdated now, also those that victims of this write demote: the newest data is
     // above them.
@@ -44,7 +44,7 @@ TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a)
   const std::size_t served_by =
       route.end == backend() ? backend() : write_at_end(request, a, route);
   update_above_end(request, a, route);
-  if (probe_ != nullptr) report_write(request, a.block, was_held, route.held < backend());
+  if (observers_.probe != nullptr) report_write(request, a.block, was_held, route.held < backend());
   while (dirty_.too_many()) write_back(dirty_.oldest());
   return {.found = route.held, .served_by = served_by};
 }
@@ -75,11 +75,11 @@ void TieredHost::update_above_end(const Request& request, const Access<>& a, con
 // Report a finished write to the probe: a hit, an insertion, or the removal of the block.
 void TieredHost::report_write(const Request& request, BlockId block, bool was_held, bool hit) {
   const bool is_held = holds_any(request.vm, block);
-  if (was_held && !is_held) return probe_->removed(request.vm, block);
-  if (hit) return probe_->hit(request.vm, block);
+  if (was_held && !is_held) return observers_.probe->removed(request.vm, block);
+  if (hit) return observers_.probe->hit(request.vm, block);
   if (was_held || !is_held) return;
-  probe_->inserted(request.vm, block);
-  probe_->end_insertion(request.vm);
+  observers_.probe->inserted(request.vm, block);
+  observers_.probe->end_insertion(request.vm);
 }
 
 // Write to the tier where the write ends; return the tier that the VM waits for. The slowest tier

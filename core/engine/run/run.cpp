@@ -136,9 +136,10 @@ class Runner {
     if (const std::optional<ProbeSpec> spec = system_.probe()) {
       probe_timer_ = spec->timer;
       probe_.emplace(trace_);
-      MCSIM_RETURN_IF_ERROR(host_->attach(*probe_));
     }
-    if (log_ != nullptr) host_->attach_log(*log_);
+    if (probe_ || log_ != nullptr) {
+      MCSIM_RETURN_IF_ERROR(host_->attach({.probe = probe_ ? &*probe_ : nullptr, .log = log_}));
+    }
     departed_.resize(trace_.vms.size(), false);
     arrived_.resize(trace_.vms.size(), false);
     for (TimerState& timer : timer_states_) timer.counters = host_->counters();

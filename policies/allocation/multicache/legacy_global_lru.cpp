@@ -99,7 +99,10 @@ class LegacyGlobalLru final : public Host {
     return absl::FailedPreconditionError("a host that all VMs share has no targets to change");
   }
 
-  void attach_log(BackendLog& log) override { backend_log_ = &log; }
+  absl::Status attach(const Observers& observers) override {
+    backend_log_ = observers.log;
+    return refuse_probe(observers);
+  }
 
   // Release is not part of the authors' code.
   void release(VmId vm) override {

@@ -65,7 +65,7 @@ TEST_P(Probe, ReadsWhatListsHold) {
                           : make_tiered_host(params, machine, trace, division(), 1).value();
     naive::Tiers twin(chain, division().targets);
     CacheProbe probe(trace);
-    ASSERT_TRUE(host->attach(probe).ok());
+    ASSERT_TRUE(host->attach({.probe = &probe}).ok());
     std::vector<Expected> expected(kVms);
     std::vector<WriteMode> modes(kVms, WriteMode::kThrough);
     // Blocks only come in by an access to them.
@@ -158,7 +158,8 @@ TEST(CacheProbe, IsRefusedByAHostThatHoldsBlocks) {
         make_data_path(params, machine, trace, shared_by_all(machine, trace), 1).value();
     host->replay(trace, trace.all());
     CacheProbe probe(trace);
-    EXPECT_EQ(message_of(host->attach(probe)), "cache probe: the host holds blocks already");
+    EXPECT_EQ(message_of(host->attach({.probe = &probe})),
+              "cache probe: the host holds blocks already");
   }
 }
 

@@ -34,7 +34,8 @@ void expect_same_at_random(const DataPathParams& params, const Machine& machine,
   CacheProbe of_ours(trace);
   CacheProbe of_theirs(trace);
   if (has_probe) {
-    ASSERT_TRUE(ours->attach(of_ours).ok() && theirs->attach(of_theirs).ok());
+    ASSERT_TRUE(ours->attach({.probe = &of_ours}).ok() &&
+                theirs->attach({.probe = &of_theirs}).ok());
   }
   for (std::size_t r = 0; r < trace.request_count(); r += 20) {
     SCOPED_TRACE(fmt::format("request {}", r));

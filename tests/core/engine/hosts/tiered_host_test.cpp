@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/component_spec.hpp"
-#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/hosts/kernels/exclusive_lru.hpp"
 #include "core/engine/run/run.hpp"
 #include "policies/allocation/dividing.hpp"
 #include "policies/hosts/admission_registry.hpp"

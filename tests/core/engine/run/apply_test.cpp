@@ -26,7 +26,7 @@ class ChangedHost final : public Host {
   }
 
   void replay(const Accesses&, RequestRange) override {}
-  void attach_log(BackendLog&) override {}
+  absl::Status attach(const Observers&) override { return absl::OkStatus(); }
   void release(VmId) override {}
   void discard(std::span<const BlockId>) override {}
   std::vector<VmCounters> counters() const override { return {}; }

@@ -8,7 +8,7 @@
 #include <functional>
 #include <set>
 
-#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/hosts/kernels/exclusive_lru.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/naive_meters.hpp"
 #include "tests/support/workloads.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/pages.hpp"
-#include "core/engine/hosts/cache_probe.hpp"
+#include "core/engine/hosts/kernels/kernel.hpp"
 #include "core/engine/model/counters.hpp"
 #include "core/engine/policy/arrival.hpp"
 #include "core/engine/tiers/block_owners.hpp"
@@ -36,7 +36,7 @@ namespace mcsim {
 //
 // The probe receives the accesses to the chain and the events below it. Both are in the order of
 // the accesses that caused them, and are matched by access number.
-class BatchedChain {
+class BatchedChain final : public Kernel {
  public:
   // The number of accesses, or requests, in a batch: large, so that the state of each part is
   // loaded into the CPU caches only once a batch.
@@ -48,14 +48,10 @@ class BatchedChain {
                const BlockOwners& owners, DirtyTracker& dirty, const Pages<NextUse>& next_uses,
                Pages<NextUse>& next_use_of);
 
-  // Replay requests and add their counts to the counters of every VM, except hits and misses, which
-  // are added to `found`: by VM and operation, accesses by the tier that had the block. Writes
-  // around must not update blocks in place.
-  using Found = std::array<std::array<Count, kMaxTiers + 1>, 2>;
+  // Writes around must not update blocks in place.
   void replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
-              std::span<Found> found);
-
-  void attach(CacheProbe& probe) { probe_ = &probe; }
+              std::span<Found> found) override;
+  void attach(const Observers& observers) override { probe_ = observers.probe; }
 
  private:
   // The number of accesses of one part that pass through its tiers together: small, so that the

@@ -48,7 +48,8 @@ void expect_same_at_random(const std::string& policy, const Machine& machine, bo
   const auto singly = make_tiered_host(params, machine, trace, division, 1).value();
   CacheProbe of_batches(trace);
   CacheProbe of_singly(trace);
-  ASSERT_TRUE(batches->attach(of_batches).ok() && singly->attach(of_singly).ok());
+  ASSERT_TRUE(batches->attach({.probe = &of_batches}).ok() &&
+              singly->attach({.probe = &of_singly}).ok());
   const std::uint64_t most = trace.request_count() / 15;
   for (RequestRange range; range.begin < trace.request_count(); range.begin = range.end) {
     SCOPED_TRACE(fmt::format("seed {}, request {}", seed, range.begin));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/containers/directory.hpp"
-#include "core/engine/hosts/cache_probe.hpp"
+#include "core/engine/hosts/kernels/kernel.hpp"
 #include "core/engine/model/chain.hpp"
 #include "core/engine/model/counters.hpp"
 #include "core/engine/tiers/block_owners.hpp"
@@ -24,7 +24,7 @@ namespace mcsim {
 // Reads and writes follow the rules in TieredHost. A tier without a filter holds a block after an
 // access unless it has no space. An insertion has at most one victim, possibly of another part.
 // Requests of blocked VMs, and writes of VMs with different modes by tier, take the slow path.
-class CopyChain {
+class CopyChain final : public Kernel {
  public:
   static constexpr std::size_t kLeastTiers = 2;
   static constexpr std::size_t kMostTiers = 3;
@@ -46,12 +46,10 @@ class CopyChain {
   CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
             std::span<const std::size_t> part_of, const BlockOwners& owners,
             const VmAdmission& admission, DirtyTracker& dirty, SlowPath& slow_path);
-  void attach(CacheProbe& probe) { probe_ = &probe; }
 
-  // The same as BatchedChain::Found.
-  using Found = std::array<std::array<Count, kMaxTiers + 1>, 2>;
   void replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
-              std::span<Found> found);
+              std::span<Found> found) override;
+  void attach(const Observers& observers) override { probe_ = observers.probe; }
 
  private:
   template <Chain kChain, std::size_t kTiers, bool kProbe>

@@ -1,4 +1,4 @@
-#include "core/engine/hosts/exclusive_lru.inl"
+#include "core/engine/hosts/kernels/exclusive_lru.inl"
 
 namespace mcsim {
 

@@ -1,4 +1,4 @@
-#include "core/engine/hosts/batched_chain.hpp"
+#include "core/engine/hosts/kernels/batched_chain.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "core/engine/hosts/copy_chain.hpp"
+#include "core/engine/hosts/kernels/copy_chain.hpp"
 
 #include <algorithm>
 #include <array>

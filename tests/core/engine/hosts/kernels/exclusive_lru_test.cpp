@@ -1,6 +1,6 @@
 // Trusts: naive::ExclusiveLru (the published data path on std::list), plain LRU, and examples
 // worked by hand.
-#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/hosts/kernels/exclusive_lru.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

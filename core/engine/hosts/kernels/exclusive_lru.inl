@@ -15,7 +15,7 @@
 #include "core/containers/max_tracker.hpp"
 #include "core/containers/recency_log.hpp"
 #include "core/engine/hosts/cache_probe.hpp"
-#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/hosts/kernels/exclusive_lru.hpp"
 #include "core/engine/hosts/request_counts.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 #include "core/engine/tiers/dirty_tracker.hpp"
@@ -93,17 +93,14 @@ class ExclusiveLru final : public Host {
     return admission_.set(admits);
   }
 
-  absl::Status attach(CacheProbe& probe) override {
+  absl::Status attach(const Observers& observers) override {
     for (std::size_t s = 0; s < stack_count(); ++s) {
       if (stack(s).end == stack(s).begin) continue;
       return absl::FailedPreconditionError("cache probe: the host holds blocks already");
     }
-    probe_ = &probe;
+    observers_ = observers;
+    if (observers.log != nullptr) dirty_.attach(*observers.log);
     return absl::OkStatus();
-  }
-  void attach_log(BackendLog& log) override {
-    backend_log_ = &log;
-    dirty_.attach(log);
   }
 
   void release(VmId vm) override {
@@ -201,7 +198,7 @@ class ExclusiveLru final : public Host {
   // Call kernel<kSharing, kProbe>(), with kProbe if there is a probe or a log.
   template <class Kernel>
   void with_kernel(Kernel kernel) {
-    const bool watched = probe_ != nullptr || backend_log_ != nullptr;
+    const bool watched = observers_.probe != nullptr || observers_.log != nullptr;
     const auto with_sharing = [&]<Sharing kSharing>() {
       watched ? kernel.template operator()<kSharing, true>()
               : kernel.template operator()<kSharing, false>();
@@ -297,12 +294,12 @@ class ExclusiveLru final : public Host {
   [[gnu::always_inline]] void prefetch(std::span<const BlockId> ids, std::size_t i) const {
     const BlockId far = ids[std::min(i + kAhead, ids.size() - 1)];
     log_.prefetch(far);
-    if (kProbe && probe_ != nullptr) probe_->prefetch(far);
+    if (kProbe && observers_.probe != nullptr) observers_.probe->prefetch(far);
   }
 
   template <bool kProbe>
   [[gnu::always_inline]] void log_backend(Op op, BlockId id) {
-    if (kProbe && backend_log_ != nullptr) backend_log_->push(op, id);
+    if (kProbe && observers_.log != nullptr) observers_.log->push(op, id);
   }
 
   template <Sharing kSharing, bool kProbe>
@@ -316,7 +313,8 @@ class ExclusiveLru final : public Host {
     change_held<kSharing>(vm, tier, -1);
     change_held<kSharing>(vm, 0, +1);
     settle<kSharing, kProbe, 0>(vm);
-    if (kProbe && probe_ != nullptr && tier == kTiers) probe_->end_insertion(vm.index);
+    if (kProbe && observers_.probe != nullptr && tier == kTiers)
+      observers_.probe->end_insertion(vm.index);
     return {tier, 0};
   }
 
@@ -345,15 +343,16 @@ class ExclusiveLru final : public Host {
     change_held<kSharing>(vm, tier, -1);
     change_held<kSharing>(vm, to, +1);
     settle_at<kSharing, kProbe>(vm, to);
-    if (kProbe && probe_ != nullptr && tier == kTiers) probe_->end_insertion(vm.index);
+    if (kProbe && observers_.probe != nullptr && tier == kTiers)
+      observers_.probe->end_insertion(vm.index);
     return {tier, to};
   }
 
   template <std::size_t kNone>
   [[gnu::always_inline]] void report(const Vm& vm, BlockId id, Op op, std::size_t tier) {
     if (op == Op::kRead && tier == kNone) log_backend<true>(op, id);
-    if (probe_ == nullptr) return;
-    tier < kNone ? probe_->hit(vm.index, id) : probe_->inserted(vm.index, id);
+    if (observers_.probe == nullptr) return;
+    tier < kNone ? observers_.probe->hit(vm.index, id) : observers_.probe->inserted(vm.index, id);
   }
 
   // Return whether a block of the VM can enter the tier and stay: in a full tier, another block
@@ -419,7 +418,7 @@ class ExclusiveLru final : public Host {
     if constexpr (kTo == kTiers) {
       ++owner.evictions[kFrom];
       change_held<kSharing>(owner, kTiers, +1);
-      if (kProbe && probe_ != nullptr) probe_->removed(owner.index, id);
+      if (kProbe && observers_.probe != nullptr) observers_.probe->removed(owner.index, id);
       if (dirty_.count() > 0 && dirty_.contains(id)) {
         ++owner.copied_out[kFrom];
         dirty_.write_back(owner.index, id);
@@ -462,7 +461,7 @@ class ExclusiveLru final : public Host {
     change_held<Sharing::kContended>(vm, tier, -1);
     change_held<Sharing::kContended>(vm, kTiers, +1);
     ++vm.invalidations[tier];
-    if (probe_ != nullptr) probe_->removed(vm.index, id);
+    if (observers_.probe != nullptr) observers_.probe->removed(vm.index, id);
   }
 
   template <Sharing kSharing>
@@ -583,8 +582,7 @@ class ExclusiveLru final : public Host {
   BlockOwners owners_;
   DirtyTracker dirty_;
   VmAdmission admission_;
-  CacheProbe* probe_ = nullptr;
-  BackendLog* backend_log_ = nullptr;
+  Observers observers_;
 };
 
 // The most blocks that each stack can hold.

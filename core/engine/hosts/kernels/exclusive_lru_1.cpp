@@ -1,8 +1,8 @@
-#include "core/engine/hosts/exclusive_lru.inl"
+#include "core/engine/hosts/kernels/exclusive_lru.inl"
 
 namespace mcsim {
 
-template absl::StatusOr<std::unique_ptr<Host>> make_exclusive_lru<2>(const Machine&,
+template absl::StatusOr<std::unique_ptr<Host>> make_exclusive_lru<1>(const Machine&,
                                                                      const Accesses&, Sharing,
                                                                      DivisionRules,
                                                                      const Allocation&, WriteRules);

@@ -1,8 +1,8 @@
-#include "core/engine/hosts/exclusive_lru.hpp"
+#include "core/engine/hosts/kernels/exclusive_lru.hpp"
 
 #include <utility>
 
-#include "core/engine/hosts/exclusive_lru.inl"
+#include "core/engine/hosts/kernels/exclusive_lru.inl"
 
 namespace mcsim {
 
