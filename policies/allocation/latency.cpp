@@ -81,12 +81,12 @@ double LatencyModel::write_ns(std::size_t vm, Count blocks) const {
   return backend_write_ns_[vm];
 }
 
-bool LatencyGoals::asks_trace() const {
+bool LatencyGoals::needs_responses() const {
   return std::ranges::any_of(outstanding, [](const auto& of_vm) { return of_vm.second == 0; });
 }
 
 std::vector<Meter> LatencyGoals::with_responses(std::vector<Meter> meters) const {
-  if (asks_trace()) meters.push_back({.what = ResponseMeter{}});
+  if (needs_responses()) meters.push_back({.what = ResponseMeter{}});
   return meters;
 }
 
@@ -96,12 +96,13 @@ absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(std::span<const VmIn
 
 std::vector<double> LatencyGoals::wanted_ns(std::span<const VmInfo> vms,
                                             const Observation& seen) const {
-  const auto told = asks_trace() ? seen.meter("responses").responses : std::span<const Responses>();
-  return *wanted_ns(vms, told);  // validated before the first interval
+  const auto responses =
+      needs_responses() ? seen.meter("responses").responses : std::span<const Responses>();
+  return *wanted_ns(vms, responses);  // validated before the first interval
 }
 
-absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(std::span<const VmInfo> vms,
-                                                            std::span<const Responses> told) const {
+absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(
+    std::span<const VmInfo> vms, std::span<const Responses> responses) const {
   constexpr double kNothing = std::numeric_limits<double>::infinity();
   MCSIM_ASSIGN_OR_RETURN(std::vector<double> wanted,
                          per_vm("latency_ms", latency_ms, vms, kNothing, "a latency"));
@@ -110,7 +111,7 @@ absl::StatusOr<std::vector<double>> LatencyGoals::wanted_ns(std::span<const VmIn
                          per_vm("outstanding", outstanding, vms, 1, "a number of accesses"));
   for (std::size_t v = 0; v < vms.size(); ++v) {
     wanted[v] *= 1e6;
-    if (under_way[v] == 0 && !told.empty()) under_way[v] = told[v].outstanding;
+    if (under_way[v] == 0 && !responses.empty()) under_way[v] = responses[v].outstanding;
     if (rates[v] > 0 && under_way[v] > 0)
       wanted[v] = std::min(wanted[v], under_way[v] * 1e9 / rates[v]);
   }

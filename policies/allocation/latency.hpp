@@ -147,9 +147,9 @@ struct LatencyGoals {
   std::vector<Meter> with_responses(std::vector<Meter> meters) const;
 
  private:
-  bool asks_trace() const;
+  bool needs_responses() const;
   absl::StatusOr<std::vector<double>> wanted_ns(std::span<const VmInfo> vms,
-                                                std::span<const Responses> told) const;
+                                                std::span<const Responses> responses) const;
 };
 
 // The guaranteed sizes of VMs, and the reasons why they miss a target.

@@ -181,21 +181,61 @@ Allocation by_vm(const Division& division) {
   return targets;
 }
 
+// The parameters of a data path, parsed.
+struct DataPathSpec {
+  Chain chain;
+  TierTexts tiers;
+  WriteRules writes;
+};
+
+absl::StatusOr<DataPathSpec> parse(const DataPathParams& params, const Machine& machine,
+                                   const Accesses& trace) {
+  DataPathSpec spec{.chain = params.chain, .tiers = {}, .writes = {}};
+  MCSIM_ASSIGN_OR_RETURN(spec.tiers,
+                         read_tiers(params.policy, params.admission, machine.tiers.size()));
+  MCSIM_ASSIGN_OR_RETURN(spec.writes, write_rules(params, machine, trace));
+  return spec;
+}
+
+// Create the tiers as a TieredHost, or as several of them.
+absl::StatusOr<std::unique_ptr<Host>> make_tiered(DataPathSpec spec, const Machine& machine,
+                                                  const Accesses& trace, const Division& division,
+                                                  std::uint64_t seed) {
+  const std::size_t tiers = machine.tiers.size();
+  MCSIM_RETURN_IF_ERROR(check_lines(spec.tiers, division, trace));
+  TieredSetup setup{.chain = spec.chain,
+                    .tiers = {},
+                    .table = std::make_shared<SlotTable>(trace.id_count(), tiers),
+                    .part_of = division.part_of,
+                    .changeable = division.changeable,
+                    .writes = std::move(spec.writes)};
+  const auto host_of = std::make_shared<std::vector<std::size_t>>(hosts_of(machine, trace));
+  for (std::size_t k = 0; k < tiers; ++k) {
+    MCSIM_ASSIGN_OR_RETURN(
+        Tier tier, make_tier(spec.tiers.policies[k], spec.tiers.filters[k], machine, k, trace,
+                             division, setup.table, host_of, seed));
+    setup.tiers.push_back(std::move(tier));
+  }
+  MCSIM_ASSIGN_OR_RETURN(auto host, TieredHost::make(std::move(setup), trace));
+  if (!machine.fleet.several()) return host;
+  return FleetHost::make(std::move(host), machine, trace, host_of);
+}
+
 // Create LRU tiers that hold copies of a block.
-absl::StatusOr<std::unique_ptr<Host>> make_lru_copies(const DataPathParams& params,
-                                                      const Machine& machine, const Accesses& trace,
-                                                      const Division& division, std::uint64_t seed,
-                                                      WriteRules writes) {
-  TieredSetup setup{.chain = params.chain,
+absl::StatusOr<std::unique_ptr<Host>> make_lru_copies(DataPathSpec spec, const Machine& machine,
+                                                      const Accesses& trace,
+                                                      const Division& division,
+                                                      std::uint64_t seed) {
+  TieredSetup setup{.chain = spec.chain,
                     .tiers = {},
                     .table = std::make_shared<SlotTable>(trace.id_count(), machine.tiers.size()),
                     .part_of = division.part_of,
                     .changeable = division.changeable,
-                    .writes = std::move(writes)};
+                    .writes = spec.writes};
   for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
     std::optional<Tier> tier =
         lru_tier(machine.tiers[k].capacity_blocks, k, trace, division, setup.table);
-    if (!tier) return make_tiered_host(params, machine, trace, division, seed);
+    if (!tier) return make_tiered(std::move(spec), machine, trace, division, seed);
     setup.tiers.push_back(*std::move(tier));
   }
   return TieredHost::make(std::move(setup), trace);
@@ -278,25 +318,21 @@ Division one_part_each(const Allocation& targets, DivisionRules rules) {
 absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& params,
                                                      const Machine& machine, const Accesses& trace,
                                                      const Division& division, std::uint64_t seed) {
-  MCSIM_ASSIGN_OR_RETURN(const TierTexts of,
-                         read_tiers(params.policy, params.admission, machine.tiers.size()));
+  MCSIM_ASSIGN_OR_RETURN(DataPathSpec spec, parse(params, machine, trace));
   const bool exclusive = params.chain == Chain::kExclusive;
-  if (machine.fleet.several() || !is_lru(of, trace) ||
+  if (machine.fleet.several() || !is_lru(spec.tiers, trace) ||
       (exclusive &&
        (machine.tiers.size() > kMostLruTiers || division.rules.mode == ResizeMode::kStrictOwn))) {
-    return make_tiered_host(params, machine, trace, division, seed);
+    return make_tiered(std::move(spec), machine, trace, division, seed);
   }
-  MCSIM_ASSIGN_OR_RETURN(WriteRules writes, write_rules(params, machine, trace));
-  if (!exclusive) {
-    return make_lru_copies(params, machine, trace, division, seed, std::move(writes));
-  }
+  if (!exclusive) return make_lru_copies(std::move(spec), machine, trace, division, seed);
   const std::size_t parts = division.targets.at(0).size();
   const bool shared = parts == 1 && !division.changeable;
   if (params.update_around || (!shared && parts != trace.vms.size())) {
-    return make_tiered_host(params, machine, trace, division, seed);
+    return make_tiered(std::move(spec), machine, trace, division, seed);
   }
-  if (shared) return make_shared_lru(machine, trace, std::move(writes));
-  return make_divided_lru(machine, trace, by_vm(division), division.rules, std::move(writes));
+  if (shared) return make_shared_lru(machine, trace, std::move(spec.writes));
+  return make_divided_lru(machine, trace, by_vm(division), division.rules, std::move(spec.writes));
 }
 
 absl::StatusOr<std::unique_ptr<Host>> make_tiered_host(const DataPathParams& params,
@@ -304,25 +340,8 @@ absl::StatusOr<std::unique_ptr<Host>> make_tiered_host(const DataPathParams& par
                                                        const Accesses& trace,
                                                        const Division& division,
                                                        std::uint64_t seed) {
-  const std::size_t tiers = machine.tiers.size();
-  MCSIM_ASSIGN_OR_RETURN(const TierTexts of, read_tiers(params.policy, params.admission, tiers));
-  MCSIM_RETURN_IF_ERROR(check_lines(of, division, trace));
-  TieredSetup setup{.chain = params.chain,
-                    .tiers = {},
-                    .table = std::make_shared<SlotTable>(trace.id_count(), tiers),
-                    .part_of = division.part_of,
-                    .changeable = division.changeable,
-                    .writes = {}};
-  MCSIM_ASSIGN_OR_RETURN(setup.writes, write_rules(params, machine, trace));
-  const auto host_of = std::make_shared<std::vector<std::size_t>>(hosts_of(machine, trace));
-  for (std::size_t k = 0; k < tiers; ++k) {
-    MCSIM_ASSIGN_OR_RETURN(Tier tier, make_tier(of.policies[k], of.filters[k], machine, k, trace,
-                                                division, setup.table, host_of, seed));
-    setup.tiers.push_back(std::move(tier));
-  }
-  MCSIM_ASSIGN_OR_RETURN(auto host, TieredHost::make(std::move(setup), trace));
-  if (!machine.fleet.several()) return host;
-  return FleetHost::make(std::move(host), machine, trace, host_of);
+  MCSIM_ASSIGN_OR_RETURN(DataPathSpec spec, parse(params, machine, trace));
+  return make_tiered(std::move(spec), machine, trace, division, seed);
 }
 
 }  // namespace mcsim

@@ -16,7 +16,7 @@ struct WithOthers {
   static constexpr ComponentInfo kInfo = Wrapper::kInfo;
 
   static auto make(const Params& params, PolicySetup setup) {
-    setup.others = &eviction_registry();
+    setup.registry = &eviction_registry();
     return Wrapper::make(params, setup);
   }
 };

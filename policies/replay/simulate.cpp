@@ -160,7 +160,7 @@ class Simulation {
     while (!queue_.over()) {
       const auto next = queue_.take(kBetweenTicks);
       const absl::Status status =
-          guarded("simulate", [&] { return next ? run(tasks_[*next]) : tell(0); });
+          guarded("simulate", [&] { return next ? run(tasks_[*next]) : report_progress(0); });
       if (!status.ok()) fail(status);
       if (next) queue_.finish(*next);
     }
@@ -191,7 +191,7 @@ class Simulation {
       requests.add(piece.hits);
       advise_dont_need(piece.blocks);
       seconds += begin < warm_up ? 0 : cpu_seconds() - start;
-      MCSIM_RETURN_IF_ERROR(tell(end - begin));
+      MCSIM_RETURN_IF_ERROR(report_progress(end - begin));
       if (end == warm_up) before = cache->counts();
       begin = end;
     }
@@ -209,7 +209,7 @@ class Simulation {
     for (const std::size_t i : task.configs) capacities.push_back(configs_[i].capacity);
     const auto tick = [&](std::size_t count) {
       if (stopped_) return absl::CancelledError("another task failed");
-      return tell(count * capacities.size());
+      return report_progress(count * capacities.size());
     };
     MCSIM_ASSIGN_OR_RETURN(
         const SizesPass pass,
@@ -222,7 +222,7 @@ class Simulation {
     return absl::OkStatus();
   }
 
-  absl::Status tell(std::size_t count) {
+  absl::Status report_progress(std::size_t count) {
     done_ += static_cast<Count>(count);
     if (!options_.tick || !is_caller() || stopped_) return absl::OkStatus();
     return options_.tick(done_);

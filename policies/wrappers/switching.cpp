@@ -61,42 +61,42 @@ absl::Status Switching::replay(const AccessBatch<>& batch) {
   return absl::OkStatus();
 }
 
-void Switching::follow(TierStep step, Access<> a) {
+void Switching::replay_in_miniatures(TierStep step, Access<> a) {
   a.block = sample_.pick(BlockId(a.block - setup_.first_block));
   if (a.block == kNoBlock) return;
   for (Candidate& candidate : candidates_) candidate.miniature.follow(step, a);
-  asked_ += is_reference(step) ? 1 : 0;
+  sampled_references_ += is_reference(step) ? 1 : 0;
 }
 
-void Switching::remember(BlockId block) {
+void Switching::record_epoch(BlockId block) {
   if (in_epoch_ < epoch_.size()) epoch_[in_epoch_++] = block;
 }
 
 bool Switching::touch(const Access<>& a) {
   if (capacity() == 0) return false;
-  follow(TierStep::kTouch, a);
+  replay_in_miniatures(TierStep::kTouch, a);
   if (!main_->touch(a)) return false;
-  remember(a.block);
+  record_epoch(a.block);
   return true;
 }
 
 bool Switching::take(BlockId block) {
   if (capacity() == 0) return false;
-  follow(TierStep::kTake, {.block = block});
+  replay_in_miniatures(TierStep::kTake, {.block = block});
   return main_->take(block);
 }
 
 bool Switching::discard(BlockId block) {
   if (capacity() == 0) return false;
-  follow(TierStep::kDiscard, {.block = block});
+  replay_in_miniatures(TierStep::kDiscard, {.block = block});
   return main_->discard(block);
 }
 
 void Switching::insert(const Access<>& a, std::vector<BlockId>& victims) {
   if (in_epoch_ == epoch_.size() && failure_.ok()) failure_ = choose(victims);
-  follow(TierStep::kInsert, a);
+  replay_in_miniatures(TierStep::kInsert, a);
   main_->insert(a, victims);
-  remember(a.block);
+  record_epoch(a.block);
 }
 
 bool Switching::selective() const {
@@ -108,7 +108,7 @@ bool Switching::selective() const {
 // A refused block is inserted into the miniature caches nevertheless.
 bool Switching::admits(const Access<>& a, std::vector<BlockId>& victims) {
   if (main_->admits(a, victims)) return true;
-  follow(TierStep::kInsert, a);
+  replay_in_miniatures(TierStep::kInsert, a);
   return false;
 }
 
@@ -126,7 +126,7 @@ absl::Status Switching::replay_piece(const AccessBatch<>& piece) {
   for (Candidate& candidate : candidates_) {
     MCSIM_RETURN_IF_ERROR(candidate.miniature.replay(picked));
   }
-  asked_ += static_cast<Count>(picked.size());
+  sampled_references_ += static_cast<Count>(picked.size());
   std::ranges::copy(piece.blocks, epoch_.data() + in_epoch_);
   in_epoch_ += piece.blocks.size();
   return main_->replay(piece);
@@ -134,7 +134,7 @@ absl::Status Switching::replay_piece(const AccessBatch<>& piece) {
 
 absl::Status Switching::choose(std::vector<BlockId>& victims) {
   in_epoch_ = 0;
-  const Count asked = std::exchange(asked_, 0);
+  const Count asked = std::exchange(sampled_references_, 0);
   std::vector<Count> misses;
   for (Candidate& candidate : candidates_) {
     misses.push_back(asked - candidate.miniature.next_hits());
@@ -142,10 +142,10 @@ absl::Status Switching::choose(std::vector<BlockId>& victims) {
   const auto best = std::ranges::min_element(misses);
   const double own = static_cast<double>(misses[current_]);
   if (static_cast<double>(*best) >= (1 - params_.hysteresis) * own) return absl::OkStatus();
-  return go_over_to(static_cast<std::size_t>(best - misses.begin()), victims);
+  return switch_to(static_cast<std::size_t>(best - misses.begin()), victims);
 }
 
-absl::Status Switching::go_over_to(std::size_t candidate, std::vector<BlockId>& victims) {
+absl::Status Switching::switch_to(std::size_t candidate, std::vector<BlockId>& victims) {
   MCSIM_ASSIGN_OR_RETURN(auto next, make_wrapped(candidates_[candidate].spec, setup_));
   if (capacity() != setup_.capacity) next->resize(capacity());
 

@@ -88,11 +88,11 @@ class Switching final : public TierCache {
   absl::Status begin();
   PolicySetup miniature_setup(Count capacity) const;
   absl::Status replay_piece(const AccessBatch<>& piece);
-  void follow(TierStep step, Access<> a);
-  void remember(BlockId block);
+  void replay_in_miniatures(TierStep step, Access<> a);
+  void record_epoch(BlockId block);
   void resize_miniatures();
   absl::Status choose(std::vector<BlockId>& victims);
-  absl::Status go_over_to(std::size_t candidate, std::vector<BlockId>& victims);
+  absl::Status switch_to(std::size_t candidate, std::vector<BlockId>& victims);
   void count();
 
   Params params_;
@@ -105,8 +105,8 @@ class Switching final : public TierCache {
   absl::Status failure_;
   std::vector<BlockId> victims_;
   Pages<BlockId> epoch_;
-  std::size_t in_epoch_ = 0;  // accesses recorded in this epoch
-  Count asked_ = 0;           // sampled references in this epoch
+  std::size_t in_epoch_ = 0;      // accesses recorded in this epoch
+  Count sampled_references_ = 0;  // sampled references in this epoch
 };
 
 }  // namespace mcsim

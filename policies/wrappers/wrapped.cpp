@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_wrapped(const ComponentSpec& spe
   own.trace = {};
   own.table = std::make_shared<SlotTable>(setup.first_block + setup.blocks, 1);
   own.column = 0;
-  MCSIM_ASSIGN_OR_RETURN(auto cache, setup.others->make(spec.name, spec.params, own));
+  MCSIM_ASSIGN_OR_RETURN(auto cache, setup.registry->make(spec.name, spec.params, own));
   if (cache->needs_next_use()) {
     return invalid_argument("{} needs the future of the trace: it cannot be wrapped", spec.name);
   }

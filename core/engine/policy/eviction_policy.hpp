@@ -42,7 +42,7 @@ struct PolicySetup {
   // All accesses of the trace, for policies that need the next use.
   std::span<const BlockId> trace = {};
   // The registry in which a composite policy finds its parts by name; null for other policies.
-  const EvictionRegistry* others = nullptr;
+  const EvictionRegistry* registry = nullptr;
   int wrapped = 0;  // number of policies around this one
 
   // The number of slots if up to `wanted` blocks may be resident or ghosts.

@@ -103,7 +103,7 @@ class TierCache {
   virtual void insert(const Access<>& a, std::vector<BlockId>& victims) = 0;
   // Remove a block that is not a victim; return false if it was not held.
   virtual bool take(BlockId block) = 0;
-  // The same for a discarded block, or a block of a departed VM: not caused by an access.
+  // Remove a discarded block, or a block of a departed VM; return false if it was not held.
   virtual bool discard(BlockId block) { return take(block); }
   virtual void resize(Count capacity, std::vector<BlockId>& victims) = 0;
   virtual void resize(Count capacity) {

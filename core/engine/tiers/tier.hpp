@@ -52,7 +52,7 @@ class Tier {
     count_leaving(part);
     return true;
   }
-  // The same, not caused by an access.
+  // Remove a discarded block, or a block of a departed VM.
   bool discard(std::size_t part, BlockId block) {
     if (!(lru_ ? lru_->take(part, block) : parts_[part].cache->discard(block))) return false;
     count_leaving(part);

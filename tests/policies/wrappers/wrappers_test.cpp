@@ -148,7 +148,8 @@ TEST(CurveMonitor, OfLruIsTheExactCurveOfEveryEpoch) {
 
 TEST(CurveMonitor, OfMiniaturesIsThatOfCachesOfThoseSizes) {
   const PolicyTrace trace = policy_trace("mix", streams::mix(12'000, 300, 1));
-  const PolicySetup setup{.capacity = 240, .blocks = trace.unique, .others = &eviction_registry()};
+  const PolicySetup setup{
+      .capacity = 240, .blocks = trace.unique, .registry = &eviction_registry()};
   const auto monitor = miniature_monitor({"arc", {}}, setup, 1, 1).value();
   ASSERT_TRUE(monitor->process(trace.blocks).ok());
   const auto curve = monitor->next_curve();

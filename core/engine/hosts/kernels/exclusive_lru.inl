@@ -170,8 +170,8 @@ class ExclusiveLru final : public Host {
     Count byte_hits = 0;
   };
 
-  // The data of a VM that an access needs, adjacent in memory. By tier; the last entry of `held` is
-  // minus the number of all blocks held.
+  // The data of a VM that an access needs, adjacent in memory. By tier. `held[kTiers]` is minus the
+  // sum of the others, so that a move is two additions.
   struct alignas(64) Vm {
     Stack stack;  // unless shared
     std::array<Count, kTiers + 1> held{};
@@ -318,8 +318,8 @@ class ExclusiveLru final : public Host {
     return {tier, 0};
   }
 
-  // The same for a VM without space in the fastest tier, or with blocked insertions. The block
-  // enters the fastest tier with space, or stays in the tier that holds it.
+  // Serve an access of a VM that has no space in the fastest tier, or is blocked. The block enters
+  // the fastest tier with space, or stays in the tier that holds it.
   template <Sharing kSharing, bool kProbe>
   [[gnu::noinline]] Outcome serve_below_top(Vm& vm, BlockId id, Op op, bool blocked) {
     Stack& stack = stack_of<kSharing>(vm);
