@@ -125,6 +125,7 @@ class LeCar : public CountedLists<3, LeCarBlock> {
     }
     return counts_.check();
   }
+  auto state() { return std::tie(lists_, counts_, blocks_, experts_, now_); }
 
  private:
   // Lists, the most recently used or evicted block first.

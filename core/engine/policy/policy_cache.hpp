@@ -104,6 +104,13 @@ class Cache {
     return directory_.check();
   }
 
+  // All that changes: the policy's state and the blocks.
+  auto state()
+    requires SavablePolicy<P>
+  {
+    return std::tie(policy_, directory_);
+  }
+
   const P& policy() const { return policy_; }
 
  private:
@@ -159,7 +166,7 @@ class PolicyCacheOf final : public TierCache {
   static constexpr ComponentInfo kInfo = P::kInfo;
 
   PolicyCacheOf(const Params& params, const PolicySetup& setup)
-      : cache_(params, setup, index_for(setup)) {}
+      : params_(params), cache_(params, setup, index_for(setup)) {}
 
   absl::Status replay(const AccessBatch<>& batch) override {
     MCSIM_RETURN_IF_ERROR(batch.check());
@@ -236,6 +243,26 @@ class PolicyCacheOf final : public TierCache {
   bool needs_next_use() const override { return kNeedsNextUse<P>; }
   absl::Status check() const override { return cache_.check(); }
 
+  absl::Status save(ArchiveWriter& to) override {
+    if constexpr (SavablePolicy<P>) {
+      save_setup(to, kInfo.name, param_map(params_));
+      to(cache_);
+      return absl::OkStatus();
+    } else {
+      return refuse_state();
+    }
+  }
+  absl::Status load(ArchiveReader& from) override {
+    if constexpr (SavablePolicy<P>) {
+      MCSIM_RETURN_IF_ERROR(load_setup(from, kInfo.name, param_map(params_)));
+      from(cache_);
+      MCSIM_RETURN_IF_ERROR(from.status());
+      return cache_.check();
+    } else {
+      return refuse_state();
+    }
+  }
+
  private:
   struct Evictions {
     Count& count;
@@ -257,6 +284,12 @@ class PolicyCacheOf final : public TierCache {
     }
   };
 
+  static absl::Status refuse_state() {
+    return invalid_argument("{} {}, so its state cannot be saved", kInfo.name,
+                            kNeedsNextUse<P> ? "uses the future" : "declares no state()");
+  }
+
+  [[no_unique_address]] Params params_;
   Cache<P> cache_;
 };
 
