@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <concepts>
@@ -114,6 +115,13 @@ class ArchiveWriter {
   std::vector<std::byte> bytes_;
 };
 
+// The ids [first, first + count) of a state, and the first one of the same blocks now.
+struct BlockRange {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  std::uint64_t to = 0;
+};
+
 // Reads what ArchiveWriter wrote. After the first error, all reads leave their targets unchanged.
 // Counts are compared with the number of remaining bytes before memory is allocated.
 class ArchiveReader {
@@ -126,9 +134,11 @@ class ArchiveReader {
   void operator()(Ts&&... values) {
     (read(values), ...);
   }
-  // Read a table whose layout depends on its size. Fails if the saved one is smaller.
+  // Read a table of hashed ids, whose layout depends on its size. Fails if the saved one is
+  // smaller, or if blocks have other ids.
   template <class T>
-  void read_table(Pages<T>& values) {
+  void read_hashed(Pages<T>& values) {
+    require_same_ids();
     Pages<T> saved;
     read(saved);
     if (!ok()) return;
@@ -140,11 +150,23 @@ class ArchiveReader {
 
   // Ids of blocks are less than this.
   void limit_blocks(std::size_t blocks) { blocks_ = blocks; }
+  // Blocks have other ids than in the state: all saved ids are in these ranges, by first id.
+  void move_blocks(std::vector<BlockRange> ranges) { ranges_ = std::move(ranges); }
   // The block of a saved id.
   BlockId block(BlockId saved) {
-    if (saved < blocks_) return saved;
-    fail(data_loss("block {} of {}", saved, blocks_));
+    const std::uint64_t id = moved(saved);
+    if (id < blocks_) return BlockId(id);
+    fail(data_loss("block {} is not one of the trace", saved));
     return kNoBlock;
+  }
+  // Fail if blocks have other ids than in the state.
+  void require_same_ids() {
+    for (const BlockRange& range : ranges_) {
+      if (range.first == range.to || range.count == 0) continue;
+      return fail(
+          invalid_argument("this state depends on the ids of blocks, which are others after new "
+                           "blocks of another VM"));
+    }
   }
   // Read the ids of blocks; none after an error.
   std::vector<BlockId> read_blocks() {
@@ -218,6 +240,16 @@ class ArchiveReader {
     take(std::span(text));
   }
 
+  // kNoBlock if the id is in no range.
+  std::uint64_t moved(std::uint64_t saved) const {
+    if (ranges_.empty()) return saved;
+    const auto next = std::ranges::upper_bound(ranges_, saved, {}, &BlockRange::first);
+    if (next == ranges_.begin()) return kNoBlock;
+    const BlockRange& range = next[-1];
+    const std::uint64_t place = saved - range.first;
+    return place < range.count ? range.to + place : std::uint64_t{kNoBlock};
+  }
+
   // The number of elements that follow; 0 after an error.
   template <class T>
   std::size_t read_count() {
@@ -248,7 +280,18 @@ class ArchiveReader {
 
   std::span<const std::byte> bytes_;
   std::size_t blocks_ = kNoBlock;
+  std::vector<BlockRange> ranges_;
   absl::Status status_;
+};
+
+// A member of a state that compares ids of blocks as numbers, if `compares`.
+struct ComparedIds {
+  bool compares;
+
+  void save(ArchiveWriter&) {}
+  void load(ArchiveReader& from) {
+    if (compares) from.require_same_ids();
+  }
 };
 
 }  // namespace mcsim

@@ -39,7 +39,7 @@ class BloomFilter {
   void clear() { std::fill(words_.begin(), words_.end(), 0); }
 
   void save(ArchiveWriter& to) { to(words_); }
-  void load(ArchiveReader& from) { from.read_table(words_); }
+  void load(ArchiveReader& from) { from.read_hashed(words_); }
   std::size_t bytes() const { return words_.size() * sizeof(std::uint64_t); }
 
  private:

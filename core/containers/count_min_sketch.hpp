@@ -76,7 +76,7 @@ class CountMinSketch {
   }
 
   void save(ArchiveWriter& to) { to(lines_); }
-  void load(ArchiveReader& from) { from.read_table(lines_); }
+  void load(ArchiveReader& from) { from.read_hashed(lines_); }
   std::size_t bytes() const { return lines_.size() * sizeof(Line); }
 
  private:

@@ -97,7 +97,14 @@ void DirtyTracker::save(ArchiveWriter& to) {
 void DirtyTracker::load(ArchiveReader& from) {
   rules_.by_tier.clear();
   std::vector<std::uint8_t> copies;
-  from(rules_.by_tier, modes_, of_mode_, begin_, next_flush_);
+  Nanoseconds begin = 0;
+  std::uint64_t next_flush = 0;
+  from(rules_.by_tier, modes_, of_mode_, begin, next_flush);
+  // Flushes keep their times, unless this trace has earlier ones.
+  if (from.ok() && begin <= begin_) {
+    begin_ = begin;
+    next_flush_ = next_flush;
+  }
   const std::vector<BlockId> blocks = from.read_blocks();
   from(copies, queue_, dirty_count_, tallies_);
   if (!from.ok()) return;
