@@ -23,9 +23,9 @@
 //
 //   auto state() { return std::tie(lists_, hand_, random_); }
 //
-// What the constructor computes from the parameters is not part of the state: a state is loaded
-// into a new object with the same parameters. Classes whose members need more than a copy have
-// `save(ArchiveWriter&)` and `load(ArchiveReader&)` instead.
+// A state is loaded into a new object with the same parameters. So members that the constructor
+// computes from the parameters are not in it. Classes that need more than a copy of their members
+// have `save(ArchiveWriter&)` and `load(ArchiveReader&)` instead.
 //
 // Equal states have equal bytes: padding is never written, since only types without padding are
 // copied as a whole. The bytes are those of a little-endian machine.

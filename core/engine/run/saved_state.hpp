@@ -17,10 +17,10 @@ namespace mcsim {
 struct StateFiles {
   std::string from = {};
   std::string to = {};
-  // What determines how requests are served, such as the system with its parameters and the sizes
-  // of its tiers. A file with another setup is refused.
+  // A description of the system, its parameters and the sizes of its tiers. A file with another one
+  // is refused.
   std::string setup = {};
-  // Of the blocks of the trace, by id.
+  // The addresses of the blocks of the trace, by id.
   BlockAddresses addresses = {};
 };
 

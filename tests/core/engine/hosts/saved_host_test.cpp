@@ -54,7 +54,7 @@ void expect_continues(const MakeHost& make, const Accesses& trace, const Change&
   EXPECT_EQ(testing::saved(*continued), testing::saved(*whole));
 }
 
-// What a data path has, in words.
+// Parameters of a data path.
 struct Path {
   std::string policy = "lru";
   Chain chain = Chain::kExclusive;
