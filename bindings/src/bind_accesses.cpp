@@ -47,9 +47,9 @@ void bind_interned(py::module_& m) {
       def_fields(py::class_<A>(m, "Accesses", "An interned trace." MCSIM_CONSTANT),
                  std::tuple{MCSIM_FIELDS(A, vms, block_bytes, line_blocks, warm_up,
                                          discard_requests, access_count, request_count, id_count)});
-  def_views(bound,
-            std::tuple{MCSIM_FIELDS(A, ids, request_begin, request_time, request_vm, request_op,
-                                    request_response, request_class, request_bytes, request_head)})
+  def_views(bound, std::tuple{MCSIM_FIELDS(A, ids, request_begin, request_time, request_vm,
+                                           request_op, request_response, request_class,
+                                           request_bytes, request_head, block_address)})
       .def_property_readonly("departures", &departures_of)
       .def_property_readonly(
           "discard_request",

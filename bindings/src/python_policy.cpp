@@ -222,7 +222,9 @@ class PythonCache final : public TierCache {
     return cache_->serve(arrivals, next, uses);
   }
   void prefetch_slot(BlockId block) const override { cache_->prefetch_slot(block); }
-  bool admits(const Access<>& a) override { return cache_->admits(a); }
+  bool admits(const Access<>& a, std::vector<BlockId>& victims) override {
+    return cache_->admits(a, victims);
+  }
   bool selective() const override { return cache_->selective(); }
   absl::Status failure() const override { return cache_->failure(); }
   bool contains(BlockId block) const override { return cache_->contains(block); }

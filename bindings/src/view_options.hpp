@@ -11,7 +11,8 @@ struct ViewOptions : ExpandOptions {
     return std::apply(
         [](const auto&... field) { return std::tuple{Field{field.first, field.second, ""}...}; },
         std::tuple{MCSIM_FIELDS(ExpandOptions, block_bytes, ops, key, whole_seconds, line_blocks,
-                                cut_bytes, sample_rate, sample_seed, responses, classes, bytes)});
+                                cut_bytes, sample_rate, sample_seed, responses, classes, bytes,
+                                addresses)});
   }
 };
 
@@ -25,7 +26,7 @@ inline ParamMap params_of_view(const ExpandOptions& view) {
   ParamMap params = param_map(ViewOptions{view});
   const ParamMap defaults = param_map(ViewOptions{});
   for (const char* added :
-       {"cut_bytes", "sample_rate", "sample_seed", "responses", "classes", "bytes"}) {
+       {"cut_bytes", "sample_rate", "sample_seed", "responses", "classes", "bytes", "addresses"}) {
     if (params.at(added) == defaults.at(added)) params.erase(added);
   }
   return params;

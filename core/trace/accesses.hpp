@@ -67,6 +67,8 @@ struct ExpandOptions {
   // Whether to keep the bytes of requests and of each of their blocks: 8 bytes a request. A piece
   // has its own.
   bool bytes = false;
+  // Whether to keep the address of every block: 8 bytes a block.
+  bool addresses = false;
 
   friend bool operator==(const ExpandOptions&, const ExpandOptions&) = default;
 };
@@ -145,6 +147,7 @@ struct Accesses {
   bool keeps_responses = false;
   bool keeps_classes = false;
   bool keeps_bytes = false;  // request_bytes and request_head
+  bool keeps_addresses = false;
 
   SharedArray<BlockId> ids;
   SharedArray<std::uint64_t> request_begin{{0}};  // one entry more than requests
@@ -156,6 +159,8 @@ struct Accesses {
   SharedArray<std::uint8_t> request_class;    // below kMostClasses
   SharedArray<std::uint32_t> request_bytes;   // as recorded, not rounded to blocks
   SharedArray<std::uint32_t> request_head;    // offset in its first block
+  // By id: the offset of the block on the device of its VM, in bytes; or the object.
+  SharedArray<std::uint64_t> block_address;
 
   std::size_t request_count() const { return request_time.size(); }
   Count access_count() const { return static_cast<Count>(ids.size()); }

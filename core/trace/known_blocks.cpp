@@ -9,14 +9,16 @@
 namespace mcsim {
 namespace {
 
-BlockAddresses addresses_of(BlockAddresses all, const VmInfo& vm) {
-  return all.subspan(vm.first_id, static_cast<std::size_t>(vm.unique_blocks));
+using Addresses = std::span<const std::uint64_t>;
+
+Addresses addresses_of(const Accesses& trace, const VmInfo& vm) {
+  return std::span(trace.block_address)
+      .subspan(vm.first_id, static_cast<std::size_t>(vm.unique_blocks));
 }
 
-absl::Status check_addresses(const Accesses& trace, BlockAddresses addresses) {
-  if (addresses.size() == trace.id_count()) return absl::OkStatus();
-  return invalid_argument("addresses: expected {}, one per block, got {}", trace.id_count(),
-                          addresses.size());
+absl::Status check_addresses(const Accesses& trace) {
+  if (trace.block_address.size() == trace.id_count()) return absl::OkStatus();
+  return invalid_argument("a state needs a trace that keeps the addresses of blocks");
 }
 
 absl::Status check_same_vms(const Accesses& trace, const KnownBlocks& before) {
@@ -49,7 +51,7 @@ class Union {
  public:
   // The known lines, then all others of the trace by id. `line_of[i]` is the new line of its line
   // i.
-  Union(BlockAddresses known, BlockAddresses of_trace, std::uint32_t line_blocks)
+  Union(Addresses known, Addresses of_trace, std::uint32_t line_blocks)
       : addresses_(known.begin(), known.end()) {
     absl::flat_hash_map<std::uint64_t, std::uint32_t> line_at;
     for (std::size_t i = 0; i < known.size(); i += line_blocks) {
@@ -65,7 +67,7 @@ class Union {
     }
   }
 
-  BlockAddresses addresses() const { return addresses_; }
+  Addresses addresses() const { return addresses_; }
   std::span<const std::uint32_t> line_of() const { return line_of_; }
 
  private:
@@ -75,33 +77,31 @@ class Union {
 
 }  // namespace
 
-absl::StatusOr<KnownBlocks> known_blocks(const Accesses& trace, BlockAddresses addresses) {
-  MCSIM_RETURN_IF_ERROR(check_addresses(trace, addresses));
+absl::StatusOr<KnownBlocks> known_blocks(const Accesses& trace) {
+  MCSIM_RETURN_IF_ERROR(check_addresses(trace));
   KnownBlocks known{.block_bytes = trace.block_bytes, .line_blocks = trace.line_blocks, .vms = {}};
   for (const VmInfo& vm : trace.vms) {
-    const BlockAddresses of_vm = addresses_of(addresses, vm);
+    const Addresses of_vm = addresses_of(trace, vm);
     known.vms.push_back(
         {.name = vm.name, .first_id = vm.first_id, .addresses = {of_vm.begin(), of_vm.end()}});
   }
   return known;
 }
 
-absl::StatusOr<Continued> continue_ids(const Accesses& trace, BlockAddresses addresses,
-                                       const KnownBlocks& before) {
-  MCSIM_RETURN_IF_ERROR(check_addresses(trace, addresses));
+absl::StatusOr<Accesses> continue_ids(const Accesses& trace, const KnownBlocks& before) {
+  MCSIM_RETURN_IF_ERROR(check_addresses(trace));
   MCSIM_RETURN_IF_ERROR(check_same_vms(trace, before));
   if (trace.discard_requests > 0) {
     return invalid_argument("a trace with discards cannot start from a state");
   }
-  Continued continued{.trace = trace, .addresses = {}};
+  Accesses continued = trace;
+  std::vector<std::uint64_t> addresses;
   std::vector<BlockId> new_id;  // by id of the trace
   for (std::size_t v = 0; v < trace.vms.size(); ++v) {
-    const Union all(before.vms[v].addresses, addresses_of(addresses, trace.vms[v]),
-                    trace.line_blocks);
-    const std::size_t first = continued.addresses.size();
-    continued.addresses.insert(continued.addresses.end(), all.addresses().begin(),
-                               all.addresses().end());
-    if (continued.addresses.size() >= kNoBlock) {
+    const Union all(before.vms[v].addresses, addresses_of(trace, trace.vms[v]), trace.line_blocks);
+    const std::size_t first = addresses.size();
+    addresses.insert(addresses.end(), all.addresses().begin(), all.addresses().end());
+    if (addresses.size() >= kNoBlock) {
       return absl::ResourceExhaustedError("the state and the trace have too many blocks");
     }
     for (const std::uint32_t line : all.line_of()) {
@@ -109,12 +109,13 @@ absl::StatusOr<Continued> continue_ids(const Accesses& trace, BlockAddresses add
         new_id.push_back(BlockId(first + std::size_t{line} * trace.line_blocks + i));
       }
     }
-    continued.trace.vms[v].first_id = BlockId(first);
-    continued.trace.vms[v].unique_blocks = static_cast<Count>(all.addresses().size());
+    continued.vms[v].first_id = BlockId(first);
+    continued.vms[v].unique_blocks = static_cast<Count>(all.addresses().size());
   }
   std::vector<BlockId> ids = trace.ids.copy();
   for (BlockId& id : ids) id = new_id[id];
-  continued.trace.ids = std::move(ids);
+  continued.ids = std::move(ids);
+  continued.block_address = std::move(addresses);
   return continued;
 }
 

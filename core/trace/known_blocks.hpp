@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -12,11 +11,7 @@
 
 namespace mcsim {
 
-// Addresses of the blocks of a trace, by id: any numbers that identify a block on its VM, such as
-// byte offsets.
-using BlockAddresses = std::span<const std::uint64_t>;
-
-// The addresses of the blocks of a VM, from its first id on.
+// The blocks of a VM, from its first id on: their addresses (Accesses::block_address).
 struct KnownVm {
   std::string name;
   std::uint64_t first_id = 0;
@@ -34,17 +29,12 @@ struct KnownBlocks {
   auto state() { return std::tie(block_bytes, line_blocks, vms); }
 };
 
-absl::StatusOr<KnownBlocks> known_blocks(const Accesses& trace, BlockAddresses addresses);
-
-struct Continued {
-  Accesses trace;
-  std::vector<std::uint64_t> addresses;
-};
+// Fails unless the trace keeps addresses.
+absl::StatusOr<KnownBlocks> known_blocks(const Accesses& trace);
 
 // Return the trace with other ids, as if it was interned together with an earlier one: each VM has
 // the earlier blocks first, in their order, and then its new ones. The VMs must be the same. Fails
-// if the trace has discards, since those of earlier blocks were dropped.
-absl::StatusOr<Continued> continue_ids(const Accesses& trace, BlockAddresses addresses,
-                                       const KnownBlocks& before);
+// if the trace has discards, since those of earlier blocks were dropped, or keeps no addresses.
+absl::StatusOr<Accesses> continue_ids(const Accesses& trace, const KnownBlocks& before);
 
 }  // namespace mcsim

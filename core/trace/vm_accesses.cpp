@@ -106,6 +106,11 @@ absl::StatusOr<Accesses> vm_accesses(const Accesses& trace, VmId vm,
     alone.keeps_responses = trace.keeps_responses;
     alone.keeps_classes = trace.keeps_classes;
     alone.keeps_bytes = trace.keeps_bytes;
+    alone.keeps_addresses = trace.keeps_addresses;
+    if (trace.keeps_addresses) {
+      const auto* const of_vm = trace.block_address.begin() + first;
+      alone.block_address = std::vector<std::uint64_t>(of_vm, of_vm + unique);
+    }
     copy_columns(trace, requests, alone);
     copy_blocks(trace, requests, first, alone);
     return alone;

@@ -28,7 +28,7 @@ class AdmitAll final : public SavableFilter<AdmitAll> {
       .name = "none", .summary = "Admits every block.", .reference = "what caches do by default"};
 
   AdmitAll(Params, AdmissionSetup) {}
-  bool admits(const Candidate&) override { return true; }
+  bool admits(const Access<>&, bool) override { return true; }
 
   auto state() { return std::tie(); }
 };
@@ -55,8 +55,8 @@ class NthAccess final : public SavableFilter<NthAccess> {
   NthAccess(Params params, AdmissionSetup setup)
       : times_(setup.blocks, 0), n_(static_cast<std::uint8_t>(params.n)) {}
 
-  bool admits(const Candidate& candidate) override {
-    std::uint8_t& times = times_[candidate.block];
+  bool admits(const Access<>& a, bool) override {
+    std::uint8_t& times = times_[a.block];
     if (times < n_) ++times;
     return times == n_;
   }
@@ -124,16 +124,16 @@ class Staged final : public SavableFilter<Staged> {
         n_(static_cast<std::uint8_t>(params.n)),
         space_(floor_share(params.space, setup.capacity)) {}
 
-  bool admits(const Candidate& candidate) override {
-    std::uint8_t& times = times_[candidate.block];
-    if (times > 0) staged_.erase(candidate.block);
+  bool admits(const Access<>& a, bool) override {
+    std::uint8_t& times = times_[a.block];
+    if (times > 0) staged_.erase(a.block);
     if (++times == n_) {
       times = 0;
-      drop_data(candidate.block);
+      drop_data(a.block);
       return true;
     }
-    staged_.push(candidate.block);
-    if (mode_ == StageMode::kData) has_data_[candidate.block] = true;
+    staged_.push(a.block);
+    if (mode_ == StageMode::kData) has_data_[a.block] = true;
     if (staged_.size() > space_) {
       const BlockId longest = staged_.front();
       staged_.erase(longest);
@@ -187,7 +187,7 @@ class WithProbability final : public SavableFilter<WithProbability> {
   WithProbability(Params params, AdmissionSetup setup)
       : random_(Random(setup.seed).split(kInfo.name)), p_(params.p) {}
 
-  bool admits(const Candidate&) override { return random_.uniform() < p_; }
+  bool admits(const Access<>&, bool) override { return random_.uniform() < p_; }
 
   auto state() { return std::tie(random_); }
 
@@ -222,9 +222,9 @@ class SeenBefore final : public SavableFilter<SeenBefore> {
         newer_(static_cast<std::size_t>(window_)),
         older_(static_cast<std::size_t>(window_)) {}
 
-  bool admits(const Candidate& candidate) override {
-    const bool before = older_.contains(candidate.block);
-    if (newer_.insert(candidate.block)) return true;
+  bool admits(const Access<>& a, bool) override {
+    const bool before = older_.contains(a.block);
+    if (newer_.insert(a.block)) return true;
     if (++inserted_ == window_) {
       std::swap(newer_, older_);
       newer_.clear();
@@ -256,12 +256,12 @@ class SmallRequests final : public SavableFilter<SmallRequests> {
       .name = "size",
       .summary = "Admits the blocks of requests up to a maximum length.",
       .reference =
-          "Similar to the sequential cut-off of bcache, which adds up the requests of a stream "
-          "(Linux kernel documentation)"};
+          "No publication. It sees one request at a time; sequential adds up the requests of a "
+          "stream"};
 
   SmallRequests(Params params, AdmissionSetup) : most_(params.most) {}
 
-  bool admits(const Candidate& candidate) override { return candidate.request_blocks <= most_; }
+  bool admits(const Access<>& a, bool) override { return a.request->blocks <= most_; }
 
   auto state() { return std::tie(); }
 
@@ -295,8 +295,8 @@ class TinyLfuFilter final : public SavableFilter<TinyLfuFilter> {
         sample_(
             static_cast<double>(ceil_share(params.sample, std::max<Count>(1, setup.capacity)))) {}
 
-  void record(BlockId block) override {
-    sketch_.add(block);
+  void record(const Access<>& a) override {
+    sketch_.add(a.block);
     if (++recorded_ < sample_) return;
     sketch_.halve();
     recorded_ /= 2;
@@ -305,9 +305,9 @@ class TinyLfuFilter final : public SavableFilter<TinyLfuFilter> {
     last_victim_ = block;
     has_victim_ = true;
   }
-  bool admits(const Candidate& candidate) override {
-    if (!candidate.full || !has_victim_) return true;
-    return sketch_.estimate(candidate.block) > sketch_.estimate(last_victim_);
+  bool admits(const Access<>& a, bool full) override {
+    if (!full || !has_victim_) return true;
+    return sketch_.estimate(a.block) > sketch_.estimate(last_victim_);
   }
 
   auto state() { return std::tie(sketch_, recorded_, last_victim_, has_victim_); }

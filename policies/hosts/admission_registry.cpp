@@ -1,13 +1,14 @@
 #include "policies/hosts/admission_registry.hpp"
 
 #include "policies/hosts/admission.hpp"
+#include "policies/hosts/sequential_filter.hpp"
 
 namespace mcsim {
 namespace {
 
 // All admission filters.
 using AllAdmissionFilters = TypeList<AdmitAll, NthAccess, Staged, WithProbability, SeenBefore,
-                                     SmallRequests, TinyLfuFilter>;
+                                     SmallRequests, SequentialFilter, TinyLfuFilter>;
 
 }  // namespace
 

@@ -228,6 +228,14 @@ absl::Status check(const DataPathParams& params, const SystemContext& context) {
   return write_modes(params, tiers, context.vms, stages_data).status();
 }
 
+bool reads_addresses(const DataPathParams& params, std::size_t tiers) {
+  const auto of = read_tiers(params.policy, params.admission, tiers);
+  return of.ok() && std::ranges::any_of(of->filters, [](const ComponentSpec& given) {
+           const auto filter = admission_registry().make(given.name, given.params, {});
+           return filter.ok() && (*filter)->reads_addresses();
+         });
+}
+
 Actions divided_host_supports(const DataPathParams& params) {
   Actions all{Action::kTargets, Action::kWriteModes, Action::kAdmission};
   if (params.chain != Chain::kExclusive) all.add(Action::kWriteModesByTier);

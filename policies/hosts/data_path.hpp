@@ -97,6 +97,9 @@ Actions divided_host_supports(const DataPathParams& params);
 // Check the parameters before the trace is known: names and numbers of entries.
 absl::Status check(const DataPathParams& params, const SystemContext& context);
 
+// Return whether a filter reads the addresses of blocks. The parameters were checked.
+bool reads_addresses(const DataPathParams& params, std::size_t tiers);
+
 // Check the parameters for several hosts.
 absl::Status check_hosts(const Machine& machine, const DataPathParams& params, ResizeMode mode);
 
@@ -105,7 +108,10 @@ template <class S>
 absl::StatusOr<std::unique_ptr<System>> make_checked(typename S::Params params,
                                                      SystemContext context) {
   MCSIM_RETURN_IF_ERROR(check(params, context));
-  return std::make_unique<S>(std::move(params), std::move(context));
+  const bool with_addresses = reads_addresses(params, context.machine.tiers.size());
+  auto system = std::make_unique<S>(std::move(params), std::move(context));
+  if (with_addresses) system->keep_addresses();
+  return system;
 }
 
 // Create the tiers of the machine for this trace. An exclusive chain of LRU tiers uses the faster

@@ -19,6 +19,7 @@ struct Sample {
   Pages<BlockId> blocks;
   Pages<std::uint8_t> ops;  // empty if all are reads
   Pages<NextUse> next_uses;
+  Pages<Nanoseconds> times;  // empty if no cache reads them
   std::vector<DiscardedBlock> discards;
   SharedTrace trace;
 };
@@ -50,14 +51,16 @@ absl::Status add_next_uses(Sample& sample) {
   return absl::OkStatus();
 }
 
-// Return the operations of the sampled accesses.
-Pages<std::uint8_t> select_ops(const SpatialFilter& filter, AccessBatch<> all, std::size_t picked) {
-  Pages<std::uint8_t> ops(picked);
+// Return the values of a column for the sampled accesses.
+template <class T>
+Pages<T> select_values(const SpatialFilter& filter, std::span<const BlockId> blocks,
+                       std::span<const T> column, std::size_t picked) {
+  Pages<T> values(picked);
   std::size_t count = 0;
-  for (std::size_t i = 0; i < all.blocks.size(); ++i) {
-    if (filter.samples(all.blocks[i])) ops[count++] = all.ops[i];
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (filter.samples(blocks[i])) values[count++] = column[i];
   }
-  return ops;
+  return values;
 }
 
 // Return the discards of sampled blocks, positioned by the number of sampled accesses before them.
@@ -95,8 +98,12 @@ Samples draw(const AccessBatch<>& all, std::span<const DiscardedBlock> discards,
     const std::size_t count = from.blocks.size() - room.size();
     picked.blocks = {sample.blocks.data(), count};
     if (!from.ops.empty()) {
-      sample.ops = select_ops(filter, from, count);
+      sample.ops = select_values(filter, from.blocks, from.ops, count);
       picked.ops = {sample.ops.data(), count};
+    }
+    if (!from.times.empty()) {
+      sample.times = select_values(filter, from.blocks, from.times, count);
+      picked.times = {sample.times.data(), count};
     }
     sample.discards = select_discards(filter, from.blocks, discards);
     discards = sample.discards;
@@ -220,7 +227,9 @@ absl::StatusOr<std::vector<Miniature>> miniatures(std::span<const BlockId> block
     MCSIM_ASSIGN_OR_RETURN(const bool with_next_uses, check_configs(configs));
     MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
     MCSIM_RETURN_IF_ERROR(check_discards(options.simulate.discards, blocks.size(), unique));
-    return Miniatures({.blocks = blocks, .ops = ops}, unique, configs, options, with_next_uses)
+    MCSIM_RETURN_IF_ERROR(check_times(configs, options.simulate.times, blocks.size()));
+    return Miniatures({.blocks = blocks, .ops = ops, .times = options.simulate.times}, unique,
+                      configs, options, with_next_uses)
         .run();
   });
 }

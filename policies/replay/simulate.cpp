@@ -300,6 +300,20 @@ absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs) {
   return needs_next_use;
 }
 
+absl::Status check_times(std::span<const CacheConfig> configs, std::span<const Nanoseconds> times,
+                         std::size_t accesses) {
+  if (!times.empty() && times.size() != accesses) {
+    return invalid_argument("times: {} of them for {} accesses", times.size(), accesses);
+  }
+  if (!std::ranges::is_sorted(times)) return invalid_argument("times: they must not decrease");
+  for (const CacheConfig& config : configs) {
+    MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, {.capacity = 1, .blocks = 1}));
+    if (!cache->needs_times() || !times.empty() || accesses == 0) continue;
+    return invalid_argument("{}: it reads the time, which the trace does not have", config.policy);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status check_blocks(std::span<const BlockId> blocks, std::size_t unique) {
   BlockId greatest = 0;
   for_each_part(blocks, [&](std::span<const BlockId> part) {
@@ -366,16 +380,19 @@ absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> bl
     MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
     MCSIM_RETURN_IF_ERROR(check_discards(options.discards, blocks.size(), unique));
     MCSIM_RETURN_IF_ERROR(check_requests(options.requests, blocks.size()));
+    MCSIM_RETURN_IF_ERROR(check_times(configs, options.times, blocks.size()));
     Pages<NextUse> uses;
     if (needs_next_use) {
       MCSIM_ASSIGN_OR_RETURN(uses,
                              next_uses(blocks, unique, options.line_blocks, options.discards));
     }
-    const SharedTrace trace{
-        .accesses = {.blocks = blocks, .ops = ops, .next_uses = {uses.data(), uses.size()}},
-        .unique = unique,
-        .line_blocks = options.line_blocks,
-        .discards = options.discards};
+    const SharedTrace trace{.accesses = {.blocks = blocks,
+                                         .ops = ops,
+                                         .next_uses = {uses.data(), uses.size()},
+                                         .times = options.times},
+                            .unique = unique,
+                            .line_blocks = options.line_blocks,
+                            .discards = options.discards};
     const std::vector<const SharedTrace*> traces(configs.size(), &trace);
     return simulate_each(traces, configs, options);
   });

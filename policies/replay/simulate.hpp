@@ -52,6 +52,8 @@ struct SimulateOptions {
   // Blocks that are discarded from all caches, in the order of accesses. Discards exclude one-pass
   // runs.
   std::span<const DiscardedBlock> discards = {};
+  // The time of every access, in order; only for policies that read it.
+  std::span<const Nanoseconds> times = {};
   // Without columns, every access is a request without bytes. Requests that start in the warm-up
   // are not counted.
   RequestColumns requests = {};
@@ -86,6 +88,9 @@ absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> 
 // capacity is invalid.
 absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs);
 
+// Check that there is a time for every access, in order, if a cache reads it.
+absl::Status check_times(std::span<const CacheConfig> configs, std::span<const Nanoseconds> times,
+                         std::size_t accesses);
 // Check that all blocks are below `unique`.
 absl::Status check_blocks(std::span<const BlockId> blocks, std::size_t unique);
 // Check that discards are in order, have blocks below `unique`, and have positions up to

@@ -106,9 +106,9 @@ bool BentCache::discard(BlockId block) {
 }
 
 // A refused block is inserted into the monitor nevertheless.
-bool BentCache::admits(const Access<>& a) {
+bool BentCache::admits(const Access<>& a, std::vector<BlockId>& victims) {
   const std::size_t shard = shard_of(a.block);
-  if ((first_share_ > 0 || shard == 1) && shards_[shard]->admits(a)) return true;
+  if ((first_share_ > 0 || shard == 1) && shards_[shard]->admits(a, victims)) return true;
   follow(TierStep::kInsert, a);
   return false;
 }

@@ -26,7 +26,7 @@ void MiniatureCache::follow(TierStep step, const Access<>& a) {
     found_ += cache_->take(a.block) ? 1 : 0;
   } else if (step == TierStep::kDiscard) {
     cache_->discard(a.block);
-  } else if (cache_->capacity() > 0 && !cache_->contains(a.block) && cache_->admits(a)) {
+  } else if (cache_->capacity() > 0 && !cache_->contains(a.block) && cache_->admits(a, victims_)) {
     cache_->insert(a, victims_);
     victims_.clear();
   }

@@ -106,8 +106,8 @@ bool Switching::selective() const {
 }
 
 // A refused block is inserted into the miniature caches nevertheless.
-bool Switching::admits(const Access<>& a) {
-  if (main_->admits(a)) return true;
+bool Switching::admits(const Access<>& a, std::vector<BlockId>& victims) {
+  if (main_->admits(a, victims)) return true;
   follow(TierStep::kInsert, a);
   return false;
 }

@@ -61,7 +61,7 @@ class Switching final : public TierCache {
   bool take(BlockId block) override;
   bool discard(BlockId block) override;
   void resize(Count capacity, std::vector<BlockId>& victims) override;
-  bool admits(const Access<>& a) override;
+  bool admits(const Access<>& a, std::vector<BlockId>& victims) override;
   bool selective() const override;
   absl::Status failure() const override;
   bool contains(BlockId block) const override { return main_->contains(block); }

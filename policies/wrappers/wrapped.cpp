@@ -26,6 +26,9 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_wrapped(const ComponentSpec& spe
   if (cache->needs_next_use()) {
     return invalid_argument("{} needs the future of the trace: it cannot be wrapped", spec.name);
   }
+  if (cache->needs_times()) {
+    return invalid_argument("{} reads the time of accesses: it cannot be wrapped", spec.name);
+  }
   return cache;
 }
 

@@ -12,7 +12,8 @@ namespace mcsim::testing {
 
 // The requests of vm0, vm1 and so on, interned; of none if they cannot be.
 inline Accesses interned(const std::vector<Requests>& of_vms,
-                         const ExpandOptions& options = {.ops = OpFilter::kAll, .bytes = true}) {
+                         const ExpandOptions& options = {
+                             .ops = OpFilter::kAll, .bytes = true, .addresses = true}) {
   AccessBuilder builder(options, TimeBase::kClock);
   for (std::size_t vm = 0; vm < of_vms.size(); ++vm) {
     if (!builder.begin_vm("vm" + std::to_string(vm)).ok()) return {};
@@ -30,7 +31,7 @@ inline Accesses trace_of(const std::vector<VmId>& vm, const std::vector<std::uin
     if (vm[i] >= of_vms.size()) of_vms.resize(vm[i] + std::size_t{1});
     of_vms[vm[i]].push(static_cast<Nanoseconds>(i) * step, vm[i], Op::kRead, block[i] * 4096, 4096);
   }
-  return interned(of_vms, {});
+  return interned(of_vms, {.addresses = true});
 }
 
 inline Accesses single_vm(const std::vector<std::uint64_t>& block) {

@@ -137,7 +137,7 @@ class Stages:
             check_bytes(workload, source, index)
         if workload.without_classes():
             asked["classes"] = []
-        kept = {column: True for column in ("responses", "classes") if asked[column]}
+        kept = {column: True for column in ("responses", "classes", "addresses") if asked[column]}
         if not workload.without_lengths():
             kept["bytes"] = True
         bare = [{name: of for name, of in view.items() if name not in ON_DEMAND} for view in views]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Ops = Literal["reads", "all", "writes"]
 
-ON_DEMAND = ("responses", "classes", "bytes")
+ON_DEMAND = ("responses", "classes", "bytes", "addresses")
 """Columns of a view that are kept only if a system needs them."""
 
 

@@ -63,8 +63,11 @@ class SubBlockCache final : public TierCache {
   bool take(BlockId block) override { return remove(block, &TierCache::take); }
   bool discard(BlockId block) override { return remove(block, &TierCache::discard); }
   void prefetch_slot(BlockId block) const override { lines_->prefetch_slot(line(block)); }
-  bool admits(const Access<>& a) override {
-    return lines_->contains(line(a.block)) || lines_->admits(of_line(a));
+  bool admits(const Access<>& a, std::vector<BlockId>& victims) override {
+    if (lines_->contains(line(a.block))) return true;
+    const bool admitted = lines_->admits(of_line(a), line_victims_);
+    drop_lines(victims);
+    return admitted;
   }
   bool selective() const override { return lines_->selective(); }
 
@@ -140,7 +143,11 @@ class SubBlockCache final : public TierCache {
       counts_.write_hits += write;
       return true;
     }
-    if (capacity() == 0 || !admits(a)) return false;
+    if (capacity() == 0) return false;
+    const bool admitted = admits(a, victims);
+    counts_.evictions += static_cast<Count>(victims.size());
+    victims.clear();
+    if (!admitted) return false;
     counts_.partial_misses += lines_->contains(line(a.block)) ? 1 : 0;
     insert(a, victims);
     counts_.evictions += static_cast<Count>(victims.size());
@@ -167,6 +174,9 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_sub_block_cache(const MakeLines&
                             setup.capacity, line_blocks);
   }
   MCSIM_ASSIGN_OR_RETURN(const auto smallest, make({.capacity = 1, .blocks = 1}));
+  if (smallest->needs_times()) {
+    return invalid_argument("line: a policy that reads the time needs lines of 1 block");
+  }
   Pages<BlockId> trace;
   if (smallest->needs_next_use()) trace = lines_of(setup.trace, line_blocks);
   // The policy of lines needs a table of its own: that of the setup is indexed by blocks.

@@ -158,9 +158,10 @@ class FilterByHost final : public AdmissionFilter {
                const Accesses& trace)
       : filters_(std::move(filters)), host_of_(std::move(host_of)), owners_(trace) {}
 
-  void record(BlockId block) override { of(block).record(block); }
+  bool reads_addresses() const override { return filters_[0]->reads_addresses(); }
+  void record(const Access<>& a) override { of(a.block).record(a); }
   void evicted(BlockId block) override { of(block).evicted(block); }
-  bool admits(const Candidate& candidate) override { return of(candidate.block).admits(candidate); }
+  bool admits(const Access<>& a, bool full) override { return of(a.block).admits(a, full); }
   std::optional<Count> staged_ns() const override { return filters_[0]->staged_ns(); }
   bool has_data(BlockId block) const override { return of(block).has_data(block); }
   void drop_data(BlockId block) override { of(block).drop_data(block); }

@@ -1,6 +1,7 @@
 #include "core/engine/hosts/tiered_host.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/engine/policy/next_use.hpp"
@@ -39,6 +40,8 @@ TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
       table_(std::move(setup.table)),
       part_of_(std::move(setup.part_of)),
       any_slots_(std::ranges::any_of(tiers_, &Tier::has_slots)),
+      reads_addresses_(std::ranges::any_of(tiers_, &Tier::reads_addresses)),
+      refuses_(std::ranges::any_of(tiers_, &Tier::refuses)),
       changeable_(setup.changeable),
       blocks_(trace.id_count()),
       line_blocks_(trace.line_blocks),
@@ -59,12 +62,21 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
   MCSIM_RETURN_IF_ERROR(check_chain_writes(setup.chain, setup.writes.by_tier,
                                            setup.tiers.back().staged_ns().has_value()));
   std::unique_ptr<TieredHost> host(new TieredHost(std::move(setup), trace));
+  if (host->reads_addresses_ && !trace.keeps_addresses) {
+    return invalid_argument("admission: the filter reads addresses, which the trace does not keep");
+  }
   if (std::ranges::any_of(host->tiers_, &Tier::needs_next_use)) {
     MCSIM_ASSIGN_OR_RETURN(
         host->next_uses_,
         next_uses(trace.ids, trace.id_count(), trace.line_blocks, discards_by_access(trace)));
     host->next_use_of_ = Pages<NextUse>(host->tiers_.size() * trace.id_count());
   }
+  for (const Tier& tier : host->tiers_) {
+    if (tier.needs_times() && trace.time_base != TimeBase::kClock) {
+      return invalid_argument("policy: it reads the time, which the trace does not have");
+    }
+  }
+  host->start_clocks(trace);
   if (host->batchable()) {
     host->batches_.emplace(host->tiers_, host->part_of_, host->owners_, host->dirty_,
                            host->next_uses_, host->next_use_of_);
@@ -76,6 +88,18 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
                           host->admission_, host->dirty_, static_cast<CopyChain::SlowPath&>(*host));
   }
   return host;
+}
+
+void TieredHost::start_clocks(const Accesses& trace) {
+  if (std::ranges::none_of(tiers_, [](const Tier& tier) { return tier.ticks().period > 0; }))
+    return;
+  const Nanoseconds begin = trace.request_count() == 0 ? 0 : trace.request_time.front();
+  for (const Tier& tier : tiers_) {
+    const Nanoseconds period = tier.ticks().period;
+    clocks_.push_back(
+        {.period = period,
+         .next = period == 0 ? std::numeric_limits<Nanoseconds>::max() : begin + period});
+  }
 }
 
 // Return whether every accessed block enters the fastest tier, as its only copy.
@@ -92,10 +116,38 @@ bool TieredHost::batchable() const {
 void TieredHost::replay(const Accesses& trace, RequestRange range) {
   while (range.begin < range.end) {
     if (dirty_.flush_due(trace.request_time[range.begin])) flush();
-    const RequestRange until_flush{range.begin, dirty_.next_flush(trace, range)};
-    serve(trace, until_flush);
-    range.begin = until_flush.end;
+    if (!clocks_.empty()) tick_until(trace.request_time[range.begin]);
+    const RequestRange uninterrupted{
+        range.begin, std::min(dirty_.next_flush(trace, range), next_tick(trace, range))};
+    serve(trace, uninterrupted);
+    range.begin = uninterrupted.end;
   }
+}
+
+// Work in the background at all ticks up to `now`, in the order of time.
+void TieredHost::tick_until(Nanoseconds now) {
+  while (true) {
+    const auto next = std::ranges::min_element(clocks_, {}, &TierClock::next);
+    if (next->next > now) return;
+    const auto k = static_cast<std::size_t>(next - clocks_.begin());
+    BackgroundWork work;
+    tiers_[k].tick(next->next, work);
+    next->next += next->period;
+    for (const BlockId block : work.to_clean) {
+      if (dirty_.contains(block)) write_back(block);
+    }
+    leave_in_turn(k, work.victims, kNoRequest);
+    if (refuses_) leave_refused(kNoRequest);
+  }
+}
+
+// Return the first request at or after the next tick.
+std::size_t TieredHost::next_tick(const Accesses& trace, RequestRange range) const {
+  if (clocks_.empty()) return range.end;
+  const Nanoseconds next = std::ranges::min(clocks_, {}, &TierClock::next).next;
+  const auto times = trace.request_time.begin();
+  return static_cast<std::size_t>(std::lower_bound(times + range.begin, times + range.end, next) -
+                                  times);
 }
 
 void TieredHost::serve(const Accesses& trace, RequestRange range) {
@@ -193,7 +245,7 @@ absl::Status TieredHost::resize(const Allocation& targets) {
   for (std::size_t k = tiers_.size(); k-- > 0;) {
     std::vector<BlockId> victims;
     tiers_[k].retarget(by_part(targets.tier(k), part_of_), victims);
-    leave_in_turn(k, victims, 1);
+    leave_in_turn(k, victims, kNoRequest);
   }
   return absl::OkStatus();
 }
@@ -230,7 +282,7 @@ absl::Status TieredHost::save(ArchiveWriter& to) {
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     MCSIM_RETURN_IF_ERROR(in_tier(k, tiers_[k].save(to)));
   }
-  to(dirty_, admission_, counters_, found_);
+  to(dirty_, admission_, counters_, found_, clocks_);
   return absl::OkStatus();
 }
 
@@ -247,8 +299,14 @@ absl::Status TieredHost::load(ArchiveReader& from) {
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     MCSIM_RETURN_IF_ERROR(in_tier(k, tiers_[k].load(from)));
   }
-  from(dirty_, admission_, counters_, found_);
+  std::vector<TierClock> clocks;
+  from(dirty_, admission_, counters_, found_, clocks);
   MCSIM_RETURN_IF_ERROR(from.status());
+  if (clocks.size() != clocks_.size()) return invalid_argument("the state has other clocks");
+  // Ticks keep their times, unless this trace has earlier ones.
+  for (std::size_t k = 0; k < clocks.size(); ++k) {
+    clocks_[k].next = std::min(clocks_[k].next, clocks[k].next);
+  }
   return check_invariants();
 }
 

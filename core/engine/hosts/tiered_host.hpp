@@ -92,6 +92,11 @@ struct TieredSetup {
 // All staged data is also in a tier or on the backend. Reads of a blocked VM find staged data, and
 // do not count in the filter.
 //
+// A policy that refuses a block acts like a filter. Blocks that it evicts while it refuses leave
+// after the access. A policy with a clock works before the first request at or after each tick, the
+// fastest tier first, after a flush that is due: its victims leave like others, and blocks that it
+// cleans are written back.
+//
 // Three loops leave the same state and can replace each other. BatchedChain serves an exclusive
 // chain tier by tier, if parts are independent and writes need no other part. CopyChain serves LRU
 // tiers that keep copies. The walk of this class serves all other cases, access by access, and all
@@ -141,10 +146,10 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   // Number of requests between two flushes or discards that justifies a batch.
   static constexpr std::size_t kWorthABatch = 256;
 
-  // A request and the state of its VM.
+  // The VM of a block, its state, and the request that moves the block.
   struct Request {
     VmId vm;
-    Count blocks;
+    const RequestContext* context;
     std::size_t part;
     TierCounters* tiers;  // by tier
   };
@@ -175,6 +180,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   void drop_copies(VmId vm, BlockId block);
   bool unfiltered() const;
   bool batchable() const;
+  void start_clocks(const Accesses& trace);
   void serve(const Accesses& trace, RequestRange range);
   void serve_singly(const Accesses& trace, std::size_t request) override;
 
@@ -186,8 +192,10 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   bool move_up_from(std::size_t k, const Request& request, BlockId block);
   void enter(const Request& request, const Access<>& a, std::size_t found, unsigned admitted);
   void insert(std::size_t to, const Request& request, const Access<>& a);
-  void leave_in_turn(std::size_t from, std::span<const BlockId> victims, Count request_blocks);
-  void leave(std::size_t from, BlockId block, Count request_blocks);
+  void leave_refused(const RequestContext& context);
+  void leave_in_turn(std::size_t from, std::span<const BlockId> victims,
+                     const RequestContext& context);
+  void leave(std::size_t from, BlockId block, const RequestContext& context);
   bool in_no_tier(VmId vm, BlockId block) const;
   void look_ahead_of_victims(BlockId soon) const;
   bool push_down(std::size_t from, std::size_t source, const Request& owner, BlockId block);
@@ -216,6 +224,8 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   void write_back(std::size_t source, std::size_t from, const Request& owner, BlockId block);
   void write_back(BlockId block);
   void flush();
+  void tick_until(Nanoseconds now);
+  std::size_t next_tick(const Accesses& trace, RequestRange range) const;
 
   bool holds_any(VmId vm, BlockId block) const { return fastest_with(vm, block) < backend(); }
 
@@ -226,8 +236,8 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   // Whether clean victims are demoted, too; if so, a block enters only one tier.
   bool demotes() const { return one_copy() || chain_ == Chain::kVictim; }
   // Whether the tier admits a block that it does not hold.
-  bool admits(std::size_t k, const Request& request, BlockId block) {
-    return tiers_[k].admits(request.part, block, request.blocks);
+  bool admits(std::size_t k, const Request& request, const Access<>& a) {
+    return tiers_[k].admits(request.part, a);
   }
   // Whether the tier may hold the block; false is certain.
   bool has_slot(BlockId block, std::size_t k) const {
@@ -240,15 +250,17 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   bool one_copy() const { return chain_ == Chain::kExclusive; }
   std::size_t backend() const { return tiers_.size(); }
   std::size_t part(VmId vm) const { return part_of_[vm]; }
-  Request request_of(VmId vm, Count blocks = 1) {
-    return {vm, blocks, part(vm), counters_[vm].tiers.data()};
+  Request request_of(VmId vm, const RequestContext& context = kNoRequest) {
+    return {vm, &context, part(vm), counters_[vm].tiers.data()};
   }
 
   Chain chain_;
   std::vector<Tier> tiers_;
   std::shared_ptr<SlotTable> table_;
   std::vector<std::size_t> part_of_;
-  bool any_slots_;  // whether a tier has slots in the table
+  bool any_slots_;        // whether a tier has slots in the table
+  bool reads_addresses_;  // whether a tier's filter does
+  bool refuses_;          // whether a tier's policy may refuse blocks
   bool changeable_;
   std::size_t blocks_;
   std::uint32_t line_blocks_;
@@ -264,6 +276,12 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   // a tier holds, by tier and line.
   Pages<NextUse> next_uses_;
   Pages<NextUse> next_use_of_;
+  // Clocks of policies, by tier: the next tick; 0 if there is none.
+  struct TierClock {
+    Nanoseconds period;
+    Nanoseconds next;
+  };
+  std::vector<TierClock> clocks_;
   std::optional<BatchedChain> batches_;  // if this chain allows it
   std::optional<CopyChain> copies_;      // if this chain allows it
   CacheProbe* probe_ = nullptr;

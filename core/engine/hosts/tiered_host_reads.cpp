@@ -1,3 +1,4 @@
+#include "core/engine/hosts/request_context.hpp"
 #include "core/engine/hosts/request_counts.hpp"
 #include "core/engine/hosts/tiered_host.hpp"
 
@@ -43,8 +44,9 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
     const std::size_t begin = trace.request_begin[r];
     const std::size_t end = trace.request_begin[r + 1];
     if (begin == end) continue;
-    const Request request = request_of(trace.request_vm[r], static_cast<Count>(end - begin));
-    const Op op = static_cast<Op>(trace.request_op[r]);
+    const RequestContext context = context_of(trace, r, reads_addresses_);
+    const Request request = request_of(context.vm, context);
+    const Op op = context.op;
     std::array<Count, kMaxTiers + 1>& found = found_[request.vm][trace.request_op[r]];
     Served& served = counters_[request.vm].served(op);
     std::size_t slowest = 0;
@@ -52,12 +54,16 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
     MissedBlocks missed;
     for (std::size_t i = begin; i < end; ++i) {
       look_ahead(ids, i, near);
-      Access<> a{.block = ids[i], .op = op};
+      Access<> a{.block = ids[i],
+                 .op = op,
+                 .position = static_cast<std::uint32_t>(i - begin),
+                 .request = &context};
       if (needs_next_use()) {
         a.next_use = next_uses_[i];
         for (std::size_t k = 0; k < backend(); ++k) next_use(k, a.block) = a.next_use;
       }
       const Outcome outcome = op == Op::kRead ? fetch(request, a) : write(request, a);
+      if (refuses_) leave_refused(context);
       missed.note(i == begin, !outcome.staged && outcome.found == backend());
       if (outcome.staged) {
         ++staged;
@@ -74,7 +80,7 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
     }
     VmCounters& counts = counters_[request.vm];
     counts.staged_hits += staged;
-    ++(staged == request.blocks ? counts.staged_requests : served.requests[slowest]);
+    ++(staged == context.blocks ? counts.staged_requests : served.requests[slowest]);
   }
 }
 
@@ -97,12 +103,12 @@ TieredHost::Outcome TieredHost::fetch(const Request& request, const Access<>& a)
   unsigned admitted = 0;  // by tier, a bit each
   std::size_t found = 0;
   for (; found < backend(); ++found) {
-    tiers_[found].record(a.block);
+    tiers_[found].record(a);
     if (blocked) continue;
     const bool moves = one_copy() && admitted != 0;
     if (moves ? move_up_from(found, request, a.block) : touch(found, request, a)) break;
     if (demotes() && admitted != 0) continue;
-    const bool lets_in = admits(found, request, a.block);
+    const bool lets_in = admits(found, request, a);
     admitted |= static_cast<unsigned>(lets_in) << found;
   }
   if (chain_ == Chain::kInclusive) admitted = without_gaps(admitted, found);
@@ -145,24 +151,35 @@ void TieredHost::insert(std::size_t to, const Request& request, const Access<>& 
   ++request.tiers[to].occupancy;
   std::vector<BlockId>& victims = victims_[to];
   tiers_[to].insert(request.part, a, victims);
-  leave_in_turn(to, victims, request.blocks);
+  leave_in_turn(to, victims, *request.context);
   victims.clear();
+}
+
+// Move the blocks that policies evicted when they were asked to admit others.
+void TieredHost::leave_refused(const RequestContext& context) {
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    while (tiers_[k].has_refused_victims()) {
+      std::vector<BlockId> victims;
+      tiers_[k].take_refused_victims(victims);
+      leave_in_turn(k, victims, context);
+    }
+  }
 }
 
 // Move victims one by one. For the probe, a victim that has not moved yet is still held.
 void TieredHost::leave_in_turn(std::size_t from, std::span<const BlockId> victims,
-                               Count request_blocks) {
+                               const RequestContext& context) {
   const bool counted = probe_ != nullptr && !one_copy() && victims.size() > 1;
   if (counted) to_leave_.insert(victims.begin(), victims.end());
   for (const BlockId victim : victims) {
     if (counted) to_leave_.erase(to_leave_.find(victim));
-    leave(from, victim, request_blocks);
+    leave(from, victim, context);
   }
 }
 
 // Demote a victim of the tier to a slower one, or evict it.
-void TieredHost::leave(std::size_t from, BlockId block, Count request_blocks) {
-  const Request owner = request_of(owners_.vm_of(block), request_blocks);
+void TieredHost::leave(std::size_t from, BlockId block, const RequestContext& context) {
+  const Request owner = request_of(owners_.vm_of(block), context);
   TierCounters& left = owner.tiers[from];
   assert(left.occupancy > 0);
   --left.occupancy;
@@ -199,11 +216,11 @@ void TieredHost::look_ahead_of_victims(BlockId soon) const {
 // there is none. Only an admitted block is copied.
 bool TieredHost::push_down(std::size_t from, std::size_t source, const Request& owner,
                            BlockId block) {
-  Access<> a{.block = block};
+  Access<> a{.block = block, .request = owner.context};
   if (needs_next_use()) a.next_use = next_use(from, block);
   for (std::size_t k = from + 1; k < backend(); ++k) {
     if (!one_copy() && tiers_[k].touch(owner.part, a)) return true;
-    if (!admits(k, owner, block)) continue;
+    if (!admits(k, owner, a)) continue;
     ++owner.tiers[source].copied_out;
     put_below(k, owner, a);
     return true;

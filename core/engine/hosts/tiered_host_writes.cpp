@@ -119,7 +119,7 @@ TieredHost::Route TieredHost::route_of(const Request& request, const Access<>& a
   const bool blocked = is_blocked(request.vm, a.block);
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     if (dirty_.mode(request.vm, k) != WriteMode::kAround) {
-      blocked ? tiers_[k].record(a.block) : look_in(k, request, a, route);
+      blocked ? tiers_[k].record(a) : look_in(k, request, a, route);
     } else if (holds(k, request.vm, a.block)) {
       // The write drops this copy if it is above the end. Below the end the copy is outdated, and
       // the block must not enter a slower tier.
@@ -138,7 +138,7 @@ void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& 
   const bool ended = route.end < backend();
   const bool back = dirty_.mode(request.vm, k) == WriteMode::kBack;
   if (found && (ended || !back)) return;
-  tiers_[k].record(a.block);
+  tiers_[k].record(a);
   const bool moves = one_copy() && route.enters != 0;
   const bool has = found   ? holds(k, request.vm, a.block)
                    : moves ? move_up_from(k, request, a.block)
@@ -151,7 +151,7 @@ void TieredHost::look_in(std::size_t k, const Request& request, const Access<>& 
   // victims, the block enters only one tier: the end.
   const bool may_enter =
       !has && (back || !ended) && !(demotes() && route.enters != 0 && (ended || !back));
-  const bool enters = may_enter && admits(k, request, a.block);
+  const bool enters = may_enter && admits(k, request, a);
   route.enters |= static_cast<unsigned>(enters) << k;
   if (back && !ended && (has || enters)) route.end = k;
 }
@@ -193,7 +193,7 @@ bool TieredHost::pass_on(std::size_t from, const Request& owner, BlockId block) 
     }
     const bool back = mode == WriteMode::kBack;
     const bool has_copy = !one_copy() && tiers_[k].touch(owner.part, a);
-    if (!has_copy && ((taken && !back) || !admits(k, owner, block))) continue;
+    if (!has_copy && ((taken && !back) || !admits(k, owner, a))) continue;
     if (back) dirty_.move(block, from, k);
     if (has_copy) {
       ++owner.tiers[k].updates;
@@ -216,9 +216,11 @@ void TieredHost::settle(VmId vm, BlockId block) {
       dirty_.outdate(block, k);
       continue;
     }
+    Access<> a{.block = block, .op = Op::kWrite};
+    if (needs_next_use()) a.next_use = next_use(k, block);
     const auto takes = [&](std::size_t to) {
       return dirty_.mode(vm, to) == WriteMode::kBack &&
-             (holds(to, vm, block) || admits(to, owner, block));
+             (holds(to, vm, block) || admits(to, owner, a));
     };
     std::size_t to = k + 1;
     while (to < tiers_.size() && !takes(to)) ++to;
@@ -230,8 +232,6 @@ void TieredHost::settle(VmId vm, BlockId block) {
     }
     dirty_.move(block, k, to);
     if (holds(to, vm, block)) continue;
-    Access<> a{.block = block, .op = Op::kWrite};
-    if (needs_next_use()) a.next_use = next_use(k, block);
     put_below(to, owner, a);
   }
 }

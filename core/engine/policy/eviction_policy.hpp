@@ -17,21 +17,10 @@
 #include "core/base/types.hpp"
 #include "core/containers/directory.hpp"
 #include "core/containers/slot.hpp"
+#include "core/engine/policy/access.hpp"
 
 // The interface of eviction policies. policies/README.md explains how to write one.
 namespace mcsim {
-
-// Position in the trace of the next access to the same block.
-using NextUse = std::uint32_t;
-inline constexpr NextUse kNever = std::numeric_limits<NextUse>::max();
-
-template <class BlockType = BlockId>
-struct Access {
-  using Block = BlockType;
-  Block block;
-  Op op = Op::kRead;
-  NextUse next_use = kNever;  // only for policies that need it
-};
 
 class TierCache;
 struct PolicySetup;
@@ -64,9 +53,10 @@ struct PolicySetup {
 };
 
 // The cache as its policy sees it: it maps blocks to slots and passes on victims. `Sink` is called
-// for every block that is evicted for lack of space:
+// for every block that is evicted for lack of space, and for those that a tick cleans:
 //
 //   void evicted(Block block);
+//   void cleaned(Block block);
 template <class Directory, class Sink>
 class PolicyView {
  public:
@@ -88,6 +78,8 @@ class PolicyView {
   }
   // Evict the block, but keep its slot as a ghost.
   void evict_to_ghost(Slot slot) { sink_.evicted(directory_.block(slot)); }
+  // Write the block back if it is dirty; for the background work of policies with a clock.
+  void clean(Slot slot) { sink_.cleaned(directory_.block(slot)); }
   // Drop a ghost and free its slot.
   void forget(Slot slot) { directory_.erase(slot); }
   // The same for the back of a list; also prefetches for the next block at the back.
@@ -129,6 +121,15 @@ inline Count share_of(double share, Count capacity) {
 struct NullSink {
   template <class Block>
   void evicted(Block) {}
+  template <class Block>
+  void cleaned(Block) {}
+};
+
+// The background work of a policy with a clock: the time in the trace between two calls of tick(),
+// and the maximum number of blocks that one call evicts or cleans. A period of 0: no clock.
+struct Ticks {
+  Nanoseconds period = 0;
+  Count budget = 0;  // blocks
 };
 
 // The cache with which the concept below is checked.
@@ -137,8 +138,9 @@ using AnyPolicyView = PolicyView<Directory<DenseIndex>, NullSink>;
 // An eviction policy for blocks of one size. It keeps its state by slot.
 //
 //   access    Serve one access; return true on a hit. On a miss, insert the block and evict
-//             others if necessary. Never called while the capacity is 0. A block demoted by
-//             a faster tier is inserted with this call, too.
+//             others if necessary; a policy may refuse blocks first (`admits`, below). Never called
+//             while the capacity is 0. A block demoted by a faster tier is inserted with this call,
+//             too.
 //   remove    Remove a resident block that is not a victim: promoted to another tier, or
 //             invalidated.
 //   resize    Change the capacity and evict all excess blocks at once.
@@ -175,6 +177,30 @@ template <class P>
   requires requires { P::kNeedsNextUse; }
 inline constexpr bool kNeedsNextUse<P> = P::kNeedsNextUse;
 
+// A policy that refuses blocks, has a clock or reads the time defines:
+//
+//   admits      bool admits(a, cache): return whether the block, which is not held, enters. Called
+//               once before access() inserts a block, also one that a faster tier demotes; access()
+//               is not called for a refused block. May evict blocks.
+//   clock       Ticks ticks() const: the period of tick(), and its budget.
+//   tick        void tick(time, cache): evict() and clean() blocks in the background. Called at
+//               every multiple of the period since the first access, after earlier accesses.
+//   kReadsTime  static constexpr bool kReadsTime = true: access() reads `a.request->time`.
+template <class P>
+concept RefusingPolicy = requires(P p, AnyPolicyView& cache, const Access<>& a) {
+  { p.admits(a, cache) } -> std::same_as<bool>;
+};
+template <class P>
+concept PolicyWithClock = requires(P p, const P q, AnyPolicyView& cache, Nanoseconds time) {
+  { q.ticks() } -> std::same_as<Ticks>;
+  { p.tick(time, cache) } -> std::same_as<void>;
+};
+template <class P>
+inline constexpr bool kReadsTime = false;
+template <class P>
+  requires requires { P::kReadsTime; }
+inline constexpr bool kReadsTime<P> = P::kReadsTime;
+
 template <class P>
 inline constexpr bool kRemembersAll = false;
 template <class P>
@@ -189,6 +215,7 @@ concept SavablePolicy = EvictionPolicy<P> && HasState<P> && !kNeedsNextUse<P>;
 
 // A policy that also serves streams of raw keys, whose blocks are not known in advance.
 template <class P>
-concept OnlinePolicy = EvictionPolicy<P> && !kNeedsNextUse<P> && !kRemembersAll<P>;
+concept OnlinePolicy = EvictionPolicy<P> && !kNeedsNextUse<P> && !kRemembersAll<P> &&
+                       !PolicyWithClock<P> && !kReadsTime<P>;
 
 }  // namespace mcsim

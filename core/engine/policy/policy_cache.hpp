@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -34,6 +35,22 @@ class Cache {
     if (policy_.capacity() == 0) return false;
     PolicyView view(directory_, sink);
     return policy_.access(a, view);
+  }
+
+  // Return whether the policy admits a block that is not held.
+  template <class Sink>
+  bool admits(const Access<Block>& a, Sink& sink) {
+    if constexpr (RefusingPolicy<P>) {
+      PolicyView view(directory_, sink);
+      return policy_.admits(a, view);
+    }
+    return true;
+  }
+  template <class Sink>
+    requires PolicyWithClock<P>
+  void tick(Nanoseconds time, Sink& sink) {
+    PolicyView view(directory_, sink);
+    policy_.tick(time, view);
   }
 
   // Replay a batch. The next blocks are known, so their data is prefetched: first the index
@@ -134,7 +151,17 @@ class Cache {
         prefetch_use(batch.next_uses[std::min(i + kSlotAhead, blocks.size() - 1)]);
         a.next_use = batch.next_uses[i];
       }
-      const bool hit = policy_.access(a, view);
+      [[maybe_unused]] RequestContext request;
+      if constexpr (kReadsTime<P>) {
+        request.time = batch.times[i];
+        a.request = &request;
+      }
+      bool hit = false;
+      if constexpr (RefusingPolicy<P>) {
+        hit = (contains(a.block) || policy_.admits(a, view)) && policy_.access(a, view);
+      } else {
+        hit = policy_.access(a, view);
+      }
       hits[static_cast<std::size_t>(a.op)] += hit ? 1 : 0;
       if (!batch.hits.empty()) batch.hits[i] = hit ? 1 : 0;
     }
@@ -173,7 +200,13 @@ class PolicyCacheOf final : public TierCache {
     if (kNeedsNextUse<P> && batch.next_uses.size() != batch.blocks.size()) {
       return invalid_argument("{} needs the next use of every access", kInfo.name);
     }
+    if (needs_times() && batch.times.size() != batch.blocks.size()) {
+      return invalid_argument("{} needs the time of every access", kInfo.name);
+    }
     Evictions sink{counts_.evictions};
+    if constexpr (PolicyWithClock<P>) {
+      if (ticks().period > 0) return replay_with_ticks(batch, sink);
+    }
     cache_.replay(batch, counts_, sink);
     return absl::OkStatus();
   }
@@ -187,6 +220,28 @@ class PolicyCacheOf final : public TierCache {
     Victims sink{victims};
     cache_.access(a, sink);
   }
+  bool admits(const Access<>& a, std::vector<BlockId>& victims) override {
+    Victims sink{victims};
+    return cache_.admits(a, sink);
+  }
+  bool selective() const override { return RefusingPolicy<P>; }
+  Ticks ticks() const override {
+    if constexpr (PolicyWithClock<P>) return cache_.policy().ticks();
+    return {};
+  }
+  bool needs_times() const override { return PolicyWithClock<P> || kReadsTime<P>; }
+  void tick(Nanoseconds time, BackgroundWork& work) override {
+    if constexpr (PolicyWithClock<P>) {
+      const std::size_t before = work.victims.size() + work.to_clean.size();
+      cache_.tick(time, work);
+      const std::size_t done = work.victims.size() + work.to_clean.size() - before;
+      if (std::cmp_greater(done, ticks().budget) && failure_.ok()) {
+        failure_ = internal_error("{}: a tick moved {} blocks, its budget is {}", kInfo.name, done,
+                                  ticks().budget);
+      }
+    }
+  }
+  absl::Status failure() const override { return failure_; }
   bool take(BlockId block) override { return cache_.take(block); }
   using TierCache::resize;
   void resize(Count capacity, std::vector<BlockId>& victims) override {
@@ -246,7 +301,7 @@ class PolicyCacheOf final : public TierCache {
   absl::Status save(ArchiveWriter& to) override {
     if constexpr (SavablePolicy<P>) {
       save_setup(to, kInfo.name, param_map(params_));
-      to(cache_);
+      to(cache_, next_tick_.value_or(kNoTick));
       return absl::OkStatus();
     } else {
       return refuse_state();
@@ -255,8 +310,10 @@ class PolicyCacheOf final : public TierCache {
   absl::Status load(ArchiveReader& from) override {
     if constexpr (SavablePolicy<P>) {
       MCSIM_RETURN_IF_ERROR(load_setup(from, kInfo.name, param_map(params_)));
-      from(cache_);
+      Nanoseconds next_tick = kNoTick;
+      from(cache_, next_tick);
       MCSIM_RETURN_IF_ERROR(from.status());
+      if (next_tick != kNoTick) next_tick_ = next_tick;
       return cache_.check();
     } else {
       return refuse_state();
@@ -289,8 +346,30 @@ class PolicyCacheOf final : public TierCache {
                             kNeedsNextUse<P> ? "uses the future" : "declares no state()");
   }
 
+  // Call tick() at its times: before accesses at that time.
+  absl::Status replay_with_ticks(const AccessBatch<>& batch, Evictions& sink) {
+    const Nanoseconds period = ticks().period;
+    for (std::size_t begin = 0; begin < batch.blocks.size();) {
+      if (!next_tick_) next_tick_ = batch.times[begin] + period;
+      for (; *next_tick_ <= batch.times[begin]; *next_tick_ += period) {
+        BackgroundWork work;
+        tick(*next_tick_, work);
+        counts_.evictions += static_cast<Count>(work.victims.size());
+      }
+      const auto rest = batch.times.subspan(begin);
+      const auto end = std::ranges::lower_bound(rest, *next_tick_) - rest.begin();
+      cache_.replay(batch.part(begin, static_cast<std::size_t>(end)), counts_, sink);
+      begin += static_cast<std::size_t>(end);
+    }
+    return failure_;
+  }
+
+  static constexpr Nanoseconds kNoTick = std::numeric_limits<Nanoseconds>::min();
+
   [[no_unique_address]] Params params_;
   Cache<P> cache_;
+  std::optional<Nanoseconds> next_tick_;  // of replay()
+  absl::Status failure_;
 };
 
 }  // namespace mcsim

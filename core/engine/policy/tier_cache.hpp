@@ -19,13 +19,15 @@ namespace mcsim {
 inline constexpr std::size_t kIndexAhead = 24;
 inline constexpr std::size_t kSlotAhead = 8;
 
-// A range of a trace. `ops` may be empty: all accesses are reads. `next_uses` may be empty unless
-// the policy needs it. `hits`, if given, receives 1 for each access that hits, else 0.
+// A range of a trace. `ops` may be empty: all accesses are reads. `next_uses` and `times` may be
+// empty unless the policy needs them. `hits`, if given, receives 1 for each access that hits, else
+// 0.
 template <class Block = BlockId>
 struct AccessBatch {
   std::span<const Block> blocks;
   std::span<const std::uint8_t> ops = {};
   std::span<const NextUse> next_uses = {};
+  std::span<const Nanoseconds> times = {};
   std::span<std::uint8_t> hits = {};
 
   // The part with at most `count` accesses from `begin` on.
@@ -34,7 +36,7 @@ struct AccessBatch {
     const auto cut = [&](auto column) {
       return column.empty() ? column : column.subspan(begin, length);
     };
-    return {cut(blocks), cut(ops), cut(next_uses), cut(hits)};
+    return {cut(blocks), cut(ops), cut(next_uses), cut(times), cut(hits)};
   }
 
   // Check that each column has a value for each access, or is empty.
@@ -76,6 +78,15 @@ struct CacheCounts {
   friend bool operator==(const CacheCounts&, const CacheCounts&) = default;
 };
 
+// The background work of one tick.
+struct BackgroundWork {
+  std::vector<BlockId> victims;
+  std::vector<BlockId> to_clean;  // blocks to write back if they are dirty
+
+  void evicted(BlockId block) { victims.push_back(block); }
+  void cleaned(BlockId block) { to_clean.push_back(block); }
+};
+
 // A cache that replays a trace on its own, with one virtual call a batch, or is part of a tier of a
 // host. The host decides which blocks are inserted, one by one or in batches, and counts.
 class TierCache {
@@ -115,9 +126,15 @@ class TierCache {
   virtual void prefetch_slot(BlockId) const {}
 
   // Return whether the policy admits a block that is not held; only selective policies reject
-  // blocks.
-  virtual bool admits(const Access<>&) { return true; }
+  // blocks. Victims are appended.
+  virtual bool admits(const Access<>&, std::vector<BlockId>&) { return true; }
   virtual bool selective() const { return false; }
+
+  // The clock of the policy, and its work in the background at that time.
+  virtual Ticks ticks() const { return {}; }
+  virtual void tick(Nanoseconds, BackgroundWork&) {}
+  // Whether the policy has a clock or reads the time of accesses.
+  virtual bool needs_times() const { return false; }
   // The first error of a policy that can fail. The cache continues without the policy's decisions.
   virtual absl::Status failure() const { return absl::OkStatus(); }
 

@@ -390,14 +390,12 @@ absl::StatusOr<RunResult> run_with_state(const Accesses& given, System& system,
         "state: this system decides while it runs, and what it has learned cannot be saved");
   }
   std::optional<SavedState> state;
-  Continued continued{.trace = given,
-                      .addresses = {files.addresses.begin(), files.addresses.end()}};
+  Accesses trace = given;
   if (!files.from.empty()) {
     MCSIM_ASSIGN_OR_RETURN(state, SavedState::open(files));
-    MCSIM_ASSIGN_OR_RETURN(continued, continue_ids(given, files.addresses, state->blocks()));
+    MCSIM_ASSIGN_OR_RETURN(trace, continue_ids(given, state->blocks()));
   }
-  const Accesses& trace = continued.trace;
-  MCSIM_ASSIGN_OR_RETURN(KnownBlocks blocks, known_blocks(trace, continued.addresses));
+  MCSIM_ASSIGN_OR_RETURN(KnownBlocks blocks, known_blocks(trace));
   Runner runner(trace, system, measured, tick, log, state ? &*state : nullptr);
   MCSIM_ASSIGN_OR_RETURN(RunResult result, runner.execute(metric_cuts));
   if (files.to.empty()) return result;
@@ -427,6 +425,7 @@ std::vector<MeterSpec> meter_specs(const System& system) {
 
 ExpandOptions view_of(const System& system, ExpandOptions experiment) {
   ExpandOptions view = system.trace_view(experiment);
+  view.addresses |= system.keeps_addresses();
   for (const Meter& meter : system.meters()) {
     const auto* const load = std::get_if<LoadMeter>(&meter.what);
     view.responses |= std::holds_alternative<ResponseMeter>(meter.what);

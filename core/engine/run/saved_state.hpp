@@ -20,8 +20,6 @@ struct StateFiles {
   // A description of the system, its parameters and the sizes of its tiers. A file with another one
   // is refused.
   std::string setup = {};
-  // The addresses of the blocks of the trace, by id.
-  BlockAddresses addresses = {};
 };
 
 // A file that was read: its blocks, and the state of a host behind them.

@@ -106,6 +106,10 @@ class System {
   // How requests become accesses; most systems use the options of the experiment.
   virtual ExpandOptions trace_view(ExpandOptions experiment) const { return experiment; }
 
+  // Keep the addresses of blocks in the view, because a part of the data path reads them.
+  void keep_addresses() { keeps_addresses_ = true; }
+  bool keeps_addresses() const { return keeps_addresses_; }
+
   // Whether a trace must have the classes that the view keeps.
   virtual bool needs_classes() const { return true; }
 
@@ -143,6 +147,9 @@ class System {
   virtual absl::StatusOr<std::optional<Decision>> decide(const Observation&) {
     return std::nullopt;
   }
+
+ private:
+  bool keeps_addresses_ = false;
 };
 
 // Check that the host of a system supports the system's actions. To be called when a system is

@@ -9,15 +9,9 @@
 #include "core/base/archive.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
+#include "core/engine/policy/access.hpp"
 
 namespace mcsim {
-
-// A block that may enter a tier: missed there, or demoted to it.
-struct Candidate {
-  BlockId block;
-  Count request_blocks;  // size of the request that accesses the block or demotes it
-  bool full;             // whether another block has to leave for it
-};
 
 // The inputs with which an admission filter is constructed.
 struct AdmissionSetup {
@@ -27,16 +21,20 @@ struct AdmissionSetup {
 };
 
 // Decides which blocks enter a tier. A rejected block is served from its current location and stays
-// there.
+// there. A filter that reads the byte range of requests (RequestContext) declares it.
 class AdmissionFilter {
  public:
   virtual ~AdmissionFilter() = default;
 
+  virtual bool reads_addresses() const { return false; }
+
   // Record an access that reached the tier, whatever its outcome.
-  virtual void record(BlockId) {}
+  virtual void record(const Access<>&) {}
   // Record the eviction of a block for lack of space.
   virtual void evicted(BlockId) {}
-  virtual bool admits(const Candidate& candidate) = 0;
+  // Return whether a block enters: missed in the tier, or demoted to it. `full`: whether another
+  // block has to leave for it.
+  virtual bool admits(const Access<>& a, bool full) = 0;
 
   // Duration of a read of staged data, in memory; none if the filter stages no data.
   virtual std::optional<Count> staged_ns() const { return std::nullopt; }

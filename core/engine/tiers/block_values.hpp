@@ -37,7 +37,11 @@ class BlockValues {
     }
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (blocks[i] >= values_.size()) return from.fail(data_loss("unknown block {}", blocks[i]));
-      values_[blocks[i]] = static_cast<Element>(saved[i]);
+      if constexpr (requires { values_.set(blocks[i]); }) {
+        values_.set(blocks[i]);
+      } else {
+        values_[blocks[i]] = static_cast<Element>(saved[i]);
+      }
     }
   }
 

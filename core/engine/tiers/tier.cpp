@@ -37,15 +37,33 @@ void Tier::set_initial_capacities() {
   }
 }
 
-bool Tier::is_accepted(std::size_t part, BlockId block, Count request_blocks) {
+bool Tier::is_accepted(std::size_t part, const Access<>& a) {
   if (filter_) {
     const bool full = held_ == capacity_ ||
                       (rules_.mode != ResizeMode::kLazy && size(part) >= parts_[part].target);
-    if (!filter_->admits({.block = block, .request_blocks = request_blocks, .full = full})) {
-      return false;
-    }
+    if (!filter_->admits(a, full)) return false;
   }
-  return parts_[part].cache->admits({.block = block});
+  const std::size_t before = refused_victims_.size();
+  const bool admits = parts_[part].cache->admits(a, refused_victims_);
+  count_evicted(part, std::span(refused_victims_).subspan(before));
+  return admits;
+}
+
+// Count blocks that left a part without an insertion.
+void Tier::count_evicted(std::size_t part, std::span<const BlockId> victims) {
+  if (victims.empty()) return;
+  held_ -= static_cast<Count>(victims.size());
+  count_excess(part);
+  if (!filter_) return;
+  for (const BlockId victim : victims) filter_->evicted(victim);
+}
+
+void Tier::tick(Nanoseconds time, BackgroundWork& work) {
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    const std::size_t before = work.victims.size();
+    parts_[part].cache->tick(time, work);
+    count_evicted(part, std::span(work.victims).subspan(before));
+  }
 }
 
 void Tier::enter(std::size_t part, const Access<>& a, std::vector<BlockId>& victims) {

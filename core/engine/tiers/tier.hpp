@@ -39,8 +39,8 @@ class Tier {
   }
 
   // Record that an access requests the block from this tier.
-  void record(BlockId block) {
-    if (filter_) filter_->record(block);
+  void record(const Access<>& a) {
+    if (filter_) filter_->record(a);
   }
   // Serve an access if the block is held; otherwise return false.
   [[gnu::always_inline]] bool touch(std::size_t part, const Access<>& a) {
@@ -60,9 +60,21 @@ class Tier {
   }
 
   // Return whether a block that is not held is admitted and has space.
-  bool admits(std::size_t part, BlockId block, Count request_blocks) {
-    return has_room(part) && (!has_filter() || is_accepted(part, block, request_blocks));
+  bool admits(std::size_t part, const Access<>& a) {
+    return has_room(part) && (!has_filter() || is_accepted(part, a));
   }
+  bool reads_addresses() const { return filter_ && filter_->reads_addresses(); }
+  // Whether the policy may refuse blocks.
+  bool refuses() const { return selective_; }
+  // Move the victims of refusals since the last call to `victims`.
+  bool has_refused_victims() const { return !refused_victims_.empty(); }
+  void take_refused_victims(std::vector<BlockId>& victims) { victims.swap(refused_victims_); }
+
+  // The clock of the policy, and its work in the background.
+  Ticks ticks() const { return lru_ ? Ticks{} : parts_[0].cache->ticks(); }
+  bool needs_times() const { return !lru_ && parts_[0].cache->needs_times(); }
+  void tick(Nanoseconds time, BackgroundWork& work);
+
   // The data that the filter staged without admitting it.
   std::optional<Count> staged_ns() const { return filter_ ? filter_->staged_ns() : std::nullopt; }
   bool has_data(BlockId block) const { return filter_->has_data(block); }
@@ -154,7 +166,8 @@ class Tier {
   absl::Status load_logs(ArchiveReader& from);
   absl::Status load_caches(ArchiveReader& from);
   void set_initial_capacities();
-  bool is_accepted(std::size_t part, BlockId block, Count request_blocks);
+  bool is_accepted(std::size_t part, const Access<>& a);
+  void count_evicted(std::size_t part, std::span<const BlockId> victims);
   void enter(std::size_t part, const Access<>& a, std::vector<BlockId>& victims);
   // Whether a part may hold more than its target, or less although it could use more.
   bool shares_space() const { return rules_.mode != ResizeMode::kEager; }
@@ -179,6 +192,7 @@ class Tier {
   DivisionRules rules_;
   std::unique_ptr<AdmissionFilter> filter_;
   bool selective_;
+  std::vector<BlockId> refused_victims_;  // evicted when the policy was asked to admit a block
   // By part: blocks in excess of its target, if parts share space; negative below the target.
   // Targets sum to at most the capacity. So in a full tier with an insertion, at least one part
   // exceeds its target.

@@ -46,14 +46,13 @@ class VscsiReader final : public RecordReader<VscsiReader> {
     const auto bytes = number_at<std::uint32_t>(record + layout_.bytes);
     const auto sector = number_at<std::uint64_t>(record + 16);
     const auto time = number_at<std::uint64_t>(record + 24);
-    const std::optional<Operation> meaning =
-        command < kScsiCommands.size() ? kScsiCommands[command] : std::nullopt;
     if (version_of(record) != layout_.version) [[unlikely]] {
       return bad(fmt::format("version: expected {}, got {}", layout_.version, version_of(record)));
     }
-    if (!meaning) [[unlikely]] {
+    if (command >= kScsiCommands.size() || !kScsiCommands[command]) [[unlikely]] {
       return bad(fmt::format("command: there is no SCSI command {:#x}", command));
     }
+    const Operation meaning = *kScsiCommands[command];
     if (time > kLatest) [[unlikely]]
       return bad(fmt::format("time: {} us exceeds 64 bits", time));
     if (meaning == Operation::kFlush) return count_flush(), LineKind::kNothing;
@@ -66,7 +65,7 @@ class VscsiReader final : public RecordReader<VscsiReader> {
       return bad(fmt::format("sector: {} exceeds 64 bits", sector));
     }
     request = {.time = static_cast<Nanoseconds>(time) * kMicrosecond,
-               .op = static_cast<Op>(*meaning),
+               .op = static_cast<Op>(meaning),
                .offset = sector * kSector,
                .length = bytes};
     return LineKind::kRequest;

@@ -87,9 +87,7 @@ void AccessBuilder::push_stream(std::string name) {
   std::optional<BlockTable>& table = streams_.back().line_of;
   if (streams_.size() > 1) {
     RequestStream& before = streams_.end()[-2];
-    table = std::exchange(before.line_of, std::nullopt);
-    before.index.reset();
-    before.not_indexed = {};
+    table = before.end_lines(options_.addresses);
     bytes_before_last_ += before.bytes_in_memory();
   }
   if (table) {
@@ -254,6 +252,7 @@ absl::StatusOr<Accesses> AccessBuilder::without_columns() const {
   trace.keeps_responses = options_.responses;
   trace.keeps_classes = options_.classes;
   trace.keeps_bytes = options_.bytes;
+  trace.keeps_addresses = options_.addresses;
   trace.given = given_;
   trace.discard_requests = discard_requests_;
   const interning::MergedTime merged{options_.whole_seconds, first_time_};
@@ -273,10 +272,21 @@ absl::StatusOr<Accesses> AccessBuilder::without_columns() const {
   return trace;
 }
 
+void AccessBuilder::push_addresses(AccessesSink& sink) const {
+  const std::uint64_t unit = options_.key == BlockKey::kAligned ? options_.block_bytes : 1;
+  for (const RequestStream& stream : streams_) {
+    for (const std::uint64_t line : stream.line_keys) {
+      for (std::uint32_t i = 0; i < stream.line_blocks; ++i) {
+        sink.push_address((line * stream.line_blocks + i) * unit);
+      }
+    }
+  }
+}
+
 absl::StatusOr<Accesses> AccessBuilder::merge() {
   MCSIM_RETURN_IF_ERROR(interning::check_warm_up(streams_));
   if (options_.responses) MCSIM_RETURN_IF_ERROR(interning::check_responses(streams_));
-  if (!streams_.empty()) streams_.back().line_of.reset();
+  if (!streams_.empty()) streams_.back().end_lines(options_.addresses);
   MCSIM_ASSIGN_OR_RETURN(Accesses trace, without_columns());
   std::size_t requests = 0;
   std::size_t accesses = 0;
@@ -300,6 +310,7 @@ absl::StatusOr<Accesses> AccessBuilder::merge() {
       AccessesSink sink,
       to_file_ ? AccessesSink::to_file(std::move(trace), requests, accesses, to_file_->path)
                : AccessesSink(std::move(trace), requests, accesses));
+  if (options_.addresses) push_addresses(sink);  // the merge releases the streams
   MCSIM_RETURN_IF_ERROR(interning::merge(streams_, spill_.get(),
                                          {options_.whole_seconds, first_time_}, departures, sink));
   return std::move(sink).finish();

@@ -14,6 +14,8 @@
 
 namespace mcsim {
 
+class AccessesSink;
+
 // Builds Accesses from the requests of one or more VMs. Each VM is one stream, added chunk by
 // chunk in time order; finish() merges the streams by (time, VM, position).
 //
@@ -75,6 +77,7 @@ class AccessBuilder {
   absl::Status number_keys(const Tick& tick);
   absl::Status spill();
   absl::StatusOr<Accesses> without_columns() const;
+  void push_addresses(AccessesSink& sink) const;
   absl::StatusOr<Accesses> merge();
 
   ExpandOptions options_;

@@ -130,6 +130,7 @@ absl::Status write_accesses(const Accesses& trace, const std::string& path) {
       trace.release_pages({std::exchange(passed, r), r});
       MCSIM_RETURN_IF_ERROR(sink.status());
     }
+    for (const std::uint64_t address : trace.block_address) sink.push_address(address);
     return std::move(sink).finish().status();
   });
 }

@@ -17,7 +17,8 @@ constexpr std::size_t kSizeAt = 2;      // index of the word with the number of 
 constexpr std::size_t kChecksumAt = 3;  // index of the word with the checksum of the other words
 
 std::array<bool, kOptional> kept(const Accesses& trace) {
-  return {trace.keeps_responses, trace.keeps_classes, trace.keeps_bytes, trace.keeps_bytes};
+  return {trace.keeps_responses, trace.keeps_classes, trace.keeps_bytes, trace.keeps_bytes,
+          trace.keeps_addresses};
 }
 
 std::uint64_t sum_of(std::span<const std::uint64_t> head) {
@@ -57,6 +58,7 @@ bool read_optional(WordReader& words, Sums& sums, Accesses& trace) {
   trace.keeps_responses = keeps[0];
   trace.keeps_classes = keeps[1];
   trace.keeps_bytes = keeps[2];
+  trace.keeps_addresses = keeps[4];
   return words.over() && keeps == kept(trace);
 }
 
@@ -122,11 +124,11 @@ std::string read_head(WordReader words, Sizes& sizes, Sums& sums, Accesses& trac
 
 Layout layout_of(const Accesses& trace, std::size_t requests, std::size_t accesses) {
   const std::array<std::uint64_t, kColumns> bytes{
-      accesses * sizeof(BlockId),      (requests + 1) * sizeof(std::uint64_t),
-      requests * sizeof(Nanoseconds),  requests * sizeof(VmId),
-      requests * sizeof(std::uint8_t), requests * sizeof(Nanoseconds),
-      requests * sizeof(std::uint8_t), requests * sizeof(std::uint32_t),
-      requests * sizeof(std::uint32_t)};
+      accesses * sizeof(BlockId),       (requests + 1) * sizeof(std::uint64_t),
+      requests * sizeof(Nanoseconds),   requests * sizeof(VmId),
+      requests * sizeof(std::uint8_t),  requests * sizeof(Nanoseconds),
+      requests * sizeof(std::uint8_t),  requests * sizeof(std::uint32_t),
+      requests * sizeof(std::uint32_t), trace.id_count() * sizeof(std::uint64_t)};
   Layout layout{.end = head_of(trace, 0, 0, {}).size() * kWord};
   for (std::size_t i = 0; i < kColumns; ++i) {
     if (i >= kRequired && !kept(trace)[i - kRequired]) continue;
@@ -191,7 +193,9 @@ absl::StatusOr<Accesses> view_of(std::span<const std::byte> bytes,
   std::size_t next = 0;
   const auto set_column = [&]<class T>(SharedArray<T>& values) {
     const std::uint64_t begin = layout.begin[next];
-    const std::size_t size = next == 0 ? sizes.accesses : sizes.requests + (next == 1 ? 1 : 0);
+    const std::size_t size = next == 0              ? sizes.accesses
+                             : next + 1 == kColumns ? trace.id_count()
+                                                    : sizes.requests + (next == 1 ? 1 : 0);
     ++next;
     if (begin == 0) return;  // the column is not kept
     const auto* const first = reinterpret_cast<const T*>(bytes.data() + begin);

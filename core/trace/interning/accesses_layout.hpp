@@ -16,7 +16,8 @@
 // columns of Accesses in their order, each aligned to kColumnAlignment. Optional columns are
 // present if they are kept. The head then ends with the checksum of response times, if kept, and
 // with two words for every other optional column: its number (1 for classes, 2 for bytes, 3 for
-// their offsets in blocks) and its checksum. Words are in the byte order of the machine.
+// their offsets in blocks, 4 for addresses) and its checksum. Words are in the byte order of the
+// machine.
 namespace mcsim {
 
 // Increases whenever the bytes for the same accesses, or the accesses for the same requests,
@@ -26,7 +27,7 @@ inline constexpr std::uint64_t kAccessesVersion = 3;
 namespace interning {
 
 inline constexpr std::size_t kRequired = 5;  // columns that are always present
-inline constexpr std::size_t kOptional = 4;
+inline constexpr std::size_t kOptional = 5;
 inline constexpr std::size_t kColumns = kRequired + kOptional;
 inline constexpr std::uint64_t kColumnAlignment = 64;
 
@@ -44,7 +45,7 @@ template <class Trace>
 auto columns_of(Trace& trace) {
   return std::tie(trace.ids, trace.request_begin, trace.request_time, trace.request_vm,
                   trace.request_op, trace.request_response, trace.request_class,
-                  trace.request_bytes, trace.request_head);
+                  trace.request_bytes, trace.request_head, trace.block_address);
 }
 
 Layout layout_of(const Accesses& trace, std::size_t requests, std::size_t accesses);

@@ -17,7 +17,8 @@ AccessesSink::AccessesSink(Accesses trace, std::size_t requests, std::size_t acc
       response_(trace_.keeps_responses ? requests : 0, file_.get(), offsets[5]),
       class_(trace_.keeps_classes ? requests : 0, file_.get(), offsets[6]),
       bytes_(trace_.keeps_bytes ? requests : 0, file_.get(), offsets[7]),
-      head_(trace_.keeps_bytes ? requests : 0, file_.get(), offsets[8]) {
+      head_(trace_.keeps_bytes ? requests : 0, file_.get(), offsets[8]),
+      address_(trace_.keeps_addresses ? trace_.id_count() : 0, file_.get(), offsets[9]) {
   begin_.push(0);
 }
 

@@ -82,6 +82,8 @@ class AccessesSink {
   void push_bytes(std::uint32_t bytes, std::uint32_t head = 0) {
     bytes_.push(bytes), head_.push(head);
   }
+  // Adds the address of the next id, if the trace keeps addresses.
+  void push_address(std::uint64_t address) { address_.push(address); }
   // Ends a request after its blocks.
   void push_request(Nanoseconds time, VmId vm, std::uint8_t op) {
     begin_.push(accesses_);
@@ -112,10 +114,10 @@ class AccessesSink {
 
   // In the order of the file.
   auto columns() {
-    return std::tie(ids_, begin_, time_, vm_, op_, response_, class_, bytes_, head_);
+    return std::tie(ids_, begin_, time_, vm_, op_, response_, class_, bytes_, head_, address_);
   }
   auto columns() const {
-    return std::tie(ids_, begin_, time_, vm_, op_, response_, class_, bytes_, head_);
+    return std::tie(ids_, begin_, time_, vm_, op_, response_, class_, bytes_, head_, address_);
   }
 
   Accesses trace_;
@@ -130,6 +132,7 @@ class AccessesSink {
   interning::ColumnSink<std::uint8_t> class_;
   interning::ColumnSink<std::uint32_t> bytes_;
   interning::ColumnSink<std::uint32_t> head_;
+  interning::ColumnSink<std::uint64_t> address_;
   std::uint64_t accesses_ = 0;
 };
 

@@ -14,7 +14,7 @@ absl::Status too_many_blocks(std::string_view vm) {
 
 std::size_t RequestStream::bytes_in_memory() const {
   const auto size = [](const auto&... column) { return (std::span(column).size_bytes() + ...); };
-  return size(time, op, end, ids, response, of_class, bytes, head);
+  return size(time, op, end, ids, response, of_class, bytes, head, line_keys);
 }
 
 void RequestStream::end_warm_up() {
@@ -92,6 +92,16 @@ void RequestStream::note_new_lines(std::span<const std::uint64_t> of_keys,
     if (found[i] / line_blocks != next) continue;
     not_indexed.emplace_back(of_keys[i] / line_blocks, next++);
   }
+}
+
+std::optional<BlockTable> RequestStream::end_lines(bool keeps_keys) {
+  if (keeps_keys && line_of) {
+    line_keys.resize(lines);
+    line_of->for_each([&](std::uint64_t key, std::uint32_t value) { line_keys[value - 1] = key; });
+  }
+  index.reset();
+  not_indexed = {};
+  return std::exchange(line_of, std::nullopt);
 }
 
 absl::Status RequestStream::number_keys() {

@@ -69,6 +69,7 @@ struct RequestStream {
   using Line = std::pair<std::uint64_t, std::uint32_t>;  // key and number
   std::optional<absl::btree_map<std::uint64_t, std::uint32_t>> index = {};
   std::vector<Line> not_indexed = {};
+  std::vector<std::uint64_t> line_keys = {};  // by line, if addresses are kept; set by end_lines()
 
   std::size_t id_count() const { return lines * line_blocks; }
   std::size_t bytes_in_memory() const;
@@ -82,6 +83,9 @@ struct RequestStream {
   // Discards the blocks [first, first + count) that have ids. All earlier keys have been numbered.
   // The cost grows with the number of those blocks, not with `count`.
   void discard(Nanoseconds at, std::uint64_t first, std::uint64_t count);
+  // Drops the tables of lines, for which no request may follow. Stores the keys of lines first if
+  // `keeps_keys`.
+  std::optional<BlockTable> end_lines(bool keeps_keys);
   // Replaces keys by ids, many at a time so that cache misses overlap.
   absl::Status number_keys();
 

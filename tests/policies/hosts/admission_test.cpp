@@ -29,7 +29,8 @@ Filter filter(const std::string& name, const ParamMap& params, Count capacity,
 }
 
 bool offer(const Filter& filter, BlockId block, Count request_blocks = 1, bool full = true) {
-  return filter->admits({.block = block, .request_blocks = request_blocks, .full = full});
+  const RequestContext request{.blocks = request_blocks};
+  return filter->admits({.block = block, .request = &request}, full);
 }
 
 TEST(Admission, ProbabilityAdmitsItsShareWhateverTheBlock) {
@@ -116,7 +117,7 @@ TEST(Admission, TinyLfuComparesCountsWithTheLastVictim) {
   Random random(5);
   for (int i = 0; i < 50'000; ++i) {
     const auto block = static_cast<BlockId>(random.below(1 + random.below(40)));
-    made->record(block);
+    made->record({.block = block});
     counts[block] = std::min(15, counts[block] + 1);
     if (++recorded == 2 * kCapacity) {
       for (auto& [unused, count] : counts) count /= 2;

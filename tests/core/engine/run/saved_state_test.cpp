@@ -49,15 +49,7 @@ Accesses trace_of(std::span<const Row> rows, VmId vms) {
   for (const Row& row : rows) {
     of_vms[row.vm].push(row.time, row.vm, row.op, row.block * 4096, 4096);
   }
-  return testing::interned(of_vms, {.ops = OpFilter::kAll, .bytes = true});
-}
-
-// The addresses of the blocks of a trace, by id: its requests have one block each, in the order of
-// the rows.
-std::vector<std::uint64_t> addresses_of(std::span<const Row> rows, const Accesses& trace) {
-  std::vector<std::uint64_t> addresses(trace.id_count());
-  for (std::size_t r = 0; r < rows.size(); ++r) addresses[trace.ids[r]] = rows[r].block * 4096;
-  return addresses;
+  return testing::interned(of_vms, {.ops = OpFilter::kAll, .bytes = true, .addresses = true});
 }
 
 template <class... Ps>
@@ -87,11 +79,9 @@ class SavedStates : public ::testing::Test {
     const auto first = trace_of(std::span(rows).first(4'000), vms);
     const auto second = trace_of(std::span(rows).subspan(4'000), vms);
     const auto whole = run_of(system, params, trace_of(rows, vms));
-    const auto before = addresses_of(std::span(rows).first(4'000), first);
-    const auto after = addresses_of(std::span(rows).subspan(4'000), second);
-    const auto one = run_of(system, params, first, {.to = path_, .addresses = before});
+    const auto one = run_of(system, params, first, {.to = path_});
     ASSERT_TRUE(one.ok()) << one.status();
-    const auto two = run_of(system, params, second, {.from = path_, .addresses = after});
+    const auto two = run_of(system, params, second, {.from = path_});
     ASSERT_TRUE(two.ok()) << two.status();
     ASSERT_TRUE(whole.ok()) << whole.status();
     ASSERT_EQ(one->intervals.size() + two->intervals.size(), whole->intervals.size());
@@ -130,8 +120,8 @@ TEST_F(SavedStates, OfEveryPolicyContinue) {
 }
 
 TEST_F(SavedStates, OfFiltersDirtyLimitsAndFlushesContinue) {
-  const ParamMap back{{"writes", std::string("back")}};
-  for (const char* filter : {"nth", "none/staged(mode=data)", "probability", "size"}) {
+  for (const char* filter :
+       {"nth", "sequential(cutoff_bytes=8192)", "none/staged(mode=data)", "probability", "size"}) {
     SCOPED_TRACE(filter);
     expect_halves("static", {{"admission", std::string(filter)}}, 3);
   }
@@ -145,9 +135,8 @@ TEST_F(SavedStates, OfFiltersDirtyLimitsAndFlushesContinue) {
 TEST_F(SavedStates, AreRefusedWithTheReason) {
   const std::vector<Row> rows = rows_of(2'000, 2);
   const Accesses trace = trace_of(rows, 2);
-  const std::vector<std::uint64_t> addresses = addresses_of(rows, trace);
-  const auto refused = [&](const std::string& system, const ParamMap& params, StateFiles files) {
-    files.addresses = addresses;
+  const auto refused = [&](const std::string& system, const ParamMap& params,
+                           const StateFiles& files) {
     return message_of(run_of(system, params, trace, files).status());
   };
   EXPECT_THAT(refused("hindsight", {}, {.to = path_}), HasSubstr("decides while it runs"));
@@ -161,9 +150,7 @@ TEST_F(SavedStates, AreRefusedWithTheReason) {
               HasSubstr("the state is one of 10 + 40 and 2 VMs, not of 10 + 41 and 2"));
   machine_ = machine_of({10, 40});
   const Accesses other = trace_of(rows, 3);
-  EXPECT_THAT(message_of(run_of("static", {}, other,
-                                {.from = path_, .setup = "static", .addresses = addresses})
-                             .status()),
+  EXPECT_THAT(message_of(run_of("static", {}, other, {.from = path_, .setup = "static"}).status()),
               HasSubstr("the state is one of 2 VMs, the trace has 3"));
   std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 1);
   EXPECT_THAT(refused("static", {}, {.from = path_, .setup = "static"}),
@@ -181,10 +168,8 @@ TEST_F(SavedStates, OfSketchesAreRefusedForOtherIds) {
   const Accesses before = trace_of(first, 2);
   const Accesses after = trace_of(second, 2);
   const ParamMap params{{"policy", std::string("w-tinylfu")}};
-  const auto known = addresses_of(first, before);
-  ASSERT_TRUE(run_of("static", params, before, {.to = path_, .addresses = known}).ok());
-  const auto addresses = addresses_of(second, after);
-  const auto result = run_of("static", params, after, {.from = path_, .addresses = addresses});
+  ASSERT_TRUE(run_of("static", params, before, {.to = path_}).ok());
+  const auto result = run_of("static", params, after, {.from = path_});
   EXPECT_THAT(message_of(result.status()), HasSubstr("this state depends on the ids of blocks"));
 }
 

@@ -85,7 +85,8 @@ TEST(AccessBuilder, RandomStreamsKeepTheirOrderAndTheirBlocks) {
               static_cast<std::uint8_t>(i * i % 8));
     }
   }
-  const Accesses a = interned(vms, {.responses = true, .classes = true, .bytes = true});
+  const Accesses a =
+      interned(vms, {.responses = true, .classes = true, .bytes = true, .addresses = true});
   EXPECT_TRUE(a.keeps_responses && a.keeps_classes && a.keeps_bytes);
   EXPECT_TRUE(interned(vms).request_response.empty()) << "nobody asked for them";
   EXPECT_TRUE(interned(vms).request_class.empty()) << "nor for these";
@@ -112,8 +113,29 @@ TEST(AccessBuilder, RandomStreamsKeepTheirOrderAndTheirBlocks) {
     }
   }
   std::map<std::pair<VmId, std::uint64_t>, BlockId> inverse;
-  for (const auto& [id, key] : meaning) EXPECT_TRUE(inverse.emplace(key, id).second);
+  for (const auto& [id, key] : meaning) {
+    EXPECT_TRUE(inverse.emplace(key, id).second);
+    EXPECT_EQ(a.block_address[id], key.second * 4096);
+  }
+  EXPECT_EQ(a.block_address.size(), a.id_count());
   EXPECT_EQ(meaning.size(), a.id_count());
+}
+
+// Blocks of a line that were not accessed have addresses, too.
+TEST(AccessBuilder, KeepsTheAddressesOfBlocks) {
+  Requests r;
+  r.push(0, 0, Op::kRead, 9 * 4096 + 512, 4096);
+  r.push(1, 0, Op::kRead, 4096, 512);
+  EXPECT_THAT(interned({r}, {.addresses = true}).block_address,
+              ElementsAre(9 * 4096, 10 * 4096, 4096));
+  EXPECT_THAT(interned({r, r}, {.line_blocks = 4, .addresses = true}).block_address,
+              ElementsAre(32768, 36864, 40960, 45056, 0, 4096, 8192, 12288, 32768, 36864, 40960,
+                          45056, 0, 4096, 8192, 12288));
+  EXPECT_THAT(interned({r}, {.key = BlockKey::kByteOffset, .addresses = true}).block_address,
+              ElementsAre(9 * 4096 + 512, 4096));
+  EXPECT_THAT(interned({r}, {.key = BlockKey::kObject, .addresses = true}).block_address,
+              ElementsAre(9 * 4096 + 512, 4096));
+  EXPECT_TRUE(interned({r}, {}).block_address.empty());
 }
 
 // Times of many requests of a VM: steady, in bursts of one instant, at the ends of time, or none.
