@@ -98,7 +98,8 @@ void TieredHost::start_clocks(const Accesses& trace) {
     const Nanoseconds period = tier.ticks().period;
     clocks_.push_back(
         {.period = period,
-         .next = period == 0 ? std::numeric_limits<Nanoseconds>::max() : begin + period});
+         .next = period == 0 ? std::numeric_limits<Nanoseconds>::max() : begin + period,
+         .begin = begin});
   }
 }
 
@@ -305,7 +306,7 @@ absl::Status TieredHost::load(ArchiveReader& from) {
   if (clocks.size() != clocks_.size()) return invalid_argument("the state has other clocks");
   // Ticks keep their times, unless this trace has earlier ones.
   for (std::size_t k = 0; k < clocks.size(); ++k) {
-    clocks_[k].next = std::min(clocks_[k].next, clocks[k].next);
+    if (clocks[k].begin <= clocks_[k].begin) clocks_[k].next = clocks[k].next;
   }
   return check_invariants();
 }

@@ -280,6 +280,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   struct TierClock {
     Nanoseconds period;
     Nanoseconds next;
+    Nanoseconds begin;  // of the trace
   };
   std::vector<TierClock> clocks_;
   std::optional<BatchedChain> batches_;  // if this chain allows it

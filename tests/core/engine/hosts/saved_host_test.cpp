@@ -11,6 +11,8 @@
 #include "core/engine/hosts/classed_host.hpp"
 #include "core/engine/hosts/placed_host.hpp"
 #include "policies/hosts/data_path.hpp"
+#include "policies/registry/eviction.hpp"
+#include "tests/support/background_policy.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/states.hpp"
 #include "tests/support/workloads.hpp"
@@ -192,6 +194,26 @@ TEST(SavedHosts, OfExtentsContinue) {
     const absl::Status placed = host.place({&move, 1});
     ASSERT_TRUE(placed.ok()) << placed;
   });
+}
+
+// The time of the next tick is a part of the state.
+TEST(SavedHosts, OfPoliciesWithClocksContinue) {
+  using Cache = PolicyCacheOf<testing::BackgroundFifo>;
+  put_eviction_policy({.info = {.name = "test:background", .summary = "", .reference = ""},
+                       .params = {},
+                       .make = [](const ParamMap&, const PolicySetup& setup)
+                           -> absl::StatusOr<std::unique_ptr<TierCache>> {
+                         return std::make_unique<Cache>(NoParams{}, setup);
+                       }});
+  const Accesses trace = with_writes(random_trace(9'000, 2, 80, 8), 9);
+  const Machine machine = machine_of({10, 50});
+  DataPathParams params;
+  params.policy = "test:background/lru";
+  params.writes = "back";
+  const MakeHost make = [&] {
+    return make_data_path(params, machine, trace, shared_by_all(machine, trace), 1).value();
+  };
+  expect_continues(make, trace, [](Host&, std::uint64_t) {});
 }
 
 // --- Wrong states ---------------------------------------------------------------
