@@ -29,6 +29,8 @@ class TwoExperts {
     first_ = std::clamp(first / (first + second), 0.01, 0.99);
   }
 
+  auto state() { return std::tie(random_, first_); }
+
  private:
   static constexpr double kLog2E = 0x1.71547652b82fep+0;
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/archive.hpp"
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
 
@@ -25,6 +27,13 @@ class BitArray {
   void clear(std::size_t i) { words_[i / 64] &= ~(std::uint64_t{1} << (i % 64)); }
 
   void prefetch(std::size_t i) const { prefetch_line(&words_[i / 64]); }
+  void save(ArchiveWriter& to) { to(words_, size_); }
+  void load(ArchiveReader& from) {
+    std::size_t saved = 0;
+    from(words_, saved);
+    if (saved > 64 * words_.size()) return from.fail(data_loss("{} bits", saved));
+    size_ = std::max(size_, saved);
+  }
   std::size_t bytes() const { return words_.size() * sizeof(std::uint64_t); }
 
  private:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/archive.hpp"
 #include "core/base/pages.hpp"
 #include "core/base/types.hpp"
 
@@ -39,6 +40,23 @@ class BlockQueue {
   BlockId front() {
     while (!holds(front_)) ++front_;
     return log_[front_];
+  }
+
+  // Saved as the blocks in order.
+  void save(ArchiveWriter& to) {
+    std::vector<BlockId> blocks;
+    for (std::size_t entry = front_; entry < log_.size(); ++entry) {
+      if (holds(entry)) blocks.push_back(log_[entry]);
+    }
+    to(blocks);
+  }
+  void load(ArchiveReader& from) {
+    for (const BlockId block : from.read_blocks()) {
+      if (block >= entry_after_.size() || contains(block)) {
+        return from.fail(data_loss("queue: block {} is there twice, or unknown", block));
+      }
+      push(block);
+    }
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/archive.hpp"
 #include "core/base/pages.hpp"
 #include "core/base/random.hpp"
 
@@ -37,6 +38,8 @@ class BloomFilter {
   }
   void clear() { std::fill(words_.begin(), words_.end(), 0); }
 
+  void save(ArchiveWriter& to) { to(words_); }
+  void load(ArchiveReader& from) { from.read_hashed(words_); }
   std::size_t bytes() const { return words_.size() * sizeof(std::uint64_t); }
 
  private:

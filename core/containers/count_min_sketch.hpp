@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/archive.hpp"
 #include "core/base/pages.hpp"
 #include "core/base/random.hpp"
 
@@ -74,6 +75,8 @@ class CountMinSketch {
     }
   }
 
+  void save(ArchiveWriter& to) { to(lines_); }
+  void load(ArchiveReader& from) { from.read_hashed(lines_); }
   std::size_t bytes() const { return lines_.size() * sizeof(Line); }
 
  private:

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "core/base/archive.hpp"
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/base/status.hpp"
@@ -180,6 +183,14 @@ class Directory {
     }
   }
 
+  // The index is not saved: it follows from the blocks of the slots.
+  void save(ArchiveWriter& to) { to(block_of_, used_, free_, size_); }
+  void load(ArchiveReader& from) {
+    from(block_of_, used_, free_, size_);
+    index_.reserve(block_of_.size());
+    if (from.ok() && !rebuild_index(from)) from.fail(data_loss("directory: slots disagree"));
+  }
+
   std::size_t bytes() const { return index_.bytes() + block_of_.size() * sizeof(Block); }
 
   // Check that every block in use maps to its slot and that no slot is lost.
@@ -204,6 +215,26 @@ class Directory {
     block_of_[slot] = block;
     index_.set(block, slot);
     ++size_;
+  }
+
+  // Enter all blocks into an empty index; return false if the slots are those of no directory.
+  bool rebuild_index(ArchiveReader& from) {
+    if (used_ > block_of_.size()) return false;
+    std::vector<bool> is_free(used_);
+    std::size_t held = used_;
+    for (Slot slot = free_; slot != kNoSlot; slot = static_cast<Slot>(block_of_[slot])) {
+      if (slot >= used_ || is_free[slot]) return false;
+      is_free[slot] = true;
+      --held;
+    }
+    for (Slot slot = 0; slot < used_; ++slot) {
+      if (is_free[slot]) continue;
+      Block& block = block_of_[slot];
+      if constexpr (std::same_as<Block, BlockId>) block = from.block(block);
+      if (!index_.is_indexable(block) || index_.find(block) != kNoSlot) return false;
+      index_.set(block, slot);
+    }
+    return held == size_;
   }
 
   Index index_;

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
@@ -79,6 +80,7 @@ class FrequencyLists {
     prefetch_line(&bucket_of_[slot]);
   }
 
+  auto state() { return std::tie(nodes_, bucket_of_, buckets_, lowest_, free_, used_, size_); }
   std::size_t bytes() const {
     return nodes_.size() * (sizeof(Node) + sizeof(std::uint32_t)) +
            buckets_.size() * sizeof(Bucket);

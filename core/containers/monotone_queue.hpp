@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/archive.hpp"
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/base/status.hpp"
@@ -64,6 +65,17 @@ class MonotoneQueue {
   }
 
   void prefetch(Slot slot) const { prefetch_line(&nodes_[index(slot)]); }
+  void save(ArchiveWriter& to) { to(ring_, nodes_, floor_, horizon_, near_, far_); }
+  void load(ArchiveReader& from) {
+    const std::size_t slots = this->slots();
+    nodes_ = {};  // the saved ring may be shorter or longer
+    from(ring_, nodes_, floor_, horizon_, near_, far_);
+    if (!from.ok()) return;
+    if (!std::has_single_bit(ring_) || nodes_.size() <= ring_) {
+      return from.fail(data_loss("{} buckets in {} nodes", ring_, nodes_.size()));
+    }
+    reserve(slots);
+  }
   std::size_t bytes() const { return nodes_.size() * sizeof(Node); }
 
   absl::Status check() const {

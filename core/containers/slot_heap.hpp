@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <tuple>
 #include <utility>
 
 #include "core/base/pages.hpp"
@@ -82,6 +83,7 @@ class SlotHeap {
   }
 
   void prefetch(Slot slot) const { prefetch_line(&position_of_[slot]); }
+  auto state() { return std::tie(entries_, position_of_, size_); }
   std::size_t bytes() const { return entries_.size() * (sizeof(Entry) + sizeof(Slot)); }
 
   absl::Status check() const {
@@ -103,6 +105,7 @@ class SlotHeap {
   struct Entry {
     Key key;
     Slot slot;
+    auto state() { return std::tie(key, slot); }
   };
 
   bool contains(Slot slot) const {

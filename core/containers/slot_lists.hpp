@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 
 #include "core/base/pages.hpp"
@@ -97,6 +98,7 @@ class SlotLists {
     if constexpr (kLists > 1) prefetch_line(&list_of_[slot]);
   }
 
+  auto state() { return std::tie(nodes_, list_of_, size_); }
   std::size_t bytes() const { return nodes_.size() * sizeof(Node) + list_of_.size(); }
 
   // Walk all lists and check that the links of both directions, sizes and tags agree.

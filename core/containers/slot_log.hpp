@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "core/base/pages.hpp"
@@ -112,6 +113,7 @@ class SlotLog {
     oldest_ = 0;
   }
 
+  auto state() { return std::tie(position_, log_, bits_, oldest_, end_, size_); }
   std::size_t bytes() const {
     return position_.size() * sizeof(Position) + log_.size() * sizeof(Slot) +
            bits_.size() * sizeof(Bits);

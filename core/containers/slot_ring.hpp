@@ -3,6 +3,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
@@ -65,6 +66,7 @@ class SlotRing {
   // Prefetch for a later call with this slot.
   void prefetch(Slot slot) const { prefetch_line(&nodes_[slot]); }
 
+  auto state() { return std::tie(nodes_, hand_, size_); }
   std::size_t bytes() const { return nodes_.size() * sizeof(Node); }
 
   absl::Status check() const {

@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <cstddef>
+#include <tuple>
 #include <utility>
 
 #include "core/base/pages.hpp"
@@ -39,6 +40,7 @@ class SlotSet {
     position_of_[last] = position_of_[slot];
   }
 
+  auto state() { return std::tie(members_, position_of_, size_); }
   std::size_t bytes() const { return 2 * members_.size() * sizeof(Slot); }
 
   absl::Status check() const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tuple>
+
 #include "core/base/choices.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
@@ -80,6 +82,7 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
     }
     return blocks_.check();
   }
+  auto state() { return std::tie(blocks_, p_); }
 
  private:
   enum List { kT1, kT2, kB1, kB2 };

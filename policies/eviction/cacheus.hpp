@@ -31,6 +31,7 @@ struct CacheusBlock {
   std::uint32_t count;
   bool demoted;  // from S to Q
   bool is_new;   // entered Q and has not been hit
+  auto state() { return std::tie(count, demoted, is_new); }
 };
 
 // CACHEUS: LeCaR with better experts and without parameters. SR-LRU keeps reused blocks in an LRU
@@ -120,6 +121,11 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
                             demoted, demoted_, unused, unused_, counts_.size(), size());
     }
     return counts_.check();
+  }
+  auto state() {
+    return std::tie(lists_, counts_, blocks_, experts_, now_, most_reused_, most_queued_, demoted_,
+                    unused_, rate_, last_rate_, last_hit_rate_, accesses_, hits_, idle_periods_,
+                    falls_);
   }
 
  private:

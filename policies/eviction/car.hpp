@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/containers/bit_array.hpp"
 #include "core/containers/slot_lists.hpp"
@@ -78,6 +79,7 @@ class Car {
     return lists_.check();
   }
   std::size_t bytes() const { return lists_.bytes() + referenced_.bytes(); }
+  auto state() { return std::tie(lists_, referenced_, target_); }
 
  private:
   // The hand of a clock is at the back of its list.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tuple>
+
 #include "core/containers/bit_array.hpp"
 #include "core/containers/slot_ring.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
@@ -54,6 +56,7 @@ class Clock : public SlotPolicyBase<SlotRing> {
 
   void prefetch(Slot) const {}  // the marks fit into the processor's caches
   std::size_t bytes() const { return blocks_.bytes() + referenced_.bytes(); }
+  auto state() { return std::tie(blocks_, referenced_); }
 
  private:
   // Move the hand to the next block without a mark.

@@ -118,6 +118,9 @@ class ClockPro {
     return absl::OkStatus();
   }
   std::size_t bytes() const { return clock_.bytes() + page_.size() * sizeof(Page); }
+  auto state() {
+    return std::tie(clock_, page_, hand_cold_, hand_test_, hot_, cold_, ghosts_, cold_target_);
+  }
 
  private:
   // kTested: a cold page in its test period.

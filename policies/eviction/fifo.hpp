@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tuple>
+
 #include "core/containers/slot_ring.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
@@ -39,6 +41,7 @@ class Fifo : public SlotPolicyBase<SlotRing> {
   }
 
   void prefetch(Slot) const {}
+  auto state() { return std::tie(blocks_); }
 };
 
 }  // namespace mcsim

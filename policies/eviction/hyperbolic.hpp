@@ -67,11 +67,13 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
 
   void prefetch(Slot slot) const { prefetch_line(&states_[slot]); }
   std::size_t bytes() const { return blocks_.bytes() + states_.size() * sizeof(Block); }
+  auto state() { return std::tie(blocks_, states_, random_, now_, last_victims_); }
 
  private:
   struct Block {
     std::uint64_t came;
     double count;
+    auto state() { return std::tie(came, count); }
   };
 
   double priority(Slot slot, std::uint64_t now) const {

@@ -125,6 +125,10 @@ class LeCar : public CountedLists<3, LeCarBlock> {
     }
     return counts_.check();
   }
+  auto state() {
+    return std::tuple_cat(std::tie(lists_, counts_, blocks_, experts_, now_),
+                          std::tuple{ComparedIds{params_.ties == LeCarTies::kNumber}});
+  }
 
  private:
   // Lists, the most recently used or evicted block first.

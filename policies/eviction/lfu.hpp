@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tuple>
+
 #include "core/containers/frequency_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
@@ -36,6 +38,7 @@ class Lfu : public SlotPolicyBase<FrequencyLists> {
     while (size() > capacity_) evict(cache);
     blocks_.reserve(cache.slots_for(capacity_));
   }
+  auto state() { return std::tie(blocks_); }
 
  private:
   void evict(auto& cache) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
@@ -53,6 +54,7 @@ class LfuDa : public SlotPolicyBase<MonotoneQueue> {
     prefetch_line(&count_[slot]);
   }
   std::size_t bytes() const { return blocks_.bytes() + count_.size() * sizeof(std::uint32_t); }
+  auto state() { return std::tie(blocks_, count_, age_); }
 
  private:
   void evict(auto& cache) {

@@ -113,6 +113,7 @@ class Lirs {
     return absl::OkStatus();
   }
   std::size_t bytes() const { return stack_.bytes() + queue_.bytes() + state_.size(); }
+  auto state() { return std::tie(stack_, queue_, state_, lowest_hir_, last_, lirs_); }
 
  private:
   enum class State : std::uint8_t {

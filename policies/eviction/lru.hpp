@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tuple>
+
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
@@ -36,6 +38,7 @@ class Lru : public SlotPolicyBase<SlotLists<>> {
     while (size() > capacity_) cache.evict_back(blocks_);
     blocks_.reserve(cache.slots_for(capacity_));
   }
+  auto state() { return std::tie(blocks_); }
 };
 
 }  // namespace mcsim

@@ -116,6 +116,7 @@ class LruK {
     return lists_.bytes() + ranking_.bytes() + state_.size() +
            (last_.size() + times_.size()) * sizeof(std::uint64_t);
   }
+  auto state() { return std::tie(lists_, ranking_, state_, last_, times_, now_); }
 
  private:
   enum class State : std::uint8_t { kCorrelated, kYoung, kRanked, kGhost };

@@ -104,6 +104,7 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
     return blocks_.check();
   }
   std::size_t bytes() const { return blocks_.bytes() + states_.size() * sizeof(Block); }
+  auto state() { return std::tie(blocks_, states_, now_); }
 
  private:
   static constexpr std::size_t kGhosts = kMostQueues;  // Qout
@@ -111,6 +112,7 @@ class Mq : public SlotPolicyBase<SlotLists<kMostQueues + 1>> {
   struct Block {
     std::uint64_t expires;
     std::uint32_t count;
+    auto state() { return std::tie(expires, count); }
   };
 
   void set_capacity(Count capacity) {

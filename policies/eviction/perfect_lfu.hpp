@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tuple>
+
 #include "core/base/prefetch.hpp"
 #include "core/containers/slot_heap.hpp"
 #include "core/engine/policy/eviction_policy.hpp"
@@ -58,6 +60,7 @@ class PerfectLfu {
   void prefetch(Slot slot) const { prefetch_line(&uses_[slot]); }
   absl::Status check() const { return held_.check(); }
   std::size_t bytes() const { return held_.bytes() + uses_.size() * sizeof(Use); }
+  auto state() { return std::tie(held_, uses_, now_); }
 
  private:
   struct Use {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tuple>
+
 #include "core/base/random.hpp"
 #include "core/containers/slot_set.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
@@ -43,6 +45,7 @@ class RandomEviction : public SlotPolicyBase<SlotSet> {
   }
 
   void prefetch(Slot) const {}
+  auto state() { return std::tie(blocks_, random_); }
 
  private:
   Slot draw() { return blocks_[random_.below(static_cast<std::uint64_t>(size()))]; }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tuple>
+
 #include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
 #include "core/containers/slot_lists.hpp"
@@ -89,6 +91,7 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
     return blocks_.check();
   }
   std::size_t bytes() const { return blocks_.bytes() + uses_.size(); }
+  auto state() { return std::tie(blocks_, uses_, has_evicted_); }
 
  private:
   enum Queue { kSmall, kMain, kGhost };

@@ -78,6 +78,7 @@ class S4Lru : public SlotPolicyBase<SlotLists<kMostSegments>> {
     }
     return blocks_.check();
   }
+  auto state() { return std::tie(blocks_); }
 
  private:
   Count equal_share() const { return capacity_ / static_cast<Count>(segments_); }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tuple>
+
 #include "core/containers/bit_array.hpp"
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
@@ -48,6 +50,7 @@ class Sieve : public SlotPolicyBase<SlotLists<>> {
 
   void prefetch(Slot) const {}  // the marks fit into the processor's caches
   std::size_t bytes() const { return blocks_.bytes() + visited_.bytes(); }
+  auto state() { return std::tie(blocks_, visited_, hand_); }
 
  private:
   Slot pop_victim() {

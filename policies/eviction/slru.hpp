@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tuple>
+
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
@@ -55,6 +57,7 @@ class Slru : public SlotPolicyBase<SlotLists<2>> {
     if (blocks_.size(kProtected) > protected_) return internal_error("slru: too many protected");
     return blocks_.check();
   }
+  auto state() { return std::tie(blocks_); }
 
  private:
   enum Segment { kProbation, kProtected };

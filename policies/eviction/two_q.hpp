@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tuple>
+
 #include "core/containers/slot_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
@@ -69,6 +71,7 @@ class TwoQ : public SlotPolicyBase<SlotLists<3>> {
     if (blocks_.size(kA1out) > kout_) return internal_error("2q: too many remembered");
     return blocks_.check();
   }
+  auto state() { return std::tie(blocks_); }
 
  private:
   enum Queue { kA1in, kAm, kA1out };

@@ -113,6 +113,10 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
     return blocks_.check();
   }
   std::size_t bytes() const { return blocks_.bytes() + sketch_.bytes() + door_.bytes(); }
+  auto state() {
+    return std::tie(blocks_, sketch_, door_, random_, max_window_, max_protected_, counted_,
+                    climbed_, hits_, last_rate_, step_);
+  }
 
  private:
   static constexpr std::size_t kWindow = 0, kProbation = 1, kProtected = 2;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "core/base/choices.hpp"
@@ -13,13 +14,14 @@
 #include "core/containers/bloom_filter.hpp"
 #include "core/containers/count_min_sketch.hpp"
 #include "core/engine/tiers/admission.hpp"
+#include "core/engine/tiers/block_values.hpp"
 
 // Admission filters of a tier. They reduce the writes to a device, and keep blocks accessed once
 // from evicting blocks accessed often.
 namespace mcsim {
 
 // Admits every block.
-class AdmitAll final : public AdmissionFilter {
+class AdmitAll final : public SavableFilter<AdmitAll> {
  public:
   using Params = NoParams;
   static constexpr ComponentInfo kInfo{
@@ -27,11 +29,13 @@ class AdmitAll final : public AdmissionFilter {
 
   AdmitAll(Params, AdmissionSetup) {}
   bool admits(const Access<>&, bool) override { return true; }
+
+  auto state() { return std::tie(); }
 };
 
 // Admits a block the n-th time it is offered to the tier. Refusals are never forgotten: one byte
 // per block of the trace.
-class NthAccess final : public AdmissionFilter {
+class NthAccess final : public SavableFilter<NthAccess> {
  public:
   struct Params {
     Count n = 2;
@@ -57,6 +61,8 @@ class NthAccess final : public AdmissionFilter {
     return times == n_;
   }
 
+  auto state() { return std::tuple{BlockValues(times_)}; }
+
  private:
   std::vector<std::uint8_t> times_;
   std::uint8_t n_;
@@ -77,7 +83,7 @@ struct Choices<StageMode> {
 // in a list ordered by the last offer; the oldest is dropped if the list is full. Staged data is
 // read from memory until it is dropped; this does not change which blocks are admitted. Five bytes
 // per block of the trace and eight per staged block; for data one bit per block more.
-class Staged final : public AdmissionFilter {
+class Staged final : public SavableFilter<Staged> {
  public:
   struct Params {
     Count n = 2;
@@ -146,6 +152,11 @@ class Staged final : public AdmissionFilter {
     if (mode_ == StageMode::kData) has_data_[block] = false;
   }
 
+  auto state() {
+    return std::tuple_cat(std::tie(staged_),
+                          std::tuple{BlockValues(times_), BlockValues(has_data_)});
+  }
+
  private:
   BlockQueue staged_;
   std::vector<std::uint8_t> times_;  // by block: offers while it is staged
@@ -157,7 +168,7 @@ class Staged final : public AdmissionFilter {
 };
 
 // Admits a block with a fixed probability each time it is offered.
-class WithProbability final : public AdmissionFilter {
+class WithProbability final : public SavableFilter<WithProbability> {
  public:
   struct Params {
     double p = 0.5;
@@ -178,6 +189,8 @@ class WithProbability final : public AdmissionFilter {
 
   bool admits(const Access<>&, bool) override { return random_.uniform() < p_; }
 
+  auto state() { return std::tie(random_); }
+
  private:
   Random random_;
   double p_;
@@ -186,7 +199,7 @@ class WithProbability final : public AdmissionFilter {
 // Admits a block that was offered before, in the recent past and in bounded memory. There are two
 // Bloom filters. When the newer one has `window` blocks, the older one is emptied and becomes the
 // newer.
-class SeenBefore final : public AdmissionFilter {
+class SeenBefore final : public SavableFilter<SeenBefore> {
  public:
   struct Params {
     Count window = 0;
@@ -220,6 +233,8 @@ class SeenBefore final : public AdmissionFilter {
     return before;
   }
 
+  auto state() { return std::tie(newer_, older_, inserted_); }
+
  private:
   Count window_;
   BloomFilter newer_;
@@ -228,7 +243,7 @@ class SeenBefore final : public AdmissionFilter {
 };
 
 // Admits blocks of small requests. Long requests, which disks serve well, bypass the tier.
-class SmallRequests final : public AdmissionFilter {
+class SmallRequests final : public SavableFilter<SmallRequests> {
  public:
   struct Params {
     Count most = 16;
@@ -248,6 +263,8 @@ class SmallRequests final : public AdmissionFilter {
 
   bool admits(const Access<>& a, bool) override { return a.request->blocks <= most_; }
 
+  auto state() { return std::tie(); }
+
  private:
   Count most_;
 };
@@ -255,7 +272,7 @@ class SmallRequests final : public AdmissionFilter {
 // Admits a block that was accessed more often in the recent past than the last victim. The last
 // victim stands for the next one, since policies may not be able to predict their next victim.
 // Counts come from a sketch that is halved after `sample` accesses for each block of the tier.
-class TinyLfuFilter final : public AdmissionFilter {
+class TinyLfuFilter final : public SavableFilter<TinyLfuFilter> {
  public:
   struct Params {
     double sample = 10;
@@ -292,6 +309,8 @@ class TinyLfuFilter final : public AdmissionFilter {
     if (!full || !has_victim_) return true;
     return sketch_.estimate(a.block) > sketch_.estimate(last_victim_);
   }
+
+  auto state() { return std::tie(sketch_, recorded_, last_victim_, has_victim_); }
 
  private:
   CountMinSketch sketch_;

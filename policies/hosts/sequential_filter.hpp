@@ -10,6 +10,7 @@
 #include "core/base/params.hpp"
 #include "core/containers/bit_array.hpp"
 #include "core/engine/tiers/admission.hpp"
+#include "core/engine/tiers/block_values.hpp"
 
 namespace mcsim {
 
@@ -21,7 +22,7 @@ namespace mcsim {
 // The decision is by request and is stored by block, until the block's next access. So a block that
 // a faster tier demotes is treated like the request that last accessed it. Requests served by
 // faster tiers are not seen.
-class SequentialFilter final : public AdmissionFilter {
+class SequentialFilter final : public SavableFilter<SequentialFilter> {
  public:
   struct Params {
     Count cutoff_bytes = 4 << 20;
@@ -70,6 +71,9 @@ class SequentialFilter final : public AdmissionFilter {
     return !bypasses_[a.block] || (params_.only_full && !full);
   }
 
+  // Between two requests.
+  auto state() { return std::tuple_cat(std::tuple{BlockValues(bypasses_)}, std::tie(vms_)); }
+
  private:
   struct Stream {
     std::uint64_t end = 0;  // offset after its last byte
@@ -82,6 +86,8 @@ class SequentialFilter final : public AdmissionFilter {
     std::uint64_t requests = 0;
     std::uint64_t last_bytes = 0;  // of the stream of the last request
     std::uint64_t average = 0;     // bytes: 7/8 of it stay when a stream is added
+
+    auto state() { return std::tie(streams, requests, last_bytes, average); }
   };
 
   // Add a request to its stream. Return the bytes of the stream, or the mean of recent ones if that

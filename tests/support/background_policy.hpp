@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,7 @@ class BackgroundFifo : public SlotPolicyBase<SlotLists<1>> {
     while (size() > capacity_) cache.evict(blocks_.pop_back());
     blocks_.reserve(cache.slots_for(capacity_));
   }
+  auto state() { return std::tie(blocks_, offered_, refusals_); }
 
  private:
   BitArray offered_;

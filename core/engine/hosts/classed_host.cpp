@@ -140,6 +140,42 @@ void ClassedHost::invalidate(BlockId block) {
   remove(block);
 }
 
+absl::Status ClassedHost::save(ArchiveWriter& to) {
+  to(capacity_);
+  for (Lists::List list = 0; list < backend() * kMostClasses; ++list) {
+    std::vector<BlockId> blocks;
+    for (Slot slot = lists_.back(list); slot != kNoSlot; slot = lists_.newer(slot)) {
+      blocks.push_back(BlockId(slot));
+    }
+    to(blocks);
+  }
+  to(counters_);
+  return absl::OkStatus();
+}
+
+absl::Status ClassedHost::load(ArchiveReader& from) {
+  std::vector<Count> capacity;
+  from.limit_blocks(where_.size());
+  from(capacity);
+  MCSIM_RETURN_IF_ERROR(from.status());
+  if (capacity != capacity_) {
+    return invalid_argument("the state is one of {} blocks, not of {}", fmt::join(capacity, " + "),
+                            fmt::join(capacity_, " + "));
+  }
+  for (Lists::List list = 0; list < backend() * kMostClasses; ++list) {
+    const std::size_t tier = list / kMostClasses;
+    for (const BlockId block : from.read_blocks()) {
+      if (where_[block] != backend()) return data_loss("block {} is in two lists", block);
+      lists_.push_front(list, block);
+      where_[block] = static_cast<std::uint8_t>(tier);
+      ++held_[tier];
+    }
+  }
+  from(counters_);
+  MCSIM_RETURN_IF_ERROR(from.status());
+  return check_invariants();
+}
+
 absl::Status ClassedHost::check_invariants() const {
   MCSIM_RETURN_IF_ERROR(lists_.check());
   std::vector<Count> found(counters_.size() * (backend() + 1), 0);

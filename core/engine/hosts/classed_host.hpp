@@ -36,6 +36,8 @@ class ClassedHost final : public Host {
   void release(VmId vm) override;
   void discard(std::span<const BlockId> blocks) override;
   std::vector<VmCounters> counters() const override { return counters_; }
+  absl::Status save(ArchiveWriter& to) override;
+  absl::Status load(ArchiveReader& from) override;
   absl::Status check_invariants() const override;
 
  private:

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/engine/tiers/block_values.hpp"
+
 namespace mcsim {
 namespace {
 
@@ -299,6 +301,29 @@ std::vector<VmCounters> FleetHost::counters() const {
     }
   }
   return all;
+}
+
+// Which host each VM is on is part of the state: it decides which filter is called.
+absl::Status FleetHost::save(ArchiveWriter& to) {
+  MCSIM_RETURN_IF_ERROR(tiers_->save(to));
+  std::vector<Transfer> queue(queue_.begin(), queue_.end());
+  to(*host_of_, begin_, BlockValues(on_the_way_), BlockValues(accessed_), accesses_, queue, now_,
+     link_free_, sent_, tier_counts_);
+  return absl::OkStatus();
+}
+
+absl::Status FleetHost::load(ArchiveReader& from) {
+  MCSIM_RETURN_IF_ERROR(tiers_->load(from));
+  std::vector<Transfer> queue;
+  from(*host_of_, begin_, BlockValues(on_the_way_), BlockValues(accessed_), accesses_, queue, now_,
+       link_free_, sent_, tier_counts_);
+  MCSIM_RETURN_IF_ERROR(from.status());
+  const bool known =
+      std::ranges::all_of(*host_of_, [&](std::size_t host) { return host < hosts_.size(); }) &&
+      std::ranges::all_of(queue, [&](const Transfer& of) { return of.vm < sent_.size(); });
+  if (!known) return data_loss("a host or a VM is unknown");
+  queue_.assign(queue.begin(), queue.end());
+  return check_invariants();
 }
 
 // Checks the tiers, and that each block on the way is in one transfer, that of its VM.

@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "core/base/pages.hpp"
@@ -66,6 +67,8 @@ class FleetHost final : public Host {
   void discard(std::span<const BlockId> blocks) override;
   absl::Status failure() const override { return tiers_->failure(); }
   std::vector<VmCounters> counters() const override;
+  absl::Status save(ArchiveWriter& to) override;
+  absl::Status load(ArchiveReader& from) override;
   absl::Status check_invariants() const override;
 
  private:
@@ -76,6 +79,12 @@ class FleetHost final : public Host {
     VmId vm;
     std::uint64_t every;           // ns a block
     std::vector<BlockId> to_come;  // the last first; includes blocks that came or stay behind
+
+    void save(ArchiveWriter& to) { to(vm, every, to_come); }
+    void load(ArchiveReader& from) {
+      from(vm, every);
+      to_come = from.read_blocks();
+    }
   };
   struct Sent {
     Count sent = 0;
@@ -84,6 +93,7 @@ class FleetHost final : public Host {
     Count left_behind = 0;
     OnDemand rule = OnDemand::kDirty;
 
+    auto state() { return std::tie(sent, transferred, on_demand, left_behind, rule); }
     bool under_way() const { return sent > transferred + on_demand + left_behind; }
   };
 
@@ -154,6 +164,14 @@ class FilterByHost final : public AdmissionFilter {
   std::optional<Count> staged_ns() const override { return filters_[0]->staged_ns(); }
   bool has_data(BlockId block) const override { return of(block).has_data(block); }
   void drop_data(BlockId block) override { of(block).drop_data(block); }
+  absl::Status save(ArchiveWriter& to) override {
+    for (const auto& filter : filters_) MCSIM_RETURN_IF_ERROR(filter->save(to));
+    return absl::OkStatus();
+  }
+  absl::Status load(ArchiveReader& from) override {
+    for (const auto& filter : filters_) MCSIM_RETURN_IF_ERROR(filter->load(from));
+    return absl::OkStatus();
+  }
 
  private:
   AdmissionFilter& of(BlockId block) const { return *filters_[(*host_of_)[owners_.vm_of(block)]]; }

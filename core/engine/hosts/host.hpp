@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/archive.hpp"
 #include "core/base/choices.hpp"
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
@@ -110,6 +111,11 @@ class Host {
   // One per VM; running totals since construction, current occupancy and target.
   virtual std::vector<VmCounters> counters() const = 0;
 
+  // Save all that later requests depend on, and the counters; or load it into a fresh host of the
+  // same machine and parameters. After an error the host must not be used.
+  virtual absl::Status save(ArchiveWriter&) { return refuse_state(); }
+  virtual absl::Status load(ArchiveReader&) { return refuse_state(); }
+
   // Check in O(n) that data structures and counters are consistent.
   virtual absl::Status check_invariants() const = 0;
 
@@ -118,6 +124,11 @@ class Host {
   static absl::Status refuse_probe(const Observers& observers) {
     if (observers.probe == nullptr) return absl::OkStatus();
     return absl::FailedPreconditionError("cache probe: this host does not support one");
+  }
+
+ private:
+  static absl::Status refuse_state() {
+    return absl::FailedPreconditionError("this host cannot be saved");
   }
 };
 

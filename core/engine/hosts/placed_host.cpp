@@ -259,6 +259,30 @@ std::vector<VmCounters> PlacedHost::counters() const {
   return all;
 }
 
+absl::Status PlacedHost::save(ArchiveWriter& to) {
+  to(capacity_, extent_blocks_, area_, where_, held_, written_, dirty_, counters_);
+  return absl::OkStatus();
+}
+
+absl::Status PlacedHost::load(ArchiveReader& from) {
+  std::vector<Count> capacity;
+  std::size_t extent_blocks = 0;
+  WriteArea area;
+  from.limit_blocks(where_.size() * extent_blocks_);
+  from(capacity, extent_blocks, area);
+  MCSIM_RETURN_IF_ERROR(from.status());
+  if (capacity != capacity_ || extent_blocks != extent_blocks_ || area.blocks != area_.blocks ||
+      area.most_dirty != area_.most_dirty) {
+    return invalid_argument("the state is one of other tiers, extents or write areas");
+  }
+  from(where_, held_, written_, dirty_, counters_);
+  MCSIM_RETURN_IF_ERROR(from.status());
+  if (!std::ranges::all_of(where_, [&](std::size_t tier) { return tier <= backend(); })) {
+    return data_loss("an extent is in an unknown tier");
+  }
+  return check_invariants();
+}
+
 absl::Status PlacedHost::check_invariants() const {
   std::vector<Count> found(held_.size(), 0);
   for (const std::uint8_t tier : where_) {

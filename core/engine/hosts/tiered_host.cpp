@@ -26,6 +26,12 @@ std::vector<DiscardedBlock> discards_by_access(const Accesses& trace) {
   return discards;
 }
 
+// The status with the number of the tier.
+absl::Status in_tier(std::size_t tier, const absl::Status& status) {
+  if (status.ok()) return status;
+  return {status.code(), fmt::format("tier {}: {}", tier, message_of(status))};
+}
+
 }  // namespace
 
 TieredHost::TieredHost(TieredSetup setup, const Accesses& trace)
@@ -92,7 +98,8 @@ void TieredHost::start_clocks(const Accesses& trace) {
     const Nanoseconds period = tier.ticks().period;
     clocks_.push_back(
         {.period = period,
-         .next = period == 0 ? std::numeric_limits<Nanoseconds>::max() : begin + period});
+         .next = period == 0 ? std::numeric_limits<Nanoseconds>::max() : begin + period,
+         .begin = begin});
   }
 }
 
@@ -264,6 +271,42 @@ std::vector<VmCounters> TieredHost::counters() const {
     dirty_.add_counts(vm, of);
   }
   return all;
+}
+
+absl::Status TieredHost::save(ArchiveWriter& to) {
+  if (probe_ != nullptr) {
+    return absl::FailedPreconditionError("a host with a cache probe cannot be saved");
+  }
+  to(chain_, tiers_.size(), part_of_);
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    MCSIM_RETURN_IF_ERROR(in_tier(k, tiers_[k].save(to)));
+  }
+  to(dirty_, admission_, counters_, found_, clocks_);
+  return absl::OkStatus();
+}
+
+absl::Status TieredHost::load(ArchiveReader& from) {
+  Chain chain{};
+  std::size_t tiers = 0;
+  std::vector<std::size_t> part_of;
+  from.limit_blocks(blocks_);
+  from(chain, tiers, part_of);
+  MCSIM_RETURN_IF_ERROR(from.status());
+  if (chain != chain_ || tiers != tiers_.size() || part_of != part_of_) {
+    return invalid_argument("the state is one of another chain, or of other VMs");
+  }
+  for (std::size_t k = 0; k < tiers_.size(); ++k) {
+    MCSIM_RETURN_IF_ERROR(in_tier(k, tiers_[k].load(from)));
+  }
+  std::vector<TierClock> clocks;
+  from(dirty_, admission_, counters_, found_, clocks);
+  MCSIM_RETURN_IF_ERROR(from.status());
+  if (clocks.size() != clocks_.size()) return invalid_argument("the state has other clocks");
+  // Ticks keep their times, unless this trace has earlier ones.
+  for (std::size_t k = 0; k < clocks.size(); ++k) {
+    if (clocks[k].begin <= clocks_[k].begin) clocks_[k].next = clocks[k].next;
+  }
+  return check_invariants();
 }
 
 }  // namespace mcsim

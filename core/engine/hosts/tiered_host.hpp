@@ -117,6 +117,8 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   void discard(std::span<const BlockId> blocks) override;
   absl::Status failure() const override;
   std::vector<VmCounters> counters() const override;
+  absl::Status save(ArchiveWriter& to) override;
+  absl::Status load(ArchiveReader& from) override;
   absl::Status check_invariants() const override;
 
   // holds: whether a tier has the block. fastest_with: the fastest tier that has it, or the number
@@ -276,6 +278,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   struct TierClock {
     Nanoseconds period;
     Nanoseconds next;
+    Nanoseconds begin;  // of the trace
   };
   std::vector<TierClock> clocks_;
   std::optional<BatchedChain> batches_;  // if this chain allows it

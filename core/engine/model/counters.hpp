@@ -9,6 +9,9 @@
 
 namespace mcsim {
 
+class ArchiveWriter;
+class ArchiveReader;
+
 inline constexpr std::size_t kMaxTiers = 8;
 
 // Counts of one VM in one tier, in blocks. A write covers whole blocks and reads nothing.
@@ -128,6 +131,9 @@ struct VmCounters {
 
   const Served& served(Op op) const { return op == Op::kRead ? reads_served : writes_served; }
   Served& served(Op op) { return op == Op::kRead ? reads_served : writes_served; }
+
+  void save(ArchiveWriter& to);
+  void load(ArchiveReader& from);
 
   // Totals since `before`; levels as they are now.
   VmCounters since(const VmCounters& before) const;

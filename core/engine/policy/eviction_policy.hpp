@@ -10,6 +10,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "core/base/archive.hpp"
 #include "core/base/params.hpp"
 #include "core/base/share.hpp"
 #include "core/base/status.hpp"
@@ -205,6 +206,12 @@ inline constexpr bool kRemembersAll = false;
 template <class P>
   requires requires { P::kRemembersAll; }
 inline constexpr bool kRemembersAll<P> = P::kRemembersAll;
+
+// Policies that can be saved define `auto state()`: the tuple of the members that change, as
+// core/base/archive.hpp describes. A policy that needs the future has no state to save: it depends
+// on the trace.
+template <class P>
+concept SavablePolicy = EvictionPolicy<P> && HasState<P> && !kNeedsNextUse<P>;
 
 // A policy that also serves streams of raw keys, whose blocks are not known in advance.
 template <class P>

@@ -121,6 +121,13 @@ class Cache {
     return directory_.check();
   }
 
+  // All that changes: the policy's state and the blocks.
+  auto state()
+    requires SavablePolicy<P>
+  {
+    return std::tie(policy_, directory_);
+  }
+
   const P& policy() const { return policy_; }
 
  private:
@@ -186,7 +193,7 @@ class PolicyCacheOf final : public TierCache {
   static constexpr ComponentInfo kInfo = P::kInfo;
 
   PolicyCacheOf(const Params& params, const PolicySetup& setup)
-      : cache_(params, setup, index_for(setup)) {}
+      : params_(params), cache_(params, setup, index_for(setup)) {}
 
   absl::Status replay(const AccessBatch<>& batch) override {
     MCSIM_RETURN_IF_ERROR(batch.check());
@@ -291,6 +298,28 @@ class PolicyCacheOf final : public TierCache {
   bool needs_next_use() const override { return kNeedsNextUse<P>; }
   absl::Status check() const override { return cache_.check(); }
 
+  absl::Status save(ArchiveWriter& to) override {
+    if constexpr (SavablePolicy<P>) {
+      save_setup(to, kInfo.name, param_map(params_));
+      to(cache_, next_tick_.value_or(kNoTick));
+      return absl::OkStatus();
+    } else {
+      return refuse_state();
+    }
+  }
+  absl::Status load(ArchiveReader& from) override {
+    if constexpr (SavablePolicy<P>) {
+      MCSIM_RETURN_IF_ERROR(load_setup(from, kInfo.name, param_map(params_)));
+      Nanoseconds next_tick = kNoTick;
+      from(cache_, next_tick);
+      MCSIM_RETURN_IF_ERROR(from.status());
+      if (next_tick != kNoTick) next_tick_ = next_tick;
+      return cache_.check();
+    } else {
+      return refuse_state();
+    }
+  }
+
  private:
   struct Evictions {
     Count& count;
@@ -312,6 +341,11 @@ class PolicyCacheOf final : public TierCache {
     }
   };
 
+  static absl::Status refuse_state() {
+    return invalid_argument("{} {}, so its state cannot be saved", kInfo.name,
+                            kNeedsNextUse<P> ? "uses the future" : "declares no state()");
+  }
+
   // Call tick() at its times: before accesses at that time.
   absl::Status replay_with_ticks(const AccessBatch<>& batch, Evictions& sink) {
     const Nanoseconds period = ticks().period;
@@ -330,6 +364,9 @@ class PolicyCacheOf final : public TierCache {
     return failure_;
   }
 
+  static constexpr Nanoseconds kNoTick = std::numeric_limits<Nanoseconds>::min();
+
+  [[no_unique_address]] Params params_;
   Cache<P> cache_;
   std::optional<Nanoseconds> next_tick_;  // of replay()
   absl::Status failure_;

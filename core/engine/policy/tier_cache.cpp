@@ -1,5 +1,12 @@
 #include "core/engine/policy/tier_cache.hpp"
 
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include <fmt/ranges.h>
+
 namespace mcsim {
 namespace {
 
@@ -16,7 +23,52 @@ struct Below {
   }
 };
 
+// The policy and its parameters: `slru(protected_share=0.8)`.
+std::string policy_text(const char* policy, const ParamMap& params) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : params) {
+    texts.push_back(std::visit(
+        [&](const auto& of) -> std::string {
+          if constexpr (std::is_same_v<std::decay_t<decltype(of)>, PerVm>) {
+            std::vector<std::string> numbers;
+            for (const auto& [vm, number] : of)
+              numbers.push_back(fmt::format("{}: {}", vm, number));
+            return fmt::format("{}={{{}}}", name, fmt::join(numbers, ", "));
+          } else {
+            return fmt::format("{}={}", name, of);
+          }
+        },
+        value));
+  }
+  if (texts.empty()) return policy;
+  return fmt::format("{}({})", policy, fmt::join(texts, ", "));
+}
+
 }  // namespace
+
+absl::Status TierCache::save(ArchiveWriter&) {
+  return invalid_argument("this policy does not declare a state, so it cannot be saved");
+}
+
+absl::Status TierCache::load(ArchiveReader&) {
+  return invalid_argument("this policy does not declare a state, so none can be loaded");
+}
+
+void TierCache::save_setup(ArchiveWriter& to, const char* policy, const ParamMap& params) const {
+  to(policy_text(policy, params), capacity());
+}
+
+absl::Status TierCache::load_setup(ArchiveReader& from, const char* policy,
+                                   const ParamMap& params) const {
+  std::string text;
+  Count blocks = 0;
+  from(text, blocks);
+  MCSIM_RETURN_IF_ERROR(from.status());
+  const std::string own = policy_text(policy, params);
+  if (text != own) return invalid_argument("the state is one of {}, not of {}", text, own);
+  if (blocks == capacity()) return absl::OkStatus();
+  return invalid_argument("the state is one of {} blocks, not of {}", blocks, capacity());
+}
 
 Arrival* TierCache::serve(std::span<const Arrival> arrivals, Arrival* next,
                           const ArrivalUses* uses) {

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/base/archive.hpp"
+#include "core/base/params.hpp"
 #include "core/base/status.hpp"
 #include "core/engine/policy/arrival.hpp"
 #include "core/engine/policy/eviction_policy.hpp"
@@ -144,7 +146,17 @@ class TierCache {
   // Check the conservation of blocks and the invariants of the policy.
   virtual absl::Status check() const = 0;
 
+  // Save the contents and the order of the cache and all other state of its policy, or load a state
+  // into a fresh cache with the same policy, parameters and capacity. After an error the cache must
+  // not be used.
+  virtual absl::Status save(ArchiveWriter& to);
+  virtual absl::Status load(ArchiveReader& from);
+
  protected:
+  // Write, or read and compare, what a state belongs to.
+  void save_setup(ArchiveWriter& to, const char* policy, const ParamMap& params) const;
+  absl::Status load_setup(ArchiveReader& from, const char* policy, const ParamMap& params) const;
+
   CacheCounts counts_;
 };
 

@@ -78,11 +78,12 @@ bool is_repeated(const DecisionRecord& before, const DecisionRecord& record) {
 class Runner {
  public:
   Runner(const Accesses& trace, System& system, const Characterised& measured, const Tick& tick,
-         BackendLog* log)
+         BackendLog* log, const SavedState* state)
       : trace_(trace),
         system_(system),
         tick_(tick),
         log_(log),
+        state_(state),
         timers_(system.timers()),
         actions_(system.actions()),
         timer_queue_(trace, timers_),
@@ -123,6 +124,9 @@ class Runner {
     return std::move(result_);
   }
 
+  // To be called at the end.
+  Host& host() { return *host_; }
+
  private:
   // The state of a timer when it last fired.
   struct TimerState {
@@ -140,6 +144,7 @@ class Runner {
     if (probe_ || log_ != nullptr) {
       MCSIM_RETURN_IF_ERROR(host_->attach({.probe = probe_ ? &*probe_ : nullptr, .log = log_}));
     }
+    if (state_ != nullptr) MCSIM_RETURN_IF_ERROR(state_->load(*host_, trace_));
     departed_.resize(trace_.vms.size(), false);
     arrived_.resize(trace_.vms.size(), false);
     for (TimerState& timer : timer_states_) timer.counters = host_->counters();
@@ -319,6 +324,7 @@ class Runner {
   System& system_;
   const Tick& tick_;
   BackendLog* const log_;
+  const SavedState* const state_;
   const std::vector<Timer> timers_;
   const Actions actions_;
   TimerQueue timer_queue_;
@@ -376,6 +382,28 @@ absl::Status check_meters(const System& system, const Characterised& measured,
   return absl::OkStatus();
 }
 
+absl::StatusOr<RunResult> run_with_state(const Accesses& given, System& system,
+                                         const Characterised& measured, const Cuts& metric_cuts,
+                                         const Tick& tick, BackendLog* log,
+                                         const StateFiles& files) {
+  if (!system.timers().empty() || system.probe()) {
+    return invalid_argument(
+        "state: this system decides while it runs, and what it has learned cannot be saved");
+  }
+  std::optional<SavedState> state;
+  Accesses trace = given;
+  if (!files.from.empty()) {
+    MCSIM_ASSIGN_OR_RETURN(state, SavedState::open(files));
+    MCSIM_ASSIGN_OR_RETURN(trace, continue_ids(given, state->blocks()));
+  }
+  MCSIM_ASSIGN_OR_RETURN(KnownBlocks blocks, known_blocks(trace));
+  Runner runner(trace, system, measured, tick, log, state ? &*state : nullptr);
+  MCSIM_ASSIGN_OR_RETURN(RunResult result, runner.execute(metric_cuts));
+  if (files.to.empty()) return result;
+  MCSIM_RETURN_IF_ERROR(save_state(runner.host(), std::move(blocks), files));
+  return result;
+}
+
 }  // namespace
 
 const Reading& Observation::meter(std::string_view name) const {
@@ -408,13 +436,17 @@ ExpandOptions view_of(const System& system, ExpandOptions experiment) {
 }
 
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Characterised& measured,
-                              const Cuts& metric_cuts, const Tick& tick, BackendLog* log) {
+                              const Cuts& metric_cuts, const Tick& tick, BackendLog* log,
+                              const StateFiles& files) {
   return guarded("run", [&]() -> absl::StatusOr<RunResult> {
     if (trace.vms.empty()) return invalid_argument("the trace has no VMs");
     MCSIM_RETURN_IF_ERROR(check_cuts(metric_cuts, trace));
     MCSIM_RETURN_IF_ERROR(check_meters(system, measured, trace));
     try {
-      return Runner(trace, system, measured, tick, log).execute(metric_cuts);
+      if (files.from.empty() && files.to.empty()) {
+        return Runner(trace, system, measured, tick, log, nullptr).execute(metric_cuts);
+      }
+      return run_with_state(trace, system, measured, metric_cuts, tick, log, files);
     } catch (const std::out_of_range& error) {
       return internal_error("{}", error.what());
     }

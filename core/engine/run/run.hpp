@@ -5,6 +5,7 @@
 #include "core/base/status.hpp"
 #include "core/base/tick.hpp"
 #include "core/engine/model/counters.hpp"
+#include "core/engine/run/saved_state.hpp"
 #include "core/engine/run/system.hpp"
 #include "core/locality/profile/characterise.hpp"
 #include "core/trace/accesses.hpp"
@@ -37,8 +38,12 @@ struct RunResult {
 // system's timers fire; `measured` must have all its meters. Checks conservation at the end of
 // every interval and the host's invariants at the end of the run. The log, if given, records all
 // backend accesses, including those of the warm-up; a tick may take its contents.
+//
+// The host starts from the state of an earlier run and is saved at the end, if files are given. The
+// two runs then count what one run of both traces would. Only for systems without timers and
+// probes, since their own state is not saved.
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Characterised& measured,
                               const Cuts& metric_cuts, const Tick& tick = nullptr,
-                              BackendLog* log = nullptr);
+                              BackendLog* log = nullptr, const StateFiles& files = {});
 
 }  // namespace mcsim

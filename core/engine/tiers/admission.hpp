@@ -3,7 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <tuple>
 
+#include "core/base/archive.hpp"
+#include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/engine/policy/access.hpp"
 
@@ -38,6 +42,35 @@ class AdmissionFilter {
   // backend: every write of a block writes it here, too, or drops it.
   virtual bool has_data(BlockId) const { return false; }
   virtual void drop_data(BlockId) {}
+
+  // Save the state, or load it into a fresh filter with the same parameters and capacity.
+  virtual absl::Status save(ArchiveWriter&) { return refuse_state(); }
+  virtual absl::Status load(ArchiveReader&) { return refuse_state(); }
+
+ private:
+  static absl::Status refuse_state() {
+    return invalid_argument("this admission filter does not declare a state");
+  }
+};
+
+// A filter F that declares its state (core/base/archive.hpp).
+template <class F>
+class SavableFilter : public AdmissionFilter {
+ public:
+  absl::Status save(ArchiveWriter& to) final {
+    to(std::string(F::kInfo.name));
+    std::apply(to, static_cast<F&>(*this).state());
+    return absl::OkStatus();
+  }
+  absl::Status load(ArchiveReader& from) final {
+    std::string name;
+    from(name);
+    if (from.ok() && name != F::kInfo.name) {
+      return invalid_argument("the state is one of the filter {}, not of {}", name, F::kInfo.name);
+    }
+    std::apply(from, static_cast<F&>(*this).state());
+    return from.status();
+  }
 };
 
 }  // namespace mcsim

@@ -152,6 +152,9 @@ class DirtyTracker {
   }
   void add_counts(std::size_t vm, VmCounters& of) const;
 
+  void save(ArchiveWriter& to);
+  void load(ArchiveReader& from);
+
  private:
   struct Tally {
     Count dirty = 0;
@@ -199,6 +202,7 @@ class DirtyTracker {
     return marks == 0;
   }
 
+  std::size_t id_count_;
   WriteRules rules_;
   std::vector<EffectiveWriteMode> modes_;  // by VM
   std::array<std::size_t, 3> of_mode_{};   // number of VMs with this mode in all tiers

@@ -89,6 +89,20 @@ class PartitionedLru {
   BlockId peek_victim(std::size_t part) const { return log_.peek_victim(parts_[part].stack, 0); }
   std::size_t bytes() const { return bytes_; }
 
+  void save(ArchiveWriter& to) {
+    for (Part& part : parts_) {
+      to(part.capacity);
+      log_.save(part.stack, to);
+    }
+  }
+  void load(ArchiveReader& from) {
+    for (Part& part : parts_) {
+      from(part.capacity);
+      log_.load(part.stack, from);
+      log_.for_each(part.stack, [&](std::size_t, BlockId) { ++part.size; });
+    }
+  }
+
   absl::Status check() const {
     for (std::size_t part = 0; part < parts_.size(); ++part) {
       const auto& [stack, size, capacity] = parts_[part];

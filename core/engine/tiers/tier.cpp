@@ -153,6 +153,60 @@ std::size_t Tier::bytes() const {
   return bytes;
 }
 
+absl::Status Tier::save(ArchiveWriter& to) {
+  to(capacity_, parts_.size(), lru_.has_value(), filter_ != nullptr, held_);
+  for (Part& part : parts_) to(part.target);
+  if (lru_) {
+    to(*lru_);
+  } else {
+    for (Part& part : parts_) {
+      to(part.cache->capacity());
+      MCSIM_RETURN_IF_ERROR(part.cache->save(to));
+    }
+  }
+  return filter_ ? filter_->save(to) : absl::OkStatus();
+}
+
+absl::Status Tier::load(ArchiveReader& from) {
+  Count capacity = 0;
+  std::size_t parts = 0;
+  bool in_logs = false;
+  bool has_filter = false;
+  from(capacity, parts, in_logs, has_filter, held_);
+  MCSIM_RETURN_IF_ERROR(from.status());
+  if (capacity != capacity_ || parts != parts_.size()) {
+    return invalid_argument("the state is one of {} blocks in {} parts, not of {} in {}", capacity,
+                            parts, capacity_, parts_.size());
+  }
+  if (in_logs != lru_.has_value() || has_filter != (filter_ != nullptr)) {
+    return invalid_argument("the state is one of another policy or admission filter");
+  }
+  for (Part& part : parts_) from(part.target);
+  MCSIM_RETURN_IF_ERROR(lru_ ? load_logs(from) : load_caches(from));
+  for (std::size_t part = 0; part < parts_.size(); ++part) count_excess(part);
+  return filter_ ? filter_->load(from) : absl::OkStatus();
+}
+
+absl::Status Tier::load_logs(ArchiveReader& from) {
+  from(*lru_);
+  return from.status();
+}
+
+absl::Status Tier::load_caches(ArchiveReader& from) {
+  std::vector<BlockId> victims;
+  for (Part& part : parts_) {
+    Count capacity = 0;
+    from(capacity);
+    MCSIM_RETURN_IF_ERROR(from.status());
+    if (capacity < 0 || capacity > capacity_) {
+      return data_loss("a part of {} blocks in a tier of {}", capacity, capacity_);
+    }
+    part.cache->resize(capacity, victims);
+    MCSIM_RETURN_IF_ERROR(part.cache->load(from));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Tier::check() const {
   if (lru_) MCSIM_RETURN_IF_ERROR(lru_->check());
   Count held = 0;

@@ -145,6 +145,10 @@ class Tier {
   std::size_t bytes() const;
   absl::Status check() const;
 
+  // Save the caches, the targets and the filter, or load them into a fresh tier.
+  absl::Status save(ArchiveWriter& to);
+  absl::Status load(ArchiveReader& from);
+
  private:
   Count size(std::size_t part) const {
     return lru_ ? lru_->size(part) : parts_[part].cache->size();
@@ -159,6 +163,8 @@ class Tier {
     --held_;
     if (shares_space()) excess_.add(part, -1);
   }
+  absl::Status load_logs(ArchiveReader& from);
+  absl::Status load_caches(ArchiveReader& from);
   void set_initial_capacities();
   bool is_accepted(std::size_t part, const Access<>& a);
   void count_evicted(std::size_t part, std::span<const BlockId> victims);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "core/base/status.hpp"
@@ -28,6 +29,8 @@ class VmAdmission {
     any_blocked_ = std::ranges::count(admits, false) > 0;
     return absl::OkStatus();
   }
+
+  auto state() { return std::tie(blocked_, any_blocked_); }
 
  private:
   std::vector<std::uint8_t> blocked_;  // by VM

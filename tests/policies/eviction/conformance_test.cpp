@@ -18,6 +18,7 @@
 #include "tests/support/exact_histogram.hpp"
 #include "tests/support/naive_twins.hpp"
 #include "tests/support/policy_traces.hpp"
+#include "tests/support/states.hpp"
 
 namespace mcsim {
 namespace {
@@ -168,6 +169,7 @@ class OnePolicy : public ::testing::Test {
   void misses_only_first_accesses_where_all_fits() const;
   void is_the_same_in_batches() const;
   void allocates_nothing_while_it_runs() const;
+  void continues_from_a_state() const;
   void is_the_same_on_raw_keys(
       const std::function<std::unique_ptr<KeyedCache>(const ParamMap&, Count capacity)>& make)
       const;
@@ -367,6 +369,44 @@ void OnePolicy::allocates_nothing_while_it_runs() const {
   EXPECT_EQ(cache->bytes(), bytes);
 }
 
+// A fresh cache with a saved state serves the rest of a trace as the saved one does, whatever was
+// done before, and is then saved as the same bytes.
+void OnePolicy::continues_from_a_state() const {
+  for_each([&](const PolicyTrace& trace, const ParamMap& params, Count capacity) {
+    Subject subject(policy_, trace, params, capacity);
+    Subject fresh(policy_, trace, params, capacity);
+    Random random(static_cast<std::uint64_t>(capacity) + 1);
+    const auto change = [&](Count size) {
+      subject.resize(size);
+      fresh.resize(size);
+      ASSERT_EQ(fresh.victims, subject.victims);
+    };
+    const auto random_size = [&] {
+      return static_cast<Count>(random.below(2 * static_cast<std::uint64_t>(capacity)));
+    };
+    const std::size_t half = random.below(trace.blocks.size() + 1);
+    for (std::size_t i = 0; i < half; ++i) {
+      if (random.below(100) == 0) subject.resize(random_size());
+      if (random.below(10) == 0) {
+        subject.cache().take(static_cast<BlockId>(random.below(trace.unique)));
+      }
+      subject.access(i);
+    }
+    fresh.resize(subject.cache().capacity());
+    testing::expect_loads(subject.cache(), fresh.cache());
+    for (std::size_t i = half; i < trace.blocks.size(); ++i) {
+      if (random.below(100) == 0) change(random_size());
+      if (random.below(10) == 0) {
+        const auto block = static_cast<BlockId>(random.below(trace.unique));
+        ASSERT_EQ(fresh.cache().take(block), subject.cache().take(block)) << i;
+      }
+      ASSERT_EQ(fresh.access(i), subject.access(i)) << i;
+      ASSERT_EQ(fresh.victims, subject.victims) << i;
+    }
+    EXPECT_EQ(testing::saved(fresh.cache()), testing::saved(subject.cache()));
+  });
+}
+
 // A cache of raw keys, and what was handed out again in between, is one of dense ids.
 void OnePolicy::is_the_same_on_raw_keys(
     const std::function<std::unique_ptr<KeyedCache>(const ParamMap&, Count capacity)>& make) const {
@@ -442,6 +482,13 @@ TYPED_TEST(EvictionConformance, IsTheSameOnRawKeys) {
         [](const ParamMap& params, Count capacity) -> std::unique_ptr<KeyedCache> {
           return std::make_unique<KeyedCacheOf<TypeParam>>(params, capacity);
         });
+  }
+}
+
+TYPED_TEST(EvictionConformance, ContinuesFromAState) {
+  if constexpr (!kNeedsNextUse<TypeParam>) {
+    static_assert(SavablePolicy<TypeParam>);
+    this->continues_from_a_state();
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,7 @@ class ExclusiveLru final : public Host {
   ExclusiveLru(const Machine& machine, const Accesses& trace, Sharing sharing, DivisionRules rules,
                WriteRules writes, std::span<const Stack> stacks)
       : log_(trace.id_count(), stacks),
+        id_count_(trace.id_count()),
         sharing_(sharing),
         rules_(rules),
         shared_(stacks.front()),
@@ -124,6 +126,42 @@ class ExclusiveLru final : public Host {
     return all;
   }
 
+  absl::Status save(ArchiveWriter& to) override {
+    if (probe_ != nullptr) {
+      return absl::FailedPreconditionError("a host with a cache probe cannot be saved");
+    }
+    to(capacity_, sharing_, vms_.size());
+    for (std::size_t s = 0; s < stack_count(); ++s) log_.save(stack(s), to);
+    for (Vm& vm : vms_) to(vm);
+    to(total_, dirty_, admission_);
+    return absl::OkStatus();
+  }
+
+  absl::Status load(ArchiveReader& from) override {
+    std::array<Count, kTiers> capacity{};
+    Sharing sharing{};
+    std::size_t vms = 0;
+    from.limit_blocks(id_count_);
+    from(capacity, sharing, vms);
+    MCSIM_RETURN_IF_ERROR(from.status());
+    if (capacity != capacity_ || sharing != sharing_ || vms != vms_.size()) {
+      return invalid_argument("the state is one of {} and {} VMs, not of {} and {}",
+                              fmt::join(capacity, " + "), vms, fmt::join(capacity_, " + "),
+                              vms_.size());
+    }
+    for (std::size_t s = 0; s < stack_count(); ++s) {
+      log_.load(sharing_ == Sharing::kShared ? shared_ : vms_[s].stack, from);
+    }
+    for (Vm& vm : vms_) from(vm);
+    from(total_, dirty_, admission_);
+    MCSIM_RETURN_IF_ERROR(from.status());
+    MCSIM_RETURN_IF_ERROR(check_invariants());
+    for (std::size_t k = 0; k < kTiers; ++k) {
+      for (const Vm& vm : vms_) excess_[k].set(vm.index, excess(vm.held[k], vm.target[k]));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status check_invariants() const override {
     std::vector<std::array<Count, kTiers>> found(vms_.size());
     Count dirty = 0;
@@ -187,6 +225,11 @@ class ExclusiveLru final : public Host {
     RequestCounts counts{};
     BelowTop below_top{};
     VmId index;
+
+    auto state() {
+      return std::tie(held, target, demotions, moved_down, evictions, tallies, written_to,
+                      invalidations, copied_out, bypassed, counts, below_top);
+    }
   };
 
   // The tier that held the block, and the tier that holds it now; kTiers if none does.
@@ -572,6 +615,7 @@ class ExclusiveLru final : public Host {
   static constexpr std::size_t kVmAhead = 8;
 
   Log log_;
+  std::size_t id_count_;
   Sharing sharing_;
   DivisionRules rules_;
   std::array<Count, kTiers> capacity_{};
