@@ -274,7 +274,7 @@ std::vector<VmCounters> TieredHost::counters() const {
 }
 
 absl::Status TieredHost::save(ArchiveWriter& to) {
-  if (probe_ != nullptr) {
+  if (observers_.probe != nullptr) {
     return absl::FailedPreconditionError("a host with a cache probe cannot be saved");
   }
   to(chain_, tiers_.size(), part_of_);

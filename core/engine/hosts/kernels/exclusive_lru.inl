@@ -127,7 +127,7 @@ class ExclusiveLru final : public Host {
   }
 
   absl::Status save(ArchiveWriter& to) override {
-    if (probe_ != nullptr) {
+    if (observers_.probe != nullptr) {
       return absl::FailedPreconditionError("a host with a cache probe cannot be saved");
     }
     to(capacity_, sharing_, vms_.size());
