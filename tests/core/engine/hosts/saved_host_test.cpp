@@ -10,8 +10,9 @@
 
 #include "core/engine/hosts/classed_host.hpp"
 #include "core/engine/hosts/placed_host.hpp"
+#include "core/engine/hosts/tiered_host.hpp"
+#include "core/engine/policy/policy_cache.hpp"
 #include "policies/hosts/data_path.hpp"
-#include "policies/registry/eviction.hpp"
 #include "tests/support/background_policy.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/states.hpp"
@@ -198,20 +199,19 @@ TEST(SavedHosts, OfExtentsContinue) {
 
 // The time of the next tick is a part of the state.
 TEST(SavedHosts, OfPoliciesWithClocksContinue) {
-  using Cache = PolicyCacheOf<testing::BackgroundFifo>;
-  put_eviction_policy({.info = {.name = "test:background", .summary = "", .reference = ""},
-                       .params = {},
-                       .make = [](const ParamMap&, const PolicySetup& setup)
-                           -> absl::StatusOr<std::unique_ptr<TierCache>> {
-                         return std::make_unique<Cache>(NoParams{}, setup);
-                       }});
   const Accesses trace = with_writes(random_trace(9'000, 2, 80, 8), 9);
-  const Machine machine = machine_of({10, 50});
-  DataPathParams params;
-  params.policy = "test:background/lru";
-  params.writes = "back";
   const MakeHost make = [&] {
-    return make_data_path(params, machine, trace, shared_by_all(machine, trace), 1).value();
+    TieredSetup setup{.tiers = {},
+                      .table = std::make_shared<SlotTable>(trace.id_count(), 1),
+                      .part_of = std::vector<std::size_t>(trace.vms.size(), 0),
+                      .writes = {.modes = std::vector(trace.vms.size(), WriteMode::kBack)}};
+    std::vector<Tier::Part> parts(1);
+    parts[0].target = 20;
+    parts[0].cache = std::make_unique<PolicyCacheOf<testing::BackgroundFifo>>(
+        NoParams{}, PolicySetup{.capacity = 20, .blocks = trace.id_count(), .table = setup.table});
+    setup.tiers.emplace_back(20, std::move(parts), DivisionRules{.mode = ResizeMode::kEager},
+                             nullptr);
+    return TieredHost::make(std::move(setup), trace).value();
   };
   expect_continues(make, trace, [](Host&, std::uint64_t) {});
 }
