@@ -6,12 +6,10 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "core/base/archive.hpp"
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/base/types.hpp"
@@ -165,37 +163,6 @@ class RecencyLog {
     }
     return std::ranges::is_sorted(stack.boundary, std::ranges::greater()) &&
            stack.boundary[kTiers - 1] >= stack.begin && stack.end <= stack.limit;
-  }
-
-  // Save the blocks of a stack, the oldest first, and their number by tier; load them into an empty
-  // stack.
-  void save(const Stack& stack, ArchiveWriter& to) const {
-    std::vector<BlockId> blocks;
-    std::array<std::uint64_t, kTiers> sizes{};
-    for_each(stack, [&](std::size_t tier, BlockId id) {
-      blocks.push_back(id);
-      ++sizes[tier];
-    });
-    to(blocks, sizes);
-  }
-  void load(Stack& stack, ArchiveReader& from) {
-    const std::vector<BlockId> blocks = from.read_blocks();
-    std::array<std::uint64_t, kTiers> sizes{};
-    from(sizes);
-    if (kSlack * blocks.size() > stack.stop - stack.begin ||
-        !std::ranges::all_of(sizes, [&](auto size) { return size <= blocks.size(); }) ||
-        std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) != blocks.size()) {
-      return from.fail(data_loss("a stack of {} blocks has tiers of other sizes", blocks.size()));
-    }
-    for (const BlockId id : blocks) {
-      if (contains(id)) return from.fail(data_loss("block {} is in two stacks", id));
-      move_up(stack, id);
-    }
-    Position begin = stack.begin;
-    for (std::size_t tier = kTiers; tier-- > 0;) {
-      stack.boundary[tier] = begin;
-      begin += static_cast<Position>(sizes[tier]);
-    }
   }
 
  private:

@@ -46,6 +46,18 @@ void copy_columns(const Accesses& trace, std::span<const std::int64_t> requests,
   alone.request_class = picked(trace.request_class, requests);
   alone.request_bytes = picked(trace.request_bytes, requests);
   alone.request_head = picked(trace.request_head, requests);
+  alone.keeps_responses = trace.keeps_responses;
+  alone.keeps_classes = trace.keeps_classes;
+  alone.keeps_bytes = trace.keeps_bytes;
+}
+
+// Copies the addresses of the blocks [first, first + unique), if they are kept.
+void copy_addresses(const Accesses& trace, std::uint32_t first, std::uint32_t unique,
+                    Accesses& alone) {
+  alone.keeps_addresses = trace.keeps_addresses;
+  if (!trace.keeps_addresses) return;
+  const auto* const of_vm = trace.block_address.begin() + first;
+  alone.block_address = std::vector<std::uint64_t>(of_vm, of_vm + unique);
 }
 
 // Copies and counts the blocks of the requests; ids begin with 0 instead of `first`.
@@ -103,14 +115,7 @@ absl::StatusOr<Accesses> vm_accesses(const Accesses& trace, VmId vm,
       alone.discards.push_back({position(discard.request), BlockId(discard.block - first)});
     }
     alone.discard_requests = static_cast<Count>(alone.discards.size());
-    alone.keeps_responses = trace.keeps_responses;
-    alone.keeps_classes = trace.keeps_classes;
-    alone.keeps_bytes = trace.keeps_bytes;
-    alone.keeps_addresses = trace.keeps_addresses;
-    if (trace.keeps_addresses) {
-      const auto* const of_vm = trace.block_address.begin() + first;
-      alone.block_address = std::vector<std::uint64_t>(of_vm, of_vm + unique);
-    }
+    copy_addresses(trace, first, unique, alone);
     copy_columns(trace, requests, alone);
     copy_blocks(trace, requests, first, alone);
     return alone;

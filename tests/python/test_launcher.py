@@ -34,6 +34,9 @@ def checkout(tmp_path: Path) -> Path:
     found = tmp_path / "a checkout"
     for folder in (".venv", "build/py", "build/asan", "build/fuzz/inputs"):
         (found / folder).mkdir(parents=True)
+    for folder in ("py", "asan"):
+        cache = found / "build" / folder / "CMakeCache.txt"
+        cache.write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={found}\n", encoding="utf-8")
     (found / ".venv/root").write_text(f"{found}\n", encoding="utf-8")
     return found
 
@@ -43,6 +46,12 @@ def test_a_checkout_in_its_place_keeps_its_build(checkout: Path) -> None:
     assert (done.returncode, "set MCSIM_PYTHON" in done.stderr) == (3, True)
     assert (checkout / ".venv").is_dir()
     assert (checkout / "build/py").is_dir()
+
+
+def test_build_folders_of_presets_stay_at_the_first_call(checkout: Path) -> None:
+    shutil.rmtree(checkout / ".venv")
+    assert launched(checkout).returncode == 3
+    assert (checkout / "build/asan").is_dir()
 
 
 @pytest.mark.parametrize("make", [shutil.copytree, shutil.move], ids=["copied", "moved"])

@@ -183,6 +183,8 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   void serve_singly(const Accesses& trace, std::size_t request) override;
 
   // In tiered_host_reads.cpp.
+  Access<> access_of(const RequestContext& context, std::size_t position, BlockId block,
+                     std::size_t i);
   void walk(const Accesses& trace, RequestRange range);
   void look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhead& near) const;
   Outcome fetch(const Request& request, const Access<>& a);

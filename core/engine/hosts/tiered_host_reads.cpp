@@ -37,6 +37,19 @@ void TieredHost::look_ahead(std::span<const BlockId> ids, std::size_t i, LookAhe
   }
 }
 
+// Return an access, the position-th of its request, and note the next use of its block.
+Access<> TieredHost::access_of(const RequestContext& context, std::size_t position, BlockId block,
+                               std::size_t i) {
+  Access<> a{.block = block,
+             .op = context.op,
+             .position = static_cast<std::uint32_t>(position),
+             .request = &context};
+  if (!needs_next_use()) return a;
+  a.next_use = next_uses_[i];
+  for (std::size_t k = 0; k < backend(); ++k) next_use(k, block) = a.next_use;
+  return a;
+}
+
 void TieredHost::walk(const Accesses& trace, RequestRange range) {
   const std::span<const BlockId> ids(trace.ids);
   LookAhead near(trace, range.begin);
@@ -54,14 +67,7 @@ void TieredHost::walk(const Accesses& trace, RequestRange range) {
     MissedBlocks missed;
     for (std::size_t i = begin; i < end; ++i) {
       look_ahead(ids, i, near);
-      Access<> a{.block = ids[i],
-                 .op = op,
-                 .position = static_cast<std::uint32_t>(i - begin),
-                 .request = &context};
-      if (needs_next_use()) {
-        a.next_use = next_uses_[i];
-        for (std::size_t k = 0; k < backend(); ++k) next_use(k, a.block) = a.next_use;
-      }
+      const Access<> a = access_of(context, i - begin, ids[i], i);
       const Outcome outcome = op == Op::kRead ? fetch(request, a) : write(request, a);
       if (refuses_) leave_refused(context);
       missed.note(i == begin, !outcome.staged && outcome.found == backend());

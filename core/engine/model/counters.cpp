@@ -2,8 +2,6 @@
 
 #include <numeric>
 
-#include "core/base/archive.hpp"
-
 namespace mcsim {
 namespace {
 
@@ -16,12 +14,6 @@ void subtract(const Served& before, Served& served) {
     served.blocks[k] -= before.blocks[k];
     served.requests[k] -= before.requests[k];
   }
-}
-
-void archive_counters(auto& archive, VmCounters& of) {
-  for (const auto& total : VmCounters::kTotals) archive(of.*total.second);
-  for (const auto& level : VmCounters::kLevels) archive(of.*level.second);
-  archive(of.reads_served, of.writes_served, of.tiers);
 }
 
 absl::Status check_accesses(const VmCounters& span) {
@@ -82,10 +74,6 @@ absl::Status check_sent(const VmCounters& before, const VmCounters& span) {
 }
 
 }  // namespace
-
-void VmCounters::save(ArchiveWriter& to) { archive_counters(to, *this); }
-
-void VmCounters::load(ArchiveReader& from) { archive_counters(from, *this); }
 
 VmCounters VmCounters::since(const VmCounters& before) const {
   VmCounters span = *this;

@@ -5,15 +5,14 @@
 #include <functional>
 #include <iterator>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "core/base/guarded.hpp"
 #include "core/engine/hosts/cache_probe.hpp"
 #include "core/engine/run/apply.hpp"
+#include "core/engine/run/run_checks.hpp"
 #include "core/engine/run/timer_queue.hpp"
 
 namespace mcsim {
@@ -60,19 +59,6 @@ class Meters {
   std::vector<Meter> meters_;
   std::vector<MeterReader> readers_;  // by meter
 };
-
-// Return whether a decision repeats the previous one, before the same request.
-bool is_repeated(const DecisionRecord& before, const DecisionRecord& record) {
-  const auto compared = [](const Decision& decision) {
-    return std::tie(decision.write_modes, decision.write_modes_by_tier, decision.admits,
-                    decision.objective, decision.upper_bound, decision.evaluations,
-                    decision.infeasible, decision.note, decision.throughputs);
-  };
-  const bool moves = !record.decision.placements.empty() || !record.decision.migrations.empty() ||
-                     !before.decision.placements.empty() || !before.decision.migrations.empty();
-  return !moves && before.request == record.request && before.timer == record.timer &&
-         before.targets == record.targets && compared(before.decision) == compared(record.decision);
-}
 
 // The state of one run.
 class Runner {
@@ -344,44 +330,6 @@ class Runner {
   RunResult result_;
 };
 
-absl::Status check_cuts(const Cuts& cuts, const Accesses& trace) {
-  if (cuts.empty()) return invalid_argument("there are no intervals to count");
-  if (!std::ranges::is_sorted(cuts)) return invalid_argument("cuts: they must not decrease");
-  if (cuts.back() <= trace.request_count()) return absl::OkStatus();
-  return out_of_range("cuts: {} is beyond the {} requests of the trace", cuts.back(),
-                      trace.request_count());
-}
-
-// Check that all meters of the system were measured, and that its timers fit the trace.
-absl::Status check_meters(const System& system, const Characterised& measured,
-                          const Accesses& trace) {
-  const std::vector<Timer> timers = system.timers();
-  for (const Timer& timer : timers) {
-    MCSIM_RETURN_IF_ERROR(
-        check_intervals(trace.request_time, trace.time_base, timer.name, timer.clock.period));
-  }
-  std::set<std::string> names;
-  for (const Meter& meter : system.meters()) {
-    if (!names.insert(meter.name).second) {
-      return invalid_argument("two meters are named '{}'", meter.name);
-    }
-    if (meter.timer < timers.size()) continue;
-    return invalid_argument("meter '{}' is read by timer {} of {}", meter.name, meter.timer,
-                            timers.size());
-  }
-  for (const MeterSpec& spec : meter_specs(system)) {
-    const MeterResult* metered = measured.find(spec);
-    if (metered == nullptr) {
-      return invalid_argument(
-          "a meter of the system was not measured: characterise the trace with its meter_specs()");
-    }
-    if (metered->vms == trace.vms.size()) continue;
-    return invalid_argument("the meters were measured for {} VMs, the trace has {}", metered->vms,
-                            trace.vms.size());
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<RunResult> run_with_state(const Accesses& given, System& system,
                                          const Characterised& measured, const Cuts& metric_cuts,
                                          const Tick& tick, BackendLog* log,
@@ -405,35 +353,6 @@ absl::StatusOr<RunResult> run_with_state(const Accesses& given, System& system,
 }
 
 }  // namespace
-
-const Reading& Observation::meter(std::string_view name) const {
-  const auto found = std::ranges::find(meters, name, &Reading::name);
-  if (found == meters.end()) {
-    throw std::out_of_range(fmt::format("the system declares no meter '{}'", name));
-  }
-  return *found;
-}
-
-std::vector<MeterSpec> meter_specs(const System& system) {
-  const std::vector<Timer> timers = system.timers();
-  std::vector<MeterSpec> specs;
-  for (const Meter& meter : system.meters()) {
-    if (meter.timer >= timers.size()) continue;
-    specs.push_back({.clock = timers[meter.timer].clock, .what = meter.what});
-  }
-  return specs;
-}
-
-ExpandOptions view_of(const System& system, ExpandOptions experiment) {
-  ExpandOptions view = system.trace_view(experiment);
-  view.addresses |= system.keeps_addresses();
-  for (const Meter& meter : system.meters()) {
-    const auto* const load = std::get_if<LoadMeter>(&meter.what);
-    view.responses |= std::holds_alternative<ResponseMeter>(meter.what);
-    view.bytes |= load != nullptr && load->bytes;
-  }
-  return view;
-}
 
 absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Characterised& measured,
                               const Cuts& metric_cuts, const Tick& tick, BackendLog* log,

@@ -1,5 +1,9 @@
 #include "core/engine/run/system.hpp"
 
+#include <algorithm>
+#include <stdexcept>
+#include <variant>
+
 namespace mcsim {
 
 Actions actions_of(const Decision& decision) {
@@ -15,6 +19,35 @@ Actions actions_of(const Decision& decision) {
 
 absl::Status check_actions(const System& system) {
   return check_supported(system.actions(), system.host_supports());
+}
+
+const Reading& Observation::meter(std::string_view name) const {
+  const auto found = std::ranges::find(meters, name, &Reading::name);
+  if (found == meters.end()) {
+    throw std::out_of_range(fmt::format("the system declares no meter '{}'", name));
+  }
+  return *found;
+}
+
+std::vector<MeterSpec> meter_specs(const System& system) {
+  const std::vector<Timer> timers = system.timers();
+  std::vector<MeterSpec> specs;
+  for (const Meter& meter : system.meters()) {
+    if (meter.timer >= timers.size()) continue;
+    specs.push_back({.clock = timers[meter.timer].clock, .what = meter.what});
+  }
+  return specs;
+}
+
+ExpandOptions view_of(const System& system, ExpandOptions experiment) {
+  ExpandOptions view = system.trace_view(experiment);
+  view.addresses |= system.keeps_addresses();
+  for (const Meter& meter : system.meters()) {
+    const auto* const load = std::get_if<LoadMeter>(&meter.what);
+    view.responses |= std::holds_alternative<ResponseMeter>(meter.what);
+    view.bytes |= load != nullptr && load->bytes;
+  }
+  return view;
 }
 
 }  // namespace mcsim

@@ -11,6 +11,7 @@
 #include "core/base/types.hpp"
 #include "core/containers/directory.hpp"
 #include "core/containers/recency_log.hpp"
+#include "core/containers/recency_log_state.hpp"
 
 namespace mcsim {
 
@@ -92,13 +93,13 @@ class PartitionedLru {
   void save(ArchiveWriter& to) {
     for (Part& part : parts_) {
       to(part.capacity);
-      log_.save(part.stack, to);
+      save_stack(log_, part.stack, to);
     }
   }
   void load(ArchiveReader& from) {
     for (Part& part : parts_) {
       from(part.capacity);
-      log_.load(part.stack, from);
+      load_stack(log_, part.stack, from);
       log_.for_each(part.stack, [&](std::size_t, BlockId) { ++part.size; });
     }
   }
