@@ -149,6 +149,12 @@ def cli() -> None:
 @systems_threads_option
 @click.option("--force", is_flag=True, help="Run again what was finished.")
 @click.option(
+    "--save-state",
+    metavar="FOLDER",
+    type=click.Path(),
+    help="Save the state of each system at the end, for `warm_up: {state: FOLDER}`.",
+)
+@click.option(
     "--figures/--no-figures", default=None, help="Draw the figures.  [default: `figures` of FILE]"
 )
 @click.option("--page/--no-page", default=None, help="Write the page.  [default: `page` of FILE]")
@@ -163,6 +169,7 @@ def run(
     out: str,
     threads: int | None,
     force: bool,
+    save_state: str | None,
     figures: bool | None,
     page: bool | None,
     per_vm: bool,
@@ -189,6 +196,7 @@ def run(
             out=out,
             threads=threads,
             force=force,
+            save_state=save_state,
             figures=figures,
             page=page,
             reporter=reporter_asked(),
