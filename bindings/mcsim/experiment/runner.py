@@ -23,6 +23,7 @@ from typing import Any
 from mcsim.base.arguments import file_given, list_of, text
 from mcsim.base.errors import ConfigError, HostError, McsimError, MissingOutputError
 from mcsim.base.files import check_writable
+from mcsim.base.inputs import resolved
 from mcsim.base.limits import limits_named
 from mcsim.base.progress import Reporter, notebook_reporter
 from mcsim.base.threads import Pool, threads_given
@@ -33,7 +34,7 @@ from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import Stages, own_view
-from mcsim.experiment.states import start_warning
+from mcsim.experiment.states import start_folder, start_warning
 from mcsim.results.draft import Draft, clear_left, draft_folder
 from mcsim.results.results import Results
 from mcsim.traces.find import trace_dirs_given
@@ -141,6 +142,9 @@ def _folder_of_states(experiment: Experiment, given: str | os.PathLike[str] | No
     if given is None:
         return None
     folder = file_given("save_state", given)
+    start = start_folder(experiment.spec, experiment.source)
+    if start is not None and resolved(start) == resolved(folder):
+        raise ConfigError(f"save_state: {folder}: the run starts from it: name another folder")
     experiment.check_savable()
     check_writable(folder)
     return folder

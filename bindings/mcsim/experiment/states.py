@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from mcsim.base.arguments import file_given
 from mcsim.base.files import replacing
+from mcsim.base.inputs import is_regular
 from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
 from mcsim.config.spec import SystemSpec
@@ -102,17 +104,25 @@ def state_checksums(spec: ExperimentSpec, source: Source) -> dict[str, str]:
     checksums = {}
     for index, system in enumerate(spec.systems):
         path = _start_of(spec, source, index)
-        try:
-            with path.open("rb") as file:
-                checksums[system.title] = file.read(_HEAD).hex()
-        except OSError as error:
-            message = f"no state of {system.title}: {path}: {error.strerror}"
-            raise source.complain(("warm_up", "state"), message) from None
+        if not is_regular(path):
+            message = (
+                f"no state of {system.title} (mcsim run --save-state): {path}: not a regular file"
+            )
+            raise source.complain(("warm_up", "state"), message)
+        with path.open("rb") as file:
+            checksums[system.title] = file.read(_HEAD).hex()
     return checksums
 
 
+def start_folder(spec: ExperimentSpec, source: Source) -> Path | None:
+    """Return the folder of the states from which the systems start, if any."""
+    return None if spec.saved_states is None else source.code_folder / spec.saved_states
+
+
 def _start_of(spec: ExperimentSpec, source: Source, index: int) -> Path:
-    return state_file(source.code_folder / (spec.saved_states or ""), spec.systems[index].title)
+    folder = start_folder(spec, source)
+    assert folder is not None
+    return state_file(folder, spec.systems[index].title)
 
 
 def check_savable(
@@ -138,7 +148,9 @@ def check_savable(
 
 
 def check_start(spec: ExperimentSpec, source: Source) -> None:
-    """Check that a run from a state computes nothing that would start with empty caches."""
+    """Check the folder, and that a run from it computes nothing that starts with empty caches."""
+    with source.blaming(("warm_up",)):
+        file_given("state", spec.saved_states)
     for key in ("opt", "slowdowns"):
         if getattr(spec, key):
             raise source.complain(

@@ -173,7 +173,7 @@ def test_a_state_of_something_else_is_an_error(trace: Path, tmp_path: Path) -> N
         run_second(tiers=larger)
     with pytest.raises(ConfigError, match=r'"block_bytes": 4096.*, not of .*"block_bytes": 8192'):
         run_second(block_bytes="8KiB")
-    with pytest.raises(ConfigError, match=r"warm_up.state: no state of lru: .*lru.state"):
+    with pytest.raises(ConfigError, match=r"no state of lru .*: .*lru.state: not a regular file"):
         run_second(["lru"])
     file = state_file(states, "mine")
     file.write_bytes(file.read_bytes()[:-1])
@@ -217,10 +217,24 @@ def test_other_keys_and_commands_refuse_a_state(trace: Path, tmp_path: Path) -> 
             spec_of(trace, {}, ["lru"], warm_up={"state": ".", "window": {"end": "1s"}}),
             out=tmp_path,
         )
+    with pytest.raises(ConfigError, match=r"save_state: .*: the run starts from it"):
+        mc.run(spec_of(trace, SECOND, ["lru"], **start), out=tmp_path, save_state=tmp_path)
+    with pytest.raises(ConfigError, match="warm_up: state: no file can have the name"):
+        mc.run(spec_of(trace, SECOND, ["lru"], warm_up={"state": "a\0b"}), out=tmp_path)
     with pytest.raises(ConfigError, match="a miss stream cannot start from a state"):
         mc.misses(spec_of(trace, SECOND, ["lru"], **start))
     with pytest.raises(ConfigError, match="a search cannot start from a state"):
         mc.search(spec_of(trace, SECOND, ["hierarchy"], **start))
+
+
+def test_runs_of_a_sweep_start_from_a_state(trace: Path, tmp_path: Path) -> None:
+    first, second = (spec_of(trace, window, ["lru"]) for window in (FIRST, SECOND))
+    _, warm = run_halves(first, second, tmp_path)
+    start = {"warm_up": {"state": str(tmp_path / "states")}}
+    grid = second | start | {"sweep": {"backend": ["hdd", "sata-ssd"]}}
+    swept = mc.sweep(grid, out=tmp_path).to_arrow().to_pandas()
+    assert warm.run_id in set(swept.run_id)
+    assert set(swept[swept.vm.isna()].hits) == {metrics_of(warm, "metrics").hits.sum()}
 
 
 def test_a_finished_run_is_replayed_to_save_its_states(trace: Path, tmp_path: Path) -> None:
