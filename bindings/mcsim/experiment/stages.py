@@ -158,8 +158,8 @@ class Stages:
     ) -> None:
         """Prepare the trace as one view shows it, and let its systems be replayed."""
         members = [index for index, of in enumerate(views) if of == view]
-        is_pending = self.saves is not None
-        pending = [index for index in members if is_pending or self.sink.part(index) is None]
+        replays_all = self.saves is not None
+        pending = [index for index in members if replays_all or self.sink.part(index) is None]
         whole = own and not self.sink.has(*_OF_THE_WORKLOAD)
         if not pending and not whole:
             return
