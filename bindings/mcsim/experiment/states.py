@@ -36,6 +36,8 @@ def state_file(folder: Path, title: str) -> Path:
 
     Examples
     --------
+    >>> from pathlib import Path
+    >>> from mcsim.experiment.states import state_file
     >>> state_file(Path("states"), "arc / lru").name
     'arc %2F lru.state'
     """
