@@ -20,6 +20,7 @@ from mcsim.cli.options import (
     Commands,
     Sectioned,
     code_options,
+    folder_to_write,
     overrides_option,
     per_vm_option,
     plugin_option,
@@ -150,9 +151,10 @@ def cli() -> None:
 @click.option("--force", is_flag=True, help="Run again what was finished.")
 @click.option(
     "--save-state",
-    metavar="FOLDER",
+    metavar="DIR",
     type=click.Path(),
-    help="Save the state of each system at the end, for `warm_up: {state: FOLDER}`.",
+    callback=folder_to_write,
+    help="Save the state of each system at the end, for `warm_up: {state: DIR}`.",
 )
 @click.option(
     "--figures/--no-figures", default=None, help="Draw the figures.  [default: `figures` of FILE]"
