@@ -142,18 +142,23 @@ void bind_run(py::module_& parent) {
   m.def(
       "run",
       [](const Accesses& trace, System& system, const Characterised& measured,
-         const Column<Count>& cuts, py::object progress, BackendLog* log) {
+         const Column<Count>& cuts, py::object progress, BackendLog* log, std::string state_from,
+         std::string state_to, std::string state_setup) {
         const ExclusiveUse use(system);
         std::optional<ExclusiveUse> use_of_log;
         if (log != nullptr) use_of_log.emplace(*log);
         const std::span<const Count> given = span_of(cuts);
         const Cuts metric_cuts(given.begin(), given.end());
         const Tick tick = make_tick(std::move(progress));
-        return value_or_raise(
-            without_gil([&] { return run(trace, system, measured, metric_cuts, tick, log); }));
+        const StateFiles files{.from = std::move(state_from),
+                               .to = std::move(state_to),
+                               .setup = std::move(state_setup)};
+        return value_or_raise(without_gil(
+            [&] { return run(trace, system, measured, metric_cuts, tick, log, files); }));
       },
       py::arg("accesses"), py::arg("system"), py::arg("measured"), py::arg("cuts"),
-      py::arg("progress") = py::none(), py::arg("log") = py::none());
+      py::arg("progress") = py::none(), py::arg("log") = py::none(), py::kw_only(),
+      py::arg("state_from") = "", py::arg("state_to") = "", py::arg("state_setup") = "");
 }
 
 }  // namespace mcsim::python

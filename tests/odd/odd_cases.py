@@ -261,6 +261,15 @@ _RECORDED = {
     "systems": ["lru"],
 }  # fmt: skip
 
+_STARTED = {
+    "name": "started",
+    "interval": "100s",
+    "warm_up": {"state": "states"},
+    "workload": {"profile": "profile.yaml"},
+    "tiers": [{"device": "dram", "capacity": 20}],
+    "systems": ["lru"],
+}
+
 _SWEEP = {
     "name": "sweep",
     "interval": "100s",
@@ -299,6 +308,7 @@ EXPERIMENTS: dict[str, tuple[Any, Sequence[str]]] = {
     "one.yaml": (_ONE_HOST, _RUN),
     "hosts.yaml": (_SEVERAL_HOSTS, _RUN),
     "recorded.yaml": (_RECORDED, _RUN),
+    "started.yaml": (_STARTED, _RUN),
     "sweep.yaml": (_SWEEP, ("sweep", "run", "--dry-run", "--quiet", "--results", "runs")),
     "search.yaml": (_SEARCH, ("search", "--quiet")),
     "extending.yaml": (_EXTENDING, _RUN),
@@ -341,7 +351,13 @@ def write_inputs(folder: Path) -> None:
 
 # --- Places -------------------------------------------------------------------------------------
 
-SET_UP = [("run", "hosts.yaml", "-q"), ("sweep", "run", "sweep.yaml", "-q")]
+_SAVES = ("started.yaml", "--set", "warm_up=100s", "--no-figures", "--no-page", "-q")
+
+SET_UP = [
+    ("run", "hosts.yaml", "-q"),
+    ("run", *_SAVES, "--save-state", "states"),
+    ("sweep", "run", "sweep.yaml", "-q"),
+]
 """Commands that other cases need: their results are read."""
 
 _BASES: dict[str, Sequence[str]] = {
@@ -402,6 +418,7 @@ _INSTEAD: dict[tuple[str, str], Sequence[str]] = {
     ),
     ("trace misses", "--set"): ("one.yaml", "missed.csv", "-q"),
     ("trace misses", "--system"): ("one.yaml", "missed.csv", "-q"),
+    ("run", "--save-state"): _SAVES,
     ("search", "--seeds"): ("search.yaml", "--mini", "0.5", "-q"),
     ("results plot", "--only"): ("hosts", "-o", "drawn"),
     ("results plot", "--output"): ("hosts", "--only", "curves"),

@@ -4,6 +4,7 @@ and a four-access example worked by hand."""
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,12 @@ def machine(*capacities: int) -> engine.Machine:
     return engine.Machine([(device, blocks) for blocks in capacities], device)
 
 
-def interned(blocks: list[int] | np.ndarray, vm: np.ndarray | None = None) -> engine.Accesses:
+def interned(
+    blocks: list[int] | np.ndarray, vm: np.ndarray | None = None, **view: Any
+) -> engine.Accesses:
     blocks = np.asarray(blocks, dtype=np.uint64)
     owner = np.zeros(len(blocks), np.uint16) if vm is None else vm
-    builder = engine.AccessBuilder()
+    builder = engine.AccessBuilder(**view)
     for v in range(int(owner.max(initial=0)) + 1):
         mine = owner == v
         add_vm(builder, f"vm{v}", np.flatnonzero(mine), 0, blocks[mine])
@@ -136,6 +139,29 @@ def test_progress_counts_and_can_stop_a_run() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run(accesses, engine.System("lru", {}, machine(10)), progress=stop)
+
+
+def test_a_run_starts_from_the_state_of_another(tmp_path: Path) -> None:
+    path = str(tmp_path / "state")
+    first, second = (interned([1, 2, 3], addresses=True), interned([1, 4, 1], addresses=True))
+    run(first, engine.System("lru", {}, machine(1, 2)), state_to=path, state_setup="a")
+    result = run(second, engine.System("lru", {}, machine(1, 2)), state_from=path, state_setup="a")
+    assert result.tiers["hits"].tolist() == [[[0, 2]]]
+    with pytest.raises(errors.ConfigError, match="the state is one of a, not of b"):
+        run(second, engine.System("lru", {}, machine(1, 2)), state_from=path, state_setup="b")
+
+
+def test_a_policy_without_a_state_is_refused_before_the_replay(tmp_path: Path) -> None:
+    done: list[int] = []
+    system = engine.System("static", {"policy": "opt"}, machine(1))
+    with pytest.raises(errors.ConfigError, match="opt uses the future"):
+        run(
+            interned([1, 2], addresses=True),
+            system,
+            progress=done.append,
+            state_to=str(tmp_path / "state"),
+        )
+    assert done == []
 
 
 def test_replay_leaves_other_threads_running() -> None:

@@ -225,6 +225,10 @@ def run(
     cuts: NDArray[np.int64],
     progress: Callable[[int], object] | None = None,
     log: BackendLog | None = None,
+    *,
+    state_from: str | bytes = "",
+    state_to: str | bytes = "",
+    state_setup: str = "",
 ) -> RunResult: ...
 
 class BackendLog:

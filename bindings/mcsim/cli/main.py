@@ -20,6 +20,7 @@ from mcsim.cli.options import (
     Commands,
     Sectioned,
     code_options,
+    folder_to_write,
     overrides_option,
     per_vm_option,
     plugin_option,
@@ -149,6 +150,13 @@ def cli() -> None:
 @systems_threads_option
 @click.option("--force", is_flag=True, help="Run again what was finished.")
 @click.option(
+    "--save-state",
+    metavar="DIR",
+    type=click.Path(),
+    callback=folder_to_write,
+    help="Save the state of each system at the end, for `warm_up: {state: DIR}`.",
+)
+@click.option(
     "--figures/--no-figures", default=None, help="Draw the figures.  [default: `figures` of FILE]"
 )
 @click.option("--page/--no-page", default=None, help="Write the page.  [default: `page` of FILE]")
@@ -163,6 +171,7 @@ def run(
     out: str,
     threads: int | None,
     force: bool,
+    save_state: str | None,
     figures: bool | None,
     page: bool | None,
     per_vm: bool,
@@ -189,6 +198,7 @@ def run(
             out=out,
             threads=threads,
             force=force,
+            save_state=save_state,
             figures=figures,
             page=page,
             reporter=reporter_asked(),

@@ -116,6 +116,9 @@ def _move_paths(root: dict[str, Any], old: Path, new: Path) -> None:
         if isinstance(of.get("vms"), list):
             of["vms"] = [move_vm(vm) for vm in of["vms"]]
 
+    warm_up = root.get("warm_up")
+    if isinstance(warm_up, dict) and "state" in warm_up:
+        warm_up["state"] = moved(warm_up["state"])
     if "plugins" in root:
         move_all(root, "plugins", moved)
     sweep = root.get("sweep")

@@ -181,12 +181,29 @@ class WarmUpSpec(_TracesSpec):
     profile if empty"""
 
 
+class SavedStatesSpec(_Map):
+    """States of systems that an earlier run saved."""
+
+    state: StrictStr
+    """folder that `mcsim run --save-state` wrote, relative to this file: every system starts with
+    the blocks that it had there"""
+
+
 # Steps in the location of an error that name the type of a union; no key has such a name.
-WARM_UP_KINDS = ("<length>", "<traces>")
+WARM_UP_KINDS = ("<length>", "<traces>", "<states>")
+
+
+def _warm_up_kind(given: object) -> str:
+    if isinstance(given, SavedStatesSpec) or (isinstance(given, Mapping) and "state" in given):
+        return "<states>"
+    return "<traces>" if isinstance(given, (Mapping, WarmUpSpec)) else "<length>"
+
 
 WarmUp = Annotated[
-    Annotated[IntervalLength, Tag(WARM_UP_KINDS[0])] | Annotated[WarmUpSpec, Tag(WARM_UP_KINDS[1])],
-    Discriminator(lambda given: WARM_UP_KINDS[isinstance(given, (Mapping, WarmUpSpec))]),
+    Annotated[IntervalLength, Tag("<length>")]
+    | Annotated[WarmUpSpec, Tag("<traces>")]
+    | Annotated[SavedStatesSpec, Tag("<states>")],
+    Discriminator(_warm_up_kind),
 ]
 
 
@@ -254,7 +271,7 @@ class ExperimentSpec(_Map):
     """length of the intervals at which results are counted"""
     warm_up: WarmUp | None = None
     """warm-up, which is replayed without being counted: the first part of the workload in whole
-    intervals, or traces that are replayed before it"""
+    intervals, traces that are replayed before it, or the states of an earlier run"""
     workload: WorkloadSpec
     """the VMs"""
     devices: dict[str, DeviceSpec] = {}
@@ -323,6 +340,11 @@ class ExperimentSpec(_Map):
     def warm_up_traces(self) -> WarmUpSpec | None:
         """Traces that are replayed before the workload, if any."""
         return self.warm_up if isinstance(self.warm_up, WarmUpSpec) else None
+
+    @property
+    def saved_states(self) -> str | None:
+        """Folder of the states from which the systems start, if any."""
+        return self.warm_up.state if isinstance(self.warm_up, SavedStatesSpec) else None
 
     def expanded(self) -> dict[str, Any]:
         """Return the whole spec, defaults included, as plain values that equal it when read."""

@@ -39,6 +39,8 @@ Progress = Callable[[int], object]
 
 def is_alone_wanted(spec: ExperimentSpec, accesses: engine.Accesses) -> bool:
     """Return whether a run replays each VM alone."""
+    if spec.saved_states is not None:
+        return False
     if spec.slowdowns is not None:
         return spec.slowdowns
     return len(accesses.vms) <= _MOST_VMS and accesses.access_count <= _MOST_ACCESSES

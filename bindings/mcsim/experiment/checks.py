@@ -242,8 +242,8 @@ def check_times(spec: ExperimentSpec, source: Source) -> None:
             raise source.complain(
                 ("warm_up",), f"expected a multiple of the interval '{spec.interval}'"
             )
-    elif spec.warm_up is not None:
-        check_window(spec.warm_up.window, ("warm_up", "window"))
+    elif spec.warm_up_traces is not None:
+        check_window(spec.warm_up_traces.window, ("warm_up", "window"))
     check_window(spec.workload.window, ("workload", "window"))
     for index, vm in enumerate(spec.workload.vms):
         where: Location = ("workload", "vms", index)

@@ -27,6 +27,7 @@ from mcsim.config.extends import extended
 from mcsim.config.load import Location, to_plain
 from mcsim.config.placed import DeviceSpec, PlacedSpec, TierSpec
 from mcsim.config.renamed import with_earlier_keys
+from mcsim.config.values import Interval
 from mcsim.experiment.checks import (
     check_figures,
     check_hosts,
@@ -39,6 +40,7 @@ from mcsim.experiment.checks import (
 )
 from mcsim.experiment.code import AllowCode, Code, Permission, is_class, with_classes_named
 from mcsim.experiment.components import Components, policy_of, python_policies
+from mcsim.experiment.states import check_savable, check_start, state_checksums
 
 if TYPE_CHECKING:
     from mcsim._core import engine
@@ -131,7 +133,11 @@ class Experiment:
             check_prices(spec, source)
             spec = _resolve_systems(spec, source, code, complaints)
         complaints.tell()
-        return cls(spec, source, code, given, shares)
+        experiment = cls(spec, source, code, given, shares)
+        if spec.saved_states is not None:
+            check_start(spec, source)
+            experiment.check_savable()
+        return experiment
 
     def sized(self, unique: int) -> Experiment:
         """Return the experiment with shares replaced by numbers of blocks."""
@@ -164,6 +170,20 @@ class Experiment:
             for index in range(len(self.spec.systems)):
                 with complaints.kept():
                     components.build(index)
+        complaints.tell()
+
+    def check_savable(self) -> None:
+        """Check that the state of every system can be saved and loaded.
+
+        Raises
+        ------
+        ConfigError
+            With the reason for each one that cannot.
+        """
+        complaints = Complaints()
+        for index, given in enumerate(self.spec.systems):
+            with complaints.kept():
+                check_savable(self.make_system(index), given, ("systems", index), self.source)
         complaints.tell()
 
     def make_system(self, index: int) -> engine.System:
@@ -208,7 +228,7 @@ class Experiment:
             spec["window"] = window
         # The digests of traces stand for what it draws of the workload.
         spec["seed"] = self.spec.random_seed
-        if self.spec.warm_up_traces is not None:
+        if not isinstance(self.spec.warm_up, Interval | None):
             del spec["warm_up"]
         cause = {
             "version": RESULTS_VERSION,
@@ -216,6 +236,8 @@ class Experiment:
             "traces": list(traces),
             "code": self.code_digests(),
         }
+        if self.spec.saved_states is not None:
+            cause["states"] = state_checksums(self.spec, self.source)
         text = json.dumps(cause, sort_keys=True, separators=(",", ":"))
         return f"{self.spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 

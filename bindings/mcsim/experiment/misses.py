@@ -22,6 +22,7 @@ from mcsim.experiment.code import AllowCode
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared, View
 from mcsim.experiment.stages import Stages, own_view
+from mcsim.experiment.states import refuse_states
 from mcsim.results.held import Held
 from mcsim.traces.batches import SCHEMA
 from mcsim.traces.block_pieces import bytes_of_block
@@ -253,6 +254,7 @@ def _system_replay(
     reporter: Reporter,
 ) -> _Replay:
     """Open the workload of an experiment, for one of its systems."""
+    refuse_states(experiment.spec, experiment.source, "a miss stream")
     workload = open_workload(
         experiment.spec, experiment.source, trace_dirs_given(trace_dirs), reporter
     )

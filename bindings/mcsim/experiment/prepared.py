@@ -183,9 +183,10 @@ class Prepared:
 def is_bound_wanted(spec: ExperimentSpec, accesses: engine.Accesses) -> bool:
     """Return whether a run computes the hits of OPT on a view of its trace.
 
-    With lines or extents, OPT is no bound, because a tier holds blocks that were never accessed.
+    With lines, extents or states OPT is no bound, because a tier holds blocks that were never
+    accessed.
     """
-    if accesses.line_blocks > 1:
+    if accesses.line_blocks > 1 or spec.saved_states is not None:
         return False
     return accesses.access_count <= MOST_ACCESSES if spec.opt is None else spec.opt
 

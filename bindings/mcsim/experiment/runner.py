@@ -23,6 +23,7 @@ from typing import Any
 from mcsim.base.arguments import file_given, list_of, text
 from mcsim.base.errors import ConfigError, HostError, McsimError, MissingOutputError
 from mcsim.base.files import check_writable
+from mcsim.base.inputs import resolved
 from mcsim.base.limits import limits_named
 from mcsim.base.progress import Reporter, notebook_reporter
 from mcsim.base.threads import Pool, threads_given
@@ -33,6 +34,7 @@ from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import Stages, own_view
+from mcsim.experiment.states import start_folder, start_warning
 from mcsim.results.draft import Draft, clear_left, draft_folder
 from mcsim.results.results import Results
 from mcsim.traces.find import trace_dirs_given
@@ -50,6 +52,7 @@ def run(
     out: str | os.PathLike[str] = "results",
     threads: int | None = None,
     force: bool = False,
+    save_state: str | os.PathLike[str] | None = None,
     figures: bool | Sequence[str] | None = None,
     page: bool | None = None,
     reporter: Reporter | None = None,
@@ -76,6 +79,10 @@ def run(
         Results do not depend on it.
     force : bool
         Run again what was finished.
+    save_state : path, optional
+        Folder for the state of each system at the end, from which later runs start with
+        `warm_up: {state: FOLDER}`. All systems are then replayed, also if they were finished. Not
+        for systems that decide or have foresight.
     figures : bool or sequence of str, optional
         All figures that apply, or these names. Default: `figures` of the experiment.
     page : bool, optional
@@ -99,6 +106,7 @@ def run(
     cores = threads_given(threads)
     dirs = trace_dirs_given(trace_dirs)
     experiment = Experiment.load(given, overrides, allow_code=allow_code)
+    saves = _folder_of_states(experiment, save_state)
     with reporter.live():
         workload = open_workload(experiment.spec, experiment.source, dirs, reporter)
         _tell_of_workload(workload, experiment, reporter)
@@ -107,19 +115,18 @@ def run(
             reporter.note(warning)
         prepared = Prepared(workload, reporter)
         if experiment.shares:
-            experiment = experiment.sized(
-                prepared.accesses(own_view(experiment.spec, prepared)).id_count
-            )
+            view = own_view(experiment.spec, prepared, addresses=saves is not None)
+            experiment = experiment.sized(prepared.accesses(view).id_count)
         run_id = experiment.run_id(workload.describe())
         final = out / run_id
         asked = _Asked.of(experiment.spec, figures, page)
-        if not force and (results := _reopened(final, reporter)) is not None:
+        if not (force or saves) and (results := _reopened(final, reporter)) is not None:
             _add_outputs(results, asked, reporter)
             return results
         draft = Draft.begin(out, run_id, build_digest())
         try:
             reporter.log_to(draft.folder / "log.txt")
-            Stages(experiment, prepared, draft, reporter, Pool(cores)).execute()
+            Stages(experiment, prepared, draft, reporter, Pool(cores), saves).execute()
             reporter.stop_log()
             results = draft.finish()
         except BaseException:
@@ -128,6 +135,19 @@ def run(
             raise
         _add_outputs(results, asked, reporter)
     return results
+
+
+def _folder_of_states(experiment: Experiment, given: str | os.PathLike[str] | None) -> Path | None:
+    """Return the folder for the states of all systems, which must have one."""
+    if given is None:
+        return None
+    folder = file_given("save_state", given)
+    start = start_folder(experiment.spec, experiment.source)
+    if start is not None and resolved(start) == resolved(folder):
+        raise ConfigError(f"save_state: {folder}: the run starts from it: name another folder")
+    experiment.check_savable()
+    check_writable(folder)
+    return folder
 
 
 @dataclass(frozen=True)
@@ -260,7 +280,8 @@ def seed_warning(spec: ExperimentSpec, workload: Workload, code: Code) -> str | 
 def warnings_of(experiment: Experiment, workload: Workload) -> list[str]:
     """List the keys of an experiment that change nothing, with the reasons."""
     seed = seed_warning(experiment.spec, workload, experiment.code)
-    return [warning for warning in (seed, writes_warning(experiment)) if warning is not None]
+    found = (seed, writes_warning(experiment), start_warning(experiment.spec))
+    return [warning for warning in found if warning is not None]
 
 
 def writes_warning(experiment: Experiment) -> str | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from mcsim.experiment.components import declared_data_path
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View, is_bound_wanted
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
+from mcsim.experiment.states import saved_state, state_arguments
 from mcsim.results.counted_time import CountedTime
 from mcsim.results.opt import how_to_get_opt
 from mcsim.results.schemas import concat_tables, fill_repeats
@@ -48,10 +50,15 @@ if TYPE_CHECKING:
 _OF_THE_WORKLOAD = ("environment.json", "curves.parquet", "reuse_intensity.parquet")
 
 
-def own_view(spec: ExperimentSpec, prepared: Prepared) -> View:
-    """Return how an experiment sees the trace, as most systems do."""
+def own_view(spec: ExperimentSpec, prepared: Prepared, *, addresses: bool = False) -> View:
+    """Return how an experiment sees the trace, as most systems do.
+
+    `addresses`: keep the addresses of blocks, because states are saved.
+    """
     # Bytes are kept for their hit ratio.
     kept = {} if prepared.workload.without_lengths() else {"bytes": True}
+    if addresses or spec.saved_states is not None:
+        kept["addresses"] = True
     return kept | {
         "block_bytes": spec.block_bytes,
         "ops": "reads" if spec.ops == "reads" else "all",  # of writes alone the workload is made
@@ -75,6 +82,8 @@ class Stages:
     reporter : Reporter
     work : Pool or Inline
         Does its replays.
+    saves : Path, optional
+        Folder for the states of all systems at the end. Every system is then replayed.
     """
 
     experiment: Experiment
@@ -82,6 +91,7 @@ class Stages:
     sink: Draft | Held
     reporter: Reporter
     work: Work
+    saves: Path | None = None
 
     @property
     def _titles(self) -> list[str]:
@@ -114,7 +124,7 @@ class Stages:
         """Build all systems. Return the experiment's own view, the systems and their views."""
         spec = self.experiment.spec
         systems = [self.experiment.make_system(index) for index in range(len(spec.systems))]
-        own = own_view(spec, self.prepared)
+        own = own_view(spec, self.prepared, addresses=self.saves is not None)
         views: list[View] = [system.view(**own) for system in systems]
         own, views = self._with_columns(own, systems, views)
         return own, systems, views
@@ -148,7 +158,8 @@ class Stages:
     ) -> None:
         """Prepare the trace as one view shows it, and let its systems be replayed."""
         members = [index for index, of in enumerate(views) if of == view]
-        pending = [index for index in members if self.sink.part(index) is None]
+        replays_all = self.saves is not None
+        pending = [index for index in members if replays_all or self.sink.part(index) is None]
         whole = own and not self.sink.has(*_OF_THE_WORKLOAD)
         if not pending and not whole:
             return
@@ -177,7 +188,7 @@ class Stages:
         bound = None
         if pending and is_bound_wanted(self.experiment.spec, accesses):
             bound = self.work.submit(self._find_bound, view)
-        elif pending and self.experiment.spec.opt is None and accesses.line_blocks == 1:
+        elif pending and self._is_bound_missing(accesses):
             count = accesses.access_count
             self.reporter.note(f"OPT: not computed for {count:,} accesses; {how_to_get_opt(count)}")
         alone = self._start_alone(view, accesses, pending)
@@ -206,6 +217,10 @@ class Stages:
     def _replay_alone(self, view: View, path: Alone, index: int) -> pa.Table:
         with self._asked_by(index):
             return self.prepared.alone(view, path, lambda _: self.work.check())
+
+    def _is_bound_missing(self, accesses: engine.Accesses) -> bool:
+        spec = self.experiment.spec
+        return spec.opt is None and spec.saved_states is None and accesses.line_blocks == 1
 
     def _find_bound(self, view: View) -> int:
         spec = self.experiment.spec
@@ -280,7 +295,8 @@ class Stages:
         for sentence in told:
             self.reporter.note(f"{title}: {sentence}")
         cuts = engine.aligned_cuts(accesses, spec.interval.length)
-        result = self.replay_watched(accesses, system, measured, cuts, index)
+        with saved_state(self.saves, title) as path:
+            result = self.replay_watched(accesses, system, measured, cuts, index, saved=path)
         names = [vm.name for vm in accesses.vms]
         hosts = spec.hosts.names if spec.hosts is not None else ()
         timers = [name for name, *_ in system.timers]
@@ -313,11 +329,17 @@ class Stages:
         cuts: NDArray[np.int64],
         index: int,
         logged: tuple[engine.BackendLog, Callable[[], object]] | None = None,
+        saved: Path | None = None,
     ) -> engine.RunResult:
-        """Replay a system; `logged`: a log, and what is called to take its content."""
+        """Replay a system.
+
+        `logged`: a log, and what is called to take its content. `saved`: a file for the state.
+        """
         title = self._titles[index]
         total = accesses.access_count
         log, taken = logged or (None, lambda: None)
+        spec, source = self.experiment.spec, self.experiment.source
+        states = state_arguments(spec, source, self.prepared.workload, index, saved)
         with self.reporter.stage("replay", total, "accesses", about=title) as stage:
 
             def progress(done: int) -> None:
@@ -326,7 +348,7 @@ class Stages:
                 taken()
 
             with self._asked_by(index), blamed(title, surely=False):
-                result = engine.run(accesses, system, measured, cuts, progress, log)
+                result = engine.run(accesses, system, measured, cuts, progress, log, **states)
             stage.update(total)
         return result
 

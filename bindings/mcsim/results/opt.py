@@ -37,6 +37,8 @@ def why_no_opt(results: Results) -> str | None:
         return (
             "OPT: no bound of systems that hold blocks which were never accessed (lines, extents)"
         )
+    if results.spec.saved_states is not None:
+        return "OPT: not computed, because the caches start from a state and OPT would start empty"
     accesses = sum(entry.get("accesses", 0) for entry in results.environment.get("traces", []))
     why = " (`opt: false`)" if results.spec.opt is False else f" for {accesses:,} accesses"
     return f"OPT: not computed{why}; {how_to_get_opt(accesses)}"

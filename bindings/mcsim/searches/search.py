@@ -21,6 +21,7 @@ from mcsim.config.spec import SystemSpec
 from mcsim.experiment.code import AllowCode, Code, Permission
 from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
+from mcsim.experiment.states import refuse_states
 from mcsim.searches.asked import Asked, take_search
 from mcsim.searches.replays import Replays
 from mcsim.searches.search_state import Found, SearchState, place_of_hierarchy
@@ -140,6 +141,7 @@ def _load(
     asked = take_search(source, instead)
     code = Code(source.code_folder, Permission.of(allow_code), handed)
     experiment = Experiment.of(source, code)
+    refuse_states(experiment.spec, source, "a search")
     if len(experiment.spec.tiers) != 2:
         raise source.complain(
             ("tiers",), f"a search is over two tiers, there are {len(experiment.spec.tiers)}"

@@ -64,12 +64,13 @@ class Meters {
 class Runner {
  public:
   Runner(const Accesses& trace, System& system, const Characterised& measured, const Tick& tick,
-         BackendLog* log, const SavedState* state)
+         BackendLog* log, const SavedState* state, bool is_saved)
       : trace_(trace),
         system_(system),
         tick_(tick),
         log_(log),
         state_(state),
+        is_saved_(is_saved),
         timers_(system.timers()),
         actions_(system.actions()),
         timer_queue_(trace, timers_),
@@ -131,6 +132,10 @@ class Runner {
       MCSIM_RETURN_IF_ERROR(host_->attach({.probe = probe_ ? &*probe_ : nullptr, .log = log_}));
     }
     if (state_ != nullptr) MCSIM_RETURN_IF_ERROR(state_->load(*host_, trace_));
+    if (is_saved_) {  // A host that cannot be saved is refused before the replay.
+      ArchiveWriter unused;
+      MCSIM_RETURN_IF_ERROR(host_->save(unused));
+    }
     departed_.resize(trace_.vms.size(), false);
     arrived_.resize(trace_.vms.size(), false);
     for (TimerState& timer : timer_states_) timer.counters = host_->counters();
@@ -311,6 +316,7 @@ class Runner {
   const Tick& tick_;
   BackendLog* const log_;
   const SavedState* const state_;
+  const bool is_saved_;  // at the end
   const std::vector<Timer> timers_;
   const Actions actions_;
   TimerQueue timer_queue_;
@@ -345,7 +351,7 @@ absl::StatusOr<RunResult> run_with_state(const Accesses& given, System& system,
     MCSIM_ASSIGN_OR_RETURN(trace, continue_ids(given, state->blocks()));
   }
   MCSIM_ASSIGN_OR_RETURN(KnownBlocks blocks, known_blocks(trace));
-  Runner runner(trace, system, measured, tick, log, state ? &*state : nullptr);
+  Runner runner(trace, system, measured, tick, log, state ? &*state : nullptr, !files.to.empty());
   MCSIM_ASSIGN_OR_RETURN(RunResult result, runner.execute(metric_cuts));
   if (files.to.empty()) return result;
   MCSIM_RETURN_IF_ERROR(save_state(runner.host(), std::move(blocks), files));
@@ -363,7 +369,7 @@ absl::StatusOr<RunResult> run(const Accesses& trace, System& system, const Chara
     MCSIM_RETURN_IF_ERROR(check_meters(system, measured, trace));
     try {
       if (files.from.empty() && files.to.empty()) {
-        return Runner(trace, system, measured, tick, log, nullptr).execute(metric_cuts);
+        return Runner(trace, system, measured, tick, log, nullptr, false).execute(metric_cuts);
       }
       return run_with_state(trace, system, measured, metric_cuts, tick, log, files);
     } catch (const std::out_of_range& error) {

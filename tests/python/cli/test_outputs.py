@@ -68,6 +68,7 @@ FOLDERS: dict[tuple[str, str], list[str]] = {
 # Folders of results and figures; `replacing` writes their files, too.
 OF_RUNS = {
     ("run", "--results"),
+    ("run", "--save-state"),
     ("reproduce", "--results"),
     ("sweep run", "--results"),
     ("sweep status", "--results"),
