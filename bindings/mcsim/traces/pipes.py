@@ -70,6 +70,8 @@ def is_pipe(path: Path) -> bool:
             raise ConfigError(
                 "stdin: a terminal; pipe a trace into this command: zstdcat x.csv.zst | mcsim mrc -"
             )
+        if path == STDIN:
+            raise ConfigError("stdin (-): a device; pipe a trace into this command")
         raise ConfigError(f"{name_of(path)}: a device; expected a file or a pipe")
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
