@@ -26,7 +26,8 @@ struct Below {
 // The policy and its parameters: `slru(protected_share=0.8)`.
 std::string policy_text(const char* policy, const ParamMap& params) {
   std::vector<std::string> texts;
-  for (const auto& [name, value] : params) {
+  for (const auto& param : params) {
+    const std::string& name = param.first;
     texts.push_back(std::visit(
         [&](const auto& of) -> std::string {
           if constexpr (std::is_same_v<std::decay_t<decltype(of)>, PerVm>) {
@@ -38,7 +39,7 @@ std::string policy_text(const char* policy, const ParamMap& params) {
             return fmt::format("{}={}", name, of);
           }
         },
-        value));
+        param.second));
   }
   if (texts.empty()) return policy;
   return fmt::format("{}({})", policy, fmt::join(texts, ", "));
