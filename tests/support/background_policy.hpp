@@ -15,7 +15,8 @@
 namespace mcsim::testing {
 
 // FIFO that refuses a block when it is first offered. Every second refusal evicts the oldest block.
-// Each tick cleans the newest block and evicts the oldest one, unless it is the only one.
+// Each tick cleans the newest and the oldest block and evicts the oldest one, unless it is the only
+// one.
 class BackgroundFifo : public SlotPolicyBase<SlotLists<1>> {
  public:
   using Params = NoParams;
@@ -38,11 +39,13 @@ class BackgroundFifo : public SlotPolicyBase<SlotLists<1>> {
     blocks_.push_front(cache.insert(a.block));
     return false;
   }
-  Ticks ticks() const { return {.period = kPeriod, .budget = 2}; }
+  Ticks ticks() const { return {.period = kPeriod, .budget = 3}; }
   void tick(Nanoseconds, auto& cache) {
     if (size() == 0) return;
     cache.clean(blocks_.front());
-    if (size() > 1) cache.evict(blocks_.pop_back());
+    if (size() == 1) return;
+    cache.clean(blocks_.back());
+    cache.evict(blocks_.pop_back());
   }
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
@@ -82,7 +85,9 @@ struct NaiveBackgroundFifo {
   void tick() {
     if (held.empty()) return;
     cleaned.push_back(held.back());
-    if (held.size() > 1) evict();
+    if (held.size() == 1) return;
+    cleaned.push_back(held.front());
+    evict();
   }
 };
 

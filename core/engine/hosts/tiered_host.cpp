@@ -135,7 +135,9 @@ void TieredHost::tick_until(Nanoseconds now) {
     tiers_[k].tick(next->next, work);
     next->next += next->period;
     for (const BlockId block : work.to_clean) {
-      if (dirty_.contains(block)) write_back(block);
+      if (!dirty_.contains(block)) continue;
+      // The only copy is in this tier, or was before this tick evicted it.
+      one_copy() ? write_back(k, k, request_of(owners_.vm_of(block)), block) : write_back(block);
     }
     leave_in_turn(k, work.victims, kNoRequest);
     if (refuses_) leave_refused(kNoRequest);
@@ -246,6 +248,7 @@ absl::Status TieredHost::resize(const Allocation& targets) {
     tiers_[k].retarget(by_part(targets.tier(k), part_of_), victims);
     leave_in_turn(k, victims, kNoRequest);
   }
+  leave_refused(kNoRequest);
   return absl::OkStatus();
 }
 

@@ -161,7 +161,7 @@ void TieredHost::insert(std::size_t to, const Request& request, const Access<>& 
   victims.clear();
 }
 
-// Move the blocks that policies evicted when they were asked to admit others.
+// Move the blocks that policies evicted in admits().
 void TieredHost::leave_refused(const RequestContext& context) {
   for (std::size_t k = 0; k < tiers_.size(); ++k) {
     while (tiers_[k].has_refused_victims()) {

@@ -45,6 +45,7 @@ TieredHost::Outcome TieredHost::write(const Request& request, const Access<>& a)
       route.end == backend() ? backend() : write_at_end(request, a, route);
   update_above_end(request, a, route);
   if (observers_.probe != nullptr) report_write(request, a.block, was_held, route.held < backend());
+  if (refuses_) leave_refused(*request.context);  // a block must be in a tier to be written back
   while (dirty_.too_many()) write_back(dirty_.oldest());
   return {.found = route.held, .served_by = served_by};
 }
@@ -289,6 +290,7 @@ absl::Status TieredHost::set_write_modes_by_tier(const ModesByTier& modes) {
   MCSIM_RETURN_IF_ERROR(check_write_modes_by_tier(modes));
   dirty_.set_modes_by_tier(modes, owners_,
                            [&](BlockId block) { settle(owners_.vm_of(block), block); });
+  leave_refused(kNoRequest);
   return absl::OkStatus();
 }
 

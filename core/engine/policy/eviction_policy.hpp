@@ -181,7 +181,7 @@ inline constexpr bool kNeedsNextUse<P> = P::kNeedsNextUse;
 //
 //   admits      bool admits(a, cache): return whether the block, which is not held, enters. Called
 //               once before access() inserts a block, also one that a faster tier demotes; access()
-//               is not called for a refused block. May evict blocks.
+//               is not called for a refused block. May evict blocks; the capacity may be 0.
 //   clock       Ticks ticks() const: the period of tick(), and its budget.
 //   tick        void tick(time, cache): evict() and clean() blocks in the background. Called at
 //               every multiple of the period since the first access, after earlier accesses.

@@ -192,7 +192,7 @@ class Tier {
   DivisionRules rules_;
   std::unique_ptr<AdmissionFilter> filter_;
   bool selective_;
-  std::vector<BlockId> refused_victims_;  // evicted when the policy was asked to admit a block
+  std::vector<BlockId> refused_victims_;  // evicted by admits() of the policy
   // By part: blocks in excess of its target, if parts share space; negative below the target.
   // Targets sum to at most the capacity. So in a full tier with an insertion, at least one part
   // exceeds its target.

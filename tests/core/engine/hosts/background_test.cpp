@@ -6,6 +6,7 @@
 #include <array>
 #include <list>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -24,7 +25,8 @@ using testing::BackgroundFifo;
 using testing::NaiveBackgroundFifo;
 
 // Two tiers that all VMs share: a background FIFO over LRU, exclusive.
-std::unique_ptr<TieredHost> host_of(const Accesses& trace, Count fast, Count slow, WriteMode mode) {
+std::unique_ptr<TieredHost> host_of(const Accesses& trace, Count fast, Count slow, WriteMode mode,
+                                    std::optional<Count> most_dirty = std::nullopt) {
   TieredSetup setup{.tiers = {},
                     .table = std::make_shared<SlotTable>(trace.id_count(), 2),
                     .part_of = std::vector<std::size_t>(trace.vms.size(), 0),
@@ -41,6 +43,7 @@ std::unique_ptr<TieredHost> host_of(const Accesses& trace, Count fast, Count slo
   };
   add(std::make_unique<PolicyCacheOf<BackgroundFifo>>(NoParams{}, setup_of(0, fast)), fast);
   add(std::make_unique<PolicyCacheOf<Lru>>(NoParams{}, setup_of(1, slow)), slow);
+  if (most_dirty) setup.writes.most_dirty = *most_dirty;
   setup.writes.by_tier = ModesByTier(2, std::vector<WriteMode>(trace.vms.size(), mode));
   return TieredHost::make(std::move(setup), trace).value();
 }
@@ -157,6 +160,24 @@ TEST(BackgroundWork, OfTheFastestTierIsThatOfItsTwin) {
       }
       EXPECT_GT(hits[0] * hits[1] * hits[2], 0);
     }
+  }
+}
+
+// The oldest dirty block may be one that a refusal just evicted.
+TEST(BackgroundWork, KeepsTheLawsWithALimitOfDirtyBlocks) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Accesses trace = workload(seed);
+    const auto host = host_of(trace, 6, 10, WriteMode::kBack, 3);
+    host->replay(trace, trace.all());
+    VmCounters none;
+    none.tiers.resize(2);
+    Count dirty = 0;
+    for (const VmCounters& vm : host->counters()) {
+      EXPECT_TRUE(check_conservation(none, vm).ok()) << check_conservation(none, vm);
+      dirty += vm.dirty;
+    }
+    EXPECT_LE(dirty, 3);
+    EXPECT_TRUE(host->check_invariants().ok()) << host->check_invariants();
   }
 }
 

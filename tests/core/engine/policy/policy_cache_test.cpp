@@ -95,10 +95,10 @@ class Spendthrift : public BackgroundFifo {
 
 TEST(PolicyCache, ATickKeepsToItsBudget) {
   PolicyCacheOf<Spendthrift> cache({}, {.capacity = 4, .blocks = 4});
-  const std::vector<BlockId> blocks{0, 1, 2, 0, 1, 2, 3};
-  const std::vector<Nanoseconds> times{0, 0, 0, 0, 0, 0, 10};
+  const std::vector<BlockId> blocks{0, 3, 1, 2, 0, 3, 1, 2, 0};
+  const std::vector<Nanoseconds> times{0, 0, 0, 0, 0, 0, 0, 0, 10};
   EXPECT_EQ(message_of(cache.replay({.blocks = blocks, .times = times})),
-            "background-fifo: a tick moved 3 blocks, its budget is 2");
+            "background-fifo: a tick moved 4 blocks, its budget is 3");
 }
 
 }  // namespace
