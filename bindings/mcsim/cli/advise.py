@@ -209,8 +209,8 @@ class _Words:
     def _again(self) -> str:
         """Return this command with a folder for the experiment."""
         names = [param.name or "" for param in self.context.command.params]
-        hidden = ("folder", "formats", "style", "quiet", "help")
-        words = self._given(*(name for name in names if name not in hidden and "as_" not in name))
+        hidden = ("folder", "formats", "style", "quiet", "help", "form")
+        words = self._given(*(name for name in names if name not in hidden))
         return shlex.join(("mcsim", "advise", *self.source.files, *words, "-o", "advice"))
 
     def _entries(self) -> list[dict[str, Any]]:
@@ -304,7 +304,7 @@ class _Report(Report):
 
         path = output.folder / EXPERIMENT
         write_experiment(path, self.found.experiment)
-        click.echo(path, err=form != "")
+        click.echo(path, err=form != "text")
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the hit ratio curve of LRU, with its bends."""

@@ -28,7 +28,7 @@ from mcsim.cli.options import (
     reporter_asked,
     results_option,
     systems_threads_option,
-    table_options,
+    table_option,
     trace_dirs_option,
 )
 from mcsim.cli.renamed import COMMANDS, ELSEWHERE, OPTIONS
@@ -161,7 +161,7 @@ def cli() -> None:
 )
 @click.option("--page/--no-page", default=None, help="Write the page.  [default: `page` of FILE]")
 @per_vm_option
-@table_options
+@table_option
 @quiet_option
 def run(
     file: str,
@@ -212,7 +212,7 @@ def run(
 @cli.command("list")
 @click.argument("kind", required=False)
 @plugin_option
-@table_options
+@table_option
 def list_names(kind: str | None, form: Form) -> None:
     """List all names: systems, policies, trace formats, devices, experiments and others.
 
@@ -229,7 +229,7 @@ def list_names(kind: str | None, form: Form) -> None:
         table = TextTable([heading, ""], left=2)
         for entry in entries:
             table.add_row(entry["name"], entry["summary"])
-        lines += [table.formatted().to_text() + "\n" if form == "" else table]
+        lines += [table.formatted().to_text() + "\n" if form == "text" else table]
 
     def data() -> pa.Table:
         import pyarrow as pa

@@ -17,7 +17,7 @@ from mcsim.cli.options import (
     folder_to_write,
     formats_option,
     style_option,
-    table_options,
+    table_option,
     with_options,
 )
 
@@ -169,4 +169,4 @@ def output_options(command: Command) -> Command:
         formats_option("png", "svg", name="--figure-format"),  # --format is that of traces
         style_option("screen"),
     ]
-    return table_options(with_options(gathered, options))  # type: ignore[return-value]
+    return table_option(with_options(gathered, options))  # type: ignore[return-value]

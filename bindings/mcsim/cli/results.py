@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.formatted_table import FormattedTable
-from mcsim.cli.options import Commands, stored_option, table_options
+from mcsim.cli.options import Commands, stored_option, table_option
 from mcsim.cli.show import page, plot, show
 from mcsim.cli.terminal import Form, TextTable, print_json, print_result
 
@@ -41,7 +41,7 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 @results.command("ls", short_help="List the runs and sweeps of a folder, or the cells of a sweep.")
 @click.argument("sweep", required=False)
 @stored_option
-@table_options
+@table_option
 def list_(sweep: str | None, out: str, form: Form) -> None:
     """List the runs of a folder, the newest last, and its sweeps; or the cells of a SWEEP.
 
@@ -77,13 +77,13 @@ def list_(sweep: str | None, out: str, form: Form) -> None:
         table = TextTable(headings + ["differs in"] * is_told, left=6, last=is_told)
         for row in alone:
             table.add_row(*_listed(row), *[differing[row["path"]] or "–"] * is_told)
-        lines.append(table.formatted().to_text() if form == "" else table)
+        lines.append(table.formatted().to_text() if form == "text" else table)
     if sweeps:
         cells = TextTable(["sweep", "finished", "cells", "axes"], left=1, last=True)
         for of in sweeps:
             done = of.finished()
             cells.add_row(of.path.name, f"{sum(done):,}", f"{len(done):,}", ", ".join(of.axes))
-        lines.append(cells.formatted().to_text() if form == "" else cells)
+        lines.append(cells.formatted().to_text() if form == "text" else cells)
     print_result(form, *(lines or [f"no runs in {out}"]), data=lambda: runs)
 
 

@@ -14,7 +14,7 @@ from mcsim.cli.options import (
     overrides_option,
     quiet_option,
     reporter_asked,
-    table_options,
+    table_option,
     trace_dirs_option,
 )
 from mcsim.cli.output import write_table
@@ -98,7 +98,7 @@ _SOUGHT = {
     callback=file_to_write,
     help="Write all hierarchies that were compared, as CSV.",
 )
-@table_options
+@table_option
 @quiet_option
 def search(
     file: str,

@@ -18,7 +18,7 @@ from mcsim.cli.options import (
     stored_option,
     style_option,
     systems_option,
-    table_options,
+    table_option,
 )
 from mcsim.cli.terminal import print_result
 
@@ -48,7 +48,7 @@ over_option = click.option(
 @click.option("--x", metavar="AXIS", help="Of a sweep: show a column over this axis.")
 @click.option("--value", metavar="COLUMN", help="Of a sweep: this column.  [default: hit_ratio]")
 @over_option
-@table_options
+@table_option
 def show(
     run: str,
     out: str,
@@ -295,23 +295,23 @@ def _sweep_named(name: str, out: str) -> Sweep | None:
     return Sweep.named(name, out) if is_sweep else None
 
 
-def show_results(found: Results, form: Form = "", *, per_vm: bool = False) -> None:
+def show_results(found: Results, form: Form = "text", *, per_vm: bool = False) -> None:
     """Print the summary and the table of a finished run; with `per_vm`, all tables."""
     from mcsim.results.views import hits_by_vm, overview, result_tables
 
     lines: list[str | FormattedTable] = [found.answer, "", overview(found).formatted()]
-    if form == "" and (by_vm := hits_by_vm(found)) is not None:
+    if form == "text" and (by_vm := hits_by_vm(found)) is not None:
         lines += ["", by_vm]
     for table in result_tables(found) if per_vm else ():
         lines += ["", table.formatted()]
-    if form == "":
+    if form == "text":
         lines += ["", *_what_next(found, per_vm=per_vm)]
     print_result(form, *lines, data=lambda: _comparison(found), whole=lambda: _whole(found))
 
 
 def show_sweep(
     swept: Sweep,
-    form: Form = "",
+    form: Form = "text",
     *,
     x: str | None = None,
     value: str | None = None,

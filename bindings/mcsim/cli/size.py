@@ -9,7 +9,7 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import ratio_text
-from mcsim.cli.options import Sectioned, devices_options, table_options
+from mcsim.cli.options import Sectioned, devices_options, table_option
 from mcsim.cli.stream import (
     Source,
     curve_options,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 )
 @estimator_option
 @curve_options
-@table_options
+@table_option
 def size(
     files: tuple[str, ...],
     target_hit_ratio: str | None,

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Line: TypeAlias = "str | TextTable | FormattedTable"
 
-Form = Literal["", "json", "csv", "markdown", "latex"]
-"""How a result is printed: for people if empty."""
+Form = Literal["text", "json", "csv", "markdown", "latex"]
+"""How a result is printed."""
 
 _LONG_WORD = re.compile(r"\S{400,}")
 _LONG_LINE = 4_000
@@ -126,7 +126,7 @@ def print_result(
 
     Parameters
     ----------
-    form : {'', 'json', 'csv', 'markdown', 'latex'}
+    form : {'text', 'json', 'csv', 'markdown', 'latex'}
     *lines : str, TextTable or FormattedTable
         Output for people. In LaTeX, text is a comment.
     data : callable
@@ -140,7 +140,7 @@ def print_result(
         click.echo(csv_of(without_lists(data())), nl=False)
     elif form == "json":
         print_json(data().to_pylist() if whole is None else whole())
-    elif form == "":
+    elif form == "text":
         print_lines(*lines)
     else:
         texts = (_document(line, form) for line in lines)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.options import table_options
+from mcsim.cli.options import table_option
 from mcsim.cli.terminal import Form, TextTable, print_result
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("catalogue", short_help="List public collections of traces.")
 @click.argument("name", required=False)
-@table_options
+@table_option
 def catalogue(name: str | None, form: Form) -> None:
     """List public collections of traces, or all that is known of NAME.
 
