@@ -1,4 +1,4 @@
-"""Trusts: nothing. docs/columns.md has the columns of `mcsim.base.result_columns`.
+"""Trusts: nothing. docs/columns.md has the columns of `mcsim.tables.result_columns`.
 
 `python tests/lint/test_columns_page.py` writes the page.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcsim.base.column import Column
-from mcsim.base.result_columns import TABLES
+from mcsim.tables.column import Column
+from mcsim.tables.result_columns import TABLES
 
 PAGE = Path(__file__).parents[2] / "docs" / "columns.md"
 
@@ -49,7 +49,7 @@ def page() -> str:
     lines = [
         "# Columns of result tables",
         "",
-        "Each column is declared once, in `bindings/mcsim/base/run_columns.py` or",
+        "Each column is declared once, in `bindings/mcsim/tables/run_columns.py` or",
         "`result_columns.py`; this page is made from there. Shares are fractions in data and",
         "percent in tables for people. Columns marked * are left out where no row has a value.",
     ]

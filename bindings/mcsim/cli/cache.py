@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.base.formatted_table import FormattedTable
 from mcsim.cli.options import Commands
 from mcsim.cli.terminal import print_json
+from mcsim.tables.formatted_table import FormattedTable
 
 if TYPE_CHECKING:
     from mcsim.traces.cache import Entry

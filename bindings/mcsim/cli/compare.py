@@ -186,8 +186,8 @@ class _Comparison(PolicyReport):
         return f"{', '.join(parts)}."
 
     def table(self) -> TextTable:
-        from mcsim.base.formatted_table import Strong
         from mcsim.base.units import format_size
+        from mcsim.tables.formatted_table import Strong
 
         kind = self.blocks.kind
         sizes = ["\n".join(self.size_cells(c)) + f" {kind}" for c in self.capacities]

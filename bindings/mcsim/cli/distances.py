@@ -25,9 +25,9 @@ from mcsim.cli.terminal import Form, TextTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.base.result_table import ResultTable
     from mcsim.figures.chart import Sheet
     from mcsim.locality.curve import HitRatioCurve
+    from mcsim.tables.result_table import ResultTable
 
 
 @click.command(cls=Sectioned)

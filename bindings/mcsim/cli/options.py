@@ -162,7 +162,7 @@ table_option = click.option(
     type=click.Choice(_FORMS),
     multiple=True,
     callback=_one_form,
-    help="How the result is printed. JSON and CSV have all columns, sizes in blocks or bytes, times "
+    help="How to print the result. JSON and CSV have all columns, sizes in blocks or bytes, times "
     "in ns; LaTeX is for the package booktabs.",
 )
 

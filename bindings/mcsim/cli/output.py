@@ -123,7 +123,7 @@ def write_table(path: Path, table: pa.Table, form: str = ".csv") -> None:
     import pyarrow as pa
 
     from mcsim.base.files import replacing
-    from mcsim.base.tables import write_csv
+    from mcsim.tables.csv import write_csv
 
     if form == ".csv":
         write_csv(path, table)

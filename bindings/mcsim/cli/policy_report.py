@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcsim.base.progress import Reporter
-    from mcsim.base.result_table import ResultTable
     from mcsim.experiment.code import Permission
     from mcsim.figures.chart import Sheet
     from mcsim.locality.hit_units import HitUnit
     from mcsim.policies.python_policies import AnyPolicy, PythonSpec
     from mcsim.policies.specs import PolicySpec
+    from mcsim.tables.result_table import ResultTable
     from mcsim.traces.blocks import Blocks
 
 memory_option = click.option(

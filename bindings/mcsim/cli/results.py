@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.base.formatted_table import FormattedTable
 from mcsim.cli.options import Commands, stored_option, table_option
 from mcsim.cli.show import page, plot, show
 from mcsim.cli.terminal import Form, TextTable, print_json, print_result
+from mcsim.tables.formatted_table import FormattedTable
 
 if TYPE_CHECKING:
     from mcsim.results.differences import Difference
@@ -204,7 +204,7 @@ def _show_results(found: Difference) -> None:
 
 
 def _compared(row: Mapping[str, Any], fields: Sequence[str]) -> tuple[str, ...]:
-    from mcsim.base.result_columns import column_of
+    from mcsim.tables.result_columns import column_of
 
     percent = column_of("comparison", "hit_ratio").format
     latency = column_of("comparison", "mean_latency_ns").format

@@ -25,12 +25,12 @@ from mcsim.cli.terminal import print_result
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.base.formatted_table import FormattedTable
     from mcsim.cli.terminal import Form
     from mcsim.config.spec import FigureFormat
     from mcsim.figures.style import Style
     from mcsim.results.results import Results
     from mcsim.sweeps.swept import Sweep
+    from mcsim.tables.formatted_table import FormattedTable
 
 
 over_option = click.option(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console
 
-    from mcsim.base.formatted_table import FormattedTable, RowStyle
+    from mcsim.tables.formatted_table import FormattedTable, RowStyle
 
 Line: TypeAlias = "str | TextTable | FormattedTable"
 
@@ -84,7 +84,7 @@ class TextTable:
 
     def formatted(self) -> FormattedTable:
         """Return the table as text."""
-        from mcsim.base.formatted_table import FormattedTable
+        from mcsim.tables.formatted_table import FormattedTable
 
         notes = [self.caption] if self.caption else []
         return FormattedTable(
@@ -135,7 +135,7 @@ def print_result(
         Returns the object for JSON. If absent, JSON has the rows of `data`.
     """
     if form == "csv":
-        from mcsim.base.tables import csv_of, without_lists
+        from mcsim.tables.csv import csv_of, without_lists
 
         click.echo(csv_of(without_lists(data())), nl=False)
     elif form == "json":

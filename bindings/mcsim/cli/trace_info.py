@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcsim.base.column import Column
 from mcsim.cli.terminal import TextTable
+from mcsim.tables.column import Column
 
 if TYPE_CHECKING:
-    from mcsim.base.formatted_table import FormattedTable, RowStyle
+    from mcsim.tables.formatted_table import FormattedTable, RowStyle
     from mcsim.traces.info import TraceInfo, VmInfo
     from mcsim.traces.store import TraceMetadata
     from mcsim.traces.trace import Trace
@@ -63,8 +63,8 @@ _NOTES = [
 
 def _stress(vms: Sequence[VmInfo]) -> FormattedTable:
     """Return the table of what VMs stress, for people."""
-    from mcsim.base.formatted_table import FormattedTable
-    from mcsim.base.result_columns import TABLES
+    from mcsim.tables.formatted_table import FormattedTable
+    from mcsim.tables.result_columns import TABLES
 
     left_out = {"sequential_byte_share"}
     columns = [c for c in TABLES["stress"] if not c.by and c.name not in left_out]

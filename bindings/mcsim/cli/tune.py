@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcsim.base.progress import Reporter
-    from mcsim.base.result_table import ResultTable
     from mcsim.figures.chart import Sheet
     from mcsim.policies.grid import Point
     from mcsim.policies.scaled import Objective
+    from mcsim.tables.result_table import ResultTable
 
 
 @click.command(cls=Sectioned)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mcsim.base.result_table import ResultTable
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import estimate
+from mcsim.tables.result_table import ResultTable
 from mcsim.traces.blocks import References
 
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from mcsim.base.arguments import renamed_parameters, whole_number
 from mcsim.base.errors import ConfigError
-from mcsim.base.result_table import ResultTable
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.dominant import dominant_vm, share_text
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.optimizers.optimizer import Optimizer, optimize
+from mcsim.tables.result_table import ResultTable
 
 _UNITS = 10_000
 _MOST_CELLS = 2**24

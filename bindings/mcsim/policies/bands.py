@@ -13,7 +13,7 @@ from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicySpec
 
 if TYPE_CHECKING:
-    from mcsim.base.result_table import ResultTable
+    from mcsim.tables.result_table import ResultTable
     from mcsim.traces.workload import Workload, WorkloadVm
 
 _VERIFIED = frozenset(

@@ -13,11 +13,11 @@ from mcsim._core import policies as _policies
 from mcsim.base.arguments import list_of, shortened
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError, mistakes_in
-from mcsim.base.result_table import ResultTable
 from mcsim.base.sizes import parse_capacities
 from mcsim.base.specs import ParamValue
 from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
+from mcsim.tables.result_table import ResultTable
 from mcsim.traces.block_requests import (
     Discards,
     RequestColumns,

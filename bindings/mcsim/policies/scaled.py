@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.base.result_table import ResultTable
 from mcsim.config.devices import Device
 from mcsim.config.latency import ServiceTimes
 from mcsim.policies.bands import least_deviations, margin_of, no_band_reasons
 from mcsim.policies.grid import Grid, Point
+from mcsim.tables.result_table import ResultTable
 
 Objective = Literal["hit-ratio", "latency", "device-writes", "backend-writes"]
 

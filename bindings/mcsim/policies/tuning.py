@@ -16,7 +16,6 @@ from mcsim._core import policies as _policies
 from mcsim.base.arguments import seed_given, text
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, OutOfMemoryError, mistakes_in
-from mcsim.base.result_table import ResultTable
 from mcsim.base.sizes import is_share, parse_capacity, share_given
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
@@ -29,6 +28,7 @@ from mcsim.policies.grid import WHOLE, WRITES, Grid, Point
 from mcsim.policies.miniatures import seeds_of_samples
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
 from mcsim.policies.simulation import memory_given
+from mcsim.tables.result_table import ResultTable
 from mcsim.traces.blocks import Blocks, References, traces_in
 from mcsim.traces.trace import Trace
 from mcsim.traces.warm_up import check_no_warm_up

@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from mcsim.base.result_table import ResultTable
     from mcsim.results.standings import Standings
+    from mcsim.tables.result_table import ResultTable
 
 _AGAIN = "run the experiment again with --force (in Python: force=True)"
 

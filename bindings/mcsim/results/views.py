@@ -12,10 +12,6 @@ import pyarrow as pa
 
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
-from mcsim.base.formatted_table import FormattedTable, RowStyle
-from mcsim.base.result_columns import TABLES, column_of
-from mcsim.base.result_table import ResultTable
-from mcsim.base.run_columns import REQUEST_RATIOS
 from mcsim.base.suggest import did_you_mean, some_of
 from mcsim.results.answer import answer, rank, winners
 from mcsim.results.answer_best import base_title
@@ -30,6 +26,10 @@ from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison, systems
 from mcsim.results.yardsticks import yardsticks
+from mcsim.tables.formatted_table import FormattedTable, RowStyle
+from mcsim.tables.result_columns import TABLES, column_of
+from mcsim.tables.result_table import ResultTable
+from mcsim.tables.run_columns import REQUEST_RATIOS
 
 MOST_VMS = 24
 """With more VMs, people are shown only all together."""

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 
 import mcsim as mc
-from mcsim.base.column import Column
-from mcsim.base.formatted_table import FormattedTable
-from mcsim.base.result_columns import TABLES, column_of, schema_of_table
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.views import result_table
+from mcsim.tables.column import Column
+from mcsim.tables.formatted_table import FormattedTable
+from mcsim.tables.result_columns import TABLES, column_of, schema_of_table
 
 COLUMNS = {
     "policy": np.array(["lru", "s3-fifo"]),

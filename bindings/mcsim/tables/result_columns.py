@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mcsim.base.column import Column, counts
-from mcsim.base.run_columns import REQUEST_RATIOS, RUN_TABLES
+from mcsim.tables.column import Column, counts
+from mcsim.tables.run_columns import REQUEST_RATIOS, RUN_TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa

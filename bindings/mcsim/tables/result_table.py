@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.base.arguments import shortened
-from mcsim.base.column import Column
 from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.extras import require
-from mcsim.base.formatted_table import FormattedTable, RowStyle
-from mcsim.base.result_columns import column_of
 from mcsim.base.suggest import did_you_mean
+from mcsim.tables.charts import plot
+from mcsim.tables.column import Column
+from mcsim.tables.formatted_table import FormattedTable, RowStyle
+from mcsim.tables.result_columns import column_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +86,7 @@ class ResultTable(Tabular):
     columns : mapping of str to array, or pyarrow.Table
         Columns of one length.
     kind : str
-        Key of `mcsim.base.result_columns.TABLES`, which has headings and formats.
+        Key of `mcsim.tables.result_columns.TABLES`, which has headings and formats.
     title : str
         Heading of the table.
     answer : str
@@ -224,10 +224,7 @@ class ResultTable(Tabular):
         ConfigError
             If there is no figure of such a table.
         """
-        # The package `figures` depends on this one, so it is imported by name.
-        figures = importlib.import_module("mcsim.figures.tables")
-        figure: Figure = figures.plot_table(self, **options)
-        return figure
+        return plot(self, **options)
 
     def formatted(
         self, shown: Sequence[str] | None = None, *, most: int | None = None
@@ -291,7 +288,7 @@ class ResultTable(Tabular):
 
     def to_csv(self) -> str:
         """Return the columns of `to_arrow` as CSV; a list by tier is a column for each."""
-        from mcsim.base.tables import csv_of, without_lists
+        from mcsim.tables.csv import csv_of, without_lists
 
         return csv_of(without_lists(self.to_arrow()))
 

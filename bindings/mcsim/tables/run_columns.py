@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mcsim.base.column import Column, counts
+from mcsim.tables.column import Column, counts
 
 _SYSTEM = Column("system", "system", "text", "title of the system")
 _VM = Column("vm", "VM", "text", "name of the VM; null: all VMs together")
