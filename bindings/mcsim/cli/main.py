@@ -31,7 +31,6 @@ from mcsim.cli.options import (
     table_option,
     trace_dirs_option,
 )
-from mcsim.cli.renamed import COMMANDS, ELSEWHERE, OPTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,13 +106,6 @@ class _LazyGroup(Commands):
             with formatter.section(title):
                 formatter.write_dl([(name, texts.pop(name)) for name in names])
         assert not texts, texts
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] in COMMANDS and args[0] not in self.list_commands(ctx):
-            ctx.fail(f"{args[0]}: now called `mcsim {COMMANDS[args[0]]}`")
-        return super().resolve_command(ctx, args)
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
@@ -308,11 +300,7 @@ def _run_command(arguments: Iterable[str] | None) -> None:
         if isinstance(code, int) and code != 0:
             sys.exit(code)
     except click.NoSuchOption as error:
-        old = error.option_name
-        path = "" if error.ctx is None else error.ctx.command_path.removeprefix("mcsim ")
-        text = f"{old}: now {OPTIONS[old]}" if old in OPTIONS else error.format_message()
-        if (hint := ELSEWHERE.get(f"{path} {old}")) is not None:
-            text = f"{old}: {hint}"
+        text = error.format_message().removesuffix(".") + _options_instead(error)
         click.UsageError(for_terminal(text), error.ctx).show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
@@ -323,6 +311,15 @@ def _run_command(arguments: Iterable[str] | None) -> None:
         raise KeyboardInterrupt from error  # which no signal set off
     except Exception as error:
         _end_with(error)
+
+
+def _options_instead(error: click.NoSuchOption) -> str:
+    """Return the options that there are, if none is near the one that was given."""
+    if error.possibilities or error.ctx is None:
+        return ""
+    params = error.ctx.command.get_params(error.ctx)
+    names = [max(of.opts, key=len) for of in params if isinstance(of, click.Option)]
+    return f" (one of {', '.join(names)})"
 
 
 # Replacements of letters of tables and messages beyond ASCII; all others are escaped.

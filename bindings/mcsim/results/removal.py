@@ -32,7 +32,7 @@ FIGURE_NAMES = frozenset(
         *("fig1", *(f"fig{number}" for number in range(4, 15))),
     )
 )
-"""Names of figures, old ones included; `mcsim.figures` draws them."""
+"""Names of figures, those of version 0.1 included; `mcsim.figures` draws them."""
 
 _FIGURE = re.compile(f"({'|'.join(FIGURE_NAMES)})\\.(png|pdf|svg)")
 _PART = re.compile(r"\d+|files")
