@@ -110,6 +110,7 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
     from mcsim.base.errors import ConfigError
     from mcsim.report.make import report
     from mcsim.results.results import Results
+    from mcsim.results.run_files import PAGE
     from mcsim.results.runs import folder_of
 
     if len(runs) == 1 and (swept := _sweep_named(runs[0], out)) is not None:
@@ -128,7 +129,7 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
                 raise ConfigError(
                     f"-o: name a file; {found.path} is a cell of a sweep, without a folder"
                 )
-            file = found.path / "page.html"
+            file = found.path / PAGE
         report(*paths, html=file, systems=systems or None)
     click.echo(file)
 
@@ -356,8 +357,10 @@ def _whole(found: Results) -> dict[str, Any]:
 
 def _what_next(found: Results, *, per_vm: bool) -> list[str]:
     """Return the folder of the results, and commands that show more."""
+    from mcsim.results.run_files import PAGE
+
     run = found.run_id if found.path.parent == Path("results") else str(found.path)
-    page = found.path / "page.html"
+    page = found.path / PAGE
     more = [] if per_vm else [f"Every VM and device: mcsim results show {run} --per-vm"]
     more.append(f"Page: {page}" if page.exists() else f"Page: mcsim results page {run}")
     return [f"Results in {found.path}", *more]

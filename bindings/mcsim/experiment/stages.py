@@ -40,6 +40,7 @@ from mcsim.experiment.recorded import bound_table, intensity_asked, system_table
 from mcsim.experiment.states import saved_state, state_arguments
 from mcsim.results.counted_time import CountedTime
 from mcsim.results.opt import how_to_get_opt
+from mcsim.results.run_files import ENVIRONMENT
 from mcsim.results.schemas import concat_tables, fill_repeats
 from mcsim.traces.workload import ON_DEMAND
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from mcsim.results.draft import Draft
     from mcsim.results.held import Held
 
-_OF_THE_WORKLOAD = ("environment.json", "curves.parquet", "reuse_intensity.parquet")
+_OF_THE_WORKLOAD = (ENVIRONMENT, "curves.parquet", "reuse_intensity.parquet")
 
 
 def own_view(spec: ExperimentSpec, prepared: Prepared, *, addresses: bool = False) -> View:

@@ -23,6 +23,7 @@ from mcsim.figures.style import Style, save, styled
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, vms_of
 from mcsim.results.version import check_versions
+from mcsim.tables.charts import register_figures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -157,6 +158,8 @@ FIGURES: Mapping[str, RunFigure] = {
         of_runs=comparison.hit_ratio_by_capacity,
     ),
 }
+
+register_figures(FIGURES)
 
 _logger = logging.getLogger(__name__)
 
