@@ -41,6 +41,11 @@ TITLES = {
     "stress": "`mcsim trace info --csv`, `Trace.info()`: what a trace stresses, a row a VM",
     "search": "`mcsim.search`: a row a hierarchy",
     "advice": "`mcsim.advise`: a row a candidate",
+    "runs": "`mcsim results ls --csv`: a row a run",
+    "sweeps": "`mcsim results ls`: a row a sweep",
+    "entries": "`mcsim cache ls --csv`: a row an entry",
+    "names": "`mcsim list --csv`: a row a name",
+    "collections": "`mcsim trace catalogue`: a row a collection",
 }
 
 

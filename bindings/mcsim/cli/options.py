@@ -166,6 +166,8 @@ table_option = click.option(
     "in ns; LaTeX is for the package booktabs.",
 )
 
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes.")
+
 systems_threads_option = click.option(
     "--threads",
     metavar="N",
@@ -339,8 +341,8 @@ _SECTIONS = {
         *("save_mapping", "vm_name", "on_bad_line", "on_unsorted", "overrides"),
     ),
     "Output": (
-        *("out", "folder", "file", "file_out", "per_vm", "form", "figures", "page", "linear"),
-        *("formats", "style"),
+        *("out", "folder", "file", "file_out", "per_vm", "form", "as_json", "figures", "page"),
+        *("linear", "formats", "style"),
     ),
     "Execution": (
         *("seed", "threads", "memory", "plugin", "cache_dir", "allow_code", "code"),

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mcsim.tables.formatted_table import FormattedTable, RowStyle
+    from mcsim.tables.result_table import ResultTable
 
-Line: TypeAlias = "str | TextTable | FormattedTable"
+Line: TypeAlias = "str | TextTable | FormattedTable | ResultTable"
 
 Form = Literal["text", "json", "csv", "markdown", "latex"]
 """How a result is printed."""
@@ -92,8 +93,8 @@ class TextTable:
         )
 
 
-def print_lines(*lines: Line) -> None:
-    """Print lines, and tables as wide as they need to be."""
+def print_lines(*lines: Line, listing: bool = False) -> None:
+    """Print lines, and tables as wide as they need to be; in a listing, a line for each row."""
     from rich.console import Console
 
     console = Console()
@@ -103,7 +104,10 @@ def print_lines(*lines: Line) -> None:
         if isinstance(line, str):
             click.echo(line)
             continue
-        table = line.formatted() if isinstance(line, TextTable) else line
+        table = _formatted(line)
+        if listing:
+            click.echo(table.to_text())
+            continue
         # Rich would wrap title and notes to the width of the columns.
         if table.title:
             click.echo(table.title)
@@ -119,21 +123,26 @@ def print_lines(*lines: Line) -> None:
 def print_result(
     form: Form,
     *lines: Line,
-    data: Callable[[], pa.Table],
+    data: Callable[[], pa.Table] | None = None,
     whole: Callable[[], Any] | None = None,
+    listing: bool = False,
 ) -> None:
     """Print a result for people, or for programs.
 
     Parameters
     ----------
     form : {'text', 'json', 'csv', 'markdown', 'latex'}
-    *lines : str, TextTable or FormattedTable
+    *lines : str, ResultTable or FormattedTable
         Output for people. In LaTeX, text is a comment.
-    data : callable
-        Returns the table for CSV.
+    data : callable, optional
+        Returns the table for CSV. If absent, it is the first result table of `lines`.
     whole : callable, optional
         Returns the object for JSON. If absent, JSON has the rows of `data`.
+    listing : bool
+        Whether a terminal shows each row of tables in one line, however long.
     """
+    if data is None:
+        data = next(line.to_arrow for line in lines if hasattr(line, "to_arrow"))
     if form == "csv":
         from mcsim.tables.csv import csv_of, without_lists
 
@@ -141,7 +150,7 @@ def print_result(
     elif form == "json":
         print_json(data().to_pylist() if whole is None else whole())
     elif form == "text":
-        print_lines(*lines)
+        print_lines(*lines, listing=listing)
     else:
         texts = (_document(line, form) for line in lines)
         click.echo("\n\n".join(text for text in texts if text))
@@ -150,8 +159,14 @@ def print_result(
 def _document(line: Line, form: Form) -> str:
     if isinstance(line, str):
         return line if form == "markdown" else "\n".join(f"% {one}" for one in line.split("\n"))
-    table = line.formatted() if isinstance(line, TextTable) else line
+    table = _formatted(line)
     return table.to_markdown() if form == "markdown" else table.to_latex()
+
+
+def _formatted(table: TextTable | FormattedTable | ResultTable) -> FormattedTable:
+    from mcsim.tables.formatted_table import FormattedTable
+
+    return table if isinstance(table, FormattedTable) else table.formatted()
 
 
 def print_json(value: Any) -> None:

@@ -26,6 +26,11 @@ def _plain(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
+def _first_of(names: Sequence[str], most: int) -> str:
+    more = f" +{len(names) - most:,}" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def _nanoseconds(ns: float) -> str:
     return "0" if 0 <= ns < 0.01 else units.format_latency(ns)
 
@@ -34,6 +39,10 @@ def _nanoseconds(ns: float) -> str:
 _UNITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "": ("string", lambda value: _plain(value) if type(value) in (int, float) else str(value)),
     "text": ("string", str),
+    "cell": ("string", lambda text: text),
+    "names": ("string", lambda names: _first_of(names, 3)),
+    "time": ("timestamp[us]", lambda time: f"{time.astimezone():%Y-%m-%d %H:%M}"),
+    "mark": ("bool", lambda value: "*" if value else ""),
     "flag": ("bool", lambda value: "yes" if value else "no"),
     "count": ("int64", _plain),
     "blocks": ("int64", units.format_count),
@@ -75,6 +84,8 @@ class Column:
         Whether it is left out for people where all values are shown as 0.
     rare : bool
         Whether only some tables have it: runs with several hosts, devices with a limit.
+    shown : bool
+        Whether people are shown it if they name no columns.
     stored : str
         Its Arrow type where that is not the one of its unit.
     """
@@ -87,12 +98,13 @@ class Column:
     by: Literal["", "tier", "vm", "tenth"] = ""
     optional: bool = False
     rare: bool = False
+    shown: bool = True
     stored: str = ""
 
     def format(self, value: Any) -> str:
-        """Return the text of a value; a dash for None and NaN."""
+        """Return the text of a value; a dash for None and NaN, nothing in columns of cells."""
         if value is None or value != value:
-            return "–"
+            return "" if self.unit == "cell" else "–"
         if isinstance(value, float) and value in (float("inf"), -float("inf")):
             return "∞" if value > 0 else "−∞"
         return _UNITS[self.unit][1](value)
@@ -105,24 +117,31 @@ class Column:
     @property
     def is_numeric(self) -> bool:
         """Whether it stands to the right."""
-        return self.unit not in ("", "text", "flag")
+        return self.unit not in ("", "text", "flag", "mark", "names", "time")
 
     def is_informative(self, values: Sequence[Any]) -> bool:
         """Whether people are shown a column with these values."""
         known = [value for value in values if value is not None and value == value]
         if self.optional:
             return any(map(self.is_nonzero, known))
-        return any(known) if self.unit == "text" else bool(known)
+        return any(known) if self.unit in ("text", "mark") else bool(known)
 
     @property
     def arrow_type(self) -> pa.DataType:
         """The type in Arrow tables."""
         import pyarrow as pa
 
+        if self.unit == "time":
+            return pa.timestamp("us", "UTC")
         kind = pa.type_for_alias(self.stored or _UNITS[self.unit][0])
-        return pa.list_(kind) if self.by else kind
+        return pa.list_(kind) if self.by or self.unit == "names" else kind
 
 
 def counts(unit: str, *named: tuple[str, str], rare: bool = False) -> list[Column]:
     """Return raw counts: columns with their names as headings."""
     return [Column(name, name.replace("_", " "), unit, text, rare=rare) for name, text in named]
+
+
+def column(heading: str, unit: str = "cell", *, name: str = "") -> Column:
+    """Return a column that one table alone has, by default of text aligned to the right."""
+    return Column(name or heading, heading, unit, "")

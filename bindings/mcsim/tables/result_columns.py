@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mcsim.tables.column import Column, counts
+from mcsim.tables.listing_columns import LISTINGS
 from mcsim.tables.run_columns import REQUEST_RATIOS, RUN_TABLES
 
 if TYPE_CHECKING:
@@ -165,7 +166,11 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
             "requests that begin where the VM's previous request ended; null: objects",
         ),
         Column(
-            "sequential_byte_share", "sequential bytes %", "share", "bytes of sequential requests"
+            "sequential_byte_share",
+            "sequential bytes %",
+            "share",
+            "bytes of sequential requests",
+            shown=False,
         ),
         Column("write_share", "writes %", "share", "requests that write"),
         Column("write_byte_share", "written bytes %", "share", "bytes that are written"),
@@ -175,6 +180,7 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
             "count",
             "distinct blocks after each tenth of the trace's requests",
             by="tenth",
+            shown=False,
         ),
         Column(
             "growth_by_time",
@@ -182,6 +188,7 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
             "count",
             "distinct blocks after each tenth of the trace's time; null: no clock",
             by="tenth",
+            shown=False,
         ),
     ],
     "search": [
@@ -216,6 +223,7 @@ _POSSIBLE = ("share_of_opt", "over_hindsight", "worst_slowdown")
 TABLES: Mapping[str, Sequence[Column]] = {
     **RUN_TABLES,
     **ANALYSIS_TABLES,
+    **LISTINGS,
     "overview": [
         Column("seeds", "seeds", "count", "number of seeds; only of sweeps", rare=True),
         Column("values", "values", "count", "values of the axis of `--over`", rare=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.tables.charts import plot
 from mcsim.tables.column import Column
 from mcsim.tables.formatted_table import FormattedTable, RowStyle
-from mcsim.tables.result_columns import column_of
+from mcsim.tables.result_columns import TABLES, column_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,6 +101,8 @@ class ResultTable(Tabular):
         The rows for people, in this order; all if not given.
     styles : sequence of {'', 'best', 'yardstick', 'total'}
         Styles of these rows.
+    declared : sequence of Column
+        Columns that this table alone has, or has otherwise than its kind.
 
     Examples
     --------
@@ -121,6 +123,7 @@ class ResultTable(Tabular):
         parts: Sequence[str] = (),
         order: Sequence[int] | None = None,
         styles: Sequence[RowStyle] = (),
+        declared: Sequence[Column] = (),
     ) -> None:
         self._arrow: pa.Table | None = None
         self._columns: dict[str, NDArray[Any]] = {}
@@ -132,6 +135,25 @@ class ResultTable(Tabular):
             raise ConfigError(f"columns: expected a mapping, got {shortened(columns)}")
         self.kind, self.title, self.answer, self.notes = kind, title, answer, tuple(notes)
         self._shown, self._parts, self._order, self._styles = shown, parts, order, styles
+        self._declared = {column.name: column for column in declared}
+
+    @classmethod
+    def of_rows(
+        cls, columns: Sequence[Column], rows: Iterable[Sequence[Any]], kind: str = "", **text: Any
+    ) -> ResultTable:
+        """Return a table of rows, each with a value for every column; None where there is none."""
+        arrays = {column.name: [] for column in columns}  # type: dict[str, list[Any]]
+        for row in rows:
+            for values, value in zip(arrays.values(), row, strict=True):
+                values.append(value)
+        found = {name: np.empty(len(values), object) for name, values in arrays.items()}
+        for name, values in arrays.items():
+            found[name][:] = values
+        return ResultTable(found, kind, declared=columns, **text)
+
+    def column_of(self, name: str) -> Column:
+        """Return the declaration of a column."""
+        return self._declared.get(name) or column_of(self.kind, name)
 
     @property
     def column_names(self) -> list[str]:
@@ -180,7 +202,10 @@ class ResultTable(Tabular):
 
     def _with(self, columns: Mapping[str, NDArray[Any]]) -> ResultTable:
         """Return a table of the same kind, with the title but no other text."""
-        return ResultTable(columns, self.kind, title=self.title, parts=self._parts)
+        declared = [of for of in self._declared.values() if of.name in columns]
+        return ResultTable(
+            columns, self.kind, title=self.title, parts=self._parts, declared=declared
+        )
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns by name, without copies."""
@@ -202,7 +227,12 @@ class ResultTable(Tabular):
         if self._arrow is None:
             import pyarrow as pa
 
-            arrays = {name: pa.array(column) for name, column in self._columns.items()}
+            arrays = {
+                name: pa.array(column, self._declared[name].arrow_type)
+                if name in self._declared
+                else pa.array(column)
+                for name, column in self._columns.items()
+            }
             self._arrow = pa.table(arrays)
         return self._arrow
 
@@ -244,7 +274,7 @@ class ResultTable(Tabular):
             left = len(order) - most
             notes = (f"… and {left:,} more row{'' if left == 1 else 's'}", *notes)
             order = order[:most]
-        names = shown or self._shown or self.column_names
+        names = shown or self._shown or self._shown_by_default()
         headings: list[str] = []
         numeric: list[bool] = []
         cells: list[list[str]] = []
@@ -252,7 +282,7 @@ class ResultTable(Tabular):
         for name in names:
             if self._is_spread(name) and name not in (shown or ()):
                 continue
-            column = column_of(self.kind, name)
+            column = self.column_of(name)
             spread = self._spread_of(name)
             for heading, values in self._parted(column, name):
                 if shown is None and not column.is_informative(values):
@@ -265,6 +295,12 @@ class ResultTable(Tabular):
         rows = [list(row) for row in zip(*cells, strict=True)]
         keys = [list(row) for row in zip(*sorts, strict=True)]
         return FormattedTable(headings, rows, numeric, self.title, notes, list(self._styles), keys)
+
+    def _shown_by_default(self) -> list[str]:
+        """Return the columns for people: those of the kind in their order, then all others."""
+        places = {column.name: at for at, column in enumerate(TABLES.get(self.kind, ()))}
+        names = [name for name in self.column_names if self.column_of(name).shown]
+        return sorted(names, key=lambda name: places.get(name, len(places)))
 
     def _is_spread(self, name: str) -> bool:
         """Whether a column is the spread of another, which shows both."""
@@ -332,7 +368,7 @@ def _number(value: Any) -> float | None:
 def _text(column: Column, value: Any, spread: float | None = None) -> str:
     if value is not None and column.is_nonzero(spread):
         return f"{column.format(value)} ± {column.format(spread).lstrip('+')}"
-    if isinstance(value, list):
+    if isinstance(value, list) and column.unit != "names":
         return ", ".join(column.format(each) for each in value)
     if value is None and column.name == "vm":
         return "all"
