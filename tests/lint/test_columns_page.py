@@ -35,6 +35,7 @@ TITLES = {
     "by-trace": "`compare(…, each=True).by_trace`: a row a cache",
     "distances": "`mcsim.distance_histogram`: a row a class of distances",
     "tuning": "`mcsim.tune`: a row for every point of the grid",
+    "sizes": "Sizes that `size` prints: a row a size",
     "mix": "`mcsim.mix`: a row a size",
     "whatif": "`mcsim.what_if`: a row a VM",
     "situation": "`what_if(…).before.rows` and `.after.rows`",

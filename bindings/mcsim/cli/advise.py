@@ -24,7 +24,7 @@ from mcsim.cli.options import (
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import memory_option
 from mcsim.cli.stream import Report, Source
-from mcsim.cli.terminal import Form, TextTable
+from mcsim.cli.terminal import Form, Line
 from mcsim.cli.trace import open_trace, reading_options, vms_option
 
 if TYPE_CHECKING:
@@ -277,11 +277,9 @@ class _Report(Report):
     def heading(self) -> str:
         return self.source.heading(self.blocks, f"a cache of {self.found.capacity:,} blocks")
 
-    def lines(self) -> list[str | TextTable]:
+    def lines(self) -> list[Line]:
         """Return the lines, and the commands."""
-        texts: list[str | TextTable] = [
-            _wrapped(f"{line.topic}: {line.text}") for line in self.found.lines
-        ]
+        texts: list[Line] = [_wrapped(f"{line.topic}: {line.text}") for line in self.found.lines]
         texts.append("These commands print the numbers:")
         given = [command for line in self.found.lines for command in line.commands]
         return [*texts, *(f"  {command}" for command in dict.fromkeys(given))]

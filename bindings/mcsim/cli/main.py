@@ -35,9 +35,7 @@ from mcsim.cli.options import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pyarrow as pa
-
-    from mcsim.cli.terminal import Form
+    from mcsim.cli.terminal import Form, Line
     from mcsim.experiment.code import Permission
 
 INTERNAL = 70  # exit code
@@ -210,32 +208,24 @@ def list_names(kind: str | None, form: Form) -> None:
 
     KIND, such as `policies`, lists these alone.
     """
-    from mcsim.cli.terminal import TextTable, print_result
+    from mcsim.cli.terminal import print_result
     from mcsim.experiment.catalogue import catalogue
+    from mcsim.tables.column import column
+    from mcsim.tables.result_columns import TABLES
+    from mcsim.tables.result_table import ResultTable
 
     every = catalogue()
     if kind is not None:
         every = _of_kind(every, kind)
-    lines: list[str | TextTable] = []
-    for heading, entries in every.items():
-        table = TextTable([heading, ""], left=2)
-        for entry in entries:
-            table.add_row(entry["name"], entry["summary"])
-        lines += [table.formatted().to_text() + "\n" if form == "text" else table]
-
-    def data() -> pa.Table:
-        import pyarrow as pa
-
-        keys = ("name", "summary", "reference")
-        return pa.Table.from_pylist(
-            [
-                {"kind": of, **{key: entry.get(key) for key in keys}}
-                for of, entries in every.items()
-                for entry in entries
-            ]
-        )
-
-    print_result(form, *lines, data=data)
+    keys = ("name", "summary", "reference")
+    rows = {of: [[of, *map(entry.get, keys)] for entry in found] for of, found in every.items()}
+    lines: list[Line] = []
+    for of, found in rows.items():
+        shown = [column(of, "text", name="name"), column("", "text", name="summary")]
+        columns = [TABLES["names"][0], *shown, TABLES["names"][3]]
+        lines += [ResultTable.of_rows(columns, found, "names"), *([""] if form == "text" else [])]
+    table = ResultTable.of_rows(TABLES["names"], [row for of in rows.values() for row in of])
+    print_result(form, *lines, data=table.to_arrow, listing=True)
 
 
 def _of_kind(every: Mapping[str, Any], kind: str) -> dict[str, Any]:

@@ -25,12 +25,11 @@ from mcsim.cli.terminal import print_result
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.cli.terminal import Form
+    from mcsim.cli.terminal import Form, Line
     from mcsim.config.spec import FigureFormat
     from mcsim.figures.style import Style
     from mcsim.results.results import Results
     from mcsim.sweeps.swept import Sweep
-    from mcsim.tables.formatted_table import FormattedTable
 
 
 over_option = click.option(
@@ -300,11 +299,11 @@ def show_results(found: Results, form: Form = "text", *, per_vm: bool = False) -
     """Print the summary and the table of a finished run; with `per_vm`, all tables."""
     from mcsim.results.views import hits_by_vm, overview, result_tables
 
-    lines: list[str | FormattedTable] = [found.answer, "", overview(found).formatted()]
+    lines: list[Line] = [found.answer, "", overview(found)]
     if form == "text" and (by_vm := hits_by_vm(found)) is not None:
         lines += ["", by_vm]
     for table in result_tables(found) if per_vm else ():
-        lines += ["", table.formatted()]
+        lines += ["", table]
     if form == "text":
         lines += ["", *_what_next(found, per_vm=per_vm)]
     print_result(form, *lines, data=lambda: _comparison(found), whole=lambda: _whole(found))
@@ -328,7 +327,7 @@ def show_sweep(
         return
     rows = overview(swept, over)
     data = swept.to_arrow if over is None else rows.to_arrow
-    print_result(form, rows.answer, "", rows.formatted(), data=data)
+    print_result(form, rows.answer, "", rows, data=data)
 
 
 def _comparison(found: Results) -> pa.Table:

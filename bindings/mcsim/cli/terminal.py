@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console
 
-    from mcsim.tables.formatted_table import FormattedTable, RowStyle
+    from mcsim.tables.formatted_table import FormattedTable
     from mcsim.tables.result_table import ResultTable
 
-Line: TypeAlias = "str | TextTable | FormattedTable | ResultTable"
+Line: TypeAlias = "str | FormattedTable | ResultTable"
 
 Form = Literal["text", "json", "csv", "markdown", "latex"]
 """How a result is printed."""
@@ -55,42 +55,6 @@ def for_terminal(message: str) -> str:
 
 def _shortened(text: str, ends: int) -> str:
     return f"{text[:ends]}… ({len(text) - 2 * ends:,} more letters) …{text[-ends:]}"
-
-
-class TextTable:
-    """A table that is filled row by row.
-
-    Parameters
-    ----------
-    headings : sequence of str
-    left : int
-        Number of leading columns of words, aligned to the left.
-    last : bool
-        Whether the last column has words.
-    """
-
-    def __init__(self, headings: Sequence[str], left: int = 0, *, last: bool = False) -> None:
-        self.headings = list(headings)
-        self.numeric = [index >= left for index in range(len(self.headings))]
-        if last:
-            self.numeric[-1] = False
-        self.caption = ""
-        self._rows: list[list[str]] = []
-        self._styles: list[RowStyle] = []
-
-    def add_row(self, *cells: str, style: RowStyle = "") -> None:
-        """Add a row; cells that are left out are empty."""
-        self._rows.append([*cells, *[""] * (len(self.headings) - len(cells))])
-        self._styles.append(style)
-
-    def formatted(self) -> FormattedTable:
-        """Return the table as text."""
-        from mcsim.tables.formatted_table import FormattedTable
-
-        notes = [self.caption] if self.caption else []
-        return FormattedTable(
-            self.headings, self._rows, self.numeric, notes=notes, styles=self._styles
-        )
 
 
 def print_lines(*lines: Line, listing: bool = False) -> None:
@@ -163,7 +127,7 @@ def _document(line: Line, form: Form) -> str:
     return table.to_markdown() if form == "markdown" else table.to_latex()
 
 
-def _formatted(table: TextTable | FormattedTable | ResultTable) -> FormattedTable:
+def _formatted(table: FormattedTable | ResultTable) -> FormattedTable:
     from mcsim.tables.formatted_table import FormattedTable
 
     return table if isinstance(table, FormattedTable) else table.formatted()

@@ -96,6 +96,7 @@ def overview(sweep: Sweep, over: str | None = None) -> SweepTable:
         answer=answer(contests),
         notes=notes,
         styles=styles,
+        more=["gain"],
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from mcsim.base import units
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Write a share in percent."""
     return f"{100 * share:.2f}"
 
 
@@ -48,12 +49,13 @@ _UNITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "blocks": ("int64", units.format_count),
     "bytes": ("int64", units.format_size),
     "bytes/day": ("double", lambda size: f"{size * 1e-9:.3g}"),
-    "share": ("double", _percent),
+    "share": ("double", percent),
     "points": ("double", lambda difference: _signed(100 * difference, 2)),
     "relative": ("double", lambda change: _signed(100 * change, 1)),
     "factor": ("double", lambda factor: f"{factor:.2f}×"),
     "index": ("double", "{:.3f}".format),
     "number": ("double", units.format_number),
+    "dollars": ("double", "{:.4g}".format),
     "years": ("double", units.format_number),
     "ns": ("double", _nanoseconds),
     "s": ("double", "{:.2f} s".format),
@@ -86,6 +88,8 @@ class Column:
         Whether only some tables have it: runs with several hosts, devices with a limit.
     shown : bool
         Whether people are shown it if they name no columns.
+    is_first : bool
+        Whether people see it before columns that are declared before it.
     stored : str
         Its Arrow type where that is not the one of its unit.
     """
@@ -99,6 +103,7 @@ class Column:
     optional: bool = False
     rare: bool = False
     shown: bool = True
+    is_first: bool = False
     stored: str = ""
 
     def format(self, value: Any) -> str:
@@ -145,3 +150,8 @@ def counts(unit: str, *named: tuple[str, str], rare: bool = False) -> list[Colum
 def column(heading: str, unit: str = "cell", *, name: str = "") -> Column:
     """Return a column that one table alone has, by default of text aligned to the right."""
     return Column(name or heading, heading, unit, "")
+
+
+def hidden(column: Column) -> Column:
+    """Return a column that people are not shown unless they name it."""
+    return replace(column, shown=False)

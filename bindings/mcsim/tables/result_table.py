@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mcsim.base.arguments import shortened
-from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.extras import require
 from mcsim.base.suggest import did_you_mean
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 
 _MOST_ROWS = 40
@@ -94,7 +92,10 @@ class ResultTable(Tabular):
     notes : sequence of str
         Text below the table.
     shown : sequence of str, optional
-        The columns for people; all that are informative if not given.
+        The columns for people; if not given, those that their kind shows, without uninformative
+        ones.
+    more : sequence of str
+        Columns for people that their kind does not show otherwise.
     parts : sequence of str
         Names of the tiers, for columns with a value of each.
     order : sequence of int, optional
@@ -120,6 +121,7 @@ class ResultTable(Tabular):
         answer: str = "",
         notes: Sequence[str] = (),
         shown: Sequence[str] | None = None,
+        more: Iterable[str] = (),
         parts: Sequence[str] = (),
         order: Sequence[int] | None = None,
         styles: Sequence[RowStyle] = (),
@@ -134,22 +136,26 @@ class ResultTable(Tabular):
         else:
             raise ConfigError(f"columns: expected a mapping, got {shortened(columns)}")
         self.kind, self.title, self.answer, self.notes = kind, title, answer, tuple(notes)
+        self._more = frozenset(more)
         self._shown, self._parts, self._order, self._styles = shown, parts, order, styles
         self._declared = {column.name: column for column in declared}
 
     @classmethod
     def of_rows(
-        cls, columns: Sequence[Column], rows: Iterable[Sequence[Any]], kind: str = "", **text: Any
+        cls, declared: Sequence[Column], rows: Iterable[Sequence[Any]], kind: str = "", **text: Any
     ) -> ResultTable:
         """Return a table of rows, each with a value for every column; None where there is none."""
-        arrays = {column.name: [] for column in columns}  # type: dict[str, list[Any]]
+        import numpy as np
+
+        arrays = {column.name: [] for column in declared}  # type: dict[str, list[Any]]
         for row in rows:
             for values, value in zip(arrays.values(), row, strict=True):
                 values.append(value)
         found = {name: np.empty(len(values), object) for name, values in arrays.items()}
         for name, values in arrays.items():
-            found[name][:] = values
-        return ResultTable(found, kind, declared=columns, **text)
+            for at, value in enumerate(values):
+                found[name][at] = value
+        return ResultTable(found, kind, declared=declared, **text)
 
     def column_of(self, name: str) -> Column:
         """Return the declaration of a column."""
@@ -177,12 +183,13 @@ class ResultTable(Tabular):
     def __getitem__(self, which: Any) -> Any:
         if isinstance(which, str):
             return self._column(which)
-        if isinstance(which, (int, np.integer)):
+        if isinstance(which, Integral):
+            which = int(which)
             if not -len(self) <= which < len(self):
                 raise IndexError(f"row {which} of {len(self)}")
             return Row({name: self.values(name)[which] for name in self.column_names})
         if isinstance(which, list) and all(isinstance(name, str) for name in which):
-            return self._with({name: self._column(name) for name in which})
+            return self._with({name: self._column(name) for name in which}, which)
         return self._with({name: self._column(name)[which] for name in self.column_names})
 
     def __iter__(self) -> Iterator[Row]:
@@ -200,11 +207,16 @@ class ResultTable(Tabular):
             self._columns[name] = self._arrow[name].to_numpy()
         return self._columns[name]
 
-    def _with(self, columns: Mapping[str, NDArray[Any]]) -> ResultTable:
+    def _with(self, columns: Mapping[str, NDArray[Any]], more: Iterable[str] = ()) -> ResultTable:
         """Return a table of the same kind, with the title but no other text."""
         declared = [of for of in self._declared.values() if of.name in columns]
         return ResultTable(
-            columns, self.kind, title=self.title, parts=self._parts, declared=declared
+            columns,
+            self.kind,
+            title=self.title,
+            more=[*self._more, *more],
+            parts=self._parts,
+            declared=declared,
         )
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -297,10 +309,17 @@ class ResultTable(Tabular):
         return FormattedTable(headings, rows, numeric, self.title, notes, list(self._styles), keys)
 
     def _shown_by_default(self) -> list[str]:
-        """Return the columns for people: those of the kind in their order, then all others."""
-        places = {column.name: at for at, column in enumerate(TABLES.get(self.kind, ()))}
-        names = [name for name in self.column_names if self.column_of(name).shown]
-        return sorted(names, key=lambda name: places.get(name, len(places)))
+        """Return the columns for people, those of the kind in their order.
+
+        Each other one stays behind the column that it follows.
+        """
+        columns = TABLES.get(self.kind, ())
+        declared = {of.name: -1 if of.is_first else at for at, of in enumerate(columns)}
+        places, place = {}, -2
+        for name in self.column_names:
+            places[name] = place = declared.get(name, place)
+        shown = (of for of in self.column_names if self.column_of(of).shown or of in self._more)
+        return sorted(shown, key=places.__getitem__)
 
     def _is_spread(self, name: str) -> bool:
         """Whether a column is the spread of another, which shows both."""
@@ -354,6 +373,8 @@ def _restored(cls: type[Any], attributes: dict[str, Any]) -> Any:
 
 
 def _checked(columns: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    from mcsim.base.columns import array_given
+
     arrays = {str(name): array_given(column, str(name)) for name, column in columns.items()}
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1 or len(shapes.pop()) != 1:
