@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcsim._core import trace as _core_trace
 from mcsim.traces.batches import Kind
-from mcsim.traces.identity import warn_of_shared_blocks
-from mcsim.traces.store import TimeBase, TraceMetadata
+from mcsim.traces.checks import warn_of_shared_blocks
+from mcsim.traces.metadata import TimeBase, TraceMetadata
 
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace

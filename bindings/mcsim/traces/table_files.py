@@ -20,10 +20,10 @@ from mcsim.traces.batches import (
     batch_with,
     check_batch,
     schema_with_keys,
+    view_of,
 )
-from mcsim.traces.store import OptionValue, RowCounts, TraceMetadata, check_metadata, metadata_in
+from mcsim.traces.metadata import OptionValue, RowCounts, TraceMetadata, check_metadata, metadata_in
 from mcsim.traces.tables import TableReader, row_counts
-from mcsim.traces.values import view_of
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

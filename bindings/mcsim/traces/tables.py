@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError, TraceError
-from mcsim.traces.batches import INDEX_TIME, Batch, Kind, batch_with
-from mcsim.traces.store import OptionValue, RowCounts, TimeBase
-from mcsim.traces.values import view_of
+from mcsim.traces.batches import INDEX_TIME, Batch, Kind, batch_with, view_of
+from mcsim.traces.metadata import OptionValue, RowCounts, TimeBase
 
 _OWN = ("vm", "op", "response")
 _DIGITS = {"read": "0", "write": "1", "discard": "2"}
