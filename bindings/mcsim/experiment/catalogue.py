@@ -16,7 +16,7 @@ from mcsim.config.load import Source
 def catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
     """Return all entries by kind."""
     from mcsim._core import engine, locality, optimizers, policies
-    from mcsim.traces.parsed import trace_formats
+    from mcsim.traces.mapping import trace_formats
 
     return {
         "systems": engine.describe_systems(),

@@ -14,11 +14,11 @@ from small import small_workload
 from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.base.units import format_count
-from mcsim.traces.blocks import Blocks
+from mcsim.references.blocks import Blocks
+from mcsim.references.interned import interned, is_kept
+from mcsim.references.workload import Workload
 from mcsim.traces.cache import INTERNED, entries
-from mcsim.traces.interned import interned, is_kept
 from mcsim.traces.trace import Trace
-from mcsim.traces.workload import Workload
 
 VIEW = {"block_bytes": 4096, "ops": "reads", "line_blocks": 1}
 COLUMNS = ("ids", "request_begin", "request_time", "request_vm", "request_op")

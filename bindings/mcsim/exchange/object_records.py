@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
 from mcsim.traces.batches import DISCARD, Batch
-from mcsim.traces.store import TraceMetadata
+from mcsim.traces.metadata import TraceMetadata
 
 _SECOND = 10**9
 _PIECE = 1 << 20
@@ -81,7 +81,7 @@ class ObjectRecords:
         0 read, 1 write.
     vm : array of uint16
     lost : set of str
-        Keys of `mcsim.traces.written.ASPECTS` that the trace has and some formats lack.
+        Keys of `mcsim.exchange.written.ASPECTS` that the trace has and some formats lack.
     notes : list of str
         Changes of times and ids.
     """

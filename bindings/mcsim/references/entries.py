@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from mcsim.config import Source
 from mcsim.config.load import Location
 from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WorkloadSpec
+from mcsim.references.workload import WorkloadVm
 from mcsim.traces.joined import join, joined_by_vm, note_on
-from mcsim.traces.opening import Reading, open_file, with_requests
-from mcsim.traces.workload import WorkloadVm
+from mcsim.traces.open import Reading, open_file, with_requests
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter

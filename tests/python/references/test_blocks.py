@@ -12,7 +12,7 @@ from commands import cells
 
 import mcsim as mc
 from mcsim.locality import measure as measuring
-from mcsim.traces.blocks import Blocks
+from mcsim.references.blocks import Blocks
 
 MINUTE = 60 * 10**9
 KIB = 1024
@@ -94,7 +94,7 @@ def joined(blocks: Blocks) -> list[list[int]]:
 def test_parts_have_the_references_of_their_requests(
     trace: mc.Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcsim.traces.blocks._PIECE", 7)
+    monkeypatch.setattr("mcsim.references.blocks._PIECE", 7)
     blocks = trace.blocks("all")
     columns = (blocks.ids, blocks.times, blocks.ops)
     assert joined(blocks) == [column.tolist() for column in columns if column is not None]

@@ -21,12 +21,12 @@ from mcsim._core import policies as _policies
 from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError, NoReferencesError
 from mcsim.base.suggest import check_choice
-from mcsim.traces import block_pieces
-from mcsim.traces.batches import Kind
-from mcsim.traces.block_pieces import Discarded, Discards, Piece, bytes_of_block
-from mcsim.traces.interned import interned, many_accesses, reduced_accesses
-from mcsim.traces.warm_up import check_no_warm_up, first_counted, warmed_up
-from mcsim.traces.workload import Ops, Workload, vms_of
+from mcsim.references import pieces
+from mcsim.references.interned import interned, many_accesses, reduced_accesses
+from mcsim.references.pieces import Discarded, Discards, Piece, bytes_of_block
+from mcsim.references.warm_up import check_no_warm_up, first_counted, warmed_up
+from mcsim.references.workload import Workload, vms_of
+from mcsim.traces.batches import Kind, Ops
 
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
@@ -211,14 +211,14 @@ class Blocks:
     @property
     def whole_ids(self) -> NDArray[np.uint32]:
         """The block of each reference, by its number in the whole workload."""
-        return block_pieces.ids_of(self.accesses, self.positions, self.lengths)
+        return pieces.ids_of(self.accesses, self.positions, self.lengths)
 
     @cached_property
     def bytes_per_reference(self) -> int | None:
         """Bytes of each reference, if each is a request and all are equal; None otherwise."""
         if len(self) != len(self.positions):
             return None
-        return block_pieces.equal_bytes(self.accesses.request_bytes, self._some_positions())
+        return pieces.equal_bytes(self.accesses.request_bytes, self._some_positions())
 
     @property
     def warm_up(self) -> int:
@@ -264,7 +264,7 @@ class Blocks:
         lengths = self._lengths_of(writes)
         own = self.discards
         request = np.concatenate([own.request, np.repeat(writes, lengths)])
-        block = np.concatenate([own.block, block_pieces.ids_of(self.accesses, writes, lengths)])
+        block = np.concatenate([own.block, pieces.ids_of(self.accesses, writes, lengths)])
         order = np.argsort(request, kind="stable")
         return self._part(self.label, positions[is_read], Discards(request[order], block[order]))
 
@@ -287,11 +287,11 @@ class Blocks:
             If the interval is none, or of another kind than the times.
         """
         check_no_warm_up(self, "intervals, each of which begins with an empty cache")
-        length = block_pieces.interval_length(interval, has_clock=self.has_clock)
+        length = pieces.interval_length(interval, has_clock=self.has_clock)
         positions = self.positions
         return [
             self._part((label_of or str)(k * length), positions[begin:end])
-            for k, begin, end in block_pieces.cuts_of(positions, self.accesses.request_time, length)
+            for k, begin, end in pieces.cuts_of(positions, self.accesses.request_time, length)
         ]
 
     def pieces(self) -> Iterator[Piece]:
@@ -312,11 +312,11 @@ class Blocks:
                 times = self.accesses.request_time
                 discarded, discards = discards.split(chosen, ends[first:last] - done)
                 yield Piece(
-                    block_pieces.ids_of(self.accesses, chosen, lengths),
+                    pieces.ids_of(self.accesses, chosen, lengths),
                     np.repeat(times[chosen], lengths) if self.has_clock else None,
                     np.repeat(self.accesses.request_op[chosen], lengths),
                     discarded,
-                    block_pieces.shapes_of(self.accesses, chosen, lengths),
+                    pieces.shapes_of(self.accesses, chosen, lengths),
                 )
                 # For example, of a trace larger than memory.
                 self.accesses.passed(int(chosen[0]), int(chosen[-1]))

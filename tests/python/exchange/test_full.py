@@ -36,7 +36,7 @@ def test_an_interrupted_write_leaves_no_file(
         yield b"first"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mcsim.traces.files.lcs", interrupted)
+    monkeypatch.setattr("mcsim.exchange.written.lcs", interrupted)
     for name in ("t.lcs", "t.lcs.zst"):
         with pytest.raises(KeyboardInterrupt):
             Trace.from_arrays([0], [0], 4096).save(tmp_path / name)

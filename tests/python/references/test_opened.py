@@ -16,9 +16,9 @@ import mcsim as mc
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.experiment.experiment import Experiment
+from mcsim.references.opened import open_workload
+from mcsim.references.workload import Workload
 from mcsim.traces.find import TraceFinder
-from mcsim.traces.opened import open_workload
-from mcsim.traces.workload import Workload
 
 SECOND = 10**9
 EXPERIMENT = """

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from mcsim.base.errors import ConfigError
 from mcsim.traces.batches import DISCARD, Batch, Kind, batch_with
-from mcsim.traces.parsed import Parse, as_declared
-from mcsim.traces.store import BLOCK_BYTES, OptionValue
+from mcsim.traces.mapping import as_declared
+from mcsim.traces.metadata import BLOCK_BYTES, OptionValue
+from mcsim.traces.open import Parse
 from mcsim.traces.tables import keys_of
 
 _MOST_REQUESTS = 100_000
@@ -52,15 +53,7 @@ def try_reading(path: Path, format: str, options: Mapping[str, OptionValue], cou
     TraceError, ConfigError
         If the file cannot be read this way.
     """
-    plan = Parse(
-        source=path,
-        format=format,
-        options=as_declared(format, options),
-        skip_bad_lines=False,
-        sort=True,
-        progress=lambda done, total: None,
-    )
-    reader = plan.reader()
+    reader = Parse(path, format, as_declared(format, options)).reader()
     columns = reader.next()
     if columns is None:
         raise ConfigError(f"{path}: there are no requests in it")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 from mcsim._core import engine
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import names_matching
-from mcsim.traces.batches import DISCARD, Batch, Kind, batch_with
-from mcsim.traces.identity import warn_of_shared_blocks
+from mcsim.traces.batches import DISCARD, Batch, Kind, Ops, batch_with
+from mcsim.traces.checks import warn_of_shared_blocks
 from mcsim.traces.joined import check_alike, joined_by_vm
-from mcsim.traces.store import BLOCK_BYTES
+from mcsim.traces.metadata import BLOCK_BYTES
 
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
-
-Ops = Literal["reads", "all", "writes"]
 
 ON_DEMAND = ("responses", "classes", "bytes", "addresses")
 """Columns of a view that are kept only if a system needs them."""
@@ -223,7 +221,7 @@ class Workload:
             Called with the number of requests read so far.
         path : Path, optional
             A file to put them into, which is then mapped: memory is needed for the numbers of
-            the blocks alone. `mcsim.traces.interned` keeps such files.
+            the blocks alone. `mcsim.references.interned` keeps such files.
         """
         if self.sample is not None:
             view = view | {

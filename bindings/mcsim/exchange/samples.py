@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import printable
-from mcsim.traces.store import OptionValue
+from mcsim.traces.metadata import OptionValue
 from mcsim.traces.table_files import open_parquet, table_format
 
 _ROWS = 200

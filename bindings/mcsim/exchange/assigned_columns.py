@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mcsim.base.errors import ConfigError
-from mcsim.traces.column_roles import (
+from mcsim.exchange.column_roles import (
     Role,
     clock_unit,
     is_operation,
@@ -17,7 +17,7 @@ from mcsim.traces.column_roles import (
     time_unit_of_name,
     words_of,
 )
-from mcsim.traces.samples import Sample, is_date, is_number, number_of
+from mcsim.exchange.samples import Sample, is_date, is_number, number_of
 
 BY_NAME = "by its name"
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mcsim.base.errors import ConfigError
-from mcsim.traces.assigned_columns import BY_NAME, Columns
-from mcsim.traces.column_roles import (
+from mcsim.exchange.assigned_columns import BY_NAME, Columns
+from mcsim.exchange.column_roles import (
     Role,
     Unit,
     clock_unit,
@@ -22,8 +22,8 @@ from mcsim.traces.column_roles import (
     unit_of_name,
     words_of,
 )
-from mcsim.traces.samples import is_date, sample_of
-from mcsim.traces.store import OptionValue
+from mcsim.exchange.samples import is_date, sample_of
+from mcsim.traces.metadata import OptionValue
 from mcsim.traces.table_files import TABLE_FORMATS
 
 _SECTOR = 512

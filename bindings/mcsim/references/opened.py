@@ -23,9 +23,9 @@ from mcsim.config import ExperimentSpec, Source
 from mcsim.config.load import Location
 from mcsim.config.spec import VmTraceSpec, WarmUpSpec, WindowSpec, WorkloadSpec
 from mcsim.config.values import Interval
-from mcsim.traces.entries import EntryOpener, join_entries
+from mcsim.references.entries import EntryOpener, join_entries
+from mcsim.references.workload import Workload, WorkloadVm
 from mcsim.traces.find import TraceFinder, searched
-from mcsim.traces.workload import Workload, WorkloadVm
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter

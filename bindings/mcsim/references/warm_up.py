@@ -10,14 +10,15 @@ import numpy as np
 from mcsim._core import engine
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.suggest import did_you_mean
-from mcsim.traces.block_pieces import length_of_time
+from mcsim.references.pieces import length_of_time
+from mcsim.references.workload import Workload, WorkloadVm
+from mcsim.traces.batches import Ops
 from mcsim.traces.joined import check_alike
-from mcsim.traces.workload import Ops, Workload, WorkloadVm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcsim.traces.blocks import Blocks
+    from mcsim.references.blocks import Blocks
 
 
 def warmed_up(workload: Workload, vms: Sequence[WorkloadVm], ops: Ops) -> Workload:

@@ -12,9 +12,9 @@ from commands import code_of
 
 import mcsim as mc
 from mcsim.base.errors import ConfigError
+from mcsim.exchange.proposal import Proposal, propose
+from mcsim.exchange.trial import try_reading
 from mcsim.traces.mapping import write_mapping
-from mcsim.traces.proposal import Proposal, propose
-from mcsim.traces.trial import try_reading
 
 
 class Answer(NamedTuple):

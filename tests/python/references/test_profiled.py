@@ -16,9 +16,9 @@ from small import EXPERIMENTS, small_experiment, small_workload
 from mcsim._core import engine, locality
 from mcsim.experiment import prepared
 from mcsim.experiment.runner import run
+from mcsim.references.interned import is_profile_kept, profiled
+from mcsim.references.workload import Workload
 from mcsim.traces.cache import INTERNED, entries
-from mcsim.traces.interned import is_profile_kept, profiled
-from mcsim.traces.workload import Workload
 
 VIEW = {"block_bytes": 4096, "ops": "all", "line_blocks": 1}
 HOUR_NS = 3600 * 10**9

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from mcsim._core import engine, locality, trace
 from mcsim.base.errors import HostError
 from mcsim.base.memory import memory_limit
+from mcsim.references.workload import ON_DEMAND
 from mcsim.traces.cache import INTERNED, adding, cache_directory, find
-from mcsim.traces.workload import ON_DEMAND
 
 if TYPE_CHECKING:
-    from mcsim.traces.workload import Workload
+    from mcsim.references.workload import Workload
 
 _log = logging.getLogger(__name__)
 

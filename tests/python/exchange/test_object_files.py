@@ -17,7 +17,7 @@ import pytest
 import mcsim as mc
 from mcsim import Trace
 from mcsim.base.errors import ConfigError
-from mcsim.traces.written import ASPECTS, FORMATS
+from mcsim.exchange.written import ASPECTS, FORMATS
 
 NEVER = 2**63 - 1
 KINDS = {"oracleGeneral": "ORACLE_GENERAL_TRACE", "lcs": "LCS_TRACE"}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
-from mcsim.traces.samples import is_date, is_number, number_of
+from mcsim.exchange.samples import is_date, is_number, number_of
 
 Role = Literal["key", "offset", "length", "time", "op", "vm", "response", "repeat"]
 
