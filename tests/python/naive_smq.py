@@ -265,7 +265,8 @@ class NaiveSmq:
 
     def _wake(self, jiffies: int) -> None:
         self.jiffies = jiffies
-        self.next_wake = (jiffies + self.hz + 8) // 8 * 8
+        step = 1 if self.hz < 63 else 8 if self.hz < 504 else 64  # of the kernel's timer wheel
+        self.next_wake = (jiffies + self.hz + step) // step * step
         self._tick()
         self._work()
 
