@@ -259,3 +259,22 @@ def test_untimed_traces_need_a_rate_and_blocks_space() -> None:
     message = "rate: the trace has no times, on which hits depend: state the requests per second"
     with pytest.raises((ConfigError, ValueError), match=message):
         counted()
+
+
+def test_phases_report_the_range_of_hits() -> None:
+    """Trusts: runs of each phase alone."""
+    builder = engine.AccessBuilder(ops="all", addresses=True, line_blocks=8)
+    add_vm(builder, "vm", np.arange(9_000) * (SECOND // 100), False, 8 * (np.arange(9_000) % 70))
+    accesses = builder.finish()
+
+    def counted(**params: Any) -> engine.RunResult:
+        system = engine.System("dm-cache", params, tiered(512, read_ns=1e5), interval=20 * SECOND)
+        return ran(accesses, system, 20 * SECOND)
+
+    phases = [998_000_000 + k * SECOND // 4 for k in range(4)]
+    hits = [int(counted(phase=phase).tiers["hits"][:4].sum()) for phase in phases]
+    result = counted(phases=4)
+    assert int(result.tiers["hits"][:4].sum()) == hits[0]
+    least, most = (f"{100 * each / 8_000:.2f}" for each in (min(hits), max(hits)))
+    note = f"{least} to {most} % of all accesses so far hit, at 4 phases"
+    assert [decision["note"] for decision in result.decisions][3] == note

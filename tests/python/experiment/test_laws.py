@@ -160,9 +160,7 @@ def test_the_sums_of_every_system_hold_in_every_chain_and_mode(name: str) -> Non
                     runs.of(name, way)
                 break
             result = runs.of(name, way)
-            check_sums(
-                result, runs.trace, [sum(capacities)] if name in ONE_TIER else capacities
-            )
+            check_sums(result, runs.trace, [sum(capacities)] if name in ONE_TIER else capacities)
             if name == "remoca":
                 held = result.tiers["occupancy"][:, :, -1].sum(axis=1)
                 failed = slice(300 // INTERVAL, 600 // INTERVAL)
