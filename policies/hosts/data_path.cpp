@@ -39,6 +39,11 @@ std::vector<IdRange> ids_of_parts(const Accesses& trace, const Division& divisio
   return ranges;
 }
 
+// Return whether a part may ever hold more blocks than its first target.
+bool may_grow(const Division& division) {
+  return division.changeable || division.rules.mode != ResizeMode::kEager;
+}
+
 // Derive a seed from the name of its user, so that an additional user leaves the other seeds
 // unchanged.
 std::uint64_t seed_of(std::uint64_t seed, std::size_t tier, std::size_t part) {
@@ -67,7 +72,7 @@ absl::StatusOr<Tier> make_tier(const ComponentSpec& policy, const ComponentSpec&
   std::vector<Tier::Part> parts;
   for (std::size_t part = 0; part < ids.size(); ++part) {
     const Count target = division.targets[tier][part];
-    const Count most = division.changeable ? capacity : target;
+    const Count most = may_grow(division) ? capacity : target;
     const PolicySetup setup{.capacity = std::max<Count>(trace.line_blocks, most),
                             .blocks = ids[part].end - ids[part].first,
                             .first_block = ids[part].first,
@@ -105,20 +110,26 @@ bool is_lru(const TierTexts& of, const Accesses& trace) {
          std::ranges::all_of(of.filters, is_none);
 }
 
+// Return whether one part, which does not change, has the whole tier: no division rule applies.
+bool is_undivided(const Division& division, std::size_t tier, Count capacity) {
+  const std::vector<Count>& targets = division.targets[tier];
+  return !division.changeable && targets.size() == 1 && targets[0] == capacity;
+}
+
 // Create an LRU tier on a PartitionedLru; none if it needs too many log entries.
 std::optional<Tier> lru_tier(Count capacity, std::size_t tier, const Accesses& trace,
                              const Division& division, const std::shared_ptr<SlotTable>& table) {
   std::vector<std::uint64_t> most;
   for (const IdRange& ids : ids_of_parts(trace, division)) {
-    const Count room = division.changeable ? capacity : division.targets[tier][most.size()];
+    const Count room = may_grow(division) ? capacity : division.targets[tier][most.size()];
     most.push_back(std::min<std::uint64_t>(ids.end - ids.first, static_cast<std::uint64_t>(room)));
   }
   if (PartitionedLru::entries(most) >= kNoBlock) return std::nullopt;
-  // A fixed partition of the whole tier needs no division rules.
-  const std::vector<Count>& targets = division.targets[tier];
-  const bool alone = !division.changeable && targets.size() == 1 && targets[0] == capacity;
-  const DivisionRules rules = alone ? DivisionRules{.mode = ResizeMode::kEager} : division.rules;
-  return Tier(capacity, targets, PartitionedLru(TableColumn(table, tier), most), rules);
+  const DivisionRules rules = is_undivided(division, tier, capacity)
+                                  ? DivisionRules{.mode = ResizeMode::kEager}
+                                  : division.rules;
+  return Tier(capacity, division.targets[tier], PartitionedLru(TableColumn(table, tier), most),
+              rules);
 }
 
 // Check that no option applies to single blocks if lines have several blocks.
@@ -326,9 +337,12 @@ absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& param
     return make_tiered(std::move(spec), machine, trace, division, seed);
   }
   if (!exclusive) return make_lru_copies(std::move(spec), machine, trace, division, seed);
-  const std::size_t parts = division.targets.at(0).size();
-  const bool shared = parts == 1 && !division.changeable;
-  if (params.update_around || (!shared && parts != trace.vms.size())) {
+  bool shared = true;
+  for (std::size_t k = 0; k < machine.tiers.size(); ++k) {
+    shared = shared && is_undivided(division, k, machine.tiers[k].capacity_blocks);
+  }
+  const bool one_part_each = division.targets.at(0).size() == trace.vms.size();
+  if (params.update_around || (!shared && !one_part_each)) {
     return make_tiered(std::move(spec), machine, trace, division, seed);
   }
   if (shared) return make_shared_lru(machine, trace, std::move(spec.writes));

@@ -209,7 +209,7 @@ def list_names(kind: str | None, form: Form) -> None:
     KIND, such as `policies`, lists these alone.
     """
     from mcsim.cli.terminal import print_result
-    from mcsim.experiment.catalogue import catalogue
+    from mcsim.experiment.catalogue import catalogue, groups
     from mcsim.tables.column import column
     from mcsim.tables.result_columns import TABLES
     from mcsim.tables.result_table import ResultTable
@@ -217,14 +217,14 @@ def list_names(kind: str | None, form: Form) -> None:
     every = catalogue()
     if kind is not None:
         every = _of_kind(every, kind)
-    keys = ("name", "summary", "reference")
-    rows = {of: [[of, *map(entry.get, keys)] for entry in found] for of, found in every.items()}
     lines: list[Line] = []
-    for of, found in rows.items():
-        shown = [column(of, "text", name="name"), column("", "text", name="summary")]
-        columns = [TABLES["names"][0], *shown, TABLES["names"][3]]
-        lines += [ResultTable.of_rows(columns, found, "names"), *([""] if form == "text" else [])]
-    table = ResultTable.of_rows(TABLES["names"], [row for of in rows.values() for row in of])
+    for heading, entries in groups(every):
+        columns = [column(heading, "text", name="name"), column("", "text", name="summary")]
+        named = [(entry["name"], entry["summary"]) for entry in entries]
+        lines += [ResultTable.of_rows(columns, named), *([""] if form == "text" else [])]
+    keys = ("name", "summary", "reference")
+    rows = [(of, *map(entry.get, keys)) for of, entries in every.items() for entry in entries]
+    table = ResultTable.of_rows(TABLES["names"], rows)
     print_result(form, *lines, data=table.to_arrow, listing=True)
 
 

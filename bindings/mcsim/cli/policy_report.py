@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from mcsim.locality.hit_units import HitUnit
     from mcsim.policies.python_policies import AnyPolicy, PythonSpec
     from mcsim.policies.specs import PolicySpec
+    from mcsim.references.blocks import Blocks
     from mcsim.tables.result_table import ResultTable
-    from mcsim.traces.blocks import Blocks
 
 memory_option = click.option(
     "--memory",

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.latency import CacheLatency
     from mcsim.locality.measure import EstimatorSpec
+    from mcsim.references.blocks import Blocks
     from mcsim.tables.formatted_table import RowStyle
     from mcsim.tables.result_table import ResultTable
-    from mcsim.traces.blocks import Blocks
-    from mcsim.traces.workload import Ops
+    from mcsim.traces.batches import Ops
 
 
 @click.command(cls=Sectioned)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mcsim.cli.terminal import Line
     from mcsim.tables.formatted_table import RowStyle
     from mcsim.traces.info import TraceInfo, VmInfo
-    from mcsim.traces.store import TraceMetadata
+    from mcsim.traces.metadata import TraceMetadata
     from mcsim.traces.trace import Trace
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import estimate
+from mcsim.references.blocks import References
 from mcsim.tables.result_table import ResultTable
-from mcsim.traces.blocks import References
 
 
 def distance_histogram(

@@ -23,8 +23,8 @@ from mcsim.policies.bands import (
 from mcsim.policies.caches import Caches
 from mcsim.policies.simulation import memory_given
 from mcsim.policies.specs import PolicyChoice
+from mcsim.references.blocks import References
 from mcsim.tables.result_table import ResultTable
-from mcsim.traces.blocks import References
 
 Correction = Literal["auto", "none", "adj"]
 

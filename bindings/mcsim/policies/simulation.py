@@ -18,8 +18,8 @@ from mcsim.base.threads import threads_given
 from mcsim.base.units import parse_bytes
 from mcsim.policies.caches import Caches
 from mcsim.policies.specs import PolicyChoice
+from mcsim.references.blocks import Blocks, References, blocks_in
 from mcsim.tables.result_table import ResultTable
-from mcsim.traces.blocks import Blocks, References, blocks_in
 
 
 def default_memory() -> int:

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/engine/hosts/kernels/all.hpp"
 #include "core/engine/policy/next_use.hpp"
 
 namespace mcsim {
@@ -77,16 +78,7 @@ absl::StatusOr<std::unique_ptr<TieredHost>> TieredHost::make(TieredSetup setup,
     }
   }
   host->start_clocks(trace);
-  if (host->batchable()) {
-    host->batches_.emplace(host->tiers_, host->part_of_, host->owners_, host->dirty_,
-                           host->next_uses_, host->next_use_of_);
-  }
-  if (!host->one_copy() && host->tiers_.size() >= CopyChain::kLeastTiers &&
-      host->tiers_.size() <= CopyChain::kMostTiers &&
-      std::ranges::all_of(host->tiers_, &Tier::only_logs)) {
-    host->copies_.emplace(host->chain_, host->tiers_, *host->table_, host->part_of_, host->owners_,
-                          host->admission_, host->dirty_, static_cast<CopyChain::SlowPath&>(*host));
-  }
+  host->make_kernels();
   return host;
 }
 
@@ -103,15 +95,21 @@ void TieredHost::start_clocks(const Accesses& trace) {
   }
 }
 
-// Return whether every accessed block enters the fastest tier, as its only copy.
-bool TieredHost::unfiltered() const {
-  return one_copy() && std::ranges::none_of(tiers_, &Tier::has_filter);
-}
-
-// Return whether each tier can serve a batch without the state of slower tiers.
-bool TieredHost::batchable() const {
-  return unfiltered() && !(needs_next_use() && line_blocks_ > 1) &&
-         std::ranges::all_of(tiers_, &Tier::independent_parts);
+void TieredHost::make_kernels() {
+  const KernelSetup setup{.chain = chain_,
+                          .tiers = tiers_,
+                          .table = *table_,
+                          .part_of = part_of_,
+                          .line_blocks = line_blocks_,
+                          .owners = owners_,
+                          .admission = admission_,
+                          .dirty = dirty_,
+                          .next_uses = next_uses_,
+                          .next_use_of = next_use_of_,
+                          .slow_path = *this};
+  for (const KernelType& type : kernel_types()) {
+    if (auto kernel = type.make(setup)) kernels_.push_back({type.name, std::move(kernel)});
+  }
 }
 
 void TieredHost::replay(const Accesses& trace, RequestRange range) {
@@ -154,19 +152,13 @@ std::size_t TieredHost::next_tick(const Accesses& trace, RequestRange range) con
 }
 
 void TieredHost::serve(const Accesses& trace, RequestRange range) {
-  // Batches cannot update a copy in place, find the oldest dirty block of all parts, or determine
-  // whether a slower tier holds a block of a blocked VM.
-  const bool singly =
-      admission_.any_blocked() || (dirty_.limited() && dirty_.any(WriteMode::kBack)) ||
-      (dirty_.rules().update_around && dirty_.any(WriteMode::kAround)) ||
-      ((dirty_.flushes() || !trace.discards.empty()) && range.end - range.begin < kWorthABatch);
-  if (batches_ && !singly) {
-    batches_->replay(trace, range, counters_, found_);
-  } else if (copies_) {
-    copies_->replay(trace, range, counters_, found_);
-  } else {
-    walk(trace, range);
+  for (const NamedKernel& of : kernels_) {
+    if (!of.kernel->serves(trace, range)) continue;
+    last_loop_ = of.name;
+    return of.kernel->replay(trace, range, counters_, found_);
   }
+  last_loop_ = kWalk;
+  walk(trace, range);
 }
 
 void TieredHost::serve_singly(const Accesses& trace, std::size_t request) {
@@ -196,11 +188,9 @@ absl::Status TieredHost::attach(const Observers& observers) {
   observers_ = observers;
   if (observers.log != nullptr) {
     dirty_.attach(*observers.log);
-    batches_.reset();
-    copies_.reset();
+    kernels_.clear();
   }
-  if (batches_) batches_->attach(observers);
-  if (copies_) copies_->attach(observers);
+  for (const NamedKernel& of : kernels_) of.kernel->attach(observers);
   return absl::OkStatus();
 }
 

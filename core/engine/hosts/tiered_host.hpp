@@ -4,13 +4,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
 #include "core/base/status.hpp"
 #include "core/engine/hosts/host.hpp"
-#include "core/engine/hosts/kernels/batched_chain.hpp"
-#include "core/engine/hosts/kernels/copy_chain.hpp"
+#include "core/engine/hosts/kernels/kernel.hpp"
 #include "core/engine/model/chain.hpp"
 #include "core/engine/tiers/block_owners.hpp"
 #include "core/engine/tiers/dirty_tracker.hpp"
@@ -96,11 +96,10 @@ struct TieredSetup {
 // fastest tier first, after a flush that is due: its victims leave like others, and blocks that it
 // cleans are written back.
 //
-// The walk of this class, access by access, is the semantics. Two kernels leave the same state and
-// replace it where they can: BatchedChain serves an exclusive chain tier by tier, if parts are
-// independent and writes need no other part; CopyChain serves LRU tiers that keep copies. The walk
-// serves all other cases, and all cases with a log.
-class TieredHost final : public Host, private CopyChain::SlowPath {
+// The walk of this class, access by access, is the semantics. The kernels (kernels/all.hpp) leave
+// the same state, and replace it where they can. The walk serves all other cases, and all cases
+// with a log.
+class TieredHost final : public Host, private SlowPath {
  public:
   // `trace`: the trace that will be replayed.
   static absl::StatusOr<std::unique_ptr<TieredHost>> make(TieredSetup setup, const Accesses& trace);
@@ -134,6 +133,9 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   bool dirty(BlockId block) const { return dirty_.contains(block); }
   // Remove the block from all tiers, after writing it back if it is dirty.
   void drop(VmId vm, BlockId block);
+  // The loop that replayed the last requests: the name of a kernel, or kWalk.
+  static constexpr std::string_view kWalk = "walk";
+  std::string_view last_loop() const { return last_loop_; }
   // Whether the block's data is staged.
   bool staged(BlockId block) const { return staged_ns_ && tiers_.back().has_data(block); }
   void drop_staged(BlockId block) {
@@ -141,9 +143,6 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   }
 
  private:
-  // Number of requests between two flushes or discards that justifies a batch.
-  static constexpr std::size_t kWorthABatch = 256;
-
   // The VM of a block, its state, and the request that moves the block.
   struct Request {
     VmId vm;
@@ -176,8 +175,7 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
   TieredHost(TieredSetup setup, const Accesses& trace);
 
   void drop_copies(VmId vm, BlockId block);
-  bool unfiltered() const;
-  bool batchable() const;
+  void make_kernels();
   void start_clocks(const Accesses& trace);
   void serve(const Accesses& trace, RequestRange range);
   void serve_singly(const Accesses& trace, std::size_t request) override;
@@ -283,8 +281,12 @@ class TieredHost final : public Host, private CopyChain::SlowPath {
     Nanoseconds begin;  // of the trace
   };
   std::vector<TierClock> clocks_;
-  std::optional<BatchedChain> batches_;  // if this chain allows it
-  std::optional<CopyChain> copies_;      // if this chain allows it
+  struct NamedKernel {
+    std::string_view name;
+    std::unique_ptr<Kernel> kernel;
+  };
+  std::vector<NamedKernel> kernels_;  // those that can serve this chain
+  std::string_view last_loop_ = kWalk;
   Observers observers_;
 };
 

@@ -12,25 +12,40 @@ Arrival end_of(std::size_t accesses) { return {0, accesses, Arrival::kWritten}; 
 
 }  // namespace
 
-BatchedChain::BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> part_of,
-                           const BlockOwners& owners, DirtyTracker& dirty,
-                           const Pages<NextUse>& next_uses, Pages<NextUse>& next_use_of)
-    : tiers_(tiers),
-      part_of_(part_of),
-      owners_(owners),
-      dirty_(dirty),
-      next_uses_(next_uses),
-      next_use_of_(next_use_of),
-      only_vm_(*std::ranges::max_element(part_of) + 1, kNoVm),
-      arrived_(part_of.size()),
-      write_backs_(part_of.size()),
+bool BatchedChain::can_serve(const KernelSetup& setup) {
+  const bool needs_next_use = setup.next_uses.size() > 0;
+  return setup.chain == Chain::kExclusive && !(needs_next_use && setup.line_blocks > 1) &&
+         std::ranges::all_of(setup.tiers, &Tier::independent_parts);
+}
+
+BatchedChain::BatchedChain(const KernelSetup& setup)
+    : tiers_(setup.tiers),
+      part_of_(setup.part_of),
+      owners_(setup.owners),
+      admission_(setup.admission),
+      dirty_(setup.dirty),
+      next_uses_(setup.next_uses),
+      next_use_of_(setup.next_use_of),
+      only_vm_(*std::ranges::max_element(part_of_) + 1, kNoVm),
+      arrived_(part_of_.size()),
+      write_backs_(part_of_.size()),
       open_tiers_(only_vm_.size()),
       dealt_end_(only_vm_.size()),
       numbered_(kChunk + 1) {
-  for (std::size_t vm = 0; vm < part_of.size(); ++vm) {
-    std::size_t& only = only_vm_[part_of[vm]];
+  for (std::size_t vm = 0; vm < part_of_.size(); ++vm) {
+    std::size_t& only = only_vm_[part_of_[vm]];
     only = only == kNoVm ? vm : kSeveralVms;
   }
+}
+
+// Batches cannot update a copy in place, find the oldest dirty block of all parts, or determine
+// whether a slower tier holds a block of a blocked VM.
+bool BatchedChain::serves(const Accesses& trace, RequestRange range) const {
+  if (admission_.any_blocked()) return false;
+  if (dirty_.limited() && dirty_.any(WriteMode::kBack)) return false;
+  if (dirty_.rules().update_around && dirty_.any(WriteMode::kAround)) return false;
+  const bool interrupted = dirty_.flushes() || !trace.discards.empty();
+  return !interrupted || range.end - range.begin >= kWorthABatch;
 }
 
 void BatchedChain::replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,

@@ -10,9 +10,6 @@
 #include "core/engine/hosts/kernels/kernel.hpp"
 #include "core/engine/model/counters.hpp"
 #include "core/engine/policy/arrival.hpp"
-#include "core/engine/tiers/block_owners.hpp"
-#include "core/engine/tiers/dirty_tracker.hpp"
-#include "core/engine/tiers/tier.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
@@ -42,18 +39,19 @@ class BatchedChain final : public Kernel {
   // loaded into the CPU caches only once a batch.
   static constexpr Count kBatch = 1 << 21;
 
-  // `part_of`: by VM. `next_uses`: of all accesses. `next_use_of`: by tier and block, of the blocks
-  // held. Both are empty unless some policy needs the future. All arguments must outlive the chain.
-  BatchedChain(std::span<Tier> tiers, std::span<const std::size_t> part_of,
-               const BlockOwners& owners, DirtyTracker& dirty, const Pages<NextUse>& next_uses,
-               Pages<NextUse>& next_use_of);
+  // Exclusive chains in which each tier can serve a batch without the state of slower tiers.
+  static bool can_serve(const KernelSetup& setup);
+  explicit BatchedChain(const KernelSetup& setup);
 
-  // Writes around must not update blocks in place.
+  bool serves(const Accesses& trace, RequestRange range) const override;
   void replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
               std::span<Found> found) override;
   void attach(const Observers& observers) override { probe_ = observers.probe; }
 
  private:
+  // Number of requests between two flushes or discards that justifies a batch.
+  static constexpr std::size_t kWorthABatch = 256;
+
   // The number of accesses of one part that pass through its tiers together: small, so that the
   // events between tiers stay in the CPU caches.
   static constexpr std::size_t kChunk = 1 << 12;
@@ -120,6 +118,7 @@ class BatchedChain final : public Kernel {
   std::span<Tier> tiers_;
   std::span<const std::size_t> part_of_;
   const BlockOwners& owners_;
+  const VmAdmission& admission_;
   DirtyTracker& dirty_;
   const Pages<NextUse>& next_uses_;
   Pages<NextUse>& next_use_of_;

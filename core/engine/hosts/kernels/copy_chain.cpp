@@ -22,24 +22,27 @@ static_assert(use_of(EffectiveWriteMode::kByTier) == Use::kSlowPath);
 
 }  // namespace
 
-CopyChain::CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
-                     std::span<const std::size_t> part_of, const BlockOwners& owners,
-                     const VmAdmission& admission, DirtyTracker& dirty, SlowPath& slow_path)
-    : chain_(chain),
-      tiers_(tiers),
-      table_(table),
-      part_of_(part_of),
-      owners_(owners),
-      admission_(admission),
-      dirty_(dirty),
-      slow_path_(slow_path) {
-  std::vector<std::size_t> vms(std::ranges::max(part_of) + 1);
-  for (const std::size_t part : part_of) ++vms[part];
-  for (const std::size_t part : part_of) alone_.push_back(vms[part] == 1 ? 1 : 0);
+bool CopyChain::can_serve(const KernelSetup& setup) {
+  return setup.chain != Chain::kExclusive && setup.tiers.size() == kTiers &&
+         std::ranges::all_of(setup.tiers, &Tier::only_logs);
+}
+
+CopyChain::CopyChain(const KernelSetup& setup)
+    : chain_(setup.chain),
+      tiers_(setup.tiers),
+      table_(setup.table),
+      part_of_(setup.part_of),
+      owners_(setup.owners),
+      admission_(setup.admission),
+      dirty_(setup.dirty),
+      slow_path_(setup.slow_path) {
+  std::vector<std::size_t> vms(std::ranges::max(part_of_) + 1);
+  for (const std::size_t part : part_of_) ++vms[part];
+  for (const std::size_t part : part_of_) alone_.push_back(vms[part] == 1 ? 1 : 0);
 }
 
 // Tier number kTiers means no tier, or the backend.
-template <Chain kChain, std::size_t kTiers, bool kProbe>
+template <Chain kChain, bool kProbe>
 class CopyChain::Loop {
  public:
   Loop(CopyChain& chain, std::span<VmCounters> counters, std::span<Found> found)
@@ -238,26 +241,24 @@ class CopyChain::Loop {
   }
 
   // Return the fastest tier that has the block, and count its use there.
-  template <std::size_t kFrom = 0>
   [[gnu::always_inline]] std::size_t look(const Vm& vm, TableEntry block) {
-    if constexpr (kFrom < kTiers) {
-      return touch(kFrom, vm, block) ? kFrom : look<kFrom + 1>(vm, block);
-    }
-    return kTiers;
+    if (touch(0, vm, block)) return 0;
+    return touch(1, vm, block) ? 1 : kTiers;
   }
 
-  // Insert the block, which tier `found` had, into the fastest tier above with space; return the
-  // fastest tier that then has it.
-  template <std::size_t kTo = 0>
+  // Insert the block, which the fastest tier lacks, into the fastest tier above `found` with space;
+  // return the fastest tier that then has it.
   [[gnu::always_inline]] std::size_t enter_fastest(const Vm& vm, TableEntry block,
                                                    std::size_t found) {
-    if constexpr (kTo < kTiers) {
-      if (kTo == found) return found;
-      if (!has_room(kTo, vm)) return enter_fastest<kTo + 1>(vm, block, found);
-      enter_tier<kTo>(vm, block, found);
-      return kTo;
+    if (has_room(0, vm)) {
+      enter_tier<0>(vm, block, found);
+      return 0;
     }
-    return kTiers;
+    if (found == kTiers && has_room(1, vm)) {
+      enter_tier<1>(vm, block, found);
+      return 1;
+    }
+    return found;
   }
 
   // Return the tiers with space now, one bit each: insertions into slower tiers may change it.
@@ -269,23 +270,21 @@ class CopyChain::Loop {
   }
 
   // Insert the block into all tiers above, the slowest first. In an inclusive chain, a tier without
-  // space also keeps the block out of the tiers above.
-  template <std::size_t kBelow = kTiers>
+  // space also keeps the block out of the tier above.
   [[gnu::always_inline]] void enter_all(const Vm& vm, TableEntry block, unsigned open_tiers,
                                         Outcome& outcome) {
-    if constexpr (kBelow > 0) {
-      constexpr std::size_t kTo = kBelow - 1;
-      if (kTo < outcome.found) {
-        if ((open_tiers >> kTo & 1) != 0) {
-          enter_tier<kTo>(vm, block, outcome.found);
-          if (outcome.top == outcome.found) outcome.low = kTo;
-          outcome.top = kTo;
-        } else if (kChain == Chain::kInclusive) {
-          return;
-        }
+    if (outcome.found == kTiers) {
+      if ((open_tiers >> 1 & 1) != 0) {
+        enter_tier<1>(vm, block, outcome.found);
+        outcome.low = outcome.top = 1;
+      } else if (kChain == Chain::kInclusive) {
+        return;
       }
-      enter_all<kTo>(vm, block, open_tiers, outcome);
     }
+    if ((open_tiers & 1) == 0) return;
+    enter_tier<0>(vm, block, outcome.found);
+    if (outcome.top == outcome.found) outcome.low = 0;
+    outcome.top = 0;
   }
 
   template <std::size_t kTo>
@@ -357,24 +356,21 @@ class CopyChain::Loop {
     return false;
   }
 
-  // Demote to the first slower tier that has the block or space for it; return false if there is
-  // none.
-  template <std::size_t kFrom, std::size_t kTo = kFrom + 1>
+  // Demote from the fastest tier; return false if the slower one has neither the block nor space.
+  template <std::size_t kFrom>
   [[gnu::always_inline]] bool push_down(std::size_t source, const Vm& owner, TableEntry block,
                                         bool dirty) {
-    if constexpr (kTo < kTiers) {
-      const bool has_copy = touch(kTo, owner, block);
-      if (!has_copy && !has_room(kTo, owner)) {
-        return push_down<kFrom, kTo + 1>(source, owner, block, dirty);
-      }
-      if (dirty) dirty_.move(block, kFrom, kTo);
+    if constexpr (kFrom == 0) {
+      const bool has_copy = touch(1, owner, block);
+      if (!has_copy && !has_room(1, owner)) return false;
+      if (dirty) dirty_.move(block, 0, 1);
       // A clean block need not be copied if the tier has it.
       owner.tiers[source].copied_out += dirty || !has_copy ? 1 : 0;
       if (has_copy) {
-        owner.tiers[kTo].updates += dirty ? 1 : 0;
+        owner.tiers[1].updates += dirty ? 1 : 0;
       } else {
-        ++owner.tiers[kTo].demotions;
-        insert<kTo>(owner, block);
+        ++owner.tiers[1].demotions;
+        insert<1>(owner, block);
       }
       return true;
     }
@@ -409,14 +405,11 @@ class CopyChain::Loop {
 template <Chain kChain>
 void CopyChain::replay_as(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
                           std::span<Found> found) {
-  const auto with_tiers = [&]<std::size_t kTiers>() {
-    if (probe_ == nullptr) {
-      Loop<kChain, kTiers, false>(*this, counters, found).replay_range(trace, range);
-    } else {
-      Loop<kChain, kTiers, true>(*this, counters, found).replay_range(trace, range);
-    }
-  };
-  tiers_.size() == 2 ? with_tiers.template operator()<2>() : with_tiers.template operator()<3>();
+  if (probe_ == nullptr) {
+    Loop<kChain, false>(*this, counters, found).replay_range(trace, range);
+  } else {
+    Loop<kChain, true>(*this, counters, found).replay_range(trace, range);
+  }
 }
 
 void CopyChain::replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,

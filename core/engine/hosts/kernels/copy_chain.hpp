@@ -6,53 +6,33 @@
 #include <span>
 #include <vector>
 
-#include "core/containers/directory.hpp"
 #include "core/engine/hosts/kernels/kernel.hpp"
-#include "core/engine/model/chain.hpp"
 #include "core/engine/model/counters.hpp"
-#include "core/engine/tiers/block_owners.hpp"
-#include "core/engine/tiers/dirty_tracker.hpp"
-#include "core/engine/tiers/tier.hpp"
-#include "core/engine/tiers/vm_admission.hpp"
 #include "core/trace/accesses.hpp"
 
 namespace mcsim {
 
-// The replay loop of a chain of tiers that keep copies, all of them LRU in logs without filters. It
-// is compiled for the chain and its number of tiers, and three times as fast as TieredHost's walk.
+// The replay loop of a chain of two tiers that keep copies, both LRU in logs without filters. It is
+// compiled for the chain, and three times as fast as TieredHost's walk.
 //
 // Reads and writes follow the rules in TieredHost. A tier without a filter holds a block after an
 // access unless it has no space. An insertion has at most one victim, possibly of another part.
 // Requests of blocked VMs, and writes of VMs with different modes by tier, take the slow path.
 class CopyChain final : public Kernel {
  public:
-  static constexpr std::size_t kLeastTiers = 2;
-  static constexpr std::size_t kMostTiers = 3;
+  // Any chain but the exclusive one, of two LRU tiers in logs.
+  static bool can_serve(const KernelSetup& setup);
+  explicit CopyChain(const KernelSetup& setup);
 
-  // Serves the requests and victims that the loop cannot serve.
-  class SlowPath {
-   public:
-    virtual void serve_singly(const Accesses& trace, std::size_t request) = 0;
-    // Write the new data of a victim of a VM with different modes by tier to slower tiers.
-    // `source`: the tier from whose device the data is read. Return whether a slower tier holds the
-    // block afterwards.
-    virtual bool write_on(std::size_t from, std::size_t source, VmId owner, BlockId block) = 0;
-
-   protected:
-    ~SlowPath() = default;
-  };
-
-  // Any chain but the exclusive one; `part_of`: by VM. All arguments must outlive this object.
-  CopyChain(Chain chain, std::span<Tier> tiers, const SlotTable& table,
-            std::span<const std::size_t> part_of, const BlockOwners& owners,
-            const VmAdmission& admission, DirtyTracker& dirty, SlowPath& slow_path);
-
+  bool serves(const Accesses&, RequestRange) const override { return true; }
   void replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
               std::span<Found> found) override;
   void attach(const Observers& observers) override { probe_ = observers.probe; }
 
  private:
-  template <Chain kChain, std::size_t kTiers, bool kProbe>
+  static constexpr std::size_t kTiers = 2;
+
+  template <Chain kChain, bool kProbe>
   class Loop;
 
   template <Chain kChain>

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/component_spec.hpp"
+#include "core/engine/hosts/kernels/batched_chain.hpp"
 #include "core/engine/hosts/kernels/exclusive_lru.hpp"
 #include "core/engine/run/run.hpp"
 #include "policies/allocation/dividing.hpp"
@@ -354,86 +355,6 @@ Accesses long_requests(std::uint64_t seed, Nanoseconds requests_each = 400) {
   return interned(of_vms);
 }
 
-// Exclusive chains serve many accesses at once, tier by tier. A flush that never comes due
-// has few of them served one by one.
-void serve_both_ways(const DataPathParams& params, const Machine& machine, bool shared,
-                     std::uint64_t seed, Nanoseconds requests_each = 400) {
-  const Accesses trace = long_requests(seed, requests_each);
-  Random random(seed + 1);
-  Division division = shared_by_all(machine, trace);
-  if (!shared) {
-    division = one_part_each(random_targets(machine, 3, random, 0), {.mode = ResizeMode::kEager});
-  }
-  DataPathParams one_by_one = params;
-  if (params.flush_every.ns == 0) one_by_one.flush_every = {kSecond};
-  const auto batches = make(params, machine, trace, division);
-  const auto singly = make(one_by_one, machine, trace, division);
-  const auto most = static_cast<std::uint64_t>(trace.request_count() / 20);
-  for (RequestRange range; range.begin < trace.request_count(); range.begin = range.end) {
-    range.end = std::min(trace.request_count(), range.begin + 1 + random.below(most));
-    const std::uint64_t decision = random.below(1 << 20);
-    for (Host* const host : {batches.get(), singly.get()}) {
-      decide_at_random(*host, machine, trace, !shared, decision);
-    }
-    batches->replay(trace, range);
-    for (std::size_t r = range.begin; r < range.end; ++r) singly->replay(trace, {r, r + 1});
-    SCOPED_TRACE(fmt::format("requests {} to {}", range.begin, range.end));
-    expect_same(batches->counters(), singly->counters());
-    if (::testing::Test::HasFatalFailure()) return;
-    ASSERT_TRUE(batches->check_invariants().ok()) << batches->check_invariants();
-  }
-}
-
-TEST(TieredHost, ServesBatchesAsItDoesAccessesOneByOne) {
-  std::uint64_t seed = 2'000;
-  for (const std::string& policy : tier_policies()) {
-    for (const std::vector<Count>& capacities : {std::vector<Count>{30}, {15, 40}, {5, 20, 60}}) {
-      for (const bool shared : {false, true}) {
-        SCOPED_TRACE(fmt::format("{}, {} tiers, {}", policy, capacities.size(),
-                                 shared ? "shared" : "divided"));
-        DataPathParams params = params_of(policy.c_str());
-        serve_both_ways(params, machine_of(capacities), shared, seed += 3);
-        if (::testing::Test::HasFatalFailure()) return;
-      }
-    }
-  }
-}
-
-TEST(TieredHost, ServesBatchesUnderOnePolicyATier) {
-  for (const std::uint64_t seed : {3'000, 3'001, 3'002}) {
-    serve_both_ways(params_of("lru / arc / sieve"), machine_of({10, 30, 50}), false, seed);
-    serve_both_ways(params_of("s3-fifo / lru / 2q"), machine_of({10, 30, 50}), true, seed);
-    serve_both_ways(params_of("lru / opt / fifo"), machine_of({10, 30, 50}), false, seed);
-    serve_both_ways(params_of("opt / slru / opt"), machine_of({10, 30, 50}), true, seed);
-  }
-}
-
-// Between flushes that are near one another, and far apart.
-TEST(TieredHost, ServesBatchesBetweenFlushes) {
-  std::uint64_t seed = 3'050;
-  for (const Nanoseconds every : {10, 150, 3'000}) {
-    for (const char* policy : {kLru, "arc", "opt"}) {
-      SCOPED_TRACE(fmt::format("{}, every {}", policy, every));
-      DataPathParams params = params_of(policy, Chain::kExclusive, "back");
-      params.flush_every = {every};
-      serve_both_ways(params, machine_of({10, 30}), false, seed += 3, 4'000);
-      if (::testing::Test::HasFatalFailure()) return;
-    }
-  }
-}
-
-// One part and several, so that requests are split at the end of a range.
-TEST(TieredHost, ServesBatchesOfManyStretches) {
-  std::uint64_t seed = 3'100;
-  for (const char* policy : {"s3-fifo", "opt", "lru() / opt"}) {
-    for (const bool shared : {false, true}) {
-      SCOPED_TRACE(fmt::format("{}, {}", policy, shared ? "shared" : "divided"));
-      serve_both_ways(params_of(policy), machine_of({15, 40}), shared, seed += 3, 40'000);
-      if (::testing::Test::HasFatalFailure()) return;
-    }
-  }
-}
-
 TEST(TieredHost, ServesMoreAccessesThanABatchHas) {
   const Accesses trace = long_requests(41, 300'000);
   ASSERT_GT(trace.access_count(), BatchedChain::kBatch);
@@ -447,73 +368,6 @@ TEST(TieredHost, ServesMoreAccessesThanABatchHas) {
   special->replay(trace, trace.all());
   expect_same(general->counters(), special->counters());
 }
-
-class ExclusiveChain : public ::testing::TestWithParam<DivisionRules> {};
-
-// Whatever targets, modes and departures there are, by whatever rules of writing.
-void expect_same_made_for_lru(const DataPathParams& params, const Division& first,
-                              const Machine& machine, const Accesses& trace, std::uint64_t seed) {
-  Random random(seed);
-  const auto general = make(params, machine, trace, first);
-  const auto special = make(params, machine, trace, first, true);
-  for (std::size_t r = 0; r < trace.request_count(); r += 20) {
-    const std::uint64_t decision = random.below(1 << 20);
-    for (Host* const host : {general.get(), special.get()}) {
-      decide_at_random(*host, machine, trace, first.changeable, decision);
-      host->replay(trace, {r, r + 20});
-      ASSERT_TRUE(host->check_invariants().ok()) << host->check_invariants();
-    }
-    SCOPED_TRACE(fmt::format("request {}", r));
-    expect_same(general->counters(), special->counters());
-    if (::testing::Test::HasFatalFailure()) return;
-  }
-}
-
-std::vector<DataPathParams> rules_of_writing() {
-  std::vector<DataPathParams> all(4, params_of(kLru));
-  all[1].dirty_limit = 0.1;
-  all[2].flush_every = {70};
-  all[3].dirty_limit = 0.1;
-  all[3].flush_every = {300};
-  return all;
-}
-
-TEST_P(ExclusiveChain, OfLruIsTheStructureMadeForItWhateverHappens) {
-  std::uint64_t seed = 13;
-  for (const std::vector<Count>& capacities :
-       {std::vector<Count>{12, 40}, {30}, {6, 0, 20}, {0, 15}, {0, 0}}) {
-    for (const DataPathParams& params : rules_of_writing()) {
-      SCOPED_TRACE(fmt::format("{} tiers, limit {}, flush {}", capacities.size(),
-                               params.dirty_limit, params.flush_every.ns));
-      const Machine machine = machine_of(capacities);
-      ++seed;
-      const Accesses trace = with_writes(random_trace(4'000, 3, 80, seed), seed);
-      Random random(seed);
-      const Allocation targets = random_targets(machine, 3, random, 0);
-      expect_same_made_for_lru(params, one_part_each(targets, GetParam()), machine, trace, seed);
-      if (::testing::Test::HasFatalFailure()) return;
-    }
-  }
-}
-
-TEST(TieredHost, OfLruIsTheStructureMadeForItWhereAllIsShared) {
-  std::uint64_t seed = 500;
-  for (const std::vector<Count>& capacities : {std::vector<Count>{12, 40}, {0, 15}, {6, 0, 20}}) {
-    for (const DataPathParams& params : rules_of_writing()) {
-      const Machine machine = machine_of(capacities);
-      ++seed;
-      const Accesses trace = with_writes(random_trace(4'000, 3, 80, seed), seed);
-      expect_same_made_for_lru(params, shared_by_all(machine, trace), machine, trace, seed);
-      if (::testing::Test::HasFatalFailure()) return;
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Modes, ExclusiveChain,
-                         ::testing::Values(DivisionRules{ResizeMode::kEager},
-                                           DivisionRules{ResizeMode::kLazy},
-                                           DivisionRules{ResizeMode::kLazy, VictimRule::kFirstOver},
-                                           DivisionRules{ResizeMode::kStrictOwn}));
 
 TEST(TieredHost, OfOneTierIsACacheAloneUnderEveryPolicy) {
   const Accesses trace = with_writes(random_trace(6'000, 3, 100, 21), 22);
