@@ -27,3 +27,6 @@ Not modelled
   nothing. Reloads, and the traffic of the metadata device, are left out.""",
 }
 """By name; `mcsim list` groups these systems as deployed, `mcsim describe` prints the rules."""
+
+ALIASES: Mapping[str, str] = {"lvmcache": "dm-cache"}
+"""Other names under which `mcsim describe` finds deployed systems, in lower case."""

@@ -10,7 +10,7 @@ from mcsim.base.arguments import text as check_text
 from mcsim.base.errors import ConfigError
 from mcsim.base.package import Kind, shipped_files
 from mcsim.base.suggest import did_you_mean
-from mcsim.config.deployed import RULES
+from mcsim.config.deployed import ALIASES, RULES
 from mcsim.config.devices import CATALOGUE
 from mcsim.config.load import Source
 
@@ -134,7 +134,7 @@ def describe(name: str) -> Description:
     Parameters
     ----------
     name : str
-        Its name, in any case.
+        Its name, in any case. `lvmcache` is `dm-cache`.
 
     Returns
     -------
@@ -155,11 +155,13 @@ def describe(name: str) -> Description:
     ...
     """
     every = catalogue()
+    lowered = check_text("name", name).lower()
+    lowered = ALIASES.get(lowered, lowered)
     found = [
         (kind, entry)
         for kind, entries in every.items()
         for entry in entries
-        if entry["name"].lower() == check_text("name", name).lower()
+        if entry["name"].lower() == lowered
     ]
     if not found:
         names = [entry["name"] for entries in every.values() for entry in entries]
