@@ -4,7 +4,6 @@
 #include <chrono>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "core/base/guarded.hpp"

@@ -120,14 +120,8 @@ class ExclusiveLru final : public Host {
     }
   }
 
-  std::vector<VmCounters> counters() const override {
-    std::vector<VmCounters> all(vms_.size());
-    for (const Vm& vm : vms_) count(vm, all[vm.index]);
-    return all;
-  }
-
+  std::vector<VmCounters> counters() const override;
   absl::Status check_invariants() const override;
-
   absl::Status save(ArchiveWriter& to) override;
   absl::Status load(ArchiveReader& from) override;
 

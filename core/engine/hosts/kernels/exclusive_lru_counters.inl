@@ -3,6 +3,13 @@
 namespace mcsim {
 
 template <int kTiers>
+std::vector<VmCounters> ExclusiveLru<kTiers>::counters() const {
+  std::vector<VmCounters> all(vms_.size());
+  for (const Vm& vm : vms_) count(vm, all[vm.index]);
+  return all;
+}
+
+template <int kTiers>
 void ExclusiveLru<kTiers>::count(const Vm& vm, VmCounters& of) const {
   const auto& [reads, through, back, around] = vm.tallies;
   of.requests = vm.counts.requests;
