@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from mcsim.policies.specs import policy_names as policy_names
     from mcsim.policies.specs import wrapper_names as wrapper_names
     from mcsim.policies.tuning import tune as tune
+    from mcsim.references.blocks import Blocks as Blocks
     from mcsim.report.make import report as report
     from mcsim.reproduce.reproduction import Reproduction as Reproduction
     from mcsim.reproduce.reproduction import reproduce as reproduce
@@ -75,7 +76,6 @@ if TYPE_CHECKING:
     from mcsim.searches.search_state import Found as Found
     from mcsim.sweeps.sweep import sweep as sweep
     from mcsim.sweeps.swept import Sweep as Sweep
-    from mcsim.traces.blocks import Blocks as Blocks
     from mcsim.traces.trace import Trace as Trace
 
 # Where public names live.
@@ -129,7 +129,7 @@ _HOME = {
         "searches.search": ("search",),
         "sweeps.sweep": ("sweep",),
         "sweeps.swept": ("Sweep",),
-        "traces.blocks": ("Blocks",),
+        "references.blocks": ("Blocks",),
         "traces.trace": ("Trace",),
     }.items()
     for name in names

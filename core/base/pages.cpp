@@ -5,12 +5,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 namespace mcsim {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+// Small blocks come from the heap: a caller that makes many of them would spend its time in the
+// system, which maps and clears at least a page for each.
+constexpr std::size_t kLargestOnHeap = std::size_t{32} << 10;
+constexpr std::size_t kCacheLine = 64;
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -49,7 +54,11 @@ bool remap([[maybe_unused]] void* from, [[maybe_unused]] std::size_t bytes,
 
 PageBlock::PageBlock(std::size_t bytes) {
   if (bytes == 0) return;
-  if (bytes < kHugePage) {
+  if (bytes <= kLargestOnHeap) {
+    bytes_ = round_up(bytes, kCacheLine);
+    data_ = ::operator new(bytes_, std::align_val_t{kCacheLine});
+    std::memset(data_, 0, bytes_);
+  } else if (bytes < kHugePage) {
     bytes_ = round_up(bytes, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
     data_ = map(bytes_);
   } else {
@@ -59,7 +68,12 @@ PageBlock::PageBlock(std::size_t bytes) {
 }
 
 PageBlock::~PageBlock() {
-  if (data_ != nullptr) munmap(data_, bytes_);
+  if (data_ == nullptr) return;
+  if (bytes_ <= kLargestOnHeap) {
+    ::operator delete(data_, std::align_val_t{kCacheLine});
+  } else {
+    munmap(data_, bytes_);
+  }
 }
 
 void PageBlock::extend(std::size_t bytes) {

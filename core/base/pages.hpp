@@ -6,9 +6,9 @@
 
 namespace mcsim {
 
-// Zeroed memory directly from the operating system. Large blocks use huge pages, so that random
-// access to tables larger than the caches has fewer TLB misses. Pages that are never touched cost
-// nothing.
+// Zeroed memory, aligned to a cache line. Blocks above 32 KiB come directly from the operating
+// system: their pages cost nothing until they are touched. Large blocks use huge pages, so that
+// random access to tables larger than the caches has fewer TLB misses.
 class PageBlock {
  public:
   PageBlock() = default;

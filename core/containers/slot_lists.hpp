@@ -67,6 +67,13 @@ class SlotLists {
     ++size_[list];
   }
 
+  // Insert a slot on the older side of another, into the same list.
+  void insert_older(Slot newer, Slot slot) {
+    link(static_cast<std::uint32_t>(newer + kLists), slot);
+    if constexpr (kLists > 1) list_of_[slot] = list_of_[newer];
+    ++size_[list_of(newer)];
+  }
+
   void erase(Slot slot) {
     assert(!empty(list_of(slot)));
     --size_[list_of(slot)];

@@ -5,6 +5,7 @@
 #include "policies/allocation/centaur.hpp"
 #include "policies/allocation/clairvoyant.hpp"
 #include "policies/allocation/cloudcache.hpp"
+#include "policies/allocation/dm_cache.hpp"
 #include "policies/allocation/dss.hpp"
 #include "policies/allocation/eci_cache.hpp"
 #include "policies/allocation/edt.hpp"
@@ -37,6 +38,6 @@ using AllSystems =
     TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
              VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive, SCave, CloudCache,
              ThinProvisioning, Karma, CacheCow, Baa, Dss, Remoca, MixedCaching, Hystor, Vfrm, Edt,
-             Steady, Hindsight, Clairvoyant>;
+             Steady, DmCache, Hindsight, Clairvoyant>;
 
 }  // namespace mcsim

@@ -29,9 +29,9 @@ from report import processor, row
 from mcsim._core import engine, locality
 from mcsim.locality.estimators import estimate
 from mcsim.policies.miniatures import miniature
-from mcsim.traces.blocks import Blocks, vms_of
+from mcsim.references.blocks import Blocks, vms_of
+from mcsim.references.workload import Workload
 from mcsim.traces.trace import Trace
-from mcsim.traces.workload import Workload
 
 LENGTH = 10  # blocks a request
 VIEW = {"block_bytes": 4096, "ops": "reads", "line_blocks": 1}

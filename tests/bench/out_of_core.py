@@ -27,7 +27,8 @@ import pyarrow as pa
 from mcsim._core import synthetic
 from mcsim.locality.estimators import Estimator
 from mcsim.traces.batches import SCHEMA, Batch, record_batch_of
-from mcsim.traces.store import BATCH_REQUESTS, BLOCK_BYTES, Counts, TraceMetadata, schema_with
+from mcsim.traces.metadata import BLOCK_BYTES, Counts, TraceMetadata, schema_with
+from mcsim.traces.store import BATCH_REQUESTS
 
 WEEK = 7 * 24 * 3600 * 10**9
 

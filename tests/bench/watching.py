@@ -19,7 +19,7 @@ import numpy as np
 from mcsim._core import trace
 from mcsim.locality.measure import parse_estimator
 from mcsim.locality.watch import Feed, Watched, watch
-from mcsim.traces.opening import Reading
+from mcsim.traces.open import Reading
 
 _PIECE = 100_000
 

@@ -28,9 +28,9 @@ import mcsim.experiment.runner
 import mcsim.results.draft
 import mcsim.sweeps.sweep
 import mcsim.sweeps.task
-from mcsim.traces.blocks import vms_of
-from mcsim.traces.interned import interned
-from mcsim.traces.workload import Workload
+from mcsim.references.blocks import vms_of
+from mcsim.references.interned import interned
+from mcsim.references.workload import Workload
 
 _NEW_MOUNTS, _NEW_NAMES, _NEW_PROCESSES = 0x00020000, 0x04000000, 0x20000000
 _PRIVATE = 0x4000 | 0x40000

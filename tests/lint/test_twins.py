@@ -80,6 +80,10 @@ TWINS = {
         "naive_placing.py", "Edt", "test_placing_systems.py",
         "test_extents_are_where_the_rule_of_edt_has_them",
     ),
+    "dm-cache": (
+        "naive_smq.py", "NaiveSmq", "test_dm_cache.py",
+        "test_drawn_requests_hit_as_in_the_twin",
+    ),
     "steady": ("naive_curves.py", "SteadyTwin", "test_curve_systems.py", "test_steady"),
     "hindsight": ("naive_curves.py", "Stacks", "test_curve_systems.py", "test_hindsight"),
     "clairvoyant": ("naive_curves.py", "Stacks", "test_curve_systems.py", "test_clairvoyant"),

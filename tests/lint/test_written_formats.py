@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcsim.traces.written import ASPECTS, FORMATS
+from mcsim.exchange.written import ASPECTS, FORMATS
 
 PAGE = Path(__file__).parents[2] / "docs" / "traces.md"
 

@@ -374,7 +374,6 @@ _BASES: dict[str, Sequence[str]] = {
     "mrc": ("two.csv", "-q"),
     "reproduce": ("multicache/table1", "--quick", "-q", "--results", "reproduced"),
     "results diff": ("hosts", "hosts"),
-    "results convert": (),
     "results gc": ("--dry-run",),
     "results ls": (),
     "results page": ("hosts", "-o", "page.html"),

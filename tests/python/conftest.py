@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from local_dask import Dask
 
-from mcsim.traces.blocks import Blocks
+from mcsim.references.blocks import Blocks
 from mcsim.traces.find import TraceFinder
 from mcsim.traces.trace import Trace
 

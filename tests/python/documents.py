@@ -10,8 +10,8 @@ from pathlib import Path
 from small import ROOT, TINY
 
 import mcsim
+from mcsim.exchange.proposal import propose
 from mcsim.traces.mapping import write_mapping
-from mcsim.traces.proposal import propose
 from mcsim.traces.synth import synth_trace
 
 PROFILE = """

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mcsim.traces.blocks import vms_of
+from mcsim.references.blocks import vms_of
+from mcsim.references.workload import Workload
 from mcsim.traces.trace import Trace
-from mcsim.traces.workload import Workload
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from mcsim.figures.chart import Sheet
+    from mcsim.references.blocks import Blocks
     from mcsim.searches.advice import Advice
     from mcsim.searches.advice_case import Commands
-    from mcsim.traces.blocks import Blocks
 
 
 @click.command(cls=Sectioned)

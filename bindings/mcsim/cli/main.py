@@ -219,13 +219,13 @@ def list_names(kind: str | None, form: Form) -> None:
     KIND, such as `policies`, lists these alone.
     """
     from mcsim.cli.terminal import TextTable, print_result
-    from mcsim.experiment.catalogue import catalogue
+    from mcsim.experiment.catalogue import catalogue, groups
 
     every = catalogue()
     if kind is not None:
         every = _of_kind(every, kind)
     lines: list[str | TextTable] = []
-    for heading, entries in every.items():
+    for heading, entries in groups(every):
         table = TextTable([heading, ""], left=2)
         for entry in entries:
             table.add_row(entry["name"], entry["summary"])

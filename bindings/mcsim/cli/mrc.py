@@ -25,7 +25,7 @@ from mcsim.cli.terminal import Form
 
 if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
-    from mcsim.traces.blocks import Blocks
+    from mcsim.references.blocks import Blocks
 
 
 @click.command(cls=Sectioned)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcsim.locality.hit_units import HitUnit
     from mcsim.policies.python_policies import AnyPolicy, PythonSpec
     from mcsim.policies.specs import PolicySpec
-    from mcsim.traces.blocks import Blocks
+    from mcsim.references.blocks import Blocks
 
 memory_option = click.option(
     "--memory",

@@ -296,20 +296,3 @@ def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
             click.echo("remove them and run those experiments again")
     if wrong:
         sys.exit(_DIFFERENT)
-
-
-@results.command("convert", short_help="Convert runs of sweeps of earlier versions.")
-@stored_option
-def convert_(out: str) -> None:
-    """Convert the zip files of sweeps that earlier versions wrote into folders.
-
-    Exit code 1 reports a file that is damaged or not of mcsim. Such files stay.
-    """
-    from mcsim.results.packs import convert
-
-    folders, faults = convert(out)
-    for line in (*map(str, folders), *faults):
-        click.echo(line)
-    click.echo(f"{len(folders):,} of {len(folders) + len(faults):,} files are converted")
-    if faults:
-        sys.exit(_DIFFERENT)

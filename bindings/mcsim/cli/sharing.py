@@ -42,7 +42,7 @@ def shared_source(
 def sharing_read(source: Source, order: Order) -> Sharing:
     """Read the traces and merge the references of all VMs in `order`."""
     from mcsim.locality.sharing import sharing
-    from mcsim.traces.blocks import Blocks
+    from mcsim.references.blocks import Blocks
 
     reporter = reporter_asked()
     with reporter.live():

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.latency import CacheLatency
     from mcsim.locality.measure import EstimatorSpec
-    from mcsim.traces.blocks import Blocks
-    from mcsim.traces.workload import Ops
+    from mcsim.references.blocks import Blocks
+    from mcsim.traces.batches import Ops
 
 
 @click.command(cls=Sectioned)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.measure import EstimatorSpec, Measured
     from mcsim.locality.sharing import Sharing
+    from mcsim.references.blocks import Blocks
     from mcsim.traces.batches import Kind
-    from mcsim.traces.blocks import Blocks
     from mcsim.traces.trace import Trace
 
 
@@ -92,7 +92,7 @@ class Source:
 
     def split(self, traces: Sequence[Trace], reporter: Reporter) -> Blocks:
         """Split and merge traces that were read."""
-        from mcsim.traces.blocks import Blocks
+        from mcsim.references.blocks import Blocks
         from mcsim.traces.trace import Trace
 
         warm_up = self._warm_up(reporter)
@@ -161,7 +161,7 @@ class Source:
     @property
     def block_bytes(self) -> int:
         """Size of a block in bytes; raises ConfigError if the option is wrong."""
-        from mcsim.traces.block_pieces import bytes_of_block
+        from mcsim.references.pieces import bytes_of_block
 
         return bytes_of_block("--block-bytes", self.block_size)
 
@@ -207,7 +207,7 @@ class Source:
     def heading(self, blocks: Stream | Sharing, by: str = "") -> str:
         """Describe the references in a line, with the method `by`."""
         from mcsim.base.units import format_bytes, format_size
-        from mcsim.traces.blocks import Blocks
+        from mcsim.references.blocks import Blocks
 
         vms = f"{len(blocks.vms)} VMs, " if len(blocks.vms) > 1 else ""
         what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[self.ops]

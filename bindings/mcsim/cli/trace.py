@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from mcsim.base.progress import Reporter
-    from mcsim.traces.store import OptionValue
+    from mcsim.exchange.written import WrittenFormat
+    from mcsim.traces.metadata import OptionValue
     from mcsim.traces.trace import Trace
-    from mcsim.traces.written import WrittenFormat
 
 
 @click.command(short_help="Generate a synthetic trace from a profile.")
@@ -200,7 +200,7 @@ def info(block_size: str, form: Form, **reading: Any) -> None:
     distinct blocks after each tenth of the requests and of the time.
     """
     from mcsim.cli.trace_info import collection_of, lines_of
-    from mcsim.traces.block_pieces import bytes_of_block
+    from mcsim.references.pieces import bytes_of_block
 
     block_bytes = bytes_of_block("--block-bytes", block_size)
     opened = _open(**reading)
@@ -298,7 +298,7 @@ def slice_(
 def _object_bytes(size: str | None, out: Path, to: str | None = None) -> int | None:
     """Read `--block-bytes` of a trace that is written."""
     from mcsim.base.errors import ConfigError
-    from mcsim.traces.block_pieces import bytes_of_block
+    from mcsim.references.pieces import bytes_of_block
 
     if not _format_of(out, to).has_objects and size is not None:
         raise ConfigError("--block-bytes: only oracle-general and lcs have blocks as objects")
@@ -306,7 +306,7 @@ def _object_bytes(size: str | None, out: Path, to: str | None = None) -> int | N
 
 
 def _format_of(out: Path, to: str | None) -> WrittenFormat:
-    from mcsim.traces.written import format_of
+    from mcsim.exchange.written import format_of
 
     with in_words_of_the_shell({"format: ": "--to: "}):
         return format_of(out, to)
@@ -345,7 +345,7 @@ def open_trace(
     from mcsim.traces.find import files_of
     from mcsim.traces.joined import note_on
     from mcsim.traces.mapping import write_mapping
-    from mcsim.traces.opening import Reading, open_files
+    from mcsim.traces.open import Reading, open_files
 
     given = params_given(options)
     reading = Reading(format, given, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped)

@@ -12,7 +12,7 @@ from mcsim.cli.terminal import TextTable
 if TYPE_CHECKING:
     from mcsim.base.formatted_table import FormattedTable, RowStyle
     from mcsim.traces.info import TraceInfo, VmInfo
-    from mcsim.traces.store import TraceMetadata
+    from mcsim.traces.metadata import TraceMetadata
     from mcsim.traces.trace import Trace
 
 

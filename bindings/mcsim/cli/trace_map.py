@@ -16,8 +16,8 @@ from mcsim.cli.terminal import TextTable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcsim.traces.proposal import Proposal
-    from mcsim.traces.trial import Trial
+    from mcsim.exchange.proposal import Proposal
+    from mcsim.exchange.trial import Trial
 
 _log = logging.getLogger(__name__)
 
@@ -66,9 +66,8 @@ def map_(file: str, trace_dirs: Sequence[Path], save: Path | None) -> None:
 
 def _propose(path: Path, file: str, save: Path | None) -> None:
     from mcsim.base.inputs import printable
-    from mcsim.traces.mapping import write_mapping
-    from mcsim.traces.parsed import as_declared
-    from mcsim.traces.proposal import propose
+    from mcsim.exchange.proposal import propose
+    from mcsim.traces.mapping import as_declared, write_mapping
 
     proposals = propose(path)
     name, format, columns = printable(path.name), proposals[0].format, len(proposals[0].columns)
@@ -97,7 +96,7 @@ def _trials(path: Path, proposals: Sequence[Proposal]) -> list[tuple[Proposal, T
         If none can.
     """
     from mcsim.base.errors import ConfigError, HostError, McsimError
-    from mcsim.traces.trial import try_reading
+    from mcsim.exchange.trial import try_reading
 
     trials = []
     errors = []
@@ -165,7 +164,7 @@ def is_interactive() -> bool:
 
 
 def _command(file: str, proposal: Proposal) -> str:
-    from mcsim.traces.parsed import as_declared
+    from mcsim.traces.mapping import as_declared
 
     given = " ".join(
         f"--option {_quoted(f'{name}={_text_of(value)}')}"

@@ -84,8 +84,8 @@ def misses(
     mcsim trace misses web_0.csv.gz misses.csv.zst --size 1GiB --policy arc --writes back
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
+    from mcsim.exchange.written import format_of
     from mcsim.experiment.misses import misses as find_misses
-    from mcsim.traces.written import format_of
 
     format_of(out)
     _check_form(click.get_current_context(), source, size)

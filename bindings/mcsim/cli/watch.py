@@ -118,7 +118,7 @@ def _open(
     from mcsim.base.errors import ConfigError
     from mcsim.locality.watch import Feed
     from mcsim.traces.find import files_of
-    from mcsim.traces.opening import Reading
+    from mcsim.traces.open import Reading
 
     reading = Reading(format, params_given(options), mapping, on_bad_line=on_bad_line)
     files = files_of([name], trace_dirs)

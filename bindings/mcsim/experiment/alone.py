@@ -203,7 +203,7 @@ def _system_alone(spec: ExperimentSpec, index: int, code: Code) -> SystemSpec | 
             return None
         modes = {} if spec.writes is None else {"writes": text_of_tiers(spec.writes)}
         params = modes | dict(data_path_of(system, code))
-    elif "policy" not in params:
+    elif "chain" not in params:
         return system
     given = {name: params[name] for name in _DATA_PATH if name in params}
     return SystemSpec.model_validate({"name": "hierarchy", "label": system.title} | given)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import indent
 from typing import Any
 
 from mcsim.base.arguments import text as check_text
 from mcsim.base.errors import ConfigError
 from mcsim.base.package import Kind, shipped_files
 from mcsim.base.suggest import did_you_mean
+from mcsim.config.deployed import ALIASES, RULES
 from mcsim.config.devices import CATALOGUE
 from mcsim.config.load import Source
 
@@ -16,7 +18,7 @@ from mcsim.config.load import Source
 def catalogue() -> dict[str, Sequence[Mapping[str, Any]]]:
     """Return all entries by kind."""
     from mcsim._core import engine, locality, optimizers, policies
-    from mcsim.traces.parsed import trace_formats
+    from mcsim.traces.mapping import trace_formats
 
     return {
         "systems": engine.describe_systems(),
@@ -56,6 +58,17 @@ def _shipped(kind: Kind) -> list[dict[str, Any]]:
             }
         )
     return entries
+
+
+def groups(
+    every: Mapping[str, Sequence[Mapping[str, Any]]],
+) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """Yield the headings of `mcsim list` and their entries: deployed systems stand apart."""
+    for kind, entries in every.items():
+        deployed = [entry for entry in entries if kind == "systems" and entry["name"] in RULES]
+        yield kind, [entry for entry in entries if entry not in deployed]
+        if deployed:
+            yield f"{kind}, deployed", deployed
 
 
 def system_names() -> list[str]:
@@ -121,7 +134,7 @@ def describe(name: str) -> Description:
     Parameters
     ----------
     name : str
-        Its name, in any case.
+        Its name, in any case. `lvmcache` is `dm-cache`.
 
     Returns
     -------
@@ -142,11 +155,13 @@ def describe(name: str) -> Description:
     ...
     """
     every = catalogue()
+    lowered = check_text("name", name).lower()
+    lowered = ALIASES.get(lowered, lowered)
     found = [
         (kind, entry)
         for kind, entries in every.items()
         for entry in entries
-        if entry["name"].lower() == check_text("name", name).lower()
+        if entry["name"].lower() == lowered
     ]
     if not found:
         names = [entry["name"] for entries in every.values() for entry in entries]
@@ -165,6 +180,8 @@ def _lines(kind: str, entry: Mapping[str, Any]) -> Iterator[str]:
     yield f"  Reference: {entry['reference']}"
     if kind == "systems" and (known := _foreseen(entry["name"])):
         yield f"  A yardstick: it knows {known} beforehand, and tables say so."
+    if kind == "systems" and (rules := RULES.get(entry["name"])):
+        yield "\n" + indent(rules, "  ")
     for param in entry["params"]:
         yield f"\n  {param['name']} = {default_of(param)}   {range_of(param)}".rstrip()
         yield f"      {param['help']}"

@@ -14,10 +14,10 @@ from mcsim.config.placed import PlacedSpec
 from mcsim.config.spec import SystemSpec, VmTraceSpec, WindowSpec
 from mcsim.config.values import Interval
 from mcsim.experiment.code import is_class
+from mcsim.references.workload import Workload
 from mcsim.results.foresight import FORESEEN, policy_foresight
 from mcsim.traces.batches import check_vm_names
 from mcsim.traces.table_files import TABLE_FORMATS
-from mcsim.traces.workload import Workload
 
 # Limit of intervals in the engine.
 _MOST_INTERVALS = 1 << 20

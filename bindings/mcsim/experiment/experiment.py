@@ -44,7 +44,7 @@ from mcsim.experiment.states import check_savable, check_start, state_checksums
 
 if TYPE_CHECKING:
     from mcsim._core import engine
-    from mcsim.traces.workload import Workload
+    from mcsim.references.workload import Workload
 
 _Placed = TypeVar("_Placed", bound=PlacedSpec)
 

@@ -18,21 +18,21 @@ from mcsim.base.progress import Reporter, notebook_reporter
 from mcsim.base.sizes import parse_capacity
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Inline
+from mcsim.exchange.miss_rows import MissRows
 from mcsim.experiment.code import AllowCode
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared, View
 from mcsim.experiment.stages import Stages, own_view
 from mcsim.experiment.states import refuse_states
+from mcsim.references.blocks import traces_in
+from mcsim.references.opened import open_workload
+from mcsim.references.pieces import bytes_of_block
+from mcsim.references.workload import Workload, vms_of
 from mcsim.results.held import Held
-from mcsim.traces.batches import SCHEMA
-from mcsim.traces.block_pieces import bytes_of_block
-from mcsim.traces.blocks import traces_in
+from mcsim.traces.batches import SCHEMA, Ops
 from mcsim.traces.cache import cache_directory, open_cache
 from mcsim.traces.find import trace_dirs_given
-from mcsim.traces.miss_rows import MissRows
-from mcsim.traces.opened import open_workload
-from mcsim.traces.trace import Ops, Trace
-from mcsim.traces.workload import Workload, vms_of
+from mcsim.traces.trace import Trace
 
 
 def misses(

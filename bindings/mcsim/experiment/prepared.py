@@ -17,10 +17,10 @@ from mcsim.config import ExperimentSpec
 from mcsim.experiment.alone import Alone, requests_by_vm
 from mcsim.experiment.environment import describe_environment
 from mcsim.experiment.recorded import curve_points, curve_steps, intensity_table, unique_blocks
+from mcsim.references.interned import interned, is_kept, is_many, is_profile_kept, profiled
+from mcsim.references.workload import Workload
 from mcsim.results.opt import MOST_ACCESSES
 from mcsim.traces.info import described_rows
-from mcsim.traces.interned import interned, is_kept, is_many, is_profile_kept, profiled
-from mcsim.traces.workload import Workload
 
 View = Mapping[str, Any]
 """How a system sees the trace; see `Workload.intern`."""

@@ -35,11 +35,11 @@ from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import Stages, own_view
 from mcsim.experiment.states import start_folder, start_warning
+from mcsim.references.opened import open_workload
+from mcsim.references.workload import Workload
 from mcsim.results.draft import Draft, clear_left, draft_folder
 from mcsim.results.results import Results
 from mcsim.traces.find import trace_dirs_given
-from mcsim.traces.opened import open_workload
-from mcsim.traces.workload import Workload
 
 
 @limits_named()

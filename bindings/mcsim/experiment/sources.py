@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -52,6 +54,71 @@ def _with_imports(files: set[Path], folder: Path) -> dict[Path, Path]:
     return found
 
 
+def digest_of_program(modules: Iterable[str], documents: Path) -> str:
+    """Return a digest of the compiled core, and of modules of mcsim with all that they import.
+
+    Imports count at once or later, and those by a name that is written out. Imports for types
+    alone do not.
+
+    Parameters
+    ----------
+    modules : iterable of str
+        Names such as ``"mcsim.reproduce.kept"``.
+    documents : Path
+        Folder of the package ``mcsim.reproduce.documents``.
+    """
+    found = {"mcsim._core": _core_digest()}
+    seen = set()
+    left = list(modules)
+    while left:
+        name = left.pop()
+        if name in seen or f"{name}.".startswith(_OF_PAGES):
+            continue
+        seen.add(name)
+        within = name.removeprefix(_DOCUMENTS)
+        folder = PACKAGE.parent if within == name else documents
+        file = next((of for of in files_for(within, folder) if of.is_file()), None)
+        if file is not None:
+            content = file.read_bytes()
+            found[name] = _sha256(content)
+            package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+            left += _modules_in(content, package)
+    return _sha256(repr(sorted(found.items())).encode())
+
+
+@cache
+def _core_digest() -> str:
+    from mcsim import _core
+
+    return _sha256(Path(_core.__file__).read_bytes())
+
+
+_DOCUMENTS = "mcsim.reproduce.documents."
+_OF_PAGES = "mcsim.report."
+"""Modules of pages, which are no part of what is measured."""
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@cache
+def _modules_in(content: bytes, package: str) -> frozenset[str]:
+    """Return the modules of mcsim that source code in a package may load."""
+    names: set[str] = set()
+    nodes: list[ast.AST] = [ast.parse(content)]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            nodes += node.orelse
+            continue
+        nodes += ast.iter_child_nodes(node)
+        names |= set(_imported(node, tuple(package.split("."))))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names.add(node.value)
+    return frozenset(name for name in names if re.fullmatch(r"mcsim(\.\w+)+", name))
+
+
 def _sources_of(name: str, folders: list[Path]) -> Iterator[tuple[Path, Path]]:
     """Yield the file of a module that is no library, and the folder in which it is found."""
     is_standard = name.partition(".")[0] in sys.stdlib_module_names
@@ -89,7 +156,8 @@ def file_of(module: ModuleType) -> Path | None:
     return None if file is None else Path(file)
 
 
-_LIBRARIES = (Path(__file__).parents[1], Path(traceback.__file__).parent)
+PACKAGE = Path(__file__).parents[1]
+_LIBRARIES = (PACKAGE, Path(traceback.__file__).parent)
 
 
 def is_library(file: Path) -> bool:

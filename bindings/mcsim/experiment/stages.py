@@ -38,10 +38,10 @@ from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, View, is_bound_wanted
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
 from mcsim.experiment.states import saved_state, state_arguments
+from mcsim.references.workload import ON_DEMAND
 from mcsim.results.counted_time import CountedTime
 from mcsim.results.opt import how_to_get_opt
 from mcsim.results.schemas import concat_tables, fill_repeats
-from mcsim.traces.workload import ON_DEMAND
 
 if TYPE_CHECKING:
     from mcsim.results.draft import Draft

@@ -24,7 +24,7 @@ from mcsim.results.version import RESULTS_VERSION
 
 if TYPE_CHECKING:
     from mcsim._core import engine
-    from mcsim.traces.workload import Workload
+    from mcsim.references.workload import Workload
 
 _LONGEST_NAME = 200
 _HEAD = 24

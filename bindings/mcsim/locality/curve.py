@@ -22,7 +22,15 @@ from mcsim.base.result_table import Tabular
 from mcsim.base.sizes import share_given
 from mcsim.base.suggest import check_choice
 from mcsim.locality.hit_units import HitUnit, HitUnits
-from mcsim.locality.steps import COLUMNS, Knee, all_of, capacities_given, knees_of, sum_of
+from mcsim.locality.steps import (
+    COLUMNS,
+    Knee,
+    all_of,
+    capacities_given,
+    knees_of,
+    share_of,
+    sum_of,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -367,7 +375,9 @@ class HitRatioCurve(HitUnits, Tabular):
         more = {name: getattr(self, name) for name in ("low", "high", "read_hits")}
         for unit, name in _MORE_HITS:
             if (hits := getattr(self, f"{name}_hits")) is not None:
-                more |= {f"{name}_hits": hits, f"{name}_hit_ratio": self.of(unit).ratios}
+                more[f"{name}_hits"] = hits
+                if (total := getattr(self, unit)) is not None:
+                    more[f"{name}_hit_ratio"] = share_of(hits, total)
         return columns | {name: column for name, column in more.items() if column is not None}
 
     def _from_zero(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -9,7 +9,7 @@ import numpy as np
 from mcsim.base.result_table import ResultTable
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import estimate
-from mcsim.traces.blocks import References
+from mcsim.references.blocks import References
 
 
 def distance_histogram(

@@ -27,8 +27,8 @@ from mcsim.base.threads import threads_given
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.hit_units import threads_for, with_reads
 from mcsim.locality.warm_up import curve_of_blocks
-from mcsim.traces.block_pieces import Piece
-from mcsim.traces.blocks import References, blocks_in
+from mcsim.references.blocks import References, blocks_in
+from mcsim.references.pieces import Piece
 
 _MOST_NS = 2**63 - 1
 

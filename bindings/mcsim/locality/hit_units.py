@@ -14,7 +14,7 @@ from mcsim.locality.steps import Steps
 
 if TYPE_CHECKING:
     from mcsim.locality.curve import HitRatioCurve
-    from mcsim.traces.blocks import Blocks
+    from mcsim.references.blocks import Blocks
 
 Denominator = Literal["all", "reads"]
 HitUnit = Literal["blocks", "requests", "bytes"]

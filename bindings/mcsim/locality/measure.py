@@ -17,8 +17,8 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimator_names
 from mcsim.locality.hit_units import threads_for
 from mcsim.locality.warm_up import curve_of_blocks
-from mcsim.traces.block_pieces import Piece
-from mcsim.traces.blocks import Blocks, References, blocks_in
+from mcsim.references.blocks import Blocks, References, blocks_in
+from mcsim.references.pieces import Piece
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.specs import title
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import curve_of, keys_given
-from mcsim.traces.blocks import References, blocks_in
+from mcsim.references.blocks import References, blocks_in
 
 
 class PartialDistances:

@@ -33,11 +33,11 @@ from mcsim.locality.vm_discards import (
     merged_discards,
     positions_by_vm,
 )
+from mcsim.references.blocks import Blocks, References, blocks_in, traces_in
+from mcsim.references.pieces import Discarded, Piece, vms_of_ids
+from mcsim.references.warm_up import check_no_warm_up
 from mcsim.traces.batches import Kind
-from mcsim.traces.block_pieces import Discarded, Piece, vms_of_ids
-from mcsim.traces.blocks import Blocks, References, blocks_in, traces_in
 from mcsim.traces.joined import joined_by_vm
-from mcsim.traces.warm_up import check_no_warm_up
 
 Order = Literal["time", "rates"]
 """How references of several VMs follow each other; see `sharing`."""

@@ -221,10 +221,9 @@ class Steps:
             one hits: never more than this curve.
         """
         table = capacities_given(capacities)
+        step = self._step_at(table)
         columns: dict[str, Any] = {
-            name: None
-            if (column := getattr(self, name)) is None
-            else self._looked_up(column, table)
+            name: None if (column := getattr(self, name)) is None else _after_zero(column)[step]
             for name in COLUMNS
         }
         return replace(self, capacities=table, **columns)
@@ -240,12 +239,15 @@ class Steps:
             return parse_capacity(sizes, unique, self.block_bytes)
 
     def _share(self, hits: NDArray[np.float64]) -> NDArray[np.float64]:
-        return hits / self.accesses if self.accesses else np.zeros_like(hits)
+        return share_of(hits, self.accesses)
 
     def _looked_up(self, column: NDArray[np.float64], capacities: ArrayLike) -> NDArray[np.float64]:
         """Read a column of the step function at capacities in any order."""
-        index = np.searchsorted(self.capacities, capacities_given(capacities), side="right")
-        return np.concatenate(([0.0], column))[index]
+        return _after_zero(column)[self._step_at(capacities_given(capacities))]
+
+    def _step_at(self, capacities: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Return how many steps of the curve each capacity reaches."""
+        return np.searchsorted(self.capacities, capacities, side="right")
 
     def _capacity_for(self, column: NDArray[np.float64], ratio: float) -> int | None:
         ratio = share_given("ratio", ratio, zero=True)
@@ -264,6 +266,16 @@ def capacities_given(values: ArrayLike) -> NDArray[np.int64]:
     if array.dtype.kind == "u" and array.size and array.max() > _MOST_BLOCKS:
         raise ConfigError(f"capacities: at most 2**63 - 1, got {array.max()}")
     return np.ascontiguousarray(array, np.int64)
+
+
+def share_of(hits: NDArray[np.float64], total: int) -> NDArray[np.float64]:
+    """Divide hits by their total; zeroes if it is zero."""
+    return hits / total if total else np.zeros_like(hits)
+
+
+def _after_zero(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put the value of the empty cache before the values of the steps."""
+    return np.concatenate(([0.0], column))
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import locality as _locality
-from mcsim.traces.block_pieces import Discarded
+from mcsim.references.pieces import Discarded
 
 
 class VmDiscards(NamedTuple):

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.hit_units import with_requests
-from mcsim.traces.block_pieces import Piece
-from mcsim.traces.blocks import Blocks
+from mcsim.references.blocks import Blocks
+from mcsim.references.pieces import Piece
 
 
 def curve_of_blocks(

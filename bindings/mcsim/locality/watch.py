@@ -19,15 +19,14 @@ from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError, McsimError, TraceError, mistakes_in
 from mcsim.base.suggest import names_listed, names_matching
 from mcsim.locality.measure import EstimatorSpec, Measured
-from mcsim.traces.batches import DISCARD, Batch, Kind, batch_with
+from mcsim.traces.batches import DISCARD, Batch, Kind, Ops, batch_with
 from mcsim.traces.checks import warn_of_format
-from mcsim.traces.parsed import as_declared
+from mcsim.traces.mapping import as_declared
 from mcsim.traces.pipes import is_pipe, name_of, open_pipe
 from mcsim.traces.table_files import table_format
-from mcsim.traces.workload import Ops
 
 if TYPE_CHECKING:
-    from mcsim.traces.opening import Reading
+    from mcsim.traces.open import Reading
 
 SAMPLING = ("shards", "shards-rate")
 """Estimators that need no numbers of blocks: they hash addresses."""

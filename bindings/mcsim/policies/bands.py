@@ -14,7 +14,7 @@ from mcsim.policies.specs import PolicySpec
 
 if TYPE_CHECKING:
     from mcsim.base.result_table import ResultTable
-    from mcsim.traces.workload import Workload, WorkloadVm
+    from mcsim.references.workload import Workload, WorkloadVm
 
 _VERIFIED = frozenset(
     {

@@ -18,13 +18,8 @@ from mcsim.base.sizes import parse_capacities
 from mcsim.base.specs import ParamValue
 from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
-from mcsim.traces.block_requests import (
-    Discards,
-    RequestColumns,
-    discards_of,
-    request_columns_of,
-)
-from mcsim.traces.blocks import References, blocks_in
+from mcsim.references.blocks import References, blocks_in
+from mcsim.references.pieces import DiscardColumns, RequestColumns, discards_of, request_columns_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,7 @@ class Caches:
     operations : ndarray of uint8 or None
         All are reads if there are none.
     discards, requests : optional
-        As of `mcsim.traces.block_requests`; None for an array.
+        As of `mcsim.references.pieces`; None for an array.
     warm_up : int
         How many of the first accesses are not counted.
     """
@@ -48,7 +43,7 @@ class Caches:
     operations: NDArray[np.uint8] | None
     specs: list[PolicySpec | PythonSpec]
     capacities: list[int]
-    discards: Discards | None = None
+    discards: DiscardColumns | None = None
     requests: RequestColumns | None = None
     warm_up: int = 0
 

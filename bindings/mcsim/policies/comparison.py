@@ -22,9 +22,9 @@ from mcsim.policies.python_policies import PolicyFactory
 from mcsim.policies.reductions import RATIOS, OverTraces, over_traces
 from mcsim.policies.simulation import simulate
 from mcsim.policies.specs import PolicyChoice, policies_given
-from mcsim.traces.blocks import Blocks
+from mcsim.references.blocks import Blocks
+from mcsim.traces.batches import Ops
 from mcsim.traces.trace import Trace
-from mcsim.traces.workload import Ops
 
 AnyTrace = Trace | Blocks | str | os.PathLike[str]
 Named = tuple[str, Callable[[], Blocks]]

@@ -14,7 +14,7 @@ from mcsim.base.units import format_bytes
 from mcsim.config.latency import WriteMode
 from mcsim.policies.miniatures import rates_of
 from mcsim.policies.specs import PolicySpec, parse_policies
-from mcsim.traces.block_pieces import bytes_of_block
+from mcsim.references.pieces import bytes_of_block
 
 WHOLE = "none"
 

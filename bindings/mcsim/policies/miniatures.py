@@ -24,7 +24,7 @@ from mcsim.policies.bands import (
 from mcsim.policies.caches import Caches
 from mcsim.policies.simulation import memory_given
 from mcsim.policies.specs import PolicyChoice
-from mcsim.traces.blocks import References
+from mcsim.references.blocks import References
 
 Correction = Literal["auto", "none", "adj"]
 

@@ -19,7 +19,7 @@ from mcsim.base.threads import threads_given
 from mcsim.base.units import parse_bytes
 from mcsim.policies.caches import Caches
 from mcsim.policies.specs import PolicyChoice
-from mcsim.traces.blocks import Blocks, References, blocks_in
+from mcsim.references.blocks import Blocks, References, blocks_in
 
 
 def default_memory() -> int:

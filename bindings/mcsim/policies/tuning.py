@@ -29,10 +29,10 @@ from mcsim.policies.grid import WHOLE, WRITES, Grid, Point
 from mcsim.policies.miniatures import seeds_of_samples
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
 from mcsim.policies.simulation import memory_given
-from mcsim.traces.blocks import Blocks, References, traces_in
+from mcsim.references.blocks import Blocks, References, traces_in
+from mcsim.references.warm_up import check_no_warm_up
+from mcsim.references.workload import Workload, vms_of
 from mcsim.traces.trace import Trace
-from mcsim.traces.warm_up import check_no_warm_up
-from mcsim.traces.workload import Workload, vms_of
 
 _DIRTY_BYTES = 9
 """Memory of write-back for each block of the trace."""

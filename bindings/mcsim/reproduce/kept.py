@@ -16,6 +16,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ import pyarrow as pa
 from mcsim.base.files import replacing_folder
 from mcsim.config.extends import extended_path
 from mcsim.config.spec import FigureFormat
-from mcsim.experiment.environment import build_digest
+from mcsim.experiment.sources import digest_of_program
 from mcsim.figures.declared import Plot
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.figure import Check, Figure, Found, Value
@@ -207,16 +208,23 @@ def _plain(value: Value) -> Value:
 
 
 def cause_of(figure: Figure, context: Context) -> str:
-    """Return a digest of all that can change a finding: program, experiments, traces, options."""
+    """Return a digest of all that can change a finding: program, experiments, traces, options.
+
+    The program is the modules that measure the figure, and those that store and draw it.
+    """
     traces = [
         (str(path), path.stat().st_size, path.stat().st_mtime_ns)
         for folder in context.trace_dirs
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     ]
+    find: Any = figure.find
+    is_partial = isinstance(find, partial)
+    modules = (__name__, (find.func if is_partial else find).__module__)
     cause = {
         "figure": figure.name,
-        "build": build_digest(),
+        "arguments": repr((find.args, find.keywords)) if is_partial else "",
+        "program": digest_of_program(modules, context.folder("")),
         "experiments": _experiments(context.folder(figure.document)),
         "traces": traces,
         "quick": context.quick,
@@ -226,12 +234,11 @@ def cause_of(figure: Figure, context: Context) -> str:
 
 
 def _experiments(document: Path) -> dict[str, str]:
-    """Return digests of a document's modules and experiments, and of their bases, by path."""
+    """Return digests of a document's experiments, and of their bases, by path."""
     top = document.parents[1]
     found = {file for folder in (document, top / "workloads") for file in folder.rglob("*.yaml")}
     found -= {document / "notes.yaml", document / "document.yaml"}
     left = list(found)
-    found |= set(document.glob("*.py"))
     while left:
         base = extended_path(left.pop())
         if base is not None and base not in found:

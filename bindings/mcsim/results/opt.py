@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcsim.config.deployed import RULES
 from mcsim.config.spec import SystemSpec
 from mcsim.results.data_paths import FIXED, PLACED
 from mcsim.results.results import Results
@@ -47,4 +48,5 @@ def why_no_opt(results: Results) -> str | None:
 def _can_be_bounded(results: Results, system: SystemSpec) -> bool:
     recorded = results.environment.get("data_paths", {}).get(system.title, {})
     is_placed = FIXED.get(system.name) == PLACED or recorded.get("writes") == PLACED.writes
-    return not is_placed and system.params.get("line", 1) == 1
+    has_lines = system.params.get("line", 1) > 1 or system.name in RULES
+    return not is_placed and not has_lines

@@ -24,9 +24,6 @@ import logging
 import os
 import re
 import secrets
-import struct
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property, partial
@@ -53,7 +50,7 @@ from mcsim.results.schemas import (
     drop_empty_optional_columns,
     joined_curves,
 )
-from mcsim.results.seals import digest_of_bytes, parsed, read_list, unsound_files
+from mcsim.results.seals import digest_of_bytes, read_list, unsound_files
 
 _log = logging.getLogger(__name__)
 
@@ -247,19 +244,11 @@ def is_pack(path: Path) -> bool:
 
 def pack_folders(out: Path) -> list[Path]:
     """Return the packs in a folder of results, damaged ones and other files of such names too."""
-    return [path for path in _entries(out / PACKS) if is_pack(path)]
-
-
-def old_packs(out: Path) -> list[Path]:
-    """Return the packs of earlier versions, which were zip files."""
-    return [path for path in _entries(out / PACKS) if path.suffix == ".zip"]
-
-
-def _entries(folder: Path) -> list[Path]:
     try:
-        return sorted(map(Path, (entry.path for entry in os.scandir(folder))))
+        paths = sorted(Path(entry.path) for entry in os.scandir(out / PACKS))
     except (FileNotFoundError, NotADirectoryError):
         return []
+    return [path for path in paths if is_pack(path)]
 
 
 def packs_in(out: Path) -> Iterator[Pack]:
@@ -269,11 +258,6 @@ def packs_in(out: Path) -> Iterator[Pack]:
             yield Pack(path)
         except ConfigError as error:
             _warn_once(f"{error}; it is skipped")
-    for path in old_packs(out):
-        _warn_once(
-            f"{path}: a file of an earlier mcsim, skipped; mcsim results convert --results {out} "
-            "makes its runs readable"
-        )
 
 
 def set_aside_damaged(out: Path) -> None:
@@ -305,57 +289,3 @@ def packed(path: Path) -> PackedResults | None:
         if path.name in pack.run_ids:
             return PackedResults(pack, path.name)
     return None
-
-
-# Exceptions of `zipfile` for damaged directories, headers and checksums.
-_DAMAGE = (
-    *(OSError, KeyError, ValueError, RuntimeError, EOFError, OverflowError, struct.error),
-    *(zlib.error, zipfile.BadZipFile),
-)
-
-
-def convert(out: str | os.PathLike[str] = "results") -> tuple[list[Path], list[str]]:
-    """Convert the zip files in `packs` of a folder of results, and remove them.
-
-    Returns
-    -------
-    folders : list of Path
-        The new packs.
-    faults : list of str
-        Names of files that are damaged or not of mcsim, and the reason. They stay.
-
-    Raises
-    ------
-    HostError
-        If a file cannot be read or written; the next call continues.
-    """
-    folders, faults = [], []
-    for path in old_packs(Path(out)):
-        try:
-            content = _content_of(path)
-        except ConfigError as error:
-            faults.append(str(error))
-            continue
-        folder = path.with_suffix("")
-        put_pack(folder, content)
-        path.unlink(missing_ok=True)
-        folders.append(folder)
-    return folders, faults
-
-
-def _content_of(path: Path) -> dict[str, bytes]:
-    try:
-        with host_faults(path), open_regular(path) as opened, zipfile.ZipFile(opened) as file:
-            # Packs are not compressed, so no content is larger than its file.
-            for info in file.infolist():
-                if info.filename not in IN_PACKS or info.compress_type != zipfile.ZIP_STORED:
-                    raise ValueError(f"{info.filename} in it is not of a pack")
-            content = {name: file.read(name) for name in file.namelist()}
-        sums = {name: digest_of_bytes(data) for name, data in content.items() if name != "DONE"}
-        if parsed(content["DONE"]) != sums:
-            raise ValueError("the content does not fit its checksums")
-    except HostError:
-        raise
-    except _DAMAGE as error:
-        raise ConfigError(f"{path}: not converted: {error}") from None
-    return content

@@ -23,15 +23,15 @@ from mcsim.config.device_choice import device_given, devices_given, spec_of_devi
 from mcsim.policies.miniatures import seeds_of_samples
 from mcsim.policies.simulation import memory_given
 from mcsim.policies.tuning import workload_of
+from mcsim.references.blocks import Blocks, References, traces_in
+from mcsim.references.warm_up import check_no_warm_up
 from mcsim.searches.advice_case import Case, Commands, Line, Machine
 from mcsim.searches.advised_policy import advise_policy, candidates_given
 from mcsim.searches.advised_sharing import advise_sharing
 from mcsim.searches.advised_size import Target, advise_size
 from mcsim.searches.advised_writes import advise_writes
 from mcsim.searches.described_trace import describe_trace
-from mcsim.traces.blocks import Blocks, References, traces_in
-from mcsim.traces.warm_up import check_no_warm_up
-from mcsim.traces.workload import Ops
+from mcsim.traces.batches import Ops
 
 
 class Advice(ResultTable):

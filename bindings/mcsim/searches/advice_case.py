@@ -15,7 +15,7 @@ from mcsim.config.devices import Device
 from mcsim.config.latency import WriteMode
 from mcsim.config.placed import DeviceSpec
 from mcsim.locality.sharing import Sharing, sharing
-from mcsim.traces.blocks import Blocks
+from mcsim.references.blocks import Blocks
 
 EQUAL = 0.001
 """Difference of hit ratios, a tenth of a point, up to which candidates count as equal."""

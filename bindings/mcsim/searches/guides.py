@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim._core import locality
-from mcsim.base.threads import Pool
 from mcsim.config.latency import ServiceTimes, served_by_lru
 from mcsim.config.spec import SystemSpec
 from mcsim.locality.curve import HitRatioCurve
@@ -98,14 +97,8 @@ def _miniatures(
     found = []
     for seed in range(1, seeds + 1):
         sample = replays.sampled(rate, seed)
-        with Pool(min(threads, len(points))) as pool:
-            outcomes = [
-                pool.submit(replays.outcome, point, sample, lambda _: pool.check())
-                for point in points
-            ]
         length = sample.accesses.access_count / replays.all.accesses.access_count
-        of = {point: outcome.result() for point, outcome in zip(points, outcomes, strict=True)}
-        found.append(_Miniatures(of, length))
+        found.append(_Miniatures(replays.outcomes(points, threads, sample), length))
         progress(seed * len(points))
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from mcsim._core import engine, locality
 from mcsim.base.errors import ConfigError
+from mcsim.base.threads import Pool
 from mcsim.config.spec import ExperimentSpec, SystemSpec
 from mcsim.experiment.code import blamed
 from mcsim.experiment.components import Components
@@ -104,6 +105,17 @@ class Replays:
         row = whole(self._spec_of(point, blocks), totals)
         written = totals.device_writes.sum(axis=0) / of.rate
         return Outcome(row.hit_ratio, row.mean_latency_ns or 0.0, tuple(written.tolist()))
+
+    def outcomes(
+        self, points: Sequence[Point], threads: int, sample: Sample | None = None
+    ) -> dict[Point, Outcome]:
+        """Replay several hierarchies, as `outcome` does, `threads` at a time."""
+        with Pool(min(threads, len(points))) as pool:
+            found = {
+                point: pool.submit(self.outcome, point, sample, lambda _: pool.check())
+                for point in points
+            }
+        return {point: outcome.result() for point, outcome in found.items()}
 
     def _spec_of(self, point: Point, blocks: list[int]) -> ExperimentSpec:
         tiers = [

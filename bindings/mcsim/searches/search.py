@@ -22,12 +22,12 @@ from mcsim.experiment.code import AllowCode, Code, Permission
 from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.states import refuse_states
+from mcsim.references.opened import open_workload
 from mcsim.searches.asked import Asked, take_search
 from mcsim.searches.replays import Replays
 from mcsim.searches.search_state import Found, SearchState, place_of_hierarchy
 from mcsim.searches.space import Objective
 from mcsim.traces.find import trace_dirs_given
-from mcsim.traces.opened import open_workload
 
 
 @limits_named()

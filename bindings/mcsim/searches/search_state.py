@@ -15,7 +15,6 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.package import shortest_name
 from mcsim.base.progress import Reporter
 from mcsim.base.result_table import ResultTable
-from mcsim.base.threads import Pool
 from mcsim.base.units import format_count, format_latency
 from mcsim.experiment.experiment import Experiment
 from mcsim.searches.asked import Asked, grid_of, policies_of, sizes_of
@@ -207,12 +206,7 @@ class SearchState:
     def simulate_all(self, points: Sequence[Point]) -> None:
         """Replay these points."""
         with self.reporter.stage("simulate", len(points), "points") as stage:
-            with Pool(min(self.threads, len(points))) as pool:
-                outcomes = [
-                    pool.submit(self.replays.outcome, point, None, lambda _: pool.check())
-                    for point in points
-                ]
-            self.simulated = {p: o.result() for p, o in zip(points, outcomes, strict=True)}
+            self.simulated = self.replays.outcomes(points, self.threads)
             stage.update(len(points))
 
     def simulate_promising(self, most: int | None) -> None:

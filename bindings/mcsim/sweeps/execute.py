@@ -1,9 +1,8 @@
 """Executors of units of work: threads of this process, or any executor of other processes.
 
-Cells are distributed in batches; a batch has one workload. Threads share the prepared workload;
-other processes prepare it themselves, once each. Every batch writes packs into the folder of
-results, and has no other effect. A batch that is run twice, because a worker was taken for dead,
-writes the same packs.
+Cells are distributed in batches; a batch has one workload. Threads share the prepared workload and
+the packs; other processes prepare it themselves, once each. A batch writes packs into the folder of
+results, and has no other effect, so it may run twice, as when a worker was taken for dead.
 """
 
 from __future__ import annotations
@@ -19,13 +18,14 @@ from concurrent.futures import (
     as_completed,
     wait,
 )
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from mcsim.base.errors import HostError, McsimError
 from mcsim.base.threads import Stopped
 from mcsim.sweeps.plan import PlannedCell
-from mcsim.sweeps.task import run_batch
+from mcsim.sweeps.task import PackWriter, run_batch
 
 Batch = Sequence[PlannedCell]
 
@@ -57,12 +57,12 @@ class Threads:
     name : str
         First part of the names of packs.
     done : callable
-        Notified of the number of cells that a pack has, after each write.
+        Notified of the number of cells that have finished since the last call.
     """
 
     def __init__(self, jobs: int, out: Path, name: str, done: Callable[[int], None]) -> None:
         self._pool = ThreadPoolExecutor(jobs)
-        self._out, self._name, self._done = out, name, done
+        self._writer = PackWriter(out, name, done)
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._left: Counter[int] = Counter()
@@ -73,17 +73,23 @@ class Threads:
         return {self._pool.submit(self._run, batch): batch for batch in found}
 
     def stop(self) -> None:
-        """Cancel waiting batches, and end running ones once they have written finished cells."""
+        """Cancel waiting batches, and end running ones; finished cells are written."""
         self._stop.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
+        with suppress(McsimError):  # another error, or Ctrl-C, ended the sweep
+            self._writer.flush()
 
     def _run(self, batch: Batch) -> int:
-        run_batch(batch, self._out, self._name, self._check, self._done)
         prepared = batch[0].prepared
-        with self._lock:
-            self._left[id(prepared)] -= 1
-            last = not self._left[id(prepared)]
-        if last:
+        try:
+            run_batch(batch, self._writer, self._check)
+        finally:
+            with self._lock:
+                self._left[id(prepared)] -= 1
+                is_last, is_over = not self._left[id(prepared)], not self._left.total()
+            if is_over or self._stop.is_set():
+                self._writer.flush()
+        if is_last:
             prepared.release()
         return len(batch)
 

@@ -24,8 +24,8 @@ from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.runner import warnings_of
 from mcsim.experiment.stages import own_view
+from mcsim.references.opened import open_workload
 from mcsim.results.version import RESULTS_VERSION
-from mcsim.traces.opened import open_workload
 
 
 @dataclass(frozen=True)

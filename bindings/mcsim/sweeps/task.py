@@ -111,7 +111,11 @@ def run_task(task: Task) -> int:
     check_program(context.version, context.build, "the sweep")
     there = finished(context.out, [cell.run_id for cell in task.cells])
     cells = [_opened(context, cell) for cell in task.cells if cell.run_id not in there]
-    run_batch(cells, context.out, context.name, lambda: None, lambda _: None)
+    writer = PackWriter(context.out, context.name, lambda _: None)
+    try:
+        run_batch(cells, writer, lambda: None)
+    finally:
+        writer.flush()
     return len(task.cells)
 
 
@@ -142,50 +146,55 @@ def _opened(context: SweepContext, sent: _SentCell) -> PlannedCell:
     return planned
 
 
-# Seconds of work that a power cut may lose.
-_KEPT_WITHIN = 5.0
-_MOST_IN_A_PACK = 256
-
-
-def run_batch(
-    cells: Sequence[PlannedCell],
-    out: Path,
-    name: str,
-    check: Callable[[], None],
-    done: Callable[[int], None],
-) -> None:
-    """Run cells and write their results as packs; if a cell fails, write finished ones.
+class PackWriter:
+    """Finished cells of all batches of a process, written together as packs.
 
     Parameters
     ----------
-    cells : sequence of PlannedCell
     out : Path
         Folder of all results.
     name : str
         First part of the packs' names.
-    check : callable
-        Raises `Stopped` after a request to stop.
     done : callable
-        Notified of the number of cells that a pack has, after each write.
+        Notified of the number of cells that have finished since the last call.
     """
-    held: list[Held] = []
-    begun = time.monotonic()
 
-    def write() -> None:
-        if held:
-            write_pack(out, name, held)
-            done(len(held))
-            held.clear()
+    def __init__(self, out: Path, name: str, done: Callable[[int], None]) -> None:
+        self.out = out
+        self._name, self._done = name, done
+        self._lock = threading.Lock()
+        self._held: list[Held] = []
+        self._written_at = time.monotonic()
 
-    try:
-        for cell in cells:
-            check()
-            held.append(_run_cell(cell, out, check))
-            if time.monotonic() - begun > _KEPT_WITHIN or len(held) == _MOST_IN_A_PACK:
-                write()
-                begun = time.monotonic()
-    finally:
-        write()
+    def add(self, held: Held) -> None:
+        """Hold a cell in memory; write all that are held after some seconds of work."""
+        with self._lock:
+            self._held.append(held)
+            is_due = time.monotonic() - self._written_at > _KEPT_WITHIN
+            is_full = len(self._held) >= _MOST_IN_A_PACK
+        self._done(1)
+        if is_due or is_full:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the cells that are held in memory."""
+        with self._lock:
+            cells, self._held = self._held, []
+            self._written_at = time.monotonic()
+        if cells:
+            write_pack(self.out, self._name, cells)
+
+
+# Seconds of work that a power cut may lose.
+_KEPT_WITHIN = 5.0
+_MOST_IN_A_PACK = 1024
+
+
+def run_batch(cells: Sequence[PlannedCell], writer: PackWriter, check: Callable[[], None]) -> None:
+    """Run cells one after the other; `check` raises `Stopped` after a request to stop."""
+    for cell in cells:
+        check()
+        writer.add(_run_cell(cell, writer.out, check))
 
 
 def _run_cell(cell: PlannedCell, out: Path, check: Callable[[], None]) -> Held:

@@ -1,1 +1,1 @@
-"""Trace files: opened, parsed once, stored, cut, generated, merged into a workload."""
+"""Trace files: opened, parsed once, stored, cut, generated, joined."""

@@ -15,10 +15,12 @@ from mcsim._core import trace as _core_trace
 from mcsim.base.arguments import list_of
 from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
-from mcsim.traces.values import view_of
 
 Kind = Literal["blocks", "objects"]
 """The kind of references: blocks of a device, or whole objects with keys."""
+
+Ops = Literal["reads", "all", "writes"]
+"""Which requests."""
 
 SCHEMA = pa.schema(
     [
@@ -129,6 +131,18 @@ def schema_of(batches: Iterable[pa.RecordBatch]) -> tuple[pa.Schema, Iterator[pa
     rest = iter(batches)
     first = list(islice(rest, 1))
     return (first[0].schema.remove_metadata() if first else SCHEMA), chain(first, rest)
+
+
+def view_of(column: pa.Array) -> npt.NDArray[Any]:
+    """View a column without missing values as an array; to_numpy() would import pandas."""
+    name = str(column.type)
+    kind = np.dtype(
+        {"float": "float32", "double": "float64", "halffloat": "float16"}.get(name, name)
+    )
+    if len(column) == 0:
+        return np.empty(0, kind)
+    values = np.frombuffer(column.buffers()[1], kind)
+    return values[column.offset : column.offset + len(column)]
 
 
 def batch_of(record_batch: pa.RecordBatch) -> Batch:

@@ -3,9 +3,8 @@
 Only this user can read its files. Entries of other users are not used, except those of root.
 
 An entry is a file, named by a digest of all that it depends on, so it never goes stale. The
-function `find` opens an entry and `adding` makes one; a missing or damaged entry is made again.
-Entries may be removed at any time. Above a limit, the least recently used are removed first, by
-the access time that `find` sets. Entries that processes of other hosts have mapped stay (`marks`).
+function `find` opens an entry, `adding` makes one, and `kept_store` does both for stores. Above a
+limit, the least recently used are removed first; entries that other hosts use stay (`marks`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,14 @@ from typing import TypeVar
 import platformdirs
 
 from mcsim._core import engine, locality
-from mcsim.base.errors import ConfigError, HostError, McsimError, TraceError, mistakes_in
+from mcsim.base.errors import (
+    ConfigError,
+    HostError,
+    McsimError,
+    TraceError,
+    is_host_fault,
+    mistakes_in,
+)
 from mcsim.base.files import cannot_write, replacing
 from mcsim.base.private import (
     check_trusted_folder,
@@ -37,7 +43,7 @@ from mcsim.base.private import (
 from mcsim.base.units import format_count, parse_bytes
 from mcsim.traces.digests import read_note
 from mcsim.traces.marks import in_use_elsewhere, mark_in_use
-from mcsim.traces.store import open_store
+from mcsim.traces.store import Store, open_store
 
 _log = logging.getLogger(__name__)
 
@@ -283,13 +289,63 @@ def adding(cache: Path, path: Path) -> Iterator[Path]:
     HostError
         As of `replacing`.
     """
+    with _made_room(cache, path):
+        open_cache(cache)
+        open_cache(path.parent)
+        with replacing(path, private=True) as temporary:
+            yield temporary
+
+
+@contextmanager
+def _made_room(cache: Path, path: Path) -> Iterator[None]:
+    """Mark an entry that the block makes as used; remove others above the limit."""
     limit = cache_limit(cache)
-    open_cache(cache)
-    open_cache(path.parent)
-    with replacing(path, private=True) as temporary:
-        yield temporary
+    yield
     mark_used(path)
     make_room(cache, limit)
+
+
+def kept_store(path: Path, digest: str, source: Path, make: Callable[[], Store]) -> Store:
+    """Return a store that was made of a file before, or make it.
+
+    A damaged store is made anew, whenever that is found, and a warning is logged.
+
+    Parameters
+    ----------
+    path : Path
+    digest : str
+        Identity of its requests.
+    source : Path
+        File that it is made from.
+    make : callable
+        Makes it at `path`.
+
+    Raises
+    ------
+    TraceError
+        If it is found to be damaged while it is read, and cannot be made anew.
+    """
+
+    def make_anew(why: TraceError) -> None:
+        try:
+            make()
+        except (McsimError, OSError) as error:
+            kind = HostError if is_host_fault(error) and source.exists() else TraceError
+            raise kind(f"{why}, and cannot be made anew: {error}") from error
+        _log.warning("%s: it was made anew from %s", why, source)
+
+    open_cache(path.parent)
+    if is_trusted(path):
+        try:
+            mark_used(path)
+            store = open_store(path, make_anew)
+            if store.metadata.digest == digest:
+                return store
+        except TraceError as error:
+            make_anew(error)
+            return open_store(path)
+    with _made_room(path.parent, path):
+        return make()
 
 
 def mark_used(path: Path) -> None:
@@ -332,21 +388,13 @@ def _of_profile(path: Path) -> str:
     return locality.describe_profile(os.fsencode(path))
 
 
+def _named(ending: str) -> re.Pattern[str]:
+    return re.compile(rf".+-[0-9a-f]{{16}}\.{ending}")
+
+
 KINDS = (
-    Kind("trace", "", re.compile(r".+-[0-9a-f]{16}\.arrow"), _of_store, _check_store),
-    Kind(
-        "interned",
-        INTERNED,
-        re.compile(r".+-[0-9a-f]{16}\.accesses"),
-        _of_interned,
-        _check_interned,
-    ),
-    Kind(
-        "profile",
-        INTERNED,
-        re.compile(r".+-[0-9a-f]{16}\.profile"),
-        _of_profile,
-        _of_profile,
-    ),
+    Kind("trace", "", _named("arrow"), _of_store, _check_store),
+    Kind("interned", INTERNED, _named("accesses"), _of_interned, _check_interned),
+    Kind("profile", INTERNED, _named("profile"), _of_profile, _of_profile),
     Kind("digest", "", re.compile(r"digest-[0-9a-f]{32}\.json"), _of_note, read_note, False),
 )

@@ -1,24 +1,28 @@
-"""Checks of times and lengths: signs of a wrong unit, column or order, with warnings.
+"""Checks of traces: signs of wrong times and lengths, rows that were skipped, shared blocks.
 
-The signs are counted while a trace is parsed and stored with it.
+Signs are counted while a trace is parsed, and stored with it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mcsim._core import trace as _core_trace
+from mcsim.base.errors import TraceError, mistakes_in
 from mcsim.base.inputs import printable
+from mcsim.base.sizes import is_share, share_given
+from mcsim.base.units import parse_count
 from mcsim.traces.batches import DISCARD, Batch
+from mcsim.traces.metadata import Counts, Signs, TraceMetadata
 
 if TYPE_CHECKING:
-    from mcsim.traces.store import Counts, TraceMetadata
+    from mcsim.traces.trace import Trace
 
 _log = logging.getLogger(__name__)
 
@@ -37,28 +41,6 @@ _RELATIVE = 30
 
 _warned: set[str] = set()
 """Digests of traces that were warned of, and warnings about formats."""
-
-
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """Signs of wrong times and lengths; 0 where there are none.
-
-    Attributes
-    ----------
-    backwards : int
-        Requests that are earlier than the one before them in the source.
-    gap : int
-        Longest time between two consecutive requests, in ns, if it is more than a year.
-    gap_at : int
-        Number of the request after it, from 1.
-    small : int
-        Requests of fewer than 64 bytes, if the median is.
-    """
-
-    backwards: int = 0
-    gap: int = 0
-    gap_at: int = 0
-    small: int = 0
 
 
 class SignCounter:
@@ -170,3 +152,72 @@ def _unit_option(format: str) -> str:
     if format in _TABLES or "length_unit" in params.get(format, ()):
         return " (length_unit: sectors, or blocks)"
     return f", but format {format} has bytes"
+
+
+_FEW_SKIPPED = 10
+_SHARE_SKIPPED = 0.01
+
+
+def check_skipped(
+    metadata: TraceMetadata, source: Path, max_skipped: int | float | str | None
+) -> None:
+    """Check that not too many rows of a trace were skipped.
+
+    Raises
+    ------
+    TraceError
+        If more than `max_skipped` were; by default 10, or 1 % if that is more.
+    ConfigError
+        If `max_skipped` is not a number of rows or a share.
+    """
+    rows, counts = metadata.rows, metadata.counts
+    read = counts.rows - rows.repeated + rows.filtered + rows.flushes + rows.skipped
+    limit = max(_FEW_SKIPPED, int(_SHARE_SKIPPED * read))
+    if max_skipped is not None:
+        limit = _limit_of(max_skipped, read)
+    if rows.skipped > limit:
+        first = f" (first: {metadata.complaints[0]})" if metadata.complaints else ""
+        raise TraceError(
+            f"{source}: {rows.skipped:,} of {read:,} rows are unreadable, and at most {limit:,} "
+            f"may be skipped{first}: state another format or mapping, or max_skipped: 100%"
+        )
+
+
+def _limit_of(max_skipped: int | float | str, rows: int) -> int:
+    if isinstance(max_skipped, int | str) and not is_share(max_skipped):
+        with mistakes_in("max_skipped"):
+            return parse_count(max_skipped)
+    return int(share_given("max_skipped", max_skipped, zero=True) * rows)
+
+
+_MOST_SHARED = 1 << 17
+"""Number of requests, from the first, that are checked."""
+
+
+def warn_of_shared_blocks(traces: Iterable[Trace], block_bytes: int) -> None:
+    """Log a warning for traces in which several offsets, probably ids, are in one block.
+
+    Traces with lengths, or with a stated unit larger than a byte, are left out.
+    """
+    for trace in {trace.digest: trace for trace in traces}.values():
+        meta = trace.metadata
+        is_stated = "offset_unit" in meta.options or meta.options.get("unit_bytes", 1) != 1
+        if meta.has_lengths or is_stated or meta.kind == "objects":
+            continue
+        batch = next(trace.batches(), None)
+        if batch is None:
+            continue
+        offsets = np.unique(batch.offset[:_MOST_SHARED])
+        blocks = len(np.unique(offsets // np.uint64(block_bytes)))
+        if len(offsets) > blocks:
+            _log.warning(
+                "%s: requests have no length, and %s distinct offsets among the first %s are in "
+                "%s block%s of %s bytes: if offsets are ids, map them as key, not as "
+                "offset",
+                meta.source,
+                f"{len(offsets):,}",
+                f"{min(len(batch.offset), _MOST_SHARED):,}",
+                f"{blocks:,}",
+                "" if blocks == 1 else "s",
+                f"{block_bytes:,}",
+            )

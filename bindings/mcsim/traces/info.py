@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcsim._core import trace as _core_trace
 from mcsim.traces.batches import Kind
-from mcsim.traces.identity import warn_of_shared_blocks
-from mcsim.traces.store import TimeBase, TraceMetadata
+from mcsim.traces.checks import warn_of_shared_blocks
+from mcsim.traces.metadata import TimeBase, TraceMetadata
 
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
@@ -118,32 +118,29 @@ def vm_info(
     is_blocks = kind == "blocks"
     return VmInfo(
         name=name,
-        requests=vm.requests,
-        discards=vm.discards,
-        read_requests=vm.read_requests,
-        blocks=vm.blocks,
-        read_blocks=vm.read_blocks,
-        unique_blocks=vm.unique_blocks,
-        unique_read_blocks=vm.unique_read_blocks,
         block_bytes=block_bytes,
         total_bytes=vm.bytes,
-        first_time=vm.first_time,
-        last_time=vm.last_time,
         mean_request=vm.bytes / vm.requests if vm.requests else 0.0,
-        median_request=vm.median_request,
-        largest_request=vm.largest_request,
         once_block_share=_share(vm.once_blocks, vm.unique_blocks),
         once_access_share=_share(vm.once_blocks, vm.blocks),
         top_1_percent_share=_share(vm.top_1_percent_accesses, vm.blocks),
         top_10_percent_share=_share(vm.top_10_percent_accesses, vm.blocks),
-        zipf_exponent=vm.zipf_exponent,
         sequential_share=_share(vm.sequential_requests, vm.requests) if is_blocks else None,
         sequential_byte_share=_share(vm.sequential_bytes, vm.bytes) if is_blocks else None,
         write_share=_share(vm.requests - vm.read_requests, vm.requests),
         write_byte_share=_share(vm.write_bytes, vm.bytes),
         growth_by_requests=tuple(vm.growth_by_requests),
         growth_by_time=tuple(vm.growth_by_time) if time_base == "clock" else None,
+        **{field: getattr(vm, field) for field in _OF_SUMMARY},
     )
+
+
+_OF_SUMMARY = (
+    *("requests", "discards", "read_requests", "blocks", "read_blocks", "unique_blocks"),
+    *("unique_read_blocks", "first_time", "last_time", "median_request", "largest_request"),
+    "zipf_exponent",
+)
+"""Fields that the core's summary has, too."""
 
 
 def info_of(

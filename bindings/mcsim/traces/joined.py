@@ -20,11 +20,18 @@ import pyarrow as pa
 
 from mcsim.base.arguments import list_of, shortened
 from mcsim.base.errors import ConfigError
-from mcsim.traces.batches import Batch, batch_with, keyed, record_batch_of, schema_with_keys
+from mcsim.traces.batches import (
+    Batch,
+    batch_with,
+    keyed,
+    record_batch_of,
+    schema_with_keys,
+    view_of,
+)
 from mcsim.traces.digests import keys_digest
-from mcsim.traces.merged import merged
-from mcsim.traces.store import BATCH_REQUESTS, Counts, RowCounts, TraceMetadata
-from mcsim.traces.values import view_of
+from mcsim.traces.merged import has_same_references, merged
+from mcsim.traces.metadata import Counts, RowCounts, TraceMetadata
+from mcsim.traces.store import BATCH_REQUESTS
 
 if TYPE_CHECKING:
     from mcsim.traces.trace import Trace
@@ -272,21 +279,7 @@ def _has_same_requests(one: Trace, other: Trace) -> bool:
         return True
     if one.kind != other.kind or one.metadata.keys_digest != other.metadata.keys_digest:
         return False
-    batches = (one.batches(), other.batches())
-    pieces: list[list[npt.NDArray[Any]]] = [[], []]
-    while True:
-        for side in (0, 1):
-            while not pieces[side] or not len(pieces[side][0]):
-                batch = next(batches[side], None)
-                if batch is None:
-                    break
-                pieces[side] = [batch.time, batch.vm, batch.op, batch.offset, batch.length]
-        rows = min(len(side[0]) if side else 0 for side in pieces)
-        if rows == 0:
-            return all(not side or not len(side[0]) for side in pieces)
-        if any((a[:rows] != b[:rows]).any() for a, b in zip(*pieces, strict=True)):
-            return False
-        pieces = [[column[rows:] for column in side] for side in pieces]
+    return has_same_references(one.batches(), other.batches())
 
 
 def _one_after_another(parts: Sequence[Part]) -> list[Part]:

@@ -28,8 +28,8 @@ from mcsim.traces.batches import (
     schema_with_keys,
 )
 from mcsim.traces.digests import keys_digest
-from mcsim.traces.parsed import as_declared
-from mcsim.traces.store import Counts, OptionValue, TimeBase, TraceMetadata
+from mcsim.traces.mapping import as_declared
+from mcsim.traces.metadata import Counts, OptionValue, TimeBase, TraceMetadata
 from mcsim.traces.table_files import requests_in, rows_of, table_of
 from mcsim.traces.tables import keys_of
 

@@ -1,10 +1,11 @@
-"""Batches of several sources, merged by time."""
+"""Batches of several sources, merged by time or compared."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -73,3 +74,22 @@ def _sorted(pieces: Sequence[Batch]) -> Batch:
     columns = [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
     order: npt.NDArray[np.int64] = np.argsort(columns[0], kind="stable")
     return batch_with(column.take(order) for column in columns)
+
+
+def has_same_references(one: Iterator[Batch], other: Iterator[Batch]) -> bool:
+    """Return whether two traces have equal columns, apart from response times and classes."""
+    batches = (one, other)
+    pieces: list[list[npt.NDArray[Any]]] = [[], []]
+    while True:
+        for side in (0, 1):
+            while not pieces[side] or not len(pieces[side][0]):
+                batch = next(batches[side], None)
+                if batch is None:
+                    break
+                pieces[side] = [batch.time, batch.vm, batch.op, batch.offset, batch.length]
+        rows = min(len(side[0]) if side else 0 for side in pieces)
+        if rows == 0:
+            return all(not side or not len(side[0]) for side in pieces)
+        if any((a[:rows] != b[:rows]).any() for a, b in zip(*pieces, strict=True)):
+            return False
+        pieces = [[column[rows:] for column in side] for side in pieces]

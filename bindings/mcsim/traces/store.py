@@ -1,224 +1,52 @@
-"""The trace store: requests as columns in an Arrow IPC file, with what is known of them.
+"""The trace store: requests as columns in an Arrow IPC file, with their metadata.
 
-The file holds record batches of the columns in `SCHEMA`, and of classes if it has any
-(`CLASSED_SCHEMA`); the schema's metadata
-has under the key ``mcsim`` the `TraceMetadata` as JSON. Any Arrow reader opens it.
-Beside that and beside every batch is a checksum, under ``mcsim-checksum``. Nothing in
-the file is relied on before it was checked: the metadata when it is opened, a batch
-when it is read for the first time.
+The file has record batches of the columns in `SCHEMA`, and of classes if it has any
+(`CLASSED_SCHEMA`); the schema has the `TraceMetadata`. Any Arrow reader opens it. Every batch has a
+checksum. Nothing in the file is relied on before it was checked: the metadata when it is opened, a
+batch when it is read for the first time.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import mmap
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from mcsim._core import __version__
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import TraceError, host_faults
-from mcsim.base.inputs import open_regular, parse_object
+from mcsim.base.files import replacing, temporary_beside
+from mcsim.base.inputs import open_regular
 from mcsim.traces.batches import (
-    DISCARD,
+    INDEX_TIME,
     Batch,
     Kind,
     batch_of,
-    check_vm_names,
     is_trace_schema,
+    keyed,
     keys_in,
+    record_batch_of,
+    schema_of,
+    schema_with_keys,
 )
-from mcsim.traces.checks import Signs
 from mcsim.traces.digests import keys_digest
+from mcsim.traces.metadata import (
+    CHECKSUM_KEY,
+    METADATA_KEY,
+    Counts,
+    TraceMetadata,
+    check_metadata,
+    schema_with,
+)
 
-STORE_VERSION = 1
 BATCH_REQUESTS = 1 << 20
-BLOCK_BYTES = 4096
-
-TimeBase = Literal["clock", "index"]
-OptionValue = bool | int | float | str
-
-_NO_SIGNS = Signs()
-_METADATA_KEY = b"mcsim"
-CHECKSUM_KEY = b"mcsim-checksum"
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Facts from one pass over the columns.
-
-    Blocks are accesses to aligned blocks of 4 KiB. An empty trace has both times 0.
-    """
-
-    requests: int = 0
-    """Reads and writes."""
-    reads: int = 0
-    blocks: int = 0
-    read_blocks: int = 0
-    first_time: int = 0
-    last_time: int = 0
-    discards: int = 0
-
-    def plus(self, batch: Batch, kind: Kind = "blocks") -> Counts:
-        """Return the counts with those of a later batch added; an object is one block."""
-        if len(batch.time) == 0:
-            return self
-        is_discard = batch.op == DISCARD
-        if kind == "objects":
-            blocks = np.ones(len(batch.time), np.uint64)
-        else:
-            block = np.uint64(BLOCK_BYTES)
-            last_byte = batch.offset + np.maximum(batch.length, 1) - np.uint64(1)
-            blocks = last_byte // block - batch.offset // block + np.uint64(1)
-            blocks *= batch.length > 0
-        blocks[is_discard] = 0
-        is_read = batch.op == 0
-        discards = int(is_discard.sum())
-        low, high = int(batch.time.min()), int(batch.time.max())
-        is_first = not self.requests and not self.discards
-        return Counts(
-            requests=self.requests + len(batch.time) - discards,
-            reads=self.reads + int(is_read.sum()),
-            blocks=self.blocks + int(blocks.sum()),
-            read_blocks=self.read_blocks + int(blocks[is_read].sum()),
-            first_time=low if is_first else min(self.first_time, low),
-            last_time=high if is_first else max(self.last_time, high),
-            discards=self.discards + discards,
-        )
-
-    @property
-    def rows(self) -> int:
-        """Requests and discards."""
-        return self.requests + self.discards
-
-
-@dataclass(frozen=True, slots=True)
-class RowCounts:
-    """Rows of a source that are not requests, and requests that rows stand for.
-
-    Attributes
-    ----------
-    filtered : int
-        Rows that the format, or `where`, defines as no request.
-    skipped : int
-        Unreadable rows, which were left out.
-    flushes : int
-    repeated : int
-        Requests of rows with a repeat count, without the first of each.
-    """
-
-    filtered: int = 0
-    skipped: int = 0
-    flushes: int = 0
-    repeated: int = 0
-
-    def __bool__(self) -> bool:
-        return any((self.filtered, self.skipped, self.flushes, self.repeated))
-
-
-@dataclass(frozen=True, slots=True)
-class TraceMetadata:
-    """Facts about a trace other than its requests."""
-
-    source: str
-    """File name of what the trace was read from, or what made it."""
-    source_digest: str
-    """SHA-256 of that, in hexadecimal."""
-    digest: str
-    """Identity of the requests: the source's digest and how it was read."""
-    format: str
-    options: Mapping[str, OptionValue]
-    time_base: TimeBase
-    vms: tuple[str, ...]
-    counts: Counts
-    rows: RowCounts = RowCounts()
-    complaints: tuple[str, ...] = ()
-    """Errors of the first skipped rows."""
-    kind: Kind = "blocks"
-    vm_from_file: bool = False
-    """Whether the VM has the name of the file, for the content names none."""
-    signs: Signs = _NO_SIGNS
-    """Signs of wrong times and lengths."""
-    keys_digest: str = ""
-    """SHA-256 of the text keys of objects; empty if there are none."""
-    synthetic: bool = False
-    has_lengths: bool = True
-    """Whether the source has lengths; otherwise each request is a block."""
-    notes: tuple[str, ...] = ()
-    """Warnings about what the source has and the requests lack."""
-    mcsim_version: str = __version__
-    store_version: int = STORE_VERSION
-
-    @property
-    def has_prefixes(self) -> bool:
-        """Whether a request is a prefix by the hashes of its blocks, each of which is an object."""
-        return self.format == "mooncake" or self.options.get("key") == "hash_ids"
-
-    def to_json(self) -> bytes:
-        """Return the form kept in the store."""
-        values = asdict(self)
-        # Most traces have the default, which earlier versions did not write.
-        for name, default in _DEFAULTS.items():
-            if values[name] == default:
-                del values[name]
-        return json.dumps(values, sort_keys=True).encode()
-
-    @classmethod
-    def from_json(cls, text: bytes) -> TraceMetadata:
-        """Read the form kept in the store; ValueError if it is of another shape."""
-        values: dict[str, Any] = parse_object(text)
-        if values.get("store_version") != STORE_VERSION:
-            raise ValueError("another store version")
-        if "skipped_lines" in values:  # as earlier versions wrote it
-            values["rows"] = {"skipped": values.pop("skipped_lines")}
-        if set(values) | set(_DEFAULTS) != {f.name for f in fields(cls)}:
-            raise ValueError("other metadata")
-        for name in ("has_lengths", "synthetic", "vm_from_file"):
-            if not isinstance(values.get(name, True), bool):
-                raise ValueError(f"{name} {values[name]!r}")
-        if "has_lengths" not in values:
-            values["has_lengths"] = _may_tell_lengths(values["format"], values["options"])
-        values["counts"] = Counts(**values["counts"])
-        values["rows"] = RowCounts(**values.get("rows", {}))
-        values["signs"] = Signs(**values.get("signs", {}))
-        values["vms"] = tuple(values["vms"])
-        values["complaints"] = tuple(values["complaints"])
-        values["notes"] = tuple(map(str, values.get("notes", ())))
-        check_vm_names(values["vms"])
-        if values["time_base"] not in get_args(TimeBase):
-            raise ValueError(f"time_base {values['time_base']!r}")
-        if values.get("kind", "blocks") not in get_args(Kind):
-            raise ValueError(f"kind {values['kind']!r}")
-        counts = [asdict(values[name]) for name in ("counts", "rows", "signs")]
-        if not all(isinstance(count, int) for of in counts for count in of.values()):
-            raise ValueError("counts that are no whole numbers")
-        return cls(**values)
-
-
-_DEFAULTS: dict[str, Any] = {
-    "has_lengths": True,
-    "kind": "blocks",
-    "vm_from_file": False,
-    "keys_digest": "",
-    "signs": asdict(_NO_SIGNS),
-    "rows": asdict(RowCounts()),
-    "notes": (),
-}
-
-
-def _may_tell_lengths(format: str, options: Mapping[str, OptionValue]) -> bool:
-    """Return whether a source may have lengths that its store does not record."""
-    if format == "keys" or options.get("ignore_size", False):
-        return False
-    return options.get("length") != ""
 
 
 class _Begin(NamedTuple):
@@ -332,25 +160,15 @@ class Store:
     def metadata(self) -> TraceMetadata:
         """Metadata of the file; ValueError if it is not a store of this version."""
         schema = self._reader.schema
-        if not is_trace_schema(schema) or _METADATA_KEY not in (schema.metadata or {}):
+        if not is_trace_schema(schema) or METADATA_KEY not in (schema.metadata or {}):
             raise ValueError("other columns")
         check_metadata(schema)
-        return TraceMetadata.from_json(schema.metadata[_METADATA_KEY])
-
-
-def _digest(text: bytes) -> bytes:
-    return hashlib.sha256(text).hexdigest().encode()
+        return TraceMetadata.from_json(schema.metadata[METADATA_KEY])
 
 
 def checksum_of(batch: Batch, first_row: int) -> bytes:
     """Return the checksum of a batch, stored under `CHECKSUM_KEY`."""
     return f"{_core_trace.checksum(*batch, first_row=first_row):016x}".encode()
-
-
-def schema_with(metadata: TraceMetadata, schema: pa.Schema) -> pa.Schema:
-    """Return a store's schema, carrying the metadata."""
-    said = metadata.to_json()
-    return schema.with_metadata({_METADATA_KEY: said, CHECKSUM_KEY: _digest(said)})
 
 
 def is_store(path: Path) -> bool:
@@ -359,23 +177,7 @@ def is_store(path: Path) -> bool:
         schema = pa.ipc.open_file(pa.memory_map(os.fsencode(path))).schema
     except (pa.ArrowException, OSError):
         return True  # the caller that opens it reports the error
-    return _METADATA_KEY in (schema.metadata or {})
-
-
-def metadata_in(schema: pa.Schema) -> TraceMetadata | None:
-    """Return the description in a table of mcsim's; None if there is none that can be read."""
-    said = (schema.metadata or {}).get(_METADATA_KEY)
-    try:
-        return None if said is None else TraceMetadata.from_json(said)
-    except (ValueError, TypeError, AttributeError):
-        return None
-
-
-def check_metadata(schema: pa.Schema) -> None:
-    """Raise ValueError if the description in a table of mcsim's differs from its checksum."""
-    said, checksum = ((schema.metadata or {}).get(key) for key in (_METADATA_KEY, CHECKSUM_KEY))
-    if said is not None and checksum is not None and checksum != _digest(said):
-        raise ValueError("its metadata are damaged")
+    return METADATA_KEY in (schema.metadata or {})
 
 
 def open_store(path: Path, make_anew: Callable[[TraceError], None] | None = None) -> Store:
@@ -398,3 +200,103 @@ def open_store(path: Path, make_anew: Callable[[TraceError], None] | None = None
         except (pa.ArrowException, OSError, ValueError, TypeError, AttributeError) as error:
             raise TraceError(f"{path}: not a trace store of this version: {error}") from error
         return store
+
+
+def write_store(
+    path: Path,
+    batches: Iterable[Batch],
+    describe: Callable[[Counts], TraceMetadata],
+    *,
+    sort: Callable[[], bool] = lambda: False,
+    kind: Callable[[], Kind] = lambda: "blocks",
+    keys: Callable[[], pa.Array | None] = lambda: None,
+    private: bool = False,
+) -> Store:
+    """Write batches to a store file, which appears whole or not at all.
+
+    The metadata stand at the head of an Arrow file and are known only at the end
+    of the trace, so the columns are written twice: once as they come, then from
+    that file, mapped into memory, behind their metadata.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced if it exists.
+    batches : iterable of Batch
+    describe : callable
+        Called once all batches were taken; returns the metadata.
+    sort : callable
+        Called at the same moment; whether to put the requests in the order of
+        time, equal times staying as they were. Needs 16 bytes a request of memory.
+    kind : callable
+        Called after the first batch; what the references are.
+    keys : callable
+        Called once all batches were taken; the text keys of objects by their ids, if there are any.
+    private : bool
+        Whether other users cannot read the file.
+    """
+    counts = Counts()
+    with (
+        replacing(path, private=private) as final,
+        temporary_beside(path, private=True) as as_read,
+    ):
+        schema, read = schema_of(map(record_batch_of, batches))
+        with _written(as_read, schema) as writer:
+            for record_batch in read:
+                counts = counts.plus(batch_of(record_batch), kind())
+                writer.write_batch(record_batch)
+        metadata = describe(counts)
+        texts = keys()
+        if metadata.kind == "objects":
+            schema = schema_with_keys(schema, text=texts is not None)
+        stored = pa.ipc.open_file(pa.memory_map(os.fsencode(as_read)))
+        first_row = 0
+        with _written(final, schema_with(metadata, schema)) as writer:
+            for plain in (_sorted_by_time if sort() else _in_order)(stored):
+                record_batch = plain
+                if metadata.kind == "objects":
+                    record_batch = keyed(plain, schema, texts)
+                checksum = checksum_of(batch_of(record_batch), first_row)
+                writer.write_batch(record_batch, custom_metadata={CHECKSUM_KEY: checksum})
+                first_row += record_batch.num_rows
+    return open_store(path)
+
+
+@contextmanager
+def _written(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatchFileWriter]:
+    with pa.OSFile(os.fsencode(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        yield writer
+
+
+def _in_order(stored: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+    for index in range(stored.num_record_batches):
+        yield stored.get_batch(index)
+
+
+def _sorted_by_time(stored: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
+    """Yield stored requests in the order of time, equal times as they stand."""
+    columns = stored.read_all()
+    order: npt.NDArray[np.int64] = np.argsort(columns["time"].to_numpy(), kind="stable")
+    for begin in range(0, len(order), BATCH_REQUESTS):
+        taken = columns.take(pa.array(order[begin : begin + BATCH_REQUESTS]))
+        yield from taken.combine_chunks().to_batches()
+
+
+def named(
+    batches: Iterable[pa.RecordBatch], metadata: TraceMetadata
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Return columns in which VMs are names, not positions, and their schema."""
+    stored, batches = schema_of(batches)
+    time = "time" if metadata.time_base == "clock" else INDEX_TIME
+    vm = pa.field("vm", pa.dictionary(pa.uint16(), pa.string()), nullable=False)
+    schema = stored.set(0, stored.field(0).with_name(time)).set(1, vm)
+    schema = schema_with(metadata, schema)
+    vms = pa.array(metadata.vms, pa.string())
+
+    def renamed() -> Iterator[pa.RecordBatch]:
+        for record_batch in batches:
+            columns = record_batch.columns
+            columns[1] = pa.DictionaryArray.from_arrays(columns[1], vms)
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return schema, renamed()

@@ -14,9 +14,9 @@ from mcsim.base.inputs import read_regular
 from mcsim.base.package import file_named
 from mcsim.config.profile import SyntheticProfile, read_profile, vms_of
 from mcsim.traces.batches import Batch, batch_with
-from mcsim.traces.cache import cache_directory
-from mcsim.traces.files import kept_store, write_store
-from mcsim.traces.store import BATCH_REQUESTS, STORE_VERSION, Counts, Store, TraceMetadata
+from mcsim.traces.cache import cache_directory, kept_store
+from mcsim.traces.metadata import STORE_VERSION, Counts, TraceMetadata
+from mcsim.traces.store import BATCH_REQUESTS, Store, write_store
 from mcsim.traces.trace import Trace
 
 GENERATOR_VERSION = 1

@@ -20,10 +20,10 @@ from mcsim.traces.batches import (
     batch_with,
     check_batch,
     schema_with_keys,
+    view_of,
 )
-from mcsim.traces.store import OptionValue, RowCounts, TraceMetadata, check_metadata, metadata_in
+from mcsim.traces.metadata import OptionValue, RowCounts, TraceMetadata, check_metadata, metadata_in
 from mcsim.traces.tables import TableReader, row_counts
-from mcsim.traces.values import view_of
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -77,22 +77,18 @@ class OwnTable:
         batches: Iterator[pa.RecordBatch],
     ) -> None:
         self.metadata = metadata
-        self.synthetic = metadata.synthetic
-        self.time_base = metadata.time_base
-        self.kind = metadata.kind
-        self.has_lengths = metadata.has_lengths
         self.names_vms = True
-        self.vms = list(metadata.vms)
         self.unsorted = False
-        self.rows = metadata.rows
-        self.complaints = metadata.complaints
-        self.notes = metadata.notes
         self.consumed = 0
         self.keys: tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]] | None = None
         self._source = source
         self._batches = batches
         self._key_ids: dict[str, int] | None = {} if _has_text_keys(schema) else None
         self._rows_read = 0
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a fact from the description, such as `vms`."""
+        return getattr(self.metadata, name)
 
     def next(self) -> Batch | None:
         """Return the next requests; None at the end."""

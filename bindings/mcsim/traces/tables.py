@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError, TraceError
-from mcsim.traces.batches import INDEX_TIME, Batch, Kind, batch_with
-from mcsim.traces.store import OptionValue, RowCounts, TimeBase
-from mcsim.traces.values import view_of
+from mcsim.traces.batches import INDEX_TIME, Batch, batch_with, view_of
+from mcsim.traces.metadata import OptionValue, RowCounts
 
 _OWN = ("vm", "op", "response")
 _DIGITS = {"read": "0", "write": "1", "discard": "2"}
@@ -76,55 +75,14 @@ class TableReader:
         self.bytes_a_row = 0.0
         self.synthetic = False
 
-    @property
-    def time_base(self) -> TimeBase:
-        """Whether times are nanoseconds, or positions in a stream of references."""
-        return self._core.time_base
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of the references."""
-        return self._core.kind
-
-    @property
-    def keys(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]] | None:
-        """Offsets and bytes of the text keys by their ids; None if there are none."""
-        return self._core.keys
-
-    @property
-    def has_lengths(self) -> bool:
-        """Whether a column has the lengths of requests; else each is a block."""
-        return self._core.has_lengths
-
-    @property
-    def names_vms(self) -> bool:
-        """Whether a column names the VMs."""
-        return self._core.names_vms
+    def __getattr__(self, name: str) -> Any:
+        """Return a property of the core's reader, such as `vms`."""
+        return getattr(self._core, name)
 
     @property
     def consumed(self) -> int:
         """About how many bytes of the file were read."""
         return int(self._rows_read * self.bytes_a_row)
-
-    @property
-    def vms(self) -> list[str]:
-        """Names of the VMs so far."""
-        return self._core.vms
-
-    @property
-    def rows(self) -> _core_trace.RowCounts:
-        """Rows that are not requests so far."""
-        return self._core.rows
-
-    @property
-    def notes(self) -> list[str]:
-        """Warnings about what the table has and the requests lack."""
-        return self._core.notes
-
-    @property
-    def unsorted(self) -> bool:
-        """Whether some request was earlier than the one before it."""
-        return self._core.unsorted
 
     def next(self) -> Batch | None:
         """Return the next requests; None at the end."""

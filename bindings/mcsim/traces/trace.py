@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -17,30 +17,20 @@ from mcsim.base.errors import mistakes_in
 from mcsim.base.result_table import Tabular, pandas_frame, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.base.units import parse_duration, parse_references
-from mcsim.traces.batches import Batch, ByVm, Kind, Selection, batch_of, clamped, keys_in
-from mcsim.traces.files import block_bytes_given, named, save_trace
+from mcsim.traces.batches import Batch, ByVm, Kind, Ops, Selection, batch_of, clamped, keys_in
 from mcsim.traces.find import default_trace_dirs, files_of, paths_given
 from mcsim.traces.info import TraceInfo, info_of
 from mcsim.traces.joined import Joined, join
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
-from mcsim.traces.opening import Reading, open_files
-from mcsim.traces.parsed import Progress
-from mcsim.traces.store import (
-    Counts,
-    OptionValue,
-    Store,
-    TimeBase,
-    TraceMetadata,
-)
-from mcsim.traces.written import format_of
+from mcsim.traces.metadata import Counts, OptionValue, TimeBase, TraceMetadata
+from mcsim.traces.open import Progress, Reading, open_files
+from mcsim.traces.store import Store, named
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from mcsim.traces.blocks import Blocks
-
-Ops = Literal["all", "reads", "writes"]
+    from mcsim.references.blocks import Blocks
 
 _MOST_TIME = 2**400
 
@@ -337,7 +327,7 @@ class Trace(MadeOfColumns, Tabular):
         >>> trace.blocks("all").ids.tolist(), trace.blocks("all").ops.tolist()
         ([0, 1, 1], [0, 0, 1])
         """
-        from mcsim.traces.blocks import Blocks
+        from mcsim.references.blocks import Blocks
 
         return Blocks.of(self, ops, block_bytes, vms, line=line, warm_up=warm_up, progress=progress)
 
@@ -350,7 +340,7 @@ class Trace(MadeOfColumns, Tabular):
     ) -> Path:
         """Write the trace to a file, which appears whole or not at all.
 
-        A warning is logged for each thing that the format cannot hold (`mcsim.traces.written`).
+        A warning is logged for each thing that the format cannot hold (`mcsim.exchange.written`).
 
         Parameters
         ----------
@@ -375,9 +365,10 @@ class Trace(MadeOfColumns, Tabular):
         HostError
             If the file cannot be written.
         """
+        from mcsim.exchange.written import save_trace
+
         target = file_given("path", path)
-        size = block_bytes_given(block_bytes, self._metadata)
-        save_trace(target, self._batches, self._metadata, format_of(target, format), size)
+        save_trace(target, self._batches, self._metadata, format, block_bytes)
         return target
 
     def to_arrow(self) -> pa.Table:

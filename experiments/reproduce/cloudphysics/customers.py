@@ -17,9 +17,9 @@ from mcsim.base.package import experiments_folder
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import hit_ratio_curve
 from mcsim.locality.sharing import Sharing, spread
+from mcsim.references.blocks import Blocks
+from mcsim.references.pieces import bytes_of_block
 from mcsim.reproduce.context import QUICK_SHARE, Context
-from mcsim.traces.block_pieces import bytes_of_block
-from mcsim.traces.blocks import Blocks
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
 

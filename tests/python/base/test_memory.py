@@ -10,7 +10,7 @@ import pytest
 
 from mcsim.base.memory import memory_available, memory_limit, resident
 from mcsim.policies.simulation import default_memory
-from mcsim.traces.interned import many_accesses
+from mcsim.references.interned import many_accesses
 
 PHYSICAL = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 V2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"

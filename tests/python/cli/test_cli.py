@@ -104,6 +104,16 @@ def test_describe_shows_every_parameter(capsys: pytest.CaptureFixture[str]) -> N
     assert "one of literal, gated, linear" in out
 
 
+def test_deployed_caches_stand_apart_with_their_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = call(capsys, "list", "systems")
+    assert "\nsystems, deployed\ndm-cache " in out
+    _, out, _ = call(capsys, "describe", "dm-cache")
+    assert "Linux 6.1.176" in out
+    assert "dm-cache-policy-smq.c  64 levels of blocks." in out
+    assert "Not modelled" in out
+    assert call(capsys, "describe", "LVMcache") == (0, out, "")
+
+
 def test_describe_shows_a_meter(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "describe", "curve")
     assert code == 0

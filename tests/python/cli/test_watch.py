@@ -298,7 +298,7 @@ import numpy as np
 from pathlib import Path
 from mcsim.locality.measure import parse_estimator
 from mcsim.locality.watch import Feed, Watched, watch
-from mcsim.traces.opening import Reading
+from mcsim.traces.open import Reading
 reading, writing = os.pipe()
 count = int(sys.argv[1])
 if os.fork() == 0:

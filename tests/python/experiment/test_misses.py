@@ -15,7 +15,7 @@ from naive_misses import DISCARD, NaiveCache, naive_misses, random_trace, sent_b
 from small import EXPERIMENTS, tiers_of
 
 import mcsim
-from mcsim.traces.miss_rows import MissRows
+from mcsim.exchange.miss_rows import MissRows
 from mcsim.traces.trace import Trace
 
 MODES = ("through", "around", "back")

@@ -17,7 +17,7 @@ from mcsim.base.progress import Reporter
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared, opt_hits
 from mcsim.experiment.stages import own_view
-from mcsim.traces.opened import open_workload
+from mcsim.references.opened import open_workload
 
 
 def written(folder: Path, system: str, interval: str = "30min") -> Path:

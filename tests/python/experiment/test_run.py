@@ -29,10 +29,10 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter, Stage
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.runner import run
+from mcsim.references.opened import open_workload
 from mcsim.results import models, tables
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
-from mcsim.traces.opened import open_workload
 from mcsim.traces.synth import synth_trace
 
 yaml = YAML()

@@ -22,9 +22,9 @@ from small import TINY, small_experiment
 
 import mcsim
 from mcsim.base.errors import ConfigError
-from mcsim.traces import interned as interned_traces
+from mcsim.references import interned as interned_traces
 from mcsim.traces.cache import INTERNED
-from mcsim.traces.store import TraceMetadata
+from mcsim.traces.metadata import TraceMetadata
 
 SECOND = 10**9
 Kept = Callable[[], set[Path]]

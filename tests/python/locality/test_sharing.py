@@ -27,7 +27,7 @@ from mcsim.locality.estimators import Estimator
 from mcsim.locality.mix import best_parts, effective_size, mix_of
 from mcsim.locality.sharing import Order, Sharing, sharing
 from mcsim.locality.whatif import verdict
-from mcsim.traces.blocks import Blocks
+from mcsim.references.blocks import Blocks
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace
 

@@ -11,8 +11,8 @@ import trials
 import mcsim as mc
 from mcsim.policies.bands import _student, rare_deviation, squares_of_places
 from mcsim.policies.scaled import ESTIMATES
+from mcsim.references.workload import Workload, WorkloadVm
 from mcsim.traces.trace import Trace
-from mcsim.traces.workload import Workload, WorkloadVm
 
 
 def test_students_t() -> None:

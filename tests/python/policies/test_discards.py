@@ -13,7 +13,7 @@ import pytest
 from tests.python.small import small_experiment
 
 import mcsim as mc
-from mcsim.traces.blocks import Blocks
+from mcsim.references.blocks import Blocks
 
 CASES = Path(__file__).parents[2] / "data" / "cases"
 BLOCK = 4096

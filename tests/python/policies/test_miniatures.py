@@ -18,7 +18,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.policies.bands import no_band_reason
 from mcsim.policies.miniatures import rates_of
 from mcsim.policies.specs import parse_policies
-from mcsim.traces.blocks import Blocks
+from mcsim.references.blocks import Blocks
 
 Ints = NDArray[np.int64]
 

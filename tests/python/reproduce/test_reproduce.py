@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +22,7 @@ import mcsim
 from mcsim.base import package
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.progress import Reporter
+from mcsim.experiment import sources
 from mcsim.figures.declared import Plot
 from mcsim.figures.looks import looks_of
 from mcsim.reproduce import catalogue, reproduction
@@ -214,6 +216,42 @@ def test_a_finding_comes_from_each_experiment_at_its_path(
     edited = tree / file
     edited.write_text(f"{edited.read_text('utf-8')}\n# edited\n", "utf-8")
     assert cause_of(figure, Context()) != before
+
+
+def test_a_finding_comes_from_the_modules_that_it_uses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = tmp_path / "experiments"
+    shutil.copytree(EXPERIMENTS, tree)
+    monkeypatch.setattr(context_module, "experiments_folder", lambda: tree)
+    package = tmp_path / "mcsim"
+    shutil.copytree(sources.PACKAGE, package, ignore=shutil.ignore_patterns("_core", "__pycache__"))
+    monkeypatch.setattr(sources, "PACKAGE", package)
+    figures = {of.name: of for of in figures_of("multicache")}
+    thesis = {of.name: of for of in figures_of("thesis")}
+
+    def changed_by(figure: Figure, file: Path) -> bool:
+        before, content = cause_of(figure, Context()), file.read_bytes()
+        file.write_bytes(content + b"\n# edited\n")
+        after = cause_of(figure, Context())
+        file.write_bytes(content)
+        return after != before
+
+    document = tree / "reproduce" / "multicache"
+    assert changed_by(figures["multicache/fig10"], document / "gains.py")
+    assert changed_by(figures["multicache/fig10"], document / "web.py")  # gains imports it
+    assert not changed_by(figures["multicache/fig4"], document / "gains.py")
+    assert not changed_by(figures["multicache/fig4"], document / "figures.py")
+    assert changed_by(figures["multicache/table1"], document / "figures.py")
+    for used in ("reproduce/kept.py", "figures/declared.py", "base/errors.py", "sweeps/sweep.py"):
+        assert changed_by(figures["multicache/fig4"], package / used), used
+    for used in ("figures/tables.py", "optimizers/highs.py", "experiment/alone.py"):  # late
+        assert changed_by(figures["multicache/fig4"], package / used), used
+    for unused in ("cli/trace.py", "searches/advice.py", "report/page.py", "__init__.py"):
+        assert not changed_by(figures["multicache/fig4"], package / unused), unused
+    fig5, fig6 = thesis["thesis/fig5"], thesis["thesis/fig6"]  # of one function
+    same = replace(fig5, find=fig6.find)
+    assert cause_of(same, Context()) != cause_of(fig5, Context())
 
 
 def test_a_finding_does_not_depend_on_where_experiments_are(

@@ -9,7 +9,6 @@ import errno
 import io
 import os
 import shutil
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from small import EXPERIMENTS
 
 import mcsim
 from mcsim.base.errors import ConfigError, HostError
-from mcsim.cli.main import main
 from mcsim.results import verify
 from mcsim.results.packs import Pack, packs_in, set_aside_damaged
 from mcsim.results.results import Results
@@ -138,61 +136,6 @@ def test_a_sweep_makes_the_runs_of_a_damaged_pack_again(out: Path, way: str) -> 
     (after,) = packs_in(out)
     assert after.run_ids == before.run_ids
     assert open_run(after.run_ids[0], out).run_id == after.run_ids[0]
-
-
-def zipped(pack: Path) -> Path:
-    """Turn a pack into what earlier versions wrote."""
-    old = pack.with_name(f"{pack.name}.zip")
-    with zipfile.ZipFile(old, "w") as file:
-        for path in sorted(pack.iterdir()):
-            file.write(path, path.name)
-    shutil.rmtree(pack)
-    return old
-
-
-def test_packs_of_earlier_versions_are_converted(
-    out: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pack = pack_of(out)
-    content = {path.name: path.read_bytes() for path in pack.iterdir()}
-    old = zipped(pack)
-    assert list(packs_in(out)) == []
-    assert f"{old}: a file of an earlier mcsim" in caplog.text
-    assert f"mcsim results convert --results {out}" in caplog.text
-    main(["results", "convert", "--results", str(out)])
-    assert capsys.readouterr().out == f"{pack}\n1 of 1 files are converted\n"
-    assert {path.name: path.read_bytes() for path in pack.iterdir()} == content
-    assert not old.exists()
-    assert verify(out)[1] == {}
-
-
-def bomb(path: Path) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("run_ids.txt", b"x" * (1 << 24))
-
-
-def with_other_files(path: Path) -> None:
-    with zipfile.ZipFile(path, "a") as file:
-        file.writestr("../beach.jpg", b"sand")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [bomb, with_other_files, *(WAYS[way] for way in ("flipped", "truncated", "emptied", "folder"))],
-    ids=["bomb", "other files", "flipped", "truncated", "emptied", "folder"],
-)
-def test_a_damaged_file_of_an_earlier_version_stays(
-    out: Path, change: Callable[[Path], object], capsys: pytest.CaptureFixture[str]
-) -> None:
-    old = zipped(pack_of(out))
-    change(old)
-    with pytest.raises(SystemExit, match="1"):
-        main(["results", "convert", "--results", str(out)])
-    said = capsys.readouterr().out
-    assert said.startswith(f"{old}: not converted: ")
-    assert said.endswith("\n0 of 1 files are converted\n")
-    assert list((out / "packs").iterdir()) == [old]
-    assert not (out.parent / "beach.jpg").exists()
 
 
 @pytest.mark.parametrize("way", ["flipped", "removed"])

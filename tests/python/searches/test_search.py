@@ -21,12 +21,12 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
+from mcsim.references.opened import open_workload
 from mcsim.results import models, tables
 from mcsim.searches.guides import Stack, rate_for
 from mcsim.searches.replays import Replays
 from mcsim.searches.search_state import Found
 from mcsim.searches.space import Point
-from mcsim.traces.opened import open_workload
 from mcsim.traces.trace import Trace
 
 SIZES = "log(50, 1600, 8) / log(200, 6400, 8)"

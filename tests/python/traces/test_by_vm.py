@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mcsim.traces.batches import ByVm
-from mcsim.traces.store import Batch
+from mcsim.traces.batches import Batch, ByVm
 
 VMS = 300
 

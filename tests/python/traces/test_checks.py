@@ -13,7 +13,8 @@ from small import ROOT
 
 import mcsim as mc
 from mcsim.traces.batches import batch_with
-from mcsim.traces.checks import SignCounter, Signs, warn_of_signs
+from mcsim.traces.checks import SignCounter, warn_of_signs
+from mcsim.traces.metadata import Signs
 
 SECOND = 10**9
 CASES = ROOT / "tests" / "data" / "cases"

@@ -21,7 +21,7 @@ import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.config.profile import read_profile
 from mcsim.results.models import requests
-from mcsim.traces.store import STORE_VERSION
+from mcsim.traces.metadata import STORE_VERSION
 from mcsim.traces.synth import GENERATOR_VERSION, profile_digest, synth_trace
 
 SECOND = 10**9

@@ -21,9 +21,9 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.experiment.experiment import Experiment
 from mcsim.locality.sharing import sharing
-from mcsim.traces.blocks import Blocks
-from mcsim.traces.opened import open_workload
-from mcsim.traces.workload import Workload
+from mcsim.references.blocks import Blocks
+from mcsim.references.opened import open_workload
+from mcsim.references.workload import Workload
 
 SECOND = 10**9
 HEAD = "time_s,vm,op,offset,length\n"

@@ -25,7 +25,7 @@ from piped import stdin_is, stdin_of, write_all
 
 import mcsim
 from mcsim.base.errors import ConfigError, HostError, TraceError
-from mcsim.traces.parsed import Parse
+from mcsim.traces.open import Parse
 from mcsim.traces.pipes import open_pipe
 
 HEADER = "time_s,offset,length\n"

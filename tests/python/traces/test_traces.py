@@ -26,12 +26,13 @@ from hypothesis import strategies as st
 from small import ROOT
 
 from mcsim.base.errors import ConfigError, HostError, TraceError
-from mcsim.traces import digests, parsed
+from mcsim.traces import digests
+from mcsim.traces import open as opening
 from mcsim.traces.batches import Batch
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.digests import file_digest
 from mcsim.traces.find import TraceFinder, files_of
-from mcsim.traces.parsed import trace_formats
+from mcsim.traces.mapping import trace_formats
 from mcsim.traces.store import BATCH_REQUESTS
 from mcsim.traces.table_files import TABLE_FORMATS
 from mcsim.traces.trace import Trace
@@ -275,7 +276,7 @@ class TestOpen:
             reads += 1
             return file_digest(path, progress)
 
-        monkeypatch.setattr(parsed, "file_digest", counted)
+        monkeypatch.setattr(opening, "file_digest", counted)
         first = Trace.open(msr_file, cache_dir=cache)
         assert reads == 2  # it changed a moment ago, so it was hashed after it was parsed, too
         Trace.open(msr_file, cache_dir=cache)
