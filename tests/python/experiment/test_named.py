@@ -178,4 +178,4 @@ def test_an_unknown_command_of_a_group_lists_those_that_there_are(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert "no such command 'dif' (did you mean 'diff'?)" in call(capsys, "results", "dif")[2]
-    assert "no such command 'zzz' (one of convert, diff, " in call(capsys, "results", "zzz")[2]
+    assert "no such command 'zzz' (one of diff, gc, " in call(capsys, "results", "zzz")[2]
