@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <iterator>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "core/base/guarded.hpp"
 #include "core/engine/hosts/cache_probe.hpp"
 #include "core/engine/run/apply.hpp"
+#include "core/engine/run/meter_readings.hpp"
 #include "core/engine/run/run_checks.hpp"
 #include "core/engine/run/timer_queue.hpp"
 
@@ -26,39 +24,6 @@ double seconds_since(Stopwatch::time_point start) {
 
 // Accesses between two calls of the tick: about 100 ms of replay.
 constexpr Count kTickEvery = Count{1} << 21;
-
-// The meter readings that a system sees.
-class Meters {
- public:
-  Meters(const System& system, const Characterised& measured) {
-    meters_ = system.meters();
-    for (const MeterSpec& spec : meter_specs(system)) {
-      readers_.emplace_back(*measured.find(spec));
-      readers_.back().advance();
-    }
-  }
-
-  void advance(std::size_t timer) {
-    for (std::size_t i = 0; i < readers_.size(); ++i) {
-      if (meters_[i].timer == timer) readers_[i].advance();
-    }
-  }
-  void forget(VmId vm) {
-    for (MeterReader& reader : readers_) reader.forget(vm);
-  }
-  std::vector<Reading> readings() const {
-    std::vector<Reading> all;
-    for (std::size_t i = 0; i < readers_.size(); ++i) {
-      all.push_back(readers_[i].reading());
-      all.back().name = meters_[i].name;
-    }
-    return all;
-  }
-
- private:
-  std::vector<Meter> meters_;
-  std::vector<MeterReader> readers_;  // by meter
-};
 
 // The state of one run.
 class Runner {
@@ -153,12 +118,11 @@ class Runner {
 
   // Discard blocks, and release those of departed VMs, before the next request.
   void discard_and_release() {
-    const auto first = trace_.discards.begin() + static_cast<std::ptrdiff_t>(discarded_);
-    const auto end = std::find_if(first, trace_.discards.end(),
-                                  [&](const Discard& discard) { return discard.request > at_; });
     std::vector<BlockId> blocks;
-    std::transform(first, end, std::back_inserter(blocks), std::mem_fn(&Discard::block));
-    discarded_ += blocks.size();
+    const auto& discards = trace_.discards;
+    for (; discarded_ < discards.size() && discards[discarded_].request <= at_; ++discarded_) {
+      blocks.push_back(discards[discarded_].block);
+    }
     if (log_ != nullptr) log_->discard(at_, blocks);
     if (!blocks.empty()) host_->discard(blocks);
     for (; gone_ < trace_.departures.size() && trace_.departures[gone_].request <= at_; ++gone_) {
@@ -283,7 +247,7 @@ class Runner {
     store({.request = at_,
            .timer = timer,
            .targets = targets,
-           .moved = moved_by(*decision),
+           .moved = static_cast<Count>(decision->placements.size() * trace_.line_blocks),
            .decision = *std::move(decision)});
     return absl::OkStatus();
   }
@@ -294,10 +258,6 @@ class Runner {
     } else {
       result_.decisions.push_back(std::move(record));
     }
-  }
-
-  Count moved_by(const Decision& decision) const {
-    return static_cast<Count>(decision.placements.size() * trace_.line_blocks);
   }
 
   // The targets in force; 0 for departed VMs.
@@ -321,7 +281,7 @@ class Runner {
   const Actions actions_;
   TimerQueue timer_queue_;
   const Nanoseconds begin_;  // of the trace
-  Meters meters_;
+  MeterReadings meters_;
   std::vector<TimerState> timer_states_;  // by timer
   std::unique_ptr<Host> host_;
   std::optional<CacheProbe> probe_;

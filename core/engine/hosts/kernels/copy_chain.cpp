@@ -23,8 +23,8 @@ static_assert(use_of(EffectiveWriteMode::kByTier) == Use::kSlowPath);
 }  // namespace
 
 bool CopyChain::can_serve(const KernelSetup& setup) {
-  return setup.chain != Chain::kExclusive && setup.tiers.size() == kTiers &&
-         std::ranges::all_of(setup.tiers, &Tier::only_logs);
+  return setup.chain != Chain::kExclusive && setup.tiers.size() >= kLeastTiers &&
+         setup.tiers.size() <= kMostTiers && std::ranges::all_of(setup.tiers, &Tier::only_logs);
 }
 
 CopyChain::CopyChain(const KernelSetup& setup)
@@ -42,7 +42,7 @@ CopyChain::CopyChain(const KernelSetup& setup)
 }
 
 // Tier number kTiers means no tier, or the backend.
-template <Chain kChain, bool kProbe>
+template <Chain kChain, std::size_t kTiers, bool kProbe>
 class CopyChain::Loop {
  public:
   Loop(CopyChain& chain, std::span<VmCounters> counters, std::span<Found> found)
@@ -241,24 +241,26 @@ class CopyChain::Loop {
   }
 
   // Return the fastest tier that has the block, and count its use there.
+  template <std::size_t kFrom = 0>
   [[gnu::always_inline]] std::size_t look(const Vm& vm, TableEntry block) {
-    if (touch(0, vm, block)) return 0;
-    return touch(1, vm, block) ? 1 : kTiers;
+    if constexpr (kFrom < kTiers) {
+      return touch(kFrom, vm, block) ? kFrom : look<kFrom + 1>(vm, block);
+    }
+    return kTiers;
   }
 
-  // Insert the block, which the fastest tier lacks, into the fastest tier above `found` with space;
-  // return the fastest tier that then has it.
+  // Insert the block, which tier `found` had, into the fastest tier above with space; return the
+  // fastest tier that then has it.
+  template <std::size_t kTo = 0>
   [[gnu::always_inline]] std::size_t enter_fastest(const Vm& vm, TableEntry block,
                                                    std::size_t found) {
-    if (has_room(0, vm)) {
-      enter_tier<0>(vm, block, found);
-      return 0;
+    if constexpr (kTo < kTiers) {
+      if (kTo == found) return found;
+      if (!has_room(kTo, vm)) return enter_fastest<kTo + 1>(vm, block, found);
+      enter_tier<kTo>(vm, block, found);
+      return kTo;
     }
-    if (found == kTiers && has_room(1, vm)) {
-      enter_tier<1>(vm, block, found);
-      return 1;
-    }
-    return found;
+    return kTiers;
   }
 
   // Return the tiers with space now, one bit each: insertions into slower tiers may change it.
@@ -270,21 +272,23 @@ class CopyChain::Loop {
   }
 
   // Insert the block into all tiers above, the slowest first. In an inclusive chain, a tier without
-  // space also keeps the block out of the tier above.
+  // space also keeps the block out of the tiers above.
+  template <std::size_t kBelow = kTiers>
   [[gnu::always_inline]] void enter_all(const Vm& vm, TableEntry block, unsigned open_tiers,
                                         Outcome& outcome) {
-    if (outcome.found == kTiers) {
-      if ((open_tiers >> 1 & 1) != 0) {
-        enter_tier<1>(vm, block, outcome.found);
-        outcome.low = outcome.top = 1;
-      } else if (kChain == Chain::kInclusive) {
-        return;
+    if constexpr (kBelow > 0) {
+      constexpr std::size_t kTo = kBelow - 1;
+      if (kTo < outcome.found) {
+        if ((open_tiers >> kTo & 1) != 0) {
+          enter_tier<kTo>(vm, block, outcome.found);
+          if (outcome.top == outcome.found) outcome.low = kTo;
+          outcome.top = kTo;
+        } else if (kChain == Chain::kInclusive) {
+          return;
+        }
       }
+      enter_all<kTo>(vm, block, open_tiers, outcome);
     }
-    if ((open_tiers & 1) == 0) return;
-    enter_tier<0>(vm, block, outcome.found);
-    if (outcome.top == outcome.found) outcome.low = 0;
-    outcome.top = 0;
   }
 
   template <std::size_t kTo>
@@ -356,21 +360,24 @@ class CopyChain::Loop {
     return false;
   }
 
-  // Demote from the fastest tier; return false if the slower one has neither the block nor space.
-  template <std::size_t kFrom>
+  // Demote to the first slower tier that has the block or space for it; return false if there is
+  // none.
+  template <std::size_t kFrom, std::size_t kTo = kFrom + 1>
   [[gnu::always_inline]] bool push_down(std::size_t source, const Vm& owner, TableEntry block,
                                         bool dirty) {
-    if constexpr (kFrom == 0) {
-      const bool has_copy = touch(1, owner, block);
-      if (!has_copy && !has_room(1, owner)) return false;
-      if (dirty) dirty_.move(block, 0, 1);
+    if constexpr (kTo < kTiers) {
+      const bool has_copy = touch(kTo, owner, block);
+      if (!has_copy && !has_room(kTo, owner)) {
+        return push_down<kFrom, kTo + 1>(source, owner, block, dirty);
+      }
+      if (dirty) dirty_.move(block, kFrom, kTo);
       // A clean block need not be copied if the tier has it.
       owner.tiers[source].copied_out += dirty || !has_copy ? 1 : 0;
       if (has_copy) {
-        owner.tiers[1].updates += dirty ? 1 : 0;
+        owner.tiers[kTo].updates += dirty ? 1 : 0;
       } else {
-        ++owner.tiers[1].demotions;
-        insert<1>(owner, block);
+        ++owner.tiers[kTo].demotions;
+        insert<kTo>(owner, block);
       }
       return true;
     }
@@ -405,11 +412,14 @@ class CopyChain::Loop {
 template <Chain kChain>
 void CopyChain::replay_as(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,
                           std::span<Found> found) {
-  if (probe_ == nullptr) {
-    Loop<kChain, false>(*this, counters, found).replay_range(trace, range);
-  } else {
-    Loop<kChain, true>(*this, counters, found).replay_range(trace, range);
-  }
+  const auto with_tiers = [&]<std::size_t kTiers>() {
+    if (probe_ == nullptr) {
+      Loop<kChain, kTiers, false>(*this, counters, found).replay_range(trace, range);
+    } else {
+      Loop<kChain, kTiers, true>(*this, counters, found).replay_range(trace, range);
+    }
+  };
+  tiers_.size() == 2 ? with_tiers.template operator()<2>() : with_tiers.template operator()<3>();
 }
 
 void CopyChain::replay(const Accesses& trace, RequestRange range, std::span<VmCounters> counters,

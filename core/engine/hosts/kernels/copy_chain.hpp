@@ -12,15 +12,19 @@
 
 namespace mcsim {
 
-// The replay loop of a chain of two tiers that keep copies, both LRU in logs without filters. It is
-// compiled for the chain, and three times as fast as TieredHost's walk.
+// The replay loop of a chain of tiers that keep copies, all of them LRU in logs without filters. It
+// is compiled for the chain and its number of tiers, and two to three times as fast as TieredHost's
+// walk.
 //
 // Reads and writes follow the rules in TieredHost. A tier without a filter holds a block after an
 // access unless it has no space. An insertion has at most one victim, possibly of another part.
 // Requests of blocked VMs, and writes of VMs with different modes by tier, take the slow path.
 class CopyChain final : public Kernel {
  public:
-  // Any chain but the exclusive one, of two LRU tiers in logs.
+  static constexpr std::size_t kLeastTiers = 2;
+  static constexpr std::size_t kMostTiers = 3;
+
+  // Any chain but the exclusive one, of LRU tiers in logs.
   static bool can_serve(const KernelSetup& setup);
   explicit CopyChain(const KernelSetup& setup);
 
@@ -30,9 +34,7 @@ class CopyChain final : public Kernel {
   void attach(const Observers& observers) override { probe_ = observers.probe; }
 
  private:
-  static constexpr std::size_t kTiers = 2;
-
-  template <Chain kChain, bool kProbe>
+  template <Chain kChain, std::size_t kTiers, bool kProbe>
   class Loop;
 
   template <Chain kChain>

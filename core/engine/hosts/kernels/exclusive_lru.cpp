@@ -1,8 +1,9 @@
 #include "core/engine/hosts/kernels/exclusive_lru.hpp"
 
+#include <array>
 #include <utility>
 
-#include "core/engine/hosts/kernels/exclusive_lru.inl"
+#include "core/engine/hosts/kernels/exclusive_lru_make.inl"
 
 namespace mcsim {
 
@@ -25,17 +26,14 @@ absl::StatusOr<std::unique_ptr<Host>> make_for_tiers(const Machine& machine, con
                               tier.capacity_blocks);
     }
   }
-  switch (machine.tiers.size()) {
-    case 1:
-      return make_exclusive_lru<1>(machine, trace, sharing, rules, targets, std::move(writes));
-    case 2:
-      return make_exclusive_lru<2>(machine, trace, sharing, rules, targets, std::move(writes));
-    case 3:
-      return make_exclusive_lru<3>(machine, trace, sharing, rules, targets, std::move(writes));
-    default:
-      return invalid_argument("tiers: expected 1 to {}, got {}", kMostLruTiers,
-                              machine.tiers.size());
+  static constexpr std::array kMakers{make_exclusive_lru<1>, make_exclusive_lru<2>,
+                                      make_exclusive_lru<3>};
+  static_assert(kMakers.size() == kMostLruTiers);
+  const std::size_t tiers = machine.tiers.size();
+  if (tiers == 0 || tiers > kMostLruTiers) {
+    return invalid_argument("tiers: expected 1 to {}, got {}", kMostLruTiers, tiers);
   }
+  return kMakers[tiers - 1](machine, trace, sharing, rules, targets, std::move(writes));
 }
 
 }  // namespace

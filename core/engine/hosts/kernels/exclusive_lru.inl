@@ -1,5 +1,6 @@
 // The host behind exclusive_lru.hpp for a number of tiers known at compile time. There is one
-// source file for each number, so that they compile in parallel.
+// source file for each number, so that they compile in parallel. The functions that no access
+// reaches are in exclusive_lru_counters.inl and exclusive_lru_state.inl.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -120,35 +120,10 @@ class ExclusiveLru final : public Host {
     }
   }
 
-  std::vector<VmCounters> counters() const override {
-    std::vector<VmCounters> all(vms_.size());
-    for (const Vm& vm : vms_) count(vm, all[vm.index]);
-    return all;
-  }
-
-  // In exclusive_lru_state.inl.
+  std::vector<VmCounters> counters() const override;
+  absl::Status check_invariants() const override;
   absl::Status save(ArchiveWriter& to) override;
   absl::Status load(ArchiveReader& from) override;
-
-  absl::Status check_invariants() const override {
-    std::vector<std::array<Count, kTiers>> found(vms_.size());
-    Count dirty = 0;
-    const auto count = [&](std::size_t tier, BlockId id) {
-      ++found[owners_.vm_of(id)][tier];
-      dirty += dirty_.contains(id) ? 1 : 0;
-    };
-    for (std::size_t s = 0; s < stack_count(); ++s) {
-      if (!log_.consistent(stack(s))) {
-        return internal_error("exclusive LRU: the log of stack {} is torn", s);
-      }
-      log_.for_each(stack(s), count);
-    }
-    if (dirty != dirty_.count()) {
-      return internal_error("exclusive LRU: {} dirty blocks are held, counted {}", dirty,
-                            dirty_.count());
-    }
-    return check_occupancy(found);
-  }
 
  private:
   // The index of a write mode in tallies; 0 is for reads.
@@ -232,16 +207,14 @@ class ExclusiveLru final : public Host {
       prefetch_line(&vms_[trace.request_vm[std::min(r + kVmAhead, trace.request_count() - 1)]]);
       Vm& vm = vms_[trace.request_vm[r]];
       const RequestRange blocks{trace.request_begin[r], trace.request_begin[r + 1]};
+      if (blocks.begin == blocks.end) continue;
       const Op op = static_cast<Op>(trace.request_op[r]);
       const WriteMode mode = op == Op::kRead ? WriteMode::kThrough : dirty_.mode(vm.index);
-      if (mode == WriteMode::kBack) {
-        const MissedBlocks missed = write_to_cache<kSharing, kProbe>(vm, ids, blocks);
-        if (blocks.end > blocks.begin) count_request(trace, r, missed, vm.counts);
-        continue;
-      }
-      if (mode == WriteMode::kAround) {
-        const MissedBlocks missed = write_around(vm, ids, blocks);
-        if (blocks.end > blocks.begin) count_request(trace, r, missed, vm.counts);
+      if (mode != WriteMode::kThrough) {
+        const MissedBlocks missed = mode == WriteMode::kBack
+                                        ? write_to_cache<kSharing, kProbe>(vm, ids, blocks)
+                                        : write_around(vm, ids, blocks);
+        count_request(trace, r, missed, vm.counts);
         continue;
       }
       Tally& tally = vm.tallies[static_cast<std::size_t>(op)];
@@ -256,7 +229,6 @@ class ExclusiveLru final : public Host {
         slowest = std::max(slowest, tier);
         missed.note(i == blocks.begin, tier == kTiers);
       }
-      if (blocks.end == blocks.begin) continue;
       ++tally.requests[slowest];
       count_request(trace, r, missed, vm.counts);
     }
@@ -284,7 +256,7 @@ class ExclusiveLru final : public Host {
       ++vm.written_to[now];
       while (dirty_.too_many()) write_back(dirty_.oldest());
     }
-    tally.requests[slowest] += blocks.end > blocks.begin ? 1 : 0;
+    ++tally.requests[slowest];
     return missed;
   }
 
@@ -297,7 +269,7 @@ class ExclusiveLru final : public Host {
       drop(vm, ids[i]);
       ++tally.found[kTiers];
     }
-    tally.requests[kTiers] += blocks.end > blocks.begin ? 1 : 0;
+    ++tally.requests[kTiers];
     return {static_cast<Count>(blocks.end - blocks.begin), true, true};
   }
 
@@ -319,7 +291,7 @@ class ExclusiveLru final : public Host {
       return serve_below_top<kSharing, kProbe>(vm, id, op, blocked);
     Stack& stack = stack_of<kSharing>(vm);
     const std::size_t tier = Log::tier_of(log_.move_up(stack, id), stack);
-    if constexpr (kProbe) report<kTiers>(vm, id, op, tier);
+    if constexpr (kProbe) report(vm, id, op, tier);
     if (tier == 0) return {0, 0};
     change_held<kSharing>(vm, tier, -1);
     change_held<kSharing>(vm, 0, +1);
@@ -345,7 +317,7 @@ class ExclusiveLru final : public Host {
     log_.move_up(stack, id);
     // Faster tiers hold no block of this stack.
     for (std::size_t k = 0; k < to; ++k) log_.demote(stack, k);
-    if constexpr (kProbe) report<kTiers>(vm, id, op, tier);
+    if constexpr (kProbe) report(vm, id, op, tier);
     if (to == tier) {
       vm.below_top.in_place[static_cast<std::size_t>(op)][tier] += tier > 0 ? 1 : 0;
       return {tier, tier};
@@ -359,11 +331,10 @@ class ExclusiveLru final : public Host {
     return {tier, to};
   }
 
-  template <std::size_t kNone>
   [[gnu::always_inline]] void report(const Vm& vm, BlockId id, Op op, std::size_t tier) {
-    if (op == Op::kRead && tier == kNone) log_backend<true>(op, id);
+    if (op == Op::kRead && tier == kTiers) log_backend<true>(op, id);
     if (observers_.probe == nullptr) return;
-    tier < kNone ? observers_.probe->hit(vm.index, id) : observers_.probe->inserted(vm.index, id);
+    tier < kTiers ? observers_.probe->hit(vm.index, id) : observers_.probe->inserted(vm.index, id);
   }
 
   // Return whether a block of the VM can enter the tier and stay: in a full tier, another block
@@ -506,76 +477,9 @@ class ExclusiveLru final : public Host {
     while (dirty_.count() > 0) write_back(dirty_.oldest());
   }
 
-  void count(const Vm& vm, VmCounters& of) const {
-    const auto& [reads, through, back, around] = vm.tallies;
-    of.requests = vm.counts.requests;
-    of.request_hits = vm.counts.request_hits;
-    of.bytes = vm.counts.bytes;
-    of.byte_hits = vm.counts.byte_hits;
-    of.tiers.resize(kTiers);
-    for (std::size_t k = 0; k <= kTiers; ++k) {
-      const Count written = through.found[k] + back.found[k];
-      const Count entered = reads.found[k] + written;
-      of.accesses += entered + around.found[k];
-      of.writes += written + around.found[k];
-      of.reads_served.blocks[k] = reads.found[k];
-      of.reads_served.requests[k] = reads.requests[k];
-      of.writes_served.blocks[kTiers] += through.found[k] + around.found[k];
-      of.writes_served.requests[k] += back.requests[k];
-      of.writes_served.requests[kTiers] += through.requests[k] + around.requests[k];
-      of.backend_writes += through.found[k] + around.found[k];
-      if (k == kTiers) {
-        of.misses = entered + around.found[k];
-        of.write_misses = written + around.found[k];
-        of.tiers[0].fills += entered - vm.bypassed;
-        break;
-      }
-      of.writes_served.blocks[k] += vm.written_to[k];
-      of.tiers[k].hits = entered;
-      of.tiers[k].write_hits = written;
-      count_moves(vm, k, of);
-    }
-    of.backend_reads = reads.found[kTiers];
-    dirty_.add_counts(vm.index, of);
-  }
-
-  // Call after counting the hits of the tier. Movements not counted in BelowTop are into the
-  // fastest tier.
-  void count_moves(const Vm& vm, std::size_t k, VmCounters& of) const {
-    const BelowTop& below_top = vm.below_top;
-    TierCounters& tier = of.tiers[k];
-    const Count in_place = below_top.in_place[0][k] + below_top.in_place[1][k];
-    tier.fills += below_top.fills[k];
-    tier.promotions += below_top.promotions[k];
-    tier.updates = k == 0 ? tier.write_hits : below_top.in_place[1][k];
-    tier.moved_up = k == 0 ? 0 : tier.hits - in_place;
-    of.tiers[0].fills -= below_top.fills[k];
-    of.tiers[0].promotions += tier.moved_up - below_top.promotions[k];
-    tier.demotions = vm.demotions[k];
-    tier.moved_down = vm.moved_down[k];
-    tier.evictions = vm.evictions[k];
-    tier.invalidations = vm.invalidations[k];
-    tier.copied_out = vm.moved_down[k] + vm.copied_out[k];
-    tier.occupancy = vm.held[k];
-    tier.target = sharing_ == Sharing::kShared ? capacity_[k] : vm.target[k];
-  }
-
-  absl::Status check_occupancy(std::span<const std::array<Count, kTiers>> found) const {
-    for (std::size_t k = 0; k < kTiers; ++k) {
-      Count sum = 0;
-      for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
-        sum += vms_[vm].held[k];
-        if (found[vm][k] == vms_[vm].held[k]) continue;
-        return internal_error("exclusive LRU: VM {} has {} blocks in tier {}, counted {}", vm,
-                              found[vm][k], k, vms_[vm].held[k]);
-      }
-      const Count counted = sharing_ == Sharing::kApart ? sum : total_[k];
-      if (sum == counted && sum <= capacity_[k]) continue;
-      return internal_error("exclusive LRU: tier {} holds {} blocks of {}, counted {}", k, sum,
-                            capacity_[k], counted);
-    }
-    return absl::OkStatus();
-  }
+  void count(const Vm& vm, VmCounters& of) const;
+  void count_moves(const Vm& vm, std::size_t k, VmCounters& of) const;
+  absl::Status check_occupancy(std::span<const std::array<Count, kTiers>> found) const;
 
   // Prefetch distances, in accesses and requests: long enough for the data to arrive, short enough
   // for it to stay in the CPU cache.
@@ -597,38 +501,7 @@ class ExclusiveLru final : public Host {
   Observers observers_;
 };
 
-// The most blocks that each stack can hold.
-inline std::vector<std::uint64_t> most_blocks(const Machine& machine, const Accesses& trace,
-                                              Sharing sharing) {
-  std::uint64_t room = 1;
-  for (const TierSpec& tier : machine.tiers)
-    room += static_cast<std::uint64_t>(tier.capacity_blocks);
-  if (sharing == Sharing::kShared) return {std::min<std::uint64_t>(room, trace.id_count())};
-  std::vector<std::uint64_t> most;
-  for (const VmInfo& vm : trace.vms) {
-    most.push_back(std::min(room, static_cast<std::uint64_t>(vm.unique_blocks)));
-  }
-  return most;
-}
-
-template <int kTiers>
-absl::StatusOr<std::unique_ptr<Host>> make_exclusive_lru(const Machine& machine,
-                                                         const Accesses& trace, Sharing sharing,
-                                                         DivisionRules rules,
-                                                         const Allocation& targets,
-                                                         WriteRules writes) {
-  const std::vector<std::uint64_t> most = most_blocks(machine, trace, sharing);
-  const std::uint64_t entries = RecencyLog<kTiers>::entries(most);
-  if (entries >= kNoBlock) {
-    return absl::ResourceExhaustedError(fmt::format(
-        "the stacks need {} log entries, more than 2^32: use a larger block size", entries));
-  }
-  auto host = std::make_unique<ExclusiveLru<kTiers>>(
-      machine, trace, sharing, rules, std::move(writes), RecencyLog<kTiers>::stacks(most));
-  if (sharing != Sharing::kShared) MCSIM_RETURN_IF_ERROR(host->resize(targets));
-  return host;
-}
-
 }  // namespace mcsim
 
+#include "core/engine/hosts/kernels/exclusive_lru_counters.inl"
 #include "core/engine/hosts/kernels/exclusive_lru_state.inl"

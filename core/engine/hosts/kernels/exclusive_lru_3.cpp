@@ -1,4 +1,4 @@
-#include "core/engine/hosts/kernels/exclusive_lru.inl"
+#include "core/engine/hosts/kernels/exclusive_lru_make.inl"
 
 namespace mcsim {
 

@@ -15,6 +15,7 @@
 
 #include <absl/strings/str_join.h>
 
+#include "core/engine/hosts/kernels/copy_chain.hpp"
 #include "core/engine/hosts/kernels/exclusive_lru.hpp"
 #include "core/engine/hosts/tiered_host.hpp"
 #include "policies/hosts/admission_registry.hpp"
@@ -280,8 +281,8 @@ class RandomPath {
 
   static std::string loop_of(const Host& host) {
     const auto* const tiered = dynamic_cast<const TieredHost*>(&host);
-    if (tiered != nullptr) return std::string(tiered->last_loop());
-    return fmt::format("exclusive-lru of {} tiers", host.counters()[0].tiers.size());
+    const std::string_view loop = tiered == nullptr ? "exclusive-lru" : tiered->last_loop();
+    return fmt::format("{} of {} tiers", loop, host.counters()[0].tiers.size());
   }
 
   Random random_;
@@ -296,11 +297,17 @@ class RandomPath {
 };
 
 std::set<std::string> all_loops() {
-  std::set<std::string> all{std::string(TieredHost::kWalk)};
-  for (const KernelType& type : kernel_types()) all.emplace(type.name);
-  for (std::size_t tiers = 1; tiers <= kMostLruTiers; ++tiers) {
-    all.insert(fmt::format("exclusive-lru of {} tiers", tiers));
+  std::set<std::string> all;
+  const auto add = [&](std::string_view loop, std::size_t least, std::size_t most) {
+    for (std::size_t k = least; k <= most; ++k) all.insert(fmt::format("{} of {} tiers", loop, k));
+  };
+  add(TieredHost::kWalk, 1, kMostLruTiers + 1);
+  for (const KernelType& type : kernel_types()) {
+    const bool copies = type.name == "copy-chain";
+    add(type.name, copies ? CopyChain::kLeastTiers : 1,
+        copies ? CopyChain::kMostTiers : kMostLruTiers + 1);
   }
+  add("exclusive-lru", 1, kMostLruTiers);
   return all;
 }
 
