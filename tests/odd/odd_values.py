@@ -16,6 +16,7 @@ import multiprocessing
 import os
 import random
 import resource
+import shutil
 import sys
 import tempfile
 import time
@@ -58,6 +59,7 @@ def _work(connection: Connection, folder: str) -> None:
 
     for arguments in SET_UP:
         main(arguments)
+    inputs = set(Path().iterdir())
     connection.send("ready")
     while (case := connection.recv()) is not None:
         begin = time.monotonic()
@@ -75,6 +77,8 @@ def _work(connection: Connection, folder: str) -> None:
             code = f"{type(error).__name__}: {error}"
         for name, content in kept.items():
             Path(name).write_bytes(content)
+        for made in set(Path().iterdir()) - inputs:  # a later case may name it as an input
+            shutil.rmtree(made) if made.is_dir() else made.unlink()
         connection.send((code, said.getvalue(), time.monotonic() - begin))
 
 

@@ -190,3 +190,11 @@ def test_another_distribution_has_one_message(tmp_path: Path) -> None:
     assert (code, calls, len(told.splitlines())) == (3, [], 1), told
     assert "which Debian calls libone-dev" in told
     assert "MCSIM_APT=no" in told
+
+
+@pytest.mark.parametrize("given", ["--help", "0", "10s"])
+def test_fuzz_takes_seconds_only(checkout: Path, given: str) -> None:
+    copy_scripts(checkout)
+    done = subprocess.run([checkout / "mcsim", "fuzz", given], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"as in ./mcsim fuzz 600, not '{given}'" in done.stderr

@@ -81,7 +81,7 @@ class Reading:
     max_skipped: int | float | str | None = None
 
     def checked(self) -> Reading:
-        """Return the same with the content of the mapping; ConfigError if a value is wrong."""
+        """Return the same plus the content of the mapping; ConfigError if a value is wrong."""
         check_choice("on_bad_line", self.on_bad_line, ("error", "skip"))
         check_choice("on_unsorted", self.on_unsorted, ("error", "sort"))
         format, options = self.format, self.options
@@ -96,7 +96,7 @@ class Reading:
             check_param(f"options: {name}", value)
         folder = self.cache_dir
         folder = cache_directory() if folder is None else file_given("cache_dir", folder)
-        return replace(self, format=format, options=options, mapping=None, cache_dir=folder)
+        return replace(self, format=format, options=options, cache_dir=folder)
 
 
 @limits_named()
@@ -241,12 +241,14 @@ def _open_regular(
     assert isinstance(reading.cache_dir, Path)
     try:
         store = plan.cached_store(reading.cache_dir)
-    except TraceError as error:
+    except (ConfigError, TraceError) as error:
         if needs_order and "time goes back" in str(error):
             raise TraceError(
                 f"{error}; without a stated format, times in order are the sign of {format}: "
                 "state the format"
             ) from None
+        if reading.mapping is not None:
+            raise type(error)(f"{error}; it is read by the mapping {reading.mapping}") from None
         raise
     check_skipped(store.metadata, file, reading.max_skipped)
     warn_of_signs(store.metadata, store.metadata.signs)

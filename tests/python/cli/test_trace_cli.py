@@ -181,6 +181,9 @@ def test_a_mapping_is_kept_and_used_again(
     assert (again.vms, batch.offset.tolist()) == (("x", "y"), [0, 4096])
     (batch,) = Trace.open(file, mapping=mapping, options={"time_unit": "s"}).batches()
     assert batch.time.tolist() == [7 * 10**9, 9 * 10**9]
+    file.write_text("7,x,0,4\n")
+    assert run("info", file, "--mapping", mapping) == 2
+    assert f"it is read by the mapping {mapping}" in capsys.readouterr().err
     mapping.write_text("offset: [1]\n")
     assert run("info", file, "--mapping", mapping) == 2
     assert "mine.yaml:1: offset: expected a value, got [1]" in capsys.readouterr().err
