@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Sectioned)
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
-@policies_option("all")
+@policies_option("all", classes=True)
 @click.option(
     "--sizes",
     metavar="SIZE,...",
@@ -260,9 +260,12 @@ class _Gains(_Comparison):
             word: sum(all(sign * points > 0 for points in of) for of in gains.values())
             for word, sign in (("more", 1), ("less", -1))
         }
-        of = f"of {len(others)} polic{'ies' if len(others) > 1 else 'y'}"
         at_all = [f"{count} hit {word}" for word, count in always.items() if count]
-        many = f"{' and '.join(at_all)} than `{self.baseline}` at every size, {of}"
+        many = f"{' and '.join(at_all)} than `{self.baseline}` at every size, of {len(others)} "
+        many += "policies"
+        if len(others) == 1:
+            (word,) = [word for word, count in always.items() if count] or [""]
+            many = f"`{others[0]}` hits {word} than `{self.baseline}` at every size"
         return "; ".join([*parts, *([many] if at_all else [])] or ["No difference"]) + "."
 
     def table(self) -> ResultTable:

@@ -35,15 +35,15 @@ memory_option = click.option(
 )
 
 
-def policies_option(default: str) -> Callable[[Command], Command]:
-    """Make the option of the eviction policies."""
+def policies_option(default: str, *, classes: bool) -> Callable[[Command], Command]:
+    """Make the option of the eviction policies; with `classes`, those of Python too."""
+    more = ", or classes of Python as module:Class" if classes else ""
     return click.option(
         "--policies",
         metavar="NAME[(PARAM=VALUE,...)],...",
         default=default,
         show_default=True,
-        help="Eviction policies (see mcsim list, mcsim describe NAME), or classes of Python as "
-        "module:Class.",
+        help=f"Eviction policies (see mcsim list, mcsim describe NAME){more}.",
     )
 
 

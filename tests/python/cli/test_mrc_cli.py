@@ -286,6 +286,7 @@ def test_what_policies_gain_on_another(run: Any, printed: Any) -> None:
         assert row["gain"] == pytest.approx(gain)
     assert ratios["mru", 3] > ratios["lru", 3]
     assert f"largest gain: `mru`, {100 * (ratios['mru', 3] - ratios['lru', 3]):+.2f}" in out[0]
+    assert out[0].endswith("; `mru` hits more than `lru` at every size.")
     code, _, err = run(*asked, "--policies", "fifo", "--against", "nope")
     assert (code, "--against: unknown eviction policy 'nope'" in err) == (2, True)
 
