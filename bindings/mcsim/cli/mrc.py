@@ -113,8 +113,6 @@ def mrc(
     mcsim mrc web_0.csv.gz --compare 'shards,shards-rate(rate=0.01),aet'
     mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 'log(1%, 100%, 20)' --mini 0.01
     """  # noqa: D301
-    from mcsim.base.errors import ConfigError
-
     modes = {
         "--per-vm": per_vm,
         "--each": each,
@@ -123,13 +121,7 @@ def mrc(
         "--estimator": policies and estimator != "exact",
         "--policies": policies,
     }
-    if len(given := [name for name, value in modes.items() if value]) > 1:
-        raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
-    if mini is not None and not policies:
-        raise ConfigError("--mini: of which policies? --policies says")
-    for name, value in {"--interval": interval, "--mini": mini}.items():
-        if warm_up is not None and value:
-            raise ConfigError(f"--warm-up: not with {name}")
+    _check_modes(modes, mini, warm_up)
     source = Source(
         files, block_size, ops, vms, seed, threads_given(threads), reading, warm_up=warm_up
     )
@@ -143,6 +135,19 @@ def mrc(
     report = _of_lru(source, estimator, compare, interval, per_vm=per_vm)
     report.given_sizes = sizes
     report.show(form, output)
+
+
+def _check_modes(modes: dict[str, Any], mini: str | None, warm_up: str | None) -> None:
+    """Raise ConfigError for options that do not go together."""
+    from mcsim.base.errors import ConfigError
+
+    if len(given := [name for name, value in modes.items() if value]) > 1:
+        raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
+    if mini is not None and not modes["--policies"]:
+        raise ConfigError("--mini: of which policies? --policies says")
+    for name, value in {"--interval": modes["--interval"], "--mini": mini}.items():
+        if warm_up is not None and value:
+            raise ConfigError(f"--warm-up: not with {name}")
 
 
 def _of_lru(
