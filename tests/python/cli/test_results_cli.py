@@ -99,6 +99,9 @@ def test_show_says_what_run_said(out: Path, capsys: pytest.CaptureFixture[str]) 
     assert told["experiment"] == run.spec.expanded()
     assert [row["system"] for row in told["systems"]] == [s.title for s in run.spec.systems]
     assert told["comparison"][0]["hits"] > 0
+    latex = call(capsys, "show", "of-5", "--results", out, "--latex")[1]
+    assert latex.startswith("% `")
+    assert "%" not in [line.strip() for line in latex.splitlines()]
 
 
 def test_diff_ends_as_diff_does(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
