@@ -209,7 +209,8 @@ class _Comparison(PolicyReport):
 
     def by_size(self) -> list[Column]:
         """Return the column of policies, and one for each size."""
-        sizes = ["\n".join(self.size_cells(c)) + f" {self.blocks.kind}" for c in self.capacities]
+        unit = self.size_heads[-1]
+        sizes = ["\n".join(self.size_cells(c)) + f" {unit}" for c in self.capacities]
         return [column("policy", "text"), *map(column, sizes)]
 
     @property
