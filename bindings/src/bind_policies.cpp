@@ -15,6 +15,7 @@
 #include "core/containers/block_table.hpp"
 #include "policies/registry/eviction.hpp"
 #include "policies/registry/plugin.hpp"
+#include "policies/registry/weighing.hpp"
 #include "policies/replay/miniature.hpp"
 #include "policies/replay/simulate.hpp"
 #include "policies/wrappers/all.hpp"
@@ -250,6 +251,11 @@ void bind_policies(py::module_& parent) {
            py::arg("name"), py::arg("is_function"), py::arg("factory"));
   m.def("put", &register_python_policy, py::arg("name"), py::arg("policy"));
   m.def("describe", &describe_policies);
+  m.def("weighing", [] {
+    std::vector<std::string> names;
+    for (const auto& entry : weighing_registry().entries()) names.emplace_back(entry.info.name);
+    return names;
+  });
   m.def("wrappers", [] { return names_of(AllPolicyWrappers{}); });
   m.def(
       "load", [](const std::string& path) { return value_or_raise(load_policies(path)); },

@@ -185,8 +185,8 @@ class PolicyReport(StreamReport):
         from mcsim.base.errors import mistakes_in
         from mcsim.base.sizes import sizes_in
         from mcsim.policies.simulation import memory_given
-        from mcsim.policies.specs import policies_given
-        from mcsim.references.objects import sized_for, whole_of
+        from mcsim.policies.specs import policies_given, with_rules_for_sizes
+        from mcsim.references.objects import SizedObjects, sized_for, whole_of
 
         # Arguments are validated before the work begins.
         with mistakes_in("--policies"):
@@ -202,6 +202,9 @@ class PolicyReport(StreamReport):
             with mistakes_in("--sizes"):
                 blocks = sized_for(blocks, sizes_in(sizes))
             capacities = sizes_given(sizes, whole_of(blocks), blocks.capacity_unit)
+            if isinstance(blocks, SizedObjects):
+                given = with_rules_for_sizes(given)
+                specs = policies_given(given)
             run = _Run(source, blocks, given, specs, capacities, limit, mini)
             run.tell_memory(reporter)
             rows = run.rows(reporter)

@@ -16,7 +16,12 @@ from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.sizes import parse_capacities
 from mcsim.base.specs import ParamValue
 from mcsim.policies.python_policies import PythonSpec
-from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
+from mcsim.policies.specs import (
+    PolicyChoice,
+    PolicySpec,
+    policies_given,
+    with_rules_for_sizes,
+)
 from mcsim.references.blocks import References, blocks_in
 from mcsim.references.objects import SizedObjects, sized_for, whole_of
 from mcsim.references.pieces import DiscardColumns, RequestColumns, discards_of, request_columns_of
@@ -67,6 +72,8 @@ class Caches:
                 raise ConfigError("ops: the blocks of a trace have theirs")
             with mistakes_in("sizes"):
                 of_trace = sized_for(of_trace, sizes)
+            if isinstance(of_trace, SizedObjects):
+                specs = policies_given(with_rules_for_sizes(policies))
             blocks, unique = of_trace.numbered
             block_bytes = of_trace.capacity_unit
             operations: NDArray[np.uint8] | None = (

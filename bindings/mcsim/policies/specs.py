@@ -117,6 +117,13 @@ def parse_policies(text: str) -> list[PolicySpec]:
     return [PolicySpec(*parse_spec(spec, "eviction policy", names)) for spec in split_specs(text)]
 
 
+def with_rules_for_sizes(policies: PolicyChoice) -> list[Any]:
+    """Return policies in which `all` stands for those with a rule for objects of all sizes."""
+    several = policies if isinstance(policies, (list, tuple)) else [policies]
+    names = ",".join(_policies.weighing())
+    return [names if isinstance(one, str) and one.strip() == "all" else one for one in several]
+
+
 def policies_given(policies: PolicyChoice) -> list[PolicySpec | PythonSpec]:
     """Read one policy or several, by name or written in Python."""
     specs: list[PolicySpec | PythonSpec] = []

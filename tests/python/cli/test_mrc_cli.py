@@ -299,7 +299,7 @@ def test_object_traces_have_no_sizes_in_bytes(run: Any, printed: Any) -> None:
     out = printed("mrc", "objects.csv", "--sizes", "1,50%,4")
     assert "6 accesses to 4 objects" in out[0]
     assert cells(out, "4")[-2:] == ["33.33", "33.43"]
-    for command in ("mrc", "compare", "mix"):
+    for command in ("mrc", "mix"):
         code, out, message = run(command, "objects.csv", "--sizes", "1GiB")
         assert code == 2
         assert "of objects in an object trace, or shares (10%)" in message + "".join(out)

@@ -327,6 +327,8 @@ def test_capacities_in_bytes_weigh_objects() -> None:
     assert rows.evictions.tolist() == [0] * 6
     (row,) = mc.simulate(trace, "lru", ["149B"])
     assert (row.hits, row.byte_hit_ratio) == (1, 100 / 700)
+    rows = mc.simulate(trace, "all", ["150B"])
+    assert set(TWINS) | {"random"} == set(rows.policy.tolist())
     # Without a size in bytes, objects count.
     assert mc.simulate(trace, "lru", ["100%"]).capacity.tolist() == [3]
 
@@ -353,10 +355,12 @@ def test_the_table_of_compare_is_in_bytes(
     file = tmp_path / "cdn.csv"
     lines = "".join(f"{i},{i % 3},{1000 * (1 + i % 3)}\n" for i in range(30))
     file.write_text("time_s,key,size\n" + lines)
-    options = ["--option", "time_unit=s", "--policies", "lru,fifo", "-q"]
+    options = ["--option", "time_unit=s", "-q"]
     main(["compare", str(file), *options, "--sizes", "3KB,100%"])
     told = capsys.readouterr().out
     assert "30 accesses to 3 objects (5.859 KiB)" in told
     assert "3,000 bytes 6,000 bytes" in told
+    assert told.count("\ngdsf ") == 1
+    assert "arc" not in told
     main(["compare", str(file), *options, "--sizes", "3KB", "--by", "bytes", "--table-format=json"])
     assert '"capacity": 3000' in capsys.readouterr().out
