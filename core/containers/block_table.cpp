@@ -13,9 +13,9 @@ using block_table_internal::kNarrowMask;
 // Lower bound of line bits: the tag must hold the distance and the key bits that do not select the
 // line.
 constexpr int kFewestNarrowBits = BlockTable::kNarrowBits - (32 - BlockTable::kDistanceBits);
-constexpr int kFewestWideBits = 7;
+constexpr int kFewestWideBits = 9;
 // Line bits of the first lines, which have whole keys of any size.
-constexpr int kFirstBits = 6;
+constexpr int kFirstBits = 8;
 constexpr std::size_t kWords = 8;  // 64-bit words in a line
 
 // The number of keys at which the table doubles: load factor 3/4, with whole keys 7/10.
@@ -25,8 +25,6 @@ constexpr std::size_t limit_of(bool wide, int line_bits) {
 }
 
 constexpr std::size_t kFirstLimit = limit_of(true, kFirstBits);
-// Narrow lines can store the keys of the first lines even if all have one home.
-static_assert(kFirstLimit <= kWords * (BlockTable::kMaxDistance + 1));
 
 int line_bits_for(bool wide, std::size_t keys) {
   int bits = wide ? kFewestWideBits : kFewestNarrowBits;
@@ -74,16 +72,19 @@ void BlockTable::ensure_space(std::size_t more) {
   grow(line_bits_for(wide_, keys));
 }
 
-// Choose the layout by the keys so far.
+// Choose the layout by the keys so far. Keys that collide need whole keys, like large ones.
 void BlockTable::leave_first(std::size_t keys) {
   bool wide = false;
   for_each([&](std::uint64_t key, std::uint32_t) { wide |= key > kNarrowMask; });
-  rebuild(wide, line_bits_for(wide, keys));
+  if (wide || !rebuild(false, line_bits_for(false, keys))) rebuild(true, line_bits_for(true, keys));
 }
 
 void BlockTable::grow(int line_bits) {
   if (size_ == 0) return allocate(wide_, line_bits);
-  if (wide_) return rebuild(true, line_bits);
+  if (wide_) {
+    rebuild(true, line_bits);
+    return;
+  }
   while (line_bits_ < line_bits && !wide_) double_narrow();
 }
 
@@ -165,21 +166,24 @@ void BlockTable::double_narrow() {
   for (const Entry& entry : overflow) place({mix_wide(unmix_narrow(entry.mixed)), entry.value});
 }
 
-// Move all entries to a new table, to whole keys or from the first lines.
-void BlockTable::rebuild(bool wide, int line_bits) {
-  BlockTable old = std::move(*this);
-  size_ = old.size_;
-  allocate(wide, line_bits);
+// Move all entries to a new table, to whole keys or from the first lines. Return false without any
+// change if an entry finds no place, which whole keys always do.
+bool BlockTable::rebuild(bool wide, int line_bits) {
+  BlockTable table;
+  table.allocate(wide, line_bits);
+  table.size_ = size_;
   std::array<Entry, 8> entries;
-  for (std::size_t line = 0; line < old.line_count(); ++line) {
-    const std::size_t count = old.entries_of(line, entries.data());
+  for (std::size_t line = 0; line < line_count(); ++line) {
+    const std::size_t count = entries_of(line, entries.data());
     for (std::size_t i = 0; i < count; ++i) {
       std::uint64_t& mixed = entries[i].mixed;
-      if (wide && !old.wide_) mixed = mix_wide(unmix_narrow(mixed));
+      if (wide && !wide_) mixed = mix_wide(unmix_narrow(mixed));
       if (!wide) mixed = mix_narrow(unmix_wide(mixed));
-      place(entries[i]);
+      if (!table.place(entries[i])) return false;
     }
   }
+  *this = std::move(table);
+  return true;
 }
 
 // Store a key that the table does not have. Return false if no entry is free near its home; whole

@@ -21,8 +21,8 @@ namespace mcsim {
 // entry's line are the tag. So eight bytes store a whole key and its value (quotienting: Knuth 6.4,
 // Cleary 1984). The value 0 marks an empty entry, so fresh pages need no initialisation. The table
 // switches to lines of five whole keys if a key is 2^41 or larger, or if too many keys collide
-// (which takes intent). Its first 224 keys are whole, in 4 KiB: quotients need a megabyte of lines,
-// which would dominate the time of many small tables.
+// (which takes intent). Its first 896 keys are whole, in 16 KiB: quotients need a megabyte of
+// lines, which would dominate the time of many small tables.
 //
 // 10.7 to 21.3 bytes a key, whole keys 18 to 37. The table doubles in place.
 //
@@ -91,7 +91,7 @@ class BlockTable {
   void leave_first(std::size_t keys);
   void grow(int line_bits);
   void double_narrow();
-  void rebuild(bool wide, int line_bits);
+  bool rebuild(bool wide, int line_bits);
   std::size_t line_count() const;
   std::size_t entries_of(std::size_t line, Entry* found) const;
   bool place(const Entry& entry);
