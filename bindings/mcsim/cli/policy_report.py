@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcsim.base.progress import Reporter
-    from mcsim.base.result_table import ResultTable
     from mcsim.experiment.code import Permission
     from mcsim.figures.chart import Sheet
     from mcsim.locality.hit_units import HitUnit
     from mcsim.policies.python_policies import AnyPolicy, PythonSpec
     from mcsim.policies.specs import PolicySpec
     from mcsim.references.blocks import Blocks
+    from mcsim.tables.result_table import ResultTable
 
 memory_option = click.option(
     "--memory",
@@ -183,8 +183,10 @@ class PolicyReport(StreamReport):
     ) -> Self:
         """Read the traces, report the memory of the caches, and simulate these."""
         from mcsim.base.errors import mistakes_in
+        from mcsim.base.sizes import sizes_in
         from mcsim.policies.simulation import memory_given
         from mcsim.policies.specs import policies_given
+        from mcsim.references.objects import sized_for, whole_of
 
         # Arguments are validated before the work begins.
         with mistakes_in("--policies"):
@@ -192,12 +194,14 @@ class PolicyReport(StreamReport):
             specs = policies_given(given)
             if not specs:
                 raise ValueError("expected names of eviction policies")
-        sizes_given(sizes, 1, source.block_bytes)
+        sizes_given(sizes, 1, 1)
         limit = memory_given(memory)
         reporter = reporter_asked()
         with reporter.live():
             blocks = source.read(reporter)
-            capacities = sizes_given(sizes, blocks.unique, blocks.capacity_unit)
+            with mistakes_in("--sizes"):
+                blocks = sized_for(blocks, sizes_in(sizes))
+            capacities = sizes_given(sizes, whole_of(blocks), blocks.capacity_unit)
             run = _Run(source, blocks, given, specs, capacities, limit, mini)
             run.tell_memory(reporter)
             rows = run.rows(reporter)

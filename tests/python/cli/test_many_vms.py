@@ -17,11 +17,11 @@ import pytest
 from commands import printed
 from rich.console import Console
 
-from mcsim.base.formatted_table import FormattedTable
 from mcsim.cli import terminal
 from mcsim.cli.curve_report import PerVm
 from mcsim.locality import mix as mix_module
 from mcsim.locality import sharing as sharing_module
+from mcsim.tables.formatted_table import FormattedTable
 from mcsim.traces.trace import Trace
 
 COMMANDS = {
