@@ -13,7 +13,9 @@ using block_table_internal::kNarrowMask;
 // Lower bound of line bits: the tag must hold the distance and the key bits that do not select the
 // line.
 constexpr int kFewestNarrowBits = BlockTable::kNarrowBits - (32 - BlockTable::kDistanceBits);
-constexpr int kFewestWideBits = 6;
+constexpr int kFewestWideBits = 9;
+// Line bits of the first lines, which have whole keys of any size.
+constexpr int kFirstBits = 8;
 constexpr std::size_t kWords = 8;  // 64-bit words in a line
 
 // The number of keys at which the table doubles: load factor 3/4, with whole keys 7/10.
@@ -21,6 +23,8 @@ constexpr std::size_t limit_of(bool wide, int line_bits) {
   const std::size_t lines = std::size_t{1} << line_bits;
   return wide ? lines * 35 / 10 : lines * 6;
 }
+
+constexpr std::size_t kFirstLimit = limit_of(true, kFirstBits);
 
 int line_bits_for(bool wide, std::size_t keys) {
   int bits = wide ? kFewestWideBits : kFewestNarrowBits;
@@ -40,7 +44,9 @@ const std::uint32_t* halves_of(const std::uint64_t* line) {
 
 }  // namespace
 
-BlockTable::BlockTable() { allocate(false, kFewestNarrowBits); }
+BlockTable::BlockTable() { allocate(true, kFirstBits); }
+
+bool BlockTable::is_first() const { return wide_ && line_bits_ == kFirstBits; }
 
 void BlockTable::allocate(bool wide, int line_bits) {
   wide_ = wide;
@@ -50,21 +56,35 @@ void BlockTable::allocate(bool wide, int line_bits) {
 }
 
 void BlockTable::clear() {
-  if (!wide_ && line_bits_ == kFewestNarrowBits) {
+  const bool is_fewest_narrow = !wide_ && line_bits_ == kFewestNarrowBits;
+  if (is_first() || (is_fewest_narrow && size_ > kFirstLimit)) {
     std::ranges::fill(lines_, 0);
   } else {
-    allocate(false, kFewestNarrowBits);
+    allocate(true, kFirstBits);
   }
   size_ = 0;
 }
 
 void BlockTable::ensure_space(std::size_t more) {
-  if (!has_room(more)) grow(line_bits_for(wide_, size_ + more));
+  if (has_room(more)) return;
+  const std::size_t keys = size_ + more;
+  if (is_first()) return leave_first(keys);
+  grow(line_bits_for(wide_, keys));
+}
+
+// Choose the layout by the keys so far. Keys that collide need whole keys, like large ones.
+void BlockTable::leave_first(std::size_t keys) {
+  bool wide = false;
+  for_each([&](std::uint64_t key, std::uint32_t) { wide |= key > kNarrowMask; });
+  if (wide || !rebuild(false, line_bits_for(false, keys))) rebuild(true, line_bits_for(true, keys));
 }
 
 void BlockTable::grow(int line_bits) {
   if (size_ == 0) return allocate(wide_, line_bits);
-  if (wide_) return rebuild(true, line_bits);
+  if (wide_) {
+    rebuild(true, line_bits);
+    return;
+  }
   while (line_bits_ < line_bits && !wide_) double_narrow();
 }
 
@@ -146,19 +166,24 @@ void BlockTable::double_narrow() {
   for (const Entry& entry : overflow) place({mix_wide(unmix_narrow(entry.mixed)), entry.value});
 }
 
-// Move all entries to a new table, in the order of their homes, which is the same in both.
-void BlockTable::rebuild(bool wide, int line_bits) {
-  BlockTable old = std::move(*this);
-  size_ = old.size_;
-  allocate(wide, line_bits);
+// Move all entries to a new table, to whole keys or from the first lines. Return false without any
+// change if an entry finds no place, which whole keys always do.
+bool BlockTable::rebuild(bool wide, int line_bits) {
+  BlockTable table;
+  table.allocate(wide, line_bits);
+  table.size_ = size_;
   std::array<Entry, 8> entries;
-  for (std::size_t line = 0; line < old.line_count(); ++line) {
-    const std::size_t count = old.entries_of(line, entries.data());
+  for (std::size_t line = 0; line < line_count(); ++line) {
+    const std::size_t count = entries_of(line, entries.data());
     for (std::size_t i = 0; i < count; ++i) {
-      if (!old.wide_) entries[i].mixed = mix_wide(unmix_narrow(entries[i].mixed));
-      place(entries[i]);
+      std::uint64_t& mixed = entries[i].mixed;
+      if (wide && !wide_) mixed = mix_wide(unmix_narrow(mixed));
+      if (!wide) mixed = mix_narrow(unmix_wide(mixed));
+      if (!table.place(entries[i])) return false;
     }
   }
+  *this = std::move(table);
+  return true;
 }
 
 // Store a key that the table does not have. Return false if no entry is free near its home; whole

@@ -183,9 +183,10 @@ std::size_t update_keys(BlockTable& table, std::span<const std::uint64_t> keys, 
   return keys.size();
 }
 
-// Change the table so that processing can continue at keys[at], where it stopped.
-inline void resume(BlockTable& table, std::span<const std::uint64_t> keys, std::size_t at) {
-  if (table.is_wide()) return;
+// Change the table so that processing can continue at keys[at], where lines of a layout stopped.
+template <class Lines>
+void resume(BlockTable& table, std::span<const std::uint64_t> keys, std::size_t at) {
+  if (at == keys.size() || table.is_wide() || Lines::kWide) return;
   std::uint64_t bits = 0;
   for (const std::uint64_t key : chunk_at(keys, at)) bits |= key;
   if (NarrowLines::fits(bits)) {
@@ -197,10 +198,14 @@ inline void resume(BlockTable& table, std::span<const std::uint64_t> keys, std::
 
 template <class Update>
 void update_all_keys(BlockTable& table, std::span<const std::uint64_t> keys, Update&& update) {
+  const auto run = [&]<class Lines>(std::size_t done) {
+    done = update_keys<Lines>(table, keys, done, update);
+    resume<Lines>(table, keys, done);
+    return done;
+  };
   for (std::size_t done = 0; done < keys.size();) {
-    done = table.is_wide() ? update_keys<WideLines>(table, keys, done, update)
-                           : update_keys<NarrowLines>(table, keys, done, update);
-    if (done < keys.size()) resume(table, keys, done);
+    done = table.is_wide() ? run.template operator()<WideLines>(done)
+                           : run.template operator()<NarrowLines>(done);
   }
 }
 

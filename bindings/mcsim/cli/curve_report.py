@@ -205,7 +205,8 @@ class Curves(StreamReport):
             )
             for name, curve in named
         ]
-        return pa.concat_tables(tables, promote_options="default")
+        # A chunk for each curve would be a batch of its own in files.
+        return pa.concat_tables(tables, promote_options="default").combine_chunks()
 
 
 class PerVm(Curves):

@@ -256,7 +256,8 @@ class Report(ABC):
 
     def show(self, form: Form, output: Output) -> None:
         """Print the result, and write figure and tables if a folder was named."""
-        print_result(form, *self.lines(), data=self.data, whole=self.whole)
+        lines = () if form in ("json", "csv") else self.lines()
+        print_result(form, *lines, data=self.data, whole=self.whole)
         if output.folder is None:
             return
         picture = Picture(
@@ -378,8 +379,7 @@ def make_curves(
     reporter = reporter_asked()
     with reporter.live():
         blocks = source.read(reporter)
-        streams = streams_of(blocks)
-        tasks = [(stream, spec) for stream in streams for spec in estimators]
+        tasks = [(stream, spec) for stream in streams_of(blocks) for spec in estimators]
         measured = measure(
             tasks,
             seed=source.seed,

@@ -98,8 +98,9 @@ def threads_for(blocks: Blocks, estimator: str, threads: int | None) -> int | No
 
 def with_requests(curve: HitRatioCurve, blocks: Blocks) -> HitRatioCurve:
     """Add the hits of requests and bytes to an exact curve of equal requests of a block."""
-    size = blocks.bytes_per_reference
-    if not curve.estimator.startswith("exact") or curve.requests is not None or size is None:
+    if not curve.estimator.startswith("exact") or curve.requests is not None:
+        return curve
+    if (size := blocks.bytes_per_reference) is None:
         return curve
     return replace(
         curve,

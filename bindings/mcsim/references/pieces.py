@@ -72,6 +72,8 @@ class Discards(NamedTuple):
 
     def among(self, requests: NDArray[np.int64]) -> Discards:
         """Return those between the first and the last of some requests."""
+        if not len(self):
+            return self
         if not len(requests):
             return Discards(self.request[:0], self.block[:0])
         first, last = np.searchsorted(self.request, requests[[0, -1]], side="right")
@@ -81,7 +83,7 @@ class Discards(NamedTuple):
         self, requests: NDArray[np.int64], ends: NDArray[np.int64]
     ) -> tuple[Discarded | None, Discards]:
         """Return discards before requests with references that end at `ends`, and later ones."""
-        count = int(np.searchsorted(self.request, requests[-1], side="right"))
+        count = int(np.searchsorted(self.request, requests[-1], side="right")) if len(self) else 0
         if count == 0:
             return None, self
         index = np.searchsorted(requests, self.request[:count])

@@ -241,12 +241,14 @@ inline bool count_keys(BlockTable& table, DistanceState& state, std::span<const 
     Count* const rest = distances == nullptr ? nullptr : distances + done;
     const auto run = [&]<class Lines>() {
       KeySource<Lines> source(table);
-      return DistanceLoop(source, state, rest).run(keys, done, max_blocks);
+      done = DistanceLoop(source, state, rest).run(keys, done, max_blocks);
+      if (static_cast<Count>(state.axis.distinct()) > max_blocks) return false;
+      resume<Lines>(table, keys, done);
+      return true;
     };
-    done = table.is_wide() ? run.template operator()<WideLines>()
-                           : run.template operator()<NarrowLines>();
-    if (static_cast<Count>(state.axis.distinct()) > max_blocks) return false;
-    if (done < keys.size()) resume(table, keys, done);
+    const bool counted = table.is_wide() ? run.template operator()<WideLines>()
+                                         : run.template operator()<NarrowLines>();
+    if (!counted) return false;
   }
   return true;
 }

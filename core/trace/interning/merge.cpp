@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "core/base/files.hpp"
+#include "core/base/wraps.hpp"
 
 namespace mcsim::interning {
 namespace {
@@ -116,7 +117,7 @@ class MergeOrder {
     }
     sort();
     for (const Due& due : sorted_) MCSIM_RETURN_IF_ERROR(push(due));
-    if (listed_.size() < usual_ / 2) span_ = std::min(span_ * 2 + 1, kLongest);
+    if (listed_.size() < usual_ / 2) span_ = span_ < kLongest / 2 ? span_ * 2 + 1 : kLongest;
     left_ -= listed_.size();
     first_ = then_;
     return absl::OkStatus();
@@ -127,7 +128,7 @@ class MergeOrder {
   static constexpr std::size_t kOfStream = 8;
   static constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;
 
-  static std::uint64_t distance(Nanoseconds from, Nanoseconds to) {
+  MCSIM_WRAPS static std::uint64_t distance(Nanoseconds from, Nanoseconds to) {
     return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
   }
 

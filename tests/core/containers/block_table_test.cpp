@@ -45,6 +45,10 @@ std::vector<NamedKeys> hard_streams() {
       {"one home", keys_from(20'000, crowding)},
       {"random", keys_from(kMany, [](std::uint64_t i) { return mix64(i); })},
       {"late wide key", keys_from(50'000, [](std::uint64_t i) { return i == 40'000 ? ~0ULL : i; })},
+      {"early wide key", keys_from(2000, [](std::uint64_t i) { return i == 100 ? ~0ULL : i; })},
+      {"wide key at the first growth",
+       keys_from(2000, [](std::uint64_t i) { return i == 900 ? ~0ULL : i; })},
+      {"one home and few keys", keys_from(1000, crowding)},
   };
   Random random(7);
   for (auto& [name, keys] : streams) {
@@ -132,6 +136,23 @@ TEST(BlockTable, HoldsAKeyInFewBytes) {
   }
 }
 
+TEST(BlockTable, StoresFewKeysInFourPages) {
+  for (const Isa which : isas_here()) {
+    BlockTable table;
+    const Keys keys = keys_from(897, [](std::uint64_t i) { return i * 4096; });
+    std::vector<std::uint32_t> numbers(keys.size());
+    for (std::size_t i = 0; i < 896; ++i) {
+      with_this_isa(which, [&]<Isa kIsa>() {
+        number_keys<kIsa>(table, std::span(keys).subspan(i, 1), std::span(numbers).subspan(i, 1));
+      });
+    }
+    EXPECT_EQ(table.bytes(), 4 * 4096);
+    table.number(std::span(keys).last(1), std::span(numbers).last(1));
+    EXPECT_GT(table.bytes(), std::size_t{1} << 20);
+    EXPECT_FALSE(table.is_wide());
+  }
+}
+
 TEST(BlockTable, IsAsNewWhenCleared) {
   const Keys few{3, 1, 4, 1, 5};
   for (const auto& [name, keys] : hard_streams()) {
@@ -141,11 +162,24 @@ TEST(BlockTable, IsAsNewWhenCleared) {
     table.number(keys, numbers);
     table.clear();
     EXPECT_EQ(table.size(), 0);
-    EXPECT_EQ(table.bytes(), BlockTable().bytes());
+    EXPECT_LE(table.bytes(), (std::size_t{1} << 20) + 4096);
     std::vector<std::uint32_t> anew(few.size());
     table.number(few, anew);
     EXPECT_EQ(anew, (std::vector<std::uint32_t>{0, 1, 2, 1, 3}));
   }
+}
+
+TEST(BlockTable, KeepsAMegabyteForAsManyKeys) {
+  BlockTable table;
+  const Keys keys = keys_from(1000, [](std::uint64_t i) { return i; });
+  std::vector<std::uint32_t> numbers(keys.size());
+  table.number(keys, numbers);
+  const std::size_t used = table.bytes();
+  table.clear();
+  EXPECT_EQ(table.bytes(), used);
+  table.number(std::span(keys).first(3), numbers);
+  table.clear();
+  EXPECT_EQ(table.bytes(), BlockTable().bytes());
 }
 
 }  // namespace

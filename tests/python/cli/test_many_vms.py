@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from commands import printed
 from rich.console import Console
 
 from mcsim.cli import terminal
+from mcsim.cli.curve_report import PerVm
 from mcsim.locality import mix as mix_module
 from mcsim.locality import sharing as sharing_module
 from mcsim.tables.formatted_table import FormattedTable
@@ -25,6 +27,7 @@ from mcsim.traces.trace import Trace
 COMMANDS = {
     "info": ("trace", "info", "{}"),
     "mrc": ("mrc", "{}", "--per-vm", "--sizes", "1,4"),
+    "mrc as CSV": ("mrc", "{}", "--per-vm", "--csv"),
     "mix": ("mix", "{}", "--sizes", "10%,50%"),
     "mix as JSON": ("mix", "{}", "--sizes", "10%,50%", "--json"),
     "whatif": ("whatif", "{}", "--size", "10%"),
@@ -86,6 +89,20 @@ def test_work_and_memory_grow_linearly(
         printed(capsys, *arguments)
     for measure in (calls_of, peak_of):
         assert measure(capsys, *many) < 1.2 * MANY / FEW * measure(capsys, *few), measure
+
+
+def test_programs_get_no_lines_and_one_batch(
+    traces: dict[int, Path],
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PerVm, "lines", None)
+    out = folder / "curves"
+    printed(capsys, "mrc", traces[20], "--per-vm", "--csv", "-o", out, "--figure-format", "svg")
+    (file,) = out.glob("*.arrow")
+    with pa.ipc.open_file(file) as batches:
+        assert batches.num_record_batches == 1
 
 
 def test_long_tables_look_like_short_ones() -> None:

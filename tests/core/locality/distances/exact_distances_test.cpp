@@ -120,6 +120,14 @@ TEST(ExactDistances, SumUpOnLargeFootprints) {
   EXPECT_LE(exact.bytes(), 26 * 300'000U + 4 * 2 * 300'000U);
 }
 
+// A curve for each of many VMs maps no memory.
+TEST(ExactDistances, OfFewBlocksTakeSixPages) {
+  ExactDistances exact;
+  const std::vector<std::uint64_t> keys{4, 7, 4, 9, 7};
+  ASSERT_TRUE(exact.process(keys).ok());
+  EXPECT_LE(exact.bytes(), 6 * 4096U);
+}
+
 TEST(ExactDistances, RefuseMoreBlocksThanTheyCanTell) {
   ExactDistances exact({.max_blocks = 1000});
   naive::Keys keys;
