@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mcsim._core import policies as _policies
 from mcsim.base.arguments import file_given
