@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
+from naive_bcache_cleaner import Cleaner
+
 _NEW, _METADATA = 32_768, 65_535
 _SECOND = 1_000_000_000
 
@@ -36,10 +38,9 @@ class NaiveBcache:
         delay: int = 30 * _SECOND,
     ) -> None:  # fmt: skip
         self.size, self.unit, self.mode, self.cutoff = bucket_sectors, unit, mode, cutoff
-        self.sync, self.percent = sync, percent
+        self.sync = sync
         self.buckets = [_Bucket() for _ in range(buckets)]
         self.index: dict[tuple[int, int], int] = {}
-        self.dirty = set[tuple[int, int]]()
         self.reserve = (1 << (buckets - 1).bit_length()) // 1024
         self.priority_buckets = -(-3 * buckets // (bucket_sectors * 512 - 40))
         self.least = self.age = 0
@@ -51,6 +52,7 @@ class NaiveBcache:
         }  # fmt: skip
         self.incoming, self.incoming_size = deque[int](), _rounded(4 * self.reserve)
         self.held: int | None = None
+        self.is_filling = False
         self.available = buckets
         self.needs_gc = False
         self.until_gc = self.size * buckets // 16
@@ -59,7 +61,9 @@ class NaiveBcache:
         self.open = [_Open() for _ in range(128)]
         self.streams: dict[int, list[list[int]]] = {}
         self.tasks: dict[int, list[int]] = {}
-        self.cleaner = _Cleaner(self, buckets * bucket_sectors * percent // 100, delay)
+        target = buckets * bucket_sectors * percent // 100
+        self.cleaner = Cleaner(unit, target, delay, is_limited=percent > 0)
+        self.dirty = self.cleaner.dirty
         self._start()
 
     def _start(self) -> None:
@@ -73,8 +77,7 @@ class NaiveBcache:
                 listed.append(next(i for i in range(len(self.buckets)) if self._reusable(i)))
                 self._invalidate(listed[-1])
         self._allocator()
-        for _ in range(2):  # the root and the uuids
-            self._add_node()
+        self._add_nodes()
 
     # Requests.
 
@@ -158,8 +161,7 @@ class NaiveBcache:
         bucket = self.index.pop(unit, None)
         if bucket is not None:
             self.buckets[bucket].live.remove(unit)
-        self.dirty.discard(unit)
-        self.cleaner.batch.pop(unit, None)
+        self.cleaner.forget(unit)
 
     def discard(self, task: int, offset: int) -> None:
         self._remove((task, offset))
@@ -168,6 +170,7 @@ class NaiveBcache:
         self.until_gc -= len(units) * self.unit
         if self.until_gc < 0:
             self.collect()
+            self._add_nodes()
         while units:
             point = self._write_point(units[0][1], task)
             if point is None:
@@ -213,6 +216,8 @@ class NaiveBcache:
         return (len(self.buckets) - self.available) * 100 // len(self.buckets)
 
     def _allocate(self, purpose: str) -> int | None:
+        if purpose == "data" and not self.lists["data"][0]:
+            self._allocator()
         for name in ("data", purpose):
             if self.lists[name][0]:
                 break
@@ -230,7 +235,7 @@ class NaiveBcache:
 
     def _allocator(self) -> None:
         while True:
-            while self.held is not None or self.incoming:
+            while not self.is_filling and (self.held is not None or self.incoming):
                 if self.held is None:
                     self.held = self.incoming.popleft()
                 for name in ("priority", "btree", "moving", "data"):
@@ -240,7 +245,8 @@ class NaiveBcache:
                         break
                 else:
                     return
-            if not self._fill_incoming():
+            self.is_filling = not self._fill_incoming()
+            if self.is_filling:
                 return
             self._write_priorities()
 
@@ -268,13 +274,6 @@ class NaiveBcache:
         bucket.mark, bucket.sectors = "", 0
         self.available = min(len(self.buckets), self.available + 1)
 
-    def _add_node(self) -> None:
-        number = self._allocate("btree")
-        if number is not None:
-            self.buckets[number].pinned = False
-            self.nodes.append(number)
-        self._allocator()
-
     def _reusable(self, number: int) -> bool:
         bucket = self.buckets[number]
         return not bucket.pinned and bucket.mark in ("", "clean")
@@ -290,21 +289,12 @@ class NaiveBcache:
 
     def _invalidate_least(self) -> None:
         """Choose by weight; equal weights stay in the order of a heap of the kernel."""
-        heap: list[int] = []
-        weight = {n: self._weight(n) for n in range(len(self.buckets)) if self._reusable(n)}
-        for number in weight:
-            if len(heap) < 8 * self.reserve:
-                heap.append(number)
-                _raise(heap, len(heap) - 1, lambda a, b: weight[a] < weight[b])
-            elif weight[number] < weight[heap[0]]:
-                heap[0] = number
-                _sink(heap, 0, lambda a, b: weight[a] < weight[b])
-        for i in reversed(range(len(heap) // 2)):
-            _sink(heap, i, lambda a, b: weight[a] > weight[b])
-        while heap and len(self.incoming) < self.incoming_size:
-            heap[0], heap[-1] = heap[-1], heap[0]
+        heap = _Heap({n: self._weight(n) for n in range(len(self.buckets)) if self._reusable(n)})
+        for number in heap.weight:
+            heap.offer(number, 8 * self.reserve)
+        heap.turn()
+        while heap.items and len(self.incoming) < self.incoming_size:
             number = heap.pop()
-            _sink(heap, 0, lambda a, b: weight[a] > weight[b])
             self._drop_keys(number)
             self.incoming.append(number)
 
@@ -330,108 +320,67 @@ class NaiveBcache:
             not bucket.pinned and bucket.mark in ("", "clean") for bucket in self.buckets
         )
         self.counts["collections"] += 1
-        while len(self.nodes) < 1 + self._wanted_nodes():
-            before = len(self.nodes)
-            self._add_node()
-            if len(self.nodes) == before:
-                break
 
-    def _wanted_nodes(self) -> int:
-        share = 24 * len(self.index) / (512 * self.size)
-        return 1 if share <= 0.8 else 2 + int(share / 0.7)
-
-
-class _Cleaner:
-    """The controller of write-back. `batch`: units in the order of their addresses."""
-
-    def __init__(self, cache: NaiveBcache, target: int, delay: int) -> None:
-        self.cache, self.target, self.delay = cache, target, delay
-        self.batch: dict[tuple[int, int], None] = {}
-        self.is_whole = False
-        self.cursor = (0, 0)
-        self.rate, self.integral, self.quiet = 1024, 0, 0
-        self.is_full_rate = False
-        self.next_write: int | None = None
-        self.next_round = 5 * _SECOND
-
-    def request(self, time: int) -> None:
-        """Note a request, after it was served."""
-        self.quiet = 0
-        if self.is_full_rate:
-            self.is_full_rate, self.rate = False, 8
-        if self.cache.dirty and self.next_write is None:
-            self.next_write = time
-
-    def run_until(self, time: int) -> None:
-        while True:
-            if self.next_round <= time and (
-                self.next_write is None or self.next_round <= self.next_write
-            ):
-                self._round()
-            elif self.next_write is not None and self.next_write <= time:
-                self._write(self.next_write)
-            else:
+    def _add_nodes(self) -> None:
+        """Allocate nodes of the B-tree; the first two are its root and the uuids."""
+        words, node = 24 * len(self.index), 512 * self.size
+        wanted = 2 if 5 * words <= 4 * node else 3 + 10 * words // (7 * node)
+        while len(self.nodes) < wanted:
+            number = self._allocate("btree")
+            if number is None:
                 return
-
-    def _round(self) -> None:
-        self.next_round += 5 * _SECOND
-        if not self.cache.dirty or self.cache.percent == 0:
-            return
-        self.quiet += 1
-        if self.quiet >= 6:
-            self.is_full_rate = True
-            return
-        error = self.cache.unit * len(self.cache.dirty) - self.target
-        if error > 0 or self.integral > 0:
-            self.integral += 5 * error
-        self.rate = max(8, int(error / 40) + int(self.integral / 10_000))
-
-    def _write(self, time: int) -> None:
-        if not self.batch:
-            self._collect_batch()
-        if not self.batch:
-            self.next_write = None
-            return
-        unit = next(iter(self.batch))
-        del self.batch[unit]
-        self.cache.dirty.remove(unit)
-        self.cache.counts["write-backs"] += 1
-        self.next_write = time
-        if self.cache.percent > 0 and not self.is_full_rate:
-            self.next_write += self.cache.unit * _SECOND // self.rate
-        if not self.batch and self.is_whole:
-            self.next_write = max(self.next_write, time + self.delay)
-
-    def _collect_batch(self) -> None:
-        """Take the next 500 dirty units in the order of addresses, from the cursor on."""
-        ordered = sorted(self.cache.dirty)
-        ordered = [unit for unit in ordered if unit >= self.cursor] + [
-            unit for unit in ordered if unit < self.cursor
-        ]
-        self.batch = dict.fromkeys(ordered[:500])
-        self.is_whole = len(ordered) <= 500
-        if ordered:
-            self.cursor = (ordered[:500][-1][0], ordered[:500][-1][1] + 1)
+            self.buckets[number].pinned = False
+            self.nodes.append(number)
+            self._allocator()
 
 
 def _rounded(size: int) -> int:
     return size if size <= 4 else (1 << (size - 1).bit_length()) - 1
 
 
-def _raise(heap, i, before) -> None:  # type: ignore[no-untyped-def]
-    while i and not before(heap[i], heap[(i - 1) // 2]):
-        parent = (i - 1) // 2
-        heap[i], heap[parent] = heap[parent], heap[i]
-        i = parent
-    _sink(heap, i, before)
+class _Heap:
+    """The numbers with the least weights; `up`: the greatest one is on top, else the least."""
 
+    def __init__(self, weight: dict[int, int]) -> None:
+        self.weight, self.up = weight, True
+        self.items: list[int] = []
 
-def _sink(heap, i, before) -> None:  # type: ignore[no-untyped-def]
-    while 2 * i + 1 < len(heap):
-        child = 2 * i + 1
-        if child + 1 < len(heap) and before(heap[child], heap[child + 1]):
-            child += 1
-        if before(heap[child], heap[i]):
-            break
-        heap[i], heap[child] = heap[child], heap[i]
-        i = child
+    def before(self, a: int, b: int) -> bool:
+        x, y = self.weight[self.items[a]], self.weight[self.items[b]]
+        return x > y if self.up else x < y
+
+    def swap(self, a: int, b: int) -> None:
+        self.items[a], self.items[b] = self.items[b], self.items[a]
+
+    def offer(self, number: int, limit: int) -> None:
+        if len(self.items) < limit:
+            self.items.append(number)
+            i = len(self.items) - 1
+            while i and not self.before((i - 1) // 2, i):
+                self.swap(i, (i - 1) // 2)
+                i = (i - 1) // 2
+            self.sink(i)
+        elif self.weight[number] < self.weight[self.items[0]]:
+            self.items[0] = number
+            self.sink(0)
+
+    def turn(self) -> None:
+        self.up = False
+        for i in reversed(range(len(self.items) // 2)):
+            self.sink(i)
+
+    def pop(self) -> int:
+        self.swap(0, -1)
+        number = self.items.pop()
+        self.sink(0)
+        return number
+
+    def sink(self, i: int) -> None:
+        while 2 * i + 1 < len(self.items):
+            child = 2 * i + 1
+            if child + 1 < len(self.items) and self.before(child + 1, child):
+                child += 1
+            if self.before(i, child):
+                break
+            self.swap(i, child)
+            i = child
