@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from mcsim.base.errors import TraceError as TraceError
     from mcsim.base.package import get_cmake_dir as get_cmake_dir
     from mcsim.base.package import get_include as get_include
-    from mcsim.base.result_table import ResultTable as ResultTable
     from mcsim.config import ExperimentSpec as ExperimentSpec
     from mcsim.experiment.allocator import Allocator as Allocator
     from mcsim.experiment.allocator import Decision as Decision
@@ -76,6 +75,7 @@ if TYPE_CHECKING:
     from mcsim.searches.search_state import Found as Found
     from mcsim.sweeps.sweep import sweep as sweep
     from mcsim.sweeps.swept import Sweep as Sweep
+    from mcsim.tables.result_table import ResultTable as ResultTable
     from mcsim.traces.trace import Trace as Trace
 
 # Where public names live.
@@ -93,7 +93,7 @@ _HOME = {
             "TraceError",
         ),
         "base.package": ("get_cmake_dir", "get_include"),
-        "base.result_table": ("ResultTable",),
+        "tables.result_table": ("ResultTable",),
         "config": ("ExperimentSpec",),
         "experiment.allocator": ("Allocator", "Decision", "Observation"),
         "experiment.catalogue": (
@@ -148,9 +148,15 @@ class _Package(_ModuleType):
         # An import of a subpackage sets it as an attribute; these two have a function's name.
         if not (name in _HOME and isinstance(value, _ModuleType)):
             super().__setattr__(name, value)
+        if name == "tables":  # Charts are in rooms above that of tables.
+            importlib.import_module("mcsim.tables.charts").load_with(_load_charts)
 
 
 _sys.modules[__name__].__class__ = _Package
+
+
+def _load_charts() -> None:
+    importlib.import_module("mcsim.figures.tables")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Trusts: nothing. docs/columns.md has the columns of `mcsim.base.result_columns`.
+"""Trusts: nothing. docs/columns.md has the columns of `mcsim.tables.result_columns`.
 
 `python tests/lint/test_columns_page.py` writes the page.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcsim.base.column import Column
-from mcsim.base.result_columns import TABLES
+from mcsim.tables.column import Column
+from mcsim.tables.result_columns import TABLES
 
 PAGE = Path(__file__).parents[2] / "docs" / "columns.md"
 
@@ -35,12 +35,18 @@ TITLES = {
     "by-trace": "`compare(…, each=True).by_trace`: a row a cache",
     "distances": "`mcsim.distance_histogram`: a row a class of distances",
     "tuning": "`mcsim.tune`: a row for every point of the grid",
+    "sizes": "Sizes that `size` prints: a row a size",
     "mix": "`mcsim.mix`: a row a size",
     "whatif": "`mcsim.what_if`: a row a VM",
     "situation": "`what_if(…).before.rows` and `.after.rows`",
     "stress": "`mcsim trace info --csv`, `Trace.info()`: what a trace stresses, a row a VM",
     "search": "`mcsim.search`: a row a hierarchy",
     "advice": "`mcsim.advise`: a row a candidate",
+    "runs": "`mcsim results ls --csv`: a row a run",
+    "sweeps": "`mcsim results ls`: a row a sweep",
+    "entries": "`mcsim cache ls --csv`: a row an entry",
+    "names": "`mcsim list --csv`: a row a name",
+    "collections": "`mcsim trace catalogue`: a row a collection",
 }
 
 
@@ -49,7 +55,7 @@ def page() -> str:
     lines = [
         "# Columns of result tables",
         "",
-        "Each column is declared once, in `bindings/mcsim/base/run_columns.py` or",
+        "Each column is declared once, in `bindings/mcsim/tables/run_columns.py` or",
         "`result_columns.py`; this page is made from there. Shares are fractions in data and",
         "percent in tables for people. Columns marked * are left out where no row has a value.",
     ]

@@ -32,6 +32,7 @@ FLOORS = [
     "exchange",
     "references",
     "traces",
+    "tables",
     "config",
     "optimizers",
     "base",
@@ -128,8 +129,23 @@ def parsed(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
+def by_name(node: ast.AST) -> str | None:
+    """Return the module that a call of `import_module` or `__import__` names, or its beginning."""
+    if not isinstance(node, ast.Call) or not node.args:
+        return None
+    called = (
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    )
+    if called not in ("import_module", "__import__"):
+        return None
+    first = node.args[0]
+    parts = first.values if isinstance(first, ast.JoinedStr) else [first]
+    named = parts[0].value if parts and isinstance(parts[0], ast.Constant) else ""
+    return named if isinstance(named, str) else None
+
+
 def imported(file: Path) -> Iterator[tuple[int, str]]:
-    """Every import of the package's own, wherever it stands: of functions, for types alone."""
+    """Every import of the package's own, wherever it stands: of functions, for types, by name."""
     modules = {module_of(each) for each in FILES}
     for node in ast.walk(parsed(file)):
         if isinstance(node, ast.Import):
@@ -142,6 +158,8 @@ def imported(file: Path) -> Iterator[tuple[int, str]]:
                     node.lineno,
                     name if name in modules or node.module == "mcsim" else str(node.module),
                 )
+        elif (named := by_name(node)) is not None:
+            yield node.lineno, named
 
 
 def ours(file: Path) -> Iterator[tuple[int, str]]:
@@ -163,6 +181,12 @@ def test_no_import_runs_back_up(room: str) -> None:
         if other not in below | FACADES.get(file.relative_to(PACKAGE).as_posix(), set())
     ]
     assert wrong == []
+
+
+def test_imports_by_name_are_followed() -> None:
+    found = {module for file in FILES for _, module in imported(file)}
+    assert "mcsim.reproduce.documents." in found  # of an f-string
+    assert "mcsim.figures.tables" in found  # of the root, which may import every room
 
 
 @pytest.mark.parametrize("facade", FACADES)

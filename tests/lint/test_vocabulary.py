@@ -151,17 +151,3 @@ def test_commands_and_functions_have_the_same_defaults(name: str) -> None:
             assert given == there.default, param.name
         compared.append(param.name)
     assert len(compared) > 2, compared
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: mc.mix({"a": [1]}, method="greedy"), "method: now called 'optimizer'"),  # type: ignore[call-arg]
-        (lambda: mc.optimize([[0, 1]], 1, method="ilp"), "now called 'optimizer'"),
-        (lambda: mc.Trace.from_arrow(None, on_bad_row="skip"), "on_bad_row: now called 'on_bad_l"),
-    ],
-)
-def test_old_names_of_parameters_state_the_new(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(mc.ConfigError) as caught:
-        call()
-    assert message in str(caught.value)

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import mcsim
-from mcsim.base.result_table import ResultTable
 from mcsim.cli.main import main
+from mcsim.tables.result_table import ResultTable
 
 
 def code_of(*arguments: object) -> int:

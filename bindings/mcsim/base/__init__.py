@@ -1,1 +1,1 @@
-"""Base of all packages: units, specs, columns, errors, progress."""
+"""Base of all packages: units, specs, arrays, errors, progress."""

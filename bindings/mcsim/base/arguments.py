@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -128,22 +127,6 @@ def list_of(name: str, given: Any, what: str) -> list[Any]:
     if len(some) > _MOST_ELEMENTS:
         raise ConfigError(f"{name}: at most {_MOST_ELEMENTS:,} elements")
     return some
-
-
-def renamed_parameters(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Make a decorator: an old name of a parameter is an error that states the new name."""
-
-    def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        @wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            for old, new in names.items():
-                if old in kwargs:
-                    raise ConfigError(f"{old}: now called {new!r}")
-            return function(*args, **kwargs)
-
-        return call
-
-    return decorate
 
 
 def check_param(name: str, value: object) -> None:

@@ -17,7 +17,6 @@ from mcsim.base.specs import split_outside
 from mcsim.base.units import format_size, parse_count, parse_quantity, parse_share
 
 _RANGE = re.compile(r"\s*(log|linear)\s*\(([^(),]*),([^(),]*),([^(),]*)\)\s*")
-_OLD_RANGE = re.compile(r"([^:]*):([^:]*):([^:]*)")
 _MOST = 10_000
 
 
@@ -37,7 +36,7 @@ def split_range(text: str) -> Range | None:
     Raises
     ------
     ValueError
-        If its count is wrong, or its form is `FROM:TO:COUNT`.
+        If its count is wrong.
 
     Examples
     --------
@@ -45,9 +44,6 @@ def split_range(text: str) -> Range | None:
     >>> split_range("log(1%, 100%, 3)")[1:]
     ('log', '1%', '100%', 3)
     """
-    if (old := _OLD_RANGE.fullmatch(text)) is not None:
-        begin, end, count = (part.strip() for part in old.groups())
-        raise ValueError(f"{text!r}: a range is now written log({begin}, {end}, {count})")
     if (found := _RANGE.fullmatch(text)) is None:
         return None
     kind, begin, end, count = (part.strip() for part in found.groups())

@@ -24,7 +24,7 @@ from mcsim.cli.options import (
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import memory_option
 from mcsim.cli.stream import Report, Source
-from mcsim.cli.terminal import Form, TextTable
+from mcsim.cli.terminal import Form, Line
 from mcsim.cli.trace import open_trace, reading_options, vms_option
 
 if TYPE_CHECKING:
@@ -209,8 +209,8 @@ class _Words:
     def _again(self) -> str:
         """Return this command with a folder for the experiment."""
         names = [param.name or "" for param in self.context.command.params]
-        hidden = ("folder", "formats", "style", "quiet", "help")
-        words = self._given(*(name for name in names if name not in hidden and "as_" not in name))
+        hidden = ("folder", "formats", "style", "quiet", "help", "form")
+        words = self._given(*(name for name in names if name not in hidden))
         return shlex.join(("mcsim", "advise", *self.source.files, *words, "-o", "advice"))
 
     def _entries(self) -> list[dict[str, Any]]:
@@ -277,11 +277,9 @@ class _Report(Report):
     def heading(self) -> str:
         return self.source.heading(self.blocks, f"a cache of {self.found.capacity:,} blocks")
 
-    def lines(self) -> list[str | TextTable]:
+    def lines(self) -> list[Line]:
         """Return the lines, and the commands."""
-        texts: list[str | TextTable] = [
-            _wrapped(f"{line.topic}: {line.text}") for line in self.found.lines
-        ]
+        texts: list[Line] = [_wrapped(f"{line.topic}: {line.text}") for line in self.found.lines]
         texts.append("These commands print the numbers:")
         given = [command for line in self.found.lines for command in line.commands]
         return [*texts, *(f"  {command}" for command in dict.fromkeys(given))]
@@ -304,7 +302,7 @@ class _Report(Report):
 
         path = output.folder / EXPERIMENT
         write_experiment(path, self.found.experiment)
-        click.echo(path, err=form != "")
+        click.echo(path, err=form != "text")
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the hit ratio curve of LRU, with its bends."""

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.base.formatted_table import FormattedTable
-from mcsim.cli.options import Commands
-from mcsim.cli.terminal import print_json
+from mcsim.cli.options import Commands, json_option, table_option
+from mcsim.cli.terminal import Form, print_json, print_result
 
 if TYPE_CHECKING:
     from mcsim.traces.cache import Entry
@@ -36,51 +35,46 @@ _folder_option = click.option(
     help="The folder; $MCSIM_CACHE_DIR or the user's cache if not given.",
 )
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes.")
-
 
 @cache.command("ls", short_help="List entries.")
 @_folder_option
-@_json_option
-def list_(folder: Path | None, as_json: bool) -> None:
+@table_option
+def list_(folder: Path | None, form: Form) -> None:
     """List the entries of the trace cache, the most recently used last.
 
     Small entries are digests of parsed files. They link an unchanged file to its entry without
     reading it.
     """
     from mcsim.base.units import format_size
+    from mcsim.tables.result_columns import TABLES
+    from mcsim.tables.result_table import ResultTable
     from mcsim.traces.cache import cache_limit
 
     where, found = _entries(folder)
     found.sort(key=lambda entry: entry.used_ns)
-    total = sum(entry.bytes for entry in found)
-    if as_json:
-        told = {"folder": str(where), "bytes": total, "limit": cache_limit(where)}
-        print_json(told | {"entries": [_as_mapping(entry) for entry in found]})
-        return
-    rows = [_listed(entry) for entry in found if entry.kind.is_listed]
-    if rows:
-        headings = ["name", "kind", "used", "size", ""]
-        click.echo(FormattedTable(headings, rows, [name == "size" for name in headings]).to_text())
+    total, limit = sum(entry.bytes for entry in found), cache_limit(where)
+    rows = [_row(entry, entry.describe()) for entry in found if entry.kind.is_listed]
     small = len(found) - len(rows)
     beside = f" and {small:,} small {'one' if small == 1 else 'ones'}" if small else ""
     entries = "entry" if len(rows) == 1 else "entries"
-    click.echo(
-        f"{len(rows):,} {entries}{beside}; {format_size(total)} of at most "
-        f"{format_size(cache_limit(where))} in {where}"
+    table = ResultTable.of_rows(TABLES["entries"], rows, "entries")
+    print_result(
+        form,
+        *([table] if rows else []),
+        f"{len(rows):,} {entries}{beside}; {format_size(total)} of at most {format_size(limit)} "
+        f"in {where}",
+        data=table.to_arrow,
+        whole=lambda: {
+            **{"folder": str(where), "bytes": total, "limit": limit},
+            "entries": [_as_mapping(entry) for entry in found],
+        },
+        listing=True,
     )
 
 
-def _listed(entry: Entry) -> tuple[str, ...]:
-    from mcsim.base.units import format_size
-
-    return (
-        entry.path.name,
-        entry.kind.name,
-        f"{entry.used.astimezone():%Y-%m-%d %H:%M}",
-        format_size(entry.bytes),
-        entry.describe(),
-    )
+def _row(entry: Entry, content: str) -> tuple[Any, ...]:
+    name, path = entry.path.name, str(entry.path)
+    return name, entry.kind.name, entry.used, entry.bytes, content, path
 
 
 def _as_mapping(entry: Entry) -> dict[str, Any]:
@@ -96,7 +90,7 @@ def _as_mapping(entry: Entry) -> dict[str, Any]:
 @cache.command(short_help="Verify the checksums of all entries.")
 @click.option("--remove", is_flag=True, help="Remove what is damaged.")
 @_folder_option
-@_json_option
+@json_option
 def verify(remove: bool, folder: Path | None, as_json: bool) -> None:
     """Read all entries and verify their checksums.
 
@@ -129,7 +123,7 @@ def verify(remove: bool, folder: Path | None, as_json: bool) -> None:
     "--to", "limit", metavar="SIZE", help="What was used longest ago, until SIZE is left."
 )
 @_folder_option
-@_json_option
+@json_option
 def remove_(
     names: tuple[str, ...],
     everything: bool,

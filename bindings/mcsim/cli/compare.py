@@ -12,8 +12,10 @@ from mcsim.cli.options import Sectioned, code_options, plugin_option
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import PolicyReport, memory_option, policies_option
 from mcsim.cli.stream import Source, stream_options, warm_up_option
-from mcsim.cli.terminal import Form, TextTable
+from mcsim.cli.terminal import Form, Line
 from mcsim.policies import BOUND
+from mcsim.tables.column import Column, column, percent
+from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
     from mcsim.figures.chart import Sheet
     from mcsim.locality.hit_units import HitUnit
+    from mcsim.tables.formatted_table import RowStyle
 
 
 @click.command(cls=Sectioned)
@@ -155,7 +158,7 @@ class _Comparison(PolicyReport):
 
     suffix = "-policies"
 
-    def lines(self) -> list[str | TextTable]:
+    def lines(self) -> list[Line]:
         """Return the summary, the heading and the table."""
         return [self.answer(), self.heading(), self.table()]
 
@@ -185,26 +188,33 @@ class _Comparison(PolicyReport):
         ]
         return f"{', '.join(parts)}."
 
-    def table(self) -> TextTable:
-        from mcsim.base.formatted_table import Strong
-        from mcsim.base.units import format_size
+    def table(self) -> ResultTable:
+        """Return the ratios by policy and size, and the speed and state of the caches."""
+        from mcsim.tables.formatted_table import Strong
 
-        kind = self.blocks.kind
-        sizes = ["\n".join(self.size_cells(c)) + f" {kind}" for c in self.capacities]
-        table = TextTable(["policy", *sizes, "M accesses/s", "state"], left=1)
         best = self.best()
+        cells = []
         for policy in self.policies:
             rows = self.of(policy)
             rate = rows.accesses.sum() / max(rows.seconds.sum(), 1e-9) / 1e6
             ratios = []
             for capacity, ratio in zip(rows.capacity, self.ratios(rows).tolist(), strict=True):
-                text = f"{100 * ratio:.2f}"
                 wins = policy != BOUND and ratio == best[capacity]
-                ratios.append(Strong(text) if wins else text)
-            table.add_row(policy, *ratios, f"{rate:.1f}", format_size(int(rows.bytes.max())))
-        of = "" if self.unit == "blocks" else f" of {self.unit}"
-        table.caption = f"hit ratio{of}, %; state: memory of the largest cache, or of the one pass"
-        return table
+                ratios.append(Strong(percent(ratio)) if wins else percent(ratio))
+            cells.append([policy, *ratios, f"{rate:.1f}", int(rows.bytes.max())])
+        last = [column("M accesses/s"), column("state", "bytes")]
+        what = "state: memory of the largest cache, or of the one pass"
+        notes = [f"hit ratio{self.of_unit}, %; {what}"]
+        return ResultTable.of_rows([*self.by_size(), *last], cells, notes=notes)
+
+    def by_size(self) -> list[Column]:
+        """Return the column of policies, and one for each size."""
+        sizes = ["\n".join(self.size_cells(c)) + f" {self.blocks.kind}" for c in self.capacities]
+        return [column("policy", "text"), *map(column, sizes)]
+
+    @property
+    def of_unit(self) -> str:
+        return "" if self.unit == "blocks" else f" of {self.unit}"
 
 
 def with_policy(policies: str, one: str) -> str:
@@ -255,18 +265,16 @@ class _Gains(_Comparison):
         many = f"{' and '.join(at_all)} than `{self.baseline}` at every size, {of}"
         return "; ".join([*parts, *([many] if at_all else [])] or ["No difference"]) + "."
 
-    def table(self) -> TextTable:
+    def table(self) -> ResultTable:
         """Return the differences, and the ratios of the policy that others are compared with."""
-        sizes = ["\n".join(self.size_cells(c)) + f" {self.blocks.kind}" for c in self.capacities]
-        table = TextTable(["policy", *sizes], left=1)
-        own = [f"{100 * ratio:.2f}" for ratio in self.ratios(self.of(self.baseline)).tolist()]
-        table.add_row(self.baseline, *own, style="total")
-        for policy in self.policies:
-            if policy != self.baseline:
-                table.add_row(policy, *(f"{100 * gain:+.2f}" for gain in self.gains(policy)))
-        of = "" if self.unit == "blocks" else f" of {self.unit}"
-        table.caption = f"{self.baseline}: hit ratio{of}, %; others: difference from it in points"
-        return table
+        own = [percent(ratio) for ratio in self.ratios(self.of(self.baseline)).tolist()]
+        others = [name for name in self.policies if name != self.baseline]
+        gains = [[name, *(f"{100 * gain:+.2f}" for gain in self.gains(name))] for name in others]
+        what = "hit ratio" + self.of_unit
+        notes = [f"{self.baseline}: {what}, %; others: difference from it in points"]
+        rows = [[self.baseline, *own], *gains]
+        styles: list[RowStyle] = ["total" if i == 0 else "" for i in range(len(rows))]
+        return ResultTable.of_rows(self.by_size(), rows, notes=notes, styles=styles)
 
     def data(self) -> pa.Table:
         """Return all counts, a row a cache, and what it gains."""

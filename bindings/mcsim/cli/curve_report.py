@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from mcsim.cli.policy_report import PolicyReport
 from mcsim.cli.stream import StreamReport, sizes_given
-from mcsim.cli.terminal import TextTable
+from mcsim.tables.column import Column, column, percent
+from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from mcsim.cli.terminal import Line
     from mcsim.figures.chart import Sheet
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.hit_units import HitUnit
     from mcsim.locality.measure import Measured
+    from mcsim.tables.formatted_table import RowStyle
 
 SHARED = "all, sharing one cache"
 
@@ -30,24 +33,23 @@ class ByPolicy(PolicyReport):
     suffix = "-mrc-policies"
     default_sizes = "log(0.1%, 100%, 13)"
 
-    def lines(self) -> list[str | TextTable]:
+    def lines(self) -> list[Line]:
         """Return the table, and how its numbers were obtained."""
         about = [self._about_miniatures()] if self.is_estimate else []
         return [self.heading(), self.table(), *about]
 
-    def table(self) -> TextTable:
+    def table(self) -> ResultTable:
         """Return the table that is printed."""
-        table = TextTable(
-            [*self.size_heads, *(["rate"] if self.is_estimate else []), *self.policies]
-        )
+        heads = [*self.size_heads, *(["rate"] if self.is_estimate else []), *self.policies]
+        cells = []
         for i, blocks in enumerate(self.capacities):
             rows = [self.of(policy)[i] for policy in self.policies]
             rate = [f"{rows[0].rate:.3g}"] if self.is_estimate else []
-            table.add_row(*self.size_cells(blocks), *rate, *(self._cell(row) for row in rows))
-        return table
+            cells.append([*self.size_cells(blocks), *rate, *map(self._cell, rows)])
+        return ResultTable.of_rows([*map(column, heads)], cells)
 
     def _cell(self, row: Any) -> str:
-        ratio = f"{100 * row.hit_ratio:.2f}"
+        ratio = percent(row.hit_ratio)
         if not self.is_estimate or row.correction == "exact":
             return ratio
         margin = (row.high - row.low) / 2
@@ -83,9 +85,9 @@ class Curves(StreamReport):
         """Return the curves with what they are called."""
         return [(one.label, one.curve) for one in self.measured]
 
-    def lines(self) -> list[str | TextTable]:
+    def lines(self) -> list[Line]:
         """Return the table, and the notes of estimators."""
-        lines: list[str | TextTable] = [self.heading(), self.table(self.sizes(self.given_sizes))]
+        lines: list[Line] = [self.heading(), self.table(self.sizes(self.given_sizes))]
         noted = list({c.note: (name, c.note) for name, c in self.named() if c.note}.values())
         for name, note in noted[:_MOST_NOTES]:
             lines.append(f"{name}: {note}" if len(self.measured) > 1 else note)
@@ -106,7 +108,7 @@ class Curves(StreamReport):
             return [*powers[-count:], footprint]
         return sizes_given(given, footprint, self.blocks.capacity_unit)
 
-    def table(self, sizes: Sequence[int]) -> TextTable:
+    def table(self, sizes: Sequence[int]) -> ResultTable:
         """Return the table that is printed."""
         import numpy as np
 
@@ -115,17 +117,23 @@ class Curves(StreamReport):
         units = self._units(sizes)
         names = [self.blocks.kind, *units[1:]]
         heads = ["hit %"] if len(units) == 1 else [f"hit %\n{name}" for name in names]
-        table = TextTable([*self.size_heads, *heads, *(["95 % band"] if band else [])])
+        heads = [*self.size_heads, *heads, *(["95 % band"] if band else [])]
+        rows = []
         for i, blocks in enumerate(sizes):
             ratios = (ratio_text(curve.of(unit), blocks) for unit in units)
             row = [*self.size_cells(blocks), *ratios]
             if band:
                 low, high = (float(np.clip(side[i], 0, 1)) for side in band)
-                row.append(f"{100 * low:.2f}–{100 * high:.2f}")
-            table.add_row(*row)
-        if others := " and ".join(self._counted()[1:]) if len(units) == 1 else "":
-            table.caption = f"{others}: the same"
-        return table
+                row.append(f"{percent(low)}–{percent(high)}")
+            rows.append(row)
+        others = " and ".join(self._counted()[1:]) if len(units) == 1 else ""
+        notes = [f"{others}: the same"] if others else []
+        return ResultTable.of_rows([*map(column, heads)], rows, notes=notes)
+
+    def _by_size(self, sizes: Sequence[int]) -> list[Column]:
+        """Return a column for each size."""
+        texts = [self.size_cells(size)[0] for size in sizes]
+        return [column(text, name=f"size {at}") for at, text in enumerate(texts)]
 
     def _units(self, sizes: Sequence[int]) -> list[HitUnit]:
         """Return blocks, and requests and bytes if their ratios differ."""
@@ -204,25 +212,22 @@ class PerVm(Curves):
     subject = "Hit ratio of LRU over cache size, by VM"
     default_sizes = (4, 6)
 
-    def table(self, sizes: Sequence[int]) -> TextTable:
+    def table(self, sizes: Sequence[int]) -> ResultTable:
         """Return the table that is printed."""
         return self._wide("VM", sizes)
 
-    def _wide(self, what: str, sizes: Sequence[int]) -> TextTable:
-        table = TextTable(
-            [what, "accesses", self.blocks.kind, *(self.size_cells(size)[0] for size in sizes)],
-            left=1,
-        )
-        for name, curve in self.named():
-            ratios = ratio_texts(curve, sizes) if curve.accesses else ["-"] * len(sizes)
-            table.add_row(
-                name,
-                f"{curve.accesses:,}",
-                f"{curve.distinct:,.0f}",
-                *ratios,
-                style="total" if name == SHARED else "",
-            )
-        return table
+    def _wide(self, what: str, sizes: Sequence[int]) -> ResultTable:
+        counted = [column("accesses", "count"), column(self.blocks.kind)]
+        columns = [column(what, "text"), *counted, *self._by_size(sizes)]
+        rows = [
+            [
+                *(name, curve.accesses, f"{curve.distinct:,.0f}"),
+                *(ratio_texts(curve, sizes) if curve.accesses else ["-"] * len(sizes)),
+            ]
+            for name, curve in self.named()
+        ]
+        styles: list[RowStyle] = ["total" if name == SHARED else "" for name, _ in self.named()]
+        return ResultTable.of_rows(columns, rows, styles=styles)
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the curves."""
@@ -243,7 +248,7 @@ class PerInterval(PerVm):
     suffix = "-mrc-intervals"
     subject = "Hit ratio of LRU by interval and cache size"
 
-    def table(self, sizes: Sequence[int]) -> TextTable:
+    def table(self, sizes: Sequence[int]) -> ResultTable:
         """Return the table that is printed."""
         return self._wide("from", sizes)
 
@@ -278,34 +283,35 @@ class Compared(Curves):
         """Return the curves with what they are called."""
         return [(one.curve.estimator, one.curve) for one in self.measured]
 
-    def table(self, sizes: Sequence[int]) -> TextTable:
+    def table(self, sizes: Sequence[int]) -> ResultTable:
         """Return the table that is printed."""
         import numpy as np
 
-        from mcsim.base.units import format_size
-
-        headings = ["estimator", "MAE", "worst", "time", "M refs/s", "memory", self.blocks.kind]
-        table = TextTable([*headings, *(self.size_cells(blocks)[0] for blocks in sizes)], left=1)
         exact = self.measured[0].curve
         at = exact.hundredths()
+        rows = []
         for one in self.measured:
             curve = one.curve
             apart = np.abs(curve.at(at, unresolved=True) - exact.at(at))
             is_exact = curve is exact
-            table.add_row(
-                curve.estimator,
-                "-" if is_exact else f"{curve.mae(exact):.5f}",
-                "-" if is_exact else f"{apart.max():.5f}",
-                f"{one.seconds:.3f} s",
-                f"{one.rate / 1e6:.1f}",
-                format_size(one.bytes),
-                f"{curve.distinct:,.0f}",
-                *(ratio_text(curve, blocks) for blocks in sizes),
+            rows.append(
+                [
+                    curve.estimator,
+                    "-" if is_exact else f"{curve.mae(exact):.5f}",
+                    "-" if is_exact else f"{apart.max():.5f}",
+                    f"{one.seconds:.3f} s",
+                    f"{one.rate / 1e6:.1f}",
+                    one.bytes,
+                    f"{curve.distinct:,.0f}",
+                    *ratio_texts(curve, sizes),
+                ]
             )
-        table.caption = (
-            "MAE and worst: of the hit ratio, at U/100, …, U of the trace's U distinct blocks"
-        )
-        return table
+        columns = [
+            *(column("estimator", "text"), *map(column, ("MAE", "worst", "time", "M refs/s"))),
+            *(column("memory", "bytes"), column(self.blocks.kind), *self._by_size(sizes)),
+        ]
+        note = "MAE and worst: of the hit ratio, at U/100, …, U of the trace's U distinct blocks"
+        return ResultTable.of_rows(columns, rows, notes=[note])
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the curves."""
@@ -324,6 +330,6 @@ def ratio_texts(curve: HitRatioCurve, sizes: Sequence[int]) -> list[str]:
     """Write the hit ratios of sizes, as `ratio_text` does."""
     ratios = curve.at(list(sizes), unresolved=True).tolist()
     return [
-        f"{'' if blocks >= curve.resolved_from else '~'}{100 * ratio:.2f}"
+        f"{'' if blocks >= curve.resolved_from else '~'}{percent(ratio)}"
         for blocks, ratio in zip(sizes, ratios, strict=True)
     ]

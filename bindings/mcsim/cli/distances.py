@@ -20,12 +20,13 @@ from mcsim.cli.stream import (
     make_curves,
     warm_up_option,
 )
-from mcsim.cli.terminal import Form, TextTable
+from mcsim.cli.terminal import Form, Line
+from mcsim.tables.column import column, percent
+from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.base.result_table import ResultTable
     from mcsim.figures.chart import Sheet
     from mcsim.locality.curve import HitRatioCurve
 
@@ -84,24 +85,31 @@ class _Distances(StreamReport):
 
         return distance_histogram(self.curve)
 
-    def lines(self) -> list[str | TextTable]:
+    def lines(self) -> list[Line]:
+        rows = self.histogram
+        most = max(rows.share.max(), 1e-9)
+        heads = [column("distance"), column("accesses"), column("%", "share")]
+        columns = [*heads, column("LRU of"), column("hit %"), column("", "text", name="bar")]
+        cells = [
+            (
+                "first access" if first < 0 else f"{first:,}" + (f"–{last:,}" * (last > first)),
+                f"{row.accesses:,.0f}",
+                row.share,
+                None if first < 0 else self._cache(last + 1),
+                None if first < 0 else percent(row.hit_ratio),
+                "█" * round(30 * row.share / most),
+            )
+            for row in rows
+            for first, last in [(int(row["from"]), int(row["to"]))]
+        ]
+        table = ResultTable.of_rows(columns, cells)
+        return [self.heading(), table, *([self.curve.note] if self.curve.note else [])]
+
+    def _cache(self, blocks: int) -> str:
         from mcsim.base.units import format_size
 
         unit = self.blocks.capacity_unit
-        table = TextTable(["distance", "accesses", "%", "LRU of", "hit %", ""], last=True)
-        most = max(self.histogram.share.max(), 1e-9)
-        for row in self.histogram:
-            first, last = int(row["from"]), int(row["to"])
-            cache = f"{last + 1:,} {self.blocks.kind}" if unit is None else ""
-            table.add_row(
-                "first access" if first < 0 else f"{first:,}" + (f"–{last:,}" * (last > first)),
-                f"{row.accesses:,.0f}",
-                f"{100 * row.share:.2f}",
-                "" if first < 0 else cache or format_size((last + 1) * (unit or 1)),
-                "" if first < 0 else f"{100 * row.hit_ratio:.2f}",
-                "█" * round(30 * row.share / most),
-            )
-        return [self.heading(), table, *([self.curve.note] if self.curve.note else [])]
+        return f"{blocks:,} {self.blocks.kind}" if unit is None else format_size(blocks * unit)
 
     def data(self) -> pa.Table:
         import pyarrow as pa

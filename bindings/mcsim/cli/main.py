@@ -28,17 +28,14 @@ from mcsim.cli.options import (
     reporter_asked,
     results_option,
     systems_threads_option,
-    table_options,
+    table_option,
     trace_dirs_option,
 )
-from mcsim.cli.renamed import COMMANDS, ELSEWHERE, OPTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pyarrow as pa
-
-    from mcsim.cli.terminal import Form
+    from mcsim.cli.terminal import Form, Line
     from mcsim.experiment.code import Permission
 
 INTERNAL = 70  # exit code
@@ -108,13 +105,6 @@ class _LazyGroup(Commands):
                 formatter.write_dl([(name, texts.pop(name)) for name in names])
         assert not texts, texts
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] in COMMANDS and args[0] not in self.list_commands(ctx):
-            ctx.fail(f"{args[0]}: now called `mcsim {COMMANDS[args[0]]}`")
-        return super().resolve_command(ctx, args)
-
 
 def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     if not wanted:
@@ -161,7 +151,7 @@ def cli() -> None:
 )
 @click.option("--page/--no-page", default=None, help="Write the page.  [default: `page` of FILE]")
 @per_vm_option
-@table_options
+@table_option
 @quiet_option
 def run(
     file: str,
@@ -212,38 +202,30 @@ def run(
 @cli.command("list")
 @click.argument("kind", required=False)
 @plugin_option
-@table_options
+@table_option
 def list_names(kind: str | None, form: Form) -> None:
     """List all names: systems, policies, trace formats, devices, experiments and others.
 
     KIND, such as `policies`, lists these alone.
     """
-    from mcsim.cli.terminal import TextTable, print_result
+    from mcsim.cli.terminal import print_result
     from mcsim.experiment.catalogue import catalogue, groups
+    from mcsim.tables.column import column
+    from mcsim.tables.result_columns import TABLES
+    from mcsim.tables.result_table import ResultTable
 
     every = catalogue()
     if kind is not None:
         every = _of_kind(every, kind)
-    lines: list[str | TextTable] = []
+    lines: list[Line] = []
     for heading, entries in groups(every):
-        table = TextTable([heading, ""], left=2)
-        for entry in entries:
-            table.add_row(entry["name"], entry["summary"])
-        lines += [table.formatted().to_text() + "\n" if form == "" else table]
-
-    def data() -> pa.Table:
-        import pyarrow as pa
-
-        keys = ("name", "summary", "reference")
-        return pa.Table.from_pylist(
-            [
-                {"kind": of, **{key: entry.get(key) for key in keys}}
-                for of, entries in every.items()
-                for entry in entries
-            ]
-        )
-
-    print_result(form, *lines, data=data)
+        columns = [column(heading, "text", name="name"), column("", "text", name="summary")]
+        named = [(entry["name"], entry["summary"]) for entry in entries]
+        lines += [ResultTable.of_rows(columns, named), *([""] if form == "text" else [])]
+    keys = ("name", "summary", "reference")
+    rows = [(of, *map(entry.get, keys)) for of, entries in every.items() for entry in entries]
+    table = ResultTable.of_rows(TABLES["names"], rows)
+    print_result(form, *lines, data=table.to_arrow, listing=True)
 
 
 def _of_kind(every: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -308,11 +290,7 @@ def _run_command(arguments: Iterable[str] | None) -> None:
         if isinstance(code, int) and code != 0:
             sys.exit(code)
     except click.NoSuchOption as error:
-        old = error.option_name
-        path = "" if error.ctx is None else error.ctx.command_path.removeprefix("mcsim ")
-        text = f"{old}: now {OPTIONS[old]}" if old in OPTIONS else error.format_message()
-        if (hint := ELSEWHERE.get(f"{path} {old}")) is not None:
-            text = f"{old}: {hint}"
+        text = error.format_message().removesuffix(".") + _options_instead(error)
         click.UsageError(for_terminal(text), error.ctx).show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
@@ -323,6 +301,15 @@ def _run_command(arguments: Iterable[str] | None) -> None:
         raise KeyboardInterrupt from error  # which no signal set off
     except Exception as error:
         _end_with(error)
+
+
+def _options_instead(error: click.NoSuchOption) -> str:
+    """Return the options that there are, if none is near the one that was given."""
+    if error.possibilities or error.ctx is None:
+        return ""
+    params = error.ctx.command.get_params(error.ctx)
+    names = [max(of.opts, key=len) for of in params if isinstance(of, click.Option)]
+    return f" (one of {', '.join(names)})"
 
 
 # Replacements of letters of tables and messages beyond ASCII; all others are escaped.

@@ -12,7 +12,9 @@ from mcsim.cli.options import Sectioned
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.sharing import shared_source, sharing_options, sharing_read
 from mcsim.cli.stream import Report
-from mcsim.cli.terminal import Form, TextTable
+from mcsim.cli.terminal import Form, Line
+from mcsim.tables.column import column
+from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,39 +92,46 @@ class _Answer(Report):
     def heading(self) -> str:
         return self.source.heading(self.found.sharing, "LRU")
 
-    def lines(self) -> list[str | TextTable]:
+    def lines(self) -> list[Line]:
         """Return the summary, the table by size, and the best parts."""
         alone = len(self.found.sharing.vms) == 1
         answer = "One VM has the whole cache: there is nothing to divide."
-        parts = () if alone else ("best parts, % of the cache:", self._parts())
+        parts: tuple[Line, ...] = () if alone else ("best parts, % of the cache:", self._parts())
         return [answer if alone else self.found.answer, self.heading(), self._sizes(), *parts]
 
-    def _sizes(self) -> TextTable:
-        heads = ["objects"] if self.found.sharing.capacity_unit is None else ["size", "blocks"]
-        headings = ["shared %", "equal parts %", "best parts %", "as good as"]
-        table = TextTable([*heads, *headings, "gain %"])
-        for row in self.found:
-            ratios = [1 - row[name] / row.accesses for name in ("shared", "equal", "parts")]
-            table.add_row(
-                *dict.fromkeys((self._size(row.capacity), f"{row.capacity:,}")),
-                *(f"{100 * ratio:.2f}" for ratio in ratios),
-                self._size(row.effective),
-                f"{100 * row.size_gain:+.1f}",
-            )
-        return table
-
-    def _size(self, blocks: int) -> str:
+    def _sizes(self) -> ResultTable:
         unit = self.found.sharing.capacity_unit
-        return f"{blocks:,}" if unit is None else format_size(blocks * unit)
+        rows = [
+            (
+                None if unit is None else row.capacity * unit,
+                row.capacity,
+                *(1 - row[name] / row.accesses for name in ("shared", "equal", "parts")),
+                row.effective * (unit or 1),
+                row.size_gain,
+            )
+            for row in self.found
+        ]
+        columns = [
+            *(column("size", "bytes"), column("objects" if unit is None else "blocks", "count")),
+            *(column(f"{name} %", "share") for name in ("shared", "equal parts", "best parts")),
+            column("as good as", "count" if unit is None else "bytes"),
+            column("gain %", "relative"),
+        ]
+        return ResultTable.of_rows(columns, rows)
 
-    def _parts(self) -> TextTable:
-        found = self.found
-        sizes = [self._size(int(size)) for size in found.capacity]
-        table = TextTable(["VM", "accesses", *sizes], left=1)
-        for i, (name, curve) in enumerate(found.sharing.alone.items()):
-            shares = 100 * found.allocation[:, i] / found.capacity
-            table.add_row(str(name), f"{curve.accesses:,}", *(f"{share:.1f}" for share in shares))
-        return table
+    def _parts(self) -> ResultTable:
+        found, unit = self.found, self.found.sharing.capacity_unit
+        sizes = [
+            f"{int(size):,}" if unit is None else format_size(int(size) * unit)
+            for size in found.capacity
+        ]
+        rows = [
+            (str(name), curve.accesses, *(found.allocation[:, i] / found.capacity))
+            for i, (name, curve) in enumerate(found.sharing.alone.items())
+        ]
+        parts = [column(size, "share", name=f"part {at}") for at, size in enumerate(sizes)]
+        columns = [column("VM", "text"), column("accesses", "count"), *parts]
+        return ResultTable.of_rows(columns, rows)
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw hit ratios and effective sizes."""

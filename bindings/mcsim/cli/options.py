@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -128,29 +127,46 @@ per_vm_option = click.option(
 )
 
 
-def table_options(command: Command) -> Command:
-    """Add the options for the format of a printed table: a `form`."""
+class TableFormat(click.Option):
+    """An option with the format of a printed table, and a flag for each format but text."""
 
-    @functools.wraps(command)
-    def gathered(**given: Any) -> Any:
-        forms = [form for form in _FORMS if given.pop(f"as_{form}")]
-        if len(forms) > 1:
-            raise click.UsageError(f"--{forms[0]} and --{forms[1]}: one at a time")
-        return command(form=forms[0] if forms else "", **given)
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Add the option and its flags."""
+        option, *flags = self.opts
+        parser.add_option(self, [option], dest=self.name, action="append")
+        for flag in flags:
+            form = flag.removeprefix("--")
+            parser.add_option(self, [flag], dest=self.name, action="append_const", const=form)
 
-    options = [
-        click.option(f"--{form}", f"as_{form}", is_flag=True, help=text)
-        for form, text in _FORMS.items()
-    ]
-    return with_options(gathered, options)  # type: ignore[return-value]
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Return the option with its formats, and its help with the flags."""
+        option, *flags = self.opts
+        return f"{option} FORM", f"{self.help}  [text, or for short {', '.join(flags)}]"
 
 
-_FORMS = {
-    "json": "Print JSON: sizes in blocks or bytes, times in ns.",
-    "csv": "Print CSV, with all columns.",
-    "markdown": "Print Markdown.",
-    "latex": "Print LaTeX, for the package booktabs.",
-}
+def _one_form(_ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> str:
+    """Return the format that was given, once or several times."""
+    forms = [form for form in _FORMS if form in given]
+    if len(forms) > 1:
+        raise click.UsageError(f"--{forms[0]} and --{forms[1]}: one at a time")
+    return forms[0] if forms else _FORMS[0]
+
+
+_FORMS = ("text", "json", "csv", "markdown", "latex")
+
+table_option = click.option(
+    "--table-format",
+    *(f"--{form}" for form in _FORMS[1:]),
+    "form",
+    cls=TableFormat,
+    type=click.Choice(_FORMS),
+    multiple=True,
+    callback=_one_form,
+    help="How to print the result. JSON and CSV have all columns, sizes in blocks or bytes, times "
+    "in ns; LaTeX is for the package booktabs.",
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes.")
 
 systems_threads_option = click.option(
     "--threads",
@@ -325,8 +341,8 @@ _SECTIONS = {
         *("save_mapping", "vm_name", "on_bad_line", "on_unsorted", "overrides"),
     ),
     "Output": (
-        *("out", "folder", "file", "file_out", "per_vm", "as_json", "as_csv", "as_markdown"),
-        *("as_latex", "figures", "page", "linear", "formats", "style"),
+        *("out", "folder", "file", "file_out", "per_vm", "form", "as_json", "figures", "page"),
+        *("linear", "formats", "style"),
     ),
     "Execution": (
         *("seed", "threads", "memory", "plugin", "cache_dir", "allow_code", "code"),

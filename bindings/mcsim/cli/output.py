@@ -17,7 +17,7 @@ from mcsim.cli.options import (
     folder_to_write,
     formats_option,
     style_option,
-    table_options,
+    table_option,
     with_options,
 )
 
@@ -123,7 +123,7 @@ def write_table(path: Path, table: pa.Table, form: str = ".csv") -> None:
     import pyarrow as pa
 
     from mcsim.base.files import replacing
-    from mcsim.base.tables import write_csv
+    from mcsim.tables.csv import write_csv
 
     if form == ".csv":
         write_csv(path, table)
@@ -169,4 +169,4 @@ def output_options(command: Command) -> Command:
         formats_option("png", "svg", name="--figure-format"),  # --format is that of traces
         style_option("screen"),
     ]
-    return table_options(with_options(gathered, options))  # type: ignore[return-value]
+    return table_option(with_options(gathered, options))  # type: ignore[return-value]

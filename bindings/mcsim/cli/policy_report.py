@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcsim.base.progress import Reporter
-    from mcsim.base.result_table import ResultTable
     from mcsim.experiment.code import Permission
     from mcsim.figures.chart import Sheet
     from mcsim.locality.hit_units import HitUnit
     from mcsim.policies.python_policies import AnyPolicy, PythonSpec
     from mcsim.policies.specs import PolicySpec
     from mcsim.references.blocks import Blocks
+    from mcsim.tables.result_table import ResultTable
 
 memory_option = click.option(
     "--memory",

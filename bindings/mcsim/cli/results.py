@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.base.formatted_table import FormattedTable
-from mcsim.cli.options import Commands, stored_option, table_options
+from mcsim.cli.options import Commands, json_option, stored_option, table_option
 from mcsim.cli.show import page, plot, show
-from mcsim.cli.terminal import Form, TextTable, print_json, print_result
+from mcsim.cli.terminal import Form, Line, print_json, print_result
+from mcsim.tables.column import column
+from mcsim.tables.result_columns import TABLES
 
 if TYPE_CHECKING:
     from mcsim.results.differences import Difference
     from mcsim.results.results import Results
     from mcsim.sweeps.swept import Sweep
+    from mcsim.tables.result_table import ResultTable
 
 _DIFFERENT = 1  # exit code
 
@@ -35,13 +37,10 @@ for command in (show, page, plot):
     results.add_command(command)
 
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
 @results.command("ls", short_help="List the runs and sweeps of a folder, or the cells of a sweep.")
 @click.argument("sweep", required=False)
 @stored_option
-@table_options
+@table_option
 def list_(sweep: str | None, out: str, form: Form) -> None:
     """List the runs of a folder, the newest last, and its sweeps; or the cells of a SWEEP.
 
@@ -50,91 +49,59 @@ def list_(sweep: str | None, out: str, form: Form) -> None:
     same id continues an abandoned one. The last column has what a run has otherwise than others
     of its experiment.
     """
+    import pyarrow as pa
+
     from mcsim.results.differing_keys import differing_keys
     from mcsim.results.listing import list_runs
     from mcsim.sweeps.swept import Sweep, sweeps_in
+    from mcsim.tables.result_table import ResultTable
 
     runs = list_runs(out)
     if sweep is not None:
-        swept = Sweep.named(sweep, out)
-        _list_cells(swept, form)
+        _list_cells(Sweep.named(sweep, out), form)
         return
     sweeps = sweeps_in(out)
     in_sweeps = {run: of.path.name for of in sweeps for run in of.plan["run_id"].to_pylist()}
-    rows = [row | {"sweep": in_sweeps.get(row["run"])} for row in runs.to_pylist()]
-    alone = [row for row in rows if row["sweep"] is None]
+    names = [in_sweeps.get(run) for run in runs["run"].to_pylist()]
+    alone = [row for row, name in zip(runs.to_pylist(), names, strict=True) if name is None]
     differing = dict(zip((row["path"] for row in alone), differing_keys(alone), strict=True))
-    if form in ("json", "csv"):
-        names = [None if row["sweep"] is None else str(row["sweep"]) for row in rows]
-        runs = runs.append_column("sweep", _strings(names))
-        texts = [differing.get(row["path"]) for row in rows]
-        print_result(form, data=lambda: runs.append_column("differs_in", _strings(texts)))
-        return
-    lines: list[str | TextTable] = []
-    if alone:
-        headings = ["run", "started", "state", "systems", "VMs", "workload", "size"]
-        is_told = any(differing.values())
-        table = TextTable(headings + ["differs in"] * is_told, left=6, last=is_told)
-        for row in alone:
-            table.add_row(*_listed(row), *[differing[row["path"]] or "–"] * is_told)
-        lines.append(table.formatted().to_text() if form == "" else table)
-    if sweeps:
-        cells = TextTable(["sweep", "finished", "cells", "axes"], left=1, last=True)
-        for of in sweeps:
-            done = of.finished()
-            cells.add_row(of.path.name, f"{sum(done):,}", f"{len(done):,}", ", ".join(of.axes))
-        lines.append(cells.formatted().to_text() if form == "" else cells)
-    print_result(form, *(lines or [f"no runs in {out}"]), data=lambda: runs)
+    texts = [differing.get(path) for path in runs["path"].to_pylist()]
+    runs = runs.append_column("sweep", pa.array(names, pa.string()))
+    runs = runs.append_column("differs_in", pa.array(texts, pa.string()))
+    is_alone = pa.array([name is None for name in names], pa.bool_())
+    shown = ResultTable(runs.filter(is_alone), "runs")
+    cells = [(of.path.name, sum(of.finished()), len(of.plan), ", ".join(of.axes)) for of in sweeps]
+    tables = [shown, ResultTable.of_rows(TABLES["sweeps"], cells, "sweeps")]
+    lines: list[Line] = [table for table in tables if len(table)]
+    lines = lines or [f"no runs in {out}"]
+    print_result(form, *lines, data=lambda: runs, listing=True)
 
 
 def _list_cells(swept: Sweep, form: Form) -> None:
     """Print the cells of a sweep with the values of their axes."""
     import pyarrow as pa
 
+    from mcsim.tables.result_table import ResultTable
+
     done = swept.finished()
-    table = TextTable(["cell", "run", "state", *swept.axes], left=len(swept.axes) + 3)
-    for row, is_finished in zip(swept.plan.to_pylist(), done, strict=True):
-        values = (str(row[axis]) for axis in swept.axes)
-        state = "finished" if is_finished else "missing"
-        table.add_row(str(row["cell"]), row["run_id"], state, *values)
+    states = ["finished" if is_finished else "missing" for is_finished in done]
+    rows = [
+        (row["cell"], row["run_id"], state, *(str(row[axis]) for axis in swept.axes))
+        for row, state in zip(swept.plan.to_pylist(), states, strict=True)
+    ]
+    headings = ("cell", "run", "state", *swept.axes)
+    table = ResultTable.of_rows([column(heading, "text") for heading in headings], rows)
     print_result(
         form, table, data=lambda: swept.plan.append_column("finished", pa.array(done, pa.bool_()))
     )
-
-
-def _strings(values: Sequence[str | None]) -> Any:
-    import pyarrow as pa
-
-    return pa.array(values, pa.string())
-
-
-def _listed(row: Mapping[str, Any]) -> tuple[str, ...]:
-    from mcsim.base.units import format_size
-
-    return (
-        row["run"],
-        "–" if row["started"] is None else f"{row['started'].astimezone():%Y-%m-%d %H:%M}",
-        row["state"],
-        _first_of(row["systems"]),
-        _first_of(row["vms"]),
-        row["workload"] or "–",
-        format_size(row["bytes"]),
-    )
-
-
-def _first_of(names: Sequence[str] | None, most: int = 3) -> str:
-    if names is None:
-        return "–"
-    more = f" +{len(names) - most:,}" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 @results.command(short_help="Compare two runs.")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @stored_option
-@_json_option
-def diff(a: str, b: str, out: str, as_json: bool) -> None:
+@table_option
+def diff(a: str, b: str, out: str, form: Form) -> None:
     """Compare the configurations and the results of runs A and B.
 
     Exit code 0: no differences. 1: differences. 2: the runs cannot be compared.
@@ -144,10 +111,14 @@ def diff(a: str, b: str, out: str, as_json: bool) -> None:
 
     left, right = open_run(a, out), open_run(b, out)
     found = difference(left, right)
-    if as_json:
-        print_json(_as_mapping(left, right, found))
-    else:
-        _show_difference(left, right, found)
+    table = _compared(found)
+    print_result(
+        form,
+        *_lines_of(left, right, found, table),
+        data=table.to_arrow,
+        whole=lambda: _as_mapping(left, right, found),
+        listing=True,
+    )
     if found:
         sys.exit(_DIFFERENT)
 
@@ -165,62 +136,65 @@ def _as_mapping(a: Results, b: Results, found: Difference) -> dict[str, Any]:
     }
 
 
-def _show_difference(a: Results, b: Results, found: Difference) -> None:
-    click.echo(f"A  {a.path}\nB  {b.path}\n")
+def _lines_of(a: Results, b: Results, found: Difference, table: ResultTable) -> Iterator[Line]:
+    """Yield the differences for people."""
+    from mcsim.tables.result_table import ResultTable
+
+    yield f"A  {a.path}\nB  {b.path}\n"
     if found.configuration:
-        click.echo("configuration")
+        yield "configuration"
         changes = [(each.key, _value(each.a), _value(each.b)) for each in found.configuration]
-        click.echo(FormattedTable(["", "A", "B"], changes, [False] * 3).to_text())
+        heads = [
+            column(head, "text", name=name) for head, name in zip(("", *"AB"), "kab", strict=True)
+        ]
+        yield ResultTable.of_rows(heads, changes)
     else:
-        click.echo("configuration: the same")
+        yield "configuration: the same"
     if found.builds[0] != found.builds[1]:
-        click.echo(f"made by other builds of mcsim: {found.builds[0]} and {found.builds[1]}")
-    click.echo()
-    _show_results(found)
-
-
-def _show_results(found: Difference) -> None:
+        yield f"made by other builds of mcsim: {found.builds[0]} and {found.builds[1]}"
+    yield ""
     if set(found.tables.values()) == {"equal bytes"}:
-        click.echo("results: equal bytes")
+        yield "results: equal bytes"
         return
     named: dict[str, list[str]] = {}
     for name, sameness in found.tables.items():
         named.setdefault(sameness, []).append(name)
-    click.echo("results")
-    for how, names in named.items():
-        click.echo(f"{how}: {', '.join(names)}")
+    yield "results"
+    yield from (f"{how}: {', '.join(names)}" for how, names in named.items())
     if not found.results:
-        click.echo("hit ratios and latencies of the whole run are the same")
+        yield "hit ratios and latencies of the whole run are the same"
         return
-    numbers = ("hit % A", "hit % B", "points", "latency A", "latency B", "B / A")
+    yield table
+    yield from found.warnings
+
+
+def _compared(found: Difference) -> ResultTable:
+    """Return hit ratios and latencies of both runs."""
+    from mcsim.tables.result_table import ResultTable
+
     fields = found.differing_fields()
-    paths = [f"{head} {run}" for head in fields.values() for run in "AB"]
-    rows = [_compared(row, list(fields)) for row in found.results]
-    headings = ["system", "VM", *paths, *numbers]
-    right = [heading in numbers for heading in headings]
-    click.echo(FormattedTable(headings, rows, right).to_text())
-    for warning in found.warnings:
-        click.echo(warning)
-
-
-def _compared(row: Mapping[str, Any], fields: Sequence[str]) -> tuple[str, ...]:
-    from mcsim.base.result_columns import column_of
-
-    percent = column_of("comparison", "hit_ratio").format
-    latency = column_of("comparison", "mean_latency_ns").format
-    (hit_a, hit_b), (ns_a, ns_b) = row["hit_ratio"], row["mean_latency_ns"]
-    both = hit_a is not None and hit_b is not None
-    return (
-        row["system"],
-        row["vm"] or "all",
-        *(_value(value) for name in fields for value in row[name]),
-        percent(hit_a),
-        percent(hit_b),
-        f"{100 * (hit_b - hit_a):+.2f}" if both else "–",
-        latency(ns_a),
-        latency(ns_b),
-        f"{ns_b / ns_a:.3f}" if ns_a and ns_b else "–",
-    )
+    rows = []
+    for row in found.results:
+        (hit_a, hit_b), (ns_a, ns_b) = row["hit_ratio"], row["mean_latency_ns"]
+        both = hit_a is not None and hit_b is not None
+        rows.append(
+            (
+                row["system"],
+                row["vm"],
+                *(_value(value) for name in fields for value in row[name]),
+                *(hit_a, hit_b, hit_b - hit_a if both else None),
+                *(ns_a, ns_b, ns_b / ns_a if ns_a and ns_b else None),
+            )
+        )
+    columns = [
+        *(column("system", "text"), column("VM", "text", name="vm")),
+        *(column(f"{head} {run}", "text") for head in fields.values() for run in "AB"),
+        *(column(f"hit % {run}", "share", name=f"hit_ratio_{run.lower()}") for run in "AB"),
+        column("points", "points"),
+        *(column(f"latency {run}", "ns", name=f"mean_latency_ns_{run.lower()}") for run in "AB"),
+        column("B / A", "index", name="latency_ratio"),
+    ]
+    return ResultTable.of_rows(columns, rows)
 
 
 def _value(value: Any) -> str:
@@ -251,7 +225,7 @@ def remove_(runs: tuple[str, ...], out: str, yes: bool) -> None:
 @results.command(short_help="Remove abandoned and replaced runs.")
 @stored_option
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@_json_option
+@json_option
 def gc(out: str, dry_run: bool, as_json: bool) -> None:
     """Remove abandoned and replaced runs, which no process works on.
 
@@ -274,7 +248,7 @@ def gc(out: str, dry_run: bool, as_json: bool) -> None:
 @results.command(short_help="Verify the checksum of every file.")
 @click.argument("runs", metavar="[RUN...]", nargs=-1)
 @stored_option
-@_json_option
+@json_option
 def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
     """Verify the checksum of every file of finished RUNs, by default of all in the folder.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +15,16 @@ from mcsim.cli.options import (
     overrides_option,
     quiet_option,
     reporter_asked,
-    table_options,
+    table_option,
     trace_dirs_option,
 )
 from mcsim.cli.output import write_table
-from mcsim.cli.terminal import Form, TextTable, print_result
+from mcsim.cli.terminal import Form, Line, print_result
 
 if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
     from mcsim.searches.search_state import Found
+    from mcsim.tables.result_table import ResultTable
 
 _SHOWN = 10
 
@@ -98,7 +100,7 @@ _SOUGHT = {
     callback=file_to_write,
     help="Write all hierarchies that were compared, as CSV.",
 )
-@table_options
+@table_option
 @quiet_option
 def search(
     file: str,
@@ -171,9 +173,9 @@ def _number_or_text(text: str) -> float | str:
         return text
 
 
-def _lines(found: Found) -> list[str | TextTable]:
+def _lines(found: Found) -> list[Line]:
     heading = f"{found.experiment}: {_SOUGHT[found.objective]}{_kept(found)}"
-    lines: list[str | TextTable] = [found.answer, heading, _table(found), _remark(found)]
+    lines: list[Line] = [found.answer, heading, _table(found), _remark(found)]
     if found.best is not None:
         words = ["mcsim", "run", found.experiment]
         words += [word for override in found.overrides for word in ("--set", override)]
@@ -200,27 +202,23 @@ def _worded(name: str, value: float) -> str:
     return f"{name.replace('-', ' ')} {value:.4g}"
 
 
-def _table(found: Found) -> TextTable:
-    from mcsim.base.units import format_latency, format_number
+def _table(found: Found) -> ResultTable:
+    import numpy as np
 
-    sizes = [f"{device} blocks" for device in found.devices]
-    headings = ["policy", *sizes, "dollars", "hit %", "latency", "1/s/$", "years", ""]
-    table = TextTable(headings, left=1, last=True)
+    from mcsim.tables.column import column
+    from mcsim.tables.result_table import ResultTable
+
     rows = found[found.simulated][:_SHOWN]
-    for index, row in enumerate(rows):
-        table.add_row(
-            row.policy,
-            f"{row.blocks_0:,}",
-            f"{row.blocks_1:,}",
-            f"{row.dollars:.4g}",
-            f"{100 * row.hit_ratio:.2f}",
-            format_latency(row.latency_ns),
-            f"{row.per_dollar:.3g}",
-            format_number(row.years) if 0 < row.years < float("inf") else "–",
-            "" if row.kept else "beyond the limits",
-            style="best" if index == 0 and row.kept else "",
-        )
-    return table
+    sizes = [
+        column(f"{of} blocks", "count", name=f"blocks_{i}") for i, of in enumerate(found.devices)
+    ]
+    years = [row.years if 0 < row.years < math.inf else None for row in rows]
+    return ResultTable(
+        {**rows.columns(), "years": np.array(years, float)},
+        "search",
+        styles=["best" if i == 0 and row.kept else "" for i, row in enumerate(rows)],
+        declared=sizes,
+    )
 
 
 def _remark(found: Found) -> str:

@@ -18,15 +18,14 @@ from mcsim.cli.options import (
     stored_option,
     style_option,
     systems_option,
-    table_options,
+    table_option,
 )
 from mcsim.cli.terminal import print_result
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.base.formatted_table import FormattedTable
-    from mcsim.cli.terminal import Form
+    from mcsim.cli.terminal import Form, Line
     from mcsim.config.spec import FigureFormat
     from mcsim.figures.style import Style
     from mcsim.results.results import Results
@@ -48,7 +47,7 @@ over_option = click.option(
 @click.option("--x", metavar="AXIS", help="Of a sweep: show a column over this axis.")
 @click.option("--value", metavar="COLUMN", help="Of a sweep: this column.  [default: hit_ratio]")
 @over_option
-@table_options
+@table_option
 def show(
     run: str,
     out: str,
@@ -110,6 +109,7 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
     from mcsim.base.errors import ConfigError
     from mcsim.report.make import report
     from mcsim.results.results import Results
+    from mcsim.results.run_files import PAGE
     from mcsim.results.runs import folder_of
 
     if len(runs) == 1 and (swept := _sweep_named(runs[0], out)) is not None:
@@ -128,7 +128,7 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
                 raise ConfigError(
                     f"-o: name a file; {found.path} is a cell of a sweep, without a folder"
                 )
-            file = found.path / "page.html"
+            file = found.path / PAGE
         report(*paths, html=file, systems=systems or None)
     click.echo(file)
 
@@ -295,23 +295,23 @@ def _sweep_named(name: str, out: str) -> Sweep | None:
     return Sweep.named(name, out) if is_sweep else None
 
 
-def show_results(found: Results, form: Form = "", *, per_vm: bool = False) -> None:
+def show_results(found: Results, form: Form = "text", *, per_vm: bool = False) -> None:
     """Print the summary and the table of a finished run; with `per_vm`, all tables."""
     from mcsim.results.views import hits_by_vm, overview, result_tables
 
-    lines: list[str | FormattedTable] = [found.answer, "", overview(found).formatted()]
-    if form == "" and (by_vm := hits_by_vm(found)) is not None:
+    lines: list[Line] = [found.answer, "", overview(found)]
+    if form == "text" and (by_vm := hits_by_vm(found)) is not None:
         lines += ["", by_vm]
     for table in result_tables(found) if per_vm else ():
-        lines += ["", table.formatted()]
-    if form == "":
+        lines += ["", table]
+    if form == "text":
         lines += ["", *_what_next(found, per_vm=per_vm)]
     print_result(form, *lines, data=lambda: _comparison(found), whole=lambda: _whole(found))
 
 
 def show_sweep(
     swept: Sweep,
-    form: Form = "",
+    form: Form = "text",
     *,
     x: str | None = None,
     value: str | None = None,
@@ -327,7 +327,7 @@ def show_sweep(
         return
     rows = overview(swept, over)
     data = swept.to_arrow if over is None else rows.to_arrow
-    print_result(form, rows.answer, "", rows.formatted(), data=data)
+    print_result(form, rows.answer, "", rows, data=data)
 
 
 def _comparison(found: Results) -> pa.Table:
@@ -356,8 +356,10 @@ def _whole(found: Results) -> dict[str, Any]:
 
 def _what_next(found: Results, *, per_vm: bool) -> list[str]:
     """Return the folder of the results, and commands that show more."""
+    from mcsim.results.run_files import PAGE
+
     run = found.run_id if found.path.parent == Path("results") else str(found.path)
-    page = found.path / "page.html"
+    page = found.path / PAGE
     more = [] if per_vm else [f"Every VM and device: mcsim results show {run} --per-vm"]
     more.append(f"Page: {page}" if page.exists() else f"Page: mcsim results page {run}")
     return [f"Results in {found.path}", *more]

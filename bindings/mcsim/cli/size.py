@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.threads import threads_given
-from mcsim.cli.curve_report import ratio_text
-from mcsim.cli.options import Sectioned, devices_options, table_options
+from mcsim.cli.options import Sectioned, devices_options, table_option
 from mcsim.cli.stream import (
     Source,
     curve_options,
@@ -18,16 +17,17 @@ from mcsim.cli.stream import (
     make_curves,
     sized,
 )
-from mcsim.cli.terminal import Form, TextTable, print_result
+from mcsim.cli.terminal import Form, Line, print_result
+from mcsim.tables.column import column
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from mcsim.config.latency import WriteMode
     from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.latency import CacheLatency
     from mcsim.locality.measure import EstimatorSpec
     from mcsim.references.blocks import Blocks
+    from mcsim.tables.formatted_table import RowStyle
+    from mcsim.tables.result_table import ResultTable
     from mcsim.traces.batches import Ops
 
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 )
 @estimator_option
 @curve_options
-@table_options
+@table_option
 def size(
     files: tuple[str, ...],
     target_hit_ratio: str | None,
@@ -98,7 +98,7 @@ def size(
     print_result(
         form,
         *answer.lines(heading),
-        data=answer.data,
+        data=lambda: answer.table().to_arrow(),
         whole=lambda: answer.to_dict() | {"trace": source.name},
     )
     if answer.blocks is None:
@@ -259,9 +259,9 @@ class _Answer:
             "note": curve.note,
         }
 
-    def lines(self, heading: str) -> list[str | TextTable]:
+    def lines(self, heading: str) -> list[Line]:
         """Return the size that was requested, if any, and the table."""
-        lines: list[str | TextTable] = []
+        lines: list[Line] = []
         if self.blocks is not None:
             lines.append(f"{self.target.text}: {sized(self.curve, self.blocks)}")
             if self.blocks < self.curve.resolved_from:
@@ -279,22 +279,7 @@ class _Answer:
             devices += f", writes {self.latency.writes}"
         if self.curve.block_bytes is None:
             devices = ""
-        return [*lines, f"{heading}{devices}", *notes, self._table()]
-
-    def data(self) -> pa.Table:
-        """Return the sizes of the table."""
-        import pyarrow as pa
-
-        rows = [
-            {
-                "blocks": blocks,
-                "hit_ratio": float(self.curve.at(blocks, unresolved=True)),
-                "latency_ns": self._mean_ns(blocks),
-                "mark": mark,
-            }
-            for blocks, mark in sorted(self._marked().items())
-        ]
-        return pa.Table.from_pylist(rows)
+        return [*lines, f"{heading}{devices}", *notes, self.table()]
 
     def _marked(self) -> dict[int, str]:
         marked = {knee.capacity: "knee" for knee in self.curve.knees()}
@@ -303,21 +288,25 @@ class _Answer:
             marked[self.blocks] = "the target"
         return marked
 
-    def _table(self) -> TextTable:
-        from mcsim.base.units import format_latency, format_size
+    def table(self) -> ResultTable:
+        """Return the target, the knees and the size with all hits."""
+        from mcsim.tables.result_columns import TABLES
+        from mcsim.tables.result_table import ResultTable
 
-        unit = self.curve.block_bytes
-        marked = self._marked()
-        heads = ["objects"] if unit is None else ["size", "blocks"]
-        table = TextTable([*heads, "hit %", "latency", ""], last=True)
-        for blocks in sorted(marked):
-            mean = self._mean_ns(blocks)
-            table.add_row(
-                *([] if unit is None else [format_size(blocks * unit)]),
-                f"{blocks:,}",
-                ratio_text(self.curve, blocks),
-                "-" if mean is None else format_latency(mean),
+        unit, marked = self.curve.block_bytes, self._marked()
+        rows = [
+            (
+                None if unit is None else blocks * unit,
+                blocks,
+                float(self.curve.at(blocks, unresolved=True)),
+                "" if blocks >= self.curve.resolved_from else "below the resolution",
+                self._mean_ns(blocks),
                 marked[blocks],
-                style="best" if blocks == self.blocks else "",
             )
-        return table
+            for blocks in sorted(marked)
+        ]
+        styles: list[RowStyle] = ["best" if row[1] == self.blocks else "" for row in rows]
+        columns = list(TABLES["sizes"])
+        if unit is None:
+            columns[1] = column("objects", "count", name="blocks")
+        return ResultTable.of_rows(columns, rows, "sizes", styles=styles)

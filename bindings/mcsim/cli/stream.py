@@ -267,7 +267,7 @@ class Report(ABC):
         )
         base = f"{self.source.file_name}{self.suffix}"
         for path in output.write(base, picture, self.tables(log=output.log)):
-            click.echo(path, err=form != "")
+            click.echo(path, err=form != "text")
 
     @property
     def title(self) -> str:

@@ -19,7 +19,6 @@ from mcsim.cli.options import (
     shard_option,
     trace_dirs_option,
 )
-from mcsim.cli.renamed import COMMANDS
 
 if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
@@ -35,8 +34,6 @@ class _FileOrCommand(click.Group):
         return super().get_command(ctx, cmd_name) or self.commands["run"]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and (new := COMMANDS.get(f"sweep {args[0]}")) is not None:
-            ctx.fail(f"sweep {args[0]}: now called `mcsim {new}`")
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = ["run", *args]
         return super().parse_args(ctx, args)

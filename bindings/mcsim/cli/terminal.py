@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console
 
-    from mcsim.base.formatted_table import FormattedTable, RowStyle
+    from mcsim.tables.formatted_table import FormattedTable
+    from mcsim.tables.result_table import ResultTable
 
-Line: TypeAlias = "str | TextTable | FormattedTable"
+Line: TypeAlias = "str | FormattedTable | ResultTable"
 
-Form = Literal["", "json", "csv", "markdown", "latex"]
-"""How a result is printed: for people if empty."""
+Form = Literal["text", "json", "csv", "markdown", "latex"]
+"""How a result is printed."""
 
 _LONG_WORD = re.compile(r"\S{400,}")
 _LONG_LINE = 4_000
@@ -56,44 +57,8 @@ def _shortened(text: str, ends: int) -> str:
     return f"{text[:ends]}… ({len(text) - 2 * ends:,} more letters) …{text[-ends:]}"
 
 
-class TextTable:
-    """A table that is filled row by row.
-
-    Parameters
-    ----------
-    headings : sequence of str
-    left : int
-        Number of leading columns of words, aligned to the left.
-    last : bool
-        Whether the last column has words.
-    """
-
-    def __init__(self, headings: Sequence[str], left: int = 0, *, last: bool = False) -> None:
-        self.headings = list(headings)
-        self.numeric = [index >= left for index in range(len(self.headings))]
-        if last:
-            self.numeric[-1] = False
-        self.caption = ""
-        self._rows: list[list[str]] = []
-        self._styles: list[RowStyle] = []
-
-    def add_row(self, *cells: str, style: RowStyle = "") -> None:
-        """Add a row; cells that are left out are empty."""
-        self._rows.append([*cells, *[""] * (len(self.headings) - len(cells))])
-        self._styles.append(style)
-
-    def formatted(self) -> FormattedTable:
-        """Return the table as text."""
-        from mcsim.base.formatted_table import FormattedTable
-
-        notes = [self.caption] if self.caption else []
-        return FormattedTable(
-            self.headings, self._rows, self.numeric, notes=notes, styles=self._styles
-        )
-
-
-def print_lines(*lines: Line) -> None:
-    """Print lines, and tables as wide as they need to be."""
+def print_lines(*lines: Line, listing: bool = False) -> None:
+    """Print lines, and tables as wide as they need to be; in a listing, a line for each row."""
     from rich.console import Console
 
     console = Console()
@@ -103,7 +68,10 @@ def print_lines(*lines: Line) -> None:
         if isinstance(line, str):
             click.echo(line)
             continue
-        table = line.formatted() if isinstance(line, TextTable) else line
+        table = _formatted(line)
+        if listing:
+            click.echo(table.to_text())
+            continue
         # Rich would wrap title and notes to the width of the columns.
         if table.title:
             click.echo(table.title)
@@ -119,29 +87,34 @@ def print_lines(*lines: Line) -> None:
 def print_result(
     form: Form,
     *lines: Line,
-    data: Callable[[], pa.Table],
+    data: Callable[[], pa.Table] | None = None,
     whole: Callable[[], Any] | None = None,
+    listing: bool = False,
 ) -> None:
     """Print a result for people, or for programs.
 
     Parameters
     ----------
-    form : {'', 'json', 'csv', 'markdown', 'latex'}
-    *lines : str, TextTable or FormattedTable
+    form : {'text', 'json', 'csv', 'markdown', 'latex'}
+    *lines : str, ResultTable or FormattedTable
         Output for people. In LaTeX, text is a comment.
-    data : callable
-        Returns the table for CSV.
+    data : callable, optional
+        Returns the table for CSV. If absent, it is the first result table of `lines`.
     whole : callable, optional
         Returns the object for JSON. If absent, JSON has the rows of `data`.
+    listing : bool
+        Whether a terminal shows each row of tables in one line, however long.
     """
+    if data is None:
+        data = next(line.to_arrow for line in lines if hasattr(line, "to_arrow"))
     if form == "csv":
-        from mcsim.base.tables import csv_of, without_lists
+        from mcsim.tables.csv import csv_of, without_lists
 
         click.echo(csv_of(without_lists(data())), nl=False)
     elif form == "json":
         print_json(data().to_pylist() if whole is None else whole())
-    elif form == "":
-        print_lines(*lines)
+    elif form == "text":
+        print_lines(*lines, listing=listing)
     else:
         texts = (_document(line, form) for line in lines)
         click.echo("\n\n".join(text for text in texts if text))
@@ -150,8 +123,14 @@ def print_result(
 def _document(line: Line, form: Form) -> str:
     if isinstance(line, str):
         return line if form == "markdown" else "\n".join(f"% {one}" for one in line.split("\n"))
-    table = line.formatted() if isinstance(line, TextTable) else line
+    table = _formatted(line)
     return table.to_markdown() if form == "markdown" else table.to_latex()
+
+
+def _formatted(table: FormattedTable | ResultTable) -> FormattedTable:
+    from mcsim.tables.formatted_table import FormattedTable
+
+    return table if isinstance(table, FormattedTable) else table.formatted()
 
 
 def print_json(value: Any) -> None:

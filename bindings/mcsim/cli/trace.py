@@ -18,7 +18,7 @@ from mcsim.cli.options import (
     quiet_option,
     reporter_asked,
     seed_option,
-    table_options,
+    table_option,
     trace_dirs_option,
     with_options,
 )
@@ -191,7 +191,7 @@ def reading_options(command: Command) -> Command:
 @trace.command(short_help="Show the content of a trace, per VM.")
 @_reading_options
 @block_bytes_option
-@table_options
+@table_option
 def info(block_size: str, form: Form, **reading: Any) -> None:
     """Show the requests, blocks, footprint, span, rate and sizes of TRACE, per VM.
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.options import table_options
-from mcsim.cli.terminal import Form, TextTable, print_result
+from mcsim.cli.options import table_option
+from mcsim.cli.terminal import Form, Line, print_result
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from mcsim.tables.result_table import ResultTable
     from mcsim.traces.collections import Collection
 
 
 @click.command("catalogue", short_help="List public collections of traces.")
 @click.argument("name", required=False)
-@table_options
+@table_option
 def catalogue(name: str | None, form: Form) -> None:
     """List public collections of traces, or all that is known of NAME.
 
@@ -32,12 +34,13 @@ def catalogue(name: str | None, form: Form) -> None:
     if name is not None:
         check_choice("NAME", name, list(found))
     chosen = list(found.values()) if name is None else [found[name]]
-    lines: list[str | TextTable] = [_listed(chosen)] if name is None else _shown(found[name])
+    rows = [_row(collection) for collection in chosen]
+    lines: list[Line] = [_listed(rows)] if name is None else _shown(found[name], rows[0])
 
     def data() -> pa.Table:
         import pyarrow as pa
 
-        return pa.Table.from_pylist([_row(collection) for collection in chosen])
+        return pa.Table.from_pylist([row | {"formats": " ".join(row["formats"])} for row in rows])
 
     def whole() -> Any:
         return [asdict(collection) for collection in chosen] if name is None else asdict(chosen[0])
@@ -49,24 +52,39 @@ def _row(collection: Collection) -> dict[str, Any]:
     """Return the fields of a collection in one row, without checksums."""
     row = asdict(collection)
     del row["checksums"]
-    return row | {"formats": " ".join(collection.formats)}
+    return row
 
 
-def _listed(chosen: list[Collection]) -> TextTable:
-    table = TextTable(["name", "year", "opens as", "stresses"], left=4)
-    for of in chosen:
-        table.add_row(of.name, of.year, ", ".join(of.formats) or "no reader here", of.stresses)
-    table.caption = "mcsim trace catalogue NAME shows source, licence, size, citation and checksums"
-    return table
+def _formats(row: Mapping[str, Any]) -> str:
+    return ", ".join(row["formats"]) or "no reader here"
 
 
-def _shown(of: Collection) -> list[str | TextTable]:
-    texts = _row(of) | {"formats": ", ".join(of.formats) or "no reader here"}
-    lines: list[str | TextTable] = [f"{field}: {text}" for field, text in texts.items()]
+def _listed(rows: Sequence[Mapping[str, Any]]) -> ResultTable:
+    from mcsim.tables.result_columns import TABLES
+    from mcsim.tables.result_table import ResultTable
+
+    return ResultTable.of_rows(
+        TABLES["collections"],
+        [(row["name"], row["year"], _formats(row), row["stresses"]) for row in rows],
+        notes=["mcsim trace catalogue NAME shows source, licence, size, citation and checksums"],
+    )
+
+
+def _shown(of: Collection, row: Mapping[str, Any]) -> list[Line]:
+    from mcsim.tables.column import column
+    from mcsim.tables.result_table import ResultTable
+
+    texts = {**row, "formats": _formats(row)}
+    lines: list[Line] = [f"{field}: {text}" for field, text in texts.items()]
     if of.checksums:
-        table = TextTable(["file", "bytes", "checksum"], left=1, last=True)
-        for known in of.checksums:
-            digest = f"SHA-256 {known.sha256}" if known.sha256 else f"MD5 {known.md5}"
-            table.add_row(known.file, f"{known.bytes:,}" if known.bytes else "unknown", digest)
-        lines.append(table)
+        columns = [column("file", "text"), column("bytes"), column("checksum", "text")]
+        known = [
+            (
+                one.file,
+                f"{one.bytes:,}" if one.bytes else "unknown",
+                f"SHA-256 {one.sha256}" if one.sha256 else f"MD5 {one.md5}",
+            )
+            for one in of.checksums
+        ]
+        lines.append(ResultTable.of_rows(columns, known))
     return lines

@@ -6,24 +6,26 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcsim.base.column import Column
-from mcsim.cli.terminal import TextTable
+from mcsim.tables.column import Column, column
+from mcsim.tables.result_columns import TABLES
+from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
-    from mcsim.base.formatted_table import FormattedTable, RowStyle
+    from mcsim.cli.terminal import Line
+    from mcsim.tables.formatted_table import RowStyle
     from mcsim.traces.info import TraceInfo, VmInfo
     from mcsim.traces.metadata import TraceMetadata
     from mcsim.traces.trace import Trace
 
 
-def lines_of(opened: Trace, found: TraceInfo) -> list[str | TextTable | FormattedTable]:
+def lines_of(opened: Trace, found: TraceInfo) -> list[Line]:
     """Return a trace's metadata, a table of its VMs, and a table of what they stress."""
     from mcsim.traces.info import described_rows, rows_text
 
     meta = opened.metadata
     kind = "synthetic, " if meta.synthetic else ""
     base = "times by clock" if meta.time_base == "clock" else "no clock, times count references"
-    lines: list[str | TextTable | FormattedTable] = [
+    lines: list[Line] = [
         f"{meta.source}: {kind}{meta.kind}, format {meta.format}, {base}, digest {meta.digest[:16]}"
     ]
     if (name := collection_of(opened)) is not None:
@@ -37,12 +39,8 @@ def lines_of(opened: Trace, found: TraceInfo) -> list[str | TextTable | Formatte
         lines.append("skipped first:")
         lines += [f"  {complaint}" for complaint in meta.complaints]
     rows = [*found.vms, found.total] if len(found.vms) > 1 else list(found.vms)
-    cells = [_cells(vm, found, meta) for vm in rows]
-    table = TextTable(list(cells[0]), left=1)
-    for vm, row in zip(rows, cells, strict=True):
-        style: RowStyle = "total" if vm is found.total else ""
-        table.add_row(*row.values(), style=style)
-    return [*lines, table, "access pattern:", _stress(rows)]
+    styles: list[RowStyle] = ["total" if vm is found.total else "" for vm in rows]
+    return [*lines, _counts(rows, found, meta, styles), "access pattern:", _stress(rows, styles)]
 
 
 def collection_of(opened: Trace) -> str | None:
@@ -61,51 +59,42 @@ _NOTES = [
 ]
 
 
-def _stress(vms: Sequence[VmInfo]) -> FormattedTable:
+def _stress(vms: Sequence[VmInfo], styles: Sequence[RowStyle]) -> ResultTable:
     """Return the table of what VMs stress, for people."""
-    from mcsim.base.formatted_table import FormattedTable
-    from mcsim.base.result_columns import TABLES
-
-    left_out = {"sequential_byte_share"}
-    columns = [c for c in TABLES["stress"] if not c.by and c.name not in left_out]
-    columns = [c for c in columns if c.is_informative([getattr(vm, c.name) for vm in vms])]
+    columns = [of for of in TABLES["stress"] if of.shown]
     columns += [Column(name, heading, "share", "") for name, heading in _GROWTH.items()]
-    return FormattedTable(
-        [column.heading for column in columns],
-        [[column.format(getattr(vm, column.name)) for column in columns] for vm in vms],
-        [column.is_numeric for column in columns],
-        notes=_NOTES,
-        styles=["total" if len(vms) > 1 and vm is vms[-1] else "" for vm in vms],
-    )
+    rows = ([getattr(vm, of.name) for of in columns] for vm in vms)
+    return ResultTable.of_rows(columns, rows, "stress", notes=_NOTES, styles=styles)
 
 
-def _cells(vm: VmInfo, found: TraceInfo, meta: TraceMetadata) -> dict[str, str]:
-    """Return a row by its headings."""
-    from mcsim.base.units import format_size, format_span
+def _counts(
+    vms: Sequence[VmInfo], found: TraceInfo, meta: TraceMetadata, styles: Sequence[RowStyle]
+) -> ResultTable:
+    """Return the table of the requests of VMs."""
+    from mcsim.base.units import format_span
 
-    cells = {"VM": vm.name, "requests": f"{vm.requests:,}", "reads": f"{vm.read_requests:,}"}
-    if found.kind == "objects":
-        cells |= {
-            "objects": f"{vm.unique_blocks:,}",
-            "read objects": f"{vm.unique_read_blocks:,}",
-        }
-    else:
-        cells |= {
-            "accesses": f"{vm.blocks:,}",
-            "of reads": f"{vm.read_blocks:,}",
-            "unique blocks": f"{vm.unique_blocks:,}",
-            "read blocks": f"{vm.unique_read_blocks:,}",
-            "footprint": format_size(vm.footprint_bytes),
-        }
     has_clock = found.time_base == "clock"
-    cells |= {
-        "span": format_span(vm.span) if has_clock else f"{vm.span:,} refs",
-        "rate": "-" if math.isnan(vm.rate) else f"{vm.rate:.3g}/s",
+    columns = {
+        "requests": column("requests", "count"),
+        "read_requests": column("reads", "count"),
     }
+    if found.kind == "objects":
+        columns["unique_blocks"] = column("objects", "count")
+        columns["unique_read_blocks"] = column("read objects", "count")
+    else:
+        columns["blocks"] = column("accesses", "count")
+        columns["read_blocks"] = column("of reads", "count")
+        columns["unique_blocks"] = column("unique blocks", "count")
+        columns["unique_read_blocks"] = column("read blocks", "count")
+        columns["footprint_bytes"] = column("footprint", "bytes")
+    rows = [[vm.name, *(getattr(vm, name) for name in columns)] for vm in vms]
+    ends = [column("span"), column("rate")]
+    for row, vm in zip(rows, vms, strict=True):
+        row.append(format_span(vm.span) if has_clock else f"{vm.span:,} refs")
+        row.append("-" if math.isnan(vm.rate) else f"{vm.rate:.3g}/s")
     if meta.has_lengths:
-        cells |= {
-            "mean size": format_size(vm.mean_request),
-            "median": format_size(vm.median_request),
-            "largest": format_size(vm.largest_request),
-        }
-    return cells
+        ends += [column(head, "bytes") for head in ("mean size", "median", "largest")]
+        for row, vm in zip(rows, vms, strict=True):
+            row += [vm.mean_request, vm.median_request, vm.largest_request]
+    every = [column("VM", "text"), *columns.values(), *ends]
+    return ResultTable.of_rows(every, rows, styles=styles)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mcsim.cli.options import file_to_write, trace_dirs_option
-from mcsim.cli.terminal import TextTable
+from mcsim.cli.terminal import print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,16 +118,23 @@ def _trials(path: Path, proposals: Sequence[Proposal]) -> list[tuple[Proposal, T
 
 def _show(proposal: Proposal, trial: Trial, *, several: bool) -> None:
     """Print a proposal, the columns without a field, and its first requests."""
-    _print(_table_of(proposal))
+    from mcsim.tables.column import column
+    from mcsim.tables.result_table import ResultTable
+
+    names = ("parameter", "value", "reason")
+    rows = [
+        [name, _printable(_text_of(value)), _printable(proposal.reasons[name])]
+        for name, value in proposal.options.items()
+    ]
+    print_lines(ResultTable.of_rows([column(name, "text") for name in names], rows))
     if unused := proposal.unused():
         click.echo(f"columns not used: {', '.join(map(_printable, unused))}")
     for warning in proposal.warnings:
         _log.warning("%s", _printable(warning))
     click.echo(f"first requests, for {trial.kind}:")
-    table = TextTable(list(trial.rows[0]), left=3)
-    for row in trial.rows:
-        table.add_row(*map(_printable, row.values()))
-    _print(table)
+    headings = [column(name, "text" if at < 3 else "cell") for at, name in enumerate(trial.rows[0])]
+    rows = [[*map(_printable, row.values())] for row in trial.rows]
+    print_lines(ResultTable.of_rows(headings, rows))
     if several:
         hits = trial.hits
         ratio = hits.hits / hits.accesses if hits.accesses else 0
@@ -181,19 +188,6 @@ def _printable(text: str) -> str:
     from mcsim.base.inputs import printable
 
     return printable(text)
-
-
-def _print(table: TextTable) -> None:
-    from mcsim.cli.terminal import print_lines
-
-    print_lines(table)
-
-
-def _table_of(proposal: Proposal) -> TextTable:
-    table = TextTable(["parameter", "value", "reason"], left=3)
-    for name, value in proposal.options.items():
-        table.add_row(name, _printable(_text_of(value)), _printable(proposal.reasons[name]))
-    return table
 
 
 def _text_of(value: object) -> str:

@@ -12,7 +12,7 @@ from mcsim.cli.options import Sectioned, devices_options, plugin_option, reporte
 from mcsim.cli.output import Output, output_options
 from mcsim.cli.policy_report import memory_option, mini_options, policies_option
 from mcsim.cli.stream import Report, Source
-from mcsim.cli.terminal import Form, TextTable
+from mcsim.cli.terminal import Form, Line
 from mcsim.cli.trace import reading_options, vms_option, words_of
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcsim.base.progress import Reporter
-    from mcsim.base.result_table import ResultTable
     from mcsim.figures.chart import Sheet
     from mcsim.policies.grid import Point
     from mcsim.policies.scaled import Objective
+    from mcsim.tables.result_table import ResultTable
 
 
 @click.command(cls=Sectioned)
@@ -216,25 +216,9 @@ class _Report(Report):
 
         return f"A cache of {format_bytes(self.size)}, by block size: {self.source.name}"
 
-    def lines(self) -> list[str | TextTable]:
+    def lines(self) -> list[Line]:
         """Return the best, the table, and which other rows have their merits."""
-        from mcsim.policies.bands import no_band_notes
-
-        table = self.table()
-        return [self.answer(), self.heading(), table, self.remark(), *no_band_notes(self.rows)]
-
-    def answer(self) -> str:
-        from mcsim.base.units import format_bytes, format_latency
-
-        best = self.rows[0]
-        loaded = (
-            "" if best.sub_block == best.block else f" loaded by {format_bytes(best.sub_block)}"
-        )
-        return (
-            f"Best by {self.objective}: `{best.policy}`, writes {best.writes}, blocks of "
-            f"{format_bytes(best.block)}{loaded}: hit ratio {100 * best.hit_ratio:.1f} %, mean "
-            f"latency {format_latency(best.latency_ns)}."
-        )
+        return [self.rows.answer, self.heading(), self.rows]
 
     def heading(self) -> str:
         from mcsim.base.units import format_size
@@ -242,44 +226,7 @@ class _Report(Report):
         rate = self.rows.rate[0]
         how = f"in miniature, at rate {rate:.3g}" if rate < 1 else "all requests"
         size = format_size(self.size)
-        return f"{self.source.name}: a cache of {size}, {self.devices}; {how}; by {self.objective}"
-
-    def table(self) -> TextTable:
-        from mcsim.base.units import format_bytes, format_latency, format_size
-
-        words = ["policy", "writes", "block", "sub-block"]
-        counted = ["hit %", "latency", "device writes", "backend reads", "backend writes"]
-        table = TextTable(["", *words, *counted], left=3)
-        for i, row in enumerate(self.rows):
-            whole = row.sub_block == row.block
-            table.add_row(
-                "*" if row.pareto else "",
-                row.policy,
-                row.writes,
-                format_bytes(int(row.block)),
-                "" if whole else format_bytes(int(row.sub_block)),
-                f"{100 * row.hit_ratio:.2f}{_margin(100 * row.hit_ratio_margin, '{:.2f}'.format)}",
-                f"{format_latency(row.latency_ns)}{_margin(row.latency_ns_margin, format_latency)}",
-                *(
-                    f"{format_size(row[name])}{_margin(row[f'{name}_margin'], format_size)}"
-                    for name in ("device_writes", "backend_reads", "backend_writes")
-                ),
-                style="best" if i == 0 else "",
-            )
-        return table
-
-    def remark(self) -> str:
-        """Return a note on the Pareto-optimal rows and on the certainty of the best one."""
-        from mcsim.policies.scaled import OBJECTIVES
-
-        name = OBJECTIVES[self.objective]
-        value, margin = self.rows[name], self.rows[f"{name}_margin"]
-        near = int((abs(value[1:] - value[0]) <= margin[1:] + margin[0]).sum())
-        unsure = f"; the best is within the error bands of {near} others" if margin[0] > 0 else ""
-        return (
-            f"* {int(self.rows.pareto.sum())} of {len(self.rows)}: no other is as good in hit "
-            f"ratio, latency, device and backend writes, and better in one{unsure}"
-        )
+        return f"{self.source.name}: a cache of {size}, {self.devices}; {how}"
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the objective by block size."""
@@ -291,7 +238,3 @@ class _Report(Report):
     def data(self) -> pa.Table:
         """Return a row for every point of the grid."""
         return self.rows.to_arrow()
-
-
-def _margin(margin: float, write: Any) -> str:
-    return f" ±{write(margin)}" if margin > 0 else ""

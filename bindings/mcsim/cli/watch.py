@@ -14,7 +14,7 @@ from mcsim.cli.curve_report import Curves, ratio_text
 from mcsim.cli.options import Sectioned, quiet_asked, seed_option
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.stream import Source, estimator_given, references_options, sizes_given
-from mcsim.cli.terminal import Form, TextTable, terminal
+from mcsim.cli.terminal import Form, Line, terminal
 from mcsim.cli.trace import (
     READING_ERRORS,
     format_options,
@@ -22,6 +22,8 @@ from mcsim.cli.trace import (
     params_given,
     words_of,
 )
+from mcsim.tables.column import column
+from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,7 +136,7 @@ class WatchReport(Curves):
     suffix = "-watch"
     subject = "Hit ratio of LRU over cache size"
 
-    def lines(self) -> list[str | TextTable]:
+    def lines(self) -> list[Line]:
         """Return the table, its notes, and the count of skipped rows."""
         watched: Any = self.blocks
         skipped = [f"{watched.skipped:,} rows skipped"] if watched.skipped else []
@@ -185,13 +187,15 @@ def _screen(source: Source, watched: Watched, rate: float) -> RenderableType:
     return Group(Text(state), Text(report.heading()), table.formatted().to_rich())
 
 
-def _drawn(report: WatchReport, sizes: Sequence[int]) -> TextTable:
+def _drawn(report: WatchReport, sizes: Sequence[int]) -> ResultTable:
     """Return the hit ratios of sizes, and what the next larger cache would add, with bars."""
     ((_, curve),) = report.named()
-    table = TextTable([*report.size_heads, "hit %", "more if\ntwice as large", ""], last=True)
+    rows = []
     for blocks in sizes:
         ratio = float(curve.at(blocks, unresolved=True))
-        more = 100 * (float(curve.at(2 * blocks, unresolved=True)) - ratio)
+        more = float(curve.at(2 * blocks, unresolved=True)) - ratio
         bar = "━" * round(_BAR * ratio)
-        table.add_row(*report.size_cells(blocks), ratio_text(curve, blocks), f"{more:+.2f}", bar)
-    return table
+        rows.append([*report.size_cells(blocks), ratio_text(curve, blocks), more, bar])
+    heads = [*map(column, (*report.size_heads, "hit %"))]
+    more_heads = [column("more if\ntwice as large", "points"), column("", "text", name="bar")]
+    return ResultTable.of_rows([*heads, *more_heads], rows)

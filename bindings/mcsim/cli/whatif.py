@@ -11,8 +11,10 @@ from mcsim.cli.options import Sectioned
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.sharing import shared_source, sharing_options, sharing_read
 from mcsim.cli.stream import Report, sized
-from mcsim.cli.terminal import Form, TextTable
+from mcsim.cli.terminal import Form, Line
 from mcsim.cli.trace import vms_named
+from mcsim.tables.column import column
+from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from mcsim.figures.chart import Sheet
     from mcsim.locality.sharing import Order
     from mcsim.locality.whatif import Situation, SizeVerdict, WhatIf
+    from mcsim.tables.formatted_table import RowStyle
 
 
 @click.command(cls=Sectioned)
@@ -80,6 +83,9 @@ def whatif(
     _Answer(source, found).show(form, output)
 
 
+_CAUSES = ("compulsory", "discarded", "capacity", "interference")
+
+
 @dataclass
 class _Answer(Report):
     """Report on a change of a cache, or on a cache without a change."""
@@ -130,9 +136,9 @@ class _Answer(Report):
             return [("now", self.found.before)]
         return [("before", self.found.before), ("after", self.found.after)]
 
-    def lines(self) -> list[str | TextTable]:
+    def lines(self) -> list[Line]:
         """Return the table and what follows from it."""
-        lines: list[str | TextTable] = [*self.gains()] if self.changes else []
+        lines: list[Line] = [*self.gains()] if self.changes else []
         lines += [self.heading(), self._table()]
         if not self.changes:
             lines += ["misses by cause, % of the accesses:", self._causes()]
@@ -151,70 +157,63 @@ class _Answer(Report):
                 )
         return lines
 
-    def _table(self) -> TextTable:
-        headings = ["VM", "accesses", "blocks"]
-        if self.changes:
-            for when, _ in self.situations():
-                headings += [f"{when}: shared %", "equal part %"]
-            headings.append("change")
-        else:
-            headings += ["shared %", "equal part alone %", "all of it alone %"]
-        table = TextTable(headings, left=1)
-        for row in self.found:
-            table.add_row(*self._cells(str(row.vm)))
-        if not self.same_vms and self.found.staying:
-            table.add_row(*self._staying(), style="total")
-        table.add_row(*self._total(), style="total")
-        return table
-
-    def _causes(self) -> TextTable:
-        """Return a table of the misses of each VM now, by cause."""
-        has_discards = self.found.before.sharing.discards is not None
-        discarded = ("discarded",) if has_discards else ()
-        names = ("compulsory", *discarded, "capacity", "interference")
-        table = TextTable(["VM", "misses", *names], left=1)
-        rows = self.found.before.rows
-        for row in rows:
-            table.add_row(
-                str(row.vm),
-                f"{100 * (1 - row.shared):.2f}",
-                *(f"{100 * row[n]:.2f}" for n in names),
+    def _table(self) -> ResultTable:
+        """Return the hit ratios of the VMs, and of all together."""
+        when = [f"{when}: " if self.changes else "" for when, _ in self.situations()]
+        parts = "equal part %" if self.changes else "equal part alone %"
+        ratios = [
+            of
+            for at in when
+            for of in (
+                column(f"{at}shared %", "share"),
+                column(parts, "share", name=f"{at}{parts}"),
             )
+        ]
+        last = column("change", "points") if self.changes else column("all of it alone %", "share")
+        counts = [column("accesses", "count"), column("blocks", "count")]
+        rows = [self._row(str(row.vm)) for row in self.found]
+        others = not self.same_vms and bool(self.found.staying)
+        rows += [*([self._staying()] if others else []), self._total()]
+        styles: list[RowStyle] = ["" if i < len(self.found) else "total" for i in range(len(rows))]
+        columns = [column("VM", "text"), *counts, *ratios, last]
+        return ResultTable.of_rows(columns, rows, styles=styles)
+
+    def _causes(self) -> ResultTable:
+        """Return a table of the misses of each VM now, by cause."""
+        rows = self.found.before.rows
+        has_discards = self.found.before.sharing.discards is not None
+        names = [name for name in _CAUSES if has_discards or name != "discarded"]
         means = [float((rows[n] * rows.accesses).sum() / rows.accesses.sum()) for n in names]
-        table.add_row("all", *(f"{100 * x:.2f}" for x in (sum(means), *means)), style="total")
-        return table
+        cells = [[str(row.vm), 1 - row.shared, *(row[n] for n in names)] for row in rows]
+        columns = [column("VM", "text"), *(column(name, "share") for name in ("misses", *names))]
+        styles: list[RowStyle] = ["total" if i == len(cells) else "" for i in range(len(cells) + 1)]
+        every = [*cells, ["all", sum(means), *means]]
+        return ResultTable.of_rows(columns, every, styles=styles)
 
-    def _cells(self, vm: str) -> list[str]:
-        cells: list[str] = []
-        of_vm: list[Any] = []
-        for _, situation in self.situations():
-            row = situation.row_of(vm)
-            of_vm += [] if row is None else [row]
-            shown = ("shared", "part", *(() if self.changes else ("alone",)))
-            cells += ["-" if row is None else f"{100 * row[name]:.2f}" for name in shown]
+    def _row(self, vm: str) -> list[Any]:
+        """Return the row of a VM; None where it does not share the cache."""
+        rows = [situation.row_of(vm) for _, situation in self.situations()]
+        known = [row for row in rows if row is not None]
+        ratios = [None if row is None else row[of] for row in rows for of in ("shared", "part")]
         if self.changes:
-            both = len(of_vm) == 2
-            cells.append(f"{100 * (of_vm[1].shared - of_vm[0].shared):+.2f}" if both else "-")
-        return [vm, f"{of_vm[0].accesses:,}", f"{of_vm[0].distinct:,}", *cells]
+            ratios.append(known[1].shared - known[0].shared if len(known) == 2 else None)
+        else:
+            ratios.append(known[0].alone)
+        return [vm, known[0].accesses, known[0].distinct, *ratios]
 
-    def _staying(self) -> list[str]:
+    def _staying(self) -> list[Any]:
         """Return the row of the VMs before and after the change."""
         names = self.found.staying
         rows = [row for row in self.found.before.rows if row.vm in names]
-        cells = []
-        for _, situation in self.situations():
-            cells += [f"{100 * situation.ratio_of(names):.2f}", ""]
-        counts = (f"{sum(row[name] for row in rows):,}" for name in ("accesses", "distinct"))
-        return ["before and after", *counts, *cells, f"{100 * self.found.gain:+.2f}"]
+        counts = (sum(row[name] for row in rows) for name in ("accesses", "distinct"))
+        ratios = [of for _, now in self.situations() for of in (now.ratio_of(names), None)]
+        return ["before and after", *counts, *ratios, self.found.gain]
 
-    def _total(self) -> list[str]:
-        cells: list[str] = []
-        for _, situation in self.situations():
-            cells += [f"{100 * situation.ratio:.2f}", f"{100 * situation.parted:.2f}"]
-        if self.changes:
-            cells.append(f"{100 * self.found.gain:+.2f}" if self.same_vms else "-")
+    def _total(self) -> list[Any]:
         of = self.found.before.sharing
-        return ["all", f"{len(of):,}", f"{of.unique:,}", *cells]
+        ratios = [of for _, now in self.situations() for of in (now.ratio, now.parted)]
+        gain = self.found.gain if self.changes and self.same_vms else None
+        return ["all", len(of), of.unique, *ratios, gain]
 
     def whole(self) -> dict[str, Any]:
         """Return all numbers."""

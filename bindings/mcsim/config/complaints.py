@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from mcsim.base.suggest import did_you_mean, nearest, some_of
-from mcsim.config.renamed import current_name
 from mcsim.config.spec import WARM_UP_KINDS
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ def complaints(source: Source, schema: type[BaseModel], errors: Iterable[Any]) -
     ]
     # A misspelt key is reported as missing too: the misspelling is the cause.
     meant = {
-        (*loc[:-1], current_name(loc) or nearest(str(loc[-1]), _keys_at(schema, loc[:-1])))
+        (*loc[:-1], nearest(str(loc[-1]), _keys_at(schema, loc[:-1])))
         for loc in (error["loc"] for error in errors if error["type"] == "extra_forbidden")
     }
     relevant = [e for e in errors if e["type"] != "missing" or e["loc"] not in meant]
@@ -39,8 +38,6 @@ def _complaint(source: Source, schema: type[BaseModel], error: Mapping[str, Any]
     where: Sequence[str | int] = error["loc"]
     match error["type"]:
         case "extra_forbidden":
-            if (new := current_name(where)) is not None:
-                return source.complain(where, f"now called {new!r}")
             known = _keys_at(schema, where[:-1])
             near = did_you_mean(str(where[-1]), known) or _one_of(known)
             message = f"unknown key {where[-1]!r}{near}"

@@ -26,7 +26,7 @@ from mcsim.config.device_choice import spec_of_device
 from mcsim.config.extends import extended
 from mcsim.config.load import Location, to_plain
 from mcsim.config.placed import DeviceSpec, PlacedSpec, TierSpec
-from mcsim.config.renamed import with_earlier_keys
+from mcsim.config.stored_keys import with_earlier_keys
 from mcsim.config.values import Interval
 from mcsim.experiment.checks import (
     check_figures,

@@ -39,6 +39,7 @@ from mcsim.references.opened import open_workload
 from mcsim.references.workload import Workload
 from mcsim.results.draft import Draft, clear_left, draft_folder
 from mcsim.results.results import Results
+from mcsim.results.run_files import DONE, LOG, PAGE
 from mcsim.traces.find import trace_dirs_given
 
 
@@ -125,7 +126,7 @@ def run(
             return results
         draft = Draft.begin(out, run_id, build_digest())
         try:
-            reporter.log_to(draft.folder / "log.txt")
+            reporter.log_to(draft.folder / LOG)
             Stages(experiment, prepared, draft, reporter, Pool(cores), saves).execute()
             reporter.stop_log()
             results = draft.finish()
@@ -183,7 +184,7 @@ def _write_page(results: Results, reporter: Reporter) -> None:
 
     try:
         with reporter.stage("page"):
-            report(results, html=results.path / "page.html")
+            report(results, html=results.path / PAGE)
     except (ConfigError, HostError) as error:
         raise _unfinished(results, error) from error
 
@@ -209,7 +210,7 @@ def _tell_of_workload(workload: Workload, experiment: Experiment, reporter: Repo
 
 def _reopened(final: Path, reporter: Reporter) -> Results | None:
     """Open what was finished before; None if there is nothing, or not as it was written."""
-    if not (final / "DONE").exists():
+    if not (final / DONE).exists():
         return None
     try:
         results = Results.open(final)
@@ -229,7 +230,7 @@ def _reopened(final: Path, reporter: Reporter) -> Results | None:
 def _draw_figures(results: Results, names: Sequence[str] | None, reporter: Reporter) -> None:
     from mcsim import figures
 
-    reporter.log_to(results.path / "log.txt")
+    reporter.log_to(results.path / LOG)
     try:
         with reporter.stage("figures") as stage:
             spec = results.spec

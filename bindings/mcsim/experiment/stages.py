@@ -41,13 +41,14 @@ from mcsim.experiment.states import saved_state, state_arguments
 from mcsim.references.workload import ON_DEMAND
 from mcsim.results.counted_time import CountedTime
 from mcsim.results.opt import how_to_get_opt
+from mcsim.results.run_files import ENVIRONMENT
 from mcsim.results.schemas import concat_tables, fill_repeats
 
 if TYPE_CHECKING:
     from mcsim.results.draft import Draft
     from mcsim.results.held import Held
 
-_OF_THE_WORKLOAD = ("environment.json", "curves.parquet", "reuse_intensity.parquet")
+_OF_THE_WORKLOAD = (ENVIRONMENT, "curves.parquet", "reuse_intensity.parquet")
 
 
 def own_view(spec: ExperimentSpec, prepared: Prepared, *, addresses: bool = False) -> View:

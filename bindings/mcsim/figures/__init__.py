@@ -23,6 +23,7 @@ from mcsim.figures.style import Style, save, styled
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, vms_of
 from mcsim.results.version import check_versions
+from mcsim.tables.charts import register_figures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = [
     "FIGURES",
     "MOST_VMS",
-    "OLD_NAMES",
     "CannotDrawError",
     "RunFigure",
     "draw",
@@ -159,15 +159,7 @@ FIGURES: Mapping[str, RunFigure] = {
     ),
 }
 
-OLD_NAMES = {
-    f"fig{number}": name
-    for number, name in zip(
-        (1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
-        [name for name in FIGURES if name not in ("occupancy", "granted-shares")],
-        strict=True,
-    )
-}
-"""New names by the old ones, which are errors."""
+register_figures(FIGURES)
 
 _logger = logging.getLogger(__name__)
 
@@ -178,10 +170,8 @@ def find(name: str) -> RunFigure:
     Raises
     ------
     ConfigError
-        If there is none; it names the closest, and the new name for an old one.
+        If there is none; it names the closest.
     """
-    if name in OLD_NAMES:
-        raise ConfigError(f"figure {name!r} is now called {OLD_NAMES[name]!r}")
     if name not in FIGURES:
         near = did_you_mean(name, list(FIGURES))
         raise ConfigError(f"unknown figure {name!r}{near}; there are {', '.join(FIGURES)}")

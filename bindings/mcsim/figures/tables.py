@@ -1,4 +1,4 @@
-"""Figures of result tables: what `ResultTable.plot` draws."""
+"""Charts of result tables by kind, registered for `ResultTable.plot`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcsim.base.errors import ConfigError
-from mcsim.base.result_table import ResultTable
 from mcsim.base.units import format_bytes
 from mcsim.figures import plot
 from mcsim.figures.chart import Chart, Series, Sheet, axis_of_sizes
@@ -24,6 +23,10 @@ from mcsim.policies.bands import no_band_notes
 from mcsim.policies.reductions import OverTraces
 from mcsim.policies.scaled import OBJECTIVES
 from mcsim.results.views import RunTable
+from mcsim.tables.charts import register
+from mcsim.tables.result_columns import TABLES
+from mcsim.tables.result_table import ResultTable
+from mcsim.tables.run_columns import RUN_TABLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -256,6 +259,37 @@ def shared_and_divided(found: Mix, *, log: bool) -> Sheet:
     return Sheet(charts, share_x=True, notes=[note], height=2.0)
 
 
+_Sheet = Callable[..., Sheet]
+
+
+def _chart(kind: str) -> Callable[[_Sheet], _Sheet]:
+    """Register a function that returns the sheet of a table as the chart of a kind."""
+
+    def registered(sheet_of: _Sheet) -> _Sheet:
+        def draw(table: ResultTable, *, style: Style = "screen", **options: Any) -> Figure:
+            with styled(style):
+                return drawn(sheet_of(table, **options), table.title, "mcsim")
+
+        register(kind, draw)
+        return sheet_of
+
+    return registered
+
+
+def _of_run(
+    table: ResultTable,
+    *,
+    style: Style = "screen",
+    figure: str | None = None,
+    systems: Sequence[str] | None = None,
+) -> Figure:
+    """Draw a figure of the run that a table is of, by default the one of its kind."""
+    name = figure or _OF_RUNS.get(table.kind)
+    if name is None or not isinstance(table, RunTable):
+        raise ConfigError(f"{table.title or 'this table'}: no figure shows it")
+    return plot(name, table.results, style, systems=systems)
+
+
 _OF_RUNS = {
     "comparison": "hit-ratio",
     "overview": "latency",
@@ -267,32 +301,12 @@ _OF_RUNS = {
     "reuse_intensity": "reuse-intensity",
 }
 
-
-def plot_table(table: ResultTable, *, style: Style = "screen", **options: Any) -> Figure:
-    """Plot a result table as a matplotlib figure.
-
-    Parameters
-    ----------
-    table : ResultTable
-    style : {'screen', 'paper'}
-    **options
-        The name of another ``figure`` of a run, and the ``systems`` that it shows. With
-        ``log=False``, the axis of sizes is linear. Charts of a tuning show its ``objective``.
-
-    Raises
-    ------
-    ConfigError
-        If no figure shows such a table.
-    """
-    if isinstance(table, RunTable) and (name := options.pop("figure", _OF_RUNS.get(table.kind))):
-        return plot(name, table.results, style, systems=options.pop("systems", None))
-    if table.kind not in _SHEETS:
-        raise ConfigError(f"{table.title or 'this table'}: no figure shows it")
-    with styled(style):
-        sheet = _SHEETS[table.kind](table, **options)
-        return drawn(sheet, table.title, "mcsim")
+for _kind in TABLES:
+    if _kind in RUN_TABLES or _kind in _OF_RUNS:
+        register(_kind, _of_run)
 
 
+@_chart("policies")
 def _policies(table: ResultTable, *, log: bool = True) -> Sheet:
     names = list(dict.fromkeys(table.policy.tolist()))
     ratios = {name: table[table.policy == name].hit_ratio.tolist() for name in names}
@@ -300,31 +314,26 @@ def _policies(table: ResultTable, *, log: bool = True) -> Sheet:
     return hit_ratios(capacities, None, ratios, log=log, bound="opt")
 
 
+@_chart("tuning")
 def _tuning(table: ResultTable, *, objective: str = "latency") -> Sheet:
     if objective not in OBJECTIVES:
         raise ConfigError(f"objective: {objective!r}; one of {', '.join(OBJECTIVES)}")
     return objectives_by_block(table, OBJECTIVES[objective])
 
 
+@_chart("mix")
 def _mix(table: ResultTable, *, log: bool = True) -> Sheet:
     assert isinstance(table, Mix)
     return shared_and_divided(table, log=log)
 
 
+@_chart("whatif")
 def _whatif(table: ResultTable, *, log: bool = True) -> Sheet:
     assert isinstance(table, WhatIf)
     return before_and_after([("before", table.before), ("after", table.after)], log=log)
 
 
+@_chart("reductions")
 def _reductions(table: ResultTable) -> Sheet:
     assert isinstance(table, OverTraces)
     return reductions(table)
-
-
-_SHEETS: Mapping[str, Callable[..., Sheet]] = {
-    "policies": _policies,
-    "tuning": _tuning,
-    "mix": _mix,
-    "reductions": _reductions,
-    "whatif": _whatif,
-}

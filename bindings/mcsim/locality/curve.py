@@ -18,7 +18,6 @@ from mcsim._core import locality as _locality
 from mcsim.base.arguments import shortened, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import parse_object
-from mcsim.base.result_table import Tabular
 from mcsim.base.sizes import share_given
 from mcsim.base.suggest import check_choice
 from mcsim.locality.hit_units import HitUnit, HitUnits
@@ -31,6 +30,7 @@ from mcsim.locality.steps import (
     share_of,
     sum_of,
 )
+from mcsim.tables.result_table import Tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,8 +92,8 @@ class HitRatioCurve(HitUnits, Tabular):
 
     def _repr_html_(self) -> str:
         """Return the curve at a few sizes, for notebooks."""
-        from mcsim.base.formatted_table import FormattedTable
         from mcsim.base.units import format_count
+        from mcsim.tables.formatted_table import FormattedTable
 
         sizes = [self.saturation >> shift for shift in (6, 4, 2, 1, 0) if self.saturation >> shift]
         ratios = self.at(np.array(sizes, np.int64), unresolved=True)

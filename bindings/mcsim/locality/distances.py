@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mcsim.base.result_table import ResultTable
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import estimate
 from mcsim.references.blocks import References
+from mcsim.tables.result_table import ResultTable
 
 
 def distance_histogram(

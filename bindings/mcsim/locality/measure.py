@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
-from mcsim.base.result_table import Tabular
 from mcsim.base.specs import ParamValue, parse_spec, split_specs, title
 from mcsim.base.threads import Pool, threads_given
 from mcsim.locality.curve import HitRatioCurve
@@ -19,6 +18,7 @@ from mcsim.locality.hit_units import threads_for
 from mcsim.locality.warm_up import curve_of_blocks
 from mcsim.references.blocks import Blocks, References, blocks_in
 from mcsim.references.pieces import Piece
+from mcsim.tables.result_table import Tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +44,7 @@ class HitRatioCurves(dict[str | int, HitRatioCurve], Tabular):
 
     def _repr_html_(self) -> str:
         """Return the best ratio of each curve, for notebooks."""
-        from mcsim.base.formatted_table import FormattedTable
+        from mcsim.tables.formatted_table import FormattedTable
 
         rows = [
             [

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.base.arguments import renamed_parameters, whole_number
+from mcsim.base.arguments import whole_number
 from mcsim.base.errors import ConfigError
-from mcsim.base.result_table import ResultTable
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.dominant import dominant_vm, share_text
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.optimizers.optimizer import Optimizer, optimize
+from mcsim.tables.result_table import ResultTable
 
 _UNITS = 10_000
 _MOST_CELLS = 2**24
@@ -101,7 +101,6 @@ def _of_others(sharing: Sharing, size: int, parts: NDArray[np.int64], dominant: 
     )
 
 
-@renamed_parameters(method="optimizer")
 def mix(
     references: SharingReferences,
     sizes: str | Iterable[int | float | str] = "log(1%, 100%, 13)",

@@ -12,12 +12,12 @@ import numpy as np
 
 from mcsim.base.arguments import list_of
 from mcsim.base.errors import ConfigError
-from mcsim.base.result_table import ResultTable
 from mcsim.base.suggest import names_matching
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.dominant import dominant_vm
 from mcsim.locality.sharing import Order, Sharing, SharingReferences, sharing
 from mcsim.locality.steps import Knee
+from mcsim.tables.result_table import ResultTable
 
 Judgement = Literal[
     "nothing to hit", "too large", "on a plateau", "too small", "good", "decided by one VM"

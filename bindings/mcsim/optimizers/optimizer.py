@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from mcsim._core import optimizers as _core
-from mcsim.base.arguments import check_param, renamed_parameters, seed_given, shortened, text
+from mcsim.base.arguments import check_param, seed_given, shortened, text
 from mcsim.base.errors import ConfigError
 from mcsim.base.extras import require
 from mcsim.optimizers.highs import Highs
@@ -122,7 +122,6 @@ def _load_class(spec: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", getattr(module, class_name))
 
 
-@renamed_parameters(method="optimizer")
 def optimize(
     values: ArrayLike,
     capacity: ArrayLike,

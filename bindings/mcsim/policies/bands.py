@@ -13,8 +13,8 @@ from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicySpec
 
 if TYPE_CHECKING:
-    from mcsim.base.result_table import ResultTable
     from mcsim.references.workload import Workload, WorkloadVm
+    from mcsim.tables.result_table import ResultTable
 
 _VERIFIED = frozenset(
     {

@@ -13,13 +13,13 @@ from mcsim._core import policies as _policies
 from mcsim.base.arguments import list_of, shortened
 from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError, mistakes_in
-from mcsim.base.result_table import ResultTable
 from mcsim.base.sizes import parse_capacities
 from mcsim.base.specs import ParamValue
 from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
 from mcsim.references.blocks import References, blocks_in
 from mcsim.references.pieces import DiscardColumns, RequestColumns, discards_of, request_columns_of
+from mcsim.tables.result_table import ResultTable
 
 
 @dataclass(frozen=True)

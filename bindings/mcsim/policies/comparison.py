@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from mcsim.base.arguments import list_of, seed_given, shortened
 from mcsim.base.errors import ConfigError, NoReferencesError, brief, mistakes_in
 from mcsim.base.inputs import stem_of
-from mcsim.base.result_table import ResultTable
 from mcsim.base.sizes import parse_capacity, steps_in
 from mcsim.base.suggest import check_choice
 from mcsim.locality.hit_units import HitUnit
@@ -23,6 +22,7 @@ from mcsim.policies.reductions import RATIOS, OverTraces, over_traces
 from mcsim.policies.simulation import simulate
 from mcsim.policies.specs import PolicyChoice, policies_given
 from mcsim.references.blocks import Blocks
+from mcsim.tables.result_table import ResultTable
 from mcsim.traces.batches import Ops
 from mcsim.traces.trace import Trace
 

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from mcsim._core import policies as _policies
 from mcsim.base.arguments import list_of, seed_given, shortened, whole_number
 from mcsim.base.errors import ConfigError
-from mcsim.base.result_table import ResultTable
 from mcsim.base.sizes import share_given
 from mcsim.base.threads import threads_given
 from mcsim.policies.bands import (
@@ -25,6 +24,7 @@ from mcsim.policies.caches import Caches
 from mcsim.policies.simulation import memory_given
 from mcsim.policies.specs import PolicyChoice
 from mcsim.references.blocks import References
+from mcsim.tables.result_table import ResultTable
 
 Correction = Literal["auto", "none", "adj"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.base.formatted_table import RowStyle
-from mcsim.base.result_table import ResultTable
 from mcsim.locality.hit_units import HitUnit
 from mcsim.policies import BOUND
+from mcsim.tables.formatted_table import RowStyle
+from mcsim.tables.result_table import ResultTable
 
 RATIOS = {"blocks": "hit_ratio", "requests": "request_hit_ratio", "bytes": "byte_hit_ratio"}
 """Columns of hit ratios by unit."""

@@ -9,11 +9,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.base.result_table import ResultTable
+from mcsim.base.units import format_bytes, format_latency
 from mcsim.config.devices import Device
 from mcsim.config.latency import ServiceTimes
-from mcsim.policies.bands import least_deviations, margin_of, no_band_reasons
+from mcsim.policies.bands import least_deviations, margin_of, no_band_notes, no_band_reasons
 from mcsim.policies.grid import Grid, Point
+from mcsim.tables.result_table import ResultTable
 
 Objective = Literal["hit-ratio", "latency", "device-writes", "backend-writes"]
 
@@ -159,10 +160,34 @@ def rows_of(
     # With equal objectives, the better in other columns is first: so the first is beaten
     # by none.
     order = np.lexsort([*reversed(costs.values()), first])
+    rows = ResultTable({name: column[order] for name, column in columns.items()}, "tuning")
     return ResultTable(
-        {name: column[order] for name, column in columns.items()},
+        rows.columns(),
         "tuning",
         title=f"Caches of one size, the best first by {objective}",
+        answer=_answer(rows[0], objective),
+        notes=[_remark(rows, OBJECTIVES[objective]), *no_band_notes(rows)],
+        styles=["best" if i == 0 else "" for i in range(len(rows))],
+    )
+
+
+def _answer(best: Any, objective: Objective) -> str:
+    loaded = "" if best.sub_block == best.block else f" loaded by {format_bytes(best.sub_block)}"
+    return (
+        f"Best by {objective}: `{best.policy}`, writes {best.writes}, blocks of "
+        f"{format_bytes(best.block)}{loaded}: hit ratio {100 * best.hit_ratio:.1f} %, mean "
+        f"latency {format_latency(best.latency_ns)}."
+    )
+
+
+def _remark(rows: ResultTable, name: str) -> str:
+    """Return a note on the Pareto-optimal rows and on the certainty of the best one."""
+    value, margin = rows[name], rows[f"{name}_margin"]
+    near = int((abs(value[1:] - value[0]) <= margin[1:] + margin[0]).sum())
+    unsure = f"; the best is within the error bands of {near} others" if margin[0] > 0 else ""
+    return (
+        f"* {int(rows.pareto.sum())} of {len(rows)}: no other is as good in hit ratio, latency, "
+        f"device and backend writes, and better in one{unsure}"
     )
 
 

@@ -14,12 +14,12 @@ from mcsim.base.arguments import seed_given, whole_number
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.memory import memory_limit
-from mcsim.base.result_table import ResultTable
 from mcsim.base.threads import threads_given
 from mcsim.base.units import parse_bytes
 from mcsim.policies.caches import Caches
 from mcsim.policies.specs import PolicyChoice
 from mcsim.references.blocks import Blocks, References, blocks_in
+from mcsim.tables.result_table import ResultTable
 
 
 def default_memory() -> int:

@@ -16,7 +16,6 @@ from mcsim._core import policies as _policies
 from mcsim.base.arguments import seed_given, text
 from mcsim.base.columns import keys_of
 from mcsim.base.errors import ConfigError, OutOfMemoryError, mistakes_in
-from mcsim.base.result_table import ResultTable
 from mcsim.base.sizes import is_share, parse_capacity, share_given
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import Pool, threads_given
@@ -32,6 +31,7 @@ from mcsim.policies.simulation import memory_given
 from mcsim.references.blocks import Blocks, References, traces_in
 from mcsim.references.warm_up import check_no_warm_up
 from mcsim.references.workload import Workload, vms_of
+from mcsim.tables.result_table import ResultTable
 from mcsim.traces.trace import Trace
 
 _DIRTY_BYTES = 9

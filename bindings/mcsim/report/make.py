@@ -16,7 +16,6 @@ import pyarrow as pa
 from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import write_whole
-from mcsim.base.result_table import ResultTable
 from mcsim.figures import MOST_VMS
 from mcsim.figures.chart import Chart, Series, scaled_latency
 from mcsim.figures.choice import chosen
@@ -49,6 +48,7 @@ from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, format_space, vms_of
 from mcsim.results.tables import ALL, comparison
 from mcsim.results.version import check_versions
+from mcsim.tables.result_table import ResultTable
 
 
 class RenderedPage(str):

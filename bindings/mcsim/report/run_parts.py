@@ -8,8 +8,6 @@ from typing import Any
 
 from mcsim._core import engine
 from mcsim.base import units
-from mcsim.base.result_columns import column_of
-from mcsim.base.result_table import ResultTable
 from mcsim.report.page import Block, Facts, Listing, Prose
 from mcsim.report.tables import Cell, Table, number_cell, page_table, sentence
 from mcsim.results.data_paths import data_paths, differing_fields, mode_warning
@@ -19,6 +17,8 @@ from mcsim.results.results import Results
 from mcsim.results.series import format_capacity
 from mcsim.results.tables import ALL, comparison
 from mcsim.results.views import overview, result_tables
+from mcsim.tables.result_columns import column_of
+from mcsim.tables.result_table import ResultTable
 from mcsim.traces.info import rows_text
 
 

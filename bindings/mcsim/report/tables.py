@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mcsim.base.formatted_table import RowStyle
-from mcsim.base.result_table import ResultTable
 from mcsim.base.units import format_count
 from mcsim.figures.chart import Chart
+from mcsim.tables.formatted_table import RowStyle
+from mcsim.tables.result_table import ResultTable
 
 _NOTHING = "–"
 

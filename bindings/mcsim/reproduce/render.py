@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mcsim.base.result_table import ResultTable
 from mcsim.figures.declared import charts_of
 from mcsim.report.page import Block, Facts, Page, Prose, Section, render
 from mcsim.report.tables import Cell, Table, number_cell, page_table
@@ -13,6 +12,7 @@ from mcsim.reproduce.catalogue import document_of
 from mcsim.reproduce.figure import Figure
 from mcsim.reproduce.reproduction import Outcome, Reproduction
 from mcsim.reproduce.verdicts import Row, Verdict, counts
+from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

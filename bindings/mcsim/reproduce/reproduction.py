@@ -12,7 +12,6 @@ import pyarrow as pa
 from mcsim.base.arguments import file_given
 from mcsim.base.files import check_writable
 from mcsim.base.progress import Reporter
-from mcsim.base.result_table import Tabular
 from mcsim.config.spec import FigureFormat
 from mcsim.figures.style import Style
 from mcsim.reproduce import kept
@@ -22,6 +21,7 @@ from mcsim.reproduce.figure import Figure
 from mcsim.reproduce.kept import Finding
 from mcsim.reproduce.published import Note, read_notes
 from mcsim.reproduce.verdicts import Row, counts
+from mcsim.tables.result_table import Tabular
 from mcsim.traces.find import trace_dirs_given
 
 

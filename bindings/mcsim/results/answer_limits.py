@@ -96,7 +96,8 @@ def _drive(results: Results, tier: int) -> str:
 
 def _life(drive: str, title: str, lives: Mapping[str, float], foresight: Mapping[str, str]) -> str:
     years = lives[title]
-    shortest = min((name for name in lives if name not in foresight), key=lives.__getitem__)
+    realisable = [name for name in lives if name not in foresight]
+    shortest = min(realisable, key=lives.__getitem__, default=title)
     if years == float("inf"):
         text = f"Under `{title}`, {drive} is never written"
     else:

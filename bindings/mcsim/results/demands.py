@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mcsim.base.result_columns import schema_of_table
 from mcsim.config.placed import PlacedSpec
 from mcsim.config.spec import ExperimentSpec, SystemSpec
 from mcsim.results.counted_time import CountedTime, counted_time
 from mcsim.results.results import Results
 from mcsim.results.schemas import all_counts_of, interval_counts, of_system
 from mcsim.results.tables import DEVICE_WRITES, devices_of
+from mcsim.tables.result_columns import schema_of_table
 
 
 @dataclass(frozen=True)

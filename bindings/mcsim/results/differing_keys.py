@@ -12,6 +12,7 @@ from typing import Any
 from mcsim.base.inputs import parse_object, printable, read_regular
 from mcsim.config.placed import DeviceSpec
 from mcsim.results.differences import NO_CAUSE
+from mcsim.results.run_files import ENVIRONMENT, SPEC
 
 _KEY = re.compile(r"(?P<key>[^\s'\"][^:]*|'[^']*'|\"[^\"]*\"):(?: (?P<value>.*))?")
 _TIER = re.compile(r"tiers\.\d+\.")
@@ -84,8 +85,8 @@ def _has_tier(causes: Mapping[str, str], key: str) -> bool:
 def _causes(folder: Path) -> dict[str, str]:
     """Return all that may change the results of a run, by dotted key; empty if it is unreadable."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        found = read_flat(read_regular(folder / "spec.yaml").decode())
-        environment = parse_object(read_regular(folder / "environment.json"))
+        found = read_flat(read_regular(folder / SPEC).decode())
+        environment = parse_object(read_regular(folder / ENVIRONMENT))
         titles = {
             key.split(".")[1]: value or found[f"systems.{key.split('.')[1]}.name"]
             for key, value in found.items()

@@ -32,6 +32,7 @@ from mcsim.base.files import (
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import json_of, parquet_of, yaml_of
 from mcsim.results.results import Results
+from mcsim.results.run_files import declared
 from mcsim.results.schemas import SCHEMAS, joined_curves, schema_of
 from mcsim.results.seals import damaged, digest_of_bytes, listed, read_list
 
@@ -278,7 +279,7 @@ class Draft:
 
     def _write(self, name: str, content: bytes) -> None:
         with self._lock:
-            self._files[name] = content
+            self._files[declared(name)] = content
             self._parts[_FILES] = Part(dict(self._files), {})
             self._unsaved.add(_FILES)
 

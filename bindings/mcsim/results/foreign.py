@@ -11,8 +11,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from mcsim.config.load import MOST_VALUES, check_extent
-from mcsim.config.renamed import with_current_keys
 from mcsim.config.spec import ExperimentSpec
+from mcsim.config.stored_keys import with_current_keys
 from mcsim.results.schemas import SCHEMAS, schema_of
 
 _ENVIRONMENT: Mapping[str, type | tuple[type, ...]] = {

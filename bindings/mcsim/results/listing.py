@@ -14,6 +14,7 @@ import pyarrow as pa
 from mcsim.base.inputs import parse_object, printable, read_regular
 from mcsim.results.foreign import check_environment, check_timings
 from mcsim.results.packs import Pack, packs_in
+from mcsim.results.run_files import ENVIRONMENT, TIMINGS
 from mcsim.results.runs import Run, State, bytes_below, name_of, runs_in
 
 RUNS = pa.schema(
@@ -67,8 +68,8 @@ def list_runs(out: str | os.PathLike[str] = "results") -> pa.Table:
 
 def _describe(run: Run) -> dict[str, Any]:
     """Return a row of `RUNS`; what cannot be read is null."""
-    environment = _read_or_nothing(run.path / "environment.json")
-    timings = _read_or_nothing(run.path / "timings.json")
+    environment = _read_or_nothing(run.path / ENVIRONMENT)
+    timings = _read_or_nothing(run.path / TIMINGS)
     told = _described(run.run_id, run.state, environment, timings)
     return told | {"bytes": bytes_below(run.path), "path": printable(run.path), "pack": None}
 

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mcsim.base.result_columns import schema_of_table
 from mcsim.results.results import Results
 from mcsim.results.schemas import of_system
 from mcsim.results.tables import Totals, totals
+from mcsim.tables.result_columns import schema_of_table
 
 MISSES = schema_of_table("misses")
 

@@ -24,7 +24,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
-from mcsim.base.result_columns import schema_of_table
 from mcsim.config.latency import ServiceTimes
 from mcsim.config.placed import PlacedSpec
 from mcsim.config.spec import ExperimentSpec
@@ -33,6 +32,7 @@ from mcsim.results.demands import Load, asked_of, is_limited, least_ns, loads
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 from mcsim.results.tables import Totals, devices_of, known, totals
+from mcsim.tables.result_columns import schema_of_table
 
 QUANTILES = (0.5, 0.95, 0.99)
 REQUESTS = schema_of_table("requests")

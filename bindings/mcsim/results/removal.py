@@ -13,35 +13,16 @@ from mcsim.base.inputs import is_regular, printable, read_regular
 from mcsim.results.files import read_json
 from mcsim.results.foreign import check_environment, parse_spec
 from mcsim.results.packs import IN_PACKS
-from mcsim.results.schemas import SCHEMAS
+from mcsim.results.run_files import DONE, ENVIRONMENT, FIGURES, RUN_FILES, SPEC, is_figure
 from mcsim.results.seals import damaged, read_list
 
-RUN_FILES = frozenset(
-    (
-        *("DONE", "environment.json", "log.txt", "page.html", "seconds-figures.json"),
-        *("spec.yaml", "timings.json", *(f"{table}.parquet" for table in SCHEMAS)),
-    )
-)
-"""Files that a run writes into its folder; `figures` is a folder."""
-
-FIGURE_NAMES = frozenset(
-    (
-        *("curve", "curves", "granted-shares", "hit-ratio", "hit-ratio-by-capacity"),
-        *("hit-ratio-by-tier", "hit-ratio-over-time", "latency", "occupancy"),
-        *("occupancy-baseline", "reuse-intensity", "targets", "tier-shares", "tier-split"),
-        *("fig1", *(f"fig{number}" for number in range(4, 15))),
-    )
-)
-"""Names of figures, old ones included; `mcsim.figures` draws them."""
-
-_FIGURE = re.compile(f"({'|'.join(FIGURE_NAMES)})\\.(png|pdf|svg)")
 _PART = re.compile(r"\d+|files")
 
 
 def check_pack_removable(path: Path) -> None:
     """Check that a folder is a pack and that mcsim wrote all files in it; else ConfigError."""
     names = {file.name for file in path.iterdir()} if path.is_dir() else {""}
-    sums = read_list(path / "DONE") if names <= IN_PACKS else {}
+    sums = read_list(path / DONE) if names <= IN_PACKS else {}
     if path.is_symlink() or not any(damaged(path, sums, [name]) is None for name in sums):
         raise ConfigError(f"{path}: not removed: not a pack of runs that mcsim wrote")
 
@@ -82,15 +63,15 @@ def remove_folder(path: Path) -> None:
     HostError
         If that fails; files that were added meanwhile are kept.
     """
-    kind = "figures" if path.name == "figures" else "run"
+    kind = "figures" if path.name == FIGURES else "run"
     try:
         if path.is_symlink():
             path.unlink()
             return
-        for file in sorted(path.iterdir(), key=lambda file: (file.name == "DONE", file.name)):
+        for file in sorted(path.iterdir(), key=lambda file: (file.name == DONE, file.name)):
             if file.is_symlink() or _is_file_of(file.name, kind):
                 file.unlink()
-            elif file.name == "figures":
+            elif file.name == FIGURES:
                 remove_folder(file)
         path.rmdir()
     except OSError as error:
@@ -114,7 +95,7 @@ def _kind_below(name: str, kind: str) -> str | None:
         return "claim" if is_claim(name) else None
     if kind == "claim":
         return "claim" if name.startswith("taken.") else {"parts": "parts", "run": "run"}.get(name)
-    return "figures" if kind in ("run", "replaced") and name == "figures" else None
+    return "figures" if kind in ("run", "replaced") and name == FIGURES else None
 
 
 def _is_file_of(name: str, kind: str) -> bool:
@@ -123,21 +104,21 @@ def _is_file_of(name: str, kind: str) -> bool:
     if kind == "parts":
         return _PART.fullmatch(name) is not None
     if kind == "figures":
-        return _FIGURE.fullmatch(name) is not None
+        return is_figure(name)
     return kind in ("run", "replaced") and name in RUN_FILES
 
 
 def _has_own_file(folder: Path) -> bool:
     """Return whether a file is as DONE has it."""
-    sums = read_list(folder / "DONE")
+    sums = read_list(folder / DONE)
     return any(damaged(folder, sums, [name]) is None for name in sums)
 
 
 def _describes(folder: Path, name: str) -> bool:
     """Return whether the experiment and the environment are those of a run of that name."""
     with suppress(OSError, ValueError):
-        if not all(is_regular(folder / file) for file in ("spec.yaml", "environment.json")):
+        if not all(is_regular(folder / file) for file in (SPEC, ENVIRONMENT)):
             return False
-        check_environment(read_json(folder / "environment.json"))
-        return parse_spec(read_regular(folder / "spec.yaml")).name == name
+        check_environment(read_json(folder / ENVIRONMENT))
+        return parse_spec(read_regular(folder / SPEC)).name == name
     return False

@@ -1,20 +1,6 @@
 """Results of a run: a folder of plain files, either complete or absent.
 
-    results/<run_id>/
-      spec.yaml                 the experiment, every default written out
-      environment.json          version, commit, machine, traces and their digests
-      metrics.parquet           system × interval × VM × tier: exact counts
-      vms.parquet               system × interval × VM: accesses and misses
-      curves.parquet            hits of LRU by capacity, per VM, over the whole trace
-      reuse_intensity.parquet   per VM and window
-      decisions.parquet         decisions of controllers, with provable bounds of their quality
-      bounds.parquet            upper bounds on hits (OPT)
-      alone.parquet             system × VM: replays of each VM alone with all tiers
-      timings.json              seconds per stage and system
-      log.txt                   events with their times
-      DONE                      written last: checksums of all of these but the log, and its own
-      figures/                  drawn from the files above
-      seconds-figures.json      seconds of drawing
+The files of the folder `results/<run_id>/` are declared in `mcsim.results.run_files`.
 
 A run is written elsewhere and becomes `<run_id>/` by one rename, when all of it is on the disk:
 
@@ -52,6 +38,7 @@ from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import read_json, read_parquet, write_json
 from mcsim.results.foreign import check_environment, check_timings, checked_table, parse_spec
 from mcsim.results.foresight import foresight_of_run
+from mcsim.results.run_files import DONE, ENVIRONMENT, SPEC, TIMINGS, declared
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import damaged, read_list
 
@@ -59,8 +46,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from mcsim.base.result_table import ResultTable
     from mcsim.results.standings import Standings
+    from mcsim.tables.result_table import ResultTable
 
 _AGAIN = "run the experiment again with --force (in Python: force=True)"
 
@@ -90,8 +77,8 @@ class Results:
             If the folder is not there or its run did not finish.
         """
         path = file_given("path", path)
-        note_input(path / "DONE")
-        if not os.path.lexists(path / "DONE"):
+        note_input(path / DONE)
+        if not os.path.lexists(path / DONE):
             from mcsim.results.packs import packed
 
             # A folder of its id may have figures of it all the same.
@@ -100,7 +87,7 @@ class Results:
             if not path.is_dir():
                 raise ConfigError(f"{path}: no such run; open_run() takes the id of a run")
             raise ConfigError(f"{path}: not a finished run (there is no DONE in it)")
-        sums = read_list(path / "DONE")
+        sums = read_list(path / DONE)
         if "run_ids.txt" in sums:
             raise ConfigError(f"{path}: a pack of runs; name one of those in its run_ids.txt")
         if not sums:
@@ -139,13 +126,13 @@ class Results:
     @cached_property
     def spec(self) -> ExperimentSpec:
         """The experiment, every default written out."""
-        with self._valid("spec.yaml") as file:
+        with self._valid(SPEC) as file:
             return parse_spec(read_regular(file))
 
     @cached_property
     def environment(self) -> dict[str, Any]:
         """Versions, host and traces of the run, as in `environment.json`."""
-        with self._valid("environment.json") as file:
+        with self._valid(ENVIRONMENT) as file:
             value = read_json(file)
             check_environment(value)
         return value
@@ -159,12 +146,12 @@ class Results:
     def timings(self) -> dict[str, Any]:
         """Seconds per stage and system."""
         try:
-            value = read_json(self.path / "timings.json")
+            value = read_json(self.path / TIMINGS)
             check_timings(value)
         except (OSError, ValueError):
             value = {"stages": {}, "systems": {}}
-        if "timings.json" in self.sums:
-            self._checked("timings.json")
+        if TIMINGS in self.sums:
+            self._checked(TIMINGS)
         for file in sorted(self.path.glob("seconds-*.json")):
             with suppress(OSError, ValueError):
                 value["stages"][file.stem.partition("-")[2]] = float(read_json(file)["seconds"])
@@ -217,7 +204,7 @@ class Results:
     @cached_property
     def sums(self) -> dict[str, str]:
         """The checksums that the run wrote, by file."""
-        return read_list(self.path / "DONE")
+        return read_list(self.path / DONE)
 
     @cached_property
     def _held(self) -> set[str]:
@@ -397,4 +384,4 @@ class Results:
 
     def record_seconds(self, stage: str, seconds: float) -> None:
         """Write the time of a stage that works on the finished run into a file of its own."""
-        write_json(self.path / f"seconds-{stage}.json", {"seconds": seconds})
+        write_json(self.path / declared(f"seconds-{stage}.json"), {"seconds": seconds})

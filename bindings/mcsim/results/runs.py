@@ -21,6 +21,7 @@ from mcsim.results.draft import clear_left, is_under_way
 from mcsim.results.packs import CLAIMS, PACKS, Pack, is_pack, pack_folders, packed, packs_in
 from mcsim.results.removal import check_pack_removable, check_removable, remove_folder
 from mcsim.results.results import Results
+from mcsim.results.run_files import DONE, ENVIRONMENT, LOG, SPEC
 from mcsim.results.seals import read_list, unsound_files
 
 State = Literal["finished", "under way", "abandoned", "replaced", "damaged"]
@@ -28,7 +29,7 @@ State = Literal["finished", "under way", "abandoned", "replaced", "damaged"]
 
 _NAME = re.compile(r"(?P<run>(?P<name>.+)-[0-9a-f]{12})(?:\.(?P<kind>partial|replaced-.+))?")
 
-_OURS = {"DONE", "environment.json", "log.txt", "spec.yaml"}
+_OURS = {DONE, ENVIRONMENT, LOG, SPEC}
 
 
 _log = logging.getLogger(__name__)
@@ -149,8 +150,8 @@ def _age(path: Path) -> tuple[str, int]:
     """Return the start of a finished run and, for runs that started at once, its end."""
     started = ""
     with suppress(OSError, ValueError):
-        started = str(parse_object(read_regular(path / "environment.json")).get("started"))
-    return started, (path / "DONE").stat().st_mtime_ns
+        started = str(parse_object(read_regular(path / ENVIRONMENT)).get("started"))
+    return started, (path / DONE).stat().st_mtime_ns
 
 
 def folder_of(
@@ -334,7 +335,7 @@ def _state(path: Path, kind: str | None, there: set[str]) -> State:
         return "under way" if is_under_way(path) else "abandoned"
     if kind is not None:
         return "replaced"
-    sums = read_list(path / "DONE")
+    sums = read_list(path / DONE)
     return "finished" if sums and there.issuperset(sums) else "damaged"
 
 

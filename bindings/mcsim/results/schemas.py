@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mcsim.base.result_columns import schema_of_table
+from mcsim.tables.result_columns import schema_of_table
 
 SCHEMAS: Mapping[str, pa.Schema] = {
     name: schema_of_table(name)

@@ -2,7 +2,7 @@
 
 `comparison` has one row per system and VM, and one per system for all VMs
 together; `systems` has one row per system. Both are Arrow tables with the columns
-of `mcsim.base.result_columns`; `mcsim.results.views` shows them.
+of `mcsim.tables.result_columns`; `mcsim.results.views` shows them.
 
 Hits are all accesses but misses: those of the tiers and, if an admission filter stages blocks with
 their data, reads of staged blocks. Latency is the mean waiting time over all accesses. A read waits
@@ -26,7 +26,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mcsim.base.errors import ConfigError
-from mcsim.base.result_columns import schema_of_table
 from mcsim.config.latency import ServiceTimes
 from mcsim.config.placed import PlacedSpec, TierSpec
 from mcsim.config.spec import ExperimentSpec, SystemSpec
@@ -41,6 +40,7 @@ from mcsim.results.schemas import (
     of_system,
 )
 from mcsim.results.series import is_legacy
+from mcsim.tables.result_columns import schema_of_table
 
 _Quantity = TypeVar("_Quantity", int, float)
 _Counts = Callable[[str], NDArray[np.int64]]

@@ -12,15 +12,11 @@ import pyarrow as pa
 
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
-from mcsim.base.formatted_table import FormattedTable, RowStyle
-from mcsim.base.result_columns import TABLES, column_of
-from mcsim.base.result_table import ResultTable
-from mcsim.base.run_columns import REQUEST_RATIOS
 from mcsim.base.suggest import did_you_mean, some_of
 from mcsim.results.answer import answer, rank, winners
 from mcsim.results.answer_best import base_title
 from mcsim.results.counted_time import why_no_rates
-from mcsim.results.data_paths import FIELDS, differing_fields
+from mcsim.results.data_paths import differing_fields
 from mcsim.results.demands import device_titles, overloads
 from mcsim.results.foresight import yardstick_note
 from mcsim.results.misses import alone_by_vm, changes_write_modes, miss_classes
@@ -30,6 +26,11 @@ from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison, systems
 from mcsim.results.yardsticks import yardsticks
+from mcsim.tables.column import column, hidden
+from mcsim.tables.formatted_table import RowStyle
+from mcsim.tables.result_columns import column_of
+from mcsim.tables.result_table import ResultTable
+from mcsim.tables.run_columns import REQUEST_RATIOS
 
 MOST_VMS = 24
 """With more VMs, people are shown only all together."""
@@ -39,10 +40,6 @@ _FEW_VMS = 6
 
 _REQUEST_RATIOS = {column.name for column in REQUEST_RATIOS}
 _OTHERS = ("others_hit_ratio", "others_latency_gain")
-_OVERVIEW = (
-    *("mean_latency_ns", "latency_gain", *_OTHERS),
-    *("share_of_opt", "over_hindsight", "worst_slowdown", "lifetime_years"),
-)
 
 
 def overview(results: Results) -> RunTable:
@@ -58,8 +55,7 @@ def overview(results: Results) -> RunTable:
     years = _years(results)
     of_drives = [years.get(title) for title in whole["system"].to_pylist()]
     table = table.append_column("lifetime_years", pa.array(of_drives, pa.float64()))
-    shown = ["system", *differing_fields(whole.to_pylist()), "hit_ratio"]
-    shown += [*_differing_ratios(table), "tier_hit_ratio"]
+    more = [*differing_fields(whole.to_pylist()), *_differing_ratios(table)]
     notes = [
         f"saved: mean latency against {base_title(results)}",
         _opt_note(results, table, "hits of one cache of all VMs that knows the future"),
@@ -75,7 +71,7 @@ def overview(results: Results) -> RunTable:
     told = [note for note in notes if note and _is_known(table, headings.get(note))]
     if results.standings.apart:
         told.append(f"others: all VMs but {some_of(results.standings.apart, 3)}")
-    return _of_systems(results, "overview", table, _title(results), told, [*shown, *_OVERVIEW])
+    return _of_systems(results, "overview", table, _title(results), told, more)
 
 
 def _of_others(results: Results, titles: Sequence[str]) -> Iterator[list[float | None]]:
@@ -100,26 +96,27 @@ def _years(results: Results) -> dict[str, float]:
     return found
 
 
-def hits_by_vm(results: Results) -> FormattedTable | None:
+def hits_by_vm(results: Results) -> ResultTable | None:
     """Return the hit ratio of each VM and the mean over VMs; None for one VM, or for many."""
     by_vm = results.standings.by_vm
     ranked = rank(results)
     vms = [vm for system, vm in by_vm if system == ranked[0]]
     if not 2 <= len(vms) <= _FEW_VMS:
         return None
-    percent = column_of("comparison", "hit_ratio").format
-    rows = []
+    rows: list[list[Any]] = []
     for title in ranked:
         own = [by_vm[title, vm] for vm in vms]
         ratios = [of.hit_ratio if of.accesses else None for of in own]
         known = [ratio for ratio in ratios if ratio is not None]
-        mean = sum(known) / len(known) if known else None
-        rows.append([title, *map(percent, [*ratios, mean])])
-    numeric = [False, *[True] * (len(vms) + 1)]
+        rows.append([title, *ratios, sum(known) / len(known) if known else None])
+    names = [*(f"of {vm}" for vm in vms), "mean"]
+    ratios_of = [column(of.removeprefix("of "), "share", name=of) for of in names]
     best = winners(results)
     styles = [_style(title, best, None, results.foresight) for title in ranked]
     title = "hit % by VM, and the mean over VMs"
-    return FormattedTable(["system", *vms, "mean"], rows, numeric, title, styles=styles)
+    return ResultTable.of_rows(
+        [column("system", "text"), *ratios_of], rows, title=title, styles=styles
+    )
 
 
 def result_table(results: Results, name: str) -> RunTable:
@@ -162,20 +159,14 @@ class RunTable(ResultTable):
 
 def _comparison(results: Results) -> RunTable:
     table = comparison(results)
-    hidden = {"hits", "tier_hits", "foresight", *FIELDS} - differing_fields(
-        table.to_pylist()
-    ).keys()
-    hidden |= {name for name in table.column_names if name.endswith("over_legacy")}
-    hidden |= _REQUEST_RATIOS - set(_differing_ratios(table))
-    shown = [column.name for column in TABLES["comparison"] if column.name not in hidden]
-    shown[:2] = ["vm", "system"]
+    more = [*differing_fields(table.to_pylist()), *_differing_ratios(table)]
     notes = [
         f"gain, points and saved: hit ratio and mean latency against {base_title(results)}"
         if _is_known(table, "gain")
         else "",
         yardstick_note(results.foresight),
     ]
-    return _of_systems(results, "comparison", table, _title(results), notes, shown)
+    return _of_systems(results, "comparison", table, _title(results), notes, more)
 
 
 def _yardsticks(results: Results) -> RunTable:
@@ -189,8 +180,7 @@ def _yardsticks(results: Results) -> RunTable:
         else "",
         yardstick_note(results.foresight),
     ]
-    shown = [name for name in table.column_names if name not in ("decide_seconds", "foresight")]
-    return _of_systems(results, "yardsticks", table, "what was possible", notes, shown)
+    return _of_systems(results, "yardsticks", table, "what was possible", notes)
 
 
 def _systems(results: Results) -> RunTable:
@@ -198,19 +188,13 @@ def _systems(results: Results) -> RunTable:
         "writes in blocks; cost: of the blocks granted, in the mean; 1/s/$: accesses per second "
         "that one client completes, per dollar",
     ]
-    shown = [
-        column.name
-        for column in TABLES["systems"]
-        if column.name not in ("hit_ratio", "mean_latency_ns", "foresight", *FIELDS)
-    ]
-    return _of_systems(results, "systems", systems(results), "systems", notes, shown)
+    return _of_systems(results, "systems", systems(results), "systems", notes)
 
 
 def _requests(results: Results) -> RunTable:
     notes = ["cache: served without the backend; a request waits for its slowest block"]
     table = requests(results, by_vm=False)
-    shown = [column.name for column in TABLES["requests"] if column.name != "vm"]
-    return _of_systems(results, "requests", table, "requests", notes, shown)
+    return _of_systems(results, "requests", table, "requests", notes)
 
 
 def _devices(results: Results) -> RunTable:
@@ -229,9 +213,8 @@ def _devices(results: Results) -> RunTable:
     if "asked" in table.column_names:
         notes.append("asked: of what a device can do; overloaded: intervals that ask for more")
         notes += overloads(results)
-    shown = [name for name in table.column_names if name != "tier"]
     table = table.set_column(index, "device", named)
-    return _of_systems(results, "devices", table, "devices", notes, shown)
+    return _of_systems(results, "devices", table, "devices", notes)
 
 
 def _misses(results: Results) -> RunTable:
@@ -282,7 +265,7 @@ def _of_systems(
     table: pa.Table,
     title: str,
     notes: Sequence[str],
-    shown: Sequence[str] | None = None,
+    more: Sequence[str] = (),
 ) -> RunTable:
     """Return a table with rows of systems: VM by VM, sorted by result, the best row bold."""
     place = {title: i for i, title in enumerate(rank(results))}
@@ -297,10 +280,9 @@ def _of_systems(
     if len(order) < len(titles):
         notes = [*notes, "VMs one by one: in vms.parquet and metrics.parquet, or to_pandas()"]
     styles = [_style(titles[row], best, vms[row], results.foresight) for row in order]
-    if shown is not None and len(table) < 2:
-        # Without another system nothing is compared with hindsight.
-        shown = [name for name in shown if name != "over_hindsight"]
     whole = title if title.startswith(results.title) else f"{results.title}: {title}"
+    # Without another system nothing is compared with hindsight.
+    declared = [hidden(column_of("yardsticks", "over_hindsight"))] if len(table) < 2 else []
     return RunTable(
         results,
         table,
@@ -308,10 +290,11 @@ def _of_systems(
         title=whole,
         answer=answer(results) if kind in ("overview", "comparison") else "",
         notes=[note for note in notes if note],
-        shown=shown,
+        more=more,
         parts=device_titles(results.spec)[:-1],
         order=order,
         styles=styles,
+        declared=declared,
     )
 
 

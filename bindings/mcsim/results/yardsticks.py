@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mcsim.base.result_columns import schema_of_table
 from mcsim.results.misses import alone_by_vm
 from mcsim.results.results import Results
 from mcsim.results.schemas import all_counts_of, interval_counts, of_system, repeats_of
 from mcsim.results.tables import Totals, rows_by_vm, totals
+from mcsim.tables.result_columns import schema_of_table
 
 YARDSTICKS = schema_of_table("yardsticks")
 

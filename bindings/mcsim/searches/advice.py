@@ -15,7 +15,6 @@ import numpy as np
 from mcsim.base.arguments import seed_given
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.progress import Reporter, notebook_reporter
-from mcsim.base.result_table import ResultTable
 from mcsim.base.sizes import parse_capacity, share_given
 from mcsim.base.threads import threads_given
 from mcsim.base.units import parse_bytes, parse_duration
@@ -31,6 +30,7 @@ from mcsim.searches.advised_sharing import advise_sharing
 from mcsim.searches.advised_size import Target, advise_size
 from mcsim.searches.advised_writes import advise_writes
 from mcsim.searches.described_trace import describe_trace
+from mcsim.tables.result_table import ResultTable
 from mcsim.traces.batches import Ops
 
 

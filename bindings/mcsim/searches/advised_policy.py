@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from mcsim.base.errors import ConfigError, mistakes_in
-from mcsim.base.result_table import ResultTable
 from mcsim.base.suggest import some_of
 from mcsim.policies.miniatures import miniature, rates_of
 from mcsim.policies.simulation import simulate
 from mcsim.policies.specs import parse_policies, policy_names
 from mcsim.searches.advice_case import EQUAL, Candidate, Case, Line, percent, points
+from mcsim.tables.result_table import ResultTable
 
 BOUND = "opt"
 """Upper bound: it has foresight, so it is never advised."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mcsim.base.result_table import ResultTable
 from mcsim.base.units import format_drive, format_latency, format_size, format_span
 from mcsim.config.latency import WriteMode
 from mcsim.policies.tuning import tune
 from mcsim.results.models import DAY_NS, lifetime_years
 from mcsim.searches.advice_case import EQUAL_LATENCY, Candidate, Case, Line, percent
+from mcsim.tables.result_table import ResultTable
 
 _MOST_POLICIES = 2
 

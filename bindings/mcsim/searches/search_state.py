@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from mcsim.base.errors import ConfigError
 from mcsim.base.package import shortest_name
 from mcsim.base.progress import Reporter
-from mcsim.base.result_table import ResultTable
 from mcsim.base.units import format_count, format_latency
 from mcsim.experiment.experiment import Experiment
 from mcsim.searches.asked import Asked, grid_of, policies_of, sizes_of
 from mcsim.searches.guides import Expected, Stack, expect, rate_for
 from mcsim.searches.replays import Replays
 from mcsim.searches.space import Judge, Objective, Outcome, Point
+from mcsim.tables.result_table import ResultTable
 
 _MAX_REPLAYS_WITHOUT_GAIN = 3
 """Number of consecutive replays without improvement that ends a search."""

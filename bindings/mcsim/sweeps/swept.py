@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.limits import limits_named
-from mcsim.base.result_table import ResultTable, Tabular
 from mcsim.base.suggest import did_you_mean
-from mcsim.base.tables import write_csv
 from mcsim.results.files import read_parquet, write_parquet
 from mcsim.results.results import Results
 from mcsim.sweeps.store import finished, joined
+from mcsim.tables.csv import write_csv
+from mcsim.tables.result_table import ResultTable, Tabular
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,17 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from mcsim.base.column import Column
 from mcsim.base.errors import ConfigError
-from mcsim.base.formatted_table import FormattedTable, RowStyle
-from mcsim.base.result_columns import column_of
-from mcsim.base.result_table import ResultTable
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.sweep import SEED_AXES
 from mcsim.figures.sweeps import axes_of, check_over, main_axis
 from mcsim.policies.reductions import is_bound
 from mcsim.results.standings import Standings
 from mcsim.sweeps.answer import Candidate, Contest, answer, standings_by_cell
+from mcsim.tables.column import Column
+from mcsim.tables.formatted_table import FormattedTable, RowStyle
+from mcsim.tables.result_columns import column_of
+from mcsim.tables.result_table import ResultTable
 
 if TYPE_CHECKING:
     from mcsim.sweeps.swept import Sweep
@@ -96,6 +96,7 @@ def overview(sweep: Sweep, over: str | None = None) -> SweepTable:
         answer=answer(contests),
         notes=notes,
         styles=styles,
+        more=["gain"],
     )
 
 

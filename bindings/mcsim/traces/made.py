@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mcsim.base.arguments import list_of, renamed_parameters, text
+from mcsim.base.arguments import list_of, text
 from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import check_choice
@@ -109,7 +109,6 @@ class MadeOfColumns:
         return cls._of(batch, vms, time_base, source, kind)
 
     @classmethod
-    @renamed_parameters(on_bad_row="on_bad_line")
     def from_arrow(
         cls,
         table: Any,

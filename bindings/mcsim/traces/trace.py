@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from mcsim.base.arguments import file_given, whole_number
 from mcsim.base.errors import mistakes_in
-from mcsim.base.result_table import Tabular, pandas_frame, polars_frame
 from mcsim.base.suggest import check_choice, names_matching
 from mcsim.base.units import parse_duration, parse_references
+from mcsim.tables.result_table import Tabular, pandas_frame, polars_frame
 from mcsim.traces.batches import Batch, ByVm, Kind, Ops, Selection, batch_of, clamped, keys_in
 from mcsim.traces.find import default_trace_dirs, files_of, paths_given
 from mcsim.traces.info import TraceInfo, info_of

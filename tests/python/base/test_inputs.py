@@ -22,7 +22,7 @@ from mcsim.base.inputs import (
     protected_inputs,
     read_regular,
 )
-from mcsim.base.tables import write_csv
+from mcsim.tables.csv import write_csv
 
 
 def test_a_link_is_followed_and_the_mode_is_kept(tmp_path: Path) -> None:

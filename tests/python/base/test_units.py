@@ -103,7 +103,7 @@ def test_intervals_are_of_time_or_of_references() -> None:
         (
             lambda v: sizes.parse_capacities(v, 9, 4096),
             "1%:100%:13",
-            "'1%:100%:13': a range is now written log(1%, 100%, 13)",
+            "'1%:100%:13'",
         ),
         (units.parse_share, "101%", "expected a share such as 10%, 1/16 or 0.1, got '101%'"),
         (lambda v: sizes.parse_blocks(v, 4096), "2.5 blocks", "not a whole number"),

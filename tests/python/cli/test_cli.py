@@ -145,7 +145,6 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["config"], "config: now called `mcsim build-flags`"),
         (["rum"], "no such command 'rum' (did you mean 'run'?)"),
         (["run", "none.yaml"], "mcsim: none.yaml: No such file or directory"),
         (["run", "bad.yaml"], "mcsim: bad.yaml:2: unknown key 'tires' (did you mean 'tiers'?)"),
@@ -153,14 +152,10 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["run", "bad.yaml", "--trace-dir", "none"], "Directory 'none' does not exist"),
         (["describe", "multicach"], "nothing is called 'multicach' (did you mean 'multicache'?)"),
         (["results", "page", "none"], "mcsim: results: no such folder of results; --res"),
-        (["report", "none"], "report: now called `mcsim results show, or results page`"),
-        (["figures"], "figures: now called `mcsim results plot`"),
-        (["sweep", "table"], "sweep table: now called `mcsim results show SWEEP`"),
-        (["run", "bad.yaml", "--out", "x"], "--out: now --results DIR for the folder of all"),
-        (
-            ["mrc", "t.csv", "--no-figures"],
-            "--no-figures: now nothing: pictures are written only w",
-        ),
+        (["results", "polt"], "no such command 'polt' (did you mean 'plot'?)"),
+        (["run", "bad.yaml", "--result", "x"], "(Did you mean one of: '--results', "),
+        (["reproduce", "--page", "x"], "No such option '--page' (one of --list, --quick,"),
+        (["trace", "map", "t.csv", "--option", "x=1"], "(one of --trace-dir, --save, --help)"),
     ],
 )
 def test_a_users_mistake_is_one_line_and_exit_code_2(

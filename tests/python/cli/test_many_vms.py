@@ -16,10 +16,10 @@ import pytest
 from commands import printed
 from rich.console import Console
 
-from mcsim.base.formatted_table import FormattedTable
 from mcsim.cli import terminal
 from mcsim.locality import mix as mix_module
 from mcsim.locality import sharing as sharing_module
+from mcsim.tables.formatted_table import FormattedTable
 from mcsim.traces.trace import Trace
 
 COMMANDS = {

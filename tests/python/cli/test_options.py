@@ -116,3 +116,18 @@ def test_help_has_every_option_once_under_what_it_is_about(command: str) -> None
             assert lines.count(param.opts[0]) == 1, param.opts
     assert "--format" in next(of for of in sections if of.startswith("Input:"))
     assert "--help" in sections[-1]
+
+
+def test_each_format_of_tables_has_a_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    text = call(capsys, "list", "policies")
+    assert call(capsys, "list", "policies", "--table-format", "text") == text
+    for form in ("json", "csv", "markdown", "latex"):
+        printed = call(capsys, "list", "policies", f"--{form}")
+        assert printed[0] == 0
+        assert printed == call(capsys, "list", "policies", "--table-format", form)
+        assert printed != text
+    code, _, err = call(capsys, "list", "--csv", "--table-format=latex")
+    assert code == 2
+    assert "--csv and --latex: one at a time" in err
+    code, _, err = call(capsys, "list", "--table-format", "cvs")
+    assert (code, "'cvs' is not one of" in err) == (2, True)

@@ -47,6 +47,10 @@ def test_ls(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert about in rows[0]
     code, said, _ = call(capsys, "ls", "--results", out, "--json")
     assert [row["bytes"] for row in json.loads(said)] == list_runs(out)["bytes"].to_pylist()
+    code, said, _ = call(capsys, "ls", "--results", out, "--latex")
+    assert code == 0
+    assert r"run & started & state & systems & VMs & workload & size \\" in said.splitlines()
+    assert said.count(r"finished & lru, static, multicache +1 & ") == len(rows)
     (out / "empty").mkdir()
     assert call(capsys, "ls", "--results", out / "empty")[1] == f"no runs in {out / 'empty'}\n"
     code, _, said = call(capsys, "ls", "--results", out / "gone")

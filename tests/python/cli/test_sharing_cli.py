@@ -62,7 +62,7 @@ def test_a_cache_as_it_is(printed: Any) -> None:
     assert sorted(heads) == sorted(named.split())
     assert cells(hits, "loop") == ["loop", "100", "4", "0.00", "96.00", "96.00"]
     assert cells(hits, "scan") == ["scan", "400", "400", "0.00", "0.00", "0.00"]
-    assert ["all", "500", "404", "0.00", "19.20"] in [line.split() for line in out]
+    assert ["all", "500", "404", "0.00", "19.20", "–"] in [line.split() for line in out]
     # The loop has four first accesses; all its other misses are due to the scan.
     assert cells(causes, "loop") == ["loop", "100.00", "4.00", "0.00", "96.00"]
     assert cells(causes, "scan") == ["scan", "100.00", "100.00", "0.00", "0.00"]
@@ -99,8 +99,8 @@ def test_a_vm_leaves(printed: Any) -> None:
     out = printed("whatif", *arguments)
     assert out[0] == "the same VM hits +96.00 points after the change"
     assert cells(out, "loop")[3:] == ["0.00", "96.00", "96.00", "96.00", "+96.00"]
-    assert cells(out, "scan")[3:] == ["0.00", "0.00", "-", "-", "-"]
-    assert cells(out, "before")[-5:] == ["100", "4", "0.00", "96.00", "+96.00"]
+    assert cells(out, "scan")[3:] == ["0.00", "0.00", "–", "–", "–"]
+    assert cells(out, "before")[-7:] == ["100", "4", "0.00", "–", "96.00", "–", "+96.00"]
     total = "all VMs together: +96.00 points, +0.00 of them because other VMs are counted"
     assert total in out
     assert "before: thrashed by the others" in "\n".join(out)
@@ -115,7 +115,7 @@ def test_a_vm_that_hits_nothing_leaves_and_no_vm_gains(printed: Any) -> None:
     assert "the same VM hits +0.00 points after the change" in out
     together = "all VMs together: +76.80 points, +76.80 of them because other VMs are counted"
     assert together in out
-    assert next(line.split() for line in out if line.startswith("all  "))[-1] == "-"
+    assert next(line.split() for line in out if line.startswith("all  "))[-1] == "–"
     told = json.loads("\n".join(printed("whatif", *arguments, "--json")))
     assert told["change"]["vms"] == ["loop"]
     assert told["change"]["population"] == pytest.approx(0.768)
@@ -124,8 +124,8 @@ def test_a_vm_that_hits_nothing_leaves_and_no_vm_gains(printed: Any) -> None:
 def test_a_vm_joins_and_the_cache_grows(printed: Any) -> None:
     arguments = ("loop.csv", "scan.csv", "--size", 8, "--to", "+12", "--joining", "scan")
     out = printed("whatif", *arguments)
-    assert cells(out, "loop")[3:] == ["96.00", "96.00", "96.00", "96.00", "+0.00"]
-    assert cells(out, "scan")[3:5] == ["-", "-"]
+    assert cells(out, "loop")[3:] == ["96.00", "96.00", "96.00", "96.00", "0.00"]
+    assert cells(out, "scan")[3:5] == ["–", "–"]
 
 
 def test_json(printed: Any) -> None:
@@ -163,7 +163,7 @@ def test_a_cache_shared_or_divided(printed: Any) -> None:
     out = printed("mix", "loop.csv", "scan.csv", "--sizes", "8,20", "--linear", "-o", "results")
     sizes = [line.split() for line in out if line.split()[1:3] == ["KiB", "8"]]
     assert sizes == [["32", "KiB", "8", "0.00", "19.20", "19.20", "80", "KiB", "+150.0"]]
-    assert cells(out, "80")[3:] == ["19.20", "19.20", "19.20", "80", "KiB", "+0.0"]
+    assert cells(out, "80")[3:] == ["19.20", "19.20", "19.20", "80", "KiB", "0.0"]
     assert float(cells(out, "loop")[2]) >= 50
     assert out[0] == (
         "No verdict at 2 of 2 sizes, because one VM decides the total: VM scan makes 80.0 % of "

@@ -381,19 +381,6 @@ def test_components_are_judged_by_their_declarations(
     assert expected in complaint(tmp_path, COMPONENTS.replace(old, new, 1), of=load)
 
 
-def test_old_keys_are_refused_with_their_new_names(tmp_path: Path) -> None:
-    old = COMPONENTS.replace("capacity:", "capacity_blocks:", 1)
-    found = complaint(tmp_path, old, of=load)
-    assert found == "web.yaml:6: tiers[0].capacity_blocks: now called 'capacity'"
-    for override, message in (
-        ("backend.dollars_per_gb=5", "backend.dollars_per_gb: now called 'price'"),
-        ("workload.window.begin=5s", "workload.window.begin: now called 'start'"),
-    ):
-        assert complaint(tmp_path, COMPONENTS, override, of=load).endswith(message)
-    found = complaint(tmp_path, COMPONENTS, "tiers.1.capacity_blocks=5", of=load)
-    assert found.endswith("capacity_blocks=5: tiers[1].capacity_blocks: now called 'capacity'")
-
-
 def test_where_references_are_counted_no_default_length_of_time_is_used(tmp_path: Path) -> None:
     text = COMPONENTS.replace("1h", "50 references")
     with pytest.raises(ConfigError, match="ri_window: the default of 1min means nothing"):

@@ -34,7 +34,7 @@ def test_a_device_is_written_alike_on_the_command_line_and_in_yaml() -> None:
         ("mine", "--device: expected NAME=read:80us,write:20us,price:0.2, got 'mine'"),
         ("mine=read", "--device: expected NAME=read:80us,write:20us,price:0.2, got 'mine=read'"),
         ("mine=read:80us", "--device: devices.mine: missing key 'write'"),
-        ("mine=read:80us,write:1us,dollars_per_gb:2", "dollars_per_gb: now called 'price'"),
+        ("mine=read:80us,write:1us,prize:2", "'prize' (did you mean 'price'?)"),
         ("mine=read:80,write:1us", "devices.mine.read: expected a length of time"),
         ("mine=read:1us,write:1us,drive:960", "drive: expected bytes such as 960GB"),
     ],

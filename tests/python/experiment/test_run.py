@@ -869,8 +869,6 @@ def test_figures_are_drawn_by_name(tmp_path: Path) -> None:
     assert files == ["curves.png"]
     with pytest.raises(ConfigError, match=r"unknown figure 'curve7' \(did you mean 'curves?'\?\)"):
         run(given | {"figures": ["curve7"]}, out=tmp_path)
-    with pytest.raises(ConfigError, match="'fig8' is now called 'occupancy-baseline'"):
-        run(given | {"figures": ["fig8"]}, out=tmp_path)
 
 
 def test_a_timer_that_never_rings_is_told(tmp_path: Path) -> None:

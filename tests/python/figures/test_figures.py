@@ -111,14 +111,11 @@ def only_for_one(name: str) -> bool:
 ONE_RUN = [name for name in figures.FIGURES if only_for_one(name)]
 
 
-def test_figures_are_described_and_old_names_are_errors(results: Results) -> None:
+def test_figures_are_described() -> None:
     for figure in figures.FIGURES.values():
         assert figure.title
         assert figure.shows
         assert (figure.of_run is None) != (figure.of_runs is None)
-    assert len(figures.OLD_NAMES) == 12
-    with pytest.raises(ConfigError, match="figure 'fig7' is now called 'curves'"):
-        figures.plot("fig7", results)
 
 
 @pytest.mark.parametrize("name", ONE_RUN)

@@ -364,7 +364,7 @@ def test_one_seed_has_no_band(blocks: np.ndarray, capsys: pytest.CaptureFixture[
         (["--policies", "arc", "--sizes", "log(1, 2, 0)"], "expected 1 to 10,000 values, got 0"),
         (
             ["--policies", "arc", "--sizes", "1%:100%:3"],
-            "--sizes: '1%:100%:3': a range is now written log(1%, 100%, 3)",
+            "--sizes: expected a size such as 250000 (blocks), 1GiB or 10%, got '1%:100%:3'",
         ),
         (["--policies", "arc", "--memory", "4 sacks"], "memory: expected a size such as 4KiB"),
         (["--policies", "arc", "--estimator", "aet"], "--estimator and --policies: one at a time"),

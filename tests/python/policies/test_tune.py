@@ -383,14 +383,15 @@ def test_command(run: Any) -> None:
     assert code == 0, err
     assert "18 caches" in err
     assert out[0].startswith("Best by latency: `")
-    assert out[1] == "made: a cache of 1 MiB, flash before hdd; all requests; by latency"
-    assert [line.split()[:4] for line in out[2:4]] == [
-        ["device", "backend", "backend"],
-        ["policy", "writes", "block", "sub-block"],
+    assert out[1] == "made: a cache of 1 MiB, flash before hdd; all requests"
+    assert out[2] == "Caches of one size, the best first by latency"
+    assert [line.split()[:5] for line in out[3:5]] == [
+        ["read", "hit", "backend", "backend"],
+        ["*", "policy", "writes", "block", "loaded"],
     ]
     assert "memory for 18 caches" in err
     assert "  16KiB of 4KiB   lru " in err
-    assert len(out) == 4 + 18 + 4
+    assert len(out) == 5 + 18 + 4
     assert out[-4].startswith("* ")
     assert "of 18" in out[-4]
     assert out[-3:] == [f"results/made-tune.{ending}" for ending in ("png", "svg", "csv")]
@@ -398,7 +399,7 @@ def test_command(run: Any) -> None:
     assert table["latency_ns"].to_pylist() == sorted(table["latency_ns"].to_pylist())
     # Reads are the same, and writes need not wait for the disk.
     assert table["writes"][0].as_py() == "back"
-    assert f" {100 * table['hit_ratio'][0].as_py():.2f} " in out[4]
+    assert f" {100 * table['hit_ratio'][0].as_py():.2f} " in out[5]
     assert run(*chosen)[1] == out[:-3]
 
 
@@ -407,7 +408,7 @@ def test_command_in_miniature(run: Any) -> None:
     code, out, _ = run(*options, "--mini", "30%", "--seeds", "3")
     assert code == 0
     assert "in miniature, at rate 0.3" in out[1]
-    assert "±" in out[4]
+    assert "±" in out[5]
     assert "the best is within the error bands of 1 other" in out[-1]
 
 

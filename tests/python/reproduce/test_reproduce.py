@@ -245,7 +245,7 @@ def test_a_finding_comes_from_the_modules_that_it_uses(
     assert changed_by(figures["multicache/table1"], document / "figures.py")
     for used in ("reproduce/kept.py", "figures/declared.py", "base/errors.py", "sweeps/sweep.py"):
         assert changed_by(figures["multicache/fig4"], package / used), used
-    for used in ("figures/tables.py", "optimizers/highs.py", "experiment/alone.py"):  # late
+    for used in ("optimizers/highs.py", "experiment/alone.py"):  # late
         assert changed_by(figures["multicache/fig4"], package / used), used
     for unused in ("cli/trace.py", "searches/advice.py", "report/page.py", "__init__.py"):
         assert not changed_by(figures["multicache/fig4"], package / unused), unused

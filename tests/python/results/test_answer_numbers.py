@@ -329,6 +329,13 @@ def test_objects_are_compared_by_hits(tmp_path: Path) -> None:
     check(sentences(results), PlainRun(results.path))
 
 
+def test_yardsticks_alone_have_a_life_of_drives(tmp_path: Path) -> None:
+    results = ran(tmp_path, ["clairvoyant"], writes=0.6, drive=SMALL_DRIVE)
+    check(sentences(results), PlainRun(results.path))
+    (wear,) = [text for text in sentences(results) if "the drive of flash" in text]
+    assert "shortest" not in wear
+
+
 def test_a_changed_number_is_found(tmp_path: Path) -> None:
     results = ran(tmp_path, **CASES["a scan, reads and writes"][0], drive=SMALL_DRIVE)
     run, told = PlainRun(results.path), sentences(results)

@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import code_of
+from commands import code_of, python
 from complaints import complaint
 from small import EXPERIMENTS
 
 import mcsim
 from mcsim.base.errors import ConfigError
-from mcsim.figures import FIGURES, OLD_NAMES
+from mcsim.figures import FIGURES
 from mcsim.results import collect, list_runs, remove, verify
 from mcsim.results.draft import Draft, draft_folder
 from mcsim.results.foreign import parse_spec
 from mcsim.results.packs import packs_in
-from mcsim.results.removal import FIGURE_NAMES
 from mcsim.results.results import Results
+from mcsim.results.run_files import RUN_FILES
 from mcsim.results.seals import digest_of, listed
 
 TINY = EXPERIMENTS / "tiny.yaml"
@@ -102,8 +102,32 @@ def test_a_name_alone_makes_no_run(out: Path) -> None:
     assert (run / "log.txt").exists()
 
 
-def test_figures_of_all_names_are_removed() -> None:
-    assert {*FIGURES, *OLD_NAMES} == FIGURE_NAMES
+def test_every_file_that_a_run_may_have_is_removed(out: Path) -> None:
+    run = run_of(out)
+    (run / "figures").mkdir(exist_ok=True)
+    for name in RUN_FILES - {file.name for file in run.iterdir()}:
+        (run / name).touch()
+    assert (run / "page.html").exists()
+    for name in (*FIGURES, "fig1", "fig14"):
+        (run / "figures" / f"{name}.svg").touch()
+    assert remove(run, out) > 0
+    assert not run.exists()
+
+
+def test_figures_are_known_before_one_is_drawn(out: Path) -> None:
+    run = run_of(out)
+    (run / "figures").mkdir(exist_ok=True)
+    (run / "figures" / "hit-ratio.png").touch()
+    program = "import sys; from mcsim.results.runs import remove; remove(*sys.argv[1:])"
+    assert python("-c", program, run, out).returncode == 0
+    assert not run.exists()
+
+
+def test_only_declared_files_are_written(out: Path, tmp_path: Path) -> None:
+    draft = Draft.begin(tmp_path / "new", run_of(out).name, "")
+    with pytest.raises(AssertionError, match=r"beach\.json"):
+        draft.write_json("beach", {})
+    draft.abandon()
 
 
 def test_damaged_runs_are_removed(out: Path) -> None:

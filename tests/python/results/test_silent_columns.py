@@ -10,10 +10,10 @@ from commands import rendered
 from small import small_experiment
 
 import mcsim
-from mcsim.base.result_columns import column_of
 from mcsim.report.run_parts import run_tables
 from mcsim.results.results import Results
 from mcsim.results.views import result_table
+from mcsim.tables.result_columns import column_of
 
 
 @pytest.fixture(scope="module")

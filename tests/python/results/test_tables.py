@@ -173,8 +173,9 @@ def test_hits_by_vm_are_shown_for_few_vms(tmp_path: Path) -> None:
     hits = {title: [[10, 0], [15, 15]] for title in ("lru", "old", "multicache", "single-tier")}
     found = hits_by_vm(results_of(tmp_path, hits, [100, 300]))
     assert found is not None
-    assert list(found.headings) == ["system", "a", "b", "mean"]
-    assert {tuple(row[1:]) for row in found.rows} == {("10.00", "10.00", "10.00")}
+    shown = found.formatted()
+    assert shown.headings == ["system", "a", "b", "mean"]
+    assert {tuple(row[1:]) for row in shown.rows} == {("10.00", "10.00", "10.00")}
 
 
 @pytest.mark.parametrize(("vms", "is_shown"), [(1, False), (2, True), (6, True), (7, False)])
@@ -194,7 +195,7 @@ def test_hits_by_vm_are_shown_for_two_to_six(vms: int, is_shown: bool, tmp_path:
     found = hits_by_vm(mcsim.run(given, out=tmp_path / "results", figures=False))
     assert (found is not None) == is_shown
     if found is not None:
-        assert list(found.rows[0]) == ["lru", *["50.00"] * vms, "50.00"]
+        assert found.formatted().rows[0] == ["lru", *["50.00"] * vms, "50.00"]
 
 
 def test_years_of_drives_are_in_the_first_table(tmp_path: Path) -> None:

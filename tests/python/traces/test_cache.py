@@ -341,7 +341,7 @@ def test_ls(
     code, said, _ = call(capsys, "ls", "--cache-dir", folder)
     assert code == 0
     headings, *rows, last = said.splitlines()
-    assert headings.split() == ["name", "kind", "used", "size"]
+    assert headings.split() == ["name", "kind", "used", "size", "content"]
     assert [row.partition("-")[0] for row in rows] == ["trace_0", "trace_1", "trace_2"]
     assert rows[0].endswith("1.00 k requests of trace_0.txt")
     assert last.startswith("3 entries")

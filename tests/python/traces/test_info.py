@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mcsim as mc
-from mcsim.base.result_columns import TABLES
+from mcsim.tables.result_columns import TABLES
 from mcsim.traces.batches import DISCARD, Kind
 from mcsim.traces.info import VmInfo
 

@@ -212,8 +212,6 @@ def test_names_and_types_say_what_columns_are() -> None:
         mc.TraceError, match=r"table: row 2: .* value in column 2 \(offset\), got 'nu"
     ):
         mc.Trace.from_arrow(by_name)
-    with pytest.raises(ConfigError, match="on_bad_row: now called 'on_bad_line'"):
-        mc.Trace.from_arrow(by_name, on_bad_row="skip")
     kept = mc.Trace.from_arrow(by_name, on_bad_line="skip")
     assert (columns(kept)[0], columns(kept)[5]) == ([1000], [1_500_000])
     assert (kept.metadata.rows.skipped, len(kept.metadata.complaints)) == (1, 1)

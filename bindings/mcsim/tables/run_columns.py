@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from mcsim.base.column import Column, counts
+from mcsim.tables.column import Column, counts, hidden
 
 _SYSTEM = Column("system", "system", "text", "title of the system")
 _VM = Column("vm", "VM", "text", "name of the VM; null: all VMs together")
@@ -78,26 +79,33 @@ _OF_BACKEND = counts(
 RUN_TABLES: Mapping[str, Sequence[Column]] = {
     "comparison": [
         _SYSTEM,
-        _VM,
+        replace(_VM, is_first=True),
         _ACCESSES,
-        _HITS,
-        Column("tier_hits", "hits", "count", "hits by tier", "more", by="tier"),
+        hidden(_HITS),
+        Column("tier_hits", "hits", "count", "hits by tier", "more", by="tier", shown=False),
         _HIT_RATIO,
-        *REQUEST_RATIOS,
+        *map(hidden, REQUEST_RATIOS),
         Column("tier_hit_ratio", "%", "share", "hits of each tier by accesses", by="tier"),
         Column("mean_latency_ns", "latency", "ns", "mean latency of an access", "less"),
         Column("gain", "gain %", "relative", "hit ratio against Global LRU, relative", "more"),
         Column("gain_absolute", "points", "points", "hit ratio less that of Global LRU", "more"),
         Column("latency_gain", "saved %", "relative", "latency saved against Global LRU", "more"),
-        *_OVER_LEGACY,
-        Column("latency_gain_over_legacy", "saved % over legacy", "relative", "latency against it"),
-        *_PATH,
-        _FORESIGHT,
+        *map(hidden, _OVER_LEGACY),
+        hidden(
+            Column(
+                "latency_gain_over_legacy",
+                "saved % over legacy",
+                "relative",
+                "latency against it",
+            )
+        ),
+        *map(hidden, _PATH),
+        hidden(_FORESIGHT),
     ],
     "systems": [
         _SYSTEM,
-        _HIT_RATIO,
-        Column("mean_latency_ns", "latency", "ns", "mean latency of an access", "less"),
+        hidden(_HIT_RATIO),
+        hidden(Column("mean_latency_ns", "latency", "ns", "mean latency of an access", "less")),
         *_OVER_LEGACY,
         Column("device_writes", "writes", "blocks", "blocks written, by tier", by="tier"),
         Column("cost_dollars", "cost $", "number", "price of the blocks granted, mean", "less"),
@@ -111,8 +119,8 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
         Column("replay_seconds", "replay", "s", "time of the replay"),
         _DECIDE,
         Column("accesses_per_second", "rate", "1/s", "speed of the replay", "more"),
-        *_PATH,
-        _FORESIGHT,
+        *map(hidden, _PATH),
+        hidden(_FORESIGHT),
     ],
     "yardsticks": [
         _SYSTEM,
@@ -150,8 +158,8 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
             "less",
             optional=True,
         ),
-        _DECIDE,
-        _FORESIGHT,
+        hidden(_DECIDE),
+        hidden(_FORESIGHT),
     ],
     "requests": [
         _SYSTEM,
@@ -181,7 +189,7 @@ RUN_TABLES: Mapping[str, Sequence[Column]] = {
     "devices": [
         _SYSTEM,
         Column("device", "device", "text", "name of the device"),
-        Column("tier", "tier", "count", "its tier; null: the backend", stored="int32"),
+        Column("tier", "tier", "count", "its tier; null: the backend", stored="int32", shown=False),
         Column("reads", "reads", "blocks", "blocks read, also to be written elsewhere"),
         Column("writes", "writes", "blocks", "blocks written"),
         Column("written_bytes_per_day", "GB/day", "bytes/day", "writes by time; null: no rates"),

@@ -1,8 +1,8 @@
-"""Keys that experiments of earlier versions had under other names."""
+"""Keys that stored experiments of earlier versions have under other names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 _RENAMED = {
@@ -13,11 +13,6 @@ _RENAMED = {
     "warm_up": {"begin": "start"},
 }
 """Old and new names of keys, by the key of the experiment that they are under."""
-
-
-def current_name(where: Sequence[str | int]) -> str | None:
-    """Return the current name of the key at a location; None if it was not renamed."""
-    return _RENAMED.get(str(where[0]), {}).get(str(where[-1])) if where else None
 
 
 def with_current_keys(stored: Any) -> Any:

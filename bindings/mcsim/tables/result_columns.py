@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mcsim.base.column import Column, counts
-from mcsim.base.run_columns import REQUEST_RATIOS, RUN_TABLES
+from mcsim.tables.column import Column, counts, hidden
+from mcsim.tables.listing_columns import LISTINGS
+from mcsim.tables.run_columns import REQUEST_RATIOS, RUN_TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -91,6 +92,7 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column("hit_ratio", "hit %", "share", "hit ratio of LRU with one block more than `to`"),
     ],
     "tuning": [
+        Column("pareto", "*", "mark", "no other row is better in all four objectives"),
         _POLICY,
         Column("writes", "writes", "text", "write mode"),
         Column("block", "block", "bytes", "block size"),
@@ -102,12 +104,19 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column("device_writes", "written", "bytes", "bytes written to the cache's device", "less"),
         Column("backend_reads", "backend reads", "bytes", "bytes read from the backend", "less"),
         Column("backend_writes", "backend writes", "bytes", "bytes written to the backend", "less"),
-        Column("dirty", "dirty", "bytes", "bytes not yet written back at the end"),
-        Column("pareto", "pareto", "flag", "no other row is better in all four objectives"),
-        _RATE,
-        _CORRECTION,
-        Column("bytes", "memory", "bytes", "memory of the cache's state", "less"),
-        _NO_BAND,
+        Column("dirty", "dirty", "bytes", "bytes not yet written back at the end", shown=False),
+        hidden(_RATE),
+        hidden(_CORRECTION),
+        Column("bytes", "memory", "bytes", "memory of the cache's state", "less", shown=False),
+        hidden(_NO_BAND),
+    ],
+    "sizes": [
+        Column("bytes", "size", "bytes", "size of the cache; null: objects"),
+        Column("blocks", "blocks", "count", "size of the cache in blocks"),
+        _HIT_RATIO,
+        Column("resolved", "resolution", "text", "whether the estimator resolves the size"),
+        Column("latency_ns", "latency", "ns", "mean latency; null: unknown", "less"),
+        Column("mark", "mark", "text", "the target, a knee, or all there is to hit"),
     ],
     "mix": [
         _CAPACITY,
@@ -165,7 +174,11 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
             "requests that begin where the VM's previous request ended; null: objects",
         ),
         Column(
-            "sequential_byte_share", "sequential bytes %", "share", "bytes of sequential requests"
+            "sequential_byte_share",
+            "sequential bytes %",
+            "share",
+            "bytes of sequential requests",
+            shown=False,
         ),
         Column("write_share", "writes %", "share", "requests that write"),
         Column("write_byte_share", "written bytes %", "share", "bytes that are written"),
@@ -175,6 +188,7 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
             "count",
             "distinct blocks after each tenth of the trace's requests",
             by="tenth",
+            shown=False,
         ),
         Column(
             "growth_by_time",
@@ -182,22 +196,32 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
             "count",
             "distinct blocks after each tenth of the trace's time; null: no clock",
             by="tenth",
+            shown=False,
         ),
     ],
     "search": [
         Column("policy", "policy", "text", "eviction policy of each tier"),
         Column("blocks_0", "tier 0", "count", "blocks of the faster tier"),
         Column("blocks_1", "tier 1", "count", "blocks of the slower tier"),
-        Column("simulated", "replayed", "flag", "replayed in full; others are expected"),
-        Column("kept", "within limits", "flag", "keeps all limits"),
-        Column("dollars", "cost $", "number", "price of the tiers", "less"),
-        Column("latency_ns", "latency", "ns", "mean latency of an access", "less"),
+        Column(
+            "simulated", "replayed", "flag", "replayed in full; others are expected", shown=False
+        ),
+        Column("dollars", "cost $", "dollars", "price of the tiers", "less"),
         _HIT_RATIO,
+        Column("latency_ns", "latency", "ns", "mean latency of an access", "less"),
         Column(
             "per_dollar", "1/s/$", "number", "accesses a second of one client, per dollar", "more"
         ),
-        Column("worn_blocks", "worn", "blocks", "blocks written to tiers that wear", "less"),
+        Column(
+            "worn_blocks",
+            "worn",
+            "blocks",
+            "blocks written to tiers that wear",
+            "less",
+            shown=False,
+        ),
         Column("years", "years", "years", "life of the first tier that wears out", "more"),
+        Column("kept", "within limits", "flag", "keeps all limits"),
     ],
     "advice": [
         Column("topic", "topic", "text", "line of the advice: policy, size, writes or sharing"),
@@ -211,21 +235,34 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
 }
 
 
+_COMPARED = {column.name: column for column in RUN_TABLES["comparison"]}
+_PATH = ("writes", "policy", "chain")
+_IN_OVERVIEW = (
+    *("hit_ratio", "request_hit_ratio", "byte_hit_ratio", "tier_hit_ratio", "mean_latency_ns"),
+    *("gain", "latency_gain"),
+)
+_NOT_IN_OVERVIEW = [
+    column for name, column in _COMPARED.items() if name not in ("system", *_PATH, *_IN_OVERVIEW)
+]
 _POSSIBLE = ("share_of_opt", "over_hindsight", "worst_slowdown")
 
 TABLES: Mapping[str, Sequence[Column]] = {
     **RUN_TABLES,
     **ANALYSIS_TABLES,
+    **LISTINGS,
     "overview": [
+        _COMPARED["system"],
+        *(_COMPARED[name] for name in _PATH),
         Column("seeds", "seeds", "count", "number of seeds; only of sweeps", rare=True),
         Column("values", "values", "count", "values of the axis of `--over`", rare=True),
-        *RUN_TABLES["comparison"],
+        *(hidden(of) if of.name == "gain" else of for of in map(_COMPARED.get, _IN_OVERVIEW) if of),
         Column("others_hit_ratio", "others hit %", "share", "without VMs set apart", rare=True),
         Column("others_latency_gain", "others saved %", "relative", "without these", rare=True),
+        *(column for column in RUN_TABLES["yardsticks"] if column.name in _POSSIBLE),
         Column(
             "lifetime_years", "years", "years", "life of the first tier with a `drive`", rare=True
         ),
-        *(column for column in RUN_TABLES["yardsticks"] if column.name in _POSSIBLE),
+        *map(hidden, _NOT_IN_OVERVIEW),
     ],
 }
 """The columns of every table, in order."""

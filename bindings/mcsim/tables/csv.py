@@ -36,7 +36,7 @@ def without_lists(table: pa.Table) -> pa.Table:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from mcsim.base.tables import without_lists
+    >>> from mcsim.tables.csv import without_lists
     >>> without_lists(pa.table({"hits": [[1, 2], [3]]})).to_pydict()
     {'hits_0': [1, 3], 'hits_1': [2, None]}
     """
@@ -61,7 +61,7 @@ def without_formulas(table: pa.Table) -> pa.Table:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from mcsim.base.tables import without_formulas
+    >>> from mcsim.tables.csv import without_formulas
     >>> table = pa.table({"vm": ["=HYPERLINK(1)", "-1.5", "web"], "gain": [-1, 2, 3]})
     >>> without_formulas(table).to_pydict()
     {'vm': ["'=HYPERLINK(1)", '-1.5', 'web'], 'gain': [-1, 2, 3]}

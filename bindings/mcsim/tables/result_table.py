@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mcsim.base.arguments import shortened
-from mcsim.base.column import Column
-from mcsim.base.columns import array_given
 from mcsim.base.errors import ConfigError
 from mcsim.base.extras import require
-from mcsim.base.formatted_table import FormattedTable, RowStyle
-from mcsim.base.result_columns import column_of
 from mcsim.base.suggest import did_you_mean
+from mcsim.tables.charts import plot
+from mcsim.tables.column import Column
+from mcsim.tables.formatted_table import FormattedTable, RowStyle
+from mcsim.tables.result_columns import TABLES, column_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 
 _MOST_ROWS = 40
@@ -86,7 +84,7 @@ class ResultTable(Tabular):
     columns : mapping of str to array, or pyarrow.Table
         Columns of one length.
     kind : str
-        Key of `mcsim.base.result_columns.TABLES`, which has headings and formats.
+        Key of `mcsim.tables.result_columns.TABLES`, which has headings and formats.
     title : str
         Heading of the table.
     answer : str
@@ -94,13 +92,18 @@ class ResultTable(Tabular):
     notes : sequence of str
         Text below the table.
     shown : sequence of str, optional
-        The columns for people; all that are informative if not given.
+        The columns for people; if not given, those that their kind shows, without uninformative
+        ones.
+    more : sequence of str
+        Columns for people that their kind does not show otherwise.
     parts : sequence of str
         Names of the tiers, for columns with a value of each.
     order : sequence of int, optional
         The rows for people, in this order; all if not given.
     styles : sequence of {'', 'best', 'yardstick', 'total'}
         Styles of these rows.
+    declared : sequence of Column
+        Columns that this table alone has, or has otherwise than its kind.
 
     Examples
     --------
@@ -118,9 +121,11 @@ class ResultTable(Tabular):
         answer: str = "",
         notes: Sequence[str] = (),
         shown: Sequence[str] | None = None,
+        more: Iterable[str] = (),
         parts: Sequence[str] = (),
         order: Sequence[int] | None = None,
         styles: Sequence[RowStyle] = (),
+        declared: Sequence[Column] = (),
     ) -> None:
         self._arrow: pa.Table | None = None
         self._columns: dict[str, NDArray[Any]] = {}
@@ -131,7 +136,30 @@ class ResultTable(Tabular):
         else:
             raise ConfigError(f"columns: expected a mapping, got {shortened(columns)}")
         self.kind, self.title, self.answer, self.notes = kind, title, answer, tuple(notes)
+        self._more = frozenset(more)
         self._shown, self._parts, self._order, self._styles = shown, parts, order, styles
+        self._declared = {column.name: column for column in declared}
+
+    @classmethod
+    def of_rows(
+        cls, declared: Sequence[Column], rows: Iterable[Sequence[Any]], kind: str = "", **text: Any
+    ) -> ResultTable:
+        """Return a table of rows, each with a value for every column; None where there is none."""
+        import numpy as np
+
+        arrays = {column.name: [] for column in declared}  # type: dict[str, list[Any]]
+        for row in rows:
+            for values, value in zip(arrays.values(), row, strict=True):
+                values.append(value)
+        found = {name: np.empty(len(values), object) for name, values in arrays.items()}
+        for name, values in arrays.items():
+            for at, value in enumerate(values):
+                found[name][at] = value
+        return ResultTable(found, kind, declared=declared, **text)
+
+    def column_of(self, name: str) -> Column:
+        """Return the declaration of a column."""
+        return self._declared.get(name) or column_of(self.kind, name)
 
     @property
     def column_names(self) -> list[str]:
@@ -155,12 +183,13 @@ class ResultTable(Tabular):
     def __getitem__(self, which: Any) -> Any:
         if isinstance(which, str):
             return self._column(which)
-        if isinstance(which, (int, np.integer)):
+        if isinstance(which, Integral):
+            which = int(which)
             if not -len(self) <= which < len(self):
                 raise IndexError(f"row {which} of {len(self)}")
             return Row({name: self.values(name)[which] for name in self.column_names})
         if isinstance(which, list) and all(isinstance(name, str) for name in which):
-            return self._with({name: self._column(name) for name in which})
+            return self._with({name: self._column(name) for name in which}, which)
         return self._with({name: self._column(name)[which] for name in self.column_names})
 
     def __iter__(self) -> Iterator[Row]:
@@ -178,9 +207,17 @@ class ResultTable(Tabular):
             self._columns[name] = self._arrow[name].to_numpy()
         return self._columns[name]
 
-    def _with(self, columns: Mapping[str, NDArray[Any]]) -> ResultTable:
+    def _with(self, columns: Mapping[str, NDArray[Any]], more: Iterable[str] = ()) -> ResultTable:
         """Return a table of the same kind, with the title but no other text."""
-        return ResultTable(columns, self.kind, title=self.title, parts=self._parts)
+        declared = [of for of in self._declared.values() if of.name in columns]
+        return ResultTable(
+            columns,
+            self.kind,
+            title=self.title,
+            more=[*self._more, *more],
+            parts=self._parts,
+            declared=declared,
+        )
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns by name, without copies."""
@@ -202,7 +239,12 @@ class ResultTable(Tabular):
         if self._arrow is None:
             import pyarrow as pa
 
-            arrays = {name: pa.array(column) for name, column in self._columns.items()}
+            arrays = {
+                name: pa.array(column, self._declared[name].arrow_type)
+                if name in self._declared
+                else pa.array(column)
+                for name, column in self._columns.items()
+            }
             self._arrow = pa.table(arrays)
         return self._arrow
 
@@ -224,10 +266,7 @@ class ResultTable(Tabular):
         ConfigError
             If there is no figure of such a table.
         """
-        # The package `figures` depends on this one, so it is imported by name.
-        figures = importlib.import_module("mcsim.figures.tables")
-        figure: Figure = figures.plot_table(self, **options)
-        return figure
+        return plot(self, **options)
 
     def formatted(
         self, shown: Sequence[str] | None = None, *, most: int | None = None
@@ -247,7 +286,7 @@ class ResultTable(Tabular):
             left = len(order) - most
             notes = (f"… and {left:,} more row{'' if left == 1 else 's'}", *notes)
             order = order[:most]
-        names = shown or self._shown or self.column_names
+        names = shown or self._shown or self._shown_by_default()
         headings: list[str] = []
         numeric: list[bool] = []
         cells: list[list[str]] = []
@@ -255,7 +294,7 @@ class ResultTable(Tabular):
         for name in names:
             if self._is_spread(name) and name not in (shown or ()):
                 continue
-            column = column_of(self.kind, name)
+            column = self.column_of(name)
             spread = self._spread_of(name)
             for heading, values in self._parted(column, name):
                 if shown is None and not column.is_informative(values):
@@ -268,6 +307,19 @@ class ResultTable(Tabular):
         rows = [list(row) for row in zip(*cells, strict=True)]
         keys = [list(row) for row in zip(*sorts, strict=True)]
         return FormattedTable(headings, rows, numeric, self.title, notes, list(self._styles), keys)
+
+    def _shown_by_default(self) -> list[str]:
+        """Return the columns for people, those of the kind in their order.
+
+        Each other one stays behind the column that it follows.
+        """
+        columns = TABLES.get(self.kind, ())
+        declared = {of.name: -1 if of.is_first else at for at, of in enumerate(columns)}
+        places, place = {}, -2
+        for name in self.column_names:
+            places[name] = place = declared.get(name, place)
+        shown = (of for of in self.column_names if self.column_of(of).shown or of in self._more)
+        return sorted(shown, key=places.__getitem__)
 
     def _is_spread(self, name: str) -> bool:
         """Whether a column is the spread of another, which shows both."""
@@ -291,7 +343,7 @@ class ResultTable(Tabular):
 
     def to_csv(self) -> str:
         """Return the columns of `to_arrow` as CSV; a list by tier is a column for each."""
-        from mcsim.base.tables import csv_of, without_lists
+        from mcsim.tables.csv import csv_of, without_lists
 
         return csv_of(without_lists(self.to_arrow()))
 
@@ -321,6 +373,8 @@ def _restored(cls: type[Any], attributes: dict[str, Any]) -> Any:
 
 
 def _checked(columns: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    from mcsim.base.columns import array_given
+
     arrays = {str(name): array_given(column, str(name)) for name, column in columns.items()}
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1 or len(shapes.pop()) != 1:
@@ -335,7 +389,7 @@ def _number(value: Any) -> float | None:
 def _text(column: Column, value: Any, spread: float | None = None) -> str:
     if value is not None and column.is_nonzero(spread):
         return f"{column.format(value)} ± {column.format(spread).lstrip('+')}"
-    if isinstance(value, list):
+    if isinstance(value, list) and column.unit != "names":
         return ", ".join(column.format(each) for each in value)
     if value is None and column.name == "vm":
         return "all"

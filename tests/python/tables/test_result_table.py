@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import pickle
+from datetime import UTC, datetime
 from pathlib import Path
 
 import made_up
@@ -13,11 +14,11 @@ import pyarrow as pa
 import pytest
 
 import mcsim as mc
-from mcsim.base.column import Column
-from mcsim.base.formatted_table import FormattedTable
-from mcsim.base.result_columns import TABLES, column_of, schema_of_table
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.views import result_table
+from mcsim.tables.column import Column, column
+from mcsim.tables.formatted_table import FormattedTable
+from mcsim.tables.result_columns import TABLES, column_of, schema_of_table
 
 COLUMNS = {
     "policy": np.array(["lru", "s3-fifo"]),
@@ -96,9 +97,56 @@ def test_missing_values_are_dashes_and_nulls() -> None:
     assert table[1].hit_ratio is None
     assert table.to_arrow() is arrow
     assert table.to_csv() == '"vm","hit_ratio","mean_latency_ns"\n"a",0.25,1000000\n,,\n'
-    nothing = mc.ResultTable({"hits": np.array([1]), "gain": np.array([np.nan])}, "comparison")
-    assert nothing.formatted().headings == ["hits"]
-    assert nothing.formatted(["hits", "gain"]).rows == [["1", "–"]]
+    columns = {"accesses": np.array([1]), "gain": np.array([np.nan])}
+    nothing = mc.ResultTable(columns, "comparison")
+    assert nothing.formatted().headings == ["accesses"]
+    assert nothing.formatted(["accesses", "gain"]).rows == [["1", "–"]]
+
+
+def test_hidden_columns_are_shown_if_they_are_named() -> None:
+    columns = {name: np.array([1]) for name in ("hits", "accesses")}
+    table = mc.ResultTable(columns, "comparison")
+    assert table.formatted().headings == ["accesses"]
+    assert table[["hits", "accesses"]].formatted().headings == ["accesses", "hits"]
+    assert mc.ResultTable(columns, "comparison", more=["hits"]).formatted().headings == [
+        "accesses",
+        "hits",
+    ]
+
+
+def test_columns_are_in_the_order_of_their_kind() -> None:
+    names = ("tiers.0.capacity", "system", "own", "hit_ratio", "vm")
+    table = mc.ResultTable({name: np.array(["x"]) for name in names[:3]}, "comparison")
+    assert table.formatted().headings == ["tiers.0.capacity", "system", "own"]
+    rows = [("lru", 0.5, "a")]
+    table = mc.ResultTable(
+        pa.table(dict(zip(names[1:2] + names[3:], zip(*rows, strict=True), strict=True))),
+        "comparison",
+    )
+    assert table.formatted().headings == ["VM", "system", "hit %"]
+    assert table.column_names == ["system", "hit_ratio", "vm"]
+
+
+def test_a_table_of_rows_has_its_own_columns() -> None:
+    columns = [column("name", "text"), column("size", "bytes"), column("when", "time")]
+    columns += [column("note"), column("of", "names"), column("*", "mark", name="best")]
+    when = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    rows = [("a", 4096, when, "~1", [*"abcd"], True), ("b", None, None, None, None, False)]
+    table = mc.ResultTable.of_rows(columns, rows)
+    shown = table.formatted()
+    local = f"{when.astimezone():%Y-%m-%d %H:%M}"
+    assert shown.headings == ["name", "size", "when", "note", "of", "*"]
+    assert shown.rows == [
+        ["a", "4 KiB", local, "~1", "a, b, c +1", "*"],
+        ["b", "–", "–", "", "–", ""],
+    ]
+    assert shown.numeric == [False, True, False, True, False, False]
+    assert table.to_arrow()["size"].to_pylist() == [4096, None]
+    assert table.to_arrow()["when"].to_pylist() == [when, None]
+    assert table.to_arrow()["of"].to_pylist() == [[*"abcd"], None]
+    assert len(mc.ResultTable.of_rows(columns, [])) == 0
+    with pytest.raises(ValueError, match="zip"):
+        mc.ResultTable.of_rows(columns, [("a",)])
 
 
 def test_a_value_of_each_tier_has_a_column_for_each() -> None:
@@ -181,15 +229,15 @@ def test_a_table_shows_itself_as_text() -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_every_column_is_declared(name: str) -> None:
     columns = TABLES[name]
-    names = [column.name for column in columns]
+    names = [each.name for each in columns]
     assert len(set(names)) == len(names)
-    for column in columns:
-        assert column.heading.strip()
-        assert column.help.strip()
-        assert not column.help.endswith(".")
-        assert column.arrow_type is not None
-        assert column.format(None) == "–"
-        assert column_of(name, column.name) is column
+    for each in columns:
+        assert each.heading.strip()
+        assert each.help.strip()
+        assert not each.help.endswith(".")
+        assert each.arrow_type is not None
+        assert each.format(None) == "–"
+        assert column_of(name, each.name) is each
 
 
 def test_stored_tables_have_the_declared_columns(tmp_path: Path) -> None:
