@@ -103,11 +103,11 @@ bool BcacheBuckets::distribute_incoming() {
 
 // Write the priorities of all buckets to new buckets; free those of the time before.
 void BcacheBuckets::write_priorities() {
-  std::vector<Slot> written;
+  written_.clear();
   for (std::size_t i = 0; i < priority_buckets_; ++i) {
     const Slot bucket = allocate_unpinned(Purpose::kPriorities);
     if (bucket == kNoSlot) break;
-    written.push_back(bucket);
+    written_.push_back(bucket);
     ++priorities_written_;
   }
   for (const Slot bucket : priorities_) {
@@ -115,7 +115,7 @@ void BcacheBuckets::write_priorities() {
     sectors_[bucket] = 0;
     if (available_ < buckets_) ++available_;
   }
-  priorities_ = std::move(written);
+  std::swap(priorities_, written_);
 }
 
 void BcacheBuckets::choose_victims() {

@@ -47,7 +47,7 @@ struct BcacheGeometry {
 //
 // O(1) per request; a pass over all buckets for each 1/1024 of the cache's traffic and for each
 // invalidation, both vectorised. Memory: 4 bytes a block of the cache, 4.1 bytes a block of the
-// trace and 25 bytes a bucket.
+// trace and 21 bytes a bucket.
 class BcacheBuckets {
  public:
   enum class BlockState : std::uint8_t { kAbsent, kClean, kDirty };
@@ -282,7 +282,7 @@ class BcacheBuckets {
   std::size_t bucket_blocks_;
   // By bucket.
   Pages<std::uint16_t> priority_;
-  Pages<std::uint16_t> pinned_;  // 1: open or free, so that it neither ages nor is invalidated
+  Pages<std::uint16_t> pinned_;  // 1: open or free; such buckets stay as they are
   Pages<Mark> mark_;
   Pages<std::uint32_t> sectors_;  // live ones, as of the last garbage collection
   Pages<std::uint32_t> live_;     // blocks
@@ -302,7 +302,8 @@ class BcacheBuckets {
   std::uint16_t least_ = 0;  // priority of any bucket, as of the last change
   std::size_t priority_buckets_;
   std::vector<Slot> priorities_;
-  std::size_t nodes_ = 0;  // of the B-tree; and the bucket of the uuids
+  std::vector<Slot> written_;  // empty but while priorities are written
+  std::size_t nodes_ = 0;      // of the B-tree; and the bucket of the uuids
   std::vector<Open> open_;
   std::vector<std::uint8_t> open_after_;  // by task
   std::uint64_t uses_ = 0;

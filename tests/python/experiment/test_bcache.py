@@ -271,3 +271,8 @@ def test_untimed_traces_need_a_rate_unless_no_rule_needs_times() -> None:
     for params in ({}, {"sequential_cutoff": 0, "writes": "back"}):
         with pytest.raises((ConfigError, ValueError), match=message):
             hits(**params)
+
+
+def test_times_that_run_backwards_are_refused() -> None:
+    with pytest.raises((ConfigError, ValueError), match="request 1 is 5 ns earlier"):
+        replayed([Request(10, 0, 1), Request(5, 0, 2)], 1024, 16)
