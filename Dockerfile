@@ -28,7 +28,7 @@ RUN python3 -m venv /opt/mcsim && \
 ENV PATH=/opt/mcsim/bin:$PATH
 # Parsed traces: mount a folder here to keep them.
 ENV MCSIM_CACHE_DIR=/cache
-RUN mkdir --mode=1777 /cache
+RUN mkdir --mode=700 /cache
 WORKDIR /data
 ENTRYPOINT ["mcsim"]
 CMD ["--help"]

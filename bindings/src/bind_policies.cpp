@@ -158,13 +158,20 @@ RequestColumns requests_from(const std::optional<GivenRequests>& given) {
   return {span_of(begin), span_of(bytes), span_of(head), block_bytes};
 }
 
+std::span<const std::uint32_t> weights_from(
+    const std::optional<ConstantColumn<std::uint32_t>>& given) {
+  if (!given) return {};
+  return span_of(*given);
+}
+
 py::dict simulate_caches(const ConstantColumn<BlockId>& blocks, std::size_t unique,
                          const std::vector<Config>& configs,
                          const std::optional<ConstantColumn<std::uint8_t>>& ops, std::uint64_t seed,
                          int threads, std::size_t memory, bool one_pass, py::object progress,
                          std::uint32_t line_blocks, std::size_t warm_up,
                          const std::optional<Discards>& discards,
-                         const std::optional<GivenRequests>& requests) {
+                         const std::optional<GivenRequests>& requests,
+                         const std::optional<ConstantColumn<std::uint32_t>>& weights) {
   const auto failure = std::make_shared<PythonFailure>();
   const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
   const std::span<const BlockId> all = span_of(blocks);
@@ -177,6 +184,7 @@ py::dict simulate_caches(const ConstantColumn<BlockId>& blocks, std::size_t uniq
                                 .line_blocks = line_blocks,
                                 .warm_up = warm_up,
                                 .discards = discarded,
+                                .weights = weights_from(weights),
                                 .requests = requests_from(requests)};
   absl::StatusOr<std::vector<SimulatedCache>> caches =
       without_gil([&] { return simulate(all, operations, unique, wanted, options); });
@@ -186,9 +194,13 @@ py::dict simulate_caches(const ConstantColumn<BlockId>& blocks, std::size_t uniq
 
 py::array_t<Count> bytes_needed(const ConstantColumn<BlockId>& blocks, std::size_t unique,
                                 const std::vector<Config>& configs, std::size_t memory,
-                                bool one_pass, std::uint32_t line_blocks) {
+                                bool one_pass, std::uint32_t line_blocks,
+                                const std::optional<ConstantColumn<std::uint32_t>>& weights) {
   const std::vector<CacheConfig> wanted = configs_of(configs, 1, std::make_shared<PythonFailure>());
-  const SimulateOptions options{.memory = memory, .one_pass = one_pass, .line_blocks = line_blocks};
+  const SimulateOptions options{.memory = memory,
+                                .one_pass = one_pass,
+                                .line_blocks = line_blocks,
+                                .weights = weights_from(weights)};
   const std::span<const BlockId> all = span_of(blocks);
   const std::vector<std::size_t> bytes =
       value_or_raise(without_gil([&] { return memory_needed(all, unique, wanted, options); }));
@@ -251,11 +263,11 @@ void bind_policies(py::module_& parent) {
         py::arg("one_pass") = SimulateOptions{}.one_pass, py::arg("progress") = py::none(),
         py::arg("line_blocks") = SimulateOptions{}.line_blocks,
         py::arg("warm_up") = SimulateOptions{}.warm_up, py::arg("discards") = py::none(),
-        py::arg("requests") = py::none());
+        py::arg("requests") = py::none(), py::arg("weights") = py::none());
   m.def("memory_needed", &bytes_needed, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("memory") = SimulateOptions{}.memory,
         py::arg("one_pass") = SimulateOptions{}.one_pass,
-        py::arg("line_blocks") = SimulateOptions{}.line_blocks);
+        py::arg("line_blocks") = SimulateOptions{}.line_blocks, py::arg("weights") = py::none());
   m.def(
       "miniature_rate",
       [](Count capacity, double rate, Count min_blocks, std::size_t seeds) {

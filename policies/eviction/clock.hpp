@@ -15,6 +15,7 @@ namespace mcsim {
 class Clock : public SlotPolicyBase<SlotRing> {
  public:
   using Params = NoParams;
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "clock",
       .summary =
@@ -23,18 +24,21 @@ class Clock : public SlotPolicyBase<SlotRing> {
 
   Clock(const Params&, const PolicySetup& setup) : SlotPolicyBase(setup), referenced_(slots()) {}
 
-  bool access(const auto& a, auto& cache) {
+  template <class View>
+  bool access(const auto& a, View& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
       referenced_.set(slot);
       return true;
     }
-    if (size() == capacity_) {
+    if constexpr (View::kWeighs) {
+      while (cache.is_full(*this)) evict(cache);
+    } else if (size() == capacity_) {
       seek_victim();
       cache.replace(blocks_.hand(), a.block);
       blocks_.advance();
-    } else {
-      blocks_.insert(cache.insert(a.block));
+      return false;
     }
+    blocks_.insert(cache.insert(a.block));
     return false;
   }
 
@@ -46,10 +50,7 @@ class Clock : public SlotPolicyBase<SlotRing> {
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
-    while (size() > capacity_) {
-      seek_victim();
-      cache.evict(blocks_.pop());
-    }
+    while (size() > capacity_) evict(cache);
     blocks_.reserve(cache.slots_for(capacity_));
     referenced_.reserve(blocks_.slots());
   }
@@ -62,6 +63,10 @@ class Clock : public SlotPolicyBase<SlotRing> {
   // Move the hand to the next block without a mark.
   void seek_victim() {
     for (; referenced_[blocks_.hand()]; blocks_.advance()) referenced_.clear(blocks_.hand());
+  }
+  void evict(auto& cache) {
+    seek_victim();
+    cache.evict(blocks_.pop());
   }
 
   BitArray referenced_;

@@ -14,6 +14,7 @@ namespace mcsim {
 class Fifo : public SlotPolicyBase<SlotRing> {
  public:
   using Params = NoParams;
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "fifo",
       .summary = "Evicts the block that was inserted first.",
@@ -23,14 +24,17 @@ class Fifo : public SlotPolicyBase<SlotRing> {
 
   Fifo(const Params&, const PolicySetup& setup) : SlotPolicyBase(setup) {}
 
-  bool access(const auto& a, auto& cache) {
+  template <class View>
+  bool access(const auto& a, View& cache) {
     if (cache.find(a.block) != kNoSlot) return true;
-    if (size() == capacity_) {
+    if constexpr (View::kWeighs) {
+      while (cache.is_full(*this)) cache.evict(blocks_.pop());
+    } else if (size() == capacity_) {
       cache.replace(blocks_.hand(), a.block);
       blocks_.advance();
-    } else {
-      blocks_.insert(cache.insert(a.block));
+      return false;
     }
+    blocks_.insert(cache.insert(a.block));
     return false;
   }
 

@@ -14,6 +14,7 @@ namespace mcsim {
 class Lfu : public SlotPolicyBase<FrequencyLists> {
  public:
   using Params = NoParams;
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "lfu",
       .summary = "Evicts the block with the fewest accesses since its insertion.",
@@ -28,7 +29,7 @@ class Lfu : public SlotPolicyBase<FrequencyLists> {
       blocks_.touch(slot);
       return true;
     }
-    if (size() == capacity_) evict(cache);
+    while (cache.is_full(*this)) evict(cache);
     blocks_.insert(cache.insert(a.block));
     return false;
   }

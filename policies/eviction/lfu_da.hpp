@@ -18,6 +18,7 @@ namespace mcsim {
 class LfuDa : public SlotPolicyBase<MonotoneQueue> {
  public:
   using Params = NoParams;
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "lfu-da",
       .summary =
@@ -34,7 +35,7 @@ class LfuDa : public SlotPolicyBase<MonotoneQueue> {
       blocks_.update(slot, age_ + ++count_[slot]);
       return true;
     }
-    if (size() == capacity_) evict(cache);
+    while (cache.is_full(*this)) evict(cache);
     const Slot slot = cache.insert(a.block);
     count_[slot] = 1;
     blocks_.insert(slot, age_ + 1);

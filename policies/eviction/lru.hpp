@@ -14,6 +14,7 @@ namespace mcsim {
 class Lru : public SlotPolicyBase<SlotLists<>> {
  public:
   using Params = NoParams;
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "lru",
       .summary = "Evicts the least recently used block.",
@@ -28,7 +29,7 @@ class Lru : public SlotPolicyBase<SlotLists<>> {
       blocks_.move_to_front(slot);
       return true;
     }
-    if (size() == capacity_) cache.evict_back(blocks_);
+    while (cache.is_full(*this)) cache.evict_back(blocks_);
     blocks_.push_front(cache.insert(a.block));
     return false;
   }

@@ -17,6 +17,8 @@ class Mru : public Lru {
           "Chou, DeWitt: An evaluation of buffer management strategies for relational "
           "database systems, VLDB 1985"};
 
+  static constexpr bool kWeighs = false;
+
   using Lru::Lru;
 
   bool access(const auto& a, auto& cache) {

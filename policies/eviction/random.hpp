@@ -14,6 +14,7 @@ namespace mcsim {
 class RandomEviction : public SlotPolicyBase<SlotSet> {
  public:
   using Params = NoParams;
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "random",
       .summary = "Evicts a block drawn uniformly at random.",
@@ -24,23 +25,22 @@ class RandomEviction : public SlotPolicyBase<SlotSet> {
   RandomEviction(const Params&, const PolicySetup& setup)
       : SlotPolicyBase(setup), random_(Random(setup.seed).split(kInfo.name)) {}
 
-  bool access(const auto& a, auto& cache) {
+  template <class View>
+  bool access(const auto& a, View& cache) {
     if (cache.find(a.block) != kNoSlot) return true;
-    if (size() == capacity_) {
+    if constexpr (View::kWeighs) {
+      while (cache.is_full(*this)) evict(cache);
+    } else if (size() == capacity_) {
       cache.replace(draw(), a.block);
-    } else {
-      blocks_.insert(cache.insert(a.block));
+      return false;
     }
+    blocks_.insert(cache.insert(a.block));
     return false;
   }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
-    while (size() > capacity_) {
-      const Slot victim = draw();
-      blocks_.erase(victim);
-      cache.evict(victim);
-    }
+    while (size() > capacity_) evict(cache);
     blocks_.reserve(cache.slots_for(capacity_));
   }
 
@@ -48,6 +48,11 @@ class RandomEviction : public SlotPolicyBase<SlotSet> {
   auto state() { return std::tie(blocks_, random_); }
 
  private:
+  void evict(auto& cache) {
+    const Slot victim = draw();
+    blocks_.erase(victim);
+    cache.evict(victim);
+  }
   Slot draw() { return blocks_[random_.below(static_cast<std::uint64_t>(size()))]; }
 
   Random random_;

@@ -4,7 +4,7 @@
 
 #include "core/base/choices.hpp"
 #include "core/base/pages.hpp"
-#include "core/containers/slot_lists.hpp"
+#include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
@@ -28,7 +28,7 @@ struct Choices<S3Variant> {
 // enters the main FIFO. The main FIFO reinserts a block once for each access, up to three times.
 //
 // O(1) per access, amortised; 10 bytes per block held or remembered.
-class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
+class S3Fifo : public SlotPolicyBase<WeighedLists<3>> {
  public:
   struct Params {
     double small = 0.1;
@@ -44,6 +44,7 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
                 "algorithm: as in the paper, or as in libCacheSim since version 0.3"}};
     }
   };
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "s3-fifo",
       .summary = "Filters new blocks in a small FIFO and keeps accessed blocks in a main FIFO.",
@@ -61,24 +62,31 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
     const Slot slot = cache.find(a.block);
     if (slot == kNoSlot) {
       make_room(cache);
-      const bool spills = !is_paper() && !has_evicted_ && blocks_.size(kSmall) >= small_;
-      insert(spills ? kMain : kSmall, cache.insert(a.block));
+      const bool spills = !is_paper() && !has_evicted_ && blocks_.weight(kSmall, cache) >= small_;
+      insert(spills ? kMain : kSmall, cache.insert(a.block), cache);
       return false;
     }
     if (blocks_.list_of(slot) != kGhost) {
       uses_[slot] = std::min<std::uint8_t>(kMostUses, uses_[slot] + 1);
       return true;
     }
-    blocks_.erase(slot);  // before another ghost replaces it
+    blocks_.erase(slot, cache);  // before another ghost replaces it
     make_room(cache);
-    insert(kMain, slot);
+    cache.revive(slot);
+    insert(kMain, slot, cache);
     return false;
   }
+
+  void remove(Slot slot, auto& cache) {
+    blocks_.erase(slot, cache);
+    cache.forget(slot);
+  }
+  void reweigh(Slot slot, Count more) { blocks_.reweigh(slot, more); }
 
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
     while (size() > capacity_) evict(cache);
-    while (blocks_.size(kGhost) > ghosts_) cache.forget_back(blocks_, kGhost);
+    while (blocks_.weight(kGhost, cache) > ghosts_) cache.forget_back(blocks_, kGhost);
     reserve(cache.slots_for(capacity_ + ghosts_));
   }
 
@@ -111,17 +119,17 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
     uses_.extend(blocks_.slots());
   }
 
-  void insert(Queue queue, Slot slot) {
-    blocks_.push_front(queue, slot);
+  void insert(Queue queue, Slot slot, const auto& cache) {
+    blocks_.push_front(queue, slot, cache);
     uses_[slot] = 0;
   }
 
   void make_room(auto& cache) {
-    while (size() >= capacity_) evict(cache);
+    while (cache.is_full(*this)) evict(cache);
   }
   void evict(auto& cache) {
     has_evicted_ = true;
-    if (blocks_.size(kSmall) >= small_ || blocks_.empty(kMain)) {
+    if (blocks_.weight(kSmall, cache) >= small_ || blocks_.empty(kMain)) {
       evict_small(cache);
     } else {
       evict_main(cache);
@@ -136,9 +144,9 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
         evict_to_ghost(oldest, cache);
         return;
       }
-      blocks_.move_to_front(kMain, oldest);
+      blocks_.move_to_front(kMain, oldest, cache);
       uses_[oldest] = 0;
-      if (is_paper() && blocks_.size(kMain) > main_) evict_main(cache);
+      if (is_paper() && blocks_.weight(kMain, cache) > main_) evict_main(cache);
     }
   }
 
@@ -146,20 +154,21 @@ class S3Fifo : public SlotPolicyBase<SlotLists<3>> {
     while (uses_[blocks_.back(kMain)] > 0) {
       const Slot oldest = blocks_.back(kMain);
       --uses_[oldest];
-      blocks_.move_to_front(kMain, oldest);
+      blocks_.move_to_front(kMain, oldest, cache);
     }
     cache.evict_back(blocks_, kMain);
   }
 
   void evict_to_ghost(Slot slot, auto& cache) {
-    if (ghosts_ == 0) {
-      blocks_.erase(slot);
+    const Count weight = cache.weight(slot);
+    if (weight > ghosts_) {
+      blocks_.erase(slot, cache);
       cache.evict(slot);
       return;
     }
-    if (blocks_.size(kGhost) == ghosts_) cache.forget_back(blocks_, kGhost);
+    while (blocks_.weight(kGhost, cache) + weight > ghosts_) cache.forget_back(blocks_, kGhost);
     cache.evict_to_ghost(slot);
-    blocks_.move_to_front(kGhost, slot);
+    blocks_.move_to_front(kGhost, slot, cache);
   }
 
   Pages<std::uint8_t> uses_;

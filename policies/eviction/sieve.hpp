@@ -17,6 +17,7 @@ namespace mcsim {
 class Sieve : public SlotPolicyBase<SlotLists<>> {
  public:
   using Params = NoParams;
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "sieve",
       .summary =
@@ -30,7 +31,7 @@ class Sieve : public SlotPolicyBase<SlotLists<>> {
       visited_.set(slot);
       return true;
     }
-    if (size() == capacity_) cache.evict(pop_victim());
+    while (cache.is_full(*this)) cache.evict(pop_victim());
     blocks_.push_front(cache.insert(a.block));
     return false;
   }

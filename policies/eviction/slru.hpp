@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-#include "core/containers/slot_lists.hpp"
+#include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
@@ -12,7 +12,7 @@ namespace mcsim {
 // evicted before the cache is full.
 //
 // O(1) per access; 9 bytes per block of the capacity.
-class Slru : public SlotPolicyBase<SlotLists<2>> {
+class Slru : public SlotPolicyBase<WeighedLists<2>> {
  public:
   struct Params {
     double protected_share = 0.8;
@@ -22,6 +22,7 @@ class Slru : public SlotPolicyBase<SlotLists<2>> {
                               "share of the capacity of the protected segment", 0, 1}};
     }
   };
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "slru",
       .summary = "Divides LRU into two segments; a hit moves a block to the protected one.",
@@ -36,18 +37,24 @@ class Slru : public SlotPolicyBase<SlotLists<2>> {
 
   bool access(const auto& a, auto& cache) {
     if (const Slot slot = cache.find(a.block); slot != kNoSlot) {
-      blocks_.move_to_front(kProtected, slot);
-      if (blocks_.size(kProtected) > protected_) demote();
+      blocks_.move_to_front(kProtected, slot, cache);
+      while (blocks_.weight(kProtected, cache) > protected_) demote(cache);
       return true;
     }
-    if (size() == capacity_) evict(cache);
-    blocks_.push_front(kProbation, cache.insert(a.block));
+    while (cache.is_full(*this)) evict(cache);
+    blocks_.push_front(kProbation, cache.insert(a.block), cache);
     return false;
   }
 
+  void remove(Slot slot, auto& cache) {
+    blocks_.erase(slot, cache);
+    cache.forget(slot);
+  }
+  void reweigh(Slot slot, Count more) { blocks_.reweigh(slot, more); }
+
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
-    while (blocks_.size(kProtected) > protected_) demote();
+    while (blocks_.weight(kProtected, cache) > protected_) demote(cache);
     while (size() > capacity_) evict(cache);
     blocks_.reserve(cache.slots_for(capacity_));
   }
@@ -66,7 +73,9 @@ class Slru : public SlotPolicyBase<SlotLists<2>> {
     capacity_ = capacity;
     protected_ = share_of(share_, capacity);
   }
-  void demote() { blocks_.move_to_front(kProbation, blocks_.back(kProtected)); }
+  void demote(const auto& cache) {
+    blocks_.move_to_front(kProbation, blocks_.back(kProtected), cache);
+  }
   void evict(auto& cache) {
     cache.evict_back(blocks_, blocks_.empty(kProbation) ? kProtected : kProbation);
   }

@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-#include "core/containers/slot_lists.hpp"
+#include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
@@ -12,7 +12,7 @@ namespace mcsim {
 // change nothing: they are considered correlated.
 //
 // O(1) per access; 9 bytes per block held or remembered.
-class TwoQ : public SlotPolicyBase<SlotLists<3>> {
+class TwoQ : public SlotPolicyBase<WeighedLists<3>> {
  public:
   struct Params {
     double kin = 0.25;
@@ -25,6 +25,7 @@ class TwoQ : public SlotPolicyBase<SlotLists<3>> {
                 "number of blocks remembered in A1out, as a multiple of the capacity", 0, 100}};
     }
   };
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "2q",
       .summary = "Filters new blocks in a FIFO; blocks accessed again after it enter an LRU list.",
@@ -41,27 +42,34 @@ class TwoQ : public SlotPolicyBase<SlotLists<3>> {
     const Slot slot = cache.find(a.block);
     if (slot == kNoSlot) {
       reclaim(cache);
-      blocks_.push_front(kA1in, cache.insert(a.block));
+      blocks_.push_front(kA1in, cache.insert(a.block), cache);
       return false;
     }
     switch (blocks_.list_of(slot)) {
       case kAm:
-        blocks_.move_to_front(kAm, slot);
+        blocks_.move_to_front(kAm, slot, cache);
         return true;
       case kA1in:
         return true;
       default:
-        blocks_.erase(slot);  // before another ghost replaces it in A1out
+        blocks_.erase(slot, cache);  // before another ghost replaces it in A1out
         reclaim(cache);
-        blocks_.push_front(kAm, slot);
+        cache.revive(slot);
+        blocks_.push_front(kAm, slot, cache);
         return false;
     }
   }
 
+  void remove(Slot slot, auto& cache) {
+    blocks_.erase(slot, cache);
+    cache.forget(slot);
+  }
+  void reweigh(Slot slot, Count more) { blocks_.reweigh(slot, more); }
+
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
     while (size() > capacity_) evict(cache);
-    while (blocks_.size(kA1out) > kout_) cache.forget_back(blocks_, kA1out);
+    while (blocks_.weight(kA1out, cache) > kout_) cache.forget_back(blocks_, kA1out);
     blocks_.reserve(cache.slots_for(capacity_ + kout_));
   }
 
@@ -82,20 +90,25 @@ class TwoQ : public SlotPolicyBase<SlotLists<3>> {
     kout_ = share_of(params_.kout, capacity);
   }
 
-  // Free space for one block.
+  // Free space for the accessed block.
   void reclaim(auto& cache) {
-    if (size() == capacity_) evict(cache);
+    while (cache.is_full(*this)) evict(cache);
   }
 
   void evict(auto& cache) {
-    if (blocks_.size(kA1in) <= kin_ && !blocks_.empty(kAm)) {
+    if (blocks_.weight(kA1in, cache) <= kin_ && !blocks_.empty(kAm)) {
       cache.evict_back(blocks_, kAm);
       return;
     }
-    if (blocks_.size(kA1out) == kout_) cache.forget_back(blocks_, kA1out);
     const Slot victim = blocks_.back(kA1in);
+    const Count weight = cache.weight(victim);
+    if (weight > kout_) {
+      cache.evict_back(blocks_, kA1in);
+      return;
+    }
+    while (blocks_.weight(kA1out, cache) + weight > kout_) cache.forget_back(blocks_, kA1out);
     cache.evict_to_ghost(victim);
-    blocks_.move_to_front(kA1out, victim);
+    blocks_.move_to_front(kA1out, victim, cache);
   }
 
   Params params_;

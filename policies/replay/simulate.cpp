@@ -18,6 +18,7 @@
 #include "core/base/guarded.hpp"
 #include "core/engine/caches/sub_blocks.hpp"
 #include "policies/registry/eviction.hpp"
+#include "policies/registry/weighing.hpp"
 #include "policies/replay/all_sizes.hpp"
 #include "policies/replay/speed_estimate.hpp"
 
@@ -33,9 +34,22 @@ constexpr double kSpeedElsewhere = 1e-6;
 // An upper limit of capacities: above all block ids, and small enough that multiples do not
 // overflow.
 constexpr Count kMostBlocks = Count{1} << 40;
+constexpr Count kMostBytes = Count{1} << 52;
 
 absl::StatusOr<std::unique_ptr<TierCache>> make_cache(const CacheConfig& config,
-                                                      const PolicySetup& setup) {
+                                                      const PolicySetup& setup,
+                                                      bool weighs = false) {
+  if (weighs) {
+    if (!config.make && weighing_registry().find(config.policy).ok()) {
+      return weighing_registry().make(config.policy, config.params, setup);
+    }
+    std::string known;
+    for (const auto& entry : weighing_registry().entries()) {
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.info.name);
+    }
+    return invalid_argument("{}: it has no rule for objects of different sizes; these have: {}",
+                            config.policy, known);
+  }
   if (config.make) return config.make(setup);
   return eviction_registry().make(config.policy, config.params, setup);
 }
@@ -46,7 +60,7 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_cache(const CacheConfig& config,
                           .blocks = trace.unique,
                           .seed = config.seed,
                           .trace = trace.accesses.blocks};
-  if (trace.line_blocks == 1) return make_cache(config, setup);
+  if (trace.line_blocks == 1) return make_cache(config, setup, !trace.accesses.weights.empty());
   return make_sub_block_cache(
       [&](const PolicySetup& of_lines) { return make_cache(config, of_lines); }, setup,
       trace.line_blocks);
@@ -65,7 +79,8 @@ struct Task {
 std::vector<Task> tasks_of(std::span<const SharedTrace* const> traces,
                            std::span<const CacheConfig> configs, const SimulateOptions& options) {
   std::map<std::pair<const SharedTrace*, std::string>, std::vector<std::size_t>> passes;
-  const bool one_pass = options.one_pass && options.warm_up == 0 && options.discards.empty();
+  const bool one_pass = options.one_pass && options.warm_up == 0 && options.discards.empty() &&
+                        options.weights.empty();
   for (std::size_t i = 0; i < configs.size() && one_pass; ++i) {
     const bool by_default =
         configs[i].params.empty() && !configs[i].make && traces[i]->line_blocks == 1;
@@ -279,6 +294,19 @@ absl::StatusOr<std::vector<Task>> measured_tasks(std::span<const SharedTrace* co
   return tasks;
 }
 
+absl::Status check_weights(const SimulateOptions& options, std::size_t accesses) {
+  if (options.weights.empty()) return absl::OkStatus();
+  if (options.weights.size() != accesses) {
+    return invalid_argument("weights: {} of them for {} accesses", options.weights.size(),
+                            accesses);
+  }
+  if (options.line_blocks != 1) return invalid_argument("weights: objects have no lines");
+  const auto zero = std::ranges::find(options.weights, 0U);
+  if (zero == options.weights.end()) return absl::OkStatus();
+  return invalid_argument("weights[{}]: expected the bytes of an object, at least 1, got 0",
+                          zero - options.weights.begin());
+}
+
 absl::Status check_lines(std::size_t unique, std::uint32_t line_blocks) {
   if (line_blocks > 0 && unique % line_blocks == 0) return absl::OkStatus();
   return invalid_argument("line_blocks: {} blocks are not whole lines of {}", unique, line_blocks);
@@ -286,15 +314,16 @@ absl::Status check_lines(std::size_t unique, std::uint32_t line_blocks) {
 
 }  // namespace
 
-absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs) {
+absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs, bool weighs) {
   bool needs_next_use = false;
+  const Count most = weighs ? kMostBytes : kMostBlocks;
   for (const CacheConfig& config : configs) {
-    if (config.capacity < 1 || config.capacity > kMostBlocks) {
-      return invalid_argument("{}: a cache of {} blocks: expected 1 to {}", config.policy,
-                              config.capacity, kMostBlocks);
+    if (config.capacity < 1 || config.capacity > most) {
+      return invalid_argument("{}: a cache of {} {}: expected 1 to {}", config.policy,
+                              config.capacity, weighs ? "bytes" : "blocks", most);
     }
     const PolicySetup smallest{.capacity = 1, .blocks = 1};
-    MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, smallest));
+    MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, smallest, weighs));
     needs_next_use |= cache->needs_next_use();
   }
   return needs_next_use;
@@ -342,11 +371,13 @@ absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> 
                                                        std::span<const CacheConfig> configs,
                                                        const SimulateOptions& options) {
   return guarded("simulate", [&]() -> absl::StatusOr<std::vector<std::size_t>> {
-    MCSIM_RETURN_IF_ERROR(check_configs(configs).status());
+    MCSIM_RETURN_IF_ERROR(check_weights(options, blocks.size()));
+    MCSIM_RETURN_IF_ERROR(check_configs(configs, !options.weights.empty()).status());
     MCSIM_RETURN_IF_ERROR(check_lines(unique, options.line_blocks));
     MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
-    const SharedTrace trace{
-        .accesses = {.blocks = blocks}, .unique = unique, .line_blocks = options.line_blocks};
+    const SharedTrace trace{.accesses = {.blocks = blocks, .weights = options.weights},
+                            .unique = unique,
+                            .line_blocks = options.line_blocks};
     const std::vector<const SharedTrace*> traces(configs.size(), &trace);
     MCSIM_ASSIGN_OR_RETURN(const auto tasks, measured_tasks(traces, configs, options));
     std::vector<std::size_t> bytes(configs.size());
@@ -375,7 +406,9 @@ absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> bl
                                                      std::span<const CacheConfig> configs,
                                                      const SimulateOptions& options) {
   return guarded("simulate", [&]() -> absl::StatusOr<std::vector<SimulatedCache>> {
-    MCSIM_ASSIGN_OR_RETURN(const bool needs_next_use, check_configs(configs));
+    MCSIM_RETURN_IF_ERROR(check_weights(options, blocks.size()));
+    MCSIM_ASSIGN_OR_RETURN(const bool needs_next_use,
+                           check_configs(configs, !options.weights.empty()));
     MCSIM_RETURN_IF_ERROR(check_lines(unique, options.line_blocks));
     MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
     MCSIM_RETURN_IF_ERROR(check_discards(options.discards, blocks.size(), unique));
@@ -389,7 +422,8 @@ absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> bl
     const SharedTrace trace{.accesses = {.blocks = blocks,
                                          .ops = ops,
                                          .next_uses = {uses.data(), uses.size()},
-                                         .times = options.times},
+                                         .times = options.times,
+                                         .weights = options.weights},
                             .unique = unique,
                             .line_blocks = options.line_blocks,
                             .discards = options.discards};

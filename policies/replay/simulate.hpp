@@ -54,6 +54,9 @@ struct SimulateOptions {
   std::span<const DiscardedBlock> discards = {};
   // The time of every access, in order; only for policies that read it.
   std::span<const Nanoseconds> times = {};
+  // The bytes of the object of each access, at least 1. If there are any, capacities are in bytes,
+  // and policies are those of weighing_registry(). They exclude one-pass runs and lines.
+  std::span<const std::uint32_t> weights = {};
   // Without columns, every access is a request without bytes. Requests that start in the warm-up
   // are not counted.
   RequestColumns requests = {};
@@ -85,8 +88,8 @@ absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> 
                                                        const SimulateOptions& options = {});
 
 // Return whether a cache needs the next use of every access. Fails if a policy, parameter or
-// capacity is invalid.
-absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs);
+// capacity is invalid. `weighs`: capacities are in bytes.
+absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs, bool weighs = false);
 
 // Check that there is a time for every access, in order, if a cache reads it.
 absl::Status check_times(std::span<const CacheConfig> configs, std::span<const Nanoseconds> times,

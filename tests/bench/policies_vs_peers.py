@@ -8,7 +8,9 @@ algorithm, misses that differ are an error. A short run is for misses alone: in 
 of 2^24 buckets, is mostly touched for the first time. Run as
 
     python tests/bench/policies_vs_peers.py [--accesses N] [--capacity N] [--rounds N]
-        [--policies NAME,…] [--out FILE.json]
+        [--policies NAME,…] [--sizes] [--out FILE.json]
+
+With --sizes, objects have up to 8,000 bytes, and the capacity is in bytes, 4,000 for each object.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ from report import processor, row
 BLOCKS = 2_000_000
 SKEW = 0.9
 PIECE = 1_000_000
+LARGEST = 8_000
+WITH_SIZES = ("lru", "fifo", "clock", "sieve", "random", "lfu", "slru", "gdsf")
 
 # A slower peer runs once.
 PATIENCE_SECONDS = 15
@@ -94,7 +98,13 @@ def zipf20m_np(accesses: int) -> np.ndarray:
     return np.concatenate(ranks).astype(np.uint64)
 
 
-def write_oracle_general(path: Path, blocks: np.ndarray) -> None:
+def sizes_of(blocks: np.ndarray) -> np.ndarray:
+    """Draw the bytes of every object."""
+    draw = np.random.default_rng(5)
+    return draw.integers(1, LARGEST + 1, int(blocks.max()) + 1).astype(np.uint32)[blocks]
+
+
+def write_oracle_general(path: Path, blocks: np.ndarray, sizes: np.ndarray | None) -> None:
     """Write their records: time, object, size and the position of its next access, or -1."""
     order = np.argsort(blocks, kind="stable")
     again = blocks[order[1:]] == blocks[order[:-1]]
@@ -103,7 +113,7 @@ def write_oracle_general(path: Path, blocks: np.ndarray) -> None:
     )
     records["object"] = blocks
     records["object"] += 1
-    records["size"] = 1
+    records["size"] = 1 if sizes is None else sizes
     records["next"] = -1
     records["next"][order[:-1][again]] = order[1:][again] + 1
     records.tofile(path)
@@ -112,17 +122,18 @@ def write_oracle_general(path: Path, blocks: np.ndarray) -> None:
 class Theirs:
     """libCacheSim on records in a file."""
 
-    def __init__(self, records: Path, accesses: int, capacity: int) -> None:
+    def __init__(self, records: Path, accesses: int, capacity: int, *, sizes: bool) -> None:
         self.records = records
         self.accesses = accesses
         self.capacity = capacity
+        self.sizes = sizes
 
     def replay(self, peer: Peer) -> tuple[int, float]:
         """Return misses and CPU seconds; the loop over the accesses is theirs, in C."""
         import libcachesim as lcs
 
         cache = getattr(lcs, peer.cache)(self.capacity, **peer.parameters(self.capacity))
-        options = lcs.ReaderInitParam(ignore_obj_size=True)
+        options = lcs.ReaderInitParam(ignore_obj_size=not self.sizes)
         kind = lcs.TraceType.ORACLE_GENERAL_TRACE
         reader = lcs.TraceReader(str(self.records), kind, options)
         began = time.thread_time()
@@ -133,17 +144,18 @@ class Theirs:
 class Ours:
     """mcsim on blocks that were numbered before."""
 
-    def __init__(self, blocks: np.ndarray, capacity: int) -> None:
+    def __init__(self, blocks: np.ndarray, capacity: int, sizes: np.ndarray | None) -> None:
         began = time.thread_time()
         self.blocks, self.unique = core.number(blocks)
         self.numbering_seconds = time.thread_time() - began
         self.capacity = capacity
+        self.sizes = sizes
 
     def replay(self, peer: Peer) -> tuple[int, float]:
         """Return misses and CPU seconds, of the replay alone."""
         (spec,) = parse_policies(peer.policy)
         config = (spec.name, spec.declared(), self.capacity)
-        columns = core.simulate(self.blocks, self.unique, [config])
+        columns = core.simulate(self.blocks, self.unique, [config], weights=self.sizes)
         (accesses,), (hits,), (seconds,) = (columns[n] for n in ("accesses", "hits", "seconds"))
         return int(accesses - hits), float(seconds)
 
@@ -201,6 +213,7 @@ def parse_arguments() -> argparse.Namespace:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--accesses", type=int, default=20_000_000)
     options.add_argument("--capacity", type=int, default=200_000)
+    options.add_argument("--sizes", action="store_true", help="objects of up to 8,000 bytes")
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--policies", help="only these, divided by commas")
     options.add_argument("--out", type=Path, help="a JSON file; the table is written beside it")
@@ -223,7 +236,9 @@ def main() -> int:
         return 0
     wanted = given.policies.split(",") if given.policies else [peer.policy for peer in PEERS]
     blocks = zipf20m_np(given.accesses)
-    ours = Ours(blocks, given.capacity)
+    sizes = sizes_of(blocks) if given.sizes else None
+    capacity = given.capacity * (LARGEST // 2 if given.sizes else 1)
+    ours = Ours(blocks, capacity, sizes)
     columns = ["policy", "libCacheSim's", "mcsim, M/s", "libCacheSim, M/s", "ratio"]
     columns += ["misses", "libCacheSim's misses", "equal"]
     lines = [head(ours, given.accesses), row(columns), row(["---", "---"] + ["---:"] * 5 + ["---"])]
@@ -231,10 +246,10 @@ def main() -> int:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         records = Path(folder) / "zipf20m-np.oracleGeneral"
-        write_oracle_general(records, blocks)
-        theirs = Theirs(records, given.accesses, given.capacity)
+        write_oracle_general(records, blocks, sizes)
+        theirs = Theirs(records, given.accesses, capacity, sizes=given.sizes)
         for peer in PEERS:
-            if peer.policy in wanted:
+            if peer.policy in wanted and (not given.sizes or peer.policy in WITH_SIZES):
                 found.append(compare(peer, ours, theirs, given.rounds))
                 lines.append(row_of(found[-1]))
                 print(lines[-1], flush=True)

@@ -36,6 +36,7 @@ def simulate(
     warm_up: int = 0,
     discards: _Discards | None = None,
     requests: _Requests | None = None,
+    weights: NDArray[np.uint32] | None = None,
 ) -> dict[str, NDArray[Any]]: ...
 def memory_needed(
     blocks: NDArray[np.uint32],
@@ -44,6 +45,7 @@ def memory_needed(
     memory: int = ...,
     one_pass: bool = True,
     line_blocks: int = 1,
+    weights: NDArray[np.uint32] | None = None,
 ) -> NDArray[np.int64]: ...
 def miniature_rate(capacity: int, rate: float, min_blocks: int, seeds: int) -> float: ...
 def miniatures(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Sectioned)
 @click.argument("files", metavar="TRACE...", nargs=-1, required=True, type=click.Path())
-@policies_option("all")
+@policies_option("all", classes=True)
 @click.option(
     "--sizes",
     metavar="SIZE,...",
@@ -209,7 +209,8 @@ class _Comparison(PolicyReport):
 
     def by_size(self) -> list[Column]:
         """Return the column of policies, and one for each size."""
-        sizes = ["\n".join(self.size_cells(c)) + f" {self.blocks.kind}" for c in self.capacities]
+        unit = self.size_heads[-1]
+        sizes = ["\n".join(self.size_cells(c)) + f" {unit}" for c in self.capacities]
         return [column("policy", "text"), *map(column, sizes)]
 
     @property
@@ -260,9 +261,12 @@ class _Gains(_Comparison):
             word: sum(all(sign * points > 0 for points in of) for of in gains.values())
             for word, sign in (("more", 1), ("less", -1))
         }
-        of = f"of {len(others)} polic{'ies' if len(others) > 1 else 'y'}"
         at_all = [f"{count} hit {word}" for word, count in always.items() if count]
-        many = f"{' and '.join(at_all)} than `{self.baseline}` at every size, {of}"
+        many = f"{' and '.join(at_all)} than `{self.baseline}` at every size, of {len(others)} "
+        many += "policies"
+        if len(others) == 1:
+            (word,) = [word for word, count in always.items() if count] or [""]
+            many = f"`{others[0]}` hits {word} than `{self.baseline}` at every size"
         return "; ".join([*parts, *([many] if at_all else [])] or ["No difference"]) + "."
 
     def table(self) -> ResultTable:

@@ -103,11 +103,7 @@ class EachReport(Report):
 
     def heading(self) -> str:
         """Name the traces and the replayed requests."""
-        from mcsim.base.units import format_bytes
-
-        what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[self.source.ops]
-        size = format_bytes(self.source.block_bytes)
-        return f"{self.source.name}: {what} in blocks of {size}, each trace alone"
+        return each_alone(self.source)
 
     def lines(self) -> list[Line]:
         """Return the summary and the table over traces."""
@@ -140,6 +136,15 @@ class EachReport(Report):
         from mcsim.figures.over_traces import reductions
 
         return reductions(self.rows)
+
+
+def each_alone(source: Source) -> str:
+    """Name the traces of a source and its requests."""
+    from mcsim.base.units import format_bytes
+
+    what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[source.ops]
+    size = format_bytes(source.block_bytes)
+    return f"{source.name}: {what} in blocks of {size}, each trace alone"
 
 
 def named_sources(source: Source, reporter: Reporter) -> list[Named]:

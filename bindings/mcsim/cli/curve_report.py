@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from mcsim.locality.measure import Measured
     from mcsim.tables.formatted_table import RowStyle
 
+PER_CENT = "hit ratio, %"
+"""Note of tables whose headings are sizes."""
+
 SHARED = "all, sharing one cache"
 
 _MOST_NOTES = 5
@@ -46,7 +49,7 @@ class ByPolicy(PolicyReport):
             rows = [self.of(policy)[i] for policy in self.policies]
             rate = [f"{rows[0].rate:.3g}"] if self.is_estimate else []
             cells.append([*self.size_cells(blocks), *rate, *map(self._cell, rows)])
-        return ResultTable.of_rows([*map(column, heads)], cells)
+        return ResultTable.of_rows([*map(column, heads)], cells, notes=[PER_CENT])
 
     def _cell(self, row: Any) -> str:
         ratio = percent(row.hit_ratio)
@@ -227,7 +230,7 @@ class PerVm(Curves):
             for name, curve in self.named()
         ]
         styles: list[RowStyle] = ["total" if name == SHARED else "" for name, _ in self.named()]
-        return ResultTable.of_rows(columns, rows, styles=styles)
+        return ResultTable.of_rows(columns, rows, notes=[PER_CENT], styles=styles)
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the curves."""
@@ -310,8 +313,8 @@ class Compared(Curves):
             *(column("estimator", "text"), *map(column, ("MAE", "worst", "time", "M refs/s"))),
             *(column("memory", "bytes"), column(self.blocks.kind), *self._by_size(sizes)),
         ]
-        note = "MAE and worst: of the hit ratio, at U/100, …, U of the trace's U distinct blocks"
-        return ResultTable.of_rows(columns, rows, notes=[note])
+        what = "MAE and worst: of the ratio, at U/100, …, U of the trace's U distinct blocks"
+        return ResultTable.of_rows(columns, rows, notes=[PER_CENT, what])
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the curves."""

@@ -98,7 +98,7 @@ class _LazyGroup(Commands):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # Their own help would import them.
-        texts = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
+        texts = {name: command.get_short_help_str(200) for name, command in self.commands.items()}
         texts |= {name: text for name, (_, text) in _ELSEWHERE.items()}
         for title, names in _SECTIONS.items():
             with formatter.section(title):

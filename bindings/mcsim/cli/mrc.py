@@ -9,6 +9,7 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterval, PerVm
+from mcsim.cli.mrc_each import curves_of_each
 from mcsim.cli.options import Sectioned, code_options, plugin_option
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import Mini, memory_option, mini_options
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--per-vm", is_flag=True, help="A curve for each VM, and one for all sharing a cache."
 )
+@click.option("--each", is_flag=True, help="A curve for each TRACE; shares are of its own blocks.")
 @click.option(
     "--interval",
     metavar="LENGTH",
@@ -73,6 +75,7 @@ def mrc(
     seed: int,
     threads: int | None,
     per_vm: bool,
+    each: bool,
     interval: str | None,
     compare: str | None,
     policies: str | None,
@@ -88,8 +91,11 @@ def mrc(
 ) -> None:
     """Tabulate and draw the hit ratio of LRU over cache size, for the references of TRACEs.
 
-    Several traces are merged by time; every VM has blocks of its own. With -o DIR, the command
-    writes a picture, the curve as drawn (.csv) and all steps of the curve (.arrow).
+    Several traces are merged by time, unless --each gives a curve to every TRACE, in one table and
+    one picture. Every VM has blocks of its own.
+
+    With -o DIR, the command writes the picture, the curves as drawn (.csv) and all their steps
+    (.arrow).
 
     With --interval, adjacent intervals without accesses are one row. A size with ~ is below the
     estimator's resolution.
@@ -102,26 +108,20 @@ def mrc(
     \b
     mcsim mrc web_0.csv.gz
     mcsim mrc web_*.csv.gz --per-vm --ops all
+    mcsim mrc *.csv.gz --each --sizes 1%,3%,10%
     mcsim mrc web_0.csv.gz --interval 1h
     mcsim mrc web_0.csv.gz --compare 'shards,shards-rate(rate=0.01),aet'
     mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 'log(1%, 100%, 20)' --mini 0.01
     """  # noqa: D301
-    from mcsim.base.errors import ConfigError
-
     modes = {
         "--per-vm": per_vm,
+        "--each": each,
         "--interval": interval,
         "--compare": compare,
         "--estimator": policies and estimator != "exact",
         "--policies": policies,
     }
-    if len(given := [name for name, value in modes.items() if value]) > 1:
-        raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
-    if mini is not None and not policies:
-        raise ConfigError("--mini: of which policies? --policies says")
-    for name, value in {"--interval": interval, "--mini": mini}.items():
-        if warm_up is not None and value:
-            raise ConfigError(f"--warm-up: not with {name}")
+    _check_modes(modes, mini, warm_up)
     source = Source(
         files, block_size, ops, vms, seed, threads_given(threads), reading, warm_up=warm_up
     )
@@ -129,9 +129,25 @@ def mrc(
     if policies:
         _by_policy(source, policies, sizes, memory, (mini, seeds), code).show(form, output)
         return
+    if each:
+        curves_of_each(source, estimator_given(estimator), sizes).show(form, output)
+        return
     report = _of_lru(source, estimator, compare, interval, per_vm=per_vm)
     report.given_sizes = sizes
     report.show(form, output)
+
+
+def _check_modes(modes: dict[str, Any], mini: str | None, warm_up: str | None) -> None:
+    """Raise ConfigError for options that do not go together."""
+    from mcsim.base.errors import ConfigError
+
+    if len(given := [name for name, value in modes.items() if value]) > 1:
+        raise ConfigError(f"{given[0]} and {given[1]}: one at a time")
+    if mini is not None and not modes["--policies"]:
+        raise ConfigError("--mini: of which policies? --policies says")
+    for name, value in {"--interval": modes["--interval"], "--mini": mini}.items():
+        if warm_up is not None and value:
+            raise ConfigError(f"--warm-up: not with {name}")
 
 
 def _of_lru(

@@ -35,15 +35,15 @@ memory_option = click.option(
 )
 
 
-def policies_option(default: str) -> Callable[[Command], Command]:
-    """Make the option of the eviction policies."""
+def policies_option(default: str, *, classes: bool) -> Callable[[Command], Command]:
+    """Make the option of the eviction policies; with `classes`, those of Python too."""
+    more = ", or classes of Python as module:Class" if classes else ""
     return click.option(
         "--policies",
         metavar="NAME[(PARAM=VALUE,...)],...",
         default=default,
         show_default=True,
-        help="Eviction policies (see mcsim list, mcsim describe NAME), or classes of Python as "
-        "module:Class.",
+        help=f"Eviction policies (see mcsim list, mcsim describe NAME){more}.",
     )
 
 
@@ -183,8 +183,10 @@ class PolicyReport(StreamReport):
     ) -> Self:
         """Read the traces, report the memory of the caches, and simulate these."""
         from mcsim.base.errors import mistakes_in
+        from mcsim.base.sizes import sizes_in
         from mcsim.policies.simulation import memory_given
         from mcsim.policies.specs import policies_given
+        from mcsim.references.objects import sized_for, whole_of
 
         # Arguments are validated before the work begins.
         with mistakes_in("--policies"):
@@ -192,12 +194,14 @@ class PolicyReport(StreamReport):
             specs = policies_given(given)
             if not specs:
                 raise ValueError("expected names of eviction policies")
-        sizes_given(sizes, 1, source.block_bytes)
+        sizes_given(sizes, 1, 1)
         limit = memory_given(memory)
         reporter = reporter_asked()
         with reporter.live():
             blocks = source.read(reporter)
-            capacities = sizes_given(sizes, blocks.unique, blocks.capacity_unit)
+            with mistakes_in("--sizes"):
+                blocks = sized_for(blocks, sizes_in(sizes))
+            capacities = sizes_given(sizes, whole_of(blocks), blocks.capacity_unit)
             run = _Run(source, blocks, given, specs, capacities, limit, mini)
             run.tell_memory(reporter)
             rows = run.rows(reporter)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcsim.cli.options import Commands, json_option, stored_option, table_option
-from mcsim.cli.show import page, plot, show
+from mcsim.cli.show import page, plot, show, sweep_named
 from mcsim.cli.terminal import Form, Line, print_json, print_result
 from mcsim.tables.column import column
 from mcsim.tables.result_columns import TABLES
@@ -17,6 +18,7 @@ from mcsim.tables.result_columns import TABLES
 if TYPE_CHECKING:
     from mcsim.results.differences import Difference
     from mcsim.results.results import Results
+    from mcsim.results.runs import Run
     from mcsim.sweeps.swept import Sweep
     from mcsim.tables.result_table import ResultTable
 
@@ -29,7 +31,8 @@ def results() -> None:
 
     RUN is the id of a run, the beginning of one that no other run has, or the path of its folder.
     To show, page and plot, the name of an experiment stands for its newest run.
-    SWEEP is the name of a sweep, or the path of its folder.
+    SWEEP is the name of a sweep, or the path of its folder; it may stand for a RUN, but not for A
+    or B of diff.
     """
 
 
@@ -201,25 +204,62 @@ def _value(value: Any) -> str:
     return "–" if value is None else str(value)
 
 
-@results.command("rm", short_help="Remove runs.")
+@results.command("rm", short_help="Remove runs and sweeps.")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @stored_option
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 def remove_(runs: tuple[str, ...], out: str, yes: bool) -> None:
-    """Remove runs, finished or abandoned; those under way are refused, and then none is removed."""
-    from mcsim.base.units import format_size
-    from mcsim.results.runs import removable, remove
+    """Remove runs, finished or abandoned; those under way are refused, and then none is removed.
 
-    asked = {each.path: each for run in runs for each in removable(run, out)}
+    A SWEEP goes with its plan, tables, page and figures. Its runs that are also cells of another
+    sweep, or share a folder with other runs, are kept.
+    """
+    from mcsim.base.units import format_size
+    from mcsim.results.runs import remove
+    from mcsim.sweeps.removal import remove_plan
+
+    sweeps, asked = _removable(runs, out)
     for path, each in asked.items():
         click.echo(f"{path}  {f'{each.count:,} runs' if each.is_pack else each.state}")
-    count = sum(each.count for each in asked.values())
-    what = "this run" if count == 1 else f"these {count:,} runs"
-    if not yes and not click.confirm(f"Remove {what}?"):
+    for swept in sweeps:
+        click.echo(f"{swept.path}  sweep of {len(swept.plan):,} cells")
+    counts = {"run": sum(each.count for each in asked.values()), "sweep": len(sweeps)}
+    what = [
+        f"this {noun}" if count == 1 else f"these {count:,} {noun}s"
+        for noun, count in counts.items()
+        if count
+    ]
+    if not yes and not click.confirm(f"Remove {' and '.join(what)}?"):
         click.echo("nothing is removed")
         return
     freed = sum(remove(path) for path in asked if path.exists())
+    for swept in sweeps:
+        of_plan, kept = remove_plan(swept)
+        freed += of_plan
+        for path in kept:
+            click.echo(f"{path}: kept: not of mcsim", err=True)
     click.echo(f"{format_size(freed)} freed")
+
+
+def _removable(named: tuple[str, ...], out: str) -> tuple[list[Sweep], dict[Path, Run]]:
+    """Return the sweeps that are named, and folders of runs to remove; print what is kept."""
+    from mcsim.results.runs import removable
+    from mcsim.sweeps.removal import folders_of
+
+    sweeps: dict[Path, Sweep] = {}
+    asked: dict[Path, Run] = {}
+    for name in named:
+        swept = sweep_named(name, out)
+        if swept is None:
+            asked |= {each.path: each for each in removable(name, out)}
+            continue
+        sweeps[swept.path] = swept
+        for path, is_own in folders_of(swept).items():
+            if is_own:
+                asked |= {each.path: each for each in removable(path)}
+            else:
+                click.echo(f"{path}: kept: it is also of other sweeps or runs", err=True)
+    return list(sweeps.values()), asked
 
 
 @results.command(short_help="Remove abandoned and replaced runs.")
@@ -250,14 +290,22 @@ def gc(out: str, dry_run: bool, as_json: bool) -> None:
 @stored_option
 @json_option
 def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
-    """Verify the checksum of every file of finished RUNs, by default of all in the folder.
+    """Verify the checksum of every file of finished RUNs or of a SWEEP, by default of all.
 
     Exit code 1 means that a file is not as the run wrote it. Timings, logs and figures have no
     checksum.
     """
+    from mcsim.base.errors import ConfigError
     from mcsim.results.runs import verify as hold
+    from mcsim.sweeps.removal import finished_in
 
-    count, wrong = hold(out, runs)
+    asked: list[str | Path] = []
+    for run in runs:
+        swept = sweep_named(run, out)
+        asked += [run] if swept is None else finished_in(swept)
+    if runs and not asked:
+        raise ConfigError(f"{runs[0]}: no cell of this sweep is finished")
+    count, wrong = hold(out, asked)
     if as_json:
         unsound = {str(path): names for path, names in wrong.items()}
         print_json({"verified": count, "unsound": unsound})

@@ -72,7 +72,7 @@ def show(
     from mcsim.results.files import yaml_of
     from mcsim.results.runs import open_run
 
-    if (swept := _sweep_named(run, out)) is not None:
+    if (swept := sweep_named(run, out)) is not None:
         _refuse(f"of runs; {run} is a sweep", {"--per-vm": per_vm, "--config": configuration})
         show_sweep(swept, form, x=x, value=value, over=over)
         return
@@ -112,7 +112,7 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
     from mcsim.results.run_files import PAGE
     from mcsim.results.runs import folder_of
 
-    if len(runs) == 1 and (swept := _sweep_named(runs[0], out)) is not None:
+    if len(runs) == 1 and (swept := sweep_named(runs[0], out)) is not None:
         from mcsim.sweeps.page import write_page
 
         _refuse(f"of runs; {runs[0]} is a sweep", {"--systems": systems})
@@ -183,7 +183,7 @@ def plot(
     from mcsim.results.results import Results
     from mcsim.results.runs import folder_of
 
-    if len(named) == 1 and (swept := _sweep_named(named[0], out)) is not None:
+    if len(named) == 1 and (swept := sweep_named(named[0], out)) is not None:
         of_runs = {"--list": listing, "--only": names, "--systems": systems}
         _refuse(f"of runs; {named[0]} is a sweep", of_runs)
         shown = {"x": x, "y": y, "value": value or "hit_ratio", "over": over}
@@ -281,7 +281,7 @@ def _list_figures(reasons: Mapping[str, str]) -> None:
         click.echo(f"  {name:<{width}}  {figure.shows}{why}")
 
 
-def _sweep_named(name: str, out: str) -> Sweep | None:
+def sweep_named(name: str, out: str) -> Sweep | None:
     """Open a sweep by its name or folder; None if there is none, and the name is of a run."""
     from mcsim.sweeps.swept import Sweep, sweeps_in
 

@@ -206,19 +206,16 @@ class Source:
 
     def heading(self, blocks: Stream | Sharing, by: str = "") -> str:
         """Describe the references in a line, with the method `by`."""
-        from mcsim.base.units import format_bytes, format_size
         from mcsim.references.blocks import Blocks
+        from mcsim.references.objects import described
 
         vms = f"{len(blocks.vms)} VMs, " if len(blocks.vms) > 1 else ""
         what = {"reads": "reads", "writes": "writes", "all": "reads and writes"}[self.ops]
         warm_up = blocks.warm_up if isinstance(blocks, Blocks) else 0
         after = f" after a warm-up of {warm_up:,}" if warm_up else ""
-        size = self.block_bytes
-        to = f"blocks of {format_bytes(size)} ({format_size(blocks.unique * size)})"
         return (
             f"{self.name}: {vms}{what}, {len(blocks) - warm_up:,} accesses{after} to "
-            f"{blocks.unique:,} {'objects' if blocks.capacity_unit is None else to}"
-            f"{f'; {by}' if by else ''}"
+            f"{described(blocks, self.block_bytes)}{f'; {by}' if by else ''}"
             f"{'; hits are of blocks, not of prefixes' if self.has_prefixes else ''}"
         )
 
@@ -317,8 +314,10 @@ class StreamReport(Report):
 
     @property
     def size_heads(self) -> list[str]:
-        """Headings of the columns of a size; objects have no size in bytes."""
-        return ["objects"] if self.blocks.kind == "objects" else ["size", "blocks"]
+        """Headings of the columns of a size."""
+        if self.blocks.kind == "blocks":
+            return ["size", "blocks"]
+        return ["objects"] if self.blocks.capacity_unit is None else ["size", "bytes"]
 
     def size_cells(self, blocks: int) -> list[str]:
         """Return a size, a cell for each heading."""

@@ -122,6 +122,8 @@ def print_result(
 
 def _document(line: Line, form: Form) -> str:
     if isinstance(line, str):
+        if form == "latex" and not line:
+            return ""
         return line if form == "markdown" else "\n".join(f"% {one}" for one in line.split("\n"))
     table = _formatted(line)
     return table.to_markdown() if form == "markdown" else table.to_latex()

@@ -91,10 +91,14 @@ def _counts(
     ends = [column("span"), column("rate")]
     for row, vm in zip(rows, vms, strict=True):
         row.append(format_span(vm.span) if has_clock else f"{vm.span:,} refs")
-        row.append("-" if math.isnan(vm.rate) else f"{vm.rate:.3g}/s")
+        row.append("-" if math.isnan(vm.rate) else f"{_three_digits(vm.rate)}/s")
     if meta.has_lengths:
         ends += [column(head, "bytes") for head in ("mean size", "median", "largest")]
         for row, vm in zip(rows, vms, strict=True):
             row += [vm.mean_request, vm.median_request, vm.largest_request]
     every = [column("VM", "text"), *columns.values(), *ends]
     return ResultTable.of_rows(every, rows, styles=styles)
+
+
+def _three_digits(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:.3g}"

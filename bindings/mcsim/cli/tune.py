@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="What becomes of writes.",
 )
-@policies_option("lru")
+@policies_option("lru", classes=False)
 @mini_options(mini="Caches in miniature, given such a share of the requests (0.01, 1% or 1/16).")
 @click.option(
     "--objective",

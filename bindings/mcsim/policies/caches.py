@@ -18,6 +18,7 @@ from mcsim.base.specs import ParamValue
 from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import PolicyChoice, PolicySpec, policies_given
 from mcsim.references.blocks import References, blocks_in
+from mcsim.references.objects import SizedObjects, sized_for, whole_of
 from mcsim.references.pieces import DiscardColumns, RequestColumns, discards_of, request_columns_of
 from mcsim.tables.result_table import ResultTable
 
@@ -36,6 +37,8 @@ class Caches:
         As of `mcsim.references.pieces`; None for an array.
     warm_up : int
         How many of the first accesses are not counted.
+    weights : ndarray of uint32 or None
+        Bytes of the object of each access; the capacities are in bytes then.
     """
 
     blocks: NDArray[np.uint32]
@@ -46,6 +49,7 @@ class Caches:
     discards: DiscardColumns | None = None
     requests: RequestColumns | None = None
     warm_up: int = 0
+    weights: NDArray[np.uint32] | None = None
 
     @classmethod
     def asked(
@@ -61,6 +65,8 @@ class Caches:
         if (of_trace := blocks_in(references, warm_up=True)) is not None:
             if ops is not None:
                 raise ConfigError("ops: the blocks of a trace have theirs")
+            with mistakes_in("sizes"):
+                of_trace = sized_for(of_trace, sizes)
             blocks, unique = of_trace.numbered
             block_bytes = of_trace.capacity_unit
             operations: NDArray[np.uint8] | None = (
@@ -80,7 +86,9 @@ class Caches:
                 for size in (
                     [sizes] if isinstance(sizes, str) else list_of("sizes", sizes, "sizes")
                 )
-                for capacity in parse_capacities(size, unique, block_bytes)
+                for capacity in parse_capacities(
+                    size, unique if of_trace is None else whole_of(of_trace), block_bytes
+                )
             ]
         caches = cls(blocks, unique, operations, specs, capacities)
         if of_trace is None:
@@ -90,6 +98,7 @@ class Caches:
             discards=discards_of(of_trace),
             requests=request_columns_of(of_trace),
             warm_up=of_trace.warm_up,
+            weights=of_trace.sizes if isinstance(of_trace, SizedObjects) else None,
         )
 
     @property

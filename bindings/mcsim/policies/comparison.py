@@ -22,6 +22,7 @@ from mcsim.policies.reductions import RATIOS, OverTraces, over_traces
 from mcsim.policies.simulation import simulate
 from mcsim.policies.specs import PolicyChoice, policies_given
 from mcsim.references.blocks import Blocks
+from mcsim.references.objects import sized_for, whole_of
 from mcsim.tables.result_table import ResultTable
 from mcsim.traces.batches import Ops
 from mcsim.traces.trace import Trace
@@ -182,9 +183,9 @@ def sizes_of_each(
     """Return the accesses and distinct blocks of each trace, and its capacities by size."""
     tables = []
     for name, blocks in Readable(named, progress, note):
-        steps = _steps(name, blocks, sizes)
+        blocks, steps = _steps(name, blocks, sizes)
         capacities = [
-            parse_capacity(size, blocks.unique, blocks.capacity_unit) for _, size in steps
+            parse_capacity(size, whole_of(blocks), blocks.capacity_unit) for _, size in steps
         ]
         columns: dict[str, Any] = {
             "trace": np.full(len(steps), name),
@@ -239,14 +240,15 @@ def _concatenated(tables: Sequence[ResultTable]) -> ResultTable:
 
 def _steps(
     name: str, blocks: Blocks, sizes: str | Sequence[int | str]
-) -> list[tuple[str, int | str]]:
-    """Return names and sizes of the caches of a trace, each name once."""
+) -> tuple[Blocks, list[tuple[str, int | str]]]:
+    """Return what caches of these sizes count, and their names and sizes, each name once."""
     with mistakes_in(f"sizes: {name}"):
+        blocks = sized_for(blocks, sizes)
         texts = [sizes] if isinstance(sizes, str) else list_of("sizes", sizes, "sizes")
         steps = [step for size in texts for step in steps_in(size, blocks.capacity_unit)]
     if not steps:
         raise ConfigError("sizes: expected at least one")
-    return list(dict(steps).items())
+    return blocks, list(dict(steps).items())
 
 
 def _of_trace(
@@ -257,7 +259,7 @@ def _of_trace(
     **options: Any,
 ) -> ResultTable:
     """Return a row for each size and policy, of caches that one trace has to itself."""
-    steps = _steps(name, blocks, sizes)
+    blocks, steps = _steps(name, blocks, sizes)
     rows = simulate(blocks, policies, [size for _, size in steps], **options)
     count = len(rows) // len(steps)
     # Rows of a table over traces are by size, then by policy.

@@ -124,6 +124,8 @@ def miniature(
     rate = share_given("rate", rate)
     min_blocks = whole_number("min_blocks", min_blocks)
     caches = Caches.asked(references, policies, sizes, ops)
+    if caches.weights is not None:
+        raise ConfigError("sizes: miniatures count objects, not bytes: give numbers or shares")
     if caches.warm_up:
         raise ConfigError(
             "references: these blocks have a warm-up, and miniatures do not support one"

@@ -164,7 +164,7 @@ def rows_of(
     return ResultTable(
         rows.columns(),
         "tuning",
-        title=f"Caches of one size, the best first by {objective}",
+        title=f"Caches of one size, the best first by {objective.replace('-', ' ')}",
         answer=_answer(rows[0], objective),
         notes=[_remark(rows, OBJECTIVES[objective]), *no_band_notes(rows)],
         styles=["best" if i == 0 else "" for i in range(len(rows))],
@@ -174,7 +174,7 @@ def rows_of(
 def _answer(best: Any, objective: Objective) -> str:
     loaded = "" if best.sub_block == best.block else f" loaded by {format_bytes(best.sub_block)}"
     return (
-        f"Best by {objective}: `{best.policy}`, writes {best.writes}, blocks of "
+        f"Best by {objective.replace('-', ' ')}: `{best.policy}`, writes {best.writes}, blocks of "
         f"{format_bytes(best.block)}{loaded}: hit ratio {100 * best.hit_ratio:.1f} %, mean "
         f"latency {format_latency(best.latency_ns)}."
     )

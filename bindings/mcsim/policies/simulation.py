@@ -68,6 +68,7 @@ def memory_needed(
         caches.configs,
         memory_given(memory),
         bool(one_pass) and caches.discards is None and not caches.warm_up,
+        weights=caches.weights,
     )
     return caches.table({"bytes": needed})
 
@@ -103,7 +104,9 @@ def simulate(
         `PriorityPolicy`, an object of it, or a function that returns one.
     sizes : sequence of int or str
         Capacities in blocks, or ``'1%'`` of the distinct blocks; but for an array also
-        ``'1GiB'``. ``'log(100, 10000, 5)'`` is five, in equal ratios from 100 to 10000.
+        ``'1GiB'``. ``'log(100, 10000, 5)'`` is five, in equal ratios from 100 to 10000. If one
+        is in bytes and the trace has objects, all are: objects then take their bytes of the
+        cache, and shares are of the bytes of all distinct objects.
     ops : array_like of int or bool, shape (n,), optional
         0 for a read, 1 for a write, which all but arrays have themselves. Only counted:
         writes come in as reads do.
@@ -129,7 +132,8 @@ def simulate(
     Returns
     -------
     ResultTable, shape (policies x sizes,)
-        A row for each cache, in the requested order: ``policy``, ``capacity`` (blocks),
+        A row for each cache, in the requested order: ``policy``, ``capacity`` (blocks, or
+        bytes of objects),
         ``accesses``, ``hits``, ``misses``, ``hit_ratio``, ``request_hit_ratio`` (requests of
         which all blocks hit), ``byte_hit_ratio`` (bytes in blocks that hit; of blocks, if the
         trace has no lengths), ``writes``, ``write_hits``, ``evictions``, ``bytes`` (of its
@@ -171,6 +175,7 @@ def simulate(
         warm_up=warm_up or caches.warm_up,
         discards=caches.discards,
         requests=caches.requests,
+        weights=caches.weights,
     )
     return caches.table(_counts(found, {}))
 

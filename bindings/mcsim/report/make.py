@@ -313,7 +313,7 @@ def _joined(runs: Sequence[Results], labels: Sequence[str]) -> Table:
         joined,
         "comparison",
         title=f"All runs, {ALL}",
-        notes=["gain and points: against Global LRU of the same run", yardstick_note(foresight)],
+        notes=["gain and points: against lru of the same run", yardstick_note(foresight)],
         shown=shown,
         styles=["yardstick" if row else "" for row in joined["foresight"].to_pylist()],
     )

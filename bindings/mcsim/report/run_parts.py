@@ -25,7 +25,10 @@ from mcsim.traces.info import rows_text
 def question(results: Results) -> str:
     """Return the experiment's description, or else the question that the run compares."""
     spec = results.spec
-    return spec.description or f"How do {len(spec.systems)} systems compare on {spec.name}?"
+    return (
+        spec.description.replace("`", "")
+        or f"How do {len(spec.systems)} systems compare on {spec.name}?"
+    )
 
 
 def synthetic_note(results: Results) -> list[Block]:

@@ -47,7 +47,9 @@ def sweep_page(sweep: Sweep) -> str:
         Section("Axes", [Facts(facts)]),
         Section(f"All cells, {ALL}", [page_table(shown)]),
     ]
-    lead = f"How do hits and latency depend on {', '.join(map(_named, sweep.axes))}?"
+    *others, last = map(_named, sweep.axes)
+    several = f"{', '.join(others)} and {last}" if others else last
+    lead = f"How do hits and latency depend on {several}?"
     command = shlex.join(["mcsim", "results", "page", sweep.path.name])
     return render(Page(f"Sweep {sweep.path.name}", lead, sections, command))
 

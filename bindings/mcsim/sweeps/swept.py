@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from mcsim.figures.chart import Sheet
     from mcsim.figures.style import Style
 
-_PLAN = "plan.parquet"
+PLAN = "plan.parquet"
+TABLES = ("table.parquet", "table.csv")
 
 _log = logging.getLogger(__name__)
 
@@ -61,9 +62,9 @@ class Sweep(Tabular):
             If the folder has no plan.
         """
         path = file_given("path", path)
-        file = path / _PLAN
+        file = path / PLAN
         if not file.is_file():
-            raise ConfigError(f"{path}: no sweep (there is no {_PLAN} in it)")
+            raise ConfigError(f"{path}: no sweep (there is no {PLAN} in it)")
         try:
             return cls(path, read_parquet(file))
         except (OSError, pa.ArrowException) as error:
@@ -78,7 +79,7 @@ class Sweep(Tabular):
         ConfigError
             If there is none, or several.
         """
-        if os.sep in name or (Path(name) / _PLAN).is_file():
+        if os.sep in name or (Path(name) / PLAN).is_file():
             return cls.open(name)
         known = [sweep.path.name for sweep in sweeps_in(out)]
         begun = [name] if name in known else [one for one in known if one.startswith(name)]
@@ -91,7 +92,7 @@ class Sweep(Tabular):
     def write_plan(self) -> None:
         """Write down the plan, from which the sweep can be opened."""
         self.path.mkdir(parents=True, exist_ok=True)
-        write_parquet(self.path / _PLAN, self.plan)
+        write_parquet(self.path / PLAN, self.plan)
 
     @property
     def axes(self) -> list[str]:
@@ -144,8 +145,9 @@ class Sweep(Tabular):
     def write_tables(self) -> pa.Table:
         """Write `table.parquet` and `table.csv` into the folder; return the table."""
         table = self.to_arrow()
-        write_parquet(self.path / "table.parquet", table)
-        write_csv(self.path / "table.csv", table)
+        parquet, csv = (self.path / name for name in TABLES)
+        write_parquet(parquet, table)
+        write_csv(csv, table)
         return table
 
     @cached_property
@@ -245,7 +247,7 @@ def sweeps_in(out: str | os.PathLike[str] = "results") -> list[Sweep]:
     A damaged plan is skipped with a warning of the logger ``mcsim``.
     """
     found = []
-    for plan in sorted((Path(out) / "sweeps").glob(f"*/{_PLAN}")):
+    for plan in sorted((Path(out) / "sweeps").glob(f"*/{PLAN}")):
         try:
             found.append(Sweep.open(plan.parent))
         except ConfigError as error:

@@ -78,7 +78,7 @@ def overview(sweep: Sweep, over: str | None = None) -> SweepTable:
         "yardstick" if one.foresight else "best" if any(one is of for of in best) else ""
         for one in ranked
     ]
-    notes = ["gain and saved: against Global LRU of the cell"]
+    notes = ["gain and saved: against lru of the cell"]
     if over is not None:
         columns = {("values" if name == "seeds" else name): of for name, of in columns.items()}
         notes.append(f"means over {over}; values: their number; ±: standard deviation")

@@ -232,7 +232,10 @@ def _files_of(name: str, finder: TraceFinder) -> list[Path]:
     if Path(name).exists():
         return [Path(name)]
     near = finder.nearest(name, Path())
-    raise ConfigError(f"{name}: no such file {searched(finder.folders)}{near}")
+    if Path(name).is_absolute():
+        raise ConfigError(f"{name}: no such file{near}")
+    here = "here or " if finder.folders else ""
+    raise ConfigError(f"{name}: no such file {here}{searched(finder.folders)}{near}")
 
 
 def paths_given(name: str, given: Any) -> list[Path]:

@@ -18,6 +18,7 @@
 #include "core/containers/directory.hpp"
 #include "core/containers/slot.hpp"
 #include "core/engine/policy/access.hpp"
+#include "core/engine/policy/weights.hpp"
 
 // The interface of eviction policies. policies/README.md explains how to write one.
 namespace mcsim {
@@ -57,12 +58,21 @@ struct PolicySetup {
 //
 //   void evicted(Block block);
 //   void cleaned(Block block);
-template <class Directory, class Sink>
+template <class Directory, class Sink, class Weights = EqualWeights>
 class PolicyView {
  public:
   using Block = typename Directory::Block;
+  // Whether blocks may have different weights. If not, replace() is faster than evict() and
+  // insert().
+  static constexpr bool kWeighs = Weights::kVary;
 
-  PolicyView(Directory& directory, Sink& sink) : directory_(directory), sink_(sink) {}
+  PolicyView(Directory& directory, Sink& sink, Weights& weights)
+      : directory_(directory), sink_(sink), weights_(weights) {}
+
+  // Whether the accessed block, which is not resident, has no room beside those of the policy.
+  bool is_full(const auto& policy) const {
+    return weights_.leave_no_room(policy.size(), policy.capacity());
+  }
 
   // The slot of a resident or ghost block; else kNoSlot.
   Slot find(Block block) const { return directory_.find(block); }
@@ -70,14 +80,25 @@ class PolicyView {
   std::size_t slots_for(Count wanted) const { return directory_.slots_for(wanted); }
 
   // Allocate a slot for a block that has none.
-  Slot insert(Block block) { return directory_.insert(block); }
+  Slot insert(Block block) {
+    const Slot slot = directory_.insert(block);
+    weights_.enter(slot);
+    return slot;
+  }
+  // A ghost is resident again.
+  void revive(Slot slot) { weights_.enter(slot); }
+  // What a block with a slot takes of the capacity; of a ghost, what it took.
+  Count weight(Slot slot) const { return weights_.of(slot); }
   // Evict the block for lack of space and free its slot.
   void evict(Slot slot) {
-    sink_.evicted(directory_.block(slot));
+    evict_to_ghost(slot);
     directory_.erase(slot);
   }
   // Evict the block, but keep its slot as a ghost.
-  void evict_to_ghost(Slot slot) { sink_.evicted(directory_.block(slot)); }
+  void evict_to_ghost(Slot slot) {
+    sink_.evicted(directory_.block(slot));
+    weights_.leave(slot);
+  }
   // Write the block back if it is dirty; for the background work of policies with a clock.
   void clean(Slot slot) { sink_.cleaned(directory_.block(slot)); }
   // Drop a ghost and free its slot.
@@ -85,23 +106,33 @@ class PolicyView {
   // The same for the back of a list; also prefetches for the next block at the back.
   template <class Lists>
   void evict_back(Lists& lists, typename Lists::List list = 0) {
-    evict(lists.pop_back(list));
+    evict(pop_back(lists, list));
     prefetch_back(lists, list);
   }
   template <class Lists>
   void forget_back(Lists& lists, typename Lists::List list = 0) {
-    forget(lists.pop_back(list));
+    forget(pop_back(lists, list));
     prefetch_back(lists, list);
   }
   // Prefetch for evict() or forget() of this slot.
   void prefetch(Slot slot) const { directory_.prefetch_slot(slot); }
   // The same as evict(victim) and insert(block), in the same slot.
-  void replace(Slot victim, Block block) {
+  void replace(Slot victim, Block block)
+    requires(!kWeighs)
+  {
     sink_.evicted(directory_.block(victim));
     directory_.replace(victim, block);
   }
 
  private:
+  template <class Lists>
+  Slot pop_back(Lists& lists, typename Lists::List list) const {
+    if constexpr (requires { lists.pop_back(list, *this); }) {
+      return lists.pop_back(list, *this);
+    } else {
+      return lists.pop_back(list);
+    }
+  }
   template <class Lists>
   void prefetch_back(const Lists& lists, typename Lists::List list) const {
     const Slot next = lists.back(list);
@@ -111,6 +142,7 @@ class PolicyView {
 
   Directory& directory_;
   Sink& sink_;
+  Weights& weights_;
 };
 
 // A share of the capacity in whole blocks, at least 1.
@@ -200,6 +232,13 @@ inline constexpr bool kReadsTime = false;
 template <class P>
   requires requires { P::kReadsTime; }
 inline constexpr bool kReadsTime<P> = P::kReadsTime;
+
+// A policy for objects of different sizes defines `static constexpr bool kWeighs = true`, evicts
+// until `cache.is_full(*this)` is false, and calls `cache.revive(slot)` for a ghost that becomes
+// resident. One that counts the weights of some blocks defines `void reweigh(slot, more)`, for the
+// change of a resident object's size.
+template <class P>
+concept WeighingPolicy = requires { requires P::kWeighs; };
 
 template <class P>
 inline constexpr bool kRemembersAll = false;

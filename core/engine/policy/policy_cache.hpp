@@ -19,8 +19,9 @@ namespace mcsim {
 // A policy and the directory of its blocks; victims go to a sink. All is inlined into the loop
 // (flatten: by default GCC does not inline long functions). Only the constructor and resize()
 // allocate memory.
-template <EvictionPolicy P, class Index = DenseIndex>
+template <EvictionPolicy P, class Index = DenseIndex, class Weights = EqualWeights>
 class Cache {
+  static_assert(WeighingPolicy<P> || !Weights::kVary, "this policy has no rule for sizes");
   static_assert(OnlinePolicy<P> || std::same_as<Index, DenseIndex>,
                 "this policy needs an interned trace: it must know the future, or remembers all");
 
@@ -28,20 +29,22 @@ class Cache {
   using Block = typename Index::Block;
 
   Cache(const typename P::Params& params, const PolicySetup& setup, Index index)
-      : policy_(params, setup), directory_(std::move(index), policy_.slots()) {}
+      : policy_(params, setup),
+        directory_(std::move(index), policy_.slots()),
+        weights_(policy_.slots()) {}
 
   template <class Sink>
   bool access(const Access<Block>& a, Sink& sink) {
     if (policy_.capacity() == 0) return false;
-    PolicyView view(directory_, sink);
-    return policy_.access(a, view);
+    PolicyView view(directory_, sink, weights_);
+    return access_in(view, a);
   }
 
   // Return whether the policy admits a block that is not held.
   template <class Sink>
   bool admits(const Access<Block>& a, Sink& sink) {
     if constexpr (RefusingPolicy<P>) {
-      PolicyView view(directory_, sink);
+      PolicyView view(directory_, sink, weights_);
       return policy_.admits(a, view);
     }
     return true;
@@ -49,7 +52,7 @@ class Cache {
   template <class Sink>
     requires PolicyWithClock<P>
   void tick(Nanoseconds time, Sink& sink) {
-    PolicyView view(directory_, sink);
+    PolicyView view(directory_, sink, weights_);
     policy_.tick(time, view);
   }
 
@@ -70,17 +73,18 @@ class Cache {
 
   template <class Sink>
   void resize(Count capacity, Sink& sink) {
-    PolicyView view(directory_, sink);
+    PolicyView view(directory_, sink, weights_);
     policy_.resize(capacity, view);
     directory_.reserve(policy_.slots());
+    weights_.reserve(policy_.slots());
   }
 
   // Serve an access if the block is held; otherwise return false and change nothing.
   template <class Sink>
   bool touch(const Access<Block>& a, Sink& sink) {
     if (!contains(a.block)) return false;
-    PolicyView view(directory_, sink);
-    return policy_.access(a, view);
+    PolicyView view(directory_, sink, weights_);
+    return access_in(view, a);
   }
 
   // Remove a block that is not a victim; return false if it was not held.
@@ -88,7 +92,8 @@ class Cache {
     const Slot slot = directory_.find(block);
     if (slot == kNoSlot || !policy_.resident(slot)) return false;
     NullSink null_sink;
-    PolicyView view(directory_, null_sink);
+    PolicyView view(directory_, null_sink, weights_);
+    weights_.leave(slot);
     policy_.remove(slot, view);
     return true;
   }
@@ -111,7 +116,7 @@ class Cache {
   }
   Count size() const { return policy_.size(); }
   Count capacity() const { return policy_.capacity(); }
-  std::size_t bytes() const { return policy_.bytes() + directory_.bytes(); }
+  std::size_t bytes() const { return policy_.bytes() + directory_.bytes() + weights_.bytes(); }
 
   absl::Status check() const {
     MCSIM_RETURN_IF_ERROR(policy_.check());
@@ -123,7 +128,7 @@ class Cache {
 
   // All that changes: the policy's state and the blocks.
   auto state()
-    requires SavablePolicy<P>
+    requires SavablePolicy<P> && (!Weights::kVary)
   {
     return std::tie(policy_, directory_);
   }
@@ -131,10 +136,24 @@ class Cache {
   const P& policy() const { return policy_; }
 
  private:
+  // An object that is larger than the cache is not kept.
+  bool access_in(auto& view, const Access<Block>& a) {
+    if constexpr (Weights::kVary) {
+      weights_.set_next(a.weight);
+      const bool fits = a.weight <= policy_.capacity();
+      if (!contains(a.block)) return fits && policy_.access(a, view);
+      if (!fits) return take(a.block);
+      const Slot slot = directory_.find(a.block);
+      [[maybe_unused]] const Count more = weights_.renew(slot);
+      if constexpr (requires { policy_.reweigh(slot, more); }) policy_.reweigh(slot, more);
+    }
+    return policy_.access(a, view);
+  }
+
   template <bool kHasOps, class Sink>
   [[gnu::flatten]] void replay_all(const AccessBatch<Block>& batch, CacheCounts& counts,
                                    Sink& sink) {
-    PolicyView view(directory_, sink);
+    PolicyView view(directory_, sink, weights_);
     const std::span<const Block> blocks = batch.blocks;
     Count hits[2] = {0, 0};
     Count writes = 0;
@@ -151,6 +170,7 @@ class Cache {
         prefetch_use(batch.next_uses[std::min(i + kSlotAhead, blocks.size() - 1)]);
         a.next_use = batch.next_uses[i];
       }
+      if constexpr (Weights::kVary) a.weight = batch.weights[i];
       [[maybe_unused]] RequestContext request;
       if constexpr (kReadsTime<P>) {
         request.time = batch.times[i];
@@ -160,7 +180,7 @@ class Cache {
       if constexpr (RefusingPolicy<P>) {
         hit = (contains(a.block) || policy_.admits(a, view)) && policy_.access(a, view);
       } else {
-        hit = policy_.access(a, view);
+        hit = access_in(view, a);
       }
       hits[static_cast<std::size_t>(a.op)] += hit ? 1 : 0;
       if (!batch.hits.empty()) batch.hits[i] = hit ? 1 : 0;
@@ -173,6 +193,7 @@ class Cache {
 
   P policy_;
   Directory<Index> directory_;
+  [[no_unique_address]] Weights weights_;
 };
 
 // The index of a cache: its column of a shared table, or a table of its own.
@@ -181,8 +202,9 @@ inline DenseIndex index_for(const PolicySetup& setup) {
   return {setup.table, setup.column, setup.first_block, setup.blocks};
 }
 
-// The cache under policy P as a TierCache; the registry of policies has one per policy.
-template <class P>
+// The cache under policy P as a TierCache; the registry of policies has one per policy. With
+// weights, its capacity is in bytes.
+template <class P, class Weights = EqualWeights>
 class PolicyCacheOf final : public TierCache {
   static_assert(EvictionPolicy<P>,
                 "this is not yet an eviction policy: the notes name what it lacks of the "
@@ -199,6 +221,9 @@ class PolicyCacheOf final : public TierCache {
     MCSIM_RETURN_IF_ERROR(batch.check());
     if (kNeedsNextUse<P> && batch.next_uses.size() != batch.blocks.size()) {
       return invalid_argument("{} needs the next use of every access", kInfo.name);
+    }
+    if (Weights::kVary && batch.weights.size() != batch.blocks.size()) {
+      return invalid_argument("{} needs the size of every object", kInfo.name);
     }
     if (needs_times() && batch.times.size() != batch.blocks.size()) {
       return invalid_argument("{} needs the time of every access", kInfo.name);
@@ -299,7 +324,7 @@ class PolicyCacheOf final : public TierCache {
   absl::Status check() const override { return cache_.check(); }
 
   absl::Status save(ArchiveWriter& to) override {
-    if constexpr (SavablePolicy<P>) {
+    if constexpr (SavablePolicy<P> && !Weights::kVary) {
       save_setup(to, kInfo.name, param_map(params_));
       to(cache_, next_tick_.value_or(kNoTick));
       return absl::OkStatus();
@@ -308,7 +333,7 @@ class PolicyCacheOf final : public TierCache {
     }
   }
   absl::Status load(ArchiveReader& from) override {
-    if constexpr (SavablePolicy<P>) {
+    if constexpr (SavablePolicy<P> && !Weights::kVary) {
       MCSIM_RETURN_IF_ERROR(load_setup(from, kInfo.name, param_map(params_)));
       Nanoseconds next_tick = kNoTick;
       from(cache_, next_tick);
@@ -367,7 +392,7 @@ class PolicyCacheOf final : public TierCache {
   static constexpr Nanoseconds kNoTick = std::numeric_limits<Nanoseconds>::min();
 
   [[no_unique_address]] Params params_;
-  Cache<P> cache_;
+  Cache<P, DenseIndex, Weights> cache_;
   std::optional<Nanoseconds> next_tick_;  // of replay()
   absl::Status failure_;
 };

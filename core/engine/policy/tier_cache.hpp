@@ -29,6 +29,7 @@ struct AccessBatch {
   std::span<const NextUse> next_uses = {};
   std::span<const Nanoseconds> times = {};
   std::span<std::uint8_t> hits = {};
+  std::span<const std::uint32_t> weights = {};  // bytes of each object, in caches that weigh
 
   // The part with at most `count` accesses from `begin` on.
   AccessBatch part(std::size_t begin, std::size_t count) const {
@@ -36,7 +37,7 @@ struct AccessBatch {
     const auto cut = [&](auto column) {
       return column.empty() ? column : column.subspan(begin, length);
     };
-    return {cut(blocks), cut(ops), cut(next_uses), cut(times), cut(hits)};
+    return {cut(blocks), cut(ops), cut(next_uses), cut(times), cut(hits), cut(weights)};
   }
 
   // Check that each column has a value for each access, or is empty.

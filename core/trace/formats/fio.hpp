@@ -44,8 +44,8 @@ class FioReader final : public LayoutReader<FioReader> {
     }
     if (has_times && time_unit_ == TimeUnit::kByName) {
       return refuse(
-          invalid_argument("time_unit: state it (us as fio writes it, ns, ms or s); version 3 "
-                           "of the log has no fixed unit"));
+          invalid_argument("time_unit: state it (us as fio writes it, ns, ms or s; in commands "
+                           "--option time_unit=us); version 3 of the log has no fixed unit"));
     }
     const absl::Status status = use(layout(has_times));
     return status.ok() ? LineKind::kNothing : refuse(status);

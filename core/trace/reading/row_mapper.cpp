@@ -396,7 +396,8 @@ absl::StatusOr<RowMapper::Row> RowMapper::finish_row(FieldScanner& scan, Request
   if (is_filtered_) return Row::kFiltered;
   if (has_unknown_unit_) {
     return invalid_argument(
-        "time_unit: state it (such as ms); the name and the values of its column do not show it");
+        "time_unit: state it (such as ms; in commands --option time_unit=ms); the name and the "
+        "values of its column do not show it");
   }
   if (scan.failed()) return Row::kRequest;
   if (row_.op == Operation::kFlush) return Row::kFlush;

@@ -286,6 +286,7 @@ def test_what_policies_gain_on_another(run: Any, printed: Any) -> None:
         assert row["gain"] == pytest.approx(gain)
     assert ratios["mru", 3] > ratios["lru", 3]
     assert f"largest gain: `mru`, {100 * (ratios['mru', 3] - ratios['lru', 3]):+.2f}" in out[0]
+    assert out[0].endswith("; `mru` hits more than `lru` at every size.")
     code, _, err = run(*asked, "--policies", "fifo", "--against", "nope")
     assert (code, "--against: unknown eviction policy 'nope'" in err) == (2, True)
 
@@ -337,6 +338,36 @@ def test_several_traces_share_a_cache_by_time(printed: Any, folder: Path) -> Non
     out = printed("mrc", "a.arrow", "b.arrow", "--sizes", "5,6")
     assert out[0].startswith("a, b: 2 VMs, reads, 40 accesses to 6 blocks")
     assert [line.split()[-1] for line in out[2:4]] == ["45.00", "85.00"]
+
+
+def test_each_trace_has_a_curve_of_its_own(run: Any, folder: Path) -> None:
+    trace = loops()
+    for vm in trace.vms:
+        trace.slice(vms=[vm]).save(folder / f"{vm}.arrow")
+    writes = "time_s,op,offset,length\n0,w,0,4096\n"
+    (folder / "writes.csv").write_text(writes)
+    arguments = ("mrc", "a.arrow", "b.arrow", "loops.csv", "writes.csv", "--each")
+    code, out, err = run(*arguments, "--sizes", "50%,log(2,4,2),100%", "-o", "results")
+    assert code == 0
+    assert "left out: writes.csv: there are no reads" in err
+    assert out[0].endswith("reads in blocks of 4KiB, each trace alone; exact")
+    assert cells(out, "trace")[3:] == ["50%", "2", "4", "100%"]
+    # 50 % are 2 of 4 blocks, 1 of 2, and 3 of 6.
+    assert cells(out, "a") == ["a", "20", "4", "0.00", "0.00", "80.00", "80.00"]
+    assert cells(out, "b") == ["b", "20", "2", "0.00", "90.00", "90.00", "90.00"]
+    assert cells(out, "loops") == ["loops", "40", "6", "0.00", "0.00", "45.00", "85.00"]
+    drawn = csv.read_csv("results/a+b+loops-and-1-more-mrc-each.csv")
+    assert set(drawn["curve"].to_pylist()) == {"a", "b", "loops"}
+    out = run(*arguments, "--sizes", "50%,100%", "--json")[1]
+    rows = json.loads("\n".join(out))["rows"]
+    assert [(row["curve"], row["capacity"]) for row in rows] == [
+        *(("a", 2), ("a", 4), ("b", 1), ("b", 2)),
+        *(("loops", 3), ("loops", 6)),
+    ]
+    (folder / "keys.csv").write_text("key\n1\n")
+    assert run(*arguments[:2], "keys.csv", "--each")[2].endswith(
+        "mcsim: --each: keys has objects, and others have blocks\n"
+    )
 
 
 def test_the_smallest_size_for_a_hit_ratio(printed: Any) -> None:

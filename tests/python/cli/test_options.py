@@ -118,6 +118,18 @@ def test_help_has_every_option_once_under_what_it_is_about(command: str) -> None
     assert "--help" in sections[-1]
 
 
+def test_short_help_is_whole() -> None:
+    told = CliRunner().invoke(cli.cli, ["--help"]).output
+    assert "experiments and others." in told
+    assert "..." not in told.partition("Experiments:")[2]
+
+
+def test_only_commands_that_allow_code_name_classes() -> None:
+    for name in ("compare", "mrc", "tune", "advise"):
+        told = CliRunner().invoke(cli.cli, [name, "--help"]).output
+        assert ("module:Class" not in told) or ("--allow-code" in told), name
+
+
 def test_each_format_of_tables_has_a_flag(capsys: pytest.CaptureFixture[str]) -> None:
     text = call(capsys, "list", "policies")
     assert call(capsys, "list", "policies", "--table-format", "text") == text

@@ -99,6 +99,9 @@ def test_show_says_what_run_said(out: Path, capsys: pytest.CaptureFixture[str]) 
     assert told["experiment"] == run.spec.expanded()
     assert [row["system"] for row in told["systems"]] == [s.title for s in run.spec.systems]
     assert told["comparison"][0]["hits"] > 0
+    latex = call(capsys, "show", "of-5", "--results", out, "--latex")[1]
+    assert latex.startswith("% `")
+    assert "%" not in [line.strip() for line in latex.splitlines()]
 
 
 def test_diff_ends_as_diff_does(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,6 +163,38 @@ def test_packs_of_sweeps_are_removed_as_they_are(
         ["sweep", "finished", "cells", "axes"],
         [sweep.name, "0", "2", "seed"],
     ]
+
+
+def test_sweeps_are_verified_and_removed_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = mcsim.sweep(TINY, {"seed": [1, 2]}, out=tmp_path)
+    (shared,) = (tmp_path / "packs").iterdir()
+    large = mcsim.sweep(TINY, {"seed": [1, 2, 3]}, out=tmp_path)
+    (own,) = {*(tmp_path / "packs").iterdir()} - {shared}
+    large.draw(large.path / "figures" / "hit_ratio", ["svg"])
+    (large.path / "figures" / "mine.svg").touch()
+
+    def of_sweep(command: str, swept: mcsim.Sweep, *options: str) -> tuple[int, str, str]:
+        return call(capsys, command, swept.path.name, *options, "--results", tmp_path)
+
+    for swept, count in ((small, 1), (large, 2)):
+        line = f"{count} of {count} folders and packs of runs are as they were written\n"
+        assert of_sweep("verify", swept) == (0, line, "")
+    (own / "metrics.parquet").write_bytes(b"")
+    assert of_sweep("verify", small)[0] == 0
+    assert of_sweep("verify", large)[1].startswith(f"{own}: not what was written")
+
+    code, said, kept = of_sweep("rm", small, "--yes")
+    assert (code, kept) == (0, f"{shared}: kept: it is also of other sweeps or runs\n")
+    assert said.startswith(f"{small.path}  sweep of 2 cells\n")
+    assert not small.path.exists()
+    code, said, kept = of_sweep("rm", large, "--yes")
+    mine = large.path / "figures" / "mine.svg"
+    assert (code, kept) == (0, f"{mine}: kept: not of mcsim\n")
+    assert [*(tmp_path / "packs").glob("*-*")] == []
+    assert [path for path in large.path.rglob("*") if path.is_file()] == [mine]
+    assert of_sweep("verify", large)[0] == 2
 
 
 def test_rm_refuses_all_if_one_is_under_way(out: Path, capsys: pytest.CaptureFixture[str]) -> None:

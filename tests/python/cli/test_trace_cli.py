@@ -50,6 +50,14 @@ def test_info_shows_every_vm_and_the_total(file: Path, capsys: pytest.CaptureFix
     assert "format csv, times by clock" in out
 
 
+def test_high_rates_have_no_exponent(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "fast.csv"
+    rows = "".join(f"{time * 374000},0,4096\n" for time in range(5))
+    path.write_text(f"time_ns,offset,length\n{rows}")
+    assert run("info", path) == 0
+    assert "3,342/s" in capsys.readouterr().out
+
+
 def test_info_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("info", file, "--json", "--block-bytes", "8KiB") == 0
     said = json.loads(capsys.readouterr().out)

@@ -390,6 +390,8 @@ def test_command(run: Any) -> None:
         ["*", "policy", "writes", "block", "loaded"],
     ]
     assert "memory for 18 caches" in err
+    by_hits = run("--size", "1MiB", "--block-bytes", "4KiB")[1]
+    assert by_hits[0].startswith("Best by hit ratio: `")
     assert "  16KiB of 4KiB   lru " in err
     assert len(out) == 5 + 18 + 4
     assert out[-4].startswith("* ")

@@ -333,6 +333,17 @@ def test_nothing_is_wider_than_the_screen(
         assert width <= size[0]
 
 
+def test_notes_of_wide_tables_fit_a_phone(browser: Browser, page: Path) -> None:
+    open_page(browser, page, PHONE)
+    tables = browser.execute_script("""
+      return [...document.querySelectorAll("main section > .scroll table:has(caption)")].map(
+        (table) => [table.getBoundingClientRect().right,
+          table.querySelector("caption span").getBoundingClientRect().right]);
+    """)
+    assert any(table > PHONE[0] for table, _ in tables)
+    assert all(note <= PHONE[0] for _, note in tables)
+
+
 def test_the_answer_fits_a_phone_without_scrolling(browser: Browser, page: Path) -> None:
     open_page(browser, page, (375, 740))
     script = """

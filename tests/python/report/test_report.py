@@ -78,7 +78,7 @@ class Parsed(HTMLParser):
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return made_up.run(tmp_path_factory.mktemp("one"), description="Which system hits most?")
+    return made_up.run(tmp_path_factory.mktemp("one"), description="Which `system` hits most?")
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +256,7 @@ def test_several_runs_stand_side_by_side(tmp_path: Path, results: Results) -> No
     page = mc.report(results, other)
     different = {row[0]: row[1:] for row in rows_of(page, "Where they differ")}
     assert different == {
-        "description": ["Which system hits most?", "–"],
+        "description": ["Which `system` hits most?", "–"],
         "tiers.0.capacity": ["1000", "500"],
         "tiers.1.capacity": ["10000", "5000"],
     }

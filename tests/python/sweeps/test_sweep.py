@@ -293,6 +293,9 @@ def test_a_sweep_has_its_page(tmp_path: Path) -> None:
     assert (run.exit_code, run.output) == (0, f"{page}\n")
     text = page.read_text("utf-8")
     assert "<dd>6 of 6 finished</dd>" in text
+    assert "How do hits and latency depend on capacity of tier 2 and seed?" in text
+    # A narrow screen may break the heading.
+    assert ">tiers.<wbr>1.<wbr>capacity</button>" in text
     # Units on the axis, a band over seeds, and no chart over seeds.
     assert "<h3>Hit ratio over capacity of tier 2</h3>" in text
     assert "Capacity of tier 2 (blocks)" in text

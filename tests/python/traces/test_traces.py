@@ -690,7 +690,7 @@ class TestFind:
         assert Trace.open("ajw_1week", cache_dir=cache).request_count == 1
         said = complaint(Trace.open, "ajw_2weeks")
         assert said.startswith(
-            f"ajw_2weeks: no such file in {folder}/msr, {folder}/hp (did you mean"
+            f"ajw_2weeks: no such file here or in {folder}/msr, {folder}/hp (did you mean"
         )
 
     def test_none(self, folder: Path) -> None:

@@ -193,9 +193,10 @@ TEST(Csv, UnitsOfTimeAreReadFromTheNameOrStated) {
   EXPECT_EQ(first_time("_ns", "1"), 1);
   EXPECT_EQ(first_time("_filetime", kFeb22), kFeb22Unix);
   EXPECT_EQ(first_time("_references", "12"), 12);
-  EXPECT_EQ(complaint_about("csv", "time,offset\n1,0\n"),
-            "web.csv:2: time_unit: state it (such as ms); the name and the values of its column do "
-            "not show it");
+  EXPECT_EQ(
+      complaint_about("csv", "time,offset\n1,0\n"),
+      "web.csv:2: time_unit: state it (such as ms; in commands --option time_unit=ms); the name "
+      "and the values of its column do not show it");
   EXPECT_EQ(complaint_about("csv", "offset,response_references\n0,1\n"),
             "web.csv:1: response_unit: expected a unit of time");
   EXPECT_EQ(read_trace("csv", "offset,response_filetime\n0,7\n").requests.response.at(0), 700);

@@ -293,9 +293,10 @@ TEST(Binary, MappingsThatCannotBeAreNamed) {
             "web.csv: offset: state the column by its position from 1 (or key, if requests are for "
             "objects)");
   EXPECT_EQ(complaint("<IQIH", key), "web.csv: record 1: 16 of 18 bytes: the file is cut short");
-  EXPECT_EQ(complaint("<IQI", {{"key", std::string("2")}, {"time", std::string("1")}}),
-            "web.csv: record 1: time_unit: state it (such as ms); the name and the values of "
-            "its column do not show it");
+  EXPECT_EQ(
+      complaint("<IQI", {{"key", std::string("2")}, {"time", std::string("1")}}),
+      "web.csv: record 1: time_unit: state it (such as ms; in commands --option time_unit=ms); "
+      "the name and the values of its column do not show it");
 }
 
 TEST(Binary, ValuesThatCannotBeAreNamed) {

@@ -559,8 +559,8 @@ TEST(DamagedJson, IsRefusedWithLineAndColumn) {
 
 TEST(Fio, TimesOfVersion3NeedAUnit) {
   EXPECT_EQ(complaint_about("fio", case_bytes("fio_v3.log")),
-            "web.csv:1: time_unit: state it (us as fio writes it, ns, ms or s); version 3 of the "
-            "log has no fixed unit");
+            "web.csv:1: time_unit: state it (us as fio writes it, ns, ms or s; in commands "
+            "--option time_unit=us); version 3 of the log has no fixed unit");
   const auto us = read("fio", case_bytes("fio_v3.log"), {{"time_unit", std::string("us")}});
   EXPECT_EQ(us.requests.time.front(), 878'000);
 }
