@@ -1,6 +1,7 @@
 #pragma once
 
 #include "policies/allocation/baa.hpp"
+#include "policies/allocation/bcache.hpp"
 #include "policies/allocation/cachecow.hpp"
 #include "policies/allocation/centaur.hpp"
 #include "policies/allocation/clairvoyant.hpp"
@@ -38,6 +39,6 @@ using AllSystems =
     TypeList<GlobalLru, SingleTierLru, Hierarchy, StaticPartition, MultiCache, MultiCacheJoint,
              VCacheShare, RiShares, Centaur, EciCache, Slo, Maxperf, Exclusive, SCave, CloudCache,
              ThinProvisioning, Karma, CacheCow, Baa, Dss, Remoca, MixedCaching, Hystor, Vfrm, Edt,
-             Steady, DmCache, Hindsight, Clairvoyant>;
+             Steady, DmCache, Bcache, Hindsight, Clairvoyant>;
 
 }  // namespace mcsim

@@ -93,8 +93,8 @@ void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { r
 namespace mcsim {
 namespace {
 
-using testing::machine_of;
 using testing::random_trace;
+using testing::small_machine_for;
 using Work = std::function<absl::Status()>;
 
 const bool prepared = (prepare_threads(), true);
@@ -354,7 +354,7 @@ class Runs {
   absl::Status one(const char* name, const ParamMap& params) const {
     MCSIM_ASSIGN_OR_RETURN(
         const auto system,
-        system_registry().make(name, params, unfailing([&] { return context_; })));
+        system_registry().make(name, params, unfailing([&] { return context_of(name); })));
     if (const auto found = unfailing([&] { return system->default_optimizer(); })) {
       MCSIM_ASSIGN_OR_RETURN(auto made, optimizers_.make(*found, {}, {}));
       auto optimizer = unfailing([&] { return std::shared_ptr<Optimizer>(std::move(made)); });
@@ -366,6 +366,9 @@ class Runs {
   }
 
  private:
+  static SystemContext context_of(const char* name) {
+    return {.machine = small_machine_for(name), .interval = 500};
+  }
   static Accesses reads_and_writes() {
     Accesses trace = random_trace(1'500, 3, 100, 1);
     std::vector<std::uint8_t> ops(trace.request_count(), 0);
@@ -376,7 +379,6 @@ class Runs {
 
   Accesses trace_ = reads_and_writes();
   Cuts cuts_ = aligned_cuts(trace_.request_time, 500);
-  SystemContext context_{.machine = machine_of({30, 90}), .interval = 500};
   const Registry<Optimizer, OptimizerContext>& optimizers_ = optimizer_registry();
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/random.hpp"
@@ -91,6 +92,11 @@ inline Machine machine_of(const std::vector<Count>& capacities) {
   }
   machine.backend = {"hdd", 6.5e6, 6.5e6, 0.075};
   return machine;
+}
+
+// A machine that is small for random traces. bcache refuses less than 513 buckets of 512 KiB.
+inline Machine small_machine_for(std::string_view system) {
+  return system == "bcache" ? machine_of({30'000, 40'000}) : machine_of({30, 90});
 }
 
 }  // namespace mcsim::testing

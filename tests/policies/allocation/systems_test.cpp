@@ -19,6 +19,7 @@ using testing::make;
 using testing::random_trace;
 using testing::replay;
 using testing::run_once;
+using testing::small_machine_for;
 
 // Hits of a VM in a tier over the whole run.
 Count hits(const RunResult& result, std::size_t vm, std::size_t tier) {
@@ -33,7 +34,7 @@ TEST(Systems, EveryOneRunsAndIntervalsSumToTheTrace) {
   for (const auto& entry : system_registry().entries()) {
     EXPECT_TRUE(names.insert(entry.info.name).second) << entry.info.name;
     SCOPED_TRACE(entry.info.name);
-    const RunResult result = replay(entry.info.name, {}, machine_of({30, 90}), trace);
+    const RunResult result = replay(entry.info.name, {}, small_machine_for(entry.info.name), trace);
     for (std::size_t v = 0; v < 3; ++v) {
       Count accesses = 0;
       for (const auto& interval : result.intervals) accesses += interval[v].accesses;
@@ -46,7 +47,7 @@ TEST(Systems, TheHostOfEachIsAsItSaysAndCanDoWhatItDecides) {
   const Accesses trace = random_trace(600, 3, 200, 1);
   for (const auto& entry : system_registry().entries()) {
     SCOPED_TRACE(entry.info.name);
-    const auto system = make(entry.info.name, {}, machine_of({30, 90}));
+    const auto system = make(entry.info.name, {}, small_machine_for(entry.info.name));
     EXPECT_TRUE(check_actions(*system).ok()) << check_actions(*system);
     const auto host = system->make_host(trace);
     ASSERT_TRUE(host.ok()) << host.status();
@@ -59,8 +60,8 @@ TEST(Systems, RunsAreRepeatable) {
   const Accesses trace = random_trace(6'000, 3, 200, 1);
   for (const auto& entry : system_registry().entries()) {
     SCOPED_TRACE(entry.info.name);
-    const auto once = replay(entry.info.name, {}, machine_of({30, 90}), trace);
-    const auto again = replay(entry.info.name, {}, machine_of({30, 90}), trace);
+    const auto once = replay(entry.info.name, {}, small_machine_for(entry.info.name), trace);
+    const auto again = replay(entry.info.name, {}, small_machine_for(entry.info.name), trace);
     ASSERT_EQ(once.decisions.size(), again.decisions.size());
     for (std::size_t i = 0; i < once.decisions.size(); ++i) {
       EXPECT_EQ(once.decisions[i].targets, again.decisions[i].targets);
@@ -75,8 +76,10 @@ TEST(Systems, WhatComesBeforeTheFirstCutIsReplayedAndNotCounted) {
   const Cuts later(all.begin() + 2, all.end());
   for (const auto& entry : system_registry().entries()) {
     SCOPED_TRACE(entry.info.name);
-    const RunResult whole = run_once(trace, *make(entry.info.name, {}, machine_of({30, 90})), all);
-    const RunResult rest = run_once(trace, *make(entry.info.name, {}, machine_of({30, 90})), later);
+    const RunResult whole =
+        run_once(trace, *make(entry.info.name, {}, small_machine_for(entry.info.name)), all);
+    const RunResult rest =
+        run_once(trace, *make(entry.info.name, {}, small_machine_for(entry.info.name)), later);
     ASSERT_EQ(rest.intervals.size(), whole.intervals.size() - 2);
     for (std::size_t i = 0; i < rest.intervals.size(); ++i) {
       for (std::size_t vm = 0; vm < 3; ++vm) {

@@ -112,6 +112,9 @@ def test_deployed_caches_stand_apart_with_their_rules(capsys: pytest.CaptureFixt
     assert "dm-cache-policy-smq.c  64 levels of blocks." in out
     assert "Not modelled" in out
     assert call(capsys, "describe", "LVMcache") == (0, out, "")
+    _, out, _ = call(capsys, "describe", "bcache")
+    assert "Linux 6.1.176" in out
+    assert "  alloc.c      Blocks are appended to the open bucket of their VM." in out
 
 
 def test_describe_shows_a_meter(capsys: pytest.CaptureFixture[str]) -> None:

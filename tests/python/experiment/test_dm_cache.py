@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hosts import add_vm, ran, tiered
+from kernel_hits import lines_of
 from naive_smq import NaiveSmq
 
 from mcsim import ConfigError
@@ -70,15 +70,6 @@ RUNS = [
 
 Requests = Sequence[tuple[int, int, bool, int]]
 """Time since the first request, offset in bytes, whether it writes, length in bytes."""
-
-
-def lines_of(trace_dir: Path, name: str) -> list[str]:
-    """Return the lines of a recorded file, or skip the test."""
-    for folder in (trace_dir / "hostcaches", trace_dir.parent / "cases" / "hostcaches"):
-        if (file := folder / f"{name}.zst").is_file():
-            with pa.input_stream(str(file), compression="zstd") as opened:
-                return bytes(opened.read()).decode().split()
-    pytest.skip(f"needs hostcaches/{name}.zst beside MCSIM_TRACE_DIR")
 
 
 def paced(run: Run, keys: Sequence[tuple[int, bool]]) -> Requests:
