@@ -14,8 +14,7 @@
 namespace mcsim {
 
 // The recent streams of each VM. A request continues the stream that ended where the request
-// begins, or starts one. A vectorised pass over the ends of streams
-// per request.
+// begins, or starts one. One vectorised pass over the ends of streams per request.
 class SequentialStreams {
  public:
   struct Limits {

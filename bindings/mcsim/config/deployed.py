@@ -51,7 +51,8 @@ Against the kernel
   Hits of reads are within 1 % in three replays of Linux 6.1.176, in mode through. The rate of
   write-back was not compared.
 Not modelled
-  Several requests in flight. Policies fifo and random. Bypass of congested caches (as with
+  Several requests in flight. Policies fifo and random. Waiting for write-backs: a block that finds
+  no free bucket goes to the origin. Bypass of congested caches (as with
   congested_read_threshold_us 0), readahead_cache_policy, moving garbage collection, and the faster
   write-back of fragmented caches. Writes of the journal and the B-tree to flash.""",
 }
