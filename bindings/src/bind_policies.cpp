@@ -48,6 +48,12 @@ std::vector<std::string> names_of(TypeList<Ts...>) {
   return {Ts::kInfo.name...};
 }
 
+std::vector<std::string> weighing_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : weighing_registry().entries()) names.emplace_back(entry.info.name);
+  return names;
+}
+
 // Return mcsim's own policies, without those written in Python.
 py::list describe_policies() {
   std::vector<std::pair<ComponentInfo, std::vector<ParamInfo>>> policies;
@@ -251,11 +257,7 @@ void bind_policies(py::module_& parent) {
            py::arg("name"), py::arg("is_function"), py::arg("factory"));
   m.def("put", &register_python_policy, py::arg("name"), py::arg("policy"));
   m.def("describe", &describe_policies);
-  m.def("weighing", [] {
-    std::vector<std::string> names;
-    for (const auto& entry : weighing_registry().entries()) names.emplace_back(entry.info.name);
-    return names;
-  });
+  m.def("weighing", &weighing_names);
   m.def("wrappers", [] { return names_of(AllPolicyWrappers{}); });
   m.def(
       "load", [](const std::string& path) { return value_or_raise(load_policies(path)); },

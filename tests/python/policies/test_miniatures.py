@@ -305,7 +305,8 @@ def test_curves_of_policies(blocks: np.ndarray, capsys: pytest.CaptureFixture[st
     assert [line.split()[1:] for line in out[2:6]] == [
         [f"{100 * arc:.2f}", f"{100 * lru:.2f}"] for arc, lru in exact.T
     ]
-    assert out[6:] == [f"results/blocks-mrc-policies.{ending}" for ending in ("png", "svg", "csv")]
+    assert out[6] == "hit ratio, %"
+    assert out[7:] == [f"results/blocks-mrc-policies.{ending}" for ending in ("png", "svg", "csv")]
 
 
 def test_curves_in_miniature(blocks: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
@@ -326,10 +327,11 @@ def test_curves_in_miniature(blocks: np.ndarray, capsys: pytest.CaptureFixture[s
         *("5,000", "0.05"),
         *(percent[1], band[1], percent[3], percent[5], band[5], percent[7]),
     ]
-    assert out[4].startswith("miniatures: ")
-    assert "those at rate 1 exact" in out[4]
-    assert "± half the 95 % band" in out[4]
-    assert out[5] == (
+    assert out[4] == "hit ratio, %"
+    assert out[5].startswith("miniatures: ")
+    assert "those at rate 1 exact" in out[5]
+    assert "± half the 95 % band" in out[5]
+    assert out[6] == (
         "no band for arc, car: every ghost hit changes its parameters, and a miniature has fewer "
         "ghost hits"
     )
