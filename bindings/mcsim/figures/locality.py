@@ -16,6 +16,9 @@ from mcsim.locality.curve import HitRatioCurve, SizeUnit
 _UNITS: tuple[SizeUnit, ...] = ("TiB", "GiB", "MiB", "KiB")
 _ROWS = 80  # of a map
 
+MOST_CURVES = 40
+"""Upper limit of curves on one chart."""
+
 
 def unit_for(curve: HitRatioCurve, blocks: float) -> SizeUnit:
     """Return the largest unit in which a number of blocks is at least 4."""
@@ -58,7 +61,7 @@ def knees_of(curve: HitRatioCurve, unit: SizeUnit) -> Series:
 def curves(
     named: Sequence[tuple[str, HitRatioCurve]], *, log: bool, together: str | None = None
 ) -> Sheet:
-    """Return curves over one axis of capacities.
+    """Return curves over one axis of capacities, of many those with the most accesses.
 
     Parameters
     ----------
@@ -67,6 +70,10 @@ def curves(
     together : str, optional
         The one that is all the others together, drawn in black.
     """
+    notes = []
+    if (count := len(named)) > MOST_CURVES:
+        named = _busiest(named, together)
+        notes.append(f"{len(named)} of {count:,} curves: those with the most accesses.")
     end = max(_end(curve) for _, curve in named)
     unit = unit_for(named[0][1], end)
     looks = looks_of([name for name, _ in named if name != together])
@@ -76,7 +83,17 @@ def curves(
         for name, curve in named
         for one in curve_series(curve, looks[name], unit, log=log, end=end)
     ]
-    return Sheet.of(_over_sizes(series, unit, log), *_explain(named), height=2.6)
+    return Sheet.of(_over_sizes(series, unit, log), *notes, *_explain(named), height=2.6)
+
+
+def _busiest(
+    named: Sequence[tuple[str, HitRatioCurve]], together: str | None
+) -> list[tuple[str, HitRatioCurve]]:
+    """Return the curves to draw, in their order."""
+    order = sorted(
+        range(len(named)), key=lambda i: (named[i][0] != together, -named[i][1].accesses)
+    )
+    return [named[i] for i in sorted(order[:MOST_CURVES])]
 
 
 def _over_sizes(series: Sequence[Series], unit: SizeUnit, log: bool, **more: Any) -> Chart:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import made_up
+import numpy as np
 import pytest
 from layout import check_layout
 from small import small_experiment
@@ -18,6 +19,7 @@ import mcsim
 from mcsim import figures
 from mcsim.base.errors import MissingOutputError
 from mcsim.figures.chart import Sheet
+from mcsim.figures.locality import MOST_CURVES, curves
 from mcsim.figures.style import Style
 from mcsim.results.results import Results
 
@@ -112,3 +114,11 @@ def test_a_legend_of_markers_has_columns_side_by_side(tmp_path: Path) -> None:
     others = [one for one in legend.legend_handles if one.get_marker() == "o"]
     assert all(one.get_markersize() > 5 for one in stars)
     assert all(one.get_markersize() < 4 for one in others)
+
+
+def test_of_many_curves_the_busiest_are_drawn() -> None:
+    named = [(f"vm{i}", mcsim.hit_ratio_curve(np.arange(i + 1) % 5)) for i in range(60)]
+    sheet = curves([*named, ("all", mcsim.hit_ratio_curve(np.arange(3)))], log=True, together="all")
+    drawn = {series.look.label for series in sheet.charts[0].series}
+    assert drawn == {"all"} | {f"vm{i}" for i in range(60 - MOST_CURVES + 1, 60)}
+    assert sheet.notes[0] == "40 of 61 curves: those with the most accesses."
