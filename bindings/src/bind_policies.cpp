@@ -214,6 +214,11 @@ py::array_t<Count> bytes_needed(const ConstantColumn<BlockId>& blocks, std::size
   return to_array(std::vector<Count>(bytes.begin(), bytes.end()));
 }
 
+double rate_of_miniature(Count capacity, double rate, Count min_blocks, std::size_t seeds) {
+  const std::vector<std::uint64_t> any(seeds);
+  return miniature_rate(capacity, {.rate = rate, .min_blocks = min_blocks, .seeds = any});
+}
+
 // Return a row for each seed, with an entry for each cache.
 py::dict simulate_miniatures(const ConstantColumn<BlockId>& blocks, std::size_t unique,
                              const std::vector<Config>& configs, double rate, Count min_blocks,
@@ -276,13 +281,8 @@ void bind_policies(py::module_& parent) {
         py::arg("configs"), py::arg("memory") = SimulateOptions{}.memory,
         py::arg("one_pass") = SimulateOptions{}.one_pass,
         py::arg("line_blocks") = SimulateOptions{}.line_blocks, py::arg("weights") = py::none());
-  m.def(
-      "miniature_rate",
-      [](Count capacity, double rate, Count min_blocks, std::size_t seeds) {
-        const std::vector<std::uint64_t> any(seeds);
-        return miniature_rate(capacity, {.rate = rate, .min_blocks = min_blocks, .seeds = any});
-      },
-      py::arg("capacity"), py::arg("rate"), py::arg("min_blocks"), py::arg("seeds"));
+  m.def("miniature_rate", &rate_of_miniature, py::arg("capacity"), py::arg("rate"),
+        py::arg("min_blocks"), py::arg("seeds"));
   m.def("miniatures", &simulate_miniatures, py::arg("blocks").noconvert(), py::arg("unique"),
         py::arg("configs"), py::arg("rate"), py::arg("min_blocks"), py::arg("sample_seeds"),
         py::arg("ops") = py::none(), py::arg("seed") = CacheConfig{}.seed,
