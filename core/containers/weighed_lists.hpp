@@ -9,8 +9,8 @@
 
 namespace mcsim {
 
-// Slot lists that know what the blocks of each list take of a cache. `cache` is the cache as its
-// policy sees it. With equal weights a list weighs its length.
+// Slot lists with the sum of the weights of each list. `cache` is the cache as its policy sees it.
+// With equal weights the sum is the length.
 template <std::size_t kLists>
 class WeighedLists : public SlotLists<kLists> {
   using Lists = SlotLists<kLists>;
@@ -42,7 +42,7 @@ class WeighedLists : public SlotLists<kLists> {
     Lists::move_to_front(list, slot);
     add(list, slot, cache);
   }
-  // The block of the slot weighs so much more than before.
+  // Add the change of a block's weight.
   void reweigh(Slot slot, Count more) { weights_[this->list_of(slot)] += more; }
 
  private:

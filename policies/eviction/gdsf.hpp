@@ -14,7 +14,7 @@
 
 namespace mcsim {
 
-// What it costs to fetch an object.
+// The cost of fetching an object.
 enum class FetchCost : std::uint8_t { kOne, kSize };
 
 template <>

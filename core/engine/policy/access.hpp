@@ -36,7 +36,7 @@ struct Access {
   Op op = Op::kRead;
   NextUse next_use = kNever;   // only for policies that need it
   std::uint32_t position = 0;  // in the request
-  Count weight = 1;            // what the block takes of the capacity
+  Count weight = 1;            // space of the block: 1, or the bytes of an object
   // The request that accesses the block, or that demotes it from a faster tier.
   const RequestContext* request = &kNoRequest;
 };

@@ -69,7 +69,7 @@ class PolicyView {
   PolicyView(Directory& directory, Sink& sink, Weights& weights)
       : directory_(directory), sink_(sink), weights_(weights) {}
 
-  // Whether the accessed block, which is not resident, has no room beside those of the policy.
+  // Return whether the accessed block does not fit; it is not resident.
   bool is_full(const auto& policy) const {
     return weights_.leave_no_room(policy.size(), policy.capacity());
   }
@@ -87,7 +87,7 @@ class PolicyView {
   }
   // A ghost is resident again.
   void revive(Slot slot) { weights_.enter(slot); }
-  // What a block with a slot takes of the capacity; of a ghost, what it took.
+  // The weight of a block with a slot; of a ghost, its last one.
   Count weight(Slot slot) const { return weights_.of(slot); }
   // Evict the block for lack of space and free its slot.
   void evict(Slot slot) {

@@ -7,7 +7,7 @@
 #include "core/base/types.hpp"
 #include "core/containers/slot.hpp"
 
-// What blocks take of the capacity of a cache.
+// The space that blocks take in a cache.
 namespace mcsim {
 
 // Every block takes 1.
