@@ -133,7 +133,8 @@ def format_options(command: Command) -> Command:
             "--mapping",
             metavar="FILE",
             type=click.Path(path_type=Path),
-            help="Format and parameters as --save-mapping wrote them; others come on top.",
+            help="Format and parameters as written by mcsim trace info --save-mapping; others "
+            "come on top.",
         ),
         click.option(
             "--vm",
@@ -158,13 +159,6 @@ def reading_options(command: Command) -> Command:
     """Add the options of finding and reading traces."""
     options = [
         format_options,
-        click.option(
-            "--save-mapping",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            callback=file_to_write,
-            help="Keep format and parameters in this file.",
-        ),
         click.option(
             "--max-skipped",
             metavar="N|SHARE",
@@ -191,8 +185,15 @@ def reading_options(command: Command) -> Command:
 @trace.command(short_help="Show the content of a trace, per VM.")
 @_reading_options
 @block_bytes_option
+@click.option(
+    "--save-mapping",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    callback=file_to_write,
+    help="Keep format and parameters in this file, for --mapping.",
+)
 @table_option
-def info(block_size: str, form: Form, **reading: Any) -> None:
+def info(block_size: str, save_mapping: Path | None, form: Form, **reading: Any) -> None:
     """Show the requests, blocks, footprint, span, rate and sizes of TRACE, per VM.
 
     A second table shows what the trace stresses: blocks accessed once, popularity, sequential
@@ -201,9 +202,12 @@ def info(block_size: str, form: Form, **reading: Any) -> None:
     """
     from mcsim.cli.trace_info import collection_of, lines_of
     from mcsim.references.pieces import bytes_of_block
+    from mcsim.traces.mapping import write_mapping
 
     block_bytes = bytes_of_block("--block-bytes", block_size)
     opened = _open(**reading)
+    if save_mapping is not None:
+        write_mapping(save_mapping, opened.metadata.format, opened.metadata.options)
     found = opened.info(block_bytes)
     rows = [asdict(vm) for vm in found.vms]
 
@@ -328,7 +332,6 @@ def open_trace(
     format: str | None,
     options: tuple[str, ...],
     mapping: Path | None,
-    save_mapping: Path | None,
     on_bad_line: Any,
     on_unsorted: Any,
     max_skipped: str | None,
@@ -344,7 +347,6 @@ def open_trace(
     """
     from mcsim.traces.find import files_of
     from mcsim.traces.joined import note_on
-    from mcsim.traces.mapping import write_mapping
     from mcsim.traces.open import Reading, open_files
 
     given = params_given(options)
@@ -358,8 +360,6 @@ def open_trace(
         trace = open_files(files, reading, vm_name, stage.update_of)
     if (note := note_on(trace)) is not None:
         reporter.note(note)
-    if save_mapping is not None:
-        write_mapping(save_mapping, trace.metadata.format, trace.metadata.options)
     return trace
 
 

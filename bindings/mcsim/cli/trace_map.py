@@ -159,7 +159,7 @@ def _chosen(path: Path, proposals: Sequence[Proposal]) -> Proposal:
     if not is_interactive():
         raise ConfigError(
             f"{path}: {len(proposals)} readings are plausible: run the command of the right one "
-            "(with --save-mapping FILE to keep it)"
+            "(mcsim trace info with its options and --save-mapping FILE keeps it)"
         )
     number = click.prompt("which reading is right?", type=click.IntRange(1, len(proposals)))
     return proposals[number - 1]

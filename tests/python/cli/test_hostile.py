@@ -231,7 +231,6 @@ def test_outputs_are_no_inputs(run: Any, folder: Path) -> None:
         ("trace", "slice", "link.csv", "t.csv", "--vms", "db.dev"),
         ("trace", "info", "t.csv", "--save-mapping", "t.csv"),
         ("trace", "info", "t.csv", "--mapping", "m.yaml", "--save-mapping", "m.yaml"),
-        ("trace", "convert", "t.csv", "o.csv", "--save-mapping", "o.csv"),
     ):
         code, _, err = run(*arguments)
         assert (code, "of this command" in err) == (2, True), (arguments, err)

@@ -18,31 +18,7 @@ TRACE = "web.csv"
 
 # Commands by option that writes a file. OUT stands for it, and the first file is an input.
 FILES: dict[tuple[str, str], list[str]] = {
-    ("advise", "--save-mapping"): ["advise", TRACE, "--size", "8", "--save-mapping", "OUT"],
-    ("compare", "--save-mapping"): ["compare", TRACE, "--save-mapping", "OUT"],
-    ("distances", "--save-mapping"): ["distances", TRACE, "--save-mapping", "OUT"],
-    ("mix", "--save-mapping"): ["mix", TRACE, "--save-mapping", "OUT"],
-    ("mrc", "--save-mapping"): ["mrc", TRACE, "--save-mapping", "OUT"],
-    ("size", "--save-mapping"): [
-        "size",
-        TRACE,
-        "--target-hit-ratio",
-        "50%",
-        "--save-mapping",
-        "OUT",
-    ],
-    ("tune", "--save-mapping"): ["tune", TRACE, "--size", "64KiB", "--save-mapping", "OUT"],
-    ("whatif", "--save-mapping"): ["whatif", TRACE, "--size", "8", "--save-mapping", "OUT"],
     ("trace info", "--save-mapping"): ["trace", "info", TRACE, "--save-mapping", "OUT"],
-    ("trace convert", "--save-mapping"): [
-        *("trace", "convert", TRACE, "new.arrow", "--save-mapping", "OUT"),
-    ],
-    ("trace slice", "--save-mapping"): [
-        *("trace", "slice", TRACE, "new.arrow", "--save-mapping", "OUT"),
-    ],
-    ("trace misses", "--save-mapping"): [
-        *("trace", "misses", TRACE, "new.arrow", "--size", "1", "--save-mapping", "OUT"),
-    ],
     ("trace convert", "out"): ["trace", "convert", TRACE, "OUT", "--to", "csv"],
     ("trace slice", "out"): ["trace", "slice", TRACE, "OUT"],
     ("trace misses", "out"): ["trace", "misses", TRACE, "OUT", "--size", "1"],
