@@ -509,7 +509,10 @@ def _of_argument(name: str, command: click.Command, param: click.Parameter) -> I
             f"{name} {param.name}",
             text,
             arguments,
-            blamed=(param.name, param.name.upper(), printable(text)[:20], repr(text)[1:20]),
+            blamed=(
+                *(param.name, param.name.upper(), printable(text)[:20], repr(text)[1:20]),
+                *([".csv"] if text == "*" else []),  # a pattern stands for files that are there
+            ),
         )
 
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mcsim.base.arguments import file_given
+from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import is_regular, read_regular, resolved
 from mcsim.base.package import find_file, shipped_files
 from mcsim.base.suggest import did_you_mean
@@ -37,7 +39,10 @@ def _extended(source: Source, chain: Sequence[Path]) -> Source:
     given = source.root["extends"]
     if not isinstance(given, str) or not given:
         raise source.complain(("extends",), f"expected the path of an experiment, got {given!r}")
-    found = find_file("experiment", given, source.folder)
+    try:
+        found = find_file("experiment", file_given("extends", given), source.folder)
+    except ConfigError as error:
+        raise source.complain(("extends",), str(error).removeprefix("extends: ")) from None
     path = None if found is None else resolved(found)
     if path is None or not is_regular(path):
         hint = did_you_mean(given, shipped_files("experiment"))

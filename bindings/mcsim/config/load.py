@@ -215,6 +215,7 @@ def _is_index(node: Sequence[Any], step: object) -> bool:
 
 def _parse_yaml(text: str, blame: Callable[[int], str]) -> Any:
     reader = YAML(typ="rt")
+    reader.max_depth = 2 * _MOST_LEVELS  # the time of a level grows with its depth
     try:
         root = reader.load(text)
     except RecursionError:
@@ -223,6 +224,8 @@ def _parse_yaml(text: str, blame: Callable[[int], str]) -> Any:
         key = str(error.problem).partition('"')[2].partition('"')[0]
         raise ConfigError(f"{_blame(error, blame)}: duplicate key {key!r}") from None
     except MarkedYAMLError as error:
+        if str(error.problem).startswith("maximum depth"):
+            raise ConfigError(f"{blame(1)}: {_TOO_DEEP}") from None
         raise ConfigError(f"{_blame(error, blame)}: not YAML: {error.problem}") from None
     except YAMLError as error:
         raise ConfigError(f"{blame(1)}: not YAML: {str(error).splitlines()[0]}") from None

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError, McsimError, TimeBaseError
 from mcsim.base.package import find_file, shipped_files
 from mcsim.base.sizes import is_in_bytes
@@ -215,6 +216,20 @@ def _chosen(
     return [(name, vm.name.replace("{vm}", name) if vm.name else name) for name in chosen]
 
 
+def _profile_at(profile: str, place: Location, source: Source) -> Path:
+    """Return the file of a profile; ConfigError if there is none."""
+    try:
+        path = find_file("profile", file_given("profile", profile), source.folder)
+    except ConfigError as error:
+        raise source.complain(place, str(error).removeprefix("profile: ")) from None
+    if path is None:
+        hint = did_you_mean(profile, shipped_files("profile"))
+        raise source.complain(place, f"no file {profile!r}{hint}")
+    if path.is_dir():
+        raise source.complain(place, f"{profile!r} is a folder, expected a file")
+    return path
+
+
 def _synthesise(
     given: WorkloadSpec | WarmUpSpec,
     seed: int | None,
@@ -227,9 +242,7 @@ def _synthesise(
 
     held: dict[str, WorkloadVm] = {}
     for profile in given.profiles:
-        if (path := find_file("profile", profile, source.folder)) is None:
-            hint = did_you_mean(profile, shipped_files("profile"))
-            raise source.complain((*place, "profile"), f"no file {profile!r}{hint}")
+        path = _profile_at(profile, (*place, "profile"), source)
         with reporter.stage("parse", unit="requests", about=path.stem) as stage:
             trace = synth_trace(path, seed=seed, progress=stage.update_of)
         for index, name in enumerate(trace.vms):

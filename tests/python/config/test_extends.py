@@ -86,6 +86,8 @@ def test_a_mistake_is_blamed_on_the_line_of_its_file(tmp_path: Path) -> None:
 def test_circles_and_files_that_are_not_there(tmp_path: Path) -> None:
     own = write(tmp_path, "own.yaml", OWN)
     assert complaint(Experiment.load, own) == f"{own}:1: extends: no file 'shared/base.yaml'"
+    nul = write(tmp_path, "nul.yaml", 'extends: "a\\0b"\n')
+    assert f"{nul}:1: extends: no file can have the name" in complaint(Experiment.load, nul)
     base = write(tmp_path, "shared/base.yaml", BASE + "extends: ../own.yaml\n")
     assert complaint(Experiment.load, own) == (
         f"{base}:11: extends: a circle: own.yaml extends base.yaml extends own.yaml"

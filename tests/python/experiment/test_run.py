@@ -667,6 +667,8 @@ def test_where_a_trace_is_missing_the_profile_stands_in_and_says_so(tmp_path: Pa
         ({"workload": {"vms": [{"name": "x", "trace": "msr_a", "vm": "y"}]}}, "no VM 'y' in"),
         ({"workload": {"vms": ["keys_a"]}}, "it has no clock: give the experiment's interval as"),
         ({"workload": {"profile": "none.yaml"}}, "workload.profile: no file 'none.yaml'"),
+        ({"workload": {"profile": "."}}, "workload.profile: '.' is a folder, expected a file"),
+        ({"workload": {"profile": "a\0b"}}, "workload.profile: no file can have the name 'a"),
         ({"interval": "9 references"}, "it has a clock, and the experiment's interval counts ref"),
     ],
 )
