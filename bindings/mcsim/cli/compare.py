@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     default="0.1%,1%,10%",
     show_default=True,
     help="Of the caches: 1GiB, 250000 (blocks), 10% (of the distinct blocks) or "
-    "log(FROM, TO, COUNT).",
+    "log(FROM, TO, COUNT). If one is in bytes, objects take their sizes of the caches.",
 )
 @click.option(
     "--by",
