@@ -295,9 +295,23 @@ def test_equal_sizes_are_blocks(policy: str) -> None:
         blocks, unique = core.number(np.array(keys, np.uint64))
         for capacity in (10, 20):
             found = core.simulate(blocks, unique, [(policy, {}, capacity)])
-            # Of a power of two, so that quotients by it are exact.
+            # Quotients by a power of two are exact.
             weighed = hits_of(policy, keys, [8] * len(keys), 8 * capacity)
             assert weighed == int(found["hits"][0]), (seed, capacity)
+
+
+@pytest.mark.parametrize("policy", TWINS)
+def test_a_warm_up_fills_the_cache_and_is_not_counted(policy: str) -> None:
+    for seed in range(10):
+        keys, sizes = stream(seed, changes=True)
+        twin = TWINS[policy](capacity := max(1, sum(sizes) // 20))
+        hits = list(map(twin.access, keys, sizes))
+        blocks, unique = core.number(np.array(keys, np.uint64))
+        weights = np.array(sizes, np.uint32)
+        found = core.simulate(
+            blocks, unique, [(policy, {}, capacity)], weights=weights, warm_up=len(keys) // 3
+        )
+        assert int(found["hits"][0]) == sum(hits[len(keys) // 3 :]), seed
 
 
 def test_gdsf_by_size_as_cost_is_lfu_da() -> None:
