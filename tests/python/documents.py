@@ -7,6 +7,7 @@ import re
 import struct
 from pathlib import Path
 
+from block_devices import write_back
 from small import ROOT, TINY
 
 import mcsim
@@ -58,6 +59,7 @@ def write_stand_ins(folder: Path) -> None:
     (folder / "mine.yaml").write_text(mine)
     (folder / "sizes.yaml").write_text(example("docs/sweeps.md", "yaml", "name: sizes"))
     write_cases(folder)
+    write_back().written(folder)
 
 
 def write_cases(folder: Path) -> None:
