@@ -60,6 +60,8 @@ def write_stand_ins(folder: Path) -> None:
     (folder / "sizes.yaml").write_text(example("docs/sweeps.md", "yaml", "name: sizes"))
     write_cases(folder)
     write_back().written(folder)
+    cached = example("docs/how-to/lvmcache-or-bcache.md", "yaml", "name: cached")
+    (folder / "cached.yaml").write_text(cached)
 
 
 def write_cases(folder: Path) -> None:

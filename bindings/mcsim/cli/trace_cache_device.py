@@ -22,8 +22,8 @@ def cache_device(device: str, origin: str | None, cache: str | None, form: Form)
     """Show the hits, promotions, write-backs and latencies of a real cache.
 
     DEVICE has the events of a dm-cache or bcache device, as blktrace wrote them; a quoted pattern
-    names the files of all processors. The three devices must be recorded at the same time. A value that
-    the files do not show is a dash, with the reason.
+    names the files of all processors. The three devices must be recorded at the same time. A
+    value that the files do not show is a dash, with the reason.
 
     \b
     mcsim trace cache-device dm-3.blktrace.0 --origin dm-2.blktrace.0 --cache dm-0.blktrace.0
