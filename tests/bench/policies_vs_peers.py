@@ -11,14 +11,18 @@ of 2^24 buckets, is mostly touched for the first time. Run as
         [--policies NAME,…] [--sizes] [--out FILE.json]
 
 With --sizes, objects have up to 8,000 bytes, and the capacity is in bytes, 4,000 for each object.
+Misses of bytes are compared, too, and by how much the anonymous memory of a process that replays
+grows for each cached object.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -119,6 +123,52 @@ def write_oracle_general(path: Path, blocks: np.ndarray, sizes: np.ndarray | Non
     records.tofile(path)
 
 
+def anonymous_bytes() -> int:
+    """Return the private memory of this process that is not of files."""
+    text = Path("/proc/self/smaps_rollup").read_text()
+    (line,) = [line for line in text.splitlines() if line.startswith("Anonymous:")]
+    return int(line.split()[1]) << 10
+
+
+def in_another_process(
+    replay: Callable[[Peer], tuple[float, int]], peer: Peer
+) -> tuple[float, float]:
+    """Return the byte miss ratio, and how much memory the replay took for each cached object."""
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+
+    def tell() -> None:
+        before = anonymous_bytes()
+        watch = Peak()
+        ratio, objects = replay(peer)
+        queue.put((ratio, (watch.stop() - before) / objects))
+
+    child = context.Process(target=tell)
+    child.start()
+    ratio, held = queue.get()
+    child.join()
+    return ratio, held
+
+
+class Peak(threading.Thread):
+    """The most anonymous memory of this process, as looked at now and then."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.most = 0
+        self.stopped = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        while not self.stopped.wait(0.01):
+            self.most = max(self.most, anonymous_bytes())
+
+    def stop(self) -> int:
+        self.stopped.set()
+        self.join()
+        return max(self.most, anonymous_bytes())
+
+
 class Theirs:
     """libCacheSim on records in a file."""
 
@@ -140,6 +190,17 @@ class Theirs:
         miss_ratio, _ = cache.process_trace(reader)
         return round(miss_ratio * self.accesses), time.thread_time() - began
 
+    def replay_bytes(self, peer: Peer) -> tuple[float, int]:
+        """Return the byte miss ratio, and the number of cached objects."""
+        import libcachesim as lcs
+
+        cache = getattr(lcs, peer.cache)(self.capacity, **peer.parameters(self.capacity))
+        kind = lcs.TraceType.ORACLE_GENERAL_TRACE
+        reader = lcs.TraceReader(str(self.records), kind, lcs.ReaderInitParam())
+        _, ratio = cache.process_trace(reader)
+        self.kept = cache  # until its memory is measured
+        return ratio, cache.get_n_obj()
+
 
 class Ours:
     """mcsim on blocks that were numbered before."""
@@ -150,10 +211,23 @@ class Ours:
         self.numbering_seconds = time.thread_time() - began
         self.capacity = capacity
         self.sizes = sizes
+        if sizes is not None:
+            first = np.arange(len(blocks) + 1, dtype=np.uint64)
+            self.requests = (first, sizes, np.zeros(len(blocks), np.uint32), 1)
+
+    def replay_bytes(self, peer: Peer) -> tuple[float, int]:
+        """Return the byte miss ratio, and the number of cached objects."""
+        (spec,) = parse_policies(peer.policy, sizes=True)
+        config = (spec.name, spec.declared(), self.capacity)
+        found = core.simulate(
+            self.blocks, self.unique, [config], weights=self.sizes, requests=self.requests
+        )
+        objects = int(found["accesses"][0] - found["hits"][0] - found["evictions"][0])
+        return float(1 - found["byte_hits"][0] / found["request_bytes"][0]), objects
 
     def replay(self, peer: Peer) -> tuple[int, float]:
         """Return misses and CPU seconds, of the replay alone."""
-        (spec,) = parse_policies(peer.policy)
+        (spec,) = parse_policies(peer.policy, sizes=True)
         config = (spec.name, spec.declared(), self.capacity)
         columns = core.simulate(self.blocks, self.unique, [config], weights=self.sizes)
         (accesses,), (hits,), (seconds,) = (columns[n] for n in ("accesses", "hits", "seconds"))
@@ -170,7 +244,12 @@ def compare(peer: Peer, ours: Ours, theirs: Theirs, rounds: int) -> dict[str, An
             their_misses, seconds = theirs.replay(peer)
             their_times.append(seconds)
     accesses = theirs.accesses
-    return {
+    of_bytes = {}
+    if theirs.sizes:
+        for whose, side in (("", ours), ("peer_", theirs)):
+            ratio, held = in_another_process(side.replay_bytes, peer)
+            of_bytes |= {f"{whose}byte_miss_ratio": ratio, f"{whose}bytes_per_object": held}
+    return of_bytes | {
         "policy": peer.policy,
         "peer": peer.cache,
         "rate": accesses / min(our_times),
@@ -193,8 +272,11 @@ def row_of(found: dict[str, Any]) -> str:
             verdict = "NO, and they should be"
     cells = [found["policy"], found["peer"]]
     cells += [f"{found[key] / 1e6:.1f}" for key in ("rate", "peer_rate")]
-    cells += [f"{found['ratio']:.1f}", f"{found['misses']:,}", f"{found['peer_misses']:,}", verdict]
-    return row(cells)
+    cells += [f"{found['ratio']:.1f}", f"{found['misses']:,}", f"{found['peer_misses']:,}"]
+    for name, digits in (("byte_miss_ratio", 5), ("bytes_per_object", 0)):
+        if name in found:
+            cells += [f"{found[whose + name]:.{digits}f}" for whose in ("", "peer_")]
+    return row([*cells, verdict])
 
 
 def head(ours: Ours, accesses: int) -> str:
@@ -240,8 +322,11 @@ def main() -> int:
     capacity = given.capacity * (LARGEST // 2 if given.sizes else 1)
     ours = Ours(blocks, capacity, sizes)
     columns = ["policy", "libCacheSim's", "mcsim, M/s", "libCacheSim, M/s", "ratio"]
-    columns += ["misses", "libCacheSim's misses", "equal"]
-    lines = [head(ours, given.accesses), row(columns), row(["---", "---"] + ["---:"] * 5 + ["---"])]
+    columns += ["misses", "libCacheSim's misses"]
+    if given.sizes:
+        columns += ["byte miss ratio", "libCacheSim's", "B an object", "libCacheSim's"]
+    rule = ["---", "---"] + ["---:"] * (len(columns) - 2) + ["---"]
+    lines = [head(ours, given.accesses), row([*columns, "equal"]), row(rule)]
     print(*lines, sep="\n", flush=True)
     found = []
     with tempfile.TemporaryDirectory() as folder:
