@@ -40,6 +40,7 @@ TITLES = {
     "whatif": "`mcsim.what_if`: a row a VM",
     "situation": "`what_if(…).before.rows` and `.after.rows`",
     "stress": "`mcsim trace info --csv`, `Trace.info()`: what a trace stresses, a row a VM",
+    "cache-device": "`mcsim.cache_device`: a row a class of requests",
     "search": "`mcsim.search`: a row a hierarchy",
     "advice": "`mcsim.advise`: a row a candidate",
     "runs": "`mcsim results ls --csv`: a row a run",

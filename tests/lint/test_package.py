@@ -71,6 +71,7 @@ PUBLIC = [
     "WhatIf",
     "__version__",
     "advise",
+    "cache_device",
     "compare",
     "describe",
     "device_names",

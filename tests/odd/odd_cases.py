@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import io
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -342,6 +343,9 @@ def write_inputs(folder: Path) -> None:
     for name, first in (("nameless.csv", 0), ("nameless-2.csv", 400)):
         rows = [f"{i + first},{at},{size}\n" for i, _, _, at, size in requests]
         (folder / name).write_text("time_s,offset,length\n" + "".join(rows))
+    # A queued read of sector 8 on device 8,0.
+    event = struct.pack("<IIQQIIIIIHH", 0x65617407, 0, 1, 8, 4096, 1 << 16 | 1, 1, 8 << 20, 0, 0, 0)
+    (folder / "dm-1.blktrace.0").write_bytes(event)
     (folder / "mapping.yaml").write_text(_yaml({"format": "csv"} | _COLUMNS))
     for name, profile in PROFILES.items():
         (folder / name).write_text(_yaml(profile))
@@ -387,6 +391,7 @@ _BASES: dict[str, Sequence[str]] = {
     "size": ("two.csv", "--target-hit-ratio", "0.1", "-q"),
     "sweep run": ("sweep.yaml", "--dry-run", "-q"),
     "sweep status": ("sweep.yaml",),
+    "trace cache-device": ("dm-1.blktrace.0",),
     "trace catalogue": (),
     "trace convert": ("two.csv", "out.csv", "-q"),
     "trace info": ("two.csv", "-q"),

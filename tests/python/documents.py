@@ -8,6 +8,7 @@ import re
 import struct
 from pathlib import Path
 
+from block_devices import write_back
 from small import ROOT, TINY
 
 import mcsim
@@ -65,6 +66,9 @@ def write_stand_ins(folder: Path) -> None:
     finally:
         os.chdir(here)
     write_cases(folder)
+    write_back().written(folder)
+    cached = example("docs/how-to/lvmcache-or-bcache.md", "yaml", "name: cached")
+    (folder / "cached.yaml").write_text(cached)
 
 
 def write_cases(folder: Path) -> None:

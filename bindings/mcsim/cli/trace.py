@@ -397,4 +397,4 @@ def in_words_of_the_shell(options: Mapping[str, str]) -> Iterator[None]:
         raise type(error)(message) from error
 
 
-from mcsim.cli import trace_misses  # noqa: E402, F401 - adds `misses` to the group
+from mcsim.cli import trace_cache_device, trace_misses  # noqa: E402, F401 - add commands

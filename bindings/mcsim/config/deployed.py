@@ -60,3 +60,17 @@ Not modelled
 
 ALIASES: Mapping[str, str] = {"lvmcache": "dm-cache"}
 """Other names under which `mcsim describe` finds deployed systems, in lower case."""
+
+IN_USE: Mapping[str, str] = {
+    "lvmcache": "system dm-cache: with one request in flight, each request as Linux 6.1 serves it",
+    "bcache": "system bcache: reads within 1 % of the hits of Linux 6.1",
+    "dm-writecache": "none: it caches writes alone, in the order of their first write",
+    "zfs": "policy arc; not its metadata targets, the 62 ms rule and L2ARC",
+    "open-cas": "policy lru with admission sequential(only_full=true); not its 32 lists",
+    "vsan": "policy s3-fifo; not its window of insertions before a hit counts",
+    "page-cache": "policy lru; its rules are not compared",
+    "redis": "policy lru on objects with sizes; its rules are not compared",
+    "caffeine": "policy w-tinylfu(climb=true,jitter=true); not the first step of its hill climber",
+    "rocksdb": "policy lru, on a trace of format rocksdb; its rules are not compared",
+}
+"""Caches that people run, by name: what is nearest here. docs/how-to/caches-in-use.md has more."""

@@ -10,7 +10,7 @@ from mcsim.base.arguments import text as check_text
 from mcsim.base.errors import ConfigError
 from mcsim.base.package import Kind, shipped_files
 from mcsim.base.suggest import did_you_mean
-from mcsim.config.deployed import ALIASES, RULES
+from mcsim.config.deployed import ALIASES, IN_USE, RULES
 from mcsim.config.devices import CATALOGUE
 from mcsim.config.load import Source
 
@@ -134,7 +134,7 @@ def describe(name: str) -> Description:
     Parameters
     ----------
     name : str
-        Its name, in any case. `lvmcache` is `dm-cache`.
+        Its name, in any case. Names of caches in use, such as `zfs`, show what is nearest here.
 
     Returns
     -------
@@ -155,18 +155,28 @@ def describe(name: str) -> Description:
     ...
     """
     every = catalogue()
-    lowered = check_text("name", name).lower()
-    lowered = ALIASES.get(lowered, lowered)
+    asked = check_text("name", name).lower()
+    lowered = ALIASES.get(asked, asked)
     found = [
         (kind, entry)
         for kind, entries in every.items()
         for entry in entries
         if entry["name"].lower() == lowered
     ]
-    if not found:
+    lines = [line for of in found for line in _lines(*of)]
+    if asked in IN_USE:
+        lines += [*([""] if lines else []), *_lines_in_use(asked)]
+    if not lines:
         names = [entry["name"] for entries in every.values() for entry in entries]
+        names += IN_USE
         raise ConfigError(f"nothing is called {name!r}{did_you_mean(name, names)}; see mcsim list")
-    return Description("\n".join(line for of in found for line in _lines(*of)))
+    return Description("\n".join(lines))
+
+
+def _lines_in_use(name: str) -> Iterator[str]:
+    yield f"{name} (cache in use)"
+    yield f"  Nearest: {IN_USE[name]}"
+    yield '  Unit, write mode and what is not modelled: page "I use X today" (how-to/caches-in-use)'
 
 
 def _lines(kind: str, entry: Mapping[str, Any]) -> Iterator[str]:

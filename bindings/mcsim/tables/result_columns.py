@@ -205,6 +205,16 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
             shown=False,
         ),
     ],
+    "cache-device": [
+        Column("kind", "class", "text", "class of requests, or copies between the devices"),
+        Column("requests", "requests", "count", "number of requests, or of copies"),
+        Column("share", "share %", "share", "of all requests of the device"),
+        Column("bytes", "bytes", "bytes", "bytes of these requests"),
+        Column("mean_latency_ns", "mean", "ns", "mean time from entry to completion", "less"),
+        Column("p50_latency_ns", "p50", "ns", "median of this time", "less"),
+        Column("p99_latency_ns", "p99", "ns", "its 99th percentile", "less"),
+        Column("reason", "reason", "text", "why values are missing; empty: none is"),
+    ],
     "search": [
         Column("policy", "policy", "text", "eviction policy of each tier"),
         Column("blocks_0", "tier 0", "count", "blocks of the faster tier"),

@@ -1,0 +1,35 @@
+"""`mcsim trace cache-device`: what a real cache did, from blktrace of its devices."""
+
+from __future__ import annotations
+
+import click
+
+from mcsim.cli.options import table_option
+from mcsim.cli.terminal import Form, print_result
+from mcsim.cli.trace import in_words_of_the_shell, trace
+
+
+@trace.command("cache-device", short_help="Show what a real cache did, from blktrace.")
+@click.argument("device")
+@click.option(
+    "--origin",
+    metavar="FILE",
+    help="Events of the device behind the cache; of bcache, its backing device.",
+)
+@click.option("--cache", metavar="FILE", help="Events of the device that caches.")
+@table_option
+def cache_device(device: str, origin: str | None, cache: str | None, form: Form) -> None:
+    """Show the hits, promotions, write-backs and latencies of a real cache.
+
+    DEVICE has the events of a dm-cache or bcache device, as blktrace wrote them; a quoted pattern
+    names the files of all processors. The three devices must be recorded at the same time. A
+    value that the files do not show is a dash, with the reason.
+
+    \b
+    mcsim trace cache-device dm-3.blktrace.0 --origin dm-2.blktrace.0 --cache dm-0.blktrace.0
+    """  # noqa: D301
+    from mcsim.traces.cache_device import cache_device as cache_device_of
+
+    with in_words_of_the_shell({"origin: ": "--origin: ", "cache: ": "--cache: ", "device: ": ""}):
+        found = cache_device_of(device, origin, cache)
+    print_result(form, found, found.answer)
