@@ -299,7 +299,8 @@ def test_object_traces_have_sizes_in_bytes_where_objects_do(run: Any, printed: A
     out = printed("mrc", "objects.csv", "--sizes", "1,50%,4")
     assert "6 accesses to 4 objects" in out[0]
     assert cells(out, "4")[-2:] == ["33.33", "33.43"]
-    assert "1,073,741,824   33.33 33.43" in "".join(printed("mrc", "objects.csv", "--sizes", "1GiB"))
+    out = printed("mrc", "objects.csv", "--sizes", "1GiB")
+    assert "1,073,741,824   33.33 33.43" in "".join(out)
     code, out, message = run("whatif", "objects.csv", "--size", "1GiB", "--to", "+10%")
     assert code == 2
     assert "of objects in an object trace, or shares (10%)" in message + "".join(out)
