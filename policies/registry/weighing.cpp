@@ -4,14 +4,17 @@
 #include "policies/eviction/clock.hpp"
 #include "policies/eviction/fifo.hpp"
 #include "policies/eviction/gdsf.hpp"
+#include "policies/eviction/hyperbolic.hpp"
 #include "policies/eviction/lfu.hpp"
 #include "policies/eviction/lfu_da.hpp"
 #include "policies/eviction/lru.hpp"
+#include "policies/eviction/lru_k.hpp"
 #include "policies/eviction/random.hpp"
 #include "policies/eviction/s3_fifo.hpp"
 #include "policies/eviction/sieve.hpp"
 #include "policies/eviction/slru.hpp"
 #include "policies/eviction/two_q.hpp"
+#include "policies/eviction/w_tinylfu.hpp"
 
 namespace mcsim {
 namespace {
@@ -26,7 +29,7 @@ EvictionRegistry registry_of(TypeList<Ps...>) {
 const EvictionRegistry& weighing_registry() {
   static const EvictionRegistry made =
       registry_of(TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Lfu, Slru, TwoQ, S3Fifo, LfuDa,
-                           GdsfOfSizes, Arc>{});
+                           GdsfOfSizes, Arc, LruK, Hyperbolic, WTinyLfu>{});
   return made;
 }
 
