@@ -1,20 +1,16 @@
 #include "policies/registry/weighing.hpp"
 
-#include "policies/eviction/arc.hpp"
 #include "policies/eviction/clock.hpp"
 #include "policies/eviction/fifo.hpp"
 #include "policies/eviction/gdsf.hpp"
-#include "policies/eviction/hyperbolic.hpp"
 #include "policies/eviction/lfu.hpp"
 #include "policies/eviction/lfu_da.hpp"
 #include "policies/eviction/lru.hpp"
-#include "policies/eviction/lru_k.hpp"
 #include "policies/eviction/random.hpp"
 #include "policies/eviction/s3_fifo.hpp"
 #include "policies/eviction/sieve.hpp"
 #include "policies/eviction/slru.hpp"
 #include "policies/eviction/two_q.hpp"
-#include "policies/eviction/w_tinylfu.hpp"
 
 namespace mcsim {
 namespace {
@@ -29,7 +25,9 @@ EvictionRegistry registry_of(TypeList<Ps...>) {
 const EvictionRegistry& weighing_registry() {
   static const EvictionRegistry made =
       registry_of(TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Lfu, Slru, TwoQ, S3Fifo, LfuDa,
-                           GdsfOfSizes, Arc, LruK, Hyperbolic, WTinyLfu>{});
+                           GdsfOfSizes>{})
+          .with(adaptive_weighing_policies())
+          .value();
   return made;
 }
 

@@ -141,7 +141,7 @@ class Lirs(Twin):
         self.lir: set[int] = set()
         self.ghosts: dict[int, int] = {}
         self.last = -1
-        hir = min(max(2, int(0.01 * capacity)), max(1, capacity - 1))
+        hir = min(max(2, int(0.05 * capacity)), max(1, capacity - 1))
         self.most_lir = capacity - hir
 
     def lir_bytes(self) -> int:
@@ -269,9 +269,9 @@ class WTinyLfu(Twin):
         self.count(key, size)
         large = size > self.most_window
         main = self.probation or self.protected
-        if large and main and sum(self.sizes.values()) + size > self.capacity:
-            if not self.wins(key, main[0]):
-                return
+        full = sum(self.sizes.values()) + size > self.capacity
+        if full and large and main and not self.wins(key, main[0]):
+            return
         while sum(self.sizes.values()) + size > self.capacity:
             self.compete(0 if large else size)
         self.sizes[key] = size

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.python.naive_drawing_objects import Hyperbolic
-from tests.python.naive_objects import Arc, LruK, Twin, WTinyLfu
+from tests.python.naive_drawing_objects import Cacheus, Hyperbolic, LeCar
+from tests.python.naive_objects import Arc, Lirs, LruK, Twin, WTinyLfu
 
 import mcsim as mc
 from mcsim._core import policies as core
@@ -214,10 +214,17 @@ TWINS: dict[str, Callable[[int], Twin]] = {
     "lru-k": LruK,
     "hyperbolic": Hyperbolic,
     "w-tinylfu": WTinyLfu,
+    "lirs": Lirs,
+    "lecar": LeCar,
+    "cacheus": Cacheus,
 }
 
-# Parameters of the twins: fewer draws, and a sketch without collisions.
-PARAMS: dict[str, dict[str, Any]] = {"hyperbolic": {"sample": 5}, "w-tinylfu": {"counters": 1000}}
+# Parameters of the twins: few draws, a sketch without collisions, and a share of more blocks.
+PARAMS: dict[str, dict[str, Any]] = {
+    "hyperbolic": {"sample": 5},
+    "w-tinylfu": {"counters": 1000},
+    "lirs": {"hirs": 0.05},
+}
 
 
 def stream(seed: int, *, changes: bool) -> tuple[list[int], list[int]]:
