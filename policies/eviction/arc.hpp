@@ -51,31 +51,35 @@ class Arc : public SlotPolicyBase<WeighedLists<4>> {
   Arc(const Params& params, const PolicySetup& setup)
       : SlotPolicyBase(setup, 2 * setup.capacity), step_(params.step) {}
 
-  bool access(const auto& a, auto& cache) {
+  template <class View>
+  bool access(const auto& a, View& cache) {
     const Slot x = cache.find(a.block);
     if (x == kNoSlot) {
       limit_l1(cache);
-      replace(false, cache);
       limit_l2(cache);
+      replace(false, cache);
       blocks_.push_front(kT1, cache.insert(a.block), cache);
       return false;
     }
     const auto list = blocks_.list_of(x);
-    if (list <= kT2) {
-      blocks_.move_to_front(kT2, x, cache);
-      return true;
-    }
     if (list == kB1) {
       p_ = std::min(static_cast<double>(capacity_), p_ + step(kB2, kB1, cache));
-    } else {
+    } else if (list == kB2) {
       p_ = std::max(0.0, p_ - step(kB1, kB2, cache));
     }
-    blocks_.erase(x, cache);
-    replace(list == kB2, cache);
-    limit_l2(cache);
-    cache.revive(x);
-    blocks_.push_front(kT2, x, cache);
-    return false;
+    if (list > kT2) {
+      if constexpr (View::kWeighs) {
+        blocks_.erase(x, cache);
+        replace(list == kB2, cache);
+        limit_l2(cache);
+        cache.revive(x);
+        blocks_.push_front(kT2, x, cache);
+        return false;
+      }
+      replace(list == kB2, cache);
+    }
+    blocks_.move_to_front(kT2, x, cache);
+    return list <= kT2;
   }
 
   void remove(Slot slot, auto& cache) {
@@ -127,24 +131,30 @@ class Arc : public SlotPolicyBase<WeighedLists<4>> {
 
   // Case IV A of the paper: make room in the directory for a new block of T1.
   void limit_l1(auto& cache) {
-    while (l1(cache) + cache.next_weight() > capacity_) {
-      if (blocks_.empty(kB1)) {
-        cache.evict_back(blocks_, kT1);
-      } else {
-        cache.forget_back(blocks_, kB1);
-      }
-    }
+    make_room(
+        cache, [&] { return l1(cache) + cache.next_weight() > capacity_; },
+        [&] {
+          if (blocks_.empty(kB1)) {
+            cache.evict_back(blocks_, kT1);
+          } else {
+            cache.forget_back(blocks_, kB1);
+          }
+        });
   }
   // Case IV B: the same for both lists.
   void limit_l2(auto& cache) {
-    while (l1(cache) + l2(cache) + cache.next_weight() > 2 * capacity_ && !blocks_.empty(kB2)) {
-      cache.forget_back(blocks_, kB2);
-    }
+    make_room(
+        cache,
+        [&] {
+          const Count all = l1(cache) + l2(cache) + cache.next_weight();
+          return all > 2 * capacity_ && !blocks_.empty(kB2);
+        },
+        [&] { cache.forget_back(blocks_, kB2); });
   }
 
   // Demote until the accessed block fits.
   void replace(bool hit_in_b2, auto& cache) {
-    while (cache.is_full(*this)) demote(hit_in_b2, cache);
+    make_room(cache, [&] { return cache.is_full(*this); }, [&] { demote(hit_in_b2, cache); });
   }
 
   void demote(bool hit_in_b2, auto& cache) {

@@ -192,7 +192,7 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
       set_most_queued(std::min(largest_part(cache), most_queued_ + more));
     }
     experts_.penalize(history == kOfLru ? kLru : kLfu, rate_);
-    while (cache.is_full(*this)) evict(cache);
+    make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache); });
     cache.revive(slot);
     block = {.count = block.count + (is_paper() ? 1 : 0), .demoted = false, .is_new = false};
     enter(kReused, slot, cache);
@@ -205,7 +205,7 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
         lists_.weight(kReused, cache) + weight <= most_reused_ && lists_.empty(kQueue);
     const bool fills_queue =
         !cache.is_full(*this) && lists_.weight(kQueue, cache) + weight <= most_queued_;
-    while (cache.is_full(*this)) evict(cache);
+    make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache); });
     const Slot slot = cache.insert(id);
     blocks_[slot] = {.count = 1, .demoted = false, .is_new = !fills_reused && !fills_queue};
     enter(fills_reused ? kReused : kQueue, slot, cache);

@@ -7,6 +7,7 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/slot_set.hpp"
+#include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
@@ -55,7 +56,7 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
       ++states_[slot].count;
       return true;
     }
-    while (cache.is_full(*this)) evict(cache, now_);
+    make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache, now_); });
     const Slot slot = cache.insert(a.block);
     blocks_.insert(slot);
     states_[slot] = {.came = now_, .count = first_count(cache.weight(slot))};

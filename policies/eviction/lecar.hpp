@@ -93,7 +93,7 @@ class LeCar : public CountedLists<3, LeCarBlock> {
       regret(slot);
       lists_.erase(slot, cache);
     }
-    while (cache.is_full(*this)) evict(cache);
+    make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache); });
     if (slot == kNoSlot) {
       slot = cache.insert(a.block);
       blocks_[slot].count = 0;
@@ -180,9 +180,9 @@ class LeCar : public CountedLists<3, LeCarBlock> {
       cache.evict(victim);
       return;
     }
-    while (lists_.weight(history, cache) + weight > most) {
-      cache.forget_back(lists_, history);
-    }
+    make_room(
+        cache, [&] { return lists_.weight(history, cache) + weight > most; },
+        [&] { cache.forget_back(lists_, history); });
     blocks_[victim].evicted = now_;
     lists_.push_front(history, victim, cache);
     cache.evict_to_ghost(victim);

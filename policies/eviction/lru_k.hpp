@@ -63,7 +63,7 @@ class LruK {
     if (hit) {
       refer_again(slot, cache);
     } else {
-      while (cache.is_full(*this)) evict(cache);
+      make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache); });
       slot = cache.find(a.block);  // eviction may have dropped its ghost
       if (slot == kNoSlot) {
         slot = cache.insert(a.block);

@@ -92,7 +92,7 @@ class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
     if (hit) {
       reuse(slot, cache);
     } else if (enters(a.block, cache)) {
-      while (cache.is_full(*this)) evict(cache);
+      make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache); });
       const std::size_t list = is_larger_than_window(cache) ? kProbation : kWindow;
       blocks_.push_front(list, cache.insert(a.block), cache);
       limit_window(cache);

@@ -80,15 +80,16 @@ class Arc(Twin):
             self.target = min(max(moved, 0.0), float(self.capacity))
             own.remove(key)
             del self.ghosts[key]
+            self.room_for(size)
         while not seen and self.bytes_of(self.t1, self.b1) + size > self.capacity:
             if self.b1:
                 self.forget(self.b1)
             else:
                 self.remove(self.t1[0])
-        self.room_for(size)
         most = 2 * self.capacity - size
         while self.b2 and self.bytes_of(self.t1, self.t2, self.b1, self.b2) > most:
             self.forget(self.b2)
+        self.room_for(size)
         self.sizes[key] = size
         (self.t2 if seen else self.t1).append(key)
 
