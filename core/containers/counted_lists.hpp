@@ -6,7 +6,7 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/two_experts.hpp"
 #include "core/containers/slot_heap.hpp"
-#include "core/containers/slot_lists.hpp"
+#include "core/containers/weighed_lists.hpp"
 
 namespace mcsim {
 
@@ -35,7 +35,7 @@ class CountedLists {
     if (slots > blocks_.size()) blocks_.extend(slots);
   }
 
-  SlotLists<kLists> lists_;
+  WeighedLists<kLists> lists_;
   SlotHeap<CountAndTie> counts_;
   Pages<Block> blocks_;
 };

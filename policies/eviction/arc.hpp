@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "core/base/choices.hpp"
-#include "core/containers/slot_lists.hpp"
+#include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
@@ -24,8 +24,13 @@ struct Choices<ArcStep> {
 // The ghost lists B1 and B2 remember the victims of T1 and T2. A hit in B1 means that T1 is too
 // small, a hit in B2 that T2 is; the target size p of T1 adapts.
 //
+// For objects of different sizes, the lists and p are in bytes. A ghost hit moves p by the size of
+// the object times the step for blocks. A new object drops the oldest of B1 until it fits beside T1
+// and B1, and leaves the oldest of T1 without a ghost if B1 becomes empty. The oldest of B2 is
+// dropped while an inserted object does not fit beside all lists in twice the capacity.
+//
 // O(1) per access; 9 bytes per block held or remembered, at most twice the capacity.
-class Arc : public SlotPolicyBase<SlotLists<4>> {
+class Arc : public SlotPolicyBase<WeighedLists<4>> {
  public:
   struct Params {
     ArcStep step = ArcStep::kReal;
@@ -36,6 +41,7 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
                               "lengths (real, as published), or its integer part (integer)"}};
     }
   };
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "arc",
       .summary =
@@ -45,40 +51,60 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
   Arc(const Params& params, const PolicySetup& setup)
       : SlotPolicyBase(setup, 2 * setup.capacity), step_(params.step) {}
 
-  bool access(const auto& a, auto& cache) {
+  template <class View>
+  bool access(const auto& a, View& cache) {
     const Slot x = cache.find(a.block);
     if (x == kNoSlot) {
-      miss(cache);
-      blocks_.push_front(kT1, cache.insert(a.block));
+      limit_l1(cache);
+      limit_l2(cache);
+      replace(false, cache);
+      blocks_.push_front(kT1, cache.insert(a.block), cache);
       return false;
     }
     const auto list = blocks_.list_of(x);
     if (list == kB1) {
-      p_ = std::min(static_cast<double>(capacity_), p_ + step(kB2, kB1));
-      replace(false, cache);
+      p_ = std::min(static_cast<double>(capacity_), p_ + step(kB2, kB1, cache));
     } else if (list == kB2) {
-      p_ = std::max(0.0, p_ - step(kB1, kB2));
-      replace(true, cache);
+      p_ = std::max(0.0, p_ - step(kB1, kB2, cache));
     }
-    blocks_.move_to_front(kT2, x);
-    return list == kT1 || list == kT2;
+    if (list > kT2) {
+      if constexpr (View::kWeighs) {
+        blocks_.erase(x, cache);
+        replace(list == kB2, cache);
+        limit_l2(cache);
+        cache.revive(x);
+        blocks_.push_front(kT2, x, cache);
+        return false;
+      }
+      replace(list == kB2, cache);
+    }
+    blocks_.move_to_front(kT2, x, cache);
+    return list <= kT2;
   }
+
+  void remove(Slot slot, auto& cache) {
+    blocks_.erase(slot, cache);
+    cache.forget(slot);
+  }
+  void reweigh(Slot slot, Count more) { blocks_.reweigh(slot, more); }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     p_ = std::min(p_, static_cast<double>(capacity_));
     while (size() > capacity_) demote(false, cache);
-    while (l1() > capacity_) cache.forget_back(blocks_, kB1);
-    while (l1() + l2() > 2 * capacity_) cache.forget_back(blocks_, kB2);
+    while (l1(cache) > capacity_) cache.forget_back(blocks_, kB1);
+    while (l1(cache) + l2(cache) > 2 * capacity_) cache.forget_back(blocks_, kB2);
     blocks_.reserve(cache.slots_for(2 * capacity_));
   }
 
   bool resident(Slot slot) const { return blocks_.list_of(slot) <= kT2; }
   Count size() const { return blocks_.size(kT1) + blocks_.size(kT2); }
   absl::Status check() const {
-    if (l1() > capacity_ || l1() + l2() > 2 * capacity_ || p_ < 0 ||
+    const Count l1 = blocks_.size(kT1) + blocks_.size(kB1);
+    const Count l2 = blocks_.size(kT2) + blocks_.size(kB2);
+    if (l1 > capacity_ || l1 + l2 > 2 * capacity_ || p_ < 0 ||
         p_ > static_cast<double>(capacity_)) {
-      return internal_error("arc: L1 {}, L2 {}, p {} at c {}", l1(), l2(), p_, capacity_);
+      return internal_error("arc: L1 {}, L2 {}, p {} at c {}", l1, l2, p_, capacity_);
     }
     return blocks_.check();
   }
@@ -87,41 +113,56 @@ class Arc : public SlotPolicyBase<SlotLists<4>> {
  private:
   enum List { kT1, kT2, kB1, kB2 };
 
-  Count l1() const { return blocks_.size(kT1) + blocks_.size(kB1); }
-  Count l2() const { return blocks_.size(kT2) + blocks_.size(kB2); }
-
-  double step(List longer, List hit) const {
-    const Count whole = blocks_.size(longer) / blocks_.size(hit);
-    if (step_ == ArcStep::kInteger) return static_cast<double>(std::max<Count>(1, whole));
-    return std::max(
-        1.0, static_cast<double>(blocks_.size(longer)) / static_cast<double>(blocks_.size(hit)));
+  Count l1(const auto& cache) const {
+    return blocks_.weight(kT1, cache) + blocks_.weight(kB1, cache);
+  }
+  Count l2(const auto& cache) const {
+    return blocks_.weight(kT2, cache) + blocks_.weight(kB2, cache);
   }
 
-  // Case IV: free a slot in the directory and, if the cache is full, in the cache.
-  void miss(auto& cache) {
-    if (l1() == capacity_) {
-      if (blocks_.empty(kB1)) {
-        cache.evict_back(blocks_, kT1);
-        return;
-      }
-      cache.forget_back(blocks_, kB1);
-    } else if (l1() + l2() == 2 * capacity_) {
-      cache.forget_back(blocks_, kB2);
-    }
-    replace(false, cache);
+  double step(List longer, List hit, const auto& cache) const {
+    const Count other = blocks_.weight(longer, cache);
+    const Count own = blocks_.weight(hit, cache);
+    const double ratio = step_ == ArcStep::kInteger
+                             ? static_cast<double>(other / own)
+                             : static_cast<double>(other) / static_cast<double>(own);
+    return static_cast<double>(cache.next_weight()) * std::max(1.0, ratio);
   }
 
-  // The published cases imply a full cache; after a change of the capacity it may not be full.
+  // Case IV A of the paper: make room in the directory for a new block of T1.
+  void limit_l1(auto& cache) {
+    make_room(
+        cache, [&] { return l1(cache) + cache.next_weight() > capacity_; },
+        [&] {
+          if (blocks_.empty(kB1)) {
+            cache.evict_back(blocks_, kT1);
+          } else {
+            cache.forget_back(blocks_, kB1);
+          }
+        });
+  }
+  // Case IV B: the same for both lists.
+  void limit_l2(auto& cache) {
+    make_room(
+        cache,
+        [&] {
+          const Count all = l1(cache) + l2(cache) + cache.next_weight();
+          return all > 2 * capacity_ && !blocks_.empty(kB2);
+        },
+        [&] { cache.forget_back(blocks_, kB2); });
+  }
+
+  // Demote until the accessed block fits.
   void replace(bool hit_in_b2, auto& cache) {
-    if (size() == capacity_) demote(hit_in_b2, cache);
+    make_room(cache, [&] { return cache.is_full(*this); }, [&] { demote(hit_in_b2, cache); });
   }
 
   void demote(bool hit_in_b2, auto& cache) {
-    const auto t1 = static_cast<double>(blocks_.size(kT1));
+    const auto t1 = static_cast<double>(blocks_.weight(kT1, cache));
     const bool from_t1 = t1 >= 1 && (t1 > p_ || (hit_in_b2 && t1 == p_) || blocks_.empty(kT2));
     const Slot victim = blocks_.back(from_t1 ? kT1 : kT2);
     cache.evict_to_ghost(victim);
-    blocks_.move_to_front(from_t1 ? kB1 : kB2, victim);
+    blocks_.move_to_front(from_t1 ? kB1 : kB2, victim, cache);
   }
 
   ArcStep step_;

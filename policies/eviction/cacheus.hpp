@@ -45,6 +45,12 @@ struct CacheusBlock {
 // value (the paper draws it at random). A block stops being new when it is hit; one that returns
 // from a history has its count + 1.
 //
+// For objects of different sizes, S, Q and the histories are in bytes, and the experts evict until
+// the object fits. The sizes of S and Q move by the step for blocks times the size of the object,
+// and each keeps room for it. A period is accesses to as many bytes as the capacity. The initial
+// learning rate is that for the number of objects that fit, with the mean size of the first period;
+// nothing is evicted in that period.
+//
 // O(log n) per access; 45 bytes per slot, two slots per block of the capacity.
 class Cacheus : public CountedLists<4, CacheusBlock> {
  public:
@@ -55,6 +61,7 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
                               "algorithm: as in the paper, or as in the authors' simulator"}};
     }
   };
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "cacheus",
       .summary = "Learns to follow a scan-resistant (SR-LRU) or a churn-resistant (CR-LFU) expert.",
@@ -71,11 +78,11 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
 
   bool access(const auto& a, auto& cache) {
     ++now_;
-    learn();
+    learn(cache);
     const Slot slot = cache.find(a.block);
     if (slot != kNoSlot && resident(slot)) {
       ++hits_;
-      hit(slot);
+      hit(slot, cache);
       return true;
     }
     if (slot != kNoSlot) {
@@ -88,17 +95,18 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
 
   void remove(Slot slot, auto& cache) {
     clear_demoted(slot);
-    lists_.erase(slot);
+    lists_.erase(slot, cache);
     counts_.erase(slot);
     cache.forget(slot);
   }
+  void reweigh(Slot slot, Count more) { lists_.reweigh(slot, more); }
 
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
-    while (lists_.size(kReused) > most_reused_) demote();
+    while (lists_.weight(kReused, cache) > most_reused_) demote(cache);
     while (size() > capacity_) evict(cache);
     for (const std::size_t history : {kOfLru, kOfLfu}) {
-      while (lists_.size(history) > most_remembered_) forget_oldest(history, cache);
+      while (lists_.weight(history, cache) > most_remembered_) forget_oldest(history, cache);
     }
     reserve(cache.slots_for(2 * capacity_));
   }
@@ -139,11 +147,15 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
     capacity_ = capacity;
     most_remembered_ = capacity / 2;
     set_most_queued(std::max<Count>(1, std::llround(0.01 * static_cast<double>(capacity))));
-    first_rate_ = std::sqrt(2 * kLn2 / static_cast<double>(std::max<Count>(1, capacity)));
-    rate_ = first_rate_;
+    start_with(static_cast<double>(std::max<Count>(1, capacity)));
     last_rate_ = last_hit_rate_ = 0;
     accesses_ = hits_ = 0;
     idle_periods_ = falls_ = 0;
+  }
+  // Set the learning rate for the number of blocks that fit.
+  void start_with(double blocks) {
+    first_rate_ = std::sqrt(2 * kLn2 / blocks);
+    rate_ = first_rate_;
   }
   void set_most_queued(Count blocks) {
     most_reused_ = std::max<Count>(0, capacity_ - blocks);
@@ -152,66 +164,74 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
 
   // --- Changes of a block ---------------------------------------------------------
 
-  void hit(Slot slot) {
+  void hit(Slot slot, const auto& cache) {
     CacheusBlock& block = blocks_[slot];
     counts_.update(slot, rank(++block.count));
     if (is_paper()) block.is_new = false;
     if (lists_.list_of(slot) == kReused) {
-      lists_.move_to_front(kReused, slot);
+      lists_.move_to_front(kReused, slot, cache);
       return;
     }
     if (block.demoted) {
-      const Count step = std::llround(ratio(unused_, demoted_));
-      set_most_queued(capacity_ - std::min(capacity_ - 1, most_reused_ + std::max<Count>(1, step)));
+      const Count more = step(unused_, demoted_, cache);
+      set_most_queued(capacity_ - std::min(largest_part(cache), most_reused_ + more));
       clear_demoted(slot);
     }
-    lists_.erase(slot);
-    if (lists_.size(kReused) >= most_reused_ && !lists_.empty(kReused)) demote();
-    lists_.push_front(kReused, slot);
+    lists_.erase(slot, cache);
+    limit_reused(most_reused_ - cache.next_weight(), cache);
+    lists_.push_front(kReused, slot, cache);
   }
 
   void return_from_history(Slot slot, auto& cache) {
     const std::size_t history = lists_.list_of(slot);
     CacheusBlock& block = blocks_[slot];
-    lists_.erase(slot);
+    lists_.erase(slot, cache);
     if (history == kOfLru && block.is_new) {
       --unused_;
-      const Count step = std::llround(ratio(demoted_, unused_));
-      set_most_queued(std::min(capacity_ - 1, most_queued_ + std::max<Count>(1, step)));
+      const Count more = step(demoted_, unused_, cache);
+      set_most_queued(std::min(largest_part(cache), most_queued_ + more));
     }
     experts_.penalize(history == kOfLru ? kLru : kLfu, rate_);
-    if (size() == capacity_) evict(cache);
+    make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache); });
+    cache.revive(slot);
     block = {.count = block.count + (is_paper() ? 1 : 0), .demoted = false, .is_new = false};
-    enter(kReused, slot);
-    limit_reused();
+    enter(kReused, slot, cache);
+    limit_reused(most_reused_ - 1, cache);
   }
 
   void bring_in(auto id, auto& cache) {
-    const bool fills_reused = lists_.size(kReused) < most_reused_ && lists_.empty(kQueue);
-    const bool fills_queue = size() < capacity_ && lists_.size(kQueue) < most_queued_;
-    if (size() == capacity_) evict(cache);
+    const Count weight = cache.next_weight();
+    const bool fills_reused =
+        lists_.weight(kReused, cache) + weight <= most_reused_ && lists_.empty(kQueue);
+    const bool fills_queue =
+        !cache.is_full(*this) && lists_.weight(kQueue, cache) + weight <= most_queued_;
+    make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache); });
     const Slot slot = cache.insert(id);
     blocks_[slot] = {.count = 1, .demoted = false, .is_new = !fills_reused && !fills_queue};
-    enter(fills_reused ? kReused : kQueue, slot);
-    if (blocks_[slot].is_new) limit_reused();
+    enter(fills_reused ? kReused : kQueue, slot, cache);
+    if (blocks_[slot].is_new) limit_reused(most_reused_ - 1, cache);
   }
 
-  void enter(std::size_t list, Slot slot) {
-    lists_.push_front(list, slot);
+  void enter(std::size_t list, Slot slot, const auto& cache) {
+    lists_.push_front(list, slot, cache);
     counts_.push(slot, rank(blocks_[slot].count));
   }
   // Ties of counts go to the most recent access.
   CountAndTie rank(std::uint32_t count) const { return {.count = count, .tie = ~now_}; }
 
-  static double ratio(Count a, Count b) {
-    return static_cast<double>(a) / static_cast<double>(std::max<Count>(1, b));
+  // The largest size of S or Q: the other has room for the accessed block.
+  Count largest_part(const auto& cache) const { return capacity_ - cache.next_weight(); }
+  // Return the change of the sizes of S and Q.
+  static Count step(Count a, Count b, const auto& cache) {
+    const double ratio = static_cast<double>(a) / static_cast<double>(std::max<Count>(1, b));
+    return std::max<Count>(1, std::llround(ratio)) * cache.next_weight();
   }
-  void limit_reused() {
-    while (lists_.size(kReused) >= most_reused_ && !lists_.empty(kReused)) demote();
+  void limit_reused(Count most, const auto& cache) {
+    while (lists_.weight(kReused, cache) > most && !lists_.empty(kReused)) demote(cache);
   }
-  void demote() {
+  void demote(const auto& cache) {
     const Slot slot = lists_.back(kReused);
-    lists_.move_to_front(kQueue, slot);
+    lists_.move_to_front(kQueue, slot, cache);
     blocks_[slot].demoted = true;
     ++demoted_;
   }
@@ -228,19 +248,22 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
     const Slot victim = expert == kLru ? lru : lfu;
     const std::size_t history = expert == kLru ? kOfLru : kOfLfu;
     clear_demoted(victim);
-    lists_.erase(victim);
+    lists_.erase(victim, cache);
     counts_.erase(victim);
-    if (lru == lfu || most_remembered_ == 0) {
+    const Count weight = cache.weight(victim);
+    if (lru == lfu || weight > most_remembered_) {
       cache.evict(victim);
       return;
     }
-    if (lists_.size(history) >= most_remembered_) forget_oldest(history, cache);
-    lists_.push_front(history, victim);
+    while (lists_.weight(history, cache) + weight > most_remembered_) {
+      forget_oldest(history, cache);
+    }
+    lists_.push_front(history, victim, cache);
     if (history == kOfLru && blocks_[victim].is_new) ++unused_;
     cache.evict_to_ghost(victim);
   }
   void forget_oldest(std::size_t history, auto& cache) {
-    const Slot slot = lists_.pop_back(history);
+    const Slot slot = lists_.pop_back(history, cache);
     if (history == kOfLru && blocks_[slot].is_new) --unused_;
     cache.forget(slot);
   }
@@ -249,9 +272,20 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
 
   // A period ends before every access whose number is a multiple of the capacity. The learning rate
   // continues in its direction if the hit rate followed its last change, else it turns.
-  void learn() {
-    if (++accesses_ < capacity_) return;
-    const double hit_rate = compared(static_cast<double>(hits_) / static_cast<double>(capacity_));
+  template <class View>
+  void learn(const View& cache) {
+    ++accesses_;
+    if constexpr (View::kWeighs) {
+      if ((bytes_ += cache.next_weight()) < capacity_) return;
+      if (!knows_objects_)
+        start_with(static_cast<double>(capacity_) * static_cast<double>(accesses_) /
+                   static_cast<double>(bytes_));
+      knows_objects_ = true;
+      bytes_ = 0;
+    } else if (accesses_ < capacity_) {
+      return;
+    }
+    const double hit_rate = compared(static_cast<double>(hits_) / static_cast<double>(accesses_));
     const double change = compared(hit_rate - last_hit_rate_);
     const double step = compared(rate_) - compared(last_rate_);
     last_hit_rate_ = hit_rate;
@@ -326,6 +360,8 @@ class Cacheus : public CountedLists<4, CacheusBlock> {
   double last_rate_ = 0;
   double last_hit_rate_ = 0;
   Count accesses_ = 0;  // of this period
+  Count bytes_ = 0;     // of these, of objects of different sizes
+  bool knows_objects_ = false;
   Count hits_ = 0;
   int idle_periods_ = 0;
   int falls_ = 0;  // of the hit rate, while the learning rate stayed

@@ -7,6 +7,7 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/slot_set.hpp"
+#include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
@@ -15,6 +16,9 @@ namespace mcsim {
 // time since then. The victim is the block with the lowest priority in a random sample, drawn with
 // replacement. A new block may start with a count between its own access and the last victim's
 // priority: `leeway` is the weight of its own access. The authors' simulator has 0.1.
+//
+// For objects of different sizes, the priority is also divided by the size, as the paper does for
+// equal costs; an initial count gives the victim's priority to an object of its size.
 //
 // O(1) per hit, O(sample) per miss; 24 bytes per block of the capacity.
 class Hyperbolic : public SlotPolicyBase<SlotSet> {
@@ -31,6 +35,7 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
                 1e-9, 1}};
     }
   };
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "hyperbolic",
       .summary =
@@ -51,10 +56,10 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
       ++states_[slot].count;
       return true;
     }
-    if (size() == capacity_) evict(cache, now_);
+    make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache, now_); });
     const Slot slot = cache.insert(a.block);
     blocks_.insert(slot);
-    states_[slot] = {.came = now_, .count = first_count()};
+    states_[slot] = {.came = now_, .count = first_count(cache.weight(slot))};
     return false;
   }
 
@@ -76,23 +81,24 @@ class Hyperbolic : public SlotPolicyBase<SlotSet> {
     auto state() { return std::tie(came, count); }
   };
 
-  double priority(Slot slot, std::uint64_t now) const {
+  double priority(Slot slot, std::uint64_t now, const auto& cache) const {
     const Block& block = states_[slot];
-    return block.count / static_cast<double>(now - block.came);
+    return block.count /
+           (static_cast<double>(now - block.came) * static_cast<double>(cache.weight(slot)));
   }
   // Before the first eviction there is no victim's priority.
-  double first_count() const {
+  double first_count(Count weight) const {
     if (last_victims_ == 0) return 1;
-    return params_.leeway + (1 - params_.leeway) * last_victims_;
+    return params_.leeway + (1 - params_.leeway) * last_victims_ * static_cast<double>(weight);
   }
   Slot draw() { return blocks_[random_.below(static_cast<std::uint64_t>(blocks_.size()))]; }
 
   void evict(auto& cache, std::uint64_t now) {
     Slot victim = draw();
-    double least = priority(victim, now);
+    double least = priority(victim, now, cache);
     for (int i = 1; i < params_.sample; ++i) {
       const Slot slot = draw();
-      const double other = priority(slot, now);
+      const double other = priority(slot, now, cache);
       if (other >= least) continue;
       least = other;
       victim = slot;

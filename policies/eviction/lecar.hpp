@@ -40,6 +40,10 @@ struct LeCarBlock {
 // blocks of a trace are numbered by first access, so `number` is the authors' rule for traces that
 // are numbered so. Keys that are not renumbered follow the authors' rule exactly.
 //
+// For objects of different sizes, the experts evict until the object fits. Histories are limited by
+// bytes, and a regret decays with the bytes of accesses: by `discount` over as many as the
+// capacity.
+//
 // O(log n) per access; 53 bytes per slot, two slots per block of the capacity.
 class LeCar : public CountedLists<3, LeCarBlock> {
  public:
@@ -63,6 +67,7 @@ class LeCar : public CountedLists<3, LeCarBlock> {
               "(recency), or the lowest block number, that is the first to be accessed (number)"}};
     }
   };
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "lecar",
       .summary = "Learns from regretted evictions whether to evict by LRU or by LFU.",
@@ -77,38 +82,41 @@ class LeCar : public CountedLists<3, LeCarBlock> {
         capacity_(setup.capacity) {}
 
   bool access(const auto& a, auto& cache) {
-    ++now_;
+    now_ += static_cast<std::uint64_t>(cache.next_weight());
     Slot slot = cache.find(a.block);
     if (slot != kNoSlot && resident(slot)) {
-      lists_.move_to_front(kHeld, slot);
+      lists_.move_to_front(kHeld, slot, cache);
       counts_.update(slot, rank(slot, a.block));
       return true;
     }
     if (slot != kNoSlot) {
       regret(slot);
-      lists_.erase(slot);
+      lists_.erase(slot, cache);
     }
-    if (size() == capacity_) evict(cache);
+    make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache); });
     if (slot == kNoSlot) {
       slot = cache.insert(a.block);
       blocks_[slot].count = 0;
+    } else {
+      cache.revive(slot);
     }
-    lists_.push_front(kHeld, slot);
+    lists_.push_front(kHeld, slot, cache);
     counts_.push(slot, rank(slot, a.block));
     return false;
   }
 
   void remove(Slot slot, auto& cache) {
-    lists_.erase(slot);
+    lists_.erase(slot, cache);
     counts_.erase(slot);
     cache.forget(slot);
   }
+  void reweigh(Slot slot, Count more) { lists_.reweigh(slot, more); }
 
   void resize(Count capacity, auto& cache) {
     capacity_ = capacity;
     while (size() > capacity_) evict(cache);
     for (const std::size_t history : {kOfLru, kOfLfu}) {
-      while (lists_.size(history) > most_remembered()) {
+      while (lists_.weight(history, cache) > most_remembered()) {
         cache.forget_back(lists_, history);
       }
     }
@@ -165,22 +173,24 @@ class LeCar : public CountedLists<3, LeCarBlock> {
     const Slot victim = expert == kLru ? lru : lfu;
     const std::size_t history = expert == kLru ? kOfLru : kOfLfu;
     counts_.erase(victim);
-    lists_.erase(victim);
-    if (lru == lfu || most_remembered() == 0) {
+    lists_.erase(victim, cache);
+    const Count weight = cache.weight(victim);
+    const Count most = most_remembered();
+    if (lru == lfu || weight > most) {
       cache.evict(victim);
       return;
     }
-    if (lists_.size(history) >= most_remembered()) {
-      cache.forget_back(lists_, history);
-    }
+    make_room(
+        cache, [&] { return lists_.weight(history, cache) + weight > most; },
+        [&] { cache.forget_back(lists_, history); });
     blocks_[victim].evicted = now_;
-    lists_.push_front(history, victim);
+    lists_.push_front(history, victim, cache);
     cache.evict_to_ghost(victim);
   }
 
   Params params_;
   TwoExperts experts_;
-  std::uint64_t now_ = 0;
+  std::uint64_t now_ = 0;  // weight of all accesses
   Count capacity_;
 };
 

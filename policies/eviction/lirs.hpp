@@ -7,7 +7,7 @@
 #include "core/base/pages.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/base/share.hpp"
-#include "core/containers/slot_lists.hpp"
+#include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/eviction_policy.hpp"
 
 namespace mcsim {
@@ -20,6 +20,10 @@ namespace mcsim {
 // As in the authors' simulator, an immediate repetition is a hit that changes nothing, and a stack
 // over its limit loses its lowest HIR block; the authors' limit is 2500 capacities, practically
 // none. Whenever there is space among the LIR blocks, the next inserted block becomes LIR.
+//
+// For objects of different sizes, the shares of LIR and HIR objects and the limit of S are in
+// bytes. An object that becomes LIR demotes LIR objects until all fit into their share. If Q is
+// empty but the new object does not fit, the lowest LIR object is demoted, and then evicted.
 //
 // O(1) per access, amortised; 17 bytes per slot, six slots per block of the capacity.
 class Lirs {
@@ -34,6 +38,7 @@ class Lirs {
                 "maximum length of the stack S, as a multiple of the capacity", 1}};
     }
   };
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "lirs",
       .summary = "Keeps blocks with a small distance between their last two accesses.",
@@ -53,11 +58,11 @@ class Lirs {
     Slot slot = cache.find(a.block);
     const bool hit = slot != kNoSlot && resident(slot);
     if (hit && slot == last_) return true;
-    if (!hit && size() == capacity_) evict(cache);
+    if (!hit) slot = make_room(slot, a.block, cache);
     if (slot == kNoSlot) {
       slot = cache.insert(a.block);
-      push_top(slot);
-      if (lirs_ < max_lirs_) {
+      push_top(slot, cache);
+      if (lir_weight(cache) + cache.next_weight() <= max_lirs_) {
         become_lir(slot, cache);
       } else {
         become_hir(slot);
@@ -72,19 +77,23 @@ class Lirs {
   }
 
   void remove(Slot slot, auto& cache) {
-    if (state_[slot] != State::kQueued) leave_stack(slot);
+    if (state_[slot] != State::kQueued) leave_stack(slot, cache);
     if (state_[slot] == State::kLir) {
-      --lirs_;
+      subtract_lir(slot, cache);
     } else {
       queue_.erase(slot);
     }
     cache.forget(slot);
     prune(cache);
   }
+  void reweigh(Slot slot, Count more) {
+    if (state_[slot] != State::kQueued) stack_.reweigh(slot, more);
+    if (state_[slot] == State::kLir) lir_bytes_ += more;
+  }
 
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
-    while (lirs_ > max_lirs_) demote(cache);
+    while (lir_weight(cache) > max_lirs_) demote(cache);
     while (size() > capacity_) evict(cache);
     limit_stack(cache);
     const std::size_t slots = cache.slots_for(most_slots(capacity_));
@@ -139,13 +148,14 @@ class Lirs {
   void reuse(Slot slot, auto& cache) {
     if (state_[slot] == State::kQueued) {
       queue_.erase(slot);
-      push_top(slot);
+      push_top(slot, cache);
       become_hir(slot);
       return;
     }
     if (state_[slot] == State::kStacked) queue_.erase(slot);
-    leave_stack(slot);
-    push_top(slot);
+    leave_stack(slot, cache);
+    if (state_[slot] == State::kGhost) cache.revive(slot);
+    push_top(slot, cache);
     if (state_[slot] != State::kLir) become_lir(slot, cache);
   }
 
@@ -155,18 +165,33 @@ class Lirs {
   }
   void become_lir(Slot slot, auto& cache) {
     state_[slot] = State::kLir;
-    if (++lirs_ > max_lirs_) demote(cache);
+    add_lir(slot, cache);
+    while (lir_weight(cache) > max_lirs_) demote(cache);
   }
   // The lowest LIR block becomes a HIR block.
   void demote(auto& cache) {
     const Slot slot = stack_.back();
-    leave_stack(slot);
-    --lirs_;
+    leave_stack(slot, cache);
+    subtract_lir(slot, cache);
     state_[slot] = State::kQueued;
     queue_.push_front(slot);
     prune(cache);
   }
 
+  // Evict until a block fits that is not resident; return its slot, if it is a ghost.
+  template <class View>
+  Slot make_room(Slot slot, auto block, View& cache) {
+    while (cache.is_full(*this)) {
+      if constexpr (View::kWeighs) {
+        if (queue_.empty()) demote(cache);
+        evict(cache);
+        slot = cache.find(block);  // a demotion may have dropped its ghost
+      } else {
+        evict(cache);
+      }
+    }
+    return slot;
+  }
   void evict(auto& cache) {
     const Slot victim = queue_.pop_back();
     if (state_[victim] == State::kStacked) {
@@ -182,14 +207,17 @@ class Lirs {
     while (!stack_.empty() && state_[stack_.back()] != State::kLir) drop(stack_.back(), cache);
   }
   void limit_stack(auto& cache) {
-    while (stack_.size() > max_stack_) {
-      while (state_[lowest_hir_] == State::kLir) lowest_hir_ = stack_.newer(lowest_hir_);
+    while (stack_.weight(0, cache) > max_stack_) {
+      while (lowest_hir_ != kNoSlot && state_[lowest_hir_] == State::kLir) {
+        lowest_hir_ = stack_.newer(lowest_hir_);
+      }
+      if (lowest_hir_ == kNoSlot) return;  // LIR objects grew
       drop(lowest_hir_, cache);
     }
   }
   // Remove a HIR block from the stack.
   void drop(Slot slot, auto& cache) {
-    leave_stack(slot);
+    leave_stack(slot, cache);
     if (state_[slot] == State::kGhost) {
       cache.forget(slot);
     } else {
@@ -197,23 +225,40 @@ class Lirs {
     }
   }
 
-  void push_top(Slot slot) {
-    stack_.push_front(slot);
+  void push_top(Slot slot, const auto& cache) {
+    stack_.push_front(0, slot, cache);
     if (lowest_hir_ == kNoSlot) lowest_hir_ = slot;
   }
-  void leave_stack(Slot slot) {
+  void leave_stack(Slot slot, const auto& cache) {
     if (slot == lowest_hir_) lowest_hir_ = stack_.newer(slot);
-    stack_.erase(slot);
+    stack_.erase(slot, cache);
+  }
+
+  template <class View>
+  Count lir_weight(const View&) const {
+    if constexpr (View::kWeighs) return lir_bytes_;
+    return lirs_;
+  }
+  template <class View>
+  void add_lir(Slot slot, const View& cache) {
+    ++lirs_;
+    if constexpr (View::kWeighs) lir_bytes_ += cache.weight(slot);
+  }
+  template <class View>
+  void subtract_lir(Slot slot, const View& cache) {
+    --lirs_;
+    if constexpr (View::kWeighs) lir_bytes_ -= cache.weight(slot);
   }
 
   Params params_;
-  SlotLists<> stack_;  // S: the most recently accessed first
-  SlotLists<> queue_;  // Q: the next victim last
+  WeighedLists<1> stack_;  // S: the most recently accessed first
+  SlotLists<> queue_;      // Q: the next victim last
   Pages<State> state_;
   Slot lowest_hir_ = kNoSlot;  // all blocks below it in the stack are LIR
   Slot last_ = kNoSlot;        // of the last access
   Count capacity_ = 0;
   Count lirs_ = 0;
+  Count lir_bytes_ = 0;
   Count max_lirs_ = 0;
   Count max_stack_ = 0;
 };

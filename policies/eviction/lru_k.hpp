@@ -9,7 +9,7 @@
 #include "core/base/prefetch.hpp"
 #include "core/base/share.hpp"
 #include "core/containers/slot_heap.hpp"
-#include "core/containers/slot_lists.hpp"
+#include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/eviction_policy.hpp"
 
 namespace mcsim {
@@ -17,7 +17,8 @@ namespace mcsim {
 // LRU-K: evicts the block whose K-th last reference is oldest. Blocks with fewer references are
 // evicted first, the least recently used one on a tie. References within the correlated period
 // after the last one count as one with it, and a block in that period is evicted only if all blocks
-// are. References are remembered after eviction for `history` capacities of blocks, in FIFO order.
+// are. References are remembered after eviction for `history` capacities of blocks, in FIFO order;
+// for objects of different sizes, the ghosts are limited by their bytes.
 //
 // O(log n) per access; 46 + 8 k bytes per slot, one slot per block held or remembered.
 class LruK {
@@ -36,6 +37,7 @@ class LruK {
                 "number of evicted blocks remembered, as a multiple of the capacity", 0}};
     }
   };
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "lru-k",
       .summary = "Evicts the block whose K-th last reference is oldest.",
@@ -55,30 +57,34 @@ class LruK {
 
   bool access(const auto& a, auto& cache) {
     ++now_;
-    end_periods();
+    end_periods(cache);
     Slot slot = cache.find(a.block);
     const bool hit = slot != kNoSlot && resident(slot);
     if (hit) {
-      refer_again(slot);
+      refer_again(slot, cache);
     } else {
-      if (size() == capacity_) evict(cache);
+      make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache); });
       slot = cache.find(a.block);  // eviction may have dropped its ghost
       if (slot == kNoSlot) {
         slot = cache.insert(a.block);
         for (std::size_t i = 0; i < k_; ++i) time(slot, i) = 0;
       } else {
-        lists_.erase(slot);
+        lists_.erase(slot, cache);
+        cache.revive(slot);
         shift(slot, 0);
       }
       time(slot, 0) = last_[slot] = now_;
-      enter(slot);
+      enter(slot, cache);
     }
     return hit;
   }
 
   void remove(Slot slot, auto& cache) {
-    leave(slot);
+    leave(slot, cache);
     cache.forget(slot);
+  }
+  void reweigh(Slot slot, Count more) {
+    if (state_[slot] != State::kRanked) lists_.reweigh(slot, more);
   }
 
   void resize(Count capacity, auto& cache) {
@@ -133,10 +139,10 @@ class LruK {
   // Return the time of reference i + 1 from the last; 0 if there was none.
   std::uint64_t& time(Slot slot, std::size_t i) { return times_[slot * k_ + i]; }
 
-  void refer_again(Slot slot) {
+  void refer_again(Slot slot, const auto& cache) {
     if (state_[slot] == State::kCorrelated) {
       last_[slot] = now_;
-      lists_.move_to_front(kCorrelated, slot);
+      lists_.move_to_front(kCorrelated, slot, cache);
       return;
     }
     shift(slot, last_[slot] - time(slot, 0));
@@ -145,8 +151,8 @@ class LruK {
       ranking_.update(slot, {time(slot, k_ - 1), now_});
       return;
     }
-    leave(slot);
-    enter(slot);
+    leave(slot, cache);
+    enter(slot, cache);
   }
   // Shift the reference times to insert a new one; the older ones move by the length of the last
   // burst.
@@ -157,34 +163,34 @@ class LruK {
     }
   }
 
-  void enter(Slot slot) {
-    if (params_.correlated == 0) return settle(slot);
+  void enter(Slot slot, const auto& cache) {
+    if (params_.correlated == 0) return settle(slot, cache);
     state_[slot] = State::kCorrelated;
-    lists_.push_front(kCorrelated, slot);
+    lists_.push_front(kCorrelated, slot, cache);
   }
-  void settle(Slot slot) {
+  void settle(Slot slot, const auto& cache) {
     if (time(slot, k_ - 1) == 0) {
       state_[slot] = State::kYoung;
-      lists_.push_front(kYoung, slot);
+      lists_.push_front(kYoung, slot, cache);
     } else {
       state_[slot] = State::kRanked;
       ranking_.push(slot, {time(slot, k_ - 1), last_[slot]});
     }
   }
-  void leave(Slot slot) {
+  void leave(Slot slot, const auto& cache) {
     if (state_[slot] == State::kRanked) {
       ranking_.erase(slot);
     } else {
-      lists_.erase(slot);
+      lists_.erase(slot, cache);
     }
   }
   // End the periods of blocks without references for a correlated period; these may be evicted now.
-  void end_periods() {
+  void end_periods(const auto& cache) {
     while (!lists_.empty(kCorrelated)) {
       const Slot slot = lists_.back(kCorrelated);
       if (now_ - last_[slot] <= static_cast<std::uint64_t>(params_.correlated)) return;
-      lists_.erase(slot);
-      settle(slot);
+      lists_.erase(slot, cache);
+      settle(slot, cache);
     }
   }
 
@@ -192,21 +198,21 @@ class LruK {
     const Slot victim = !lists_.empty(kYoung) ? lists_.back(kYoung)
                         : !ranking_.empty()   ? ranking_.top()
                                               : lists_.back(kCorrelated);
-    leave(victim);
+    leave(victim, cache);
     state_[victim] = State::kGhost;
-    lists_.push_front(kGhosts, victim);
+    lists_.push_front(kGhosts, victim, cache);
     cache.evict_to_ghost(victim);
     limit_ghosts(cache);
   }
   void limit_ghosts(auto& cache) {
-    while (lists_.size(kGhosts) > most_ghosts(capacity_)) {
+    while (lists_.weight(kGhosts, cache) > most_ghosts(capacity_)) {
       cache.forget_back(lists_, kGhosts);
     }
   }
 
   Params params_;
   std::size_t k_;
-  SlotLists<3> lists_;
+  WeighedLists<3> lists_;
   SlotHeap<Rank> ranking_;  // of blocks with K references
   Pages<State> state_;
   Pages<std::uint64_t> last_;

@@ -9,7 +9,7 @@
 #include "core/base/share.hpp"
 #include "core/containers/bloom_filter.hpp"
 #include "core/containers/count_min_sketch.hpp"
-#include "core/containers/slot_lists.hpp"
+#include "core/containers/weighed_lists.hpp"
 #include "core/engine/policy/slot_policy_base.hpp"
 
 namespace mcsim {
@@ -26,8 +26,17 @@ namespace mcsim {
 // Caffeine's simulator; in the Caffeine library it reduces the window. As in Caffeine, an access
 // with all counters at their limit does not count towards halving.
 //
+// For objects of different sizes, the lists and `sample` are in bytes: counts are halved after
+// accesses to so many bytes. The sketch has counters for all objects of the trace, if there are
+// fewer than bytes. The admission is the variant IV (implicit victims) of Einziger, Eytan,
+// Friedman, Manes: Lightweight robust size aware cache management, ACM Transactions on Storage
+// 18(3), 2022, as in Caffeine: a candidate competes with one victim only. Objects leave the window
+// and compete until the new one fits there; if the cache is still full then, victims of the main
+// part leave without a competition. As in Caffeine, an object that is larger than the window is a
+// candidate itself; if it loses, it does not enter.
+//
 // O(1) per access, amortised; 9 bytes per block of the capacity, the sketch 8 to 16.
-class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
+class WTinyLfu : public SlotPolicyBase<WeighedLists<3>> {
  public:
   struct Params {
     double window = 0.01;
@@ -59,6 +68,7 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
                 "whether the window's share adapts to the hit rate by hill climbing"}};
     }
   };
+  static constexpr bool kWeighs = true;
   static constexpr ComponentInfo kInfo{
       .name = "w-tinylfu",
       .summary = "Admits a block from an LRU window if it was accessed more often than the victim.",
@@ -76,24 +86,31 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
   }
 
   bool access(const auto& a, auto& cache) {
-    count(a.block);
+    count(a.block, cache);
     const Slot slot = cache.find(a.block);
     const bool hit = slot != kNoSlot;
     if (hit) {
-      reuse(slot);
-    } else {
-      if (size() == capacity_) evict(cache);
-      blocks_.push_front(kWindow, cache.insert(a.block));
-      limit_window();
+      reuse(slot, cache);
+    } else if (enters(a.block, cache)) {
+      make_room(cache, [&] { return cache.is_full(*this); }, [&] { evict(cache); });
+      const std::size_t list = is_larger_than_window(cache) ? kProbation : kWindow;
+      blocks_.push_front(list, cache.insert(a.block), cache);
+      limit_window(cache);
     }
-    if (params_.climb) climb(hit);
+    if (params_.climb) climb(hit, cache);
     return hit;
   }
 
+  void remove(Slot slot, auto& cache) {
+    blocks_.erase(slot, cache);
+    cache.forget(slot);
+  }
+  void reweigh(Slot slot, Count more) { blocks_.reweigh(slot, more); }
+
   void resize(Count capacity, auto& cache) {
     set_capacity(capacity);
-    limit_window();
-    while (blocks_.size(kProtected) > max_protected_) demote();
+    limit_window(cache);
+    limit_protected(cache);
     while (size() > capacity_) cache.evict_back(blocks_, main_victims());
     const std::size_t slots = cache.slots_for(capacity_);
     blocks_.reserve(slots);
@@ -140,11 +157,11 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
 
   // --- Frequencies ----------------------------------------------------------------
 
-  void count(std::uint64_t block) {
+  void count(std::uint64_t block, const auto& cache) {
     const bool counts = params_.doorkeeper && !door_.insert(block) ? true
                         : params_.conservative                     ? sketch_.add_to_least(block)
                                                                    : sketch_.add(block);
-    if (!counts || ++counted_ < sample_) return;
+    if (!counts || (counted_ += cache.next_weight()) < sample_) return;
     counted_ = sample_ / 2;
     sketch_.halve();
     if (params_.doorkeeper) door_.clear();
@@ -161,15 +178,19 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
 
   // --- Lists ----------------------------------------------------------------------
 
-  void reuse(Slot slot) {
+  void reuse(Slot slot, const auto& cache) {
     const std::size_t list = blocks_.list_of(slot);
-    blocks_.move_to_front(list == kWindow ? kWindow : kProtected, slot);
-    if (blocks_.size(kProtected) > max_protected_) demote();
+    blocks_.move_to_front(list == kWindow ? kWindow : kProtected, slot, cache);
+    limit_protected(cache);
   }
-  void demote() { blocks_.move_to_front(kProbation, blocks_.back(kProtected)); }
-  void limit_window() {
-    while (blocks_.size(kWindow) > max_window_) {
-      blocks_.move_to_front(kProbation, blocks_.back(kWindow));
+  void limit_protected(const auto& cache) {
+    while (blocks_.weight(kProtected, cache) > max_protected_) {
+      blocks_.move_to_front(kProbation, blocks_.back(kProtected), cache);
+    }
+  }
+  void limit_window(const auto& cache) {
+    while (blocks_.weight(kWindow, cache) > max_window_) {
+      blocks_.move_to_front(kProbation, blocks_.back(kWindow), cache);
     }
   }
 
@@ -178,27 +199,50 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
     if (!blocks_.empty(kProbation)) return kProbation;
     return blocks_.empty(kProtected) ? kWindow : kProtected;
   }
+  template <class View>
+  bool is_larger_than_window(const View& cache) const {
+    if constexpr (View::kWeighs) return cache.next_weight() > max_window_;
+    return false;
+  }
+  // Return whether a new block enters; one that is larger than the window competes first.
+  bool enters(std::uint64_t block, const auto& cache) {
+    if (!is_larger_than_window(cache) || !cache.is_full(*this)) return true;
+    const std::size_t list = main_victims();
+    return list == kWindow || admits(block, cache.block(blocks_.back(list)));
+  }
   // A block that must leave the window competes with the victim of the main part.
   void evict(auto& cache) {
     const std::size_t list = main_victims();
     Slot victim = blocks_.back(list);
-    if (blocks_.size(kWindow) == max_window_ && list != kWindow) {
+    if (must_leave_window(cache) && list != kWindow) {
       const Slot candidate = blocks_.back(kWindow);
       if (admits(cache.block(candidate), cache.block(victim))) {
-        blocks_.move_to_front(kProbation, candidate);
+        blocks_.move_to_front(kProbation, candidate, cache);
       } else {
         victim = candidate;
       }
     }
-    blocks_.erase(victim);
+    blocks_.erase(victim, cache);
     cache.evict(victim);
+  }
+  // Return whether a block must leave the window for the accessed one.
+  bool must_leave_window(const auto& cache) const {
+    return !is_larger_than_window(cache) &&
+           blocks_.weight(kWindow, cache) + cache.next_weight() > max_window_;
   }
 
   // --- Hill climbing --------------------------------------------------------------
 
-  void climb(bool hit) {
+  template <class View>
+  void climb(bool hit, const View& cache) {
     hits_ += hit ? 1 : 0;
-    if (++climbed_ < sample_) return;
+    ++climbed_;
+    if constexpr (View::kWeighs) {
+      if ((climbed_bytes_ += cache.next_weight()) < sample_) return;
+      climbed_bytes_ = 0;
+    } else if (climbed_ < sample_) {
+      return;
+    }
     const double rate = static_cast<double>(hits_) / static_cast<double>(climbed_);
     climbed_ = hits_ = 0;
     const double change = last_rate_ < 0 ? 0 : rate - last_rate_;
@@ -208,8 +252,8 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
     step_ = std::abs(change) < kRestart
                 ? kDecay * step_
                 : std::copysign(kFirstStep * static_cast<double>(capacity_), step_);
-    limit_window();
-    while (blocks_.size(kProtected) > max_protected_) demote();
+    limit_window(cache);
+    limit_protected(cache);
   }
 
   Params params_;
@@ -218,10 +262,11 @@ class WTinyLfu : public SlotPolicyBase<SlotLists<3>> {
   Random random_;
   Count max_window_ = 0;
   Count max_protected_ = 0;
-  Count sample_ = 0;   // accesses between two halvings, and between two moves of the window
+  Count sample_ = 0;   // accesses or bytes between two halvings, and two moves of the window
   Count counted_ = 0;  // accesses since the counts were zero, halved with them
   Count climbed_ = 0;  // accesses since the last move of the window
-  Count hits_ = 0;     // hits among these
+  Count climbed_bytes_ = 0;
+  Count hits_ = 0;  // hits among these
   double last_rate_ = -1;
   double step_ = 0;
 };

@@ -26,7 +26,9 @@ EvictionRegistry registry_of(TypeList<Ps...>) {
 const EvictionRegistry& weighing_registry() {
   static const EvictionRegistry made =
       registry_of(TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Lfu, Slru, TwoQ, S3Fifo, LfuDa,
-                           GdsfOfSizes, BeladySize>{});
+                           GdsfOfSizes, BeladySize>{})
+          .with(adaptive_weighing_policies())
+          .value();
   return made;
 }
 

@@ -87,6 +87,8 @@ class PolicyView {
   }
   // A ghost is resident again.
   void revive(Slot slot) { weights_.enter(slot); }
+  // The weight of the accessed block, as this access states it.
+  Count next_weight() const { return weights_.next(); }
   // The weight of a block with a slot; of a ghost, its last one.
   Count weight(Slot slot) const { return weights_.of(slot); }
   // Evict the block for lack of space and free its slot.

@@ -17,6 +17,7 @@ struct EqualWeights {
   explicit EqualWeights(std::size_t) {}
 
   bool leave_no_room(Count size, Count capacity) const { return size == capacity; }
+  Count next() const { return 1; }
   Count of(Slot) const { return 1; }
   void enter(Slot) {}
   void leave(Slot) {}
@@ -36,6 +37,7 @@ class ByteWeights {
 
   // The bytes of the object of the next access.
   void set_next(Count bytes) { next_ = bytes; }
+  Count next() const { return next_; }
   bool leave_no_room(Count, Count capacity) const { return used_ + next_ > capacity; }
 
   Count of(Slot slot) const { return of_slot_[slot]; }
