@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
-from mcsim.base.errors import HostError, host_faults
-from mcsim.base.inputs import open_regular, read_regular
+import pyarrow as pa
+
+from mcsim.base.errors import ConfigError, HostError, host_faults
+from mcsim.base.inputs import note_input, open_regular, read_regular
 
 _HEAD = "# sha256 of the lines below: "
 _LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>[^/\0]+)")
@@ -107,3 +112,52 @@ def unsound_files(folder: Path) -> list[str]:
     if not sums:
         return ["DONE"]
     return [name for name in sums if damaged(folder, sums, [name]) is not None]
+
+
+class SealedFolder:
+    """A folder whose files have checksums in DONE; each is verified at its first use.
+
+    Attributes
+    ----------
+    path : Path
+    remedy : str
+        End of all messages about damage.
+    """
+
+    remedy: ClassVar[str]
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._verified: set[str] = set()
+
+    @cached_property
+    def sums(self) -> dict[str, str]:
+        """The checksums in DONE, by file."""
+        return read_list(self.path / "DONE")
+
+    def check(self) -> None:
+        """Verify all files; ConfigError names the first damaged one."""
+        for name in self.sums:
+            self.checked(name)
+
+    def checked(self, name: str) -> Path:
+        """Return the path of a file after verifying its checksum."""
+        if name not in self._verified and damaged(self.path, self.sums, [name]) is not None:
+            raise ConfigError(
+                f"{self.path / name}: damaged or gone: it is not what the run wrote; {self.remedy}"
+            )
+        self._verified.add(name)
+        note_input(self.path / name)
+        return self.path / name
+
+    @contextmanager
+    def valid(self, name: str) -> Iterator[Path]:
+        """Open a file with a valid checksum; raise ConfigError if its content is invalid."""
+        path = self.checked(name)
+        try:
+            with host_faults(path):
+                yield path
+        except HostError:
+            raise
+        except (ValueError, KeyError, TypeError, OSError, pa.ArrowException) as error:
+            raise ConfigError(f"{path}: {error}; {self.remedy}") from None

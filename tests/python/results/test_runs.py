@@ -16,12 +16,13 @@ import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing_folder
 from mcsim.results import collect, difference, find_run, list_runs, open_run, remove, verify
-from mcsim.results.draft import Draft, SystemTables, draft_folder
-from mcsim.results.held import Held, write_pack
+from mcsim.results.output import RunOutput
+from mcsim.results.packs import write_pack
 from mcsim.results.results import Results
 from mcsim.results.runs import bytes_below, removable
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison
+from mcsim.results.writer import RunWriter, SystemTables, draft_folder
 
 TINY = EXPERIMENTS / "tiny.yaml"
 
@@ -51,7 +52,7 @@ def two(out: Path) -> tuple[Path, Path]:
 
 def killed(out: Path, run_id: str) -> Path:
     """Files of a run that was killed after a system had finished."""
-    draft = Draft.begin(out, run_id, "build")
+    draft = RunWriter.begin(out, run_id, "build")
     tables = [SCHEMAS[name].empty_table() for name in ("metrics", "vms", "decisions")]
     draft.save_part(0, SystemTables(*tables, {}))
     (draft.folder / "log.txt").write_text("x" * 1000)
@@ -88,7 +89,7 @@ def test_states_of_runs(out: Path) -> None:
     (first / "vms.parquet").unlink()
     (out / "tiny-000000000001").mkdir()  # nothing was written into it
     left = killed(out, "tiny-000000000002")
-    at_work = Draft.begin(out, "tiny-000000000003", "build")
+    at_work = RunWriter.begin(out, "tiny-000000000003", "build")
     second.rename(out / f"{second.name}.replaced-0123abcd")
     (out / "notes").mkdir()
     (out / "photos-0123456789ab").mkdir()
@@ -99,7 +100,7 @@ def test_states_of_runs(out: Path) -> None:
         "tiny-000000000001": "damaged",
         left.name: "abandoned",
         draft_folder(out, "tiny-000000000003").name: "under way",
-        f"{second.name}.replaced-0123abcd": "replaced",
+        f"{second.name}.replaced-0123abcd": "abandoned",
     }
     at_work.abandon()
 
@@ -179,7 +180,7 @@ def test_a_run_is_removed_with_what_was_left_of_it(out: Path) -> None:
 
 def test_runs_under_way_are_not_removed(out: Path) -> None:
     first, _ = two(out)
-    draft = Draft.begin(out, first.name, "build")
+    draft = RunWriter.begin(out, first.name, "build")
     assert (
         complaint(remove, first, out)
         == f"{draft_folder(out, first.name)}: this run is under way; end it first"
@@ -203,7 +204,7 @@ def test_collecting_leaves_what_is_finished_or_under_way(out: Path) -> None:
     left = killed(out, "tiny-000000000002")
     replaced = out / f"{second.name}.replaced-0123abcd"
     shutil.copytree(second, replaced)
-    at_work = Draft.begin(out, "tiny-000000000003", "build")
+    at_work = RunWriter.begin(out, "tiny-000000000003", "build")
     told = collect(out, dry_run=True)
     assert set(told) == {left, replaced}
     assert told[left] >= 1000
@@ -284,7 +285,7 @@ def swept(tmp_path: Path) -> Path:
     """Three runs of a sweep, two of them in one pack."""
     spec = small_experiment("lru", "static", tiers={"dram": 500}, name="swept", interval="10min")
     out = tmp_path / "swept"
-    cells = [Held(f"swept-{k:012x}", out) for k in range(3)]
+    cells = [RunOutput(out / f"swept-{k:012x}") for k in range(3)]
     for k, cell in enumerate(cells):
         size = [f"tiers.0.capacity={100 * (k + 1)}"]
         hold(cell, mcsim.run(spec, overrides=size, out=tmp_path / "each", figures=False))
@@ -293,7 +294,7 @@ def swept(tmp_path: Path) -> Path:
     return out
 
 
-def hold(cell: Held, run: Results) -> None:
+def hold(cell: RunOutput, run: Results) -> None:
     """Load the results of a run into memory, as sweeps do."""
     for name in SCHEMAS:
         cell.write_table(name, run.table(name))
