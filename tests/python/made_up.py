@@ -97,7 +97,7 @@ def written(
 ) -> Results:
     """Write a run of these rows; what other tables are not given are empty."""
     spec = ExperimentSpec.model_validate(spec)
-    draft = RunWriter.begin(out, run_id, "build")
+    draft = RunWriter(out / run_id, "build")
     tables = {
         "metrics": table("metrics", metrics),
         "vms": table("vms", vms),

@@ -18,7 +18,7 @@ from mcsim.tables.result_columns import TABLES
 if TYPE_CHECKING:
     from mcsim.results.differences import Difference
     from mcsim.results.results import Results
-    from mcsim.results.runs import Run
+    from mcsim.results.stored import Run
     from mcsim.sweeps.swept import Sweep
     from mcsim.tables.result_table import ResultTable
 

@@ -124,7 +124,7 @@ def run(
         if not (force or saves) and (results := _reopened(final, reporter)) is not None:
             _add_outputs(results, asked, reporter)
             return results
-        writer = RunWriter.begin(out, run_id, build_digest())
+        writer = RunWriter(final, build_digest())
         try:
             reporter.log_to(writer.folder / LOG)
             Stages(experiment, prepared, writer, reporter, Pool(cores), saves).execute()

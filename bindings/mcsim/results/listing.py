@@ -16,7 +16,7 @@ from mcsim.base.inputs import parse_object, printable, read_regular
 from mcsim.results.foreign import check_environment, check_timings
 from mcsim.results.packs import PackFolder, open_pack
 from mcsim.results.run_files import ENVIRONMENT, TIMINGS
-from mcsim.results.runs import Run, bytes_below, name_of, runs_in
+from mcsim.results.stored import Run, bytes_below, name_of, runs_in
 
 RUNS = pa.schema(
     [
@@ -74,23 +74,18 @@ def _describe(run: Run) -> dict[str, Any]:
     """Return a row of `RUNS`; what cannot be read is null."""
     environment = _read_or_nothing(run.path / ENVIRONMENT)
     timings = _read_or_nothing(run.path / TIMINGS)
-    told = _described(run.run_ids[0], run.state, environment, timings)
+    told = _described(run.run_id, run.state, environment, timings)
     return told | {"bytes": bytes_below(run.path), "path": printable(run.path), "pack": None}
 
 
 def _described(
     run_id: str, state: str, environment: Mapping[str, Any], timings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    with suppress(ValueError):
+    try:
         check_environment(environment)
         check_timings(timings)
-        return _of_run(run_id, state, environment, timings)
-    return _of_run(run_id, state, {}, {})
-
-
-def _of_run(
-    run_id: str, state: str, environment: Mapping[str, Any], timings: Mapping[str, Any]
-) -> dict[str, Any]:
+    except ValueError:
+        environment, timings = {}, {}
     synthetic = environment.get("synthetic")
     return {
         "run": printable(run_id),

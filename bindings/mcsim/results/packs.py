@@ -25,11 +25,11 @@ import logging
 import os
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -50,16 +50,19 @@ from mcsim.results.foreign import (
 from mcsim.results.output import RunOutput
 from mcsim.results.results import Results
 from mcsim.results.run_files import DONE, ENVIRONMENT
+from mcsim.results.run_folder import RunFolder
 from mcsim.results.schemas import (
     concat_tables,
     drop_empty_optional_columns,
     joined_curves,
     schema_of,
 )
-from mcsim.results.seals import SealedFolder, digest_of_bytes, listed, unsound_files
+from mcsim.results.seals import digest_of_bytes, listed, unsound_files
 from mcsim.results.tables import SUMMARY, summed_up
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 PACKS = "packs"
 """Folder of packs, below that of results."""
@@ -77,7 +80,7 @@ IN_PACKS = {IDS, DONE, ENVIRONMENT} | {
 }
 
 
-class PackFolder(SealedFolder):
+class PackFolder(RunFolder):
     """A folder of runs, which are numbered in the order of their ids in it.
 
     Attributes
@@ -246,29 +249,29 @@ def write_pack(out: Path, name: str, runs: Sequence[RunOutput]) -> Path:
     run_ids = [run.path.name for run in runs]
     digest = hashlib.sha256("\n".join(sorted(run_ids)).encode()).hexdigest()[:16]
     path = out / PACKS / f"{name}-{digest}"
-    environments, rows = _Shared(), []
-    shared = {"curves": _Shared(), "reuse_intensity": _Shared()}
-    for run in runs:
-        row: dict[str, Any] = {
-            name: of.number(id(run.tables[name]), run.tables[name]) for name, of in shared.items()
-        }
-        environment = json.dumps(run.values["environment"])
-        row["environment"] = environments.number(environment, run.values["environment"])
-        row["spec"] = json.dumps(run.spec.expanded())
-        rows.append(row | {"timings": json.dumps(run.values["timings"])})
-    tables = {"runs": pa.Table.from_pylist(rows, schema=PACKED_RUNS)}
-    for of in _OF_RUNS:
-        tables[of] = _numbered([run.tables[of] for run in runs], of)
-    tables["points"] = _numbered([run.tables["points"] for run in runs], "points")
+    environments, of_environment = _shared([run.values["environment"] for run in runs], json.dumps)
+    curves, of_curves = _shared([run.tables["curves"] for run in runs], id)
+    intensities, of_intensity = _shared([run.tables["reuse_intensity"] for run in runs], id)
     summaries = [
         row | {"run": number} for number, run in enumerate(runs) for row in summed_up(run.results())
     ]
-    tables["summary"] = pa.Table.from_pylist(summaries, schema=SUMMARY.insert(0, _RUN))
-    for of, found in shared.items():
-        tables[of] = _numbered(found.values, of)
+    columns = {
+        "spec": [json.dumps(run.spec.expanded()) for run in runs],
+        "timings": [json.dumps(run.values["timings"]) for run in runs],
+        "environment": of_environment,
+        "curves": of_curves,
+        "reuse_intensity": of_intensity,
+    }
+    tables = {
+        "runs": pa.table(columns, schema=PACKED_RUNS),
+        **{of: _numbered([run.tables[of] for run in runs], of) for of in (*_OF_RUNS, "points")},
+        "summary": pa.Table.from_pylist(summaries, schema=SUMMARY.insert(0, _RUN)),
+        "curves": _numbered(curves, "curves"),
+        "reuse_intensity": _numbered(intensities, "reuse_intensity"),
+    }
     content = {
         IDS: "".join(f"{run_id}\n" for run_id in run_ids).encode(),
-        ENVIRONMENT: f"{json.dumps(environments.values, indent=2)}\n".encode(),
+        ENVIRONMENT: f"{json.dumps(environments, indent=2)}\n".encode(),
     } | {f"{of}.parquet": parquet_of(table) for of, table in tables.items()}
     content[DONE] = listed({of: digest_of_bytes(data) for of, data in content.items()}).encode()
     with replacing_folder(path, partial(_is_sound, path), path.with_name(CLAIMS)) as made:
@@ -281,18 +284,12 @@ def _is_sound(path: Path) -> bool:
     return not unsound_files(path)
 
 
-class _Shared:
-    """Distinct values that runs share, and their numbers."""
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self._numbers: dict[Any, int] = {}
-
-    def number(self, key: Any, value: Any) -> int:
-        if key not in self._numbers:
-            self._numbers[key] = len(self.values)
-            self.values.append(value)
-        return self._numbers[key]
+def _shared(values: Sequence[T], key: Callable[[T], Any]) -> tuple[list[T], list[int]]:
+    """Return the distinct values, and the number of each value among them."""
+    keys = [key(value) for value in values]
+    distinct = dict(zip(keys, values, strict=True))
+    number_of = {of: number for number, of in enumerate(distinct)}
+    return list(distinct.values()), [number_of[of] for of in keys]
 
 
 _RUN = pa.field("run", pa.int32())

@@ -15,7 +15,7 @@ from mcsim.results.files import read_json
 from mcsim.results.foreign import check_environment, parse_spec
 from mcsim.results.packs import IN_PACKS
 from mcsim.results.run_files import DONE, ENVIRONMENT, FIGURES, RUN_FILES, SPEC, is_figure
-from mcsim.results.seals import damaged, read_list
+from mcsim.results.seals import is_damaged, read_list
 
 Kind = Literal["run", "pack", "draft", "replaced"]
 
@@ -117,7 +117,7 @@ def _is_file_of(name: str, kind: str) -> bool:
 def _has_own_file(folder: Path) -> bool:
     """Return whether a file is as DONE has it."""
     sums = read_list(folder / DONE)
-    return any(damaged(folder, sums, [name]) is None for name in sums)
+    return not all(is_damaged(folder, sums, name) for name in sums)
 
 
 def _describes(folder: Path, name: str) -> bool:

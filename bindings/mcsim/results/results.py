@@ -19,7 +19,6 @@ lists have the same bytes on every host, except environment.json, which describe
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,61 +29,23 @@ import pyarrow.compute as pc
 
 from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError
-from mcsim.base.inputs import note_input, read_regular
+from mcsim.base.inputs import note_input
 from mcsim.base.limits import limits_named
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.files import read_json, read_parquet, write_json
-from mcsim.results.foreign import check_environment, check_timings, checked_table, parse_spec
+from mcsim.results.files import write_json
 from mcsim.results.foresight import foresight_of_run
-from mcsim.results.run_files import DONE, ENVIRONMENT, SPEC, TIMINGS, declared
+from mcsim.results.run_files import DONE, declared
+from mcsim.results.run_folder import RunFolder
 from mcsim.results.schemas import SCHEMAS
-from mcsim.results.seals import SealedFolder, read_list
+from mcsim.results.seals import read_list
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from mcsim.results.packs import PackFolder
     from mcsim.results.standings import Standings
     from mcsim.tables.result_table import ResultTable
-
-
-class RunFolder(SealedFolder):
-    """The folder of one run, which is number 0 in it."""
-
-    remedy = "run the experiment again with --force (in Python: force=True)"
-
-    def spec(self, _number: int) -> ExperimentSpec:
-        """Read the experiment."""
-        with self.valid(SPEC) as file:
-            return parse_spec(read_regular(file))
-
-    def environment(self, _number: int) -> dict[str, Any]:
-        """Read `environment.json`."""
-        with self.valid(ENVIRONMENT) as file:
-            value = read_json(file)
-            check_environment(value)
-        return value
-
-    def timings(self, _number: int) -> dict[str, Any]:
-        """Read `timings.json`, and seconds that were recorded later."""
-        try:
-            value = read_json(self.path / TIMINGS)
-            check_timings(value)
-        except (OSError, ValueError):
-            value = {"stages": {}, "systems": {}}
-        if TIMINGS in self.sums:
-            self.checked(TIMINGS)
-        for file in sorted(self.path.glob("seconds-*.json")):
-            with suppress(OSError, ValueError):
-                value["stages"][file.stem.partition("-")[2]] = float(read_json(file)["seconds"])
-        return value
-
-    def table(self, name: str, _number: int) -> pa.Table:
-        """Read a table."""
-        with self.valid(f"{name}.parquet") as path:
-            return checked_table(name, read_parquet(path))
 
 
 @dataclass(frozen=True)
@@ -140,7 +101,7 @@ class Results:
         return Results.open, (self.path,)
 
     @cached_property
-    def _stored(self) -> tuple[RunFolder | PackFolder, int]:
+    def _stored(self) -> tuple[RunFolder, int]:
         """The folder that has its files, and its number there."""
         return RunFolder(self.path), 0
 

@@ -4,110 +4,31 @@ from __future__ import annotations
 
 import logging
 import os
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
-from mcsim.base.claims import claim_folder, is_claim, is_claimed, release_lease
+from mcsim.base.claims import claim_folder, is_claimed, release_lease
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.files import rename
 from mcsim.base.inputs import parse_object, read_regular
 from mcsim.base.suggest import did_you_mean
-from mcsim.results.packs import CLAIMS, PACKS, is_pack, open_pack, pack_folders, packed, packs_in
-from mcsim.results.removal import REMOVED, Kind, check_removable, remove_folder
+from mcsim.results.packs import CLAIMS, PACKS, is_pack, packed, packs_in
+from mcsim.results.removal import REMOVED, check_removable, remove_folder
 from mcsim.results.results import Results
-from mcsim.results.run_files import DONE, ENVIRONMENT, LOG, SPEC
-from mcsim.results.seals import read_list, unsound_files
-from mcsim.results.writer import clear_left, draft_folder, is_under_way
-
-State = Literal["finished", "under way", "abandoned", "damaged"]
-"""``'abandoned'`` are also runs whose removal was killed."""
-
-_NAME = re.compile(r"(?P<run>(?P<name>.+)-[0-9a-f]{12})(?:\.(?P<kind>partial|replaced-.+))?")
-
-_OURS = {DONE, ENVIRONMENT, LOG, SPEC}
+from mcsim.results.run_files import DONE, ENVIRONMENT
+from mcsim.results.seals import unsound_files
+from mcsim.results.stored import (
+    Run,
+    bytes_below,
+    folders_in,
+    name_of,
+    run_id_of,
+    runs_in,
+)
+from mcsim.results.writer import clear_left, draft_folder
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Run:
-    """A folder of a run, finished or not; or a pack of runs.
-
-    Attributes
-    ----------
-    path : Path
-    name : str
-        Name of the experiment; of a pack, of its folder.
-    state : str
-        Of packs, ``'finished'`` without reading them.
-    kind : {'run', 'draft', 'replaced', 'pack'}
-        As of `check_removable`.
-    """
-
-    path: Path
-    name: str
-    state: State
-    kind: Kind
-
-    @cached_property
-    def run_ids(self) -> tuple[str, ...]:
-        """Ids of its runs; none, and a warning, of a pack that cannot be read."""
-        if self.kind != "pack":
-            return (_run_id(self.path),)
-        pack = open_pack(self.path)
-        return () if pack is None else pack.run_ids
-
-    @property
-    def count(self) -> int:
-        """How many runs it is; one of a pack that cannot be read."""
-        return len(self.run_ids) or 1
-
-    @classmethod
-    def at(cls, path: Path) -> Run | None:
-        """Describe a folder; None if its name is not of a run, or all its files are foreign."""
-        if is_pack(path):
-            return cls(path, path.name, "finished", "pack")
-        if (named := _NAME.fullmatch(path.name)) is None:
-            return None
-        try:
-            there = {file.name for file in path.iterdir()}
-        except FileNotFoundError:  # finished, or removed, since its folder was read
-            return None
-        if there and not there & _OURS and not any(map(is_claim, there)):
-            return None
-        if named["kind"] == "partial":
-            state: State = "under way" if is_under_way(path) else "abandoned"
-            return cls(path, named["name"], state, "draft")
-        if named["kind"] is not None:  # the removal by an earlier mcsim was killed
-            return cls(path, named["name"], "abandoned", "replaced")
-        sums = read_list(path / DONE)
-        is_finished = bool(sums) and there.issuperset(sums)
-        return cls(path, named["name"], "finished" if is_finished else "damaged", "run")
-
-
-def _run_id(path: Path) -> str:
-    """Return the id of the run that a folder belongs to."""
-    named = _NAME.fullmatch(path.name)
-    assert named is not None
-    return named["run"]
-
-
-def runs_in(out: str | os.PathLike[str]) -> Iterator[Run]:
-    """Return the folders of runs in a folder of results, by name, and then its packs.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such folder.
-    """
-    for path in (*_folders(Path(out)), *pack_folders(Path(out))):
-        if (run := Run.at(path)) is not None:
-            yield run
 
 
 def find_run(
@@ -140,9 +61,9 @@ def find_run(
         if not path.is_dir() and packed(path) is None:
             raise ConfigError(f"{given}: no such run")
         return path
-    named = map(_NAME.fullmatch, (path.name for path in _folders(Path(out))))
+    in_folders = set(filter(None, map(run_id_of, folders_in(Path(out)))))
     in_packs = {run_id for pack in packs_in(Path(out)) for run_id in pack.run_ids}
-    known = sorted({found["run"] for found in named if found is not None} | in_packs)
+    known = sorted(in_folders | in_packs)
     begun = [given] if given in known else [one for one in known if one.startswith(given)]
     if len(begun) == 1:
         return Path(out) / begun[0]
@@ -344,36 +265,7 @@ def _of_run(path: Path) -> list[Run]:
     """Return the folders of the run that is, or would be, at `path`, or this one of them alone."""
     if is_pack(path):
         return [Run(path, path.name, "finished", "pack")]
-    found = (each for each in runs_in(path.parent) if each.kind != "pack")
-    return [each for each in found if path.name in (*each.run_ids, each.path.name)]
-
-
-def _folders(out: Path) -> list[Path]:
-    try:
-        with os.scandir(out) as entries:
-            return sorted(Path(entry.path) for entry in entries if entry.is_dir())
-    except FileNotFoundError:
-        raise ConfigError(f"{out}: no such folder of results; --results names another") from None
-    except NotADirectoryError:
-        raise ConfigError(f"{out}: not a folder") from None
-
-
-def bytes_below(folder: str | Path) -> int:
-    """Add up the sizes of all files in a folder; some may go while they are counted.
-
-    A link counts as nothing.
-    """
-    total = 0
-    if Path(folder).is_symlink():
-        return 0
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            with suppress(OSError):
-                if entry.is_dir(follow_symlinks=False):
-                    total += bytes_below(entry.path)
-                else:
-                    total += entry.stat(follow_symlinks=False).st_size
-    return total
+    return [each for each in runs_in(path.parent) if path.name in (each.run_id, each.path.name)]
 
 
 def _take_away(run: Run) -> None:
@@ -383,7 +275,7 @@ def _take_away(run: Run) -> None:
     if run.kind == "pack":
         mine = claim_folder(run.path.with_name(CLAIMS))
     else:
-        mine = claim_folder(draft_folder(run.path.parent, _run_id(run.path)))
+        mine = claim_folder(draft_folder(run.path.parent, run.run_id))
     removed = mine / REMOVED
     try:
         rename(run.path, removed)
@@ -392,11 +284,6 @@ def _take_away(run: Run) -> None:
         raise HostError(f"{run.path}: cannot be removed: {error.strerror}") from error
     finally:
         release_lease(mine, keep=removed.exists())
-
-
-def name_of(run_id: str) -> str:
-    """Return the name of the experiment of a run."""
-    return run_id.rpartition("-")[0]
 
 
 def _some(names: list[str], most: int = 3) -> str:

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
 
-import pyarrow as pa
-
-from mcsim.base.errors import ConfigError, HostError, host_faults
-from mcsim.base.inputs import note_input, open_regular, read_regular
+from mcsim.base.errors import HostError, host_faults
+from mcsim.base.inputs import open_regular, read_regular
 
 _HEAD = "# sha256 of the lines below: "
 _LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>[^/\0]+)")
@@ -80,24 +75,21 @@ def parsed(content: bytes) -> dict[str, str]:
     return sums
 
 
-def damaged(folder: Path, sums: Mapping[str, str], names: Iterable[str]) -> str | None:
-    """Return the first of these files that is missing or does not fit its checksum, if any.
+def is_damaged(folder: Path, sums: Mapping[str, str], name: str) -> bool:
+    """Return whether a file is missing or does not fit its checksum.
 
     Raises
     ------
     HostError
-        If the host cannot read one, which proves no damage.
+        If the host cannot read it, which proves no damage.
     """
-    for name in names:
-        try:
-            with host_faults(folder / name):
-                if digest_of(folder / name) != sums.get(name):
-                    return name
-        except HostError:
-            raise
-        except OSError:
-            return name
-    return None
+    try:
+        with host_faults(folder / name):
+            return digest_of(folder / name) != sums.get(name)
+    except HostError:
+        raise
+    except OSError:
+        return True
 
 
 def unsound_files(folder: Path) -> list[str]:
@@ -111,53 +103,4 @@ def unsound_files(folder: Path) -> list[str]:
     sums = read_list(folder / "DONE")
     if not sums:
         return ["DONE"]
-    return [name for name in sums if damaged(folder, sums, [name]) is not None]
-
-
-class SealedFolder:
-    """A folder whose files have checksums in DONE; each is verified at its first use.
-
-    Attributes
-    ----------
-    path : Path
-    remedy : str
-        End of all messages about damage.
-    """
-
-    remedy: ClassVar[str]
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._verified: set[str] = set()
-
-    @cached_property
-    def sums(self) -> dict[str, str]:
-        """The checksums in DONE, by file."""
-        return read_list(self.path / "DONE")
-
-    def check(self) -> None:
-        """Verify all files; ConfigError names the first damaged one."""
-        for name in self.sums:
-            self.checked(name)
-
-    def checked(self, name: str) -> Path:
-        """Return the path of a file after verifying its checksum."""
-        if name not in self._verified and damaged(self.path, self.sums, [name]) is not None:
-            raise ConfigError(
-                f"{self.path / name}: damaged or gone: it is not what the run wrote; {self.remedy}"
-            )
-        self._verified.add(name)
-        note_input(self.path / name)
-        return self.path / name
-
-    @contextmanager
-    def valid(self, name: str) -> Iterator[Path]:
-        """Open a file with a valid checksum; raise ConfigError if its content is invalid."""
-        path = self.checked(name)
-        try:
-            with host_faults(path):
-                yield path
-        except HostError:
-            raise
-        except (ValueError, KeyError, TypeError, OSError, pa.ArrowException) as error:
-            raise ConfigError(f"{path}: {error}; {self.remedy}") from None
+    return [name for name in sums if is_damaged(folder, sums, name)]

@@ -35,7 +35,7 @@ from mcsim.results.output import RunOutput, SystemTables
 from mcsim.results.results import Results
 from mcsim.results.run_files import DONE, SPEC, declared
 from mcsim.results.schemas import joined_curves, schema_of
-from mcsim.results.seals import damaged, digest_of_bytes, listed, read_list
+from mcsim.results.seals import digest_of_bytes, listed, read_list, unsound_files
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,23 @@ def clear_left(drafts: Path) -> None:
 
 
 class RunWriter(RunOutput):
-    """Results of a run that become a folder, from `begin` to `finish` or `abandon`.
+    """Results of a run that become a folder, until `finish` or `abandon`.
 
-    All contents are in memory as well as in files. Another process may take the folder away, after
-    it saw no sign of life, or remove all results. The run then continues in a new folder.
+    It begins with the parts that earlier processes of the same build left. All contents are in
+    memory as well as in files. Another process may take the folder away, after it saw no sign of
+    life, or remove all results. The run then continues in a new folder.
+
+    Parameters
+    ----------
+    path : Path
+        The final folder.
+    build : str
+        Identifier of the program.
+
+    Raises
+    ------
+    HostError
+        If the folder cannot be written.
     """
 
     def __init__(self, path: Path, build: str) -> None:
@@ -119,28 +132,8 @@ class RunWriter(RunOutput):
         self._unsaved: set[str] = set()
         self._saved_at = time.monotonic()
         self._is_over = False
-        retry_on_missing_parent(self._claim)
-
-    @classmethod
-    def begin(cls, out: Path, run_id: str, build: str) -> RunWriter:
-        """Begin a run, with the parts that earlier processes left.
-
-        Parameters
-        ----------
-        out : Path
-            Folder of all results.
-        run_id : str
-            Name of the final folder.
-        build : str
-            Identifier of the program; parts of other builds are ignored.
-
-        Raises
-        ------
-        HostError
-            If the folder cannot be written.
-        """
-        with named_in_errors(out / run_id):
-            return cls(out / run_id, build)
+        with named_in_errors(path):
+            retry_on_missing_parent(self._claim)
 
     @property
     def folder(self) -> Path:
@@ -179,8 +172,7 @@ class RunWriter(RunOutput):
         schema = schema_of(name, table.column_names)
         table = table.select(schema.names).cast(schema)
         self._write(f"{name}.parquet", parquet_of(table))
-        if name in _ASKED_NEXT:
-            super().write_table(name, table)
+        super().write_table(name, table)
 
     def write_curves(self, steps: pa.Table, points: pa.Table) -> None:
         """Write curves at steps, and at additional points of this run."""
@@ -303,9 +295,9 @@ class RunWriter(RunOutput):
         """Return whether another process has finished the run since, with undamaged results."""
         if identity(self.path) == self._replaced:
             return False
-        theirs = read_list(self.path / DONE)
-        if not theirs or damaged(self.path, theirs, theirs) is not None:
+        if unsound_files(self.path):
             return False
+        theirs = read_list(self.path / DONE)
         mine = {name: digest_of_bytes(content) for name, content in self._files.items()}
         for name in sorted(theirs.keys() & mine.keys() - {"environment.json", "timings.json"}):
             if theirs[name] != mine[name]:
@@ -322,8 +314,6 @@ _PARTS = "parts"
 _FILES = "files"
 _OF_A_SYSTEM = ("metrics", "vms", "decisions", "bounds", "alone")
 _TIMES = 3
-# Tables that are likely to be read next, and that take long to read if there are many VMs.
-_ASKED_NEXT = ("metrics", "vms", "curves")
 
 
 def _stream_of(table: pa.Table) -> bytes:

@@ -73,7 +73,7 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture
 def earlier(results: Results, tmp_path: Path) -> Results:
     """The same run, as it was stored with a row for every interval."""
-    draft = RunWriter.begin(tmp_path, results.run_id, "build")
+    draft = RunWriter(tmp_path / results.run_id, "build")
     for name in SCHEMAS:
         draft.write_table(name, with_every_interval(results.table(name), HOUR))
     draft.write_spec(results.spec)

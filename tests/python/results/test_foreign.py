@@ -125,7 +125,7 @@ def test_figures_are_known_before_one_is_drawn(out: Path) -> None:
 
 
 def test_only_declared_files_are_written(out: Path, tmp_path: Path) -> None:
-    draft = RunWriter.begin(tmp_path / "new", run_of(out).name, "")
+    draft = RunWriter(tmp_path / "new" / run_of(out).name, "")
     with pytest.raises(AssertionError, match=r"beach\.json"):
         draft.write_json("beach", {})
     draft.abandon()
@@ -170,7 +170,7 @@ def test_collecting_leaves_what_others_put_there(out: Path, tmp_path: Path) -> N
     before = content(out)
     collect(out)
     assert content(out) == before
-    RunWriter.begin(out, "c-000000000001", "build").abandon()
+    RunWriter(out / "c-000000000001", "build").abandon()
     assert (elsewhere / "parts" / "0").read_text() == "mine"
     assert draft_folder(out, "c-000000000001").exists()
 

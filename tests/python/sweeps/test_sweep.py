@@ -49,7 +49,7 @@ def is_packed(results: Results) -> bool:
 
 def unpacked(results: Results) -> Results:
     """Write the folder of a packed run, as if it had been run alone."""
-    draft = RunWriter.begin(results.path.parent, results.run_id, build_digest())
+    draft = RunWriter(results.path.parent / results.run_id, build_digest())
     for name in SCHEMAS:
         draft.write_table(name, results.table(name))
     draft.write_spec(results.spec)
