@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from mcsim.policies.specs import wrapper_names as wrapper_names
     from mcsim.policies.tuning import tune as tune
     from mcsim.references.blocks import Blocks as Blocks
+    from mcsim.references.objects import in_bytes as in_bytes
     from mcsim.report.make import report as report
     from mcsim.reproduce.reproduction import Reproduction as Reproduction
     from mcsim.reproduce.reproduction import reproduce as reproduce
@@ -130,6 +131,7 @@ _HOME = {
         "sweeps.sweep": ("sweep",),
         "sweeps.swept": ("Sweep",),
         "references.blocks": ("Blocks",),
+        "references.objects": ("in_bytes",),
         "traces.trace": ("Trace",),
     }.items()
     for name in names

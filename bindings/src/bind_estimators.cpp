@@ -10,6 +10,7 @@
 #include "bindings/src/exclusive_use.hpp"
 #include "bindings/src/pybind.hpp"
 #include "core/base/guarded.hpp"
+#include "core/locality/distances/byte_distances.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 #include "core/locality/estimators/registry.hpp"
 #include "optimizers/hull.hpp"
@@ -223,6 +224,33 @@ void bind_estimators(py::module_& parent) {
         return to_array(value_or_raise(without_gil([&] { return distances_of(references); })));
       },
       py::arg("ids").noconvert(), py::arg("discards"));
+  m.def(
+      "byte_distances",
+      [](const ConstantColumn<std::uint32_t>& objects, const ConstantColumn<std::uint32_t>& bytes,
+         std::size_t unique) {
+        const auto ids = span_of(objects);
+        const auto sizes = span_of(bytes);
+        return to_array(
+            value_or_raise(without_gil([&] { return byte_distances(ids, sizes, unique); })));
+      },
+      py::arg("objects").noconvert(), py::arg("bytes").noconvert(), py::arg("unique"));
+  m.def(
+      "byte_curve",
+      [](const ConstantColumn<std::uint32_t>& objects, const ConstantColumn<std::uint32_t>& bytes,
+         std::size_t unique, double rate, std::size_t warm_up, int threads, py::object progress) {
+        const ByteCurveOptions options{.rate = rate,
+                                       .warm_up = warm_up,
+                                       .threads = threads,
+                                       .tick = make_tick(std::move(progress))};
+        const auto ids = span_of(objects);
+        const auto sizes = span_of(bytes);
+        ByteCurve curve =
+            value_or_raise(without_gil([&] { return byte_curve(ids, sizes, unique, options); }));
+        return std::pair(std::move(curve.hits), curve.bytes);
+      },
+      py::arg("objects").noconvert(), py::arg("bytes").noconvert(), py::arg("unique"),
+      py::kw_only(), py::arg("rate") = 1.0, py::arg("warm_up") = 0, py::arg("threads") = 1,
+      py::arg("progress") = py::none());
   m.def("describe_estimators", [] { return describe_registry(estimator_registry()); });
   m.def("upper_hull", &hull_of, py::arg("capacities"), py::arg("hits"));
 }

@@ -48,15 +48,19 @@ std::vector<std::string> names_of(TypeList<Ts...>) {
   return {Ts::kInfo.name...};
 }
 
-std::vector<std::string> weighing_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : weighing_registry().entries()) names.emplace_back(entry.info.name);
-  return names;
+using Described = std::vector<std::pair<ComponentInfo, std::vector<ParamInfo>>>;
+
+py::list describe_weighing() {
+  Described policies;
+  for (const auto& entry : weighing_registry().entries()) {
+    policies.emplace_back(entry.info, entry.params);
+  }
+  return describe_entry_list(policies);
 }
 
 // Return mcsim's own policies, without those written in Python.
 py::list describe_policies() {
-  std::vector<std::pair<ComponentInfo, std::vector<ParamInfo>>> policies;
+  Described policies;
   for (const auto& entry : eviction_registry().entries()) {
     if (std::string_view(entry.info.name).find(':') != std::string_view::npos) continue;
     policies.emplace_back(entry.info, entry.params);
@@ -225,7 +229,8 @@ py::dict simulate_miniatures(const ConstantColumn<BlockId>& blocks, std::size_t 
                              const std::vector<std::uint64_t>& sample_seeds,
                              const std::optional<ConstantColumn<std::uint8_t>>& ops,
                              std::uint64_t seed, int threads, std::size_t memory,
-                             py::object progress, const std::optional<Discards>& discards) {
+                             py::object progress, const std::optional<Discards>& discards,
+                             const std::optional<ConstantColumn<std::uint32_t>>& weights) {
   const auto failure = std::make_shared<PythonFailure>();
   const std::vector<CacheConfig> wanted = configs_of(configs, seed, failure);
   const std::span<const BlockId> all = span_of(blocks);
@@ -237,7 +242,8 @@ py::dict simulate_miniatures(const ConstantColumn<BlockId>& blocks, std::size_t 
                                  .simulate = {.threads = threads,
                                               .tick = make_tick(std::move(progress), failure),
                                               .memory = memory,
-                                              .discards = discarded}};
+                                              .discards = discarded,
+                                              .weights = weights_from(weights)}};
   absl::StatusOr<std::vector<Miniature>> simulated =
       without_gil([&] { return miniatures(all, operations, unique, wanted, options); });
   failure->rethrow_if_any();
@@ -262,7 +268,7 @@ void bind_policies(py::module_& parent) {
            py::arg("name"), py::arg("is_function"), py::arg("factory"));
   m.def("put", &register_python_policy, py::arg("name"), py::arg("policy"));
   m.def("describe", &describe_policies);
-  m.def("weighing", &weighing_names);
+  m.def("describe_weighing", &describe_weighing);
   m.def("wrappers", [] { return names_of(AllPolicyWrappers{}); });
   m.def(
       "load", [](const std::string& path) { return value_or_raise(load_policies(path)); },
@@ -288,7 +294,7 @@ void bind_policies(py::module_& parent) {
         py::arg("ops") = py::none(), py::arg("seed") = CacheConfig{}.seed,
         py::arg("threads") = SimulateOptions{}.threads,
         py::arg("memory") = SimulateOptions{}.memory, py::arg("progress") = py::none(),
-        py::arg("discards") = py::none());
+        py::arg("discards") = py::none(), py::arg("weights") = py::none());
 }
 
 }  // namespace mcsim::python

@@ -28,11 +28,12 @@ Fleet make_fleet(std::vector<std::string> hosts, std::map<std::string, std::size
 }
 
 Machine make_machine(const std::vector<std::pair<Device, Count>>& tiers, const Device& backend,
-                     std::map<std::string, double> vm_backend_ns, Fleet fleet) {
+                     std::map<std::string, double> vm_backend_ns, Fleet fleet, bool in_bytes) {
   Machine machine{.tiers = {},
                   .backend = backend,
                   .vm_backend_ns = std::move(vm_backend_ns),
-                  .fleet = std::move(fleet)};
+                  .fleet = std::move(fleet),
+                  .in_bytes = in_bytes};
   for (const auto& [device, blocks] : tiers) {
     if (blocks < 0) {
       throw Error{out_of_range("{}: expected at least 0 blocks, got {}", device.name, blocks)};
@@ -56,7 +57,8 @@ void bind_machine(py::module_& m) {
            py::arg("latency_ns") = 0.0, py::arg("blocks_per_second") = 0.0);
   py::class_<Machine>(m, "Machine", "The tiers and the backend of a host." MCSIM_CONSTANT)
       .def(py::init(&make_machine), py::arg("tiers"), py::arg("backend"),
-           py::arg("vm_backend_ns") = std::map<std::string, double>{}, py::arg("fleet") = Fleet{});
+           py::arg("vm_backend_ns") = std::map<std::string, double>{}, py::arg("fleet") = Fleet{},
+           py::arg("in_bytes") = false);
 }
 
 void give_optimizer(System& system, const std::string& name, std::shared_ptr<Optimizer> optimizer,
@@ -72,16 +74,27 @@ void give_optimizer(System& system, const std::string& name, std::shared_ptr<Opt
   raise_if_error(system.use_optimizer(std::move(optimizer)));
 }
 
+// Check that a system has a rule for capacities in bytes, apart from its parameters.
+void check_counts_bytes(const std::string& name, const ParamMap& params, SystemContext context) {
+  context.machine.in_bytes = false;
+  const auto system = system_registry().make(name, params, std::move(context));
+  if (!system.ok() || (*system)->counts_bytes()) return;
+  throw Error{invalid_argument(
+      "{}: no rule for capacities in bytes; hierarchy, lru, single-tier and static have one",
+      name)};
+}
+
 std::shared_ptr<System> make_system(const std::string& name, const ParamMap& params,
                                     const Machine& machine, std::shared_ptr<Optimizer> optimizer,
                                     Nanoseconds interval, std::uint64_t seed,
                                     std::vector<std::string> vms, Nanoseconds warm_up) {
-  std::shared_ptr<System> system = value_or_raise(system_registry().make(name, params,
-                                                                         {.machine = machine,
-                                                                          .interval = interval,
-                                                                          .warm_up = warm_up,
-                                                                          .seed = seed,
-                                                                          .vms = std::move(vms)}));
+  const SystemContext context{.machine = machine,
+                              .interval = interval,
+                              .warm_up = warm_up,
+                              .seed = seed,
+                              .vms = std::move(vms)};
+  if (machine.in_bytes) check_counts_bytes(name, params, context);
+  std::shared_ptr<System> system = value_or_raise(system_registry().make(name, params, context));
   if (machine.fleet.several() && !system->divides_hosts()) {
     throw Error{invalid_argument("{}: this system divides one host, and there are {}", name,
                                  machine.fleet.count())};

@@ -8,7 +8,7 @@ from pathlib import Path
 import mcsim
 
 GROUPS = {
-    "Traces": ["Trace", "Blocks"],
+    "Traces": ["Trace", "Blocks", "in_bytes"],
     "Hit ratio curves": [
         "hit_ratio_curve",
         "hit_ratio_curves",

@@ -46,6 +46,7 @@ class GlobalLru final : public System {
   GlobalLru(Params params, SystemContext context)
       : params_(std::move(params)), context_(std::move(context)) {}
 
+  bool counts_bytes() const override { return !params_.legacy; }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     const Machine& machine = context_.machine;
     if (params_.legacy) return make_legacy_global_lru(machine, trace);
@@ -81,6 +82,7 @@ class SingleTierLru final : public System {
   SingleTierLru(Params params, SystemContext context)
       : params_(std::move(params)), context_(std::move(context)) {}
 
+  bool counts_bytes() const override { return true; }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override {
     const Machine& machine = context_.machine;
     return make_data_path(data_path_of(params_), machine, trace, shared_by_all(machine, trace),

@@ -53,6 +53,7 @@ class Hierarchy final : public System {
     experiment.line_blocks = static_cast<std::uint32_t>(params_.line);
     return experiment;
   }
+  bool counts_bytes() const override { return true; }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
 
  private:

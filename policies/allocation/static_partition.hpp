@@ -35,6 +35,7 @@ class StaticPartition final : public System {
   StaticPartition(Params params, SystemContext context)
       : params_(std::move(params)), context_(std::move(context)) {}
 
+  bool counts_bytes() const override { return true; }
   absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) override;
 
  private:

@@ -12,10 +12,12 @@
 #include "core/engine/hosts/fleet_host.hpp"
 #include "core/engine/hosts/kernels/exclusive_lru.hpp"
 #include "core/engine/hosts/tiered_host.hpp"
+#include "core/engine/hosts/weighed_host.hpp"
 #include "policies/hosts/admission.hpp"
 #include "policies/hosts/admission_registry.hpp"
 #include "policies/hosts/data_path_text.hpp"
 #include "policies/registry/eviction.hpp"
+#include "policies/registry/weighing.hpp"
 
 namespace mcsim {
 namespace {
@@ -232,6 +234,49 @@ absl::StatusOr<std::unique_ptr<Host>> make_tiered(DataPathSpec spec, const Machi
   return FleetHost::make(std::move(host), machine, trace, host_of);
 }
 
+// Create the tier of objects with sizes.
+absl::StatusOr<std::unique_ptr<Host>> make_weighed(const DataPathSpec& spec, const Accesses& trace,
+                                                   const Division& division, std::uint64_t seed) {
+  if (division.changeable) {
+    return invalid_argument("capacities in bytes: a system that changes its division has no rule");
+  }
+  const ComponentSpec& policy = spec.tiers.policies.front();
+  const std::vector<IdRange> ids = ids_of_parts(trace, division);
+  const auto table = std::make_shared<SlotTable>(trace.id_count(), 1);
+  std::vector<WeighedHost::Part> parts;
+  for (std::size_t part = 0; part < ids.size(); ++part) {
+    const Count target = division.targets[0][part];
+    if (target == 0) return invalid_argument("capacities in bytes: a part has none");
+    const PolicySetup setup{.capacity = target,
+                            .blocks = ids[part].end - ids[part].first,
+                            .first_block = ids[part].first,
+                            .table = table,
+                            .seed = seed_of(seed, 0, part),
+                            .trace = trace.ids};
+    MCSIM_ASSIGN_OR_RETURN(auto cache, weighing_registry().make(policy.name, policy.params, setup));
+    parts.push_back({.cache = std::move(cache)});
+  }
+  return WeighedHost::make(std::move(parts), division.part_of, trace);
+}
+
+// Check what a tier of objects with sizes does not have.
+absl::Status check_in_bytes(const DataPathParams& params, const TierTexts& of,
+                            const SystemContext& context) {
+  if (context.machine.tiers.size() > 1 || context.machine.fleet.several()) {
+    return invalid_argument("capacities in bytes: expected one tier of one host");
+  }
+  if (params.writes != DataPathParams{}.writes) {
+    return invalid_argument("writes: capacities in bytes need '{}'", DataPathParams{}.writes);
+  }
+  if (!std::ranges::all_of(of.filters, is_none)) {
+    return invalid_argument("admission: filters have no rule for capacities in bytes");
+  }
+  const ComponentSpec& policy = of.policies.front();
+  const auto made = weighing_registry().make(policy.name, policy.params, {.blocks = 1});
+  if (made.ok() || weighing_registry().find(policy.name).ok()) return made.status();
+  return invalid_argument("policy: {} has no rule for objects of different sizes", policy.name);
+}
+
 // Create LRU tiers that hold copies of a block.
 absl::StatusOr<std::unique_ptr<Host>> make_lru_copies(DataPathSpec spec, const Machine& machine,
                                                       const Accesses& trace,
@@ -263,6 +308,7 @@ DataPathParams data_path_of(const LruPathParams& params) {
 absl::Status check(const DataPathParams& params, const SystemContext& context) {
   const std::size_t tiers = context.machine.tiers.size();
   MCSIM_ASSIGN_OR_RETURN(const TierTexts of, read_tiers(params.policy, params.admission, tiers));
+  if (context.machine.in_bytes) return check_in_bytes(params, of, context);
   for (const ComponentSpec& policy : of.policies) {
     MCSIM_RETURN_IF_ERROR(make_tier_cache(policy, {.capacity = 1, .blocks = 1}, 1).status());
   }
@@ -330,6 +376,7 @@ absl::StatusOr<std::unique_ptr<Host>> make_data_path(const DataPathParams& param
                                                      const Machine& machine, const Accesses& trace,
                                                      const Division& division, std::uint64_t seed) {
   MCSIM_ASSIGN_OR_RETURN(DataPathSpec spec, parse(params, machine, trace));
+  if (machine.in_bytes) return make_weighed(spec, trace, division, seed);
   const bool exclusive = params.chain == Chain::kExclusive;
   if (machine.fleet.several() || !is_lru(spec.tiers, trace) ||
       (exclusive &&

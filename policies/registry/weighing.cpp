@@ -1,5 +1,6 @@
 #include "policies/registry/weighing.hpp"
 
+#include "policies/eviction/belady_size.hpp"
 #include "policies/eviction/clock.hpp"
 #include "policies/eviction/fifo.hpp"
 #include "policies/eviction/gdsf.hpp"
@@ -25,7 +26,7 @@ EvictionRegistry registry_of(TypeList<Ps...>) {
 const EvictionRegistry& weighing_registry() {
   static const EvictionRegistry made =
       registry_of(TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Lfu, Slru, TwoQ, S3Fifo, LfuDa,
-                           GdsfOfSizes>{});
+                           GdsfOfSizes, BeladySize>{});
   return made;
 }
 

@@ -19,7 +19,8 @@ struct Sample {
   Pages<BlockId> blocks;
   Pages<std::uint8_t> ops;  // empty if all are reads
   Pages<NextUse> next_uses;
-  Pages<Nanoseconds> times;  // empty if no cache reads them
+  Pages<Nanoseconds> times;      // empty if no cache reads them
+  Pages<std::uint32_t> weights;  // empty if capacities are in blocks
   std::vector<DiscardedBlock> discards;
   SharedTrace trace;
 };
@@ -104,6 +105,10 @@ Samples draw(const AccessBatch<>& all, std::span<const DiscardedBlock> discards,
     if (!from.times.empty()) {
       sample.times = select_values(filter, from.blocks, from.times, count);
       picked.times = {sample.times.data(), count};
+    }
+    if (!from.weights.empty()) {
+      sample.weights = select_values(filter, from.blocks, from.weights, count);
+      picked.weights = {sample.weights.data(), count};
     }
     sample.discards = select_discards(filter, from.blocks, discards);
     discards = sample.discards;
@@ -224,13 +229,16 @@ absl::StatusOr<std::vector<Miniature>> miniatures(std::span<const BlockId> block
     return invalid_argument("{} operations of {} accesses", ops.size(), blocks.size());
   }
   return guarded("miniatures", [&]() -> absl::StatusOr<std::vector<Miniature>> {
-    MCSIM_ASSIGN_OR_RETURN(const bool with_next_uses, check_configs(configs));
+    const SimulateOptions& simulate = options.simulate;
+    const bool weighs = !simulate.weights.empty();
+    MCSIM_RETURN_IF_ERROR(check_weights(simulate, blocks.size()));
+    MCSIM_ASSIGN_OR_RETURN(const bool with_next_uses, check_configs(configs, weighs));
     MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
-    MCSIM_RETURN_IF_ERROR(check_discards(options.simulate.discards, blocks.size(), unique));
-    MCSIM_RETURN_IF_ERROR(check_times(configs, options.simulate.times, blocks.size()));
-    return Miniatures({.blocks = blocks, .ops = ops, .times = options.simulate.times}, unique,
-                      configs, options, with_next_uses)
-        .run();
+    MCSIM_RETURN_IF_ERROR(check_discards(simulate.discards, blocks.size(), unique));
+    MCSIM_RETURN_IF_ERROR(check_times(configs, simulate.times, blocks.size(), weighs));
+    const AccessBatch<> all{
+        .blocks = blocks, .ops = ops, .times = simulate.times, .weights = simulate.weights};
+    return Miniatures(all, unique, configs, options, with_next_uses).run();
   });
 }
 

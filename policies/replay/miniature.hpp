@@ -16,8 +16,8 @@ namespace mcsim {
 
 struct MiniatureOptions {
   double rate = 0.01;  // share of the blocks that is sampled, in (0, 1]
-  // Minimum size of a miniature; the sampling rate of a smaller one is doubled until it has this
-  // size.
+  // Minimum size of a miniature, in blocks or bytes as capacities; the sampling rate of a smaller
+  // one is doubled until it has this size.
   Count min_blocks = 100;
   // Seeds of the hash. Each samples other blocks, and all caches are simulated with each seed.
   std::span<const std::uint64_t> seeds = {};
@@ -30,7 +30,7 @@ double miniature_rate(Count capacity, const MiniatureOptions& options);
 
 struct Miniature {
   double rate = 1;     // sampling rate
-  Count capacity = 0;  // of the miniature cache, in blocks
+  Count capacity = 0;  // of the miniature cache
   // Counts of the miniature cache: sampled accesses, its own memory and CPU time.
   SimulatedCache cache;
 };

@@ -47,8 +47,9 @@ absl::StatusOr<std::unique_ptr<TierCache>> make_cache(const CacheConfig& config,
     for (const auto& entry : weighing_registry().entries()) {
       known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.info.name);
     }
-    return invalid_argument("{}: it has no rule for objects of different sizes; these have: {}",
-                            config.policy, known);
+    const char* also = config.policy == "opt" ? "; pfoo bounds the hits of all" : "";
+    return invalid_argument("{}: it has no rule for objects of different sizes; these have: {}{}",
+                            config.policy, known, also);
   }
   if (config.make) return config.make(setup);
   return eviction_registry().make(config.policy, config.params, setup);
@@ -294,6 +295,13 @@ absl::StatusOr<std::vector<Task>> measured_tasks(std::span<const SharedTrace* co
   return tasks;
 }
 
+absl::Status check_lines(std::size_t unique, std::uint32_t line_blocks) {
+  if (line_blocks > 0 && unique % line_blocks == 0) return absl::OkStatus();
+  return invalid_argument("line_blocks: {} blocks are not whole lines of {}", unique, line_blocks);
+}
+
+}  // namespace
+
 absl::Status check_weights(const SimulateOptions& options, std::size_t accesses) {
   if (options.weights.empty()) return absl::OkStatus();
   if (options.weights.size() != accesses) {
@@ -306,13 +314,6 @@ absl::Status check_weights(const SimulateOptions& options, std::size_t accesses)
   return invalid_argument("weights[{}]: expected the bytes of an object, at least 1, got 0",
                           zero - options.weights.begin());
 }
-
-absl::Status check_lines(std::size_t unique, std::uint32_t line_blocks) {
-  if (line_blocks > 0 && unique % line_blocks == 0) return absl::OkStatus();
-  return invalid_argument("line_blocks: {} blocks are not whole lines of {}", unique, line_blocks);
-}
-
-}  // namespace
 
 absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs, bool weighs) {
   bool needs_next_use = false;
@@ -330,13 +331,14 @@ absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs, bool we
 }
 
 absl::Status check_times(std::span<const CacheConfig> configs, std::span<const Nanoseconds> times,
-                         std::size_t accesses) {
+                         std::size_t accesses, bool weighs) {
   if (!times.empty() && times.size() != accesses) {
     return invalid_argument("times: {} of them for {} accesses", times.size(), accesses);
   }
   if (!std::ranges::is_sorted(times)) return invalid_argument("times: they must not decrease");
   for (const CacheConfig& config : configs) {
-    MCSIM_ASSIGN_OR_RETURN(const auto cache, make_cache(config, {.capacity = 1, .blocks = 1}));
+    MCSIM_ASSIGN_OR_RETURN(const auto cache,
+                           make_cache(config, {.capacity = 1, .blocks = 1}, weighs));
     if (!cache->needs_times() || !times.empty() || accesses == 0) continue;
     return invalid_argument("{}: it reads the time, which the trace does not have", config.policy);
   }
@@ -413,7 +415,8 @@ absl::StatusOr<std::vector<SimulatedCache>> simulate(std::span<const BlockId> bl
     MCSIM_RETURN_IF_ERROR(check_blocks(blocks, unique));
     MCSIM_RETURN_IF_ERROR(check_discards(options.discards, blocks.size(), unique));
     MCSIM_RETURN_IF_ERROR(check_requests(options.requests, blocks.size()));
-    MCSIM_RETURN_IF_ERROR(check_times(configs, options.times, blocks.size()));
+    MCSIM_RETURN_IF_ERROR(
+        check_times(configs, options.times, blocks.size(), !options.weights.empty()));
     Pages<NextUse> uses;
     if (needs_next_use) {
       MCSIM_ASSIGN_OR_RETURN(uses,

@@ -91,9 +91,11 @@ absl::StatusOr<std::vector<std::size_t>> memory_needed(std::span<const BlockId> 
 // capacity is invalid. `weighs`: capacities are in bytes.
 absl::StatusOr<bool> check_configs(std::span<const CacheConfig> configs, bool weighs = false);
 
+// Check that there is a weight for every access, or none.
+absl::Status check_weights(const SimulateOptions& options, std::size_t accesses);
 // Check that there is a time for every access, in order, if a cache reads it.
 absl::Status check_times(std::span<const CacheConfig> configs, std::span<const Nanoseconds> times,
-                         std::size_t accesses);
+                         std::size_t accesses, bool weighs = false);
 // Check that all blocks are below `unique`.
 absl::Status check_blocks(std::span<const BlockId> blocks, std::size_t unique);
 // Check that discards are in order, have blocks below `unique`, and have positions up to

@@ -83,6 +83,7 @@ PUBLIC = [
     "get_include",
     "hit_ratio_curve",
     "hit_ratio_curves",
+    "in_bytes",
     "load_policies",
     "memory_needed",
     "miniature",

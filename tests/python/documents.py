@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import struct
 from pathlib import Path
@@ -57,6 +58,12 @@ def write_stand_ins(folder: Path) -> None:
     mine = tiny.replace("workloads/", "experiments/workloads/")
     (folder / "mine.yaml").write_text(mine)
     (folder / "sizes.yaml").write_text(example("docs/sweeps.md", "yaml", "name: sizes"))
+    here = Path.cwd()
+    try:
+        os.chdir(folder)
+        exec(example("docs/tutorials/cdn-cache.md", "python", 'open("cdn.csv"'), {})
+    finally:
+        os.chdir(here)
     write_cases(folder)
 
 

@@ -154,6 +154,7 @@ class Machine:
         backend: Device,
         vm_backend_ns: Mapping[str, float] = {},
         fleet: Fleet = ...,
+        in_bytes: bool = False,
     ) -> None: ...
 
 class System:

@@ -267,6 +267,26 @@ def format_references(count: int) -> str:
     return f"{count} references"
 
 
+def format_capacity(capacity: int, unit: int | None) -> str:
+    """Write a capacity for people.
+
+    Parameters
+    ----------
+    unit : int or None
+        Bytes of a block; 1 of a capacity in bytes, None of a number of objects.
+
+    Examples
+    --------
+    >>> from mcsim.base.units import format_capacity
+    >>> [format_capacity(4096, unit) for unit in (4096, 1, None)]
+    ['16 MiB (4,096 blocks)', '4 KiB (4,096 bytes)', '4,096 objects']
+    """
+    if unit is None:
+        return f"{capacity:,} objects"
+    count = f"{capacity:,} bytes" if unit == 1 else format_blocks(capacity)
+    return f"{format_size(capacity * unit)} ({count})"
+
+
 def format_blocks(blocks: int) -> str:
     """Write a capacity for people: `250,000 blocks`."""
     return f"{blocks:,} block{'' if blocks == 1 else 's'}"

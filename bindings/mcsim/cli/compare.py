@@ -13,7 +13,7 @@ from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import PolicyReport, memory_option, policies_option
 from mcsim.cli.stream import Source, stream_options, warm_up_option
 from mcsim.cli.terminal import Form, Line
-from mcsim.policies import BOUND
+from mcsim.policies import bound_among, has_foresight
 from mcsim.tables.column import Column, column, percent
 from mcsim.tables.result_table import ResultTable
 
@@ -147,7 +147,7 @@ def _report(
     from mcsim.policies.specs import policies_given
 
     with mistakes_in("--against"):
-        (baseline,) = map(str, policies_given([against]))
+        (baseline,) = map(str, policies_given([against], sizes=True))
     report = _Gains.simulated(source, with_policy(policies, baseline), sizes, memory, code=code)
     report.baseline = baseline
     return report
@@ -165,17 +165,18 @@ class _Comparison(PolicyReport):
     def best(self) -> dict[int, float | None]:
         """Return the best ratio at each size; `opt`, which has foresight, does not count."""
         ratios = self.ratios(self.rows)
+        is_rival = [not has_foresight(policy) for policy in self.rows.policy]
         return {
             capacity: max(ratios[chosen].tolist(), default=None)
             for capacity in self.capacities
-            for chosen in [(self.rows.capacity == capacity) & (self.rows.policy != BOUND)]
+            for chosen in [(self.rows.capacity == capacity) & is_rival]
         }
 
     def answer(self) -> str:
         best = self.best()
         wins: dict[str, int] = {}
         for row, ratio in zip(self.rows, self.ratios(self.rows).tolist(), strict=True):
-            if row.policy != BOUND and ratio == best[row.capacity]:
+            if not has_foresight(row.policy) and ratio == best[row.capacity]:
                 wins[row.policy] = wins.get(row.policy, 0) + 1
         if len(wins) < 2 and len(self.policies) < 2:
             return f"One policy, `{self.policies[0]}`, at {len(self.capacities)} sizes."
@@ -199,7 +200,7 @@ class _Comparison(PolicyReport):
             rate = rows.accesses.sum() / max(rows.seconds.sum(), 1e-9) / 1e6
             ratios = []
             for capacity, ratio in zip(rows.capacity, self.ratios(rows).tolist(), strict=True):
-                wins = policy != BOUND and ratio == best[capacity]
+                wins = not has_foresight(policy) and ratio == best[capacity]
                 ratios.append(Strong(percent(ratio)) if wins else percent(ratio))
             cells.append([policy, *ratios, f"{rate:.1f}", int(rows.bytes.max())])
         last = [column("M accesses/s"), column("state", "bytes")]
@@ -225,7 +226,7 @@ def with_policy(policies: str, one: str) -> str:
 
     names = [item.strip() for item in split_specs(policies)]
     known = [name for name in names if ":" not in name.partition("(")[0]]
-    return policies if one in map(str, policies_given(known)) else f"{one},{policies}"
+    return policies if one in map(str, policies_given(known, sizes=True)) else f"{one},{policies}"
 
 
 class _Gains(_Comparison):
@@ -243,7 +244,9 @@ class _Gains(_Comparison):
 
     def answer(self) -> str:
         """Name the largest gain and loss, and count policies that gain or lose at all sizes."""
-        others = [name for name in self.policies if name not in (self.baseline, BOUND)]
+        others = [
+            name for name in self.policies if name != self.baseline and not has_foresight(name)
+        ]
         if not others:
             return f"No policy to compare with `{self.baseline}`."
         gains = {name: self.gains(name) for name in others}
@@ -297,6 +300,6 @@ class _Gains(_Comparison):
             self.blocks.capacity_unit,
             gains,
             log=log,
-            bound=BOUND,
+            bound=bound_among(gains),
             against=self.baseline,
         )

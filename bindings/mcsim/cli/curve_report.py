@@ -30,8 +30,12 @@ _MOST_NOTES = 5
 """Notes of estimators that are printed, of all VMs or intervals."""
 
 
+@dataclass
 class ByPolicy(PolicyReport):
     """A row a size, a column a policy."""
+
+    remark: str = ""
+    """A line below the table."""
 
     suffix = "-mrc-policies"
     default_sizes = "log(0.1%, 100%, 13)"
@@ -39,7 +43,7 @@ class ByPolicy(PolicyReport):
     def lines(self) -> list[Line]:
         """Return the table, and how its numbers were obtained."""
         about = [self._about_miniatures()] if self.is_estimate else []
-        return [self.heading(), self.table(), *about]
+        return [self.heading(), self.table(), *about, *([self.remark] if self.remark else [])]
 
     def table(self) -> ResultTable:
         """Return the table that is printed."""
@@ -90,21 +94,45 @@ class Curves(StreamReport):
 
     def lines(self) -> list[Line]:
         """Return the table, and the notes of estimators."""
-        lines: list[Line] = [self.heading(), self.table(self.sizes(self.given_sizes))]
+        sizes = self.sizes(self.given_sizes)
+        lines: list[Line] = [self.heading(), self.table(sizes)]
         noted = list({c.note: (name, c.note) for name, c in self.named() if c.note}.values())
         for name, note in noted[:_MOST_NOTES]:
             lines.append(f"{name}: {note}" if len(self.measured) > 1 else note)
         if (more := len(noted) - _MOST_NOTES) > 0:
             lines.append(f"and {more:,} more notes; --json has all")
-        unresolved = {curve.resolved_from for _, curve in self.named() if curve.resolved_from > 1}
-        if unresolved:
-            blocks = f", {max(unresolved):,.0f} blocks" if len(unresolved) == 1 else ""
-            lines.append(f"~ marks sizes below the estimator's resolution{blocks}")
-        return lines
+        return [*lines, *self._about_unresolved(sizes)]
+
+    def _about_unresolved(self, sizes: Sequence[int]) -> list[Line]:
+        """Return the meaning of ~, which marks sizes of the table."""
+        from mcsim.references.objects import SizedObjects
+
+        least = {curve.resolved_from for _, curve in self.named() if curve.resolved_from > 1}
+        if isinstance(self.blocks, SizedObjects):
+            if min(sizes, default=0) >= max(least, default=0):
+                return []
+            return ["~ marks sizes at which one pass is not exact: smaller than the largest object"]
+        if not least:
+            return []
+        blocks = f", {max(least):,.0f} blocks" if len(least) == 1 else ""
+        return [f"~ marks sizes below the estimator's resolution{blocks}"]
+
+    def not_in_one_pass(self) -> str:
+        """Return why the curve of objects with sizes is not exact at all sizes of the table."""
+        from mcsim.references.objects import SizedObjects
+
+        ((_, curve),) = self.named()
+        if not isinstance(self.blocks, SizedObjects) or "exact" not in curve.estimator:
+            return ""
+        smallest = min(self.sizes(self.given_sizes), default=0)
+        reason = curve.note or "a size is smaller than the largest object"
+        return reason if smallest < curve.resolved_from else ""
 
     def sizes(self, given: str | None) -> list[int]:
         """Return the capacities of the table, in blocks."""
-        footprint = self.blocks.unique
+        from mcsim.references.objects import whole_of
+
+        footprint = whole_of(self.blocks)
         if given is None:
             step, count = self.default_sizes
             powers = [step**k for k in range(64) if step**k < footprint]

@@ -74,8 +74,8 @@ def mix(
     from mcsim.cli.stream import sizes_given
     from mcsim.locality.mix import mix_of
 
-    source = shared_source(files, block_size, ops, vms, reading)
-    sizes_given(sizes, 1, source.block_bytes)  # sizes are validated before the work begins
+    source = shared_source(files, block_size, ops, vms, reading, sizes)
+    sizes_given(sizes, 1, 1)  # sizes are validated before the work begins
     found = mix_of(sharing_read(source, order), sizes_in(sizes), units=units)
     _Answer(source, found).show(form, output)
 
@@ -112,7 +112,7 @@ class _Answer(Report):
             for row in self.found
         ]
         columns = [
-            *(column("size", "bytes"), column("objects" if unit is None else "blocks", "count")),
+            *(column("size", "bytes"), column(self.found.sharing.capacity_name, "count")),
             *(column(f"{name} %", "share") for name in ("shared", "equal parts", "best parts")),
             column("as good as", "count" if unit is None else "bytes"),
             column("gain %", "relative"),

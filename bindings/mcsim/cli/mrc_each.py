@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mcsim.base.progress import Reporter
     from mcsim.cli.stream import Source
+    from mcsim.cli.terminal import Line
     from mcsim.locality.measure import EstimatorSpec, Measured
     from mcsim.references.blocks import Blocks
 
@@ -30,34 +31,35 @@ def curves_of_each(source: Source, estimator: EstimatorSpec, sizes: str | None) 
     given: dict[str, int | str] = {}
     with mistakes_in("--sizes"):
         for text in sizes_in(sizes) if sizes else ():
-            given |= steps_in(text, source.block_bytes)
+            given |= steps_in(text, 1)
     reporter = reporter_asked()
     with reporter.live():
-        largest, unique, measured = _measured(source, estimator, reporter)
-    return PerTrace(source, largest, str(estimator), measured, steps=given, unique=unique)
+        largest, all_of_each, measured = _measured(source, estimator, reporter)
+    return PerTrace(source, largest, str(estimator), measured, steps=given, all_of_each=all_of_each)
 
 
 def _measured(
     source: Source, estimator: EstimatorSpec, reporter: Reporter
 ) -> tuple[Blocks, dict[str, int], list[Measured]]:
-    """Return the largest trace by distinct blocks, their number by trace, and all curves."""
+    """Return the largest trace, the capacity that holds all of each, and all curves."""
     from mcsim.base.errors import ConfigError
     from mcsim.locality.measure import measure
     from mcsim.policies.comparison import Readable
+    from mcsim.references.objects import whole_of
 
     largest: Blocks | None = None
-    unique: dict[str, int] = {}
+    all_of_each: dict[str, int] = {}
     measured: list[Measured] = []
     for name, blocks in Readable(named_sources(source, reporter), None, reporter.note):
         if largest is not None and largest.capacity_unit != blocks.capacity_unit:
             raise ConfigError(f"--each: {name} has {blocks.kind}, and others have {largest.kind}")
         task = (replace(blocks, label=name), estimator)
         measured += measure([task], seed=source.seed, threads=source.threads, reporter=reporter)
-        unique[name] = blocks.unique
-        if largest is None or largest.unique < blocks.unique:
+        all_of_each[name] = whole_of(blocks)
+        if largest is None or whole_of(largest) < whole_of(blocks):
             largest = blocks
     assert largest is not None
-    return largest, unique, measured
+    return largest, all_of_each, measured
 
 
 @dataclass
@@ -66,8 +68,8 @@ class PerTrace(Curves):
 
     steps: dict[str, int | str] = field(default_factory=dict)
     """Names of columns, and sizes, as of `--sizes`."""
-    unique: dict[str, int] = field(default_factory=dict)
-    """Distinct blocks of each trace."""
+    all_of_each: dict[str, int] = field(default_factory=dict)
+    """Capacity that holds all of each trace."""
 
     suffix = "-mrc-each"
     subject = "Hit ratio of LRU over cache size, by trace"
@@ -84,7 +86,11 @@ class PerTrace(Curves):
         if not self.steps:
             return self.sizes(None)
         unit = self.blocks.capacity_unit
-        return [parse_capacity(size, self.unique[name], unit) for size in self.steps.values()]
+        return [parse_capacity(size, self.all_of_each[name], unit) for size in self.steps.values()]
+
+    def _about_unresolved(self, sizes: Sequence[int]) -> list[Line]:
+        shown = [size for name in self.all_of_each for size in self.sizes_of(name)]
+        return super()._about_unresolved(shown)
 
     def table(self, sizes: Sequence[int]) -> ResultTable:
         """Return the table that is printed."""
@@ -95,7 +101,7 @@ class PerTrace(Curves):
         ]
         rows = [
             [
-                *(name, curve.accesses, f"{self.unique[name]:,}"),
+                *(name, curve.accesses, f"{curve.distinct:,.0f}"),
                 *ratio_texts(curve, self.sizes_of(name)),
             ]
             for name, curve in self.named()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,7 +11,7 @@ import click
 
 from mcsim.cli.options import Command, reporter_asked, with_options
 from mcsim.cli.stream import Source, StreamReport, sizes_given
-from mcsim.policies import BOUND
+from mcsim.policies import bound_among
 
 if TYPE_CHECKING:
     import numpy as np
@@ -183,27 +183,27 @@ class PolicyReport(StreamReport):
     ) -> Self:
         """Read the traces, report the memory of the caches, and simulate these."""
         from mcsim.base.errors import mistakes_in
-        from mcsim.base.sizes import sizes_in
         from mcsim.policies.simulation import memory_given
         from mcsim.policies.specs import policies_given, with_rules_for_sizes
-        from mcsim.references.objects import SizedObjects, sized_for, whole_of
+        from mcsim.references.objects import SizedObjects, whole_of
 
         # Arguments are validated before the work begins.
         with mistakes_in("--policies"):
             given = with_classes(policies, code)
-            specs = policies_given(given)
+            specs = policies_given(given, sizes=True)
             if not specs:
                 raise ValueError("expected names of eviction policies")
         sizes_given(sizes, 1, 1)
+        source = replace(source, sizes=sizes)
         limit = memory_given(memory)
         reporter = reporter_asked()
         with reporter.live():
             blocks = source.read(reporter)
-            with mistakes_in("--sizes"):
-                blocks = sized_for(blocks, sizes_in(sizes))
             capacities = sizes_given(sizes, whole_of(blocks), blocks.capacity_unit)
             if isinstance(blocks, SizedObjects):
                 given = with_rules_for_sizes(given)
+                specs = policies_given(given, sizes=True)
+            else:
                 specs = policies_given(given)
             run = _Run(source, blocks, given, specs, capacities, limit, mini)
             run.tell_memory(reporter)
@@ -254,7 +254,7 @@ class PolicyReport(StreamReport):
             self.blocks.capacity_unit,
             ratios,
             log=log,
-            bound=BOUND,
+            bound=bound_among(ratios),
             bands=bands,
             no_band=self.no_band_notes,
         )

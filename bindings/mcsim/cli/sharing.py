@@ -31,10 +31,15 @@ def sharing_options(command: Command) -> Command:
 
 
 def shared_source(
-    files: tuple[str, ...], block_size: str, ops: Any, vms: str | None, reading: dict[str, Any]
+    files: tuple[str, ...],
+    block_size: str,
+    ops: Any,
+    vms: str | None,
+    reading: dict[str, Any],
+    sizes: str | None = None,
 ) -> Source:
     """Return the source of references, after validating its block size."""
-    source = Source(files, block_size, ops, vms, 1, 1, reading)
+    source = Source(files, block_size, ops, vms, 1, 1, reading, sizes=sizes)
     source.block_bytes  # noqa: B018
     return source
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.threads import threads_given
+from mcsim.base.units import format_capacity
 from mcsim.cli.options import Sectioned, devices_options, table_option
 from mcsim.cli.stream import (
     Source,
@@ -15,7 +16,6 @@ from mcsim.cli.stream import (
     estimator_given,
     estimator_option,
     make_curves,
-    sized,
 )
 from mcsim.cli.terminal import Form, Line, print_result
 from mcsim.tables.column import column
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     type=click.Choice(["through", "back", "around"]),
     help="Write mode, where --ops includes writes.  [default: through]",
 )
+@click.option("--in-bytes", "by_bytes", is_flag=True, help="Of objects: a size in bytes.")
 @estimator_option
 @curve_options
 @table_option
@@ -52,6 +53,7 @@ def size(
     backend: str,
     devices: tuple[str, ...],
     writes: WriteMode | None,
+    by_bytes: bool,
     estimator: str,
     block_size: str,
     ops: Any,
@@ -62,6 +64,8 @@ def size(
     **reading: Any,
 ) -> None:
     """Find the smallest LRU cache for TRACEs that reaches a hit ratio or a mean latency.
+
+    With --in-bytes, the size holds objects by their bytes.
 
     A read takes the cache device's time to read a block if it hits, and the backend's if it
     misses. A write takes the backend's time to write a block or, written back, the cache
@@ -74,6 +78,7 @@ def size(
     mcsim size web_0.csv.gz --target-hit-ratio 80%
     mcsim size web_0.csv.gz --target-latency 2ms --tier flash --backend hdd
     mcsim size web_0.csv.gz --target-latency 2ms --ops all --writes back
+    mcsim size cdn.csv --target-hit-ratio 80% --in-bytes
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
 
@@ -90,7 +95,7 @@ def size(
             "--estimator exact, --ops reads or --writes around"
         )
     source = Source(files, block_size, ops, vms, seed, threads_given(threads), reading)
-    blocks, curve = _curve_with_reads(source, spec, around)
+    blocks, curve = _curve_with_reads(source, spec, around, by_bytes=by_bytes)
     if blocks.kind == "objects" and target.latency_ns is not None:
         raise ConfigError("--target-latency: an object trace: devices read and write blocks")
     answer = _Answer(curve, target, latency, ops, len(blocks.discards) > 0)
@@ -107,13 +112,17 @@ def size(
 
 
 def _curve_with_reads(
-    source: Source, spec: EstimatorSpec, around: bool
+    source: Source, spec: EstimatorSpec, around: bool, *, by_bytes: bool
 ) -> tuple[Blocks, HitRatioCurve]:
     """Measure the curve, with hits of reads if the estimator counts them."""
     from mcsim.locality.estimators import reuse_distances
     from mcsim.locality.hit_units import with_reads
     from mcsim.locality.latency import of_reads_alone
+    from mcsim.references.objects import in_bytes
 
+    if by_bytes:
+        blocks, (measured,) = make_curves(source, [spec], lambda of: [in_bytes(of)])
+        return blocks, measured.curve
     blocks, (measured,) = make_curves(
         source, [spec], lambda of: [of.written_around() if around else of]
     )
@@ -176,6 +185,11 @@ class _Answer:
         return self.curve.capacity_for(self._ratio)
 
     @property
+    def is_of_objects(self) -> bool:
+        """Whether devices, which read and write blocks, have no latency of an access."""
+        return self.curve.block_bytes in (None, 1)
+
+    @property
     def range(self) -> tuple[int | None, int | None] | None:
         if self.target.latency_ns is not None:
             return self.latency.capacity_range_for(self.curve, self.target.latency_ns)
@@ -194,7 +208,7 @@ class _Answer:
 
         None if hits of reads are not known, or of objects.
         """
-        if self.curve.block_bytes is None:
+        if self.is_of_objects:
             return None
         if self.ops != "reads" and self.curve.reads is None:
             return None
@@ -221,7 +235,8 @@ class _Answer:
             mean = self.latency.mean_ns(self.curve, self.curve.saturation)
             reached = f"{format_latency(mean)} ({reached})"
         most = self.curve.saturation
-        at = sized(self.curve, most) if self.curve.block_bytes is None else format_blocks(most)
+        of_objects = format_capacity(most, self.curve.block_bytes)
+        at = of_objects if self.is_of_objects else format_blocks(most)
         others = "first ones"
         if self.has_discards:
             others += ", or of discarded blocks"
@@ -263,21 +278,26 @@ class _Answer:
         """Return the size that was requested, if any, and the table."""
         lines: list[Line] = []
         if self.blocks is not None:
-            lines.append(f"{self.target.text}: {sized(self.curve, self.blocks)}")
+            lines.append(
+                f"{self.target.text}: {format_capacity(self.blocks, self.curve.block_bytes)}"
+            )
             if self.blocks < self.curve.resolved_from:
                 lines.append(
                     f"~ that is below the resolution of {self.curve.estimator}, "
-                    f"{sized(self.curve, round(self.curve.resolved_from))}"
+                    f"{format_capacity(round(self.curve.resolved_from), self.curve.block_bytes)}"
                 )
         if self.range is not None:
-            ends = ("no size" if end is None else sized(self.curve, end) for end in self.range)
+            ends = (
+                "no size" if end is None else format_capacity(end, self.curve.block_bytes)
+                for end in self.range
+            )
             low, high = ends
             lines.append(f"by its 95 % band: from {low} to {high}")
         notes = [self.curve.note] if self.curve.note else []
         devices = f"; latency of {self.latency.tier.name} before {self.latency.backend.name}"
         if self.ops != "reads":
             devices += f", writes {self.latency.writes}"
-        if self.curve.block_bytes is None:
+        if self.is_of_objects:
             devices = ""
         return [*lines, f"{heading}{devices}", *notes, self.table()]
 
@@ -307,6 +327,7 @@ class _Answer:
         ]
         styles: list[RowStyle] = ["best" if row[1] == self.blocks else "" for row in rows]
         columns = list(TABLES["sizes"])
-        if unit is None:
-            columns[1] = column("objects", "count", name="blocks")
+        if self.is_of_objects:
+            name = "objects" if unit is None else "bytes"
+            columns[1] = column(name, "count", name="blocks")
         return ResultTable.of_rows(columns, rows, "sizes", styles=styles)

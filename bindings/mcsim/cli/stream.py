@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from mcsim.base.progress import Reporter
     from mcsim.figures.chart import Sheet
-    from mcsim.locality.curve import HitRatioCurve
     from mcsim.locality.measure import EstimatorSpec, Measured
     from mcsim.locality.sharing import Sharing
     from mcsim.references.blocks import Blocks
@@ -85,6 +84,8 @@ class Source:
     """Whether requests of a trace are prefixes, and their blocks hit one by one."""
     usual_ops: str = "reads"
     warm_up: str | None = None
+    sizes: str | None = None
+    """Of caches; if one is in bytes, capacities of objects are."""
 
     def read(self, reporter: Reporter) -> Blocks:
         """Read, split and merge the traces."""
@@ -92,7 +93,9 @@ class Source:
 
     def split(self, traces: Sequence[Trace], reporter: Reporter) -> Blocks:
         """Split and merge traces that were read."""
+        from mcsim.base.errors import mistakes_in
         from mcsim.references.blocks import Blocks
+        from mcsim.references.objects import sized_for
         from mcsim.traces.trace import Trace
 
         warm_up = self._warm_up(reporter)
@@ -103,7 +106,8 @@ class Source:
             blocks = Blocks.of(
                 traces, self.ops, self.block_bytes, vms, warm_up=warm_up, progress=stage.update
             )
-        return replace(blocks, label=self.name)
+        with mistakes_in("--sizes"):
+            return sized_for(replace(blocks, label=self.name), self.sizes)
 
     def open(self, reporter: Reporter) -> list[Trace]:
         """Read the traces, and join those that have VMs with the same name."""
@@ -197,11 +201,10 @@ class Source:
         import numpy as np
         import pyarrow as pa
 
-        ops = pa.array(np.full(table.num_rows, self.ops), pa.string())
-        block_bytes = pa.array(np.full(table.num_rows, self.block_bytes))
-        table = table.append_column("ops", ops)
-        if "block_bytes" not in table.column_names:
-            table = table.append_column("block_bytes", block_bytes)
+        given = {"ops": self.ops, "block_bytes": self.block_bytes}
+        for name, value in given.items():
+            if name not in table.column_names:
+                table = table.append_column(name, pa.array(np.full(table.num_rows, value)))
         return table
 
     def heading(self, blocks: Stream | Sharing, by: str = "") -> str:
@@ -388,12 +391,3 @@ def make_curves(
             one_at_a_time=len(estimators) > 1,
         )
     return blocks, measured
-
-
-def sized(of: Sharing | HitRatioCurve, blocks: int) -> str:
-    """Write a size for people: `1 GiB (262,144 blocks)`, or a number of objects."""
-    from mcsim.base.units import format_blocks, format_size
-
-    if of.block_bytes is None:
-        return f"{blocks:,} objects"
-    return f"{format_size(blocks * of.block_bytes)} ({format_blocks(blocks)})"

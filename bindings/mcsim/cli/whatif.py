@@ -10,7 +10,7 @@ import click
 from mcsim.cli.options import Sectioned
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.sharing import shared_source, sharing_options, sharing_read
-from mcsim.cli.stream import Report, sized
+from mcsim.cli.stream import Report
 from mcsim.cli.terminal import Form, Line
 from mcsim.cli.trace import vms_named
 from mcsim.tables.column import column
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from mcsim.figures.chart import Sheet
-    from mcsim.locality.sharing import Order
+    from mcsim.locality.sharing import Order, Sharing
     from mcsim.locality.whatif import Situation, SizeVerdict, WhatIf
     from mcsim.tables.formatted_table import RowStyle
 
@@ -263,7 +263,7 @@ def said_of(situation: Situation) -> str:
     verdict, of = situation.verdict, situation.sharing
     if situation.dominant is not None:
         return _without_verdict(situation)
-    judged = f"{sized(of, situation.size)} is {_JUDGED[verdict.judgement]}"
+    judged = f"{_sized(of, situation.size)} is {_JUDGED[verdict.judgement]}"
     if verdict.best == 0:
         return judged
     lines = [
@@ -282,7 +282,7 @@ def _without_verdict(situation: Situation) -> str:
     others = [name for name in of.vms if name != vm]
     shared, part = (_percent(situation.ratio_of(others, name)) for name in ("shared", "part"))
     return (
-        f"{sized(of, situation.size)}: no verdict, because one VM decides the total\n"
+        f"{_sized(of, situation.size)}: no verdict, because one VM decides the total\n"
         f"  {share_text(of, vm, situation.size)}\n"
         f"  the others hit {shared} shared, and {part} in equal parts alone"
     )
@@ -302,19 +302,26 @@ def _distances(verdict: SizeVerdict, situation: Situation) -> list[str]:
     of, lines = situation.sharing, []
     if verdict.knee_below is not None:
         knee = verdict.knee_below
-        lines.append(f"knee at {sized(of, knee.capacity)}: {_percent(knee.ratio)}")
+        lines.append(f"knee at {_sized(of, knee.capacity)}: {_percent(knee.ratio)}")
     if verdict.knee_above is not None:
         knee = verdict.knee_above
         lines.append(
-            f"next knee at {sized(of, knee.capacity)}, {knee.capacity / verdict.size:.3g} times "
+            f"next knee at {_sized(of, knee.capacity)}, {knee.capacity / verdict.size:.3g} times "
             f"the size: {_percent(knee.ratio)}, {100 * (knee.ratio - verdict.ratio):+.2f} points"
         )
     if verdict.ratio < verdict.best:
         others = "first ones" if of.discards is None else "first ones, or of discarded blocks"
         lines.append(
-            f"all there is to hit needs {sized(of, verdict.saturation)}: {_percent(verdict.best)}, "
-            f"{100 * (verdict.best - verdict.ratio):+.2f} points; other accesses are {others}"
+            f"all there is to hit needs {_sized(of, verdict.saturation)}: "
+            f"{_percent(verdict.best)}, {100 * (verdict.best - verdict.ratio):+.2f} points; "
+            f"other accesses are {others}"
         )
     else:
-        lines.append(f"all there is to hit would fit into {sized(of, verdict.saturation)}")
+        lines.append(f"all there is to hit would fit into {_sized(of, verdict.saturation)}")
     return lines
+
+
+def _sized(of: Sharing, capacity: int) -> str:
+    from mcsim.base.units import format_capacity
+
+    return format_capacity(capacity, of.block_bytes)

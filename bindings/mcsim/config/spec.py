@@ -264,7 +264,7 @@ class ExperimentSpec(_Map):
     seed: Annotated[StrictInt, Field(ge=0, lt=2**63)] | None = None
     """of all random numbers, and of synthetic workloads without `workload.seed`; 1 if not given"""
     block_bytes: BlockBytes = DEFAULT_BLOCK_BYTES
-    """size of a block"""
+    """size of a block; 1 if capacities are bytes of objects, as those with a unit are"""
     ops: Literal["reads", "all", "writes"] = "reads"
     """requests that are replayed"""
     interval: IntervalLength = Interval(3600 * 10**9, False)
@@ -323,6 +323,11 @@ class ExperimentSpec(_Map):
     def space(self) -> list[int]:
         """The blocks of each tier on all hosts together."""
         return [self.host_count * tier.capacity for tier in self.tiers]
+
+    @property
+    def in_bytes(self) -> bool:
+        """Whether capacities are in bytes, which objects take by their sizes."""
+        return self.block_bytes == 1
 
     @property
     def link_ns(self) -> int:

@@ -149,7 +149,7 @@ class Alone:
         counts["compulsory"] = alone.id_count - int(np.count_nonzero(before))
         counts["invalidated"] = 0
         if len(alone.discard_block) or self._refuses_blocks():
-            unlimited = self._unlimited(alone.id_count)
+            unlimited = self._unlimited(2**50 if self.spec.in_bytes else alone.id_count)
             misses = self._replayed(unlimited, alone, vm, first, progress).misses.sum()
             counts["invalidated"] = int(misses) - counts["compulsory"]
         return counts

@@ -56,6 +56,7 @@ class Components:
             backend=_device(spec.backend),
             vm_backend_ns=spec.backend.vms or {},
             fleet=_fleet(spec.hosts),
+            in_bytes=spec.in_bytes,
         )
 
     def resolved(self, index: int) -> SystemSpec:
@@ -150,6 +151,7 @@ class Components:
         machine = engine.Machine(
             tiers=[(_device(tier), tier.capacity) for tier in self._spec.tiers],
             backend=_device(self._spec.backend),
+            in_bytes=self._spec.in_bytes,
         )
         params = {"writes": text_of_tiers(self._spec.writes), "chain": "independent"}
         try:

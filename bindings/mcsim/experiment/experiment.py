@@ -20,7 +20,7 @@ from mcsim.base.arguments import list_of
 from mcsim.base.errors import Complaints, ConfigError
 from mcsim.base.inputs import read_regular
 from mcsim.base.package import file_named
-from mcsim.base.sizes import is_share, parse_capacity
+from mcsim.base.sizes import is_in_bytes, is_share, parse_capacity
 from mcsim.config import ExperimentSpec, Source, check_spec
 from mcsim.config.device_choice import spec_of_device
 from mcsim.config.extends import extended
@@ -139,13 +139,36 @@ class Experiment:
             experiment.check_savable()
         return experiment
 
-    def sized(self, unique: int) -> Experiment:
-        """Return the experiment with shares replaced by numbers of blocks."""
-        tiers = list(self.spec.tiers)
-        for index, share in self.shares.items():
-            blocks = parse_capacity(share, unique, None)
-            tiers[index] = tiers[index].model_copy(update={"capacity": blocks})
-        spec = self.spec.model_copy(update={"tiers": tiers})
+    @property
+    def is_in_bytes(self) -> bool:
+        """Whether capacities of objects are in bytes: one is stated with a unit."""
+        given = [tier.get("capacity") for tier in self.given.get("tiers", ())]
+        return self.spec.in_bytes or any(isinstance(c, str) and is_in_bytes(c) for c in given)
+
+    def sized(self, whole: int, *, in_bytes: bool = False) -> Experiment:
+        """Return the experiment with capacities that depend on the workload.
+
+        Parameters
+        ----------
+        whole : int
+            Distinct blocks, of which shares are.
+        in_bytes : bool
+            Whether capacities are bytes of objects; `whole` is in bytes then.
+        """
+        capacities: dict[int, int] = {
+            index: parse_capacity(share, whole, None) for index, share in self.shares.items()
+        }
+        if in_bytes and not self.shares:
+            (tier,) = self.given["tiers"]
+            capacities = {0: parse_capacity(tier["capacity"], whole, 1)}
+        tiers = [
+            tier.model_copy(update={"capacity": capacities.get(index, tier.capacity)})
+            for index, tier in enumerate(self.spec.tiers)
+        ]
+        if in_bytes and self.spec.opt:
+            raise self.source.complain(("opt",), "OPT is no bound of objects with sizes")
+        unit = {"block_bytes": 1} if in_bytes else {}
+        spec = self.spec.model_copy(update={"tiers": tiers} | unit)
         complaints = Complaints()
         spec = _resolve_systems(spec, self.source, self.code, complaints)
         complaints.tell()
@@ -161,6 +184,11 @@ class Experiment:
         """
         names = [vm.name for vm in workload.vms]
         complaints = Complaints()
+        with complaints.kept():
+            if self.spec.in_bytes and workload.kind == "blocks":
+                raise self.source.complain(
+                    ("block_bytes",), "blocks of 1 byte: only objects take their bytes of a tier"
+                )
         with complaints.kept():
             check_named_vms(self.spec, self.source, names)
         with complaints.kept():

@@ -22,7 +22,7 @@ from mcsim.exchange.miss_rows import MissRows
 from mcsim.experiment.code import AllowCode
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared, View
-from mcsim.experiment.stages import Stages, own_view
+from mcsim.experiment.stages import Stages, sized
 from mcsim.experiment.states import refuse_states
 from mcsim.references.blocks import traces_in
 from mcsim.references.opened import open_workload
@@ -264,9 +264,7 @@ def _system_replay(
             ("workload", "sample"), "the misses of a sample are no miss stream"
         )
     prepared = Prepared(workload, reporter)
-    if experiment.shares:
-        own = own_view(experiment.spec, prepared)
-        experiment = experiment.sized(prepared.accesses(own).id_count)
+    experiment = sized(experiment, prepared)
     output = RunOutput(cache_directory())
     stages = Stages(experiment, prepared, output, reporter, Inline(lambda: None))
     view, accesses, system, measured = stages.prepare_alone(index)

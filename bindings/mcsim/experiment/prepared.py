@@ -16,7 +16,14 @@ from mcsim.base.threads import Once
 from mcsim.config import ExperimentSpec
 from mcsim.experiment.alone import Alone, requests_by_vm
 from mcsim.experiment.environment import describe_environment
-from mcsim.experiment.recorded import curve_points, curve_steps, intensity_table, unique_blocks
+from mcsim.experiment.recorded import (
+    ByteCurve,
+    Curve,
+    curve_points,
+    curve_steps,
+    intensity_table,
+    unique_blocks,
+)
 from mcsim.references.interned import interned, is_kept, is_many, is_profile_kept, profiled
 from mcsim.references.workload import Workload
 from mcsim.results.opt import MOST_ACCESSES
@@ -93,10 +100,19 @@ class Prepared:
         self, view: View, specs: Sequence[locality.MeterSpec], boundaries: NDArray[np.int64]
     ) -> tuple[pa.Table, pa.Table]:
         """Tabulate every VM's curve: at steps, which no run has for itself, and at boundaries."""
-        accesses, curves = self.accesses(view), self.measured(view, specs).whole_curves
+        accesses = self.accesses(view)
         names = [vm.name for vm in accesses.vms]
+        curves: Sequence[Curve] = (
+            [ByteCurve(accesses, vm) for vm in range(len(names))]
+            if self.is_in_bytes(view)
+            else self.measured(view, specs).whole_curves
+        )
         steps = self._once("curves", view, (), lambda: curve_steps(names, curves))
         return steps, curve_points(names, curves, [boundaries] * len(curves))
+
+    def is_in_bytes(self, view: View) -> bool:
+        """Whether capacities are bytes of objects."""
+        return self.workload.kind == "objects" and view["block_bytes"] == 1
 
     def intensity(
         self, view: View, specs: Sequence[locality.MeterSpec], of: locality.MeterSpec | None
@@ -180,13 +196,22 @@ class Prepared:
         return self._made.get((what, tuple(sorted(view.items())), more), make)
 
 
+def distinct_bytes(accesses: engine.Accesses) -> int:
+    """Return the bytes of all distinct objects, each as of its last access."""
+    last = np.zeros(accesses.id_count, np.uint32)
+    begin = accesses.request_begin.view(np.int64)
+    of = np.flatnonzero(np.diff(begin))
+    last[accesses.ids[begin[of]]] = accesses.request_bytes[of]
+    return int(last.sum(dtype=np.int64))
+
+
 def is_bound_wanted(spec: ExperimentSpec, accesses: engine.Accesses) -> bool:
     """Return whether a run computes the hits of OPT on a view of its trace.
 
     With lines, extents or states OPT is no bound, because a tier holds blocks that were never
-    accessed.
+    accessed; nor is it of objects with sizes.
     """
-    if accesses.line_blocks > 1 or spec.saved_states is not None:
+    if accesses.line_blocks > 1 or spec.in_bytes or spec.saved_states is not None:
         return False
     return accesses.access_count <= MOST_ACCESSES if spec.opt is None else spec.opt
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +19,51 @@ from mcsim.results.schemas import SCHEMAS, schema_of, without_optional_columns
 _CURVE_POINTS = 1000
 
 
-def curve_steps(vms: Sequence[str], curves: Sequence[locality.HitCurve]) -> pa.Table:
+class Curve(Protocol):
+    """The hits of LRU at every capacity."""
+
+    @property
+    def accesses(self) -> int:
+        """All accesses."""
+
+    @property
+    def saturation(self) -> int:
+        """The capacity from which no larger one hits more."""
+
+    def hits(self, capacity: NDArray[np.int64], /) -> NDArray[np.int64]:
+        """Return the hits at capacities."""
+
+
+class ByteCurve:
+    """The hits of LRU at every capacity in bytes, of the objects of a VM."""
+
+    def __init__(self, accesses: engine.Accesses, vm: int) -> None:
+        info = accesses.vms[vm]
+        own = np.flatnonzero(accesses.request_vm == vm)
+        ids = accesses.ids[accesses.request_begin[own]] - np.uint32(info.first_id)
+        sizes = np.ascontiguousarray(accesses.request_bytes[own])
+        self._made, _ = locality.byte_curve(ids, sizes, max(1, info.unique_blocks))
+        self.accesses = len(own)
+
+    @property
+    def saturation(self) -> int:
+        """The capacity from which no larger one hits more."""
+        return int(self._made.capacity[-1]) if len(self._made.capacity) else 0
+
+    def hits(self, capacity: NDArray[np.int64], /) -> NDArray[np.int64]:
+        """Return the hits at capacities in bytes."""
+        at = np.searchsorted(self._made.capacity, capacity, side="right")
+        hits: NDArray[np.int64] = np.append(0, self._made.hits).astype(np.int64)[at]
+        return hits
+
+
+def curve_steps(vms: Sequence[str], curves: Sequence[Curve]) -> pa.Table:
     """Tabulate every VM's curve at even and at growing steps."""
     return curve_points(vms, curves, [_steps(max(1, curve.saturation)) for curve in curves])
 
 
 def curve_points(
-    vms: Sequence[str], curves: Sequence[locality.HitCurve], at: Sequence[NDArray[np.int64]]
+    vms: Sequence[str], curves: Sequence[Curve], at: Sequence[NDArray[np.int64]]
 ) -> pa.Table:
     """Tabulate every VM's curve at capacities of its own."""
     rows = [len(capacities) for capacities in at]

@@ -33,7 +33,7 @@ from mcsim.experiment.components import data_path_of, python_policies
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared
-from mcsim.experiment.stages import Stages, own_view
+from mcsim.experiment.stages import Stages, sized
 from mcsim.experiment.states import start_folder, start_warning
 from mcsim.references.opened import open_workload
 from mcsim.references.workload import Workload
@@ -115,9 +115,7 @@ def run(
         for warning in warnings_of(experiment, workload):
             reporter.note(warning)
         prepared = Prepared(workload, reporter)
-        if experiment.shares:
-            view = own_view(experiment.spec, prepared, addresses=saves is not None)
-            experiment = experiment.sized(prepared.accesses(view).id_count)
+        experiment = sized(experiment, prepared, addresses=saves is not None)
         run_id = experiment.run_id(workload.describe())
         final = out / run_id
         asked = _Asked.of(experiment.spec, figures, page)

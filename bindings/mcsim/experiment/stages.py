@@ -35,7 +35,7 @@ from mcsim.experiment.checks import (
 from mcsim.experiment.code import blamed, is_class
 from mcsim.experiment.components import declared_data_path
 from mcsim.experiment.experiment import Experiment
-from mcsim.experiment.prepared import Prepared, View, is_bound_wanted
+from mcsim.experiment.prepared import Prepared, View, distinct_bytes, is_bound_wanted
 from mcsim.experiment.recorded import bound_table, intensity_asked, system_tables
 from mcsim.experiment.states import saved_state, state_arguments
 from mcsim.references.workload import ON_DEMAND
@@ -66,6 +66,19 @@ def own_view(spec: ExperimentSpec, prepared: Prepared, *, addresses: bool = Fals
         "whole_seconds": False,
         "line_blocks": 1,
     }
+
+
+def sized(experiment: Experiment, prepared: Prepared, *, addresses: bool = False) -> Experiment:
+    """Return an experiment with capacities as numbers, none as a share of its workload.
+
+    `addresses` as of `own_view`.
+    """
+    in_bytes = prepared.workload.kind == "objects" and experiment.is_in_bytes
+    if not experiment.shares:
+        return experiment.sized(0, in_bytes=True) if in_bytes else experiment
+    accesses = prepared.accesses(own_view(experiment.spec, prepared, addresses=addresses))
+    whole = distinct_bytes(accesses) if in_bytes else accesses.id_count
+    return experiment.sized(whole, in_bytes=in_bytes)
 
 
 @dataclass
@@ -220,7 +233,8 @@ class Stages:
 
     def _is_bound_missing(self, accesses: engine.Accesses) -> bool:
         spec = self.experiment.spec
-        return spec.opt is None and spec.saved_states is None and accesses.line_blocks == 1
+        is_none = spec.saved_states is not None or spec.in_bytes or accesses.line_blocks > 1
+        return spec.opt is None and not is_none
 
     def _find_bound(self, view: View) -> int:
         spec = self.experiment.spec

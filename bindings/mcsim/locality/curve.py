@@ -180,8 +180,12 @@ class HitRatioCurve(HitUnits, Tabular):
         return float(np.abs(np.subtract(*ratios)).mean())
 
     def hundredths(self) -> NDArray[np.int64]:
-        """Return U/100, 2U/100, …, U blocks, rounded up, for the stream's U distinct blocks."""
-        blocks = self.saturation if self.distinct is None else self.distinct
+        """Return U/100, 2U/100, …, U blocks, rounded up, for the stream's U distinct blocks.
+
+        U is `saturation` if `distinct` is not known, and of capacities in bytes.
+        """
+        in_bytes = self.block_bytes == 1
+        blocks = self.saturation if self.distinct is None or in_bytes else self.distinct
         return np.ceil(blocks * np.arange(1, 101) / 100).astype(np.int64)
 
     def merge(self, others: HitRatioCurve | Iterable[HitRatioCurve]) -> HitRatioCurve:

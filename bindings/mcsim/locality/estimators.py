@@ -24,10 +24,12 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.specs import ParamValue, as_declared, declared_by, title
 from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import threads_given
+from mcsim.locality.byte_curves import curve_by_bytes
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.hit_units import threads_for, with_reads
 from mcsim.locality.warm_up import curve_of_blocks
 from mcsim.references.blocks import References, blocks_in
+from mcsim.references.objects import SizedObjects
 from mcsim.references.pieces import Piece
 
 _MOST_NS = 2**63 - 1
@@ -191,6 +193,10 @@ def estimate(
         block_bytes = blocks.capacity_unit
         threads = threads_for(blocks, estimator, threads)
     stream = Estimator(estimator, seed=seed, threads=threads, block_bytes=block_bytes, **params)
+    if isinstance(blocks, SizedObjects):
+        return curve_by_bytes(
+            blocks, estimator, params, seed=seed, threads=threads_given(threads), progress=progress
+        )[0]
     if blocks is None:
         stream.process(cast(ArrayLike, references), times, ops, progress=progress)
         curve = stream.curve()

@@ -12,11 +12,13 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.base.specs import ParamValue, parse_spec, split_specs, title
 from mcsim.base.threads import Pool, threads_given
+from mcsim.locality.byte_curves import curve_by_bytes
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimator_names
 from mcsim.locality.hit_units import threads_for
 from mcsim.locality.warm_up import curve_of_blocks
 from mcsim.references.blocks import Blocks, References, blocks_in
+from mcsim.references.objects import SizedObjects
 from mcsim.references.pieces import Piece
 from mcsim.tables.result_table import Tabular
 
@@ -310,6 +312,11 @@ def _measure_one(
     cores = threads if threads == 1 else threads_for(stream, spec.name, threads) or threads
     estimator = spec.make(seed=seed, threads=cores, block_bytes=stream.capacity_unit)
     seconds = 0.0
+    if isinstance(stream, SizedObjects):
+        begun = time.perf_counter()
+        by_bytes, held = curve_by_bytes(stream, spec.name, spec.params, seed=seed, threads=threads)
+        done(len(stream))
+        return Measured(stream.label, by_bytes, time.perf_counter() - begun, held)
 
     def process(piece: Piece) -> None:
         nonlocal seconds

@@ -96,8 +96,8 @@ def _of_others(sharing: Sharing, size: int, parts: NDArray[np.int64], dominant: 
             hits += own.accesses * np.array([sharing.shared[vm].at(size), own.at(blocks)])
     shared, divided = (f"{100 * of / accesses:.1f} %" for of in hits.tolist())
     return (
-        f"{share_text(sharing, dominant, size)} in {size:,} {sharing.kind}; there the others hit "
-        f"{shared} shared and {divided} in the best parts."
+        f"{share_text(sharing, dominant, size)} in {size:,} {sharing.capacity_name}; there the "
+        f"others hit {shared} shared and {divided} in the best parts."
     )
 
 

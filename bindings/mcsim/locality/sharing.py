@@ -29,11 +29,13 @@ from mcsim.locality.hit_units import COLD
 from mcsim.locality.measure import HitRatioCurves
 from mcsim.locality.vm_discards import (
     VmDiscards,
+    discards_by_vm,
     distances_of,
     merged_discards,
     positions_by_vm,
 )
 from mcsim.references.blocks import Blocks, References, blocks_in, traces_in
+from mcsim.references.objects import SizedObjects
 from mcsim.references.pieces import Discarded, Piece, vms_of_ids
 from mcsim.references.warm_up import check_no_warm_up
 from mcsim.traces.batches import Kind
@@ -123,6 +125,10 @@ def _by_time(blocks: Blocks) -> Sharing:
     names = tuple(all_names[number] for number in seen.tolist())
     numbers = np.zeros(len(all_names), np.uint16)
     numbers[seen] = np.arange(len(seen))
+    if isinstance(blocks, SizedObjects):
+        from mcsim.locality.sized_sharing import SizedSharing
+
+        return SizedSharing.of_objects(names, vm.astype(np.uint16), blocks)
     discards = None
     if blocks.discarded is not None:
         at, block = blocks.discarded
@@ -257,13 +263,15 @@ class Sharing:
             at, block, vm = self.discards.at, self.discards.block, self.discards.vm[of_kept]
             before = np.concatenate(([0], np.cumsum(stays))).astype(np.uint64)
             discards = VmDiscards(before[at[of_kept]], block[of_kept], numbers[vm])
-        return Sharing(
-            tuple(self.vms[i] for i in kept),
-            self.ids[stays],
-            numbers[self.vm[stays]],
-            self.block_bytes,
-            discards,
+        names = tuple(self.vms[i] for i in kept)
+        left_over = Sharing(
+            names, self.ids[stays], numbers[self.vm[stays]], self.block_bytes, discards
         )
+        return self._kept(left_over, stays)
+
+    def _kept(self, of: Sharing, stays: NDArray[np.bool_]) -> Sharing:
+        """Return the references that stay, with what subclasses have of each."""
+        return of
 
     @cached_property
     def positions(self) -> list[NDArray[np.int64]]:
@@ -274,6 +282,16 @@ class Sharing:
     def unique(self) -> int:
         """Distinct blocks of all."""
         return round(sum(curve.distinct or 0 for curve in self.alone.values()))
+
+    @property
+    def whole(self) -> int:
+        """The capacity that holds all."""
+        return self.unique
+
+    @property
+    def capacity_name(self) -> str:
+        """What capacities count."""
+        return "bytes" if self.block_bytes == 1 else self.kind
 
     @cached_property
     def alone(self) -> HitRatioCurves:
@@ -346,17 +364,7 @@ class Sharing:
 
     @property
     def _own_discards(self) -> list[Discarded | None]:
-        """Positions among the references of each VM, and its blocks discarded before them."""
-        if self.discards is None:
-            return [None] * len(self.vms)
-        at, block, vm = self.discards
-        rows = positions_by_vm(vm, len(self.vms))
-        return [
-            (np.searchsorted(positions, at[own]).astype(np.uint64), block[own])
-            if len(own)
-            else None
-            for positions, own in zip(self.positions, rows, strict=True)
-        ]
+        return discards_by_vm(self.discards, self.positions)
 
     def size(self, what: str, given: int | float | str) -> int:
         """Read the size of a cache: blocks, ``'1GiB'``, or ``'10%'`` of the distinct blocks.
@@ -367,7 +375,7 @@ class Sharing:
             If it is none, or less than a block; the message begins with `what`.
         """
         with mistakes_in(what):
-            return parse_capacity(given, self.unique, self.block_bytes)
+            return parse_capacity(given, self.whole, self.block_bytes)
 
     def sizes(self, what: str, given: str | Iterable[int | float | str]) -> list[int]:
         """Read sizes as `size` does, and ``'log(1%, 100%, 13)'``; increasing, each once."""
@@ -378,7 +386,7 @@ class Sharing:
                     for size in (
                         [given] if isinstance(given, str) else list_of(what, given, "sizes")
                     )
-                    for blocks in parse_capacities(size, self.unique, self.block_bytes)
+                    for blocks in parse_capacities(size, self.whole, self.block_bytes)
                 }
             )
 

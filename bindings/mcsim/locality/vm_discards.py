@@ -66,3 +66,20 @@ def positions_by_vm(vm: NDArray[np.uint16], vms: int) -> list[NDArray[np.int64]]
     """Return the positions of each VM."""
     order = np.argsort(vm, kind="stable")
     return np.split(order, np.cumsum(np.bincount(vm, minlength=vms))[:-1])
+
+
+def discards_by_vm(
+    discards: VmDiscards | None, positions: Sequence[NDArray[np.int64]]
+) -> list[Discarded | None]:
+    """Return positions among the references of each VM, and its blocks discarded before them.
+
+    `positions` are those of the references of each VM among all.
+    """
+    if discards is None:
+        return [None] * len(positions)
+    at, block, vm = discards
+    rows = positions_by_vm(vm, len(positions))
+    return [
+        (np.searchsorted(own, at[row]).astype(np.uint64), block[row]) if len(row) else None
+        for own, row in zip(positions, rows, strict=True)
+    ]

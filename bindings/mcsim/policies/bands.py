@@ -69,11 +69,24 @@ def no_band_reason(spec: PolicySpec | PythonSpec) -> str:
 
 
 def no_band_reasons(
-    specs: Sequence[PolicySpec | PythonSpec], seeds: int, rates: NDArray[np.float64]
+    specs: Sequence[PolicySpec | PythonSpec],
+    seeds: int,
+    rates: NDArray[np.float64],
+    *,
+    sizes: bool = False,
 ) -> NDArray[np.str_]:
-    """Return why each cache has no band; empty if it has one, or is exact because its rate is 1."""
+    """Return why each cache has no band; empty if it has one, or is exact because its rate is 1.
+
+    `sizes`: capacities are in bytes of objects, for which no band was verified.
+    """
+
+    def reason_of(spec: PolicySpec | PythonSpec) -> str:
+        if sizes:
+            return "not verified for objects of different sizes"
+        return no_band_reason(spec) if seeds > 1 else "a band takes two seeds"
+
     reasons = [
-        "" if rate == 1 else no_band_reason(spec) if seeds > 1 else "a band takes two seeds"
+        "" if rate == 1 else reason_of(spec)
         for spec, rate in zip(specs, rates.tolist(), strict=True)
     ]
     return np.array(reasons, dtype=np.str_)

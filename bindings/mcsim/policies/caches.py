@@ -15,6 +15,7 @@ from mcsim.base.columns import keys_of, operations_of
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.sizes import parse_capacities
 from mcsim.base.specs import ParamValue
+from mcsim.policies import BOUND_OF_SIZES
 from mcsim.policies.python_policies import PythonSpec
 from mcsim.policies.specs import (
     PolicyChoice,
@@ -26,6 +27,18 @@ from mcsim.references.blocks import References, blocks_in
 from mcsim.references.objects import SizedObjects, sized_for, whole_of
 from mcsim.references.pieces import DiscardColumns, RequestColumns, discards_of, request_columns_of
 from mcsim.tables.result_table import ResultTable
+
+
+def _capacities(sizes: Sequence[int | str], whole: int, block_bytes: int | None) -> list[int]:
+    asked: object = sizes
+    if not isinstance(asked, Iterable):
+        given = shortened(asked)
+        raise ConfigError(f"sizes: expected a list, such as [{given}], got {given}")
+    several = [sizes] if isinstance(sizes, str) else list_of("sizes", sizes, "sizes")
+    with mistakes_in("sizes"):
+        return [
+            capacity for size in several for capacity in parse_capacities(size, whole, block_bytes)
+        ]
 
 
 @dataclass(frozen=True)
@@ -65,15 +78,13 @@ class Caches:
         ops: ArrayLike | None = None,
     ) -> Caches:
         """Read what `simulate` is given."""
-        specs = policies_given([policies] if isinstance(policies, str) else policies)
+        several = [policies] if isinstance(policies, str) else policies
         block_bytes = None
         if (of_trace := blocks_in(references, warm_up=True)) is not None:
             if ops is not None:
                 raise ConfigError("ops: the blocks of a trace have theirs")
             with mistakes_in("sizes"):
                 of_trace = sized_for(of_trace, sizes)
-            if isinstance(of_trace, SizedObjects):
-                specs = policies_given(with_rules_for_sizes(policies))
             blocks, unique = of_trace.numbered
             block_bytes = of_trace.capacity_unit
             operations: NDArray[np.uint8] | None = (
@@ -83,20 +94,12 @@ class Caches:
             keys = keys_of(cast(ArrayLike, references))
             blocks, unique = _policies.number(keys.astype(np.uint64, copy=False))
             operations = None if ops is None else operations_of(ops)
-        asked: object = sizes
-        if not isinstance(asked, Iterable):
-            given = shortened(asked)
-            raise ConfigError(f"sizes: expected a list, such as [{given}], got {given}")
-        with mistakes_in("sizes"):
-            capacities = [
-                capacity
-                for size in (
-                    [sizes] if isinstance(sizes, str) else list_of("sizes", sizes, "sizes")
-                )
-                for capacity in parse_capacities(
-                    size, unique if of_trace is None else whole_of(of_trace), block_bytes
-                )
-            ]
+        if isinstance(of_trace, SizedObjects):
+            specs = policies_given(with_rules_for_sizes(policies), sizes=True)
+        else:
+            specs = policies_given(several)
+        whole = unique if of_trace is None else whole_of(of_trace)
+        capacities = _capacities(sizes, whole, block_bytes)
         caches = cls(blocks, unique, operations, specs, capacities)
         if of_trace is None:
             return caches
@@ -110,9 +113,15 @@ class Caches:
 
     @property
     def configs(self) -> list[tuple[str | _policies.PythonPolicy, dict[str, ParamValue], int]]:
-        """Policy, parameters and capacity of each: all sizes of the first policy, then others."""
+        """Policy, parameters and capacity of each: all sizes of the first policy, then others.
+
+        Without bounds, which are not replayed.
+        """
         return [
-            (spec.policy, spec.declared(), size) for spec in self.specs for size in self.capacities
+            (spec.policy, spec.declared(), size)
+            for spec in self.specs
+            for size in self.capacities
+            if spec.policy != BOUND_OF_SIZES
         ]
 
     @property

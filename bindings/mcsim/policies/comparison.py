@@ -133,11 +133,11 @@ def with_baseline(
     """Return policies with the baseline, as the first if it is missing, and its name."""
     listed: list[Any] = list(policies) if isinstance(policies, (list, tuple)) else [policies]
     with mistakes_in("against"):
-        found = policies_given([against])
+        found = policies_given([against], sizes=True)
         if len(found) != 1:
             raise ValueError(f"expected one policy, got {shortened(against)}")
     name = str(found[0])
-    is_there = name in map(str, policies_given(listed))
+    is_there = name in map(str, policies_given(listed, sizes=True))
     return (listed if is_there else [against, *listed]), name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -14,6 +15,7 @@ from mcsim.base.arguments import list_of, seed_given, shortened, whole_number
 from mcsim.base.errors import ConfigError
 from mcsim.base.sizes import share_given
 from mcsim.base.threads import threads_given
+from mcsim.policies import BOUND_OF_SIZES
 from mcsim.policies.bands import (
     least_deviations,
     margin_of,
@@ -75,8 +77,9 @@ def miniature(
         is simulated with each, and the mean is the estimate.
     min_blocks : int
         Smaller miniatures are too coarse: the rate of a small cache is doubled until it has so
-        many. Where the samples of all seeds together would be as long as the trace, the cache
-        is simulated once, at rate 1, and is exact.
+        many, or the bytes of so many objects of the mean size. Where the samples of all seeds
+        together would be as long as the trace, the cache is simulated once, at rate 1, and is
+        exact.
     correction : {'auto', 'none', 'adj'}
         Which of the two estimates, for all caches: ``'none'`` the sample's own ratio, ``'adj'``
         the adjusted one, ``'auto'`` the one with the narrower bands. With one seed, which has
@@ -124,15 +127,17 @@ def miniature(
     rate = share_given("rate", rate)
     min_blocks = whole_number("min_blocks", min_blocks)
     caches = Caches.asked(references, policies, sizes, ops)
-    if caches.weights is not None:
-        raise ConfigError("sizes: miniatures count objects, not bytes: give numbers or shares")
+    if any(spec.policy == BOUND_OF_SIZES for spec in caches.specs):
+        raise ConfigError(f"policies: {BOUND_OF_SIZES} is a bound of whole caches, not miniatures")
     if caches.warm_up:
         raise ConfigError(
             "references: these blocks have a warm-up, and miniatures do not support one"
         )
     found = replay_miniatures(caches, rate, chosen, min_blocks, seed, threads, memory, progress)
     columns = estimate_whole(caches, found, correction)
-    columns["no_band"] = no_band_reasons(caches.spec_of_each, len(chosen), columns["rate"])
+    columns["no_band"] = no_band_reasons(
+        caches.spec_of_each, len(chosen), columns["rate"], sizes=caches.weights is not None
+    )
     for name in ("low", "high", "write_hits_low", "write_hits_high"):
         columns[name][columns["no_band"] != ""] = np.nan
     return caches.table(columns)
@@ -167,6 +172,8 @@ def replay_miniatures(
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Return the counts of all miniatures by column, each of shape (seeds, caches)."""
+    if caches.weights is not None and len(caches.weights):
+        min_blocks = math.ceil(min_blocks * float(caches.weights.mean()))
     flat = _policies.miniatures(
         caches.blocks,
         caches.unique,
@@ -180,6 +187,7 @@ def replay_miniatures(
         memory_given(memory),
         progress,
         caches.discards,
+        caches.weights,
     )
     return {name: column.reshape(len(seeds), -1) for name, column in flat.items()}
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcsim.locality.hit_units import HitUnit
-from mcsim.policies import BOUND
+from mcsim.policies import has_foresight
 from mcsim.tables.formatted_table import RowStyle
 from mcsim.tables.result_table import ResultTable
 
@@ -121,7 +121,8 @@ def over_traces(
     notes = [
         f"miss ratio reduction{of} against {against}: mean over {traces} with a 95 % interval "
         "(bootstrap), and median",
-        f"won: traces with fewer misses than {against}; best: no policy but opt misses less",
+        f"won: traces with fewer misses than {against}; best: no policy without foresight misses "
+        "less",
         *(f"left out: {name}: {reason}" for name, reason in left_out),
     ]
     return OverTraces(
@@ -148,7 +149,7 @@ def _statistics(
     least = np.repeat(ratios[:, :, policies.index(against)], len(policies))
     reduction = miss_ratio_reduction(least, ratios.ravel())
     values = reduction.reshape(len(traces), -1)
-    is_rival = np.array([not is_bound(policy) for policy in policies])
+    is_rival = np.array([not has_foresight(policy) for policy in policies])
     most = ratios.max(axis=2, keepdims=True, where=is_rival, initial=0)
     best = np.where(is_rival, ratios == most, np.nan).mean(axis=0).ravel()
     low, high = mean_intervals(values, seed)
@@ -169,20 +170,15 @@ def _statistics(
     return {name: column[order] for name, column in columns.items()}, reduction
 
 
-def is_bound(policy: str) -> bool:
-    """Return whether a policy is the upper bound, which no policy can beat."""
-    return policy.partition("(")[0] == BOUND
-
-
 def _traces(count: int) -> str:
     return f"{count:,} trace{'' if count == 1 else 's'}"
 
 
 def _winners(table: ResultTable, against: str) -> dict[str, int | None]:
-    """Return the first row of each size that is better than the baseline, without `opt`."""
+    """Return the first row of each size that beats the baseline without foresight."""
     winners: dict[str, int | None] = dict.fromkeys(table["size"].tolist())
     for i, row in enumerate(table):
-        is_rival = row.policy != against and not is_bound(row.policy)
+        is_rival = row.policy != against and not has_foresight(row.policy)
         if is_rival and row.mean > 0 and winners[row["size"]] is None:
             winners[row["size"]] = i
     return winners
@@ -194,7 +190,7 @@ def _styles(table: ResultTable, against: str) -> list[RowStyle]:
         "best"
         if i in winners
         else "yardstick"
-        if is_bound(row.policy)
+        if has_foresight(row.policy)
         else "total"
         if row.policy == against
         else ""

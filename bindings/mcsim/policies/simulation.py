@@ -16,6 +16,7 @@ from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.memory import memory_limit
 from mcsim.base.threads import threads_given
 from mcsim.base.units import parse_bytes
+from mcsim.policies.bound_of_sizes import with_bounds
 from mcsim.policies.caches import Caches
 from mcsim.policies.specs import PolicyChoice
 from mcsim.references.blocks import Blocks, References, blocks_in
@@ -70,7 +71,7 @@ def memory_needed(
         bool(one_pass) and caches.discards is None and not caches.warm_up,
         weights=caches.weights,
     )
-    return caches.table({"bytes": needed})
+    return caches.table({"bytes": with_bounds(caches, {"bytes": needed})["bytes"]})
 
 
 def simulate(
@@ -100,7 +101,8 @@ def simulate(
         blocks of 4 KiB: `Trace.blocks` has others.
     policies : str, Policy, PriorityPolicy or callable, or sequence of these
         Names of `policy_names` and `wrapper_names`, with parameters as on the command line:
-        ``'arc(step=integer)'``. Or written in Python: a class that derives from `Policy` or
+        ``'arc(step=integer)'``; for objects with sizes also ``'belady-size'`` and ``'pfoo'``, a
+        bound. Or written in Python: a class that derives from `Policy` or
         `PriorityPolicy`, an object of it, or a function that returns one.
     sizes : sequence of int or str
         Capacities in blocks, or ``'1%'`` of the distinct blocks; but for an array also
@@ -177,7 +179,7 @@ def simulate(
         requests=caches.requests,
         weights=caches.weights,
     )
-    return caches.table(_counts(found, {}))
+    return caches.table(_counts(with_bounds(caches, found), {}))
 
 
 def simulate_lines(

@@ -13,6 +13,7 @@ from mcsim.base.arguments import text as check_text
 from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import is_regular, note_input
 from mcsim.base.specs import ParamValue, as_declared, declared_by, parse_spec, split_specs, title
+from mcsim.policies import BOUND_OF_SIZES
 from mcsim.policies.python_policies import PolicyFactory, PythonSpec
 
 PolicyChoice = str | PolicyFactory | Sequence[str | PolicyFactory]
@@ -92,13 +93,36 @@ class PolicySpec:
 
     def declared(self) -> dict[str, ParamValue]:
         """Return the parameters as the kinds that the policy declares."""
-        return as_declared(self.params, declared_by(_policies.describe(), self.name))
+        described = [*_policies.describe(), *described_for_sizes()]
+        return as_declared(self.params, declared_by(described, self.name))
 
 
-def parse_policies(text: str) -> list[PolicySpec]:
+def described_for_sizes() -> list[dict[str, Any]]:
+    """Return what there is for objects of different sizes alone, as the core describes policies."""
+    names = {entry["name"] for entry in _policies.describe()}
+    others = [entry for entry in _policies.describe_weighing() if entry["name"] not in names]
+    return [*others, _PFOO]
+
+
+_PFOO = {
+    "name": BOUND_OF_SIZES,
+    "summary": "Bounds the hits of all policies, in caches of objects with sizes (PFOO-L; no "
+    "replay; uses the future; only for capacities in bytes).",
+    "reference": "Berger, Beckmann, Harchol-Balter: Practical bounds on optimal caching with "
+    "variable object sizes, POMACS 2(2), 2018",
+    "params": [],
+}
+
+
+def parse_policies(text: str, *, sizes: bool = False) -> list[PolicySpec]:
     """Parse policies separated by commas; parameters contain commas, too.
 
     `all` is every one of `policy_names`.
+
+    Parameters
+    ----------
+    sizes : bool
+        Whether policies for objects of different sizes alone are accepted.
 
     Raises
     ------
@@ -115,19 +139,32 @@ def parse_policies(text: str) -> list[PolicySpec]:
     if text.strip() == "all":
         return [PolicySpec(name, {}) for name in policy_names()]
     names = [*policy_names(), *wrapper_names()]
-    return [PolicySpec(*parse_spec(spec, "eviction policy", names)) for spec in split_specs(text)]
+    for_sizes = [entry["name"] for entry in described_for_sizes()]
+    specs = [
+        PolicySpec(*parse_spec(spec, "eviction policy", [*names, *for_sizes]))
+        for spec in split_specs(text)
+    ]
+    if not sizes and (only := next((one.name for one in specs if one.name in for_sizes), None)):
+        raise ConfigError(
+            f"{only}: it is for objects with sizes: give a size in bytes, such as 1GiB"
+        )
+    return specs
 
 
 def with_rules_for_sizes(policies: PolicyChoice) -> list[Any]:
     """Return policies in which `all` stands for those with a rule for objects of all sizes."""
     several = policies if isinstance(policies, (list, tuple)) else [policies]
-    names = ",".join(_policies.weighing())
+    weighing = [entry["name"] for entry in _policies.describe_weighing()]
+    names = ",".join([*weighing, BOUND_OF_SIZES])
     return [names if isinstance(one, str) and one.strip() == "all" else one for one in several]
 
 
-def policies_given(policies: PolicyChoice) -> list[PolicySpec | PythonSpec]:
-    """Read one policy or several, by name or written in Python."""
+def policies_given(policies: PolicyChoice, *, sizes: bool = False) -> list[PolicySpec | PythonSpec]:
+    """Read one policy or several, by name or written in Python; `sizes` as of `parse_policies`."""
     specs: list[PolicySpec | PythonSpec] = []
     for given in policies if isinstance(policies, Sequence) else [policies]:
-        specs += parse_policies(given) if isinstance(given, str) else [PythonSpec.of(given)]
+        if isinstance(given, str):
+            specs += parse_policies(given, sizes=sizes)
+        else:
+            specs.append(PythonSpec.of(given))
     return specs

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from mcsim.base.arguments import shortened
 from mcsim.base.errors import ConfigError
-from mcsim.base.sizes import is_in_bytes, is_share, split_range
+from mcsim.base.sizes import is_in_bytes, is_share, sizes_in, split_range
 from mcsim.base.units import format_bytes, format_size
-from mcsim.references.blocks import Blocks
+from mcsim.references.blocks import Blocks, References, blocks_in
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,8 +54,55 @@ class SizedObjects(Blocks):
         last[self.ids] = self.sizes
         return int(last.sum(dtype=np.int64))
 
+    @cached_property
+    def most_bytes(self) -> int:
+        """Bytes of all distinct objects, each at its largest."""
+        largest = np.zeros(self.unique, np.uint32)
+        np.maximum.at(largest, self.ids, self.sizes)
+        return int(largest.sum(dtype=np.int64))
+
+    @cached_property
+    def keep_their_sizes(self) -> bool:
+        """Whether every reference to an object has the same size."""
+        last = np.zeros(self.unique, np.uint32)
+        last[self.ids] = self.sizes
+        return bool((last[self.ids] == self.sizes).all())
+
 
 _ELSE = ": give capacities as numbers of objects, or as shares of them without a size in bytes"
+
+
+def in_bytes(references: References) -> SizedObjects:
+    """Return references to objects as ones of which all capacities are in bytes.
+
+    Curves and caches of the result have capacities in bytes, and shares of them are of the bytes
+    of all distinct objects.
+
+    Parameters
+    ----------
+    references : Trace, sequence of Trace, or Blocks
+        References to objects, such as `Trace.blocks` returns.
+
+    Raises
+    ------
+    ConfigError
+        If they are not references to objects.
+
+    Examples
+    --------
+    >>> trace = mc.Trace.from_arrays([0, 1, 2], [7, 8, 7], [100, 50, 100], kind="objects")
+    >>> curve = mc.hit_ratio_curve(mc.in_bytes(trace))
+    >>> curve.at([149, 150]).round(2).tolist()
+    [0.0, 0.33]
+    """
+    blocks = blocks_in(references, warm_up=True)
+    if blocks is None or blocks.kind != "objects":
+        raise ConfigError("references: expected those to objects, which have sizes")
+    return _sized(blocks)
+
+
+def _sized(blocks: Blocks) -> SizedObjects:
+    return SizedObjects(**{field.name: getattr(blocks, field.name) for field in fields(blocks)})
 
 
 def sized_for(blocks: Blocks, sizes: object) -> Blocks:
@@ -65,8 +112,8 @@ def sized_for(blocks: Blocks, sizes: object) -> Blocks:
     ----------
     blocks : Blocks
     sizes : object
-        Capacities as of `mcsim.base.sizes`. If one is in bytes, shares are of the bytes of all
-        distinct objects.
+        Capacities as of `mcsim.base.sizes`; text has commas between them. If one is in bytes,
+        shares are of the bytes of all distinct objects.
 
     Raises
     ------
@@ -75,7 +122,7 @@ def sized_for(blocks: Blocks, sizes: object) -> Blocks:
     """
     if blocks.kind != "objects" or isinstance(blocks, SizedObjects):
         return blocks
-    several = [sizes] if isinstance(sizes, str) or not isinstance(sizes, Iterable) else [*sizes]
+    several = _several(sizes)
     ends = [end for size in several for end in _ends(size)]
     if not any(_is_in_bytes(end) for end in ends):
         return blocks
@@ -84,7 +131,14 @@ def sized_for(blocks: Blocks, sizes: object) -> Blocks:
             raise ConfigError(
                 f"{shortened(end)}: other sizes are in bytes: state its unit, such as MiB"
             )
-    return SizedObjects(**{field.name: getattr(blocks, field.name) for field in fields(blocks)})
+    return _sized(blocks)
+
+
+def _several(sizes: object) -> list[object]:
+    if isinstance(sizes, str):
+        with suppress(ValueError):  # what is no size is refused where it is parsed
+            return [*sizes_in(sizes)]
+    return [*sizes] if isinstance(sizes, Iterable) else [sizes]
 
 
 def _ends(size: object) -> list[object]:
@@ -98,15 +152,16 @@ def _is_in_bytes(size: object) -> bool:
     return False
 
 
-def whole_of(blocks: Blocks) -> int:
+def whole_of(blocks: Any) -> int:
     """Return the capacity that holds all: distinct blocks, or bytes of distinct objects."""
-    return blocks.distinct_bytes if isinstance(blocks, SizedObjects) else blocks.unique
+    distinct: int = getattr(blocks, "distinct_bytes", blocks.unique)
+    return distinct
 
 
 def described(blocks: Any, block_bytes: int) -> str:
     """Return the number of distinct blocks or objects, and their size if it is known."""
     count = f"{blocks.unique:,}"
-    if isinstance(blocks, SizedObjects):
+    if hasattr(blocks, "distinct_bytes"):
         return f"{count} objects ({format_size(blocks.distinct_bytes)})"
     if blocks.capacity_unit is None:
         return f"{count} objects"

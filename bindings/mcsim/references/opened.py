@@ -283,7 +283,7 @@ def _check_time_base(
 
 
 def _check_kind(workload: Workload, source: Source) -> None:
-    """Check that all traces are of one kind, and that objects have no capacity in bytes."""
+    """Check that all traces are of one kind, and that objects with bytes have one tier."""
     odd = next((vm for vm in workload.vms if vm.trace.kind != workload.kind), None)
     if odd is not None:
         where = ("workload",) if odd.entry is None else ("workload", "vms", odd.entry)
@@ -292,13 +292,21 @@ def _check_kind(workload: Workload, source: Source) -> None:
         )
     if workload.kind == "blocks":
         return
-    for index, tier in enumerate(source.root.get("tiers") or []):
+    tiers = source.root.get("tiers") or []
+    for index, tier in enumerate(tiers):
         given = tier.get("capacity")
-        if isinstance(given, str) and is_in_bytes(given):
+        if not (isinstance(given, str) and is_in_bytes(given)):
+            continue
+        if workload.without_lengths():
             raise source.complain(
                 ("tiers", index, "capacity"),
-                f"{given!r}: the workload has objects, which a capacity in bytes does not count: "
-                "expected a number of objects or a share (10%)",
+                f"{given!r}: the objects of the workload have no sizes: expected a number of "
+                "objects or a share (10%)",
+            )
+        if len(tiers) > 1:
+            raise source.complain(
+                ("tiers", index, "capacity"),
+                f"{given!r}: objects take their bytes of one tier, and there are {len(tiers)}",
             )
 
 

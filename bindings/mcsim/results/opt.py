@@ -38,6 +38,11 @@ def why_no_opt(results: Results) -> str | None:
         return (
             "OPT: no bound of systems that hold blocks which were never accessed (lines, extents)"
         )
+    if results.spec.in_bytes:
+        return (
+            "OPT: no bound of objects with sizes; `mcsim compare --policies pfoo` has a bound of "
+            "one shared cache"
+        )
     if results.spec.saved_states is not None:
         return "OPT: not computed, because the caches start from a state and OPT would start empty"
     accesses = sum(entry.get("accesses", 0) for entry in results.environment.get("traces", []))

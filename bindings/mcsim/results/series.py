@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from mcsim.base import units
 from mcsim.base.errors import ConfigError
-from mcsim.base.units import format_blocks, format_size
+from mcsim.base.units import format_size
 from mcsim.config.spec import SystemSpec
 from mcsim.results.counted_time import counted_time
 from mcsim.results.results import Results
@@ -174,16 +175,17 @@ def is_last_partial(results: Results) -> bool:
 
 
 def block_bytes_of(results: Results) -> int | None:
-    """Return the size of a block, for sizes in bytes; None of a run of objects."""
-    return None if results.kind == "objects" else results.spec.block_bytes
+    """Return the size of a block, for sizes in bytes; None of a run that counts objects.
+
+    1 if capacities are bytes of objects.
+    """
+    counts_objects = results.kind == "objects" and not results.spec.in_bytes
+    return None if counts_objects else results.spec.block_bytes
 
 
 def format_capacity(results: Results, blocks: int) -> str:
     """Write a size in bytes, with the blocks second: `976.6 MiB (250,000 blocks)`."""
-    size = block_bytes_of(results)
-    if size is None:
-        return f"{blocks:,} objects"
-    return f"{format_size(blocks * size)} ({format_blocks(blocks)})"
+    return units.format_capacity(blocks, block_bytes_of(results))
 
 
 def format_space(results: Results, blocks: float) -> str:

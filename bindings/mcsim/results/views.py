@@ -335,7 +335,8 @@ def _title(results: Results) -> str:
     hosts = "" if spec.hosts is None else f"{spec.host_count} hosts of "
     ops = {"all": "reads and writes"}.get(spec.ops, spec.ops)
     if results.kind == "objects":
-        return f"{results.title}: {ops}, {hosts}{blocks} objects"
+        name = "bytes of objects" if spec.in_bytes else "objects"
+        return f"{results.title}: {ops}, {hosts}{blocks} {name}"
     size = spec.block_bytes
     space = " + ".join(units.format_size(tier.capacity * size) for tier in spec.tiers)
     of = f"{blocks} blocks of {units.format_bytes(size)}"

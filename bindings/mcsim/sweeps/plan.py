@@ -23,7 +23,7 @@ from mcsim.experiment.code import Code
 from mcsim.experiment.experiment import Experiment, Given, source_of
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.runner import warnings_of
-from mcsim.experiment.stages import own_view
+from mcsim.experiment.stages import own_view, sized
 from mcsim.references.opened import open_workload
 from mcsim.results.version import RESULTS_VERSION
 
@@ -251,13 +251,6 @@ def prepared_for(
     """Open the workload of an experiment."""
     opened = open_workload(experiment.spec, experiment.source, trace_dirs, reporter)
     return Prepared(opened, reporter)
-
-
-def sized(experiment: Experiment, prepared: Prepared) -> Experiment:
-    """Return an experiment with all capacities in blocks, none as a share of the workload."""
-    if not experiment.shares:
-        return experiment
-    return experiment.sized(prepared.accesses(own_view(experiment.spec, prepared)).id_count)
 
 
 def _is_same(one: Prepared, other: Prepared) -> bool:

@@ -22,10 +22,10 @@ from mcsim.experiment.code import Code, Permission
 from mcsim.experiment.environment import check_program
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
-from mcsim.experiment.stages import Stages
+from mcsim.experiment.stages import Stages, sized
 from mcsim.results.output import RunOutput
 from mcsim.results.packs import write_pack
-from mcsim.sweeps.plan import PlannedCell, prepared_for, sized, workload_key
+from mcsim.sweeps.plan import PlannedCell, prepared_for, workload_key
 from mcsim.sweeps.store import finished
 
 

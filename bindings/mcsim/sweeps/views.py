@@ -14,7 +14,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.sweep import SEED_AXES
 from mcsim.figures.sweeps import axes_of, check_over, main_axis
-from mcsim.policies.reductions import is_bound
+from mcsim.policies import has_foresight
 from mcsim.results.standings import Standings
 from mcsim.sweeps.answer import Candidate, Contest, answer, standings_by_cell
 from mcsim.tables.column import Column
@@ -232,7 +232,7 @@ def _foresight(row: Mapping[str, Any]) -> str | None:
     """Return the foresight of a system; that of the policy opt is the whole trace."""
     foresight: str | None = row["foresight"]
     policies = [part.strip() for part in (row.get("policy") or "").split("/")]
-    return foresight or ("whole" if any(map(is_bound, policies)) else None)
+    return foresight or ("whole" if any(map(has_foresight, policies)) else None)
 
 
 def _known(rows: Sequence[Mapping[str, Any]], name: str, over: str | None) -> NDArray[np.float64]:

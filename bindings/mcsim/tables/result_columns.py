@@ -75,7 +75,13 @@ ANALYSIS_TABLES: Mapping[str, Sequence[Column]] = {
         Column("high", "to %", "relative", "upper end of the 95 % interval of `mean`"),
         Column("median", "median %", "relative", "median miss ratio reduction", "more"),
         Column("won", "won %", "share", "traces with a lower miss ratio than the baseline", "more"),
-        Column("best", "best %", "share", "traces on which no policy but opt hits more", "more"),
+        Column(
+            "best",
+            "best %",
+            "share",
+            "traces on which no policy without foresight hits more",
+            "more",
+        ),
     ],
     "by-trace": [
         Column("trace", "trace", "text", "name of the trace"),

@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/engine/hosts/discards_by_access.hpp"
 #include "core/engine/hosts/kernels/all.hpp"
-#include "core/engine/policy/next_use.hpp"
 
 namespace mcsim {
 
@@ -16,15 +16,6 @@ std::vector<Count> by_part(std::span<const Count> targets, std::span<const std::
   std::vector<Count> sums(*std::ranges::max_element(part_of) + 1, 0);
   for (std::size_t vm = 0; vm < targets.size(); ++vm) sums[part_of[vm]] += targets[vm];
   return sums;
-}
-
-std::vector<DiscardedBlock> discards_by_access(const Accesses& trace) {
-  std::vector<DiscardedBlock> discards;
-  discards.reserve(trace.discards.size());
-  for (const auto& [request, block] : trace.discards) {
-    discards.push_back({trace.request_begin[request], block});
-  }
-  return discards;
 }
 
 // The status with the number of the tier.

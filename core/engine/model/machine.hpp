@@ -61,6 +61,8 @@ struct Machine {
   // By VM name: time to read or write one block, for VMs with a backend of their own.
   std::map<std::string, double> vm_backend_ns = {};
   Fleet fleet = {};
+  // Capacities are in bytes, which objects take by their sizes (WeighedHost).
+  bool in_bytes = false;
 
   // Time to read one block that no tier has.
   double backend_read_ns(const std::string& vm) const {

@@ -140,6 +140,9 @@ class System {
   // refused.
   virtual bool divides_hosts() const { return false; }
 
+  // Whether it has a rule for capacities in bytes of objects (Machine::in_bytes).
+  virtual bool counts_bytes() const { return false; }
+
   // Make the data path with its initial targets.
   virtual absl::StatusOr<std::unique_ptr<Host>> make_host(const Accesses& trace) = 0;
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/random.hpp"
@@ -50,6 +51,7 @@ std::vector<CacheConfig> configs_of(Count capacity) {
 TEST(WeighingRegistry, HasNamesAndParametersOfPoliciesForBlocks) {
   ASSERT_GT(weighing_registry().entries().size(), 5);
   for (const auto& entry : weighing_registry().entries()) {
+    if (std::string_view(entry.info.name) == "belady-size") continue;  // only for sizes
     const auto found = eviction_registry().find(entry.info.name);
     ASSERT_TRUE(found.ok()) << entry.info.name;
     EXPECT_EQ((*found)->params.size(), entry.params.size()) << entry.info.name;
@@ -75,6 +77,8 @@ TEST(WeighingRegistry, CachesHoldObjectsOfAllSizes) {
         EXPECT_LE(counts.evictions, counts.misses()) << configs[i].policy;
         if (capacity == 300'000) {  // more than all objects
           EXPECT_EQ(counts.misses(), static_cast<Count>(distinct.size())) << configs[i].policy;
+          // Objects without a next access leave at once.
+          if (configs[i].policy == "belady-size") continue;
           EXPECT_EQ(counts.evictions, 0) << configs[i].policy;
         }
       }

@@ -294,15 +294,15 @@ def test_what_policies_gain_on_another(run: Any, printed: Any) -> None:
 OBJECTS = "time_s,key,size\n1,5,110\n2,4,110\n3,6,110\n4,4,111\n5,7,112\n6,4,111\n"
 
 
-def test_object_traces_have_no_sizes_in_bytes(run: Any, printed: Any) -> None:
+def test_object_traces_have_sizes_in_bytes_where_objects_do(run: Any, printed: Any) -> None:
     Path("objects.csv").write_text(OBJECTS)
     out = printed("mrc", "objects.csv", "--sizes", "1,50%,4")
     assert "6 accesses to 4 objects" in out[0]
     assert cells(out, "4")[-2:] == ["33.33", "33.43"]
-    for command in ("mrc", "mix"):
-        code, out, message = run(command, "objects.csv", "--sizes", "1GiB")
-        assert code == 2
-        assert "of objects in an object trace, or shares (10%)" in message + "".join(out)
+    assert "1,073,741,824   33.33 33.43" in "".join(printed("mrc", "objects.csv", "--sizes", "1GiB"))
+    code, out, message = run("whatif", "objects.csv", "--size", "1GiB", "--to", "+10%")
+    assert code == 2
+    assert "of objects in an object trace, or shares (10%)" in message + "".join(out)
     assert "2 objects" in "".join(printed("size", "objects.csv", "--target-hit-ratio", "30%"))
     code, out, message = run("size", "objects.csv", "--target-latency", "1ms")
     assert (code, "an object trace" in message + "".join(out)) == (2, True)

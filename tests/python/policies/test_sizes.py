@@ -342,9 +342,27 @@ def test_capacities_in_bytes_weigh_objects() -> None:
     (row,) = mc.simulate(trace, "lru", ["149B"])
     assert (row.hits, row.byte_hit_ratio) == (1, 100 / 700)
     rows = mc.simulate(trace, "all", ["150B"])
-    assert set(TWINS) | {"random"} == set(rows.policy.tolist())
+    assert set(TWINS) | {"random", "belady-size", "pfoo"} == set(rows.policy.tolist())
     # Without a size in bytes, objects count.
     assert mc.simulate(trace, "lru", ["100%"]).capacity.tolist() == [3]
+
+
+def test_miniatures_take_bytes_and_have_no_band() -> None:
+    draw = np.random.default_rng(3)
+    keys = draw.zipf(1.2, 60_000) % 8000
+    sizes = draw.integers(1, 3000, 8000)[keys]
+    trace = mc.Trace.from_arrays(np.arange(len(keys)), keys, sizes, kind="objects")
+    policies = ["lru", "sieve", "gdsf", "belady-size"]
+    whole = mc.simulate(mc.in_bytes(trace), policies, ["20%", "50%"])
+    small = mc.miniature(mc.in_bytes(trace), policies, ["20%", "50%"], rate=0.1)
+    assert small.capacity.tolist() == whole.capacity.tolist()
+    assert set(small.rate.tolist()) == {0.1}
+    assert set(small.no_band.tolist()) == {"not verified for objects of different sizes"}
+    assert np.isnan(small.low).all()
+    assert abs(small.hit_ratio - whole.hit_ratio).max() < 0.05
+    # Less than 100 objects of the mean size are too few.
+    (tiny,) = mc.miniature(trace, "lru", ["100KiB"], rate=0.1)
+    assert (tiny.rate, tiny.correction) == (1, "exact")
 
 
 def test_mistakes_in_sizes() -> None:
@@ -355,8 +373,6 @@ def test_mistakes_in_sizes() -> None:
         mc.simulate(trace, "arc", ["1KiB"])
     with pytest.raises(ConfigError, match=r"1 of 6 references .* without a size, first number 3:"):
         mc.simulate(objects([100, 50, 100, 0, 100, 50]), "lru", ["1KiB"])
-    with pytest.raises(ConfigError, match="miniatures count objects"):
-        mc.miniature(trace, "lru", ["1KiB"])
     with pytest.raises(ConfigError, match=r"weights\[1\]: expected the bytes of an object"):
         hits_of("lru", [1, 2], [5, 0], 10)
 

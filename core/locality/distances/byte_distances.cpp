@@ -1,0 +1,203 @@
+#include "core/locality/distances/byte_distances.hpp"
+
+#include <tbb/parallel_sort.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/guarded.hpp"
+#include "core/locality/distances/exact_distances.hpp"
+#include "core/locality/distances/reuse_distance.hpp"
+
+namespace mcsim {
+
+RangeSums::RangeSums(std::size_t size) : weights_(size) {
+  while (size > 1) {
+    size = (size >> kBits) + 1;
+    levels_.emplace_back(size);
+  }
+}
+
+void RangeSums::set(std::size_t at, std::uint32_t weight) {
+  weights_[at] = weight;
+  for (Pages<Count>& level : levels_) level[at >>= kBits] += weight;
+}
+
+void RangeSums::clear(std::size_t at) {
+  const Count weight = weights_[at];
+  weights_[at] = 0;
+  for (Pages<Count>& level : levels_) level[at >>= kBits] -= weight;
+}
+
+namespace {
+
+template <class T>
+Count sum_of(const T* entries, std::size_t begin, std::size_t end) {
+  return std::accumulate(entries + begin, entries + end, Count{0});
+}
+
+// Add up the entries that are not in whole groups; the range becomes that of the groups, which are
+// the entries of the next level.
+template <int kBits, class T>
+Count take_edges(const T* entries, std::size_t& begin, std::size_t& end) {
+  const std::size_t first = (begin + (std::size_t{1} << kBits) - 1) >> kBits;
+  const std::size_t last = end >> kBits;
+  if (first > last) {
+    const Count all = sum_of(entries, begin, end);
+    begin = end = 0;
+    return all;
+  }
+  const Count left = sum_of(entries, begin, first << kBits);
+  const Count right = sum_of(entries, last << kBits, end);
+  begin = first;
+  end = last;
+  return left + right;
+}
+
+}  // namespace
+
+Count RangeSums::sum(std::size_t begin, std::size_t end) const {
+  Count total = take_edges<kBits>(weights_.data(), begin, end);
+  for (std::size_t k = 0; begin < end; ++k) {
+    total += take_edges<kBits>(levels_[k].data(), begin, end);
+  }
+  return total;
+}
+
+std::size_t RangeSums::bytes() const {
+  std::size_t bytes = weights_.bytes();
+  for (const Pages<Count>& level : levels_) bytes += level.bytes();
+  return bytes;
+}
+
+ByteDistances::ByteDistances(std::size_t objects)
+    : last_(objects),
+      object_at_(2 * objects + 1),
+      axis_(object_at_.size()),
+      size_(object_at_.size()) {}
+
+Count ByteDistances::access(std::uint32_t object, std::uint32_t bytes) {
+  if (end_ == size_) compact();
+  std::uint32_t& last = last_[object];
+  Count others = kCold;
+  if (last != 0) {
+    others = axis_.sum(last, end_);
+    axis_.clear(last - 1);
+  }
+  axis_.set(end_, bytes);
+  object_at_[end_] = object;
+  last = static_cast<std::uint32_t>(++end_);
+  return others;
+}
+
+std::size_t ByteDistances::bytes() const {
+  return last_.bytes() + object_at_.bytes() + axis_.bytes();
+}
+
+void ByteDistances::compact() {
+  std::size_t to = 0;
+  for (std::size_t from = 0; from < end_; ++from) {
+    const std::uint32_t weight = axis_[from];
+    if (weight == 0) continue;
+    const std::uint32_t object = object_at_[from];
+    axis_.clear(from);
+    axis_.set(to, weight);
+    object_at_[to] = object;
+    last_[object] = static_cast<std::uint32_t>(++to);
+  }
+  end_ = to;
+}
+
+namespace {
+
+struct Reuse {
+  Count distance;
+  std::uint32_t bytes;
+};
+
+CurveEstimate curve_of(std::vector<Reuse> reuses, int threads) {
+  tbb::task_arena(threads).execute([&] {
+    tbb::parallel_sort(reuses,
+                       [](const Reuse& a, const Reuse& b) { return a.distance < b.distance; });
+  });
+  CurveEstimate curve;
+  Count hits = 0;
+  Count bytes = 0;
+  for (std::size_t i = 0; i < reuses.size(); ++i) {
+    ++hits;
+    bytes += reuses[i].bytes;
+    if (i + 1 < reuses.size() && reuses[i + 1].distance == reuses[i].distance) continue;
+    curve.capacity.push_back(static_cast<double>(reuses[i].distance));
+    curve.hits.push_back(static_cast<double>(hits));
+    curve.byte_hits.push_back(static_cast<double>(bytes));
+  }
+  return curve;
+}
+
+absl::Status check_columns(std::span<const std::uint32_t> objects,
+                           std::span<const std::uint32_t> bytes, std::size_t unique) {
+  if (objects.size() != bytes.size()) {
+    return invalid_argument("bytes: {} of them for {} accesses", bytes.size(), objects.size());
+  }
+  constexpr auto kMost = static_cast<std::size_t>(DistanceOptions::kMaxBlocks);
+  if (unique >= kMost) return too_many_blocks(DistanceOptions::kMaxBlocks);
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (objects[i] >= unique)
+      return invalid_argument("object {} of a trace of {}", objects[i], unique);
+    if (bytes[i] == 0) return invalid_argument("bytes[{}]: expected at least 1, got 0", i);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Count>> byte_distances(std::span<const std::uint32_t> objects,
+                                                  std::span<const std::uint32_t> bytes,
+                                                  std::size_t unique) {
+  return guarded("byte_distances", [&]() -> absl::StatusOr<std::vector<Count>> {
+    MCSIM_RETURN_IF_ERROR(check_columns(objects, bytes, unique));
+    ByteDistances distances(unique);
+    std::vector<Count> found(objects.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      found[i] = distances.access(objects[i], bytes[i]);
+    }
+    return found;
+  });
+}
+
+absl::StatusOr<ByteCurve> byte_curve(std::span<const std::uint32_t> objects,
+                                     std::span<const std::uint32_t> bytes, std::size_t unique,
+                                     const ByteCurveOptions& options) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  return guarded("byte_curve", [&]() -> absl::StatusOr<ByteCurve> {
+    MCSIM_RETURN_IF_ERROR(check_columns(objects, bytes, unique));
+    if (!(options.rate > 0 && options.rate <= 1)) {
+      return out_of_range("rate: {} is outside (0, 1]", options.rate);
+    }
+    const std::size_t warm_up = std::min(options.warm_up, objects.size());
+    ByteDistances distances(unique);
+    std::vector<Reuse> reuses;
+    Count all_bytes = 0;
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      const Count others = distances.access(objects[i], bytes[i]);
+      if (i % kPiece == kPiece - 1 && options.tick) {
+        MCSIM_RETURN_IF_ERROR(options.tick(static_cast<Count>(i + 1)));
+      }
+      if (i < warm_up) continue;
+      all_bytes += bytes[i];
+      if (others == kCold) continue;
+      const double scaled = std::ceil(static_cast<double>(others) / options.rate);
+      reuses.push_back({static_cast<Count>(scaled) + bytes[i], bytes[i]});
+    }
+    const std::size_t held = distances.bytes() + reuses.capacity() * sizeof(Reuse);
+    ByteCurve curve{.hits = curve_of(std::move(reuses), options.threads), .bytes = held};
+    curve.hits.accesses = static_cast<double>(objects.size() - warm_up);
+    curve.hits.bytes = static_cast<double>(all_bytes);
+    curve.hits.resolved_from = bytes.empty() ? 0 : std::ranges::max(bytes);
+    return curve;
+  });
+}
+
+}  // namespace mcsim

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/pages.hpp"
+#include "core/base/status.hpp"
+#include "core/base/tick.hpp"
+#include "core/base/types.hpp"
+#include "core/locality/estimator.hpp"
+
+namespace mcsim {
+
+// Sums of ranges of an array of weights, most of them near its end. O(log n) with a base of 32:
+// level k + 1 has the sums of 32 entries of level k.
+class RangeSums {
+ public:
+  explicit RangeSums(std::size_t size);
+
+  std::uint32_t operator[](std::size_t at) const { return weights_[at]; }
+  // Set an entry that is 0.
+  void set(std::size_t at, std::uint32_t weight);
+  void clear(std::size_t at);
+  // The sum of [begin, end).
+  Count sum(std::size_t begin, std::size_t end) const;
+  std::size_t bytes() const;
+
+ private:
+  static constexpr int kBits = 5;
+
+  Pages<std::uint32_t> weights_;
+  std::vector<Pages<Count>> levels_;
+};
+
+// Reuse distances of objects in bytes: the bytes of all distinct other objects accessed since the
+// last access to the same object. If every object keeps its size, LRU of `c` bytes hits iff they
+// and the object itself fit into c bytes, for every c that holds the largest object.
+//
+// Objects are numbers in [0, objects). A time axis has the bytes of every object at its last access
+// (Olken 1981); a full axis is compacted. 12 bytes an object for the axis, 8 for the rest.
+class ByteDistances {
+ public:
+  explicit ByteDistances(std::size_t objects);
+
+  // Return the distance of an access to an object of `bytes`; kCold for a first one.
+  Count access(std::uint32_t object, std::uint32_t bytes);
+  std::size_t bytes() const;
+
+ private:
+  void compact();
+
+  Pages<std::uint32_t> last_;  // by object: the place of its last access, + 1; 0: none
+  Pages<std::uint32_t> object_at_;
+  RangeSums axis_;
+  std::size_t size_;
+  std::size_t end_ = 0;
+};
+
+// Return the distance of every access.
+absl::StatusOr<std::vector<Count>> byte_distances(std::span<const std::uint32_t> objects,
+                                                  std::span<const std::uint32_t> bytes,
+                                                  std::size_t unique);
+
+struct ByteCurveOptions {
+  // The share of all objects that the accesses are to: the bytes of other objects are scaled.
+  double rate = 1;
+  std::size_t warm_up = 0;  // first accesses, which are not counted
+  int threads = 1;          // of the sort
+  Tick tick = nullptr;
+};
+
+struct ByteCurve {
+  CurveEstimate hits;
+  std::size_t bytes = 0;  // memory
+};
+
+// The hits of LRU over its bytes, of objects and of bytes. Reliable from the largest object on, if
+// every object keeps its size. Memory: 16 bytes an access.
+absl::StatusOr<ByteCurve> byte_curve(std::span<const std::uint32_t> objects,
+                                     std::span<const std::uint32_t> bytes, std::size_t unique,
+                                     const ByteCurveOptions& options = {});
+
+}  // namespace mcsim
