@@ -25,7 +25,7 @@ import mcsim.base.faults
 import mcsim.cli.main
 import mcsim.cli.sweep
 import mcsim.experiment.runner
-import mcsim.results.draft
+import mcsim.results.writer
 import mcsim.sweeps.sweep
 import mcsim.sweeps.task
 from mcsim.references.blocks import vms_of
@@ -96,7 +96,7 @@ def fail(work: dict[str, Any]) -> None:
 
 def prepare(work: dict[str, Any]) -> None:
     """Inject the faults."""
-    mcsim.results.draft.KEPT_AFTER_SECONDS = 0.0
+    mcsim.results.writer.KEPT_AFTER_SECONDS = 0.0
     mcsim.base.claims.LEASE_SECONDS = work.get("lease", mcsim.base.claims.LEASE_SECONDS)
     mcsim.base.claims.RENEWED_SECONDS = work.get("renewed", mcsim.base.claims.RENEWED_SECONDS)
     if "kept_within" in work:

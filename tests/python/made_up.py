@@ -15,9 +15,9 @@ from mcsim.reproduce.kept import Finding
 from mcsim.reproduce.published import Note
 from mcsim.reproduce.reproduction import Outcome
 from mcsim.reproduce.verdicts import Row
-from mcsim.results.draft import Draft
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
+from mcsim.results.writer import RunWriter
 
 HOUR = 3600 * 10**9
 BEGIN = 7 * HOUR
@@ -97,7 +97,7 @@ def written(
 ) -> Results:
     """Write a run of these rows; what other tables are not given are empty."""
     spec = ExperimentSpec.model_validate(spec)
-    draft = Draft.begin(out, run_id, "build")
+    draft = RunWriter(out / run_id, "build")
     tables = {
         "metrics": table("metrics", metrics),
         "vms": table("vms", vms),

@@ -18,7 +18,7 @@ from mcsim.tables.result_columns import TABLES
 if TYPE_CHECKING:
     from mcsim.results.differences import Difference
     from mcsim.results.results import Results
-    from mcsim.results.runs import Run
+    from mcsim.results.stored import Run
     from mcsim.sweeps.swept import Sweep
     from mcsim.tables.result_table import ResultTable
 
@@ -220,7 +220,7 @@ def remove_(runs: tuple[str, ...], out: str, yes: bool) -> None:
 
     sweeps, asked = _removable(runs, out)
     for path, each in asked.items():
-        click.echo(f"{path}  {f'{each.count:,} runs' if each.is_pack else each.state}")
+        click.echo(f"{path}  {f'{each.count:,} runs' if each.kind == 'pack' else each.state}")
     for swept in sweeps:
         click.echo(f"{swept.path}  sweep of {len(swept.plan):,} cells")
     counts = {"run": sum(each.count for each in asked.values()), "sweep": len(sweeps)}
@@ -254,20 +254,20 @@ def _removable(named: tuple[str, ...], out: str) -> tuple[list[Sweep], dict[Path
             asked |= {each.path: each for each in removable(name, out)}
             continue
         sweeps[swept.path] = swept
-        for path, is_own in folders_of(swept).items():
+        for run, is_own in folders_of(swept).items():
             if is_own:
-                asked |= {each.path: each for each in removable(path)}
+                asked |= {each.path: each for each in removable(run.path)}
             else:
-                click.echo(f"{path}: kept: it is also of other sweeps or runs", err=True)
+                click.echo(f"{run.path}: kept: it is also of other sweeps or runs", err=True)
     return list(sweeps.values()), asked
 
 
-@results.command(short_help="Remove abandoned and replaced runs.")
+@results.command(short_help="Remove abandoned runs.")
 @stored_option
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @json_option
 def gc(out: str, dry_run: bool, as_json: bool) -> None:
-    """Remove abandoned and replaced runs, which no process works on.
+    """Remove abandoned runs, which no process works on.
 
     An abandoned run contains its finished systems. Unless removed, it is continued by the next run
     of the same id.

@@ -28,7 +28,7 @@ from mcsim.references.blocks import traces_in
 from mcsim.references.opened import open_workload
 from mcsim.references.pieces import bytes_of_block
 from mcsim.references.workload import Workload, vms_of
-from mcsim.results.held import Held
+from mcsim.results.output import RunOutput
 from mcsim.traces.batches import SCHEMA, Ops
 from mcsim.traces.cache import cache_directory, open_cache
 from mcsim.traces.find import trace_dirs_given
@@ -265,8 +265,8 @@ def _system_replay(
         )
     prepared = Prepared(workload, reporter)
     experiment = sized(experiment, prepared)
-    held = Held("", cache_directory())
-    stages = Stages(experiment, prepared, held, reporter, Inline(lambda: None))
+    output = RunOutput(cache_directory())
+    stages = Stages(experiment, prepared, output, reporter, Inline(lambda: None))
     view, accesses, system, measured = stages.prepare_alone(index)
     cuts = engine.aligned_cuts(accesses, experiment.spec.interval.length)
     title = experiment.spec.systems[index].title

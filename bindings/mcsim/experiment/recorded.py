@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
-from mcsim.results.draft import SystemTables
+from mcsim.results.output import SystemTables
 from mcsim.results.schemas import SCHEMAS, schema_of, without_optional_columns
 
 # Points of a stored curve: even steps for linear axes, and growing ones for

@@ -37,9 +37,9 @@ from mcsim.experiment.stages import Stages, sized
 from mcsim.experiment.states import start_folder, start_warning
 from mcsim.references.opened import open_workload
 from mcsim.references.workload import Workload
-from mcsim.results.draft import Draft, clear_left, draft_folder
 from mcsim.results.results import Results
 from mcsim.results.run_files import DONE, LOG, PAGE
+from mcsim.results.writer import RunWriter, clear_left, draft_folder
 from mcsim.traces.find import trace_dirs_given
 
 
@@ -122,15 +122,15 @@ def run(
         if not (force or saves) and (results := _reopened(final, reporter)) is not None:
             _add_outputs(results, asked, reporter)
             return results
-        draft = Draft.begin(out, run_id, build_digest())
+        writer = RunWriter(final, build_digest())
         try:
-            reporter.log_to(draft.folder / LOG)
-            Stages(experiment, prepared, draft, reporter, Pool(cores), saves).execute()
+            reporter.log_to(writer.folder / LOG)
+            Stages(experiment, prepared, writer, reporter, Pool(cores), saves).execute()
             reporter.stop_log()
-            results = draft.finish()
+            results = writer.finish()
         except BaseException:
             reporter.stop_log()
-            draft.abandon()
+            writer.abandon()
             raise
         _add_outputs(results, asked, reporter)
     return results

@@ -1,7 +1,7 @@
 """The stages of a run, whose results go to a folder or stay in memory.
 
 What depends on the workload alone comes from a `Prepared`, which other runs may share; what is
-written goes to a `Draft`, or is `Held`. So a run of its own and one of thousands do the same.
+written goes to a `RunOutput`. So a run of its own and one of thousands do the same.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ from mcsim.results.run_files import ENVIRONMENT
 from mcsim.results.schemas import concat_tables, fill_repeats
 
 if TYPE_CHECKING:
-    from mcsim.results.draft import Draft
-    from mcsim.results.held import Held
+    from mcsim.results.output import RunOutput
 
 _OF_THE_WORKLOAD = (ENVIRONMENT, "curves.parquet", "reuse_intensity.parquet")
 
@@ -91,7 +90,7 @@ class Stages:
     experiment : Experiment
     prepared : Prepared
         Its workload.
-    sink : Draft or Held
+    sink : RunOutput
         Where its results go.
     reporter : Reporter
     work : Pool or Inline
@@ -102,7 +101,7 @@ class Stages:
 
     experiment: Experiment
     prepared: Prepared
-    sink: Draft | Held
+    sink: RunOutput
     reporter: Reporter
     work: Work
     saves: Path | None = None
@@ -373,9 +372,7 @@ class Stages:
         parts = [self.sink.part(index) for index in range(len(systems))]
         complete = [part for part in parts if part is not None]
         if len(complete) < len(systems):
-            raise HostError(
-                f"{self.sink.folder}: files changed while the run went on; run it again"
-            )
+            raise HostError(f"{self.sink.path}: files changed while the run went on; run it again")
         with self.reporter.stage("tables"):
             for name in ("metrics", "vms", "decisions", "bounds", "alone"):
                 joined = fill_repeats(concat_tables(getattr(part, name) for part in complete))

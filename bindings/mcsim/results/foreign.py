@@ -125,6 +125,11 @@ def checked_table(name: str, table: pa.Table) -> pa.Table:
     return table
 
 
+def number_column(name: str) -> str:
+    """Return the column of a table of a pack that numbers its runs, or what they share."""
+    return "of" if name in ("curves", "reuse_intensity") else "run"
+
+
 def checked_packed(name: str, table: pa.Table, runs: int) -> pa.Table:
     """Return a table of a pack if its columns have the needed types; ValueError otherwise."""
     if name == "runs":
@@ -132,7 +137,7 @@ def checked_packed(name: str, table: pa.Table, runs: int) -> pa.Table:
             raise ValueError(f"{len(table):,} rows of {runs:,} runs")
         needed = PACKED_RUNS
     else:
-        column = "of" if name in ("curves", "reuse_intensity") else "run"
+        column = number_column(name)
         needed = pa.schema([(column, pa.int32())])
     for field in needed:
         if field.name not in table.column_names or table[field.name].type != field.type:

@@ -11,11 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from mcsim.base.errors import ConfigError
 from mcsim.base.inputs import parse_object, printable, read_regular
 from mcsim.results.foreign import check_environment, check_timings
-from mcsim.results.packs import Pack, packs_in
+from mcsim.results.packs import PackFolder, open_pack
 from mcsim.results.run_files import ENVIRONMENT, TIMINGS
-from mcsim.results.runs import Run, State, bytes_below, name_of, runs_in
+from mcsim.results.stored import Run, bytes_below, name_of, runs_in
 
 RUNS = pa.schema(
     [
@@ -47,7 +48,7 @@ def list_runs(out: str | os.PathLike[str] = "results") -> pa.Table:
     -------
     pyarrow.Table
         A row for every run: ``run`` (its id), ``name`` (of the experiment), ``state``
-        (``'finished'``, ``'under way'``, ``'abandoned'``, ``'replaced'`` or ``'damaged'``),
+        (``'finished'``, ``'under way'``, ``'abandoned'`` or ``'damaged'``),
         ``started``, ``systems``, ``vms``, ``workload`` (``'recorded'`` or ``'synthetic'``),
         ``bytes`` on disk, ``path`` and ``pack`` (the folder that
         a run of a sweep shares with others).
@@ -57,10 +58,13 @@ def list_runs(out: str | os.PathLike[str] = "results") -> pa.Table:
     ConfigError
         If there is no such folder.
     """
-    rows = [_describe(run) for run in runs_in(out)]
-    there = {row["run"] for row in rows if row["state"] == "finished"}
-    for pack in packs_in(Path(out)):
-        rows += [row for row in _describe_packed(pack) if row["run"] not in there]
+    rows: list[dict[str, Any]] = []
+    for run in runs_in(out):
+        if run.kind != "pack":
+            rows.append(_describe(run))
+        elif (pack := open_pack(run.path)) is not None:
+            there = {row["run"] for row in rows if row["state"] == "finished"}
+            rows += [row for row in _describe_packed(pack) if row["run"] not in there]
     never = datetime.max.replace(tzinfo=UTC)
     rows.sort(key=lambda row: (row["started"] or never, row["run"]))
     return pa.Table.from_pylist(rows, schema=RUNS)
@@ -75,18 +79,13 @@ def _describe(run: Run) -> dict[str, Any]:
 
 
 def _described(
-    run_id: str, state: State, environment: Mapping[str, Any], timings: Mapping[str, Any]
+    run_id: str, state: str, environment: Mapping[str, Any], timings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    with suppress(ValueError):
+    try:
         check_environment(environment)
         check_timings(timings)
-        return _of_run(run_id, state, environment, timings)
-    return _of_run(run_id, state, {}, {})
-
-
-def _of_run(
-    run_id: str, state: State, environment: Mapping[str, Any], timings: Mapping[str, Any]
-) -> dict[str, Any]:
+    except ValueError:
+        environment, timings = {}, {}
     synthetic = environment.get("synthetic")
     return {
         "run": printable(run_id),
@@ -99,19 +98,17 @@ def _of_run(
     }
 
 
-def _describe_packed(pack: Pack) -> Iterator[dict[str, Any]]:
+def _describe_packed(pack: PackFolder) -> Iterator[dict[str, Any]]:
     """Return a row of `RUNS` for every run in a pack."""
     told = {"bytes": bytes_below(pack.path) // len(pack.run_ids), "pack": printable(pack.path)}
-    out = pack.path.parent.parent
+    numbers, state = range(len(pack.run_ids)), "finished"
     try:
-        rows = pack.table("runs").select(["timings", "environment"]).to_pylist()
-        causes = [(pack.environment_of(row), parse_object(row["timings"])) for row in rows]
-        state: State = "finished"
-    except ValueError:
-        causes, state = [({}, {})] * len(pack.run_ids), "damaged"
+        causes = [(pack.environment(number), pack.timings(number)) for number in numbers]
+    except ConfigError:
+        causes, state = [({}, {}) for _ in numbers], "damaged"
     for run_id, (environment, timings) in zip(pack.run_ids, causes, strict=True):
         found = _described(run_id, state, environment, timings)
-        yield found | told | {"path": printable(out / run_id)}
+        yield found | told | {"path": printable(pack.path.parent.parent / run_id)}
 
 
 def _read_or_nothing(file: Path) -> Mapping[str, Any]:

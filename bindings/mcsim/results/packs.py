@@ -19,40 +19,50 @@ writes them together. The files are those of a run, with these differences:
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from mcsim.base.errors import ConfigError, HostError, host_faults
+from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing_folder
-from mcsim.base.inputs import note_input, open_regular, parse_object
+from mcsim.base.inputs import parse_object, read_regular
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.files import read_parquet
+from mcsim.results.files import parquet_of, read_parquet
 from mcsim.results.foreign import (
+    PACKED_RUNS,
     check_environment,
     check_timings,
     checked_packed,
+    number_column,
     spec_of,
 )
+from mcsim.results.output import RunOutput
 from mcsim.results.results import Results
+from mcsim.results.run_files import DONE, ENVIRONMENT
+from mcsim.results.run_folder import RunFolder
 from mcsim.results.schemas import (
-    SCHEMAS,
+    concat_tables,
     drop_empty_optional_columns,
     joined_curves,
+    schema_of,
 )
-from mcsim.results.seals import digest_of_bytes, read_list, unsound_files
+from mcsim.results.seals import digest_of_bytes, listed, unsound_files
+from mcsim.results.tables import SUMMARY, summed_up
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 PACKS = "packs"
 """Folder of packs, below that of results."""
@@ -63,178 +73,101 @@ CLAIMS = ".partial"
 IDS = "run_ids.txt"
 _NAME = re.compile(r".+-[0-9a-f]{16}", re.DOTALL)
 _RUN_ID = re.compile(r"[^/\0]+-[0-9a-f]{12}")
-OF_RUNS = ("metrics", "vms", "decisions", "bounds", "alone")
-IN_PACKS = {IDS, "DONE", "environment.json"} | {
+_OF_RUNS = ("metrics", "vms", "decisions", "bounds", "alone")
+IN_PACKS = {IDS, DONE, ENVIRONMENT} | {
     f"{table}.parquet"
-    for table in (*OF_RUNS, "runs", "curves", "points", "reuse_intensity", "summary")
+    for table in (*_OF_RUNS, "runs", "curves", "points", "reuse_intensity", "summary")
 }
 
 
-def put_pack(path: Path, content: Mapping[str, bytes]) -> None:
-    """Write the files of a pack as a folder, which appears whole or not at all."""
-    stays = partial(_is_sound, path)
-    with replacing_folder(path, stays, path.with_name(CLAIMS)) as made:
-        for name, data in content.items():
-            (made / name).write_bytes(data)
-
-
-def _is_sound(path: Path) -> bool:
-    return not unsound_files(path)
-
-
-class Pack:
-    """A folder of runs.
+class PackFolder(RunFolder):
+    """A folder of runs, which are numbered in the order of their ids in it.
 
     Attributes
     ----------
-    path : Path
     run_ids : tuple of str
     """
 
+    remedy = "run the sweep again"
+
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._sums = read_list(path / "DONE")
-        self.run_ids = tuple(self._read(IDS).decode("utf-8", "replace").splitlines())
-        if not self.run_ids or not all(map(_RUN_ID.fullmatch, self.run_ids)):
-            raise self._unreadable(f"{IDS} does not list runs")
+        super().__init__(path)
+        self._tables: dict[str, pa.Table] = {}
+        with self.valid(IDS) as file:
+            self.run_ids = tuple(read_regular(file).decode("utf-8", "replace").splitlines())
+            if not self.run_ids or not all(map(_RUN_ID.fullmatch, self.run_ids)):
+                raise ValueError("no list of runs")
 
-    def table(self, name: str) -> pa.Table:
-        """Read a table, of all runs."""
-        if name not in self._tables:
-            try:
-                table = read_parquet(pa.BufferReader(self._read(f"{name}.parquet")))
-                self._tables[name] = checked_packed(name, table, len(self.run_ids))
-            except (ValueError, OSError, pa.ArrowException) as error:
-                if isinstance(error, ConfigError | HostError):
-                    raise
-                raise self._unreadable(f"{name}.parquet: {error}") from None
-        return self._tables[name]
+    def results(self, run_id: str) -> Results:
+        """Return the results of a run; their path is where its folder would be."""
+        path = self.path.parent.parent / run_id
+        return Results.of(path, _stored=(self, self.run_ids.index(run_id)))
 
-    def has(self, name: str) -> bool:
-        """Return whether it has a table: packs of earlier versions lack later ones."""
-        return f"{name}.parquet" in self._sums
+    def spec(self, number: int) -> ExperimentSpec:
+        """Read the experiment of a run."""
+        text = self._value("spec", number)
+        with self.valid("runs.parquet"):
+            return spec_of(parse_object(text))
 
-    def part(self, name: str, column: str, number: int) -> pa.Table:
-        """Return the rows of a table that have a number, without that column."""
-        table = self.table(name)
-        begin, end = np.searchsorted(table[column].to_numpy(), [number, number + 1])
-        return table.slice(begin, end - begin).drop_columns([column])
-
-    def environment_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the run of a row of `runs` ran on."""
-        number = row["environment"]
-        if not 0 <= number < len(self.environments):
-            raise ValueError(f"no environment {number}")
-        found: dict[str, Any] = self.environments[number]
+    def environment(self, number: int) -> dict[str, Any]:
+        """Return what a run ran on, as in `environment.json` of a run."""
+        which, environments = self._value("environment", number), self._environments
+        with self.valid(ENVIRONMENT):
+            if not 0 <= which < len(environments):
+                raise ValueError(f"no environment {which}")
+        found: dict[str, Any] = environments[which]
         return found
 
-    @cached_property
-    def environments(self) -> list[dict[str, Any]]:
-        """Environments of the runs, each as in `environment.json`."""
-        try:
-            found = json.loads(self._read("environment.json"))
-            if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-                raise ValueError("environment.json is not a list of objects")
-            for one in found:
-                check_environment(one)
-        except (ValueError, RecursionError) as error:
-            raise self._unreadable(error) from None
-        return found
-
-    @cached_property
-    def _tables(self) -> dict[str, pa.Table]:
-        return {}
-
-    def _read(self, name: str) -> bytes:
-        file = self.path / name
-        try:
-            with host_faults(file), open_regular(file) as opened:
-                content = opened.read()
-        except HostError:
-            raise
-        except OSError as error:
-            raise self._unreadable(f"{name}: {error.strerror}") from None
-        if digest_of_bytes(content) != self._sums.get(name):
-            raise self._unreadable(f"{name} does not fit its checksum")
-        return content
-
-    def _unreadable(self, why: object) -> ConfigError:
-        return ConfigError(f"{self.path}: damaged ({why}): run the sweep again")
-
-
-class PackedResults(Results):
-    """The results of a run that is in a pack; `path` is where its folder would be."""
-
-    _pack: Pack
-    _number: int
-    _row: dict[str, Any]
-
-    def __init__(self, pack: Pack, run_id: str) -> None:
-        super().__init__(pack.path.parent.parent / run_id)
-        note_input(pack.path / "DONE")
-        number = pack.run_ids.index(run_id)
-        row = pack.table("runs").slice(number, 1).to_pylist()[0]
-        vars(self).update(_pack=pack, _number=number, _row=row)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (self.pack, self.run_id)
-
-    @property
-    def pack(self) -> Path:
-        """The folder of the pack."""
-        return self._pack.path
-
-    def check(self) -> None:
-        """Check the checksums of the pack; ConfigError names the first damaged file."""
-        if wrong := unsound_files(self.pack):
-            raise ConfigError(f"{self.pack / wrong[0]}: damaged or gone: run the sweep again")
-
-    @cached_property
-    def spec(self) -> ExperimentSpec:
-        """The experiment, every default written out."""
-        with self._valid("spec"):
-            return spec_of(parse_object(self._row["spec"]))
-
-    @cached_property
-    def environment(self) -> dict[str, Any]:
-        """Versions, host and traces of the run, as in `environment.json`."""
-        with self._valid("environment"):
-            return self._pack.environment_of(self._row)
-
-    @property
-    def timings(self) -> dict[str, Any]:
-        """Seconds per stage and system."""
-        with self._valid("timings"):
-            value = parse_object(self._row["timings"])
+    def timings(self, number: int) -> dict[str, Any]:
+        """Read the seconds of a run by stage and system."""
+        text = self._value("timings", number)
+        with self.valid("runs.parquet"):
+            value = parse_object(text)
             check_timings(value)
         return value
 
-    def record_seconds(self, stage: str, seconds: float) -> None:
-        """Forget it: a pack stays as it is."""
-
-    @contextmanager
-    def _valid(self, name: str) -> Iterator[Path]:
-        """Report what is wrong with what the pack has of this run."""
-        try:
-            yield self.pack
-        except (ValueError, KeyError, IndexError, TypeError) as error:
-            if isinstance(error, ConfigError):
-                raise
-            raise ConfigError(f"{self.pack}: {self.run_id}: {name}: {error}") from None
-
-    def _read(self, name: str) -> pa.Table:
+    def table(self, name: str, number: int) -> pa.Table:
+        """Return a table of a run."""
         if name == "reuse_intensity":
-            return self._pack.part(name, "of", self._row[name])
+            return self._rows(name, self._value(name, number))
         if name == "curves":
-            steps = self._pack.part("curves", "of", self._row["curves"])
-            return joined_curves(steps, self._pack.part("points", "run", self._number))
-        if name == "alone" and not self._pack.has(name):
-            return SCHEMAS[name].empty_table()
-        return drop_empty_optional_columns(name, self._pack.part(name, "run", self._number))
+            steps = self._rows(name, self._value(name, number))
+            return joined_curves(steps, self._rows("points", number))
+        return drop_empty_optional_columns(name, self._rows(name, number))
 
+    def summary(self, number: int) -> pa.Table:
+        """Return the summary of a run; columns that an earlier mcsim lacked are null."""
+        table = self._rows("summary", number)
+        for column in SUMMARY:
+            if column.name not in table.column_names:
+                table = table.append_column(column, pa.nulls(len(table), column.type))
+        return table.select(SUMMARY.names)
 
-def _reopened(pack: Path, run_id: str) -> PackedResults:
-    return PackedResults(Pack(pack), run_id)
+    @cached_property
+    def _environments(self) -> list[dict[str, Any]]:
+        with self.valid(ENVIRONMENT) as file:
+            found = json.loads(read_regular(file))
+            if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+                raise ValueError("not a list of objects")
+            for one in found:
+                check_environment(one)
+        return found
+
+    def _value(self, column: str, number: int) -> Any:
+        return self._joined("runs")[column][number].as_py()
+
+    def _rows(self, name: str, number: int) -> pa.Table:
+        """Return the rows of a table that have a number, without that column."""
+        table, column = self._joined(name), number_column(name)
+        begin, end = np.searchsorted(table[column].to_numpy(), [number, number + 1])
+        return table.slice(begin, end - begin).drop_columns([column])
+
+    def _joined(self, name: str) -> pa.Table:
+        """Read a table of all runs."""
+        if name not in self._tables:
+            with self.valid(f"{name}.parquet") as file:
+                self._tables[name] = checked_packed(name, read_parquet(file), len(self.run_ids))
+        return self._tables[name]
 
 
 def is_pack(path: Path) -> bool:
@@ -251,13 +184,18 @@ def pack_folders(out: Path) -> list[Path]:
     return [path for path in paths if is_pack(path)]
 
 
-def packs_in(out: Path) -> Iterator[Pack]:
-    """Iterate over the packs in a folder of results; log a warning for each unreadable one."""
-    for path in pack_folders(out):
-        try:
-            yield Pack(path)
-        except ConfigError as error:
-            _warn_once(f"{error}; it is skipped")
+def open_pack(path: Path) -> PackFolder | None:
+    """Open a pack; log a warning and return None if it is unreadable."""
+    try:
+        return PackFolder(path)
+    except ConfigError as error:
+        _warn_once(f"{error}; it is skipped")
+    return None
+
+
+def packs_in(out: Path) -> Iterator[PackFolder]:
+    """Iterate over the readable packs in a folder of results, as of `open_pack`."""
+    return filter(None, map(open_pack, pack_folders(out)))
 
 
 def set_aside_damaged(out: Path) -> None:
@@ -283,9 +221,84 @@ def _warn_once(text: str) -> None:
     _log.warning("%s", text)
 
 
-def packed(path: Path) -> PackedResults | None:
+def packed(path: Path) -> Results | None:
     """Find the results of the run `path` in a pack of the same folder of results."""
     for pack in packs_in(path.parent):
         if path.name in pack.run_ids:
-            return PackedResults(pack, path.name)
+            return pack.results(path.name)
     return None
+
+
+def write_pack(out: Path, name: str, runs: Sequence[RunOutput]) -> Path:
+    """Write the results of runs into one folder, which appears whole or not at all.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of all results.
+    name : str
+        First part of the folder's name.
+    runs : sequence of RunOutput
+        Finished runs, at least one.
+
+    Returns
+    -------
+    Path
+        The folder; its name depends on its runs alone.
+    """
+    run_ids = [run.path.name for run in runs]
+    digest = hashlib.sha256("\n".join(sorted(run_ids)).encode()).hexdigest()[:16]
+    path = out / PACKS / f"{name}-{digest}"
+    environments, of_environment = _shared([run.values["environment"] for run in runs], json.dumps)
+    curves, of_curves = _shared([run.tables["curves"] for run in runs], id)
+    intensities, of_intensity = _shared([run.tables["reuse_intensity"] for run in runs], id)
+    summaries = [
+        row | {"run": number} for number, run in enumerate(runs) for row in summed_up(run.results())
+    ]
+    columns = {
+        "spec": [json.dumps(run.spec.expanded()) for run in runs],
+        "timings": [json.dumps(run.values["timings"]) for run in runs],
+        "environment": of_environment,
+        "curves": of_curves,
+        "reuse_intensity": of_intensity,
+    }
+    tables = {
+        "runs": pa.table(columns, schema=PACKED_RUNS),
+        **{of: _numbered([run.tables[of] for run in runs], of) for of in (*_OF_RUNS, "points")},
+        "summary": pa.Table.from_pylist(summaries, schema=SUMMARY.insert(0, _RUN)),
+        "curves": _numbered(curves, "curves"),
+        "reuse_intensity": _numbered(intensities, "reuse_intensity"),
+    }
+    content = {
+        IDS: "".join(f"{run_id}\n" for run_id in run_ids).encode(),
+        ENVIRONMENT: f"{json.dumps(environments, indent=2)}\n".encode(),
+    } | {f"{of}.parquet": parquet_of(table) for of, table in tables.items()}
+    content[DONE] = listed({of: digest_of_bytes(data) for of, data in content.items()}).encode()
+    with replacing_folder(path, partial(_is_sound, path), path.with_name(CLAIMS)) as made:
+        for of, data in content.items():
+            (made / of).write_bytes(data)
+    return path
+
+
+def _is_sound(path: Path) -> bool:
+    return not unsound_files(path)
+
+
+def _shared(values: Sequence[T], key: Callable[[T], Any]) -> tuple[list[T], list[int]]:
+    """Return the distinct values, and the number of each value among them."""
+    keys = [key(value) for value in values]
+    distinct = dict(zip(keys, values, strict=True))
+    number_of = {of: number for number, of in enumerate(distinct)}
+    return list(distinct.values()), [number_of[of] for of in keys]
+
+
+_RUN = pa.field("run", pa.int32())
+
+
+def _numbered(tables: Sequence[pa.Table], name: str) -> pa.Table:
+    """Concatenate tables of a name; the first column is the number of a row's table."""
+    numbers = np.repeat(np.arange(len(tables), dtype=np.int32), [len(table) for table in tables])
+    joined = concat_tables(tables)
+    schema = schema_of("curves" if name == "points" else name, joined.column_names)
+    joined = joined.cast(schema).combine_chunks()
+    return joined.add_column(0, number_column(name), pa.array(numbers))

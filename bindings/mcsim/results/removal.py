@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from mcsim.base.claims import TEMPORARY_SUFFIX, is_claim
 from mcsim.base.errors import ConfigError, HostError
@@ -14,20 +15,17 @@ from mcsim.results.files import read_json
 from mcsim.results.foreign import check_environment, parse_spec
 from mcsim.results.packs import IN_PACKS
 from mcsim.results.run_files import DONE, ENVIRONMENT, FIGURES, RUN_FILES, SPEC, is_figure
-from mcsim.results.seals import damaged, read_list
+from mcsim.results.seals import is_damaged, read_list
+
+Kind = Literal["run", "pack", "draft", "replaced"]
+
+REMOVED = "removed"
+"""Name of results that a process removes, in its folder."""
 
 _PART = re.compile(r"\d+|files")
 
 
-def check_pack_removable(path: Path) -> None:
-    """Check that a folder is a pack and that mcsim wrote all files in it; else ConfigError."""
-    names = {file.name for file in path.iterdir()} if path.is_dir() else {""}
-    sums = read_list(path / DONE) if names <= IN_PACKS else {}
-    if path.is_symlink() or not any(damaged(path, sums, [name]) is None for name in sums):
-        raise ConfigError(f"{path}: not removed: not a pack of runs that mcsim wrote")
-
-
-def check_removable(path: Path, name: str, kind: str) -> None:
+def check_removable(path: Path, name: str, kind: Kind) -> None:
     """Check that mcsim wrote a folder and all files in it.
 
     Parameters
@@ -35,19 +33,24 @@ def check_removable(path: Path, name: str, kind: str) -> None:
     path : Path
     name : str
         Name of the experiment, from the name of the folder.
-    kind : {'run', 'draft', 'replaced'}
-        Results, folders of processes that work on them, or partly removed results.
+    kind : {'run', 'pack', 'draft', 'replaced'}
+        Results of one run or of several, folders of processes that work on a run, or partly removed
+        results.
 
     Raises
     ------
     ConfigError
         If mcsim did not write a file; the message names it.
     """
+    if kind == "pack" and (path.is_symlink() or not path.is_dir()):
+        raise ConfigError(f"{path}: not removed: not a pack of runs")
     if path.is_symlink():
         return
     foreign = next(_foreign_in(path, kind), None)
     if foreign is not None:
         raise ConfigError(f"{path}: not removed: {printable(foreign)} in it is not of mcsim")
+    if kind == "pack" and not _has_own_file(path):
+        raise ConfigError(f"{path}: not removed: not a pack of runs that mcsim wrote")
     if kind == "run" and not (_has_own_file(path) or _describes(path, name)):
         raise ConfigError(
             f"{path}: not removed: nothing in it shows that it is a run (no file fits a checksum "
@@ -55,15 +58,14 @@ def check_removable(path: Path, name: str, kind: str) -> None:
         )
 
 
-def remove_folder(path: Path) -> None:
-    """Remove a folder that `check_removable` accepted; DONE goes last.
+def remove_folder(path: Path, kind: str) -> None:
+    """Remove a folder that `check_removable` accepted as of that kind; DONE goes last.
 
     Raises
     ------
     HostError
         If that fails; files that were added meanwhile are kept.
     """
-    kind = "figures" if path.name == FIGURES else "run"
     try:
         if path.is_symlink():
             path.unlink()
@@ -72,7 +74,7 @@ def remove_folder(path: Path) -> None:
             if file.is_symlink() or _is_file_of(file.name, kind):
                 file.unlink()
             elif file.name == FIGURES:
-                remove_folder(file)
+                remove_folder(file, "figures")
         path.rmdir()
     except OSError as error:
         raise HostError(f"{path}: cannot be removed: {error.strerror}") from error
@@ -94,6 +96,8 @@ def _kind_below(name: str, kind: str) -> str | None:
     if kind == "draft":
         return "claim" if is_claim(name) else None
     if kind == "claim":
+        if name == REMOVED or name.startswith("replaced."):
+            return "replaced"
         return "claim" if name.startswith("taken.") else {"parts": "parts", "run": "run"}.get(name)
     return "figures" if kind in ("run", "replaced") and name == FIGURES else None
 
@@ -105,13 +109,15 @@ def _is_file_of(name: str, kind: str) -> bool:
         return _PART.fullmatch(name) is not None
     if kind == "figures":
         return is_figure(name)
+    if kind == "pack":
+        return name in IN_PACKS
     return kind in ("run", "replaced") and name in RUN_FILES
 
 
 def _has_own_file(folder: Path) -> bool:
     """Return whether a file is as DONE has it."""
     sums = read_list(folder / DONE)
-    return any(damaged(folder, sums, [name]) is None for name in sums)
+    return not all(is_damaged(folder, sums, name) for name in sums)
 
 
 def _describes(folder: Path, name: str) -> bool:

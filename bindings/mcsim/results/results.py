@@ -19,8 +19,6 @@ lists have the same bytes on every host, except environment.json, which describe
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,17 +28,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mcsim.base.arguments import file_given
-from mcsim.base.errors import ConfigError, HostError, host_faults
-from mcsim.base.inputs import note_input, read_regular
+from mcsim.base.errors import ConfigError
+from mcsim.base.inputs import note_input
 from mcsim.base.limits import limits_named
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.files import read_json, read_parquet, write_json
-from mcsim.results.foreign import check_environment, check_timings, checked_table, parse_spec
+from mcsim.results.files import write_json
 from mcsim.results.foresight import foresight_of_run
-from mcsim.results.run_files import DONE, ENVIRONMENT, SPEC, TIMINGS, declared
+from mcsim.results.run_files import DONE, declared
+from mcsim.results.run_folder import RunFolder
 from mcsim.results.schemas import SCHEMAS
-from mcsim.results.seals import damaged, read_list
+from mcsim.results.seals import read_list
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,8 +46,6 @@ if TYPE_CHECKING:
 
     from mcsim.results.standings import Standings
     from mcsim.tables.result_table import ResultTable
-
-_AGAIN = "run the experiment again with --force (in Python: force=True)"
 
 
 @dataclass(frozen=True)
@@ -91,11 +87,28 @@ class Results:
         if "run_ids.txt" in sums:
             raise ConfigError(f"{path}: a pack of runs; name one of those in its run_ids.txt")
         if not sums:
-            raise ConfigError(f"{path / 'DONE'}: damaged, or of an earlier mcsim: {_AGAIN}")
+            raise ConfigError(f"{path / DONE}: damaged, or of an earlier mcsim: {RunFolder.remedy}")
         return cls(path)
 
+    @classmethod
+    def of(cls, path: Path, **values: Any) -> Results:
+        """Return results with some properties that need not be read."""
+        results = cls(path)
+        vars(results).update(values)
+        return results
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.path,)
+        return Results.open, (self.path,)
+
+    @cached_property
+    def _stored(self) -> tuple[RunFolder, int]:
+        """The folder that has its files, and its number there."""
+        return RunFolder(self.path), 0
+
+    @property
+    def folder(self) -> Path:
+        """The folder that has its files: its own, or one that runs of a sweep share."""
+        return self._stored[0].path
 
     def _repr_html_(self) -> str:
         """Return the summary and the table over all VMs as HTML, for notebooks."""
@@ -116,8 +129,7 @@ class Results:
         ConfigError
             If a file is not as the run wrote it; the message names the file.
         """
-        for name in self.sums:
-            self._checked(name)
+        self._stored[0].check()
 
     def digest(self, table: str) -> str | None:
         """Return the SHA-256 of a table's file; None if the run wrote none."""
@@ -126,16 +138,14 @@ class Results:
     @cached_property
     def spec(self) -> ExperimentSpec:
         """The experiment, every default written out."""
-        with self._valid(SPEC) as file:
-            return parse_spec(read_regular(file))
+        folder, number = self._stored
+        return folder.spec(number)
 
     @cached_property
     def environment(self) -> dict[str, Any]:
         """Versions, host and traces of the run, as in `environment.json`."""
-        with self._valid(ENVIRONMENT) as file:
-            value = read_json(file)
-            check_environment(value)
-        return value
+        folder, number = self._stored
+        return folder.environment(number)
 
     @property
     def version(self) -> int:
@@ -145,17 +155,8 @@ class Results:
     @property
     def timings(self) -> dict[str, Any]:
         """Seconds per stage and system."""
-        try:
-            value = read_json(self.path / TIMINGS)
-            check_timings(value)
-        except (OSError, ValueError):
-            value = {"stages": {}, "systems": {}}
-        if TIMINGS in self.sums:
-            self._checked(TIMINGS)
-        for file in sorted(self.path.glob("seconds-*.json")):
-            with suppress(OSError, ValueError):
-                value["stages"][file.stem.partition("-")[2]] = float(read_json(file)["seconds"])
-        return value
+        folder, number = self._stored
+        return folder.timings(number)
 
     @property
     def synthetic(self) -> bool:
@@ -188,11 +189,10 @@ class Results:
 
     def _read(self, name: str) -> pa.Table:
         """Read a table; columns and tables that an earlier mcsim lacked are null or empty."""
-        file = f"{name}.parquet"
-        if name in ("bounds", "alone") and file not in self.sums:
+        folder, number = self._stored
+        if name in ("bounds", "alone") and f"{name}.parquet" not in folder.sums:
             return SCHEMAS[name].empty_table()
-        with self._valid(file) as path:
-            table = checked_table(name, read_parquet(path))
+        table = folder.table(name, number)
         if name == "decisions" and "infeasible" not in table.column_names:
             table = table.append_column("infeasible", pa.nulls(len(table), pa.string()))
         return table
@@ -201,36 +201,10 @@ class Results:
     def _tables(self) -> dict[str, pa.Table]:
         return {}
 
-    @cached_property
+    @property
     def sums(self) -> dict[str, str]:
-        """The checksums that the run wrote, by file."""
-        return read_list(self.path / DONE)
-
-    @cached_property
-    def _held(self) -> set[str]:
-        return set()
-
-    def _checked(self, name: str) -> Path:
-        """Return the path of a file after verifying its checksum."""
-        if name not in self._held and damaged(self.path, self.sums, [name]) is not None:
-            raise ConfigError(
-                f"{self.path / name}: damaged or gone: it is not what the run wrote; {_AGAIN}"
-            )
-        self._held.add(name)
-        note_input(self.path / name)
-        return self.path / name
-
-    @contextmanager
-    def _valid(self, name: str) -> Iterator[Path]:
-        """Open a file with a valid checksum; raise ConfigError if its content is invalid."""
-        path = self._checked(name)
-        try:
-            with host_faults(path):
-                yield path
-        except HostError:
-            raise
-        except (ValueError, KeyError, TypeError, OSError, pa.ArrowException) as error:
-            raise ConfigError(f"{path}: {error}; {_AGAIN}") from None
+        """The checksums that the run wrote, by file; none if it shares its files."""
+        return self._stored[0].sums if self.folder == self.path else {}
 
     def measured(self, name: str) -> pa.Table:
         """Return a table by interval or window without the warm-up.
@@ -383,5 +357,9 @@ class Results:
         return foresight_of_run(self.spec.systems, self.environment)
 
     def record_seconds(self, stage: str, seconds: float) -> None:
-        """Write the time of a stage that works on the finished run into a file of its own."""
-        write_json(self.path / declared(f"seconds-{stage}.json"), {"seconds": seconds})
+        """Write the time of a stage that works on the finished run into a file of its own.
+
+        A folder that runs share stays as it is.
+        """
+        if self.folder == self.path:
+            write_json(self.path / declared(f"seconds-{stage}.json"), {"seconds": seconds})

@@ -4,87 +4,31 @@ from __future__ import annotations
 
 import logging
 import os
-import re
-import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from mcsim.base.claims import claim_folder, is_claim, is_claimed, release_lease
+from mcsim.base.claims import claim_folder, is_claimed, release_lease
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.files import rename
 from mcsim.base.inputs import parse_object, read_regular
 from mcsim.base.suggest import did_you_mean
-from mcsim.results.draft import clear_left, is_under_way
-from mcsim.results.packs import CLAIMS, PACKS, Pack, is_pack, pack_folders, packed, packs_in
-from mcsim.results.removal import check_pack_removable, check_removable, remove_folder
+from mcsim.results.packs import CLAIMS, PACKS, is_pack, packed, packs_in
+from mcsim.results.removal import REMOVED, check_removable, remove_folder
 from mcsim.results.results import Results
-from mcsim.results.run_files import DONE, ENVIRONMENT, LOG, SPEC
-from mcsim.results.seals import read_list, unsound_files
-
-State = Literal["finished", "under way", "abandoned", "replaced", "damaged"]
-"""``'replaced'`` are runs that another one, or `remove`, was killed while it took them away."""
-
-_NAME = re.compile(r"(?P<run>(?P<name>.+)-[0-9a-f]{12})(?:\.(?P<kind>partial|replaced-.+))?")
-
-_OURS = {DONE, ENVIRONMENT, LOG, SPEC}
-
+from mcsim.results.run_files import DONE, ENVIRONMENT
+from mcsim.results.seals import unsound_files
+from mcsim.results.stored import (
+    Run,
+    bytes_below,
+    folders_in,
+    name_of,
+    run_id_of,
+    runs_in,
+)
+from mcsim.results.writer import clear_left, draft_folder
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Run:
-    """A folder of a run, finished or not; or a pack of runs."""
-
-    path: Path
-    run_id: str
-    name: str
-    state: State
-    is_pack: bool = False
-
-    @property
-    def count(self) -> int:
-        """How many runs it is; one of a file that cannot be read."""
-        if not self.is_pack:
-            return 1
-        try:
-            return len(Pack(self.path).run_ids)
-        except ConfigError:
-            return 1
-
-    def check_removable(self) -> None:
-        """Raise ConfigError if its folder may be of others, or has files of others."""
-        kinds = {"abandoned": "draft", "replaced": "replaced"}
-        check_removable(self.path, self.name, kinds.get(self.state, "run"))
-
-    @classmethod
-    def at(cls, path: Path) -> Run | None:
-        """Describe a folder; None if its name is not of a run, or all its files are foreign."""
-        if (named := _NAME.fullmatch(path.name)) is None:
-            return None
-        try:
-            there = {file.name for file in path.iterdir()}
-        except FileNotFoundError:  # finished, or removed, since its folder was read
-            return None
-        if there and not there & _OURS and not any(map(is_claim, there)):
-            return None
-        return cls(path, named["run"], named["name"], _state(path, named["kind"], there))
-
-
-def runs_in(out: str | os.PathLike[str]) -> Iterator[Run]:
-    """Return the runs of a folder that have folders of their own, by name and with their states.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such folder.
-    """
-    for path in _folders(Path(out)):
-        if (run := Run.at(path)) is not None:
-            yield run
 
 
 def find_run(
@@ -117,9 +61,9 @@ def find_run(
         if not path.is_dir() and packed(path) is None:
             raise ConfigError(f"{given}: no such run")
         return path
-    named = map(_NAME.fullmatch, (path.name for path in _folders(Path(out))))
+    in_folders = set(filter(None, map(run_id_of, folders_in(Path(out)))))
     in_packs = {run_id for pack in packs_in(Path(out)) for run_id in pack.run_ids}
-    known = sorted({found["run"] for found in named if found is not None} | in_packs)
+    known = sorted(in_folders | in_packs)
     begun = [given] if given in known else [one for one in known if one.startswith(given)]
     if len(begun) == 1:
         return Path(out) / begun[0]
@@ -193,23 +137,20 @@ def open_run(
 def removable(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results") -> list[Run]:
     """Return what `remove` would take away; see there."""
     path = find_run(run, out)
-    if is_pack(path):
-        check_pack_removable(path)
-        return [Run(path, path.name, path.name, "finished", is_pack=True)]
     found = _of_run(path)
     if not found and (of_pack := packed(path)) is not None:
-        if (count := len(Pack(of_pack.pack).run_ids)) > 1:
+        found = _of_run(of_pack.folder)
+        if (count := found[0].count) > 1:
             raise ConfigError(
                 f"{path.name}: one of {count:,} runs in one folder, which go together: "
-                f"mcsim results rm {of_pack.pack}"
+                f"mcsim results rm {of_pack.folder}"
             )
-        return [Run(of_pack.pack, path.name, name_of(path.name), "finished", is_pack=True)]
     if not found:
         raise ConfigError(f"{path}: not a run")
     for each in found:
         if each.state == "under way":
             raise ConfigError(f"{each.path}: this run is under way; end it first")
-        each.check_removable()
+        check_removable(each.path, each.name, each.kind)
     return found
 
 
@@ -233,11 +174,15 @@ def remove(run: str | os.PathLike[str], out: str | os.PathLike[str] = "results")
     HostError
         If its folder cannot be removed.
     """
-    return sum(map(_take_away, removable(run, out)))
+    found = removable(run, out)
+    freed = sum(bytes_below(each.path) for each in found)
+    for each in found:
+        _take_away(each)
+    return freed
 
 
 def collect(out: str | os.PathLike[str] = "results", *, dry_run: bool = False) -> dict[Path, int]:
-    """Remove abandoned and replaced runs, which no process works on, from a folder.
+    """Remove abandoned runs, which no process works on, from a folder.
 
     Unless removed, an abandoned run is continued by the next run of the same id.
 
@@ -260,13 +205,15 @@ def collect(out: str | os.PathLike[str] = "results", *, dry_run: bool = False) -
     """
     freed = {}
     for run in runs_in(out):
-        if run.state in ("replaced", "abandoned"):
+        if run.state == "abandoned":
             try:
-                run.check_removable()
+                check_removable(run.path, run.name, run.kind)
             except ConfigError as error:
                 _log.warning("%s", error)
                 continue
-            freed[run.path] = bytes_below(run.path) if dry_run else _take_away(run)
+            freed[run.path] = bytes_below(run.path)
+            if not dry_run:
+                _take_away(run)
     claims = Path(out) / PACKS / CLAIMS
     if claims.is_dir() and not is_claimed(claims):
         freed[claims] = bytes_below(claims)
@@ -300,89 +247,43 @@ def verify(
         If there is no such folder, or no such run.
     """
     if runs:
-        paths = [_file_of(find_run(run, out)) for run in runs]
+        paths = [_folder_of(find_run(run, out)) for run in runs]
     else:
         paths = [run.path for run in runs_in(out) if run.state in ("finished", "damaged")]
-        paths += pack_folders(Path(out))
     paths = list(dict.fromkeys(paths))
     return len(paths), {path: names for path in paths if (names := unsound_files(path))}
 
 
-def _file_of(path: Path) -> Path:
+def _folder_of(path: Path) -> Path:
     """Return the folder of a run, or the pack that has it."""
     if path.exists() or (found := packed(path)) is None:
         return path
-    return found.pack
+    return found.folder
 
 
 def _of_run(path: Path) -> list[Run]:
     """Return the folders of the run that is, or would be, at `path`, or this one of them alone."""
+    if is_pack(path):
+        return [Run(path, path.name, "finished", "pack")]
     return [each for each in runs_in(path.parent) if path.name in (each.run_id, each.path.name)]
 
 
-def _folders(out: Path) -> list[Path]:
-    try:
-        with os.scandir(out) as entries:
-            return sorted(Path(entry.path) for entry in entries if entry.is_dir())
-    except FileNotFoundError:
-        raise ConfigError(f"{out}: no such folder of results; --results names another") from None
-    except NotADirectoryError:
-        raise ConfigError(f"{out}: not a folder") from None
-
-
-def _state(path: Path, kind: str | None, there: set[str]) -> State:
-    if kind == "partial":
-        return "under way" if is_under_way(path) else "abandoned"
-    if kind is not None:
-        return "replaced"
-    sums = read_list(path / DONE)
-    return "finished" if sums and there.issuperset(sums) else "damaged"
-
-
-def bytes_below(folder: str | Path) -> int:
-    """Add up the sizes of all files in a folder; some may go while they are counted.
-
-    A link counts as nothing.
-    """
-    total = 0
-    if Path(folder).is_symlink():
-        return 0
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            with suppress(OSError):
-                if entry.is_dir(follow_symlinks=False):
-                    total += bytes_below(entry.path)
-                else:
-                    total += entry.stat(follow_symlinks=False).st_size
-    return total
-
-
-def _take_away(run: Run) -> int:
-    """Remove a run so that, whenever this ends, its folder is whole or has another name."""
-    size = bytes_below(run.path)
-    if run.is_pack:
+def _take_away(run: Run) -> None:
+    """Remove a run so that, whenever this ends, its folder is whole or in that of a process."""
+    if run.kind == "draft":
+        return clear_left(run.path)
+    if run.kind == "pack":
         mine = claim_folder(run.path.with_name(CLAIMS))
-        rename(run.path, mine / "removed")
-        release_lease(mine, keep=False)
-        return size
-    if run.state == "replaced" or run.path.is_symlink():
-        remove_folder(run.path)
-        return size
-    if run.state == "abandoned":
-        clear_left(run.path)
-        return size
-    gone = run.path.with_name(f"{run.run_id}.replaced-{secrets.token_hex(4)}")
+    else:
+        mine = claim_folder(draft_folder(run.path.parent, run.run_id))
+    removed = mine / REMOVED
     try:
-        rename(run.path, gone)
+        rename(run.path, removed)
+        remove_folder(removed, run.kind)
     except OSError as error:
         raise HostError(f"{run.path}: cannot be removed: {error.strerror}") from error
-    remove_folder(gone)
-    return size
-
-
-def name_of(run_id: str) -> str:
-    """Return the name of the experiment of a run."""
-    return run_id.rpartition("-")[0]
+    finally:
+        release_lease(mine, keep=removed.exists())
 
 
 def _some(names: list[str], most: int = 3) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from mcsim.base.errors import HostError, host_faults
@@ -75,24 +75,21 @@ def parsed(content: bytes) -> dict[str, str]:
     return sums
 
 
-def damaged(folder: Path, sums: Mapping[str, str], names: Iterable[str]) -> str | None:
-    """Return the first of these files that is missing or does not fit its checksum, if any.
+def is_damaged(folder: Path, sums: Mapping[str, str], name: str) -> bool:
+    """Return whether a file is missing or does not fit its checksum.
 
     Raises
     ------
     HostError
-        If the host cannot read one, which proves no damage.
+        If the host cannot read it, which proves no damage.
     """
-    for name in names:
-        try:
-            with host_faults(folder / name):
-                if digest_of(folder / name) != sums.get(name):
-                    return name
-        except HostError:
-            raise
-        except OSError:
-            return name
-    return None
+    try:
+        with host_faults(folder / name):
+            return digest_of(folder / name) != sums.get(name)
+    except HostError:
+        raise
+    except OSError:
+        return True
 
 
 def unsound_files(folder: Path) -> list[str]:
@@ -106,4 +103,4 @@ def unsound_files(folder: Path) -> list[str]:
     sums = read_list(folder / "DONE")
     if not sums:
         return ["DONE"]
-    return [name for name in sums if damaged(folder, sums, [name]) is not None]
+    return [name for name in sums if is_damaged(folder, sums, name)]

@@ -20,8 +20,8 @@ from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import Stages
 from mcsim.locality.mix import mix_of
 from mcsim.policies.miniatures import rates_of
-from mcsim.results.held import Held
 from mcsim.results.models import DAY_NS
+from mcsim.results.output import RunOutput
 from mcsim.searches.advice_case import EQUAL, Candidate, Case, Line, percent, points
 
 DIVIDING = (
@@ -227,10 +227,10 @@ def _replay(case: Case, systems: Sequence[_System], rate: float) -> dict[str, fl
     workload = case.blocks.workload
     if rate < 1:
         workload = replace(workload, sample=rate, sample_seed=case.seeds[0])
-    held = Held("advice", Path())
+    output = RunOutput(Path("advice"))
     prepared = Prepared(workload, case.reporter)
-    Stages(experiment, prepared, held, case.reporter, Pool(case.threads)).execute()
-    table = held.tables["vms"]
+    Stages(experiment, prepared, output, case.reporter, Pool(case.threads)).execute()
+    table = output.tables["vms"]
     of_system = np.array(table["system"].to_pylist())
     accesses, misses = (table[name].to_numpy() for name in ("accesses", "misses"))
     ratios = {}

@@ -14,7 +14,7 @@ from mcsim.base.memory import resident
 from mcsim.base.progress import Reporter, Stage
 from mcsim.base.threads import Inline, Stopped
 from mcsim.experiment.stages import Stages, own_view
-from mcsim.results.held import Held
+from mcsim.results.output import RunOutput
 from mcsim.sweeps.plan import PlannedCell
 from mcsim.sweeps.task import blamed_on
 
@@ -140,9 +140,9 @@ def _probe(cell: PlannedCell, out: Path) -> Estimate:
         if stage is not None and stage.done and time.monotonic() - stage.begun > _SECONDS:
             raise Stopped
 
-    held = Held(cell.run_id, out)
+    output = RunOutput(out / cell.run_id)
     with suppress(Stopped), blamed_on(cell):
-        Stages(cell.experiment, cell.prepared, held, watch, _Moments(check)).execute()
+        Stages(cell.experiment, cell.prepared, output, watch, _Moments(check)).execute()
     most = max(most, resident())
     rates = [
         (stage.total or 0) / stage.done * seconds

@@ -5,19 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from mcsim.base.errors import HostError
-from mcsim.results.packs import packs_in
 from mcsim.results.run_files import FIGURES, PAGE
-from mcsim.results.runs import bytes_below, runs_in
+from mcsim.results.stored import Run, bytes_below, runs_in
 from mcsim.results.tables import SUMMARY
 from mcsim.sweeps.swept import PLAN, TABLES, Sweep, sweeps_in
 
 
-def folders_of(swept: Sweep) -> dict[Path, bool]:
+def folders_of(swept: Sweep) -> dict[Run, bool]:
     """Return the folders of runs and the packs that have results of a sweep.
 
     Returns
     -------
-    dict of Path to bool
+    dict of Run to bool
         Whether all runs of the folder are cells of this sweep and of no other.
     """
     out = swept.path.parent.parent
@@ -29,15 +28,13 @@ def folders_of(swept: Sweep) -> dict[Path, bool]:
         for run_id in other.plan["run_id"].to_pylist()
     }
     own = ids - others
-    held = {pack.path: set(pack.run_ids) for pack in packs_in(out)}
-    held |= {run.path: {run.run_id} for run in runs_in(out)}
-    return {path: runs <= own for path, runs in held.items() if runs & ids}
+    found = {run: set(run.run_ids) for run in runs_in(out)}
+    return {run: runs <= own for run, runs in found.items() if runs & ids}
 
 
 def finished_in(swept: Sweep) -> list[Path]:
     """Return the folders and packs of `folders_of` that are finished or damaged."""
-    unfinished = (".partial", ".replaced-")
-    return [path for path in folders_of(swept) if not path.suffix.startswith(unfinished)]
+    return [run.path for run in folders_of(swept) if run.state in ("finished", "damaged")]
 
 
 def remove_plan(swept: Sweep) -> tuple[int, list[Path]]:

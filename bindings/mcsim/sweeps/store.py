@@ -63,18 +63,10 @@ def _summaries(out: Path, run_ids: set[str]) -> Iterator[tuple[str, pa.Table]]:
         for number, run_id in enumerate(pack.run_ids):
             if run_id in missing:
                 missing.remove(run_id)
-                yield run_id, _with_all_columns(pack.part("summary", "run", number))
+                yield run_id, pack.summary(number)
     for run_id in missing:
         if (out / run_id / "DONE").exists():
             yield run_id, summary(Results.open(out / run_id))
-
-
-def _with_all_columns(table: pa.Table) -> pa.Table:
-    """Append columns of nulls that packs of an earlier mcsim lack."""
-    for column in SUMMARY:
-        if column.name not in table.column_names:
-            table = table.append_column(column, pa.nulls(len(table), column.type))
-    return table.select(SUMMARY.names)
 
 
 def _with_columns_of_tiers(table: pa.Table) -> pa.Table:

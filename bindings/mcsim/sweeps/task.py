@@ -23,7 +23,8 @@ from mcsim.experiment.environment import check_program
 from mcsim.experiment.experiment import Experiment
 from mcsim.experiment.prepared import Prepared
 from mcsim.experiment.stages import Stages, sized
-from mcsim.results.held import Held, write_pack
+from mcsim.results.output import RunOutput
+from mcsim.results.packs import write_pack
 from mcsim.sweeps.plan import PlannedCell, prepared_for, workload_key
 from mcsim.sweeps.store import finished
 
@@ -163,23 +164,23 @@ class PackWriter:
         self.out = out
         self._name, self._done = name, done
         self._lock = threading.Lock()
-        self._held: list[Held] = []
+        self._cells: list[RunOutput] = []
         self._written_at = time.monotonic()
 
-    def add(self, held: Held) -> None:
-        """Hold a cell in memory; write all that are held after some seconds of work."""
+    def add(self, cell: RunOutput) -> None:
+        """Add a finished cell; write all after some seconds of work."""
         with self._lock:
-            self._held.append(held)
+            self._cells.append(cell)
             is_due = time.monotonic() - self._written_at > _KEPT_WITHIN
-            is_full = len(self._held) >= _MOST_IN_A_PACK
+            is_full = len(self._cells) >= _MOST_IN_A_PACK
         self._done(1)
         if is_due or is_full:
             self.flush()
 
     def flush(self) -> None:
-        """Write the cells that are held in memory."""
+        """Write the cells that were added since the last time."""
         with self._lock:
-            cells, self._held = self._held, []
+            cells, self._cells = self._cells, []
             self._written_at = time.monotonic()
         if cells:
             write_pack(self.out, self._name, cells)
@@ -197,11 +198,11 @@ def run_batch(cells: Sequence[PlannedCell], writer: PackWriter, check: Callable[
         writer.add(_run_cell(cell, writer.out, check))
 
 
-def _run_cell(cell: PlannedCell, out: Path, check: Callable[[], None]) -> Held:
-    held = Held(cell.run_id, out)
+def _run_cell(cell: PlannedCell, out: Path, check: Callable[[], None]) -> RunOutput:
+    output = RunOutput(out / cell.run_id)
     with blamed_on(cell):
-        Stages(cell.experiment, cell.prepared, held, Reporter(), Inline(check)).execute()
-    return held
+        Stages(cell.experiment, cell.prepared, output, Reporter(), Inline(check)).execute()
+    return output
 
 
 @contextmanager

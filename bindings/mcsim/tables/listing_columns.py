@@ -13,7 +13,7 @@ LISTINGS: Mapping[str, Sequence[Column]] = {
         Column("run", "run", "text", "id of the run"),
         Column("name", "name", "text", "name of the experiment", shown=False),
         Column("started", "started", "time", "start of the run"),
-        Column("state", "state", "text", "finished, under way, abandoned, replaced or damaged"),
+        Column("state", "state", "text", "finished, under way, abandoned or damaged"),
         Column("systems", "systems", "names", "titles of the systems"),
         Column("vms", "VMs", "names", "names of the VMs"),
         Column("workload", "workload", "text", "recorded or synthetic"),

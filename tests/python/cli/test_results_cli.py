@@ -13,8 +13,8 @@ import mcsim
 from mcsim.base.units import format_size
 from mcsim.cli import main as cli
 from mcsim.results import collect, list_runs, open_run
-from mcsim.results.draft import Draft, SystemTables, draft_folder
 from mcsim.results.schemas import SCHEMAS
+from mcsim.results.writer import RunWriter, SystemTables, draft_folder
 
 TINY = EXPERIMENTS / "tiny.yaml"
 
@@ -198,7 +198,7 @@ def test_sweeps_are_verified_and_removed_by_name(
 
 
 def test_rm_refuses_all_if_one_is_under_way(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    draft = Draft.begin(out, "busy-0123456789ab", "build")
+    draft = RunWriter(out / "busy-0123456789ab", "build")
     code, _, said = call(capsys, "rm", "--yes", "of-5", "busy", "--results", out)
     assert (code, said) == (
         2,
@@ -210,7 +210,7 @@ def test_rm_refuses_all_if_one_is_under_way(out: Path, capsys: pytest.CaptureFix
 
 def test_gc_says_what_it_freed(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "gc", "--results", out) == (0, "nothing to remove\n", "")
-    draft = Draft.begin(out, "left-0123456789ab", "build")
+    draft = RunWriter(out / "left-0123456789ab", "build")
     tables = [SCHEMAS[name].empty_table() for name in ("metrics", "vms", "decisions")]
     draft.save_part(0, SystemTables(*tables, {}))
     draft.abandon()

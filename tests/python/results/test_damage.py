@@ -19,7 +19,7 @@ from small import EXPERIMENTS
 import mcsim
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.results import verify
-from mcsim.results.packs import Pack, packs_in, set_aside_damaged
+from mcsim.results.packs import PackFolder, packs_in, set_aside_damaged
 from mcsim.results.results import Results
 from mcsim.results.runs import open_run
 from mcsim.results.seals import listed, read_list
@@ -177,7 +177,7 @@ def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ca
             file.number = number
             return file
 
-        for module in ("base.inputs", "results.seals", "results.packs", "results.files"):
+        for module in ("base.inputs", "results.seals", "results.files"):
             monkeypatch.setattr(f"mcsim.{module}.open_regular", opened)
         return f"{failing}: cannot be read: {os.strerror(number)}"
 
@@ -231,7 +231,7 @@ def test_packs_of_before_have_no_vms_alone(out: Path) -> None:
     del sums["alone.parquet"]
     (pack / "alone.parquet").unlink()
     (pack / "DONE").write_text(listed(sums), encoding="utf-8")
-    run = Pack(pack).run_ids[0]
+    run = PackFolder(pack).run_ids[0]
     found = open_run(run, out)
     assert len(found.alone()) == 0
     assert found.yardsticks().to_arrow()["worst_slowdown"].null_count == len(found.yardsticks())

@@ -16,10 +16,10 @@ import mcsim
 from mcsim import figures
 from mcsim.results.demands import demands
 from mcsim.results.differences import difference
-from mcsim.results.draft import Draft
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS, with_every_interval
 from mcsim.results.series import clock_of, series_of
+from mcsim.results.writer import RunWriter
 
 HOUR = made_up.HOUR
 READ_AT = (0, 0.5, 1.2, 9.1, 20.5)  # hours: 2 to 8 and 10 to 19 are empty
@@ -73,7 +73,7 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture
 def earlier(results: Results, tmp_path: Path) -> Results:
     """The same run, as it was stored with a row for every interval."""
-    draft = Draft.begin(tmp_path, results.run_id, "build")
+    draft = RunWriter(tmp_path / results.run_id, "build")
     for name in SCHEMAS:
         draft.write_table(name, with_every_interval(results.table(name), HOUR))
     draft.write_spec(results.spec)

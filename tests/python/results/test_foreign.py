@@ -21,12 +21,12 @@ import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.figures import FIGURES
 from mcsim.results import collect, list_runs, remove, verify
-from mcsim.results.draft import Draft, draft_folder
 from mcsim.results.foreign import parse_spec
 from mcsim.results.packs import packs_in
 from mcsim.results.results import Results
 from mcsim.results.run_files import RUN_FILES
 from mcsim.results.seals import digest_of, listed
+from mcsim.results.writer import RunWriter, draft_folder
 
 TINY = EXPERIMENTS / "tiny.yaml"
 
@@ -70,7 +70,8 @@ def test_folders_of_others_are_not_removed_as_packs(out: Path) -> None:
     assert content(alike).keys() == {"run_ids.txt", "DONE"}
     pack = next(pack.path for pack in packs_in(out) if pack.path != alike)
     (pack / "beach.jpg").write_text("sand")
-    assert "not a pack of runs that mcsim wrote" in complaint(remove, pack, out)
+    foreign = f"{pack}: not removed: {pack / 'beach.jpg'} in it is not of mcsim"
+    assert complaint(remove, pack, out) == foreign
     (pack / "beach.jpg").unlink()
     assert remove(pack, out) > 0
     assert not pack.exists()
@@ -124,7 +125,7 @@ def test_figures_are_known_before_one_is_drawn(out: Path) -> None:
 
 
 def test_only_declared_files_are_written(out: Path, tmp_path: Path) -> None:
-    draft = Draft.begin(tmp_path / "new", run_of(out).name, "")
+    draft = RunWriter(tmp_path / "new" / run_of(out).name, "")
     with pytest.raises(AssertionError, match=r"beach\.json"):
         draft.write_json("beach", {})
     draft.abandon()
@@ -169,7 +170,7 @@ def test_collecting_leaves_what_others_put_there(out: Path, tmp_path: Path) -> N
     before = content(out)
     collect(out)
     assert content(out) == before
-    Draft.begin(out, "c-000000000001", "build").abandon()
+    RunWriter(out / "c-000000000001", "build").abandon()
     assert (elsewhere / "parts" / "0").read_text() == "mine"
     assert draft_folder(out, "c-000000000001").exists()
 

@@ -22,7 +22,7 @@ from mcsim.figures.choice import best_first
 from mcsim.report.make import charts_of, compared, occupancy_charts, report
 from mcsim.report.run_parts import run_tables
 from mcsim.report.tables import Table
-from mcsim.results import held
+from mcsim.results import packs
 from mcsim.results.results import Results
 from mcsim.results.series import CannotDrawError, baseline
 from mcsim.results.views import overview, result_table
@@ -122,8 +122,8 @@ def test_tables_of_sweeps_mark_yardsticks(tmp_path: Path, monkeypatch: pytest.Mo
     known = {("lru", None), ("clairvoyant", "next"), ("hindsight", "whole")}
     assert marks(tmp_path / "now") == known
     with monkeypatch.context() as patch:
-        before = held.SUMMARY.remove(held.SUMMARY.get_field_index("foresight"))
-        patch.setattr(held, "SUMMARY", before)
+        before = packs.SUMMARY.remove(packs.SUMMARY.get_field_index("foresight"))
+        patch.setattr(packs, "SUMMARY", before)
         mcsim.sweep(spec, out=tmp_path / "before")
     assert marks(tmp_path / "before") == {(system, None) for system, _ in known}
 

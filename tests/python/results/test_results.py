@@ -21,12 +21,12 @@ from small import small_experiment
 from mcsim.base import claims
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.config import ExperimentSpec
-from mcsim.results import draft as draft_module
-from mcsim.results.draft import Draft, SystemTables, draft_folder, is_under_way
+from mcsim.results import writer as writer_module
 from mcsim.results.files import json_of
 from mcsim.results.results import Results
 from mcsim.results.runs import runs_in, unsound_files
 from mcsim.results.schemas import SCHEMAS
+from mcsim.results.writer import RunWriter, SystemTables, draft_folder, is_under_way
 
 RUN_ID = "pair-0123456789ab"
 SPEC = ExperimentSpec.model_validate(
@@ -48,10 +48,10 @@ def a_system() -> SystemTables:
 @pytest.fixture
 def every_part_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts are written however little work is in them."""
-    monkeypatch.setattr(draft_module, "KEPT_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(writer_module, "KEPT_AFTER_SECONDS", 0.0)
 
 
-def write_all(draft: Draft) -> Results:
+def write_all(draft: RunWriter) -> Results:
     if draft.part(0) is None:
         draft.save_part(0, a_system())
     for name in SCHEMAS:
@@ -63,7 +63,7 @@ def write_all(draft: Draft) -> Results:
 
 
 def test_a_finished_run_reads_back(tmp_path: Path) -> None:
-    results = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    results = write_all(RunWriter(tmp_path / RUN_ID, "build"))
     assert sorted(p.name for p in tmp_path.iterdir()) == [RUN_ID]
     assert sorted(p.name for p in results.path.iterdir()) == sorted(
         ["DONE", "spec.yaml", "environment.json", "timings.json"]
@@ -83,7 +83,7 @@ def test_a_finished_run_reads_back(tmp_path: Path) -> None:
 
 
 def test_who_ran_it_has_the_tables_that_are_in_the_files(tmp_path: Path) -> None:
-    results = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    results = write_all(RunWriter(tmp_path / RUN_ID, "build"))
     for name in SCHEMAS:
         mine, read = results.table(name), Results.open(results.path).table(name)
         assert mine.schema.equals(read.schema, check_metadata=True), name
@@ -102,8 +102,8 @@ def test_json_is_what_python_indents(value: object) -> None:
 
 
 def test_what_is_written_twice_is_the_same_bytes(tmp_path: Path) -> None:
-    first = write_all(Draft.begin(tmp_path / "1", RUN_ID, "build"))
-    second = write_all(Draft.begin(tmp_path / "2", RUN_ID, "build"))
+    first = write_all(RunWriter(tmp_path / "1" / RUN_ID, "build"))
+    second = write_all(RunWriter(tmp_path / "2" / RUN_ID, "build"))
     for name in SCHEMAS:
         file = f"{name}.parquet"
         assert (first.path / file).read_bytes() == (second.path / file).read_bytes()
@@ -112,31 +112,31 @@ def test_what_is_written_twice_is_the_same_bytes(tmp_path: Path) -> None:
 def test_what_is_not_finished_does_not_open(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such run"):
         Results.open(tmp_path / "none")
-    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft = RunWriter(tmp_path / RUN_ID, "build")
     with pytest.raises(ConfigError, match="not a finished run"):
         Results.open(draft.folder)
     draft.abandon()
 
 
 def test_abandoning_leaves_finished_systems_and_nothing_else(tmp_path: Path) -> None:
-    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft = RunWriter(tmp_path / RUN_ID, "build")
     draft.abandon()
     assert list(tmp_path.iterdir()) == []
 
-    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft = RunWriter(tmp_path / RUN_ID, "build")
     draft.save_part(2, a_system())
     draft.abandon()
-    resumed = Draft.begin(tmp_path, RUN_ID, "build")
+    resumed = RunWriter(tmp_path / RUN_ID, "build")
     assert resumed.part(0) is None
     assert resumed.part(2) == a_system()
     resumed.abandon()
 
 
 def test_another_build_starts_over(tmp_path: Path) -> None:
-    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft = RunWriter(tmp_path / RUN_ID, "build")
     draft.save_part(0, a_system())
     draft.abandon()
-    fresh = Draft.begin(tmp_path, RUN_ID, "another build")
+    fresh = RunWriter(tmp_path / RUN_ID, "another build")
     assert fresh.part(0) is None
     fresh.abandon()
     assert list(tmp_path.iterdir()) == []
@@ -147,11 +147,11 @@ def test_a_killed_run_is_taken_over_and_a_live_one_is_not(tmp_path: Path) -> Non
 import sys, time
 from pathlib import Path
 import pyarrow as pa
-from mcsim.results import draft as module
-from mcsim.results.draft import Draft, SystemTables
+from mcsim.results import writer as module
+from mcsim.results.writer import RunWriter, SystemTables
 from mcsim.results.schemas import SCHEMAS
 module.KEPT_AFTER_SECONDS = 0
-draft = Draft.begin(Path({str(tmp_path)!r}), {RUN_ID!r}, "build")
+draft = RunWriter(Path({str(tmp_path)!r}) / {RUN_ID!r}, "build")
 empty = [SCHEMAS[name].empty_table() for name in ("metrics", "vms", "decisions")]
 draft.save_part(0, SystemTables(*empty, {{}}))
 print("ready", flush=True)
@@ -161,29 +161,29 @@ time.sleep(60)
     try:
         assert other.stdout is not None
         assert other.stdout.readline() == "ready\n"
-        beside = Draft.begin(tmp_path, RUN_ID, "build")
+        beside = RunWriter(tmp_path / RUN_ID, "build")
         assert beside.part(0) is None
         beside.abandon()
     finally:
         other.send_signal(signal.SIGKILL)
         other.wait()
         other.stdout.close()
-    resumed = Draft.begin(tmp_path, RUN_ID, "build")
+    resumed = RunWriter(tmp_path / RUN_ID, "build")
     assert resumed.part(0) is not None
     write_all(resumed)
     assert [p.name for p in tmp_path.iterdir()] == [RUN_ID]
 
 
 def test_a_forced_run_replaces_the_old_one(tmp_path: Path) -> None:
-    old = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    old = write_all(RunWriter(tmp_path / RUN_ID, "build"))
     (old.path / "marker").touch()
-    write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    write_all(RunWriter(tmp_path / RUN_ID, "build"))
     assert [p.name for p in tmp_path.iterdir()] == [RUN_ID]
     assert not (old.path / "marker").exists()
 
 
 def test_the_time_of_figures_is_added_to_a_finished_run(tmp_path: Path) -> None:
-    results = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    results = write_all(RunWriter(tmp_path / RUN_ID, "build"))
     results.record_seconds("figures", 2.5)
     assert results.timings["stages"] == {"parse": 1.0, "figures": 2.5}
     assert not [p for p in results.path.iterdir() if str(os.getpid()) in p.name]
@@ -212,12 +212,12 @@ DAMAGES = ("empty", "cut", "changed", "gone")
 def test_a_damaged_part_is_made_again_and_told_once(
     tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft = RunWriter(tmp_path / RUN_ID, "build")
     draft.save_part(0, a_system())
     draft.save_part(1, a_system())
     damage(draft.folder.parent / "parts" / "0", how)
     draft.abandon()
-    resumed = Draft.begin(tmp_path, RUN_ID, "build")
+    resumed = RunWriter(tmp_path / RUN_ID, "build")
     assert resumed.part(0) is None
     assert resumed.part(0) is None
     assert resumed.part(1) == a_system()
@@ -231,13 +231,13 @@ def test_a_damaged_part_is_made_again_and_told_once(
 
 
 def test_files_that_were_written_are_kept_with_the_systems(tmp_path: Path) -> None:
-    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft = RunWriter(tmp_path / RUN_ID, "build")
     assert not draft.has("environment.json")
     draft.write_json("environment", {"synthetic": True})
     draft.write_table("vms", one_row("vms"))
     draft.save_part(0, a_system())
     draft.abandon()
-    resumed = Draft.begin(tmp_path, RUN_ID, "build")
+    resumed = RunWriter(tmp_path / RUN_ID, "build")
     assert resumed.has("environment.json", "vms.parquet")
     assert not resumed.has("environment.json", "curves.parquet")
     resumed.write_spec(SPEC)
@@ -248,13 +248,13 @@ def test_files_that_were_written_are_kept_with_the_systems(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("how", DAMAGES)
 def test_a_damaged_draft_does_not_pass_for_written(tmp_path: Path, how: str) -> None:
-    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft = RunWriter(tmp_path / RUN_ID, "build")
     draft.write_json("environment", {"synthetic": True})
     draft.save_part(0, a_system())
     draft.abandon()
     (left,) = draft_folder(tmp_path, RUN_ID).iterdir()
     damage(left / "parts" / "files", how)
-    resumed = Draft.begin(tmp_path, RUN_ID, "build")
+    resumed = RunWriter(tmp_path / RUN_ID, "build")
     assert not resumed.has("environment.json")
     assert resumed.part(0) == a_system()
     resumed.write_json("environment", {"synthetic": True})
@@ -265,7 +265,7 @@ def test_a_damaged_draft_does_not_pass_for_written(tmp_path: Path, how: str) -> 
 @pytest.mark.parametrize("how", DAMAGES)
 @pytest.mark.parametrize("name", ["metrics.parquet", "spec.yaml", "environment.json"])
 def test_damaged_results_name_the_file_and_what_to_do(tmp_path: Path, name: str, how: str) -> None:
-    results = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    results = write_all(RunWriter(tmp_path / RUN_ID, "build"))
     damage(results.path / name, how)
     read = {
         "metrics.parquet": lambda of: of.table("metrics"),
@@ -280,7 +280,7 @@ def test_damaged_results_name_the_file_and_what_to_do(tmp_path: Path, name: str,
 
 
 def test_damaged_timings_are_told_too(tmp_path: Path) -> None:
-    results = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    results = write_all(RunWriter(tmp_path / RUN_ID, "build"))
     results.record_seconds("figures", 2.5)
     results.check()
     damage(results.path / "timings.json", "cut")
@@ -293,7 +293,7 @@ def test_damaged_timings_are_told_too(tmp_path: Path) -> None:
 
 
 def test_done_has_the_checksums_of_all_that_does_not_change(tmp_path: Path) -> None:
-    results = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    results = write_all(RunWriter(tmp_path / RUN_ID, "build"))
     checked = subprocess.run(
         ["sha256sum", "--check", "--quiet", "--strict", "DONE"], cwd=results.path, check=False
     )
@@ -305,7 +305,7 @@ def test_done_has_the_checksums_of_all_that_does_not_change(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("length", [0, 60, 200])
 def test_a_cut_list_of_checksums_is_damaged(tmp_path: Path, length: int) -> None:
-    results = write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    results = write_all(RunWriter(tmp_path / RUN_ID, "build"))
     done = results.path / "DONE"
     lines = done.read_text().splitlines(keepends=True)
     done.write_text("".join(lines[: -1 if length == 200 else length // 60]))
@@ -319,7 +319,7 @@ def test_equal_process_ids_on_two_hosts_do_not_meet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "getpid", lambda: 7)
-    drafts = [Draft.begin(tmp_path, RUN_ID, "build") for _ in range(2)]
+    drafts = [RunWriter(tmp_path / RUN_ID, "build") for _ in range(2)]
     assert len({draft.folder for draft in drafts}) == 2
     for draft in drafts:
         write_all(draft)
@@ -327,13 +327,13 @@ def test_equal_process_ids_on_two_hosts_do_not_meet(
 
 
 def test_parts_that_several_left_come_together(tmp_path: Path) -> None:
-    drafts = [Draft.begin(tmp_path, RUN_ID, "build") for _ in range(3)]
+    drafts = [RunWriter(tmp_path / RUN_ID, "build") for _ in range(3)]
     for index, draft in enumerate(drafts):
         draft.save_part(index, a_system())
         (draft.folder / "log.txt").write_text(f"line of {index}\n")
     for draft in drafts:
         draft.abandon()
-    resumed = Draft.begin(tmp_path, RUN_ID, "build")
+    resumed = RunWriter(tmp_path / RUN_ID, "build")
     assert [resumed.part(index) for index in range(4)] == 3 * [a_system()] + [None]
     lines = (resumed.folder / "log.txt").read_text().splitlines()
     assert sorted(lines) == ["line of 0", "line of 1", "line of 2"]
@@ -343,7 +343,7 @@ def test_parts_that_several_left_come_together(tmp_path: Path) -> None:
 def test_a_run_is_under_way_while_somebody_works_on_it(tmp_path: Path) -> None:
     drafts = draft_folder(tmp_path, RUN_ID)
     assert not is_under_way(drafts)
-    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft = RunWriter(tmp_path / RUN_ID, "build")
     assert is_under_way(drafts)
     draft.save_part(0, a_system())
     draft.abandon()
@@ -358,7 +358,7 @@ def bytes_of(results: Results) -> dict[str, bytes]:
 def test_of_two_that_finish_the_first_stays(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    first, second = (Draft.begin(tmp_path, RUN_ID, "build") for _ in range(2))
+    first, second = (RunWriter(tmp_path / RUN_ID, "build") for _ in range(2))
     there = write_all(first).path.stat().st_ino
     assert write_all(second).path.stat().st_ino == there
     assert [p.name for p in tmp_path.iterdir()] == [RUN_ID]
@@ -368,7 +368,7 @@ def test_of_two_that_finish_the_first_stays(
 def test_numbers_that_differ_from_those_of_the_first_are_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    first, second, third = (Draft.begin(tmp_path, RUN_ID, "build") for _ in range(3))
+    first, second, third = (RunWriter(tmp_path / RUN_ID, "build") for _ in range(3))
     write_all(first)
     second.write_json("environment", {"synthetic": True, "host": "another"})
     for name in SCHEMAS:
@@ -386,7 +386,7 @@ def test_numbers_that_differ_from_those_of_the_first_are_told(
 
 
 def test_what_the_first_finished_is_replaced_if_it_is_damaged(tmp_path: Path) -> None:
-    first, second = (Draft.begin(tmp_path, RUN_ID, "build") for _ in range(2))
+    first, second = (RunWriter(tmp_path / RUN_ID, "build") for _ in range(2))
     damage(write_all(first).path / "vms.parquet", "cut")
     write_all(second).check()
     assert [p.name for p in tmp_path.iterdir()] == [RUN_ID]
@@ -397,9 +397,9 @@ def test_what_the_first_finished_is_replaced_if_it_is_damaged(tmp_path: Path) ->
 def test_a_folder_that_is_taken_away_is_made_again(
     tmp_path: Path, gone: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    expected = bytes_of(write_all(Draft.begin(tmp_path / "undisturbed", RUN_ID, "build")))
+    expected = bytes_of(write_all(RunWriter(tmp_path / "undisturbed" / RUN_ID, "build")))
     out = tmp_path / "out"
-    draft = Draft.begin(out, RUN_ID, "build")
+    draft = RunWriter(out / RUN_ID, "build")
     draft.save_part(0, a_system())
     mine = draft.folder.parent
     shutil.rmtree({"all": out, "run": mine.parent, "mine": mine}.get(gone, draft.folder))
@@ -415,11 +415,11 @@ def test_a_folder_that_is_taken_away_is_made_again(
 def test_who_was_taken_for_gone_finishes_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asleep = Draft.begin(tmp_path, RUN_ID, "build")
+    asleep = RunWriter(tmp_path / RUN_ID, "build")
     asleep.save_part(0, a_system())
     with monkeypatch.context() as gone:
         gone.setattr(claims, "_is_alive", lambda *_: False)
-        other = Draft.begin(tmp_path, RUN_ID, "build")
+        other = RunWriter(tmp_path / RUN_ID, "build")
     assert other.part(0) == a_system()
     asleep.save_part(1, a_system())
     assert other.part(1) is None
@@ -429,7 +429,7 @@ def test_who_was_taken_for_gone_finishes_too(
 
 
 def test_a_draft_that_was_abandoned_writes_no_more(tmp_path: Path) -> None:
-    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft = RunWriter(tmp_path / RUN_ID, "build")
     draft.abandon()
     draft.save_part(0, a_system())  # by a thread that did not notice
     assert list(tmp_path.iterdir()) == []
@@ -440,7 +440,7 @@ def test_a_folder_of_an_earlier_mcsim_is_left_alone(tmp_path: Path) -> None:
     (earlier / "parts").mkdir(parents=True)
     (earlier / "lock").touch()
     (draft_folder(tmp_path, RUN_ID) / "of another layout").mkdir(parents=True)
-    write_all(Draft.begin(tmp_path, RUN_ID, "build"))
+    write_all(RunWriter(tmp_path / RUN_ID, "build"))
     assert sorted(p.name for p in tmp_path.iterdir()) == [RUN_ID, f"{RUN_ID}.partial", earlier.name]
     assert sorted(p.name for p in earlier.iterdir()) == ["lock", "parts"]
 
@@ -448,13 +448,13 @@ def test_a_folder_of_an_earlier_mcsim_is_left_alone(tmp_path: Path) -> None:
 def test_a_disk_that_is_full_is_told_and_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draft = Draft.begin(tmp_path, RUN_ID, "build")
+    draft = RunWriter(tmp_path / RUN_ID, "build")
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as disk:
-        disk.setattr(draft_module, "flush", full)
+        disk.setattr(writer_module, "flush", full)
         with pytest.raises(HostError) as error:
             write_all(draft)
     assert str(error.value) == (
@@ -462,4 +462,4 @@ def test_a_disk_that_is_full_is_told_and_what_to_do(
         "it again"
     )
     draft.abandon()
-    write_all(Draft.begin(tmp_path, RUN_ID, "build")).check()
+    write_all(RunWriter(tmp_path / RUN_ID, "build")).check()

@@ -13,15 +13,16 @@ from complaints import complaint
 from small import EXPERIMENTS, small_experiment
 
 import mcsim
-from mcsim.base.errors import ConfigError
+from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.files import replacing_folder
 from mcsim.results import collect, difference, find_run, list_runs, open_run, remove, verify
-from mcsim.results.draft import Draft, SystemTables, draft_folder
-from mcsim.results.held import Held, write_pack
+from mcsim.results.output import RunOutput
+from mcsim.results.packs import write_pack
 from mcsim.results.results import Results
 from mcsim.results.runs import bytes_below, removable
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison
+from mcsim.results.writer import RunWriter, SystemTables, draft_folder
 
 TINY = EXPERIMENTS / "tiny.yaml"
 
@@ -51,7 +52,7 @@ def two(out: Path) -> tuple[Path, Path]:
 
 def killed(out: Path, run_id: str) -> Path:
     """Files of a run that was killed after a system had finished."""
-    draft = Draft.begin(out, run_id, "build")
+    draft = RunWriter(out / run_id, "build")
     tables = [SCHEMAS[name].empty_table() for name in ("metrics", "vms", "decisions")]
     draft.save_part(0, SystemTables(*tables, {}))
     (draft.folder / "log.txt").write_text("x" * 1000)
@@ -88,7 +89,7 @@ def test_states_of_runs(out: Path) -> None:
     (first / "vms.parquet").unlink()
     (out / "tiny-000000000001").mkdir()  # nothing was written into it
     left = killed(out, "tiny-000000000002")
-    at_work = Draft.begin(out, "tiny-000000000003", "build")
+    at_work = RunWriter(out / "tiny-000000000003", "build")
     second.rename(out / f"{second.name}.replaced-0123abcd")
     (out / "notes").mkdir()
     (out / "photos-0123456789ab").mkdir()
@@ -99,7 +100,7 @@ def test_states_of_runs(out: Path) -> None:
         "tiny-000000000001": "damaged",
         left.name: "abandoned",
         draft_folder(out, "tiny-000000000003").name: "under way",
-        f"{second.name}.replaced-0123abcd": "replaced",
+        f"{second.name}.replaced-0123abcd": "abandoned",
     }
     at_work.abandon()
 
@@ -179,7 +180,7 @@ def test_a_run_is_removed_with_what_was_left_of_it(out: Path) -> None:
 
 def test_runs_under_way_are_not_removed(out: Path) -> None:
     first, _ = two(out)
-    draft = Draft.begin(out, first.name, "build")
+    draft = RunWriter(out / first.name, "build")
     assert (
         complaint(remove, first, out)
         == f"{draft_folder(out, first.name)}: this run is under way; end it first"
@@ -203,7 +204,7 @@ def test_collecting_leaves_what_is_finished_or_under_way(out: Path) -> None:
     left = killed(out, "tiny-000000000002")
     replaced = out / f"{second.name}.replaced-0123abcd"
     shutil.copytree(second, replaced)
-    at_work = Draft.begin(out, "tiny-000000000003", "build")
+    at_work = RunWriter(out / "tiny-000000000003", "build")
     told = collect(out, dry_run=True)
     assert set(told) == {left, replaced}
     assert told[left] >= 1000
@@ -212,6 +213,35 @@ def test_collecting_leaves_what_is_finished_or_under_way(out: Path) -> None:
     assert set(out.iterdir()) == {first, second, draft_folder(out, "tiny-000000000003")}
     assert collect(out) == {}
     at_work.abandon()
+
+
+@pytest.mark.parametrize("name", ["removed", "replaced.0123abcd"])
+def test_what_a_killed_removal_or_replacement_left_is_collected(out: Path, name: str) -> None:
+    first, second = two(out)
+    left = draft_folder(out, second.name) / "left.01234567"
+    left.mkdir(parents=True)
+    second.rename(left / name)
+    assert states(out) == {first.name: "finished", left.parent.name: "abandoned"}
+    assert set(collect(out)) == {left.parent}
+    assert list(out.iterdir()) == [first]
+
+
+def test_a_removal_that_fails_leaves_an_abandoned_run(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = two(out)
+
+    def fails(path: Path, kind: str) -> None:
+        raise HostError(f"{path}: cannot be removed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mcsim.results.runs.remove_folder", fails)
+        with pytest.raises(HostError):
+            remove(second)
+    draft = draft_folder(out, second.name)
+    assert states(out) == {first.name: "finished", draft.name: "abandoned"}
+    assert set(collect(out)) == {draft}
+    assert list(out.iterdir()) == [first]
 
 
 def test_every_file_is_held_to_its_checksum(out: Path) -> None:
@@ -284,7 +314,7 @@ def swept(tmp_path: Path) -> Path:
     """Three runs of a sweep, two of them in one pack."""
     spec = small_experiment("lru", "static", tiers={"dram": 500}, name="swept", interval="10min")
     out = tmp_path / "swept"
-    cells = [Held(f"swept-{k:012x}", out) for k in range(3)]
+    cells = [RunOutput(out / f"swept-{k:012x}") for k in range(3)]
     for k, cell in enumerate(cells):
         size = [f"tiers.0.capacity={100 * (k + 1)}"]
         hold(cell, mcsim.run(spec, overrides=size, out=tmp_path / "each", figures=False))
@@ -293,7 +323,7 @@ def swept(tmp_path: Path) -> Path:
     return out
 
 
-def hold(cell: Held, run: Results) -> None:
+def hold(cell: RunOutput, run: Results) -> None:
     """Load the results of a run into memory, as sweeps do."""
     for name in SCHEMAS:
         cell.write_table(name, run.table(name))

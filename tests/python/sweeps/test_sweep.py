@@ -20,11 +20,10 @@ from mcsim.cli.main import cli
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.prepared import Prepared, View
 from mcsim.results import tables
-from mcsim.results.draft import Draft
-from mcsim.results.packs import PackedResults
 from mcsim.results.results import Results
 from mcsim.results.runs import open_run
 from mcsim.results.schemas import SCHEMAS
+from mcsim.results.writer import RunWriter
 from mcsim.sweeps.plan import read_grid
 from mcsim.sweeps.sweep import look
 from mcsim.sweeps.swept import Sweep
@@ -44,9 +43,13 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     return mcsim.sweep(TINY, AXES, out=tmp_path_factory.mktemp("swept"))
 
 
+def is_packed(results: Results) -> bool:
+    return results.folder.parent == results.path.parent / "packs"
+
+
 def unpacked(results: Results) -> Results:
     """Write the folder of a packed run, as if it had been run alone."""
-    draft = Draft.begin(results.path.parent, results.run_id, build_digest())
+    draft = RunWriter(results.path.parent / results.run_id, build_digest())
     for name in SCHEMAS:
         draft.write_table(name, results.table(name))
     draft.write_spec(results.spec)
@@ -60,7 +63,7 @@ def test_a_cell_is_the_run_it_stands_for(swept: Sweep, tmp_path: Path) -> None:
     for cell in grid.cells():
         alone = mcsim.run(grid.varied(cell).root, out=tmp_path, figures=False)
         results = swept.results(cell.index)
-        assert isinstance(results, PackedResults)
+        assert is_packed(results)
         assert results.run_id == alone.run_id
         assert results.spec == alone.spec
         folder = unpacked(results).path
@@ -93,7 +96,7 @@ def test_a_column_that_few_runs_have_is_in_their_tables_alone(tmp_path: Path) ->
     swept = mcsim.sweep(file, axes, out=tmp_path / "swept", allow_code=True)
     for cell in range(4):
         results = swept.results(cell)
-        assert isinstance(results, PackedResults)
+        assert is_packed(results)
         said = [f"systems.0.shuts={cell > 1}", f"seed={cell % 2 + 1}"]
         alone = mcsim.run(
             file, overrides=said, out=tmp_path / "alone", figures=False, allow_code=True
@@ -137,8 +140,8 @@ def test_a_run_of_its_own_is_a_cell_that_is_there(tmp_path: Path) -> None:
     grid, _ = read_grid(TINY, AXES)
     mcsim.run(grid.varied(grid.cells()[3]).root, out=tmp_path, figures=False)
     made = mcsim.sweep(TINY, AXES, out=tmp_path)
-    assert not isinstance(made.results(3), PackedResults)
-    assert isinstance(made.results(2), PackedResults)
+    assert not is_packed(made.results(3))
+    assert is_packed(made.results(2))
     assert made.to_arrow()["cell"].to_pylist().count(3) == 4
 
 
@@ -317,7 +320,7 @@ def test_a_sweep_has_its_page(tmp_path: Path) -> None:
 def test_a_cell_has_a_page(tmp_path: Path) -> None:
     experiment = small_experiment("lru", tiers={"dram": 100})
     cell = mcsim.sweep(experiment, {"seed": "2 seeds"}, out=tmp_path).results(0)
-    assert isinstance(cell, PackedResults)
+    assert is_packed(cell)
     assert f"{cell.run_id}: the experiment, every" in mcsim.report(cell)
 
 

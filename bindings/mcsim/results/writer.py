@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,10 +31,11 @@ from mcsim.base.files import (
 )
 from mcsim.config.spec import ExperimentSpec
 from mcsim.results.files import json_of, parquet_of, yaml_of
+from mcsim.results.output import RunOutput, SystemTables
 from mcsim.results.results import Results
-from mcsim.results.run_files import declared
-from mcsim.results.schemas import SCHEMAS, joined_curves, schema_of
-from mcsim.results.seals import damaged, digest_of_bytes, listed, read_list
+from mcsim.results.run_files import DONE, SPEC, declared
+from mcsim.results.schemas import joined_curves, schema_of
+from mcsim.results.seals import digest_of_bytes, listed, read_list, unsound_files
 
 
 @dataclass(frozen=True)
@@ -86,18 +87,6 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class SystemTables:
-    """Tables and timings that one system adds to a run."""
-
-    metrics: pa.Table
-    vms: pa.Table
-    decisions: pa.Table
-    timing: dict[str, float]
-    bounds: pa.Table = field(default_factory=SCHEMAS["bounds"].empty_table)
-    alone: pa.Table = field(default_factory=SCHEMAS["alone"].empty_table)
-
-
 def draft_folder(out: Path, run_id: str) -> Path:
     """Return the parent of the folders of all processes that work on a run."""
     return out / f"{run_id}.partial"
@@ -114,48 +103,37 @@ def clear_left(drafts: Path) -> None:
         release_lease(claim_folder(drafts), keep=False)
 
 
-class Draft:
-    """A run that is being written, from `begin` to `finish` or `abandon`.
+class RunWriter(RunOutput):
+    """Results of a run that become a folder, until `finish` or `abandon`.
 
-    All contents are in memory as well as in files. Another process may take the folder away, after
-    it saw no sign of life, or remove all results. The run then continues in a new folder.
+    It begins with the parts that earlier processes of the same build left. All contents are in
+    memory as well as in files. Another process may take the folder away, after it saw no sign of
+    life, or remove all results. The run then continues in a new folder.
+
+    Parameters
+    ----------
+    path : Path
+        The final folder.
+    build : str
+        Identifier of the program.
+
+    Raises
+    ------
+    HostError
+        If the folder cannot be written.
     """
 
-    def __init__(self, final: Path, build: str) -> None:
-        self.final = final
+    def __init__(self, path: Path, build: str) -> None:
+        super().__init__(path)
         self._build = build
-        self._replaced = identity(final)
+        self._replaced = identity(path)
         self._lock = threading.RLock()
-        self._parts: dict[str, Part] = {}
+        self._files: dict[str, bytes] = {}
         self._unsaved: set[str] = set()
         self._saved_at = time.monotonic()
-        self._files: dict[str, bytes] = {}
-        self._tables: dict[str, pa.Table] = {}
-        self._spec: ExperimentSpec | None = None
-        self._over = False
-        retry_on_missing_parent(self._claim)
-
-    @classmethod
-    def begin(cls, out: Path, run_id: str, build: str) -> Draft:
-        """Begin a run, with the parts that earlier processes left.
-
-        Parameters
-        ----------
-        out : Path
-            Folder of all results.
-        run_id : str
-            Name of the final folder.
-        build : str
-            Identifier of the program; parts of other builds are ignored.
-
-        Raises
-        ------
-        HostError
-            If the folder cannot be written.
-        """
-        final = out / run_id
-        with named_in_errors(final):
-            return cls(final, build)
+        self._is_over = False
+        with named_in_errors(path):
+            retry_on_missing_parent(self._claim)
 
     @property
     def folder(self) -> Path:
@@ -164,27 +142,29 @@ class Draft:
 
     def part(self, index: int) -> SystemTables | None:
         """Return the tables of the system at `index`, if it has finished."""
-        part = self._part(str(index))
-        if part is None:
-            return None
-        tables = {name: pa.ipc.open_stream(part.files[name]).read_all() for name in _OF_A_SYSTEM}
-        return SystemTables(**tables, timing=dict(part.facts))
+        with self._lock:
+            found = None if index in self._systems else self._read(str(index))
+            if found is not None:
+                read = {name: pa.ipc.open_stream(found.files[name]) for name in _OF_A_SYSTEM}
+                tables = {name: stream.read_all() for name, stream in read.items()}
+                self._systems[index] = SystemTables(**tables, timing=dict(found.facts))
+            return super().part(index)
 
     def save_part(self, index: int, tables: SystemTables) -> None:
-        """Save all tables of a system, or none."""
-        streams = {name: _stream_of(getattr(tables, name)) for name in _OF_A_SYSTEM}
+        """Save all tables of a system, or none; at once if its work took long."""
         with self._lock:
-            self._parts[str(index)] = Part(streams, tables.timing)
+            super().save_part(index, tables)
             self._unsaved.add(str(index))
-            if self._over or time.monotonic() - self._saved_at < KEPT_AFTER_SECONDS:
+            if self._is_over or time.monotonic() - self._saved_at < KEPT_AFTER_SECONDS:
                 return
-            with named_in_errors(self.final):
+            with named_in_errors(self.path):
                 self._retry_with_new_folder(self._save)
 
     def has(self, *names: str) -> bool:
         """Return whether these files were written, by this process or an earlier one."""
-        if (written := self._part(_FILES)) is not None:
-            self._files = {**written.files, **self._files}
+        with self._lock:
+            if (written := self._read(_FILES)) is not None:
+                self._files = {**written.files, **self._files}
         return self._files.keys() >= set(names)
 
     def write_table(self, name: str, table: pa.Table) -> None:
@@ -192,8 +172,7 @@ class Draft:
         schema = schema_of(name, table.column_names)
         table = table.select(schema.names).cast(schema)
         self._write(f"{name}.parquet", parquet_of(table))
-        if name in _ASKED_NEXT:
-            self._tables[name] = table
+        super().write_table(name, table)
 
     def write_curves(self, steps: pa.Table, points: pa.Table) -> None:
         """Write curves at steps, and at additional points of this run."""
@@ -205,8 +184,8 @@ class Draft:
 
     def write_spec(self, spec: ExperimentSpec) -> None:
         """Write the expanded experiment."""
-        self._spec = spec
-        self._write("spec.yaml", yaml_of(spec.expanded()))
+        super().write_spec(spec)
+        self._write(SPEC, yaml_of(spec.expanded()))
 
     def finish(self) -> Results:
         """Move the run to its final name; replace an earlier run of the same id.
@@ -219,22 +198,18 @@ class Draft:
             If the run cannot be written; its parts stay.
         """
         sums = {name: digest_of_bytes(content) for name, content in self._files.items()}
-        self._files["DONE"] = listed(sums).encode()
-        with named_in_errors(self.final):
-            placed = self._retry_with_new_folder(self._finish)
+        self._files[DONE] = listed(sums).encode()
+        with named_in_errors(self.path):
+            is_placed = self._retry_with_new_folder(self._finish)
         release_lease(self._mine, keep=False)
-        results = Results(self.final)
         # These values equal those that reading the files again would return.
-        if self._spec is not None and placed:
-            vars(results)["spec"] = self._spec
-        if placed:
-            vars(results)["_tables"] = self._tables
-        return results
+        known = {"spec": self.spec, "_tables": self.tables} if is_placed else {}
+        return Results.of(self.path, **known)
 
     def abandon(self) -> None:
         """Save the finished systems for the next run; without any, remove the folder."""
         with self._lock:
-            self._over = True
+            self._is_over = True
             with suppress(OSError):
                 self._save()
             kept = (part.name for part in (self._mine / _PARTS).glob("*"))
@@ -242,7 +217,7 @@ class Draft:
 
     def _claim(self) -> None:
         """Claim a folder, and collect the parts and the logs of folders that were left."""
-        self._mine = claim_folder(draft_folder(self.final.parent, self.final.name))
+        self._mine = claim_folder(draft_folder(self.path.parent, self.path.name))
         self.folder.mkdir(exist_ok=True)
         for taken in sorted(self._mine.glob("taken.*")):
             for part in taken.rglob(f"{_PARTS}/*"):
@@ -253,12 +228,6 @@ class Draft:
                     file.write(log.read_bytes())
             shutil.rmtree(taken, ignore_errors=True)
         reached("parts gathered")
-
-    def _part(self, name: str) -> Part | None:
-        with self._lock:
-            if name not in self._parts and (found := self._read(name)) is not None:
-                self._parts[name] = found
-            return self._parts.get(name)
 
     def _read(self, name: str) -> Part | None:
         """Read a part; remove it if it is damaged or of another build."""
@@ -280,7 +249,6 @@ class Draft:
     def _write(self, name: str, content: bytes) -> None:
         with self._lock:
             self._files[declared(name)] = content
-            self._parts[_FILES] = Part(dict(self._files), {})
             self._unsaved.add(_FILES)
 
     def _save(self) -> None:
@@ -288,10 +256,17 @@ class Draft:
         with self._lock:
             for name in sorted(self._unsaved):
                 os.utime(self._mine)  # there, and still ours
-                write_whole(self._mine / _PARTS / name, self._parts[name].to_bytes(self._build))
+                write_whole(self._mine / _PARTS / name, self._part(name).to_bytes(self._build))
                 self._unsaved.discard(name)
                 reached("part saved")
             self._saved_at = time.monotonic()
+
+    def _part(self, name: str) -> Part:
+        if name == _FILES:
+            return Part(self._files, {})
+        tables = self._systems[int(name)]
+        streams = {name: _stream_of(getattr(tables, name)) for name in _OF_A_SYSTEM}
+        return Part(streams, tables.timing)
 
     def _retry_with_new_folder(self, work: Callable[[], T]) -> T:
         """Call `work`; if another process took the folder away, again with a new folder."""
@@ -314,22 +289,22 @@ class Draft:
         flush(self.folder.iterdir())
         flush_folder(self.folder)
         reached("results flushed")
-        return put_in_place(self.folder, self.final, self._another_is_whole)
+        return put_in_place(self.folder, self.path, self._another_is_whole)
 
     def _another_is_whole(self) -> bool:
         """Return whether another process has finished the run since, with undamaged results."""
-        if identity(self.final) == self._replaced:
+        if identity(self.path) == self._replaced:
             return False
-        theirs = read_list(self.final / "DONE")
-        if not theirs or damaged(self.final, theirs, theirs) is not None:
+        if unsound_files(self.path):
             return False
+        theirs = read_list(self.path / DONE)
         mine = {name: digest_of_bytes(content) for name, content in self._files.items()}
         for name in sorted(theirs.keys() & mine.keys() - {"environment.json", "timings.json"}):
             if theirs[name] != mine[name]:
                 _log.warning(
                     "%s: another process finished this run first, and found other numbers; they "
                     "stay, see what differs between the hosts",
-                    self.final / name,
+                    self.path / name,
                 )
                 break
         return True
@@ -339,8 +314,6 @@ _PARTS = "parts"
 _FILES = "files"
 _OF_A_SYSTEM = ("metrics", "vms", "decisions", "bounds", "alone")
 _TIMES = 3
-# Tables that are likely to be read next, and that take long to read if there are many VMs.
-_ASKED_NEXT = ("metrics", "vms", "curves")
 
 
 def _stream_of(table: pa.Table) -> bytes:
