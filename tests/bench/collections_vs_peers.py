@@ -224,7 +224,7 @@ class Case:
         """Return the commands by program."""
         ours = shlex.split(self.shown()["mcsim"].replace(self.of.file, str(self.path)))
         ours[0] = str(Path(sys.executable).with_name("mcsim"))
-        commands = {"mcsim": ["env", f"MCSIM_CACHE_DIR={cache}", *ours, "-q", "--csv"]}
+        commands = {"mcsim": [*ours, "-q", "--csv", "--cache-dir", str(cache)]}
         python = [sys.executable, "-c"]
         if self.of.libcachesim:
             kind, params = self._reader()

@@ -438,6 +438,7 @@ _INSTEAD: dict[tuple[str, str], Sequence[str]] = {
 }  # fmt: skip
 """Arguments for options that need others."""
 
+_ALSO: dict[str, Sequence[str]] = {"--max-skipped": ("--on-bad-line", "skip")}
 """Arguments that an option needs in every command."""
 
 # Options that write or read far from the folder, or wait for a cluster: left out.
@@ -471,7 +472,7 @@ def _of_options() -> Iterator[Case]:
             if isinstance(param, click.Argument):
                 yield from _of_argument(name, command, param)
                 continue
-            base = [*_INSTEAD.get((name, called), _BASES[name])]
+            base = [*_INSTEAD.get((name, called), _BASES[name]), *_ALSO.get(called, ())]
             if called == "--vm":
                 base = ["nameless.csv" if word == "two.csv" else word for word in base]
             short = called.removeprefix("--")

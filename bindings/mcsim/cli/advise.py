@@ -215,17 +215,15 @@ class _Words:
 
     def _entries(self) -> list[dict[str, Any]]:
         """Return the VMs of the files as an experiment names them."""
-        from mcsim.cli.trace import bad_lines_given, params_given
+        from mcsim.cli.trace import params_given
 
         params = self.context.params
-        keys = ("format", "on_bad_line", "on_unsorted")
+        keys = ("format", "on_bad_line", "on_unsorted", "max_skipped")
         reading = {
             name: params[name]
             for name in keys
             if self.context.get_parameter_source(name) == ParameterSource.COMMANDLINE
         }
-        if "on_bad_line" in reading:
-            reading |= bad_lines_given(reading["on_bad_line"])
         if params["mapping"] is not None:
             reading["mapping"] = str(params["mapping"].resolve())
         if params["options"]:
@@ -248,7 +246,8 @@ class _Words:
 
 
 _READING = (
-    *("trace_dirs", "format", "options", "mapping", "vm_name", "on_bad_line", "on_unsorted"),
+    *("trace_dirs", "format", "options", "mapping", "vm_name", "on_bad_line", "max_skipped"),
+    *("on_unsorted", "cache_dir"),
 )
 
 

@@ -345,7 +345,7 @@ _SECTIONS = {
         *("linear", "formats", "style"),
     ),
     "Execution": (
-        *("seed", "threads", "memory", "plugin", "allow_code", "code"),
+        *("seed", "threads", "memory", "plugin", "cache_dir", "allow_code", "code"),
         *("force", "quiet", "help"),
     ),
 }

@@ -143,6 +143,13 @@ def format_options(command: Command) -> Command:
             help="Name of the VM of files without names of VMs, which are then one VM; by default "
             "each has its file's name.",
         ),
+        click.option(
+            "--on-bad-line",
+            type=click.Choice(["error", "skip"]),
+            default="error",
+            show_default=True,
+            help="What to do with a line that cannot be parsed.",
+        ),
         quiet_option,
     ]
     return with_options(command, options)
@@ -153,12 +160,10 @@ def reading_options(command: Command) -> Command:
     options = [
         format_options,
         click.option(
-            "--on-bad-line",
-            metavar="error|skip[:LIMIT]",
-            default="error",
-            show_default=True,
-            help="What to do with lines that cannot be parsed: at most LIMIT are skipped, such as "
-            "500 or 5%; 10 or 1% if not given.",
+            "--max-skipped",
+            metavar="N|SHARE",
+            help="With --on-bad-line skip: how many lines may be left out, such as 500 or 5%; "
+            "10 or 1% if not given.",
         ),
         click.option(
             "--on-unsorted",
@@ -166,6 +171,12 @@ def reading_options(command: Command) -> Command:
             default="sort",
             show_default=True,
             help="What to do with requests that are not in the order of time.",
+        ),
+        click.option(
+            "--cache-dir",
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="Where parsed traces are kept; $MCSIM_CACHE_DIR or the user's cache if not given.",
         ),
     ]
     return with_options(command, options)
@@ -321,8 +332,10 @@ def open_trace(
     format: str | None,
     options: tuple[str, ...],
     mapping: Path | None,
-    on_bad_line: str,
+    on_bad_line: Any,
     on_unsorted: Any,
+    max_skipped: str | None,
+    cache_dir: Path | None,
     vm_name: str | None,
 ) -> Trace:
     """Open a trace by path, name, pattern or folder, with the options of `reading_options`.
@@ -336,8 +349,8 @@ def open_trace(
     from mcsim.traces.joined import note_on
     from mcsim.traces.open import Reading, open_files
 
-    given, bad = params_given(options), bad_lines_given(on_bad_line)
-    reading = Reading(format, given, mapping, on_unsorted=on_unsorted, **bad)
+    given = params_given(options)
+    reading = Reading(format, given, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped)
     files = files_of([name], trace_dirs)
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     with (
@@ -363,20 +376,8 @@ def params_given(options: Sequence[str]) -> dict[str, OptionValue]:
     return given
 
 
-def bad_lines_given(text: str) -> dict[str, Any]:
-    """Read `--on-bad-line`: arguments of `Reading`."""
-    from mcsim.base.errors import ConfigError
-
-    choice, colon, most = text.partition(":")
-    if choice not in ("error", "skip") or (colon and choice == "error"):
-        raise ConfigError(f"--on-bad-line: expected error, skip or skip:LIMIT, got {text!r}")
-    return {"on_bad_line": choice, "max_skipped": most} if colon else {"on_bad_line": choice}
-
-
 READING_ERRORS = {
     "on_bad_line: ": "--on-bad-line ",
-    "max_skipped: 100%": "--on-bad-line skip:100%",
-    "max_skipped: ": "--on-bad-line skip: ",
     "on_unsorted: ": "--on-unsorted ",
     "vm_name: ": "--vm: ",
 }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _OF_EXPERIMENTS = ("system", "overrides")
 _OF_TRACES = (
     *("policy", "writes", "ops", "block_size", "seed", "format", "options", "mapping"),
-    *("vm_name", "on_bad_line", "on_unsorted"),
+    *("vm_name", "on_bad_line", "on_unsorted", "max_skipped", "cache_dir"),
 )
 
 

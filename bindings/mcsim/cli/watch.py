@@ -55,13 +55,6 @@ _ROWS = 12
 @references_options
 @seed_option("Of the estimator.")
 @format_options
-@click.option(
-    "--on-bad-line",
-    type=click.Choice(["error", "skip"]),
-    default="error",
-    show_default=True,
-    help="What to do with a line that cannot be parsed.",
-)
 @click.option("--sizes", metavar="SIZE,...", help="Rows of the table at the end, as for mrc.")
 @picture_options
 def watch(

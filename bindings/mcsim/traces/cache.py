@@ -147,7 +147,7 @@ def _user_directory() -> Path:
     return platformdirs.user_cache_path("mcsim", appauthor=False) / "traces"
 
 
-_REMEDY = "set MCSIM_CACHE_DIR to a folder that only you can write (chmod 700)"
+_REMEDY = "set MCSIM_CACHE_DIR or --cache-dir to a folder that only you can write (chmod 700)"
 
 
 def open_cache(folder: Path) -> None:

@@ -72,9 +72,6 @@ def test_odd_names_of_traces_are_shown_escaped(run: Any, folder: Path, name: byt
     ending = trace.partition(".")[2]
     small_trace(("a", "a2")).save(f"plain.{ending}")
     Path(f"plain.{ending}").rename(trace)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MCSIM_CACHE_DIR", out)
-        assert run("trace", "info", trace)[0] == 0
     for arguments in (
         ("trace", "info", trace),
         ("mrc", trace, "-o", out),
@@ -84,6 +81,7 @@ def test_odd_names_of_traces_are_shown_escaped(run: Any, folder: Path, name: byt
         ("trace", "convert", trace, f"{out}/{trace}.arrow"),
         ("trace", "info", f"{out}/{trace}.arrow"),
         ("mrc", f"{out}/{trace}.arrow"),
+        ("trace", "info", trace, "--cache-dir", out),
         ("cache", "ls", "--cache-dir", out),
         ("cache", "verify", "--cache-dir", out),
     ):
