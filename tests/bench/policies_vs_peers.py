@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import sys
 import tempfile
@@ -44,7 +45,23 @@ BLOCKS = 2_000_000
 SKEW = 0.9
 PIECE = 1_000_000
 LARGEST = 8_000
-WITH_SIZES = ("lru", "fifo", "clock", "sieve", "random", "lfu", "slru", "gdsf")
+WITH_SIZES = {
+    **dict.fromkeys(("lru", "fifo", "clock", "sieve", "lfu", "2q", "lru-k(history=0)"), ""),
+    "arc": "moves p by ratios of bytes",
+    "belady-size": "draws other samples",
+    "cacheus": "draws its learning rate",
+    "gdsf": "inserts before it evicts",
+    "hyperbolic": "ignores the size",
+    "lecar": "decays regrets by accesses",
+    "lfu-da": "adds the age at every hit",
+    "lirs(stack=2)": "refuses objects larger than the HIR share",
+    "random": "draws by bucket",
+    "s3-fifo": "fills the main queue at first",
+    "slru": "has four segments",
+    "w-tinylfu": "refuses objects larger than the window",
+}
+"""Policies with a rule for sizes, and why their misses differ."""
+SIZES_ALONE = ("belady-size",)
 
 # A slower peer runs once.
 PATIENCE_SECONDS = 15
@@ -88,6 +105,7 @@ PEERS = [
     Peer("mq", "MQ", "takes a ghost out first", lambda capacity: {"lifetime": 10 * capacity}),
     Peer("hyperbolic", "Hyperbolic", "draws other samples"),
     Peer("lecar", "LeCaR", "starts counts anew"),
+    Peer("belady-size", "BeladySize", "draws other samples"),
     Peer("cacheus", "Cacheus", "draws its learning rate"),
 ]
 
@@ -141,7 +159,8 @@ def in_another_process(
         before = anonymous_bytes()
         watch = Peak()
         ratio, objects = replay(peer)
-        queue.put((ratio, (watch.stop() - before) / objects))
+        # Of objects that leave after their last use, none is left at the end.
+        queue.put((ratio, (watch.stop() - before) / objects if objects else math.nan))
 
     child = context.Process(target=tell)
     child.start()
@@ -258,7 +277,7 @@ def compare(peer: Peer, ours: Ours, theirs: Theirs, rounds: int) -> dict[str, An
         "misses": our_misses,
         "peer_misses": their_misses,
         "equal": our_misses == their_misses,
-        "differs": peer.differs,
+        "differs": WITH_SIZES[peer.policy] if theirs.sizes else peer.differs,
     }
 
 
@@ -334,7 +353,8 @@ def main() -> int:
         write_oracle_general(records, blocks, sizes)
         theirs = Theirs(records, given.accesses, capacity, sizes=given.sizes)
         for peer in PEERS:
-            if peer.policy in wanted and (not given.sizes or peer.policy in WITH_SIZES):
+            has_rule = peer.policy in WITH_SIZES if given.sizes else peer.policy not in SIZES_ALONE
+            if peer.policy in wanted and has_rule:
                 found.append(compare(peer, ours, theirs, given.rounds))
                 lines.append(row_of(found[-1]))
                 print(lines[-1], flush=True)

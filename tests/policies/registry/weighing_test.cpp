@@ -97,7 +97,9 @@ TEST(WeighingRegistry, DiscardsFreeTheBytesOfAnObject) {
   ASSERT_TRUE(found.ok()) << found.status();
   for (std::size_t i = 0; i < configs.size(); ++i) {
     EXPECT_EQ((*found)[i].counts.hits, 1) << configs[i].policy;
-    EXPECT_EQ((*found)[i].counts.evictions, 0) << configs[i].policy;
+    // Objects without a next access leave at once.
+    const Count leave = configs[i].policy == "belady-size" ? 1 : 0;
+    EXPECT_EQ((*found)[i].counts.evictions, leave) << configs[i].policy;
   }
 }
 

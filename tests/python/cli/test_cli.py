@@ -111,7 +111,9 @@ def test_deployed_caches_stand_apart_with_their_rules(capsys: pytest.CaptureFixt
     assert "Linux 6.1.176" in out
     assert "dm-cache-policy-smq.c  64 levels of blocks." in out
     assert "Not modelled" in out
-    assert call(capsys, "describe", "LVMcache") == (0, out, "")
+    code, lvmcache, _ = call(capsys, "describe", "LVMcache")
+    assert (code, lvmcache[: len(out)]) == (0, out)
+    assert "Nearest: system dm-cache" in lvmcache[len(out) :]
     _, out, _ = call(capsys, "describe", "bcache")
     assert "Linux 6.1.176" in out
     assert "  alloc.c      Blocks are appended to the open bucket of their VM." in out

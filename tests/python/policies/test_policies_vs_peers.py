@@ -28,12 +28,32 @@ def test_libcachesim_misses_as_often_where_it_should(tmp_path: Path, peers: Modu
     done = subprocess.run([*script, *sizes], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(out.read_text())["policies"]
-    assert [each["policy"] for each in found] == [peer.policy for peer in peers.PEERS]
+    named = [peer.policy for peer in peers.PEERS if peer.policy not in peers.SIZES_ALONE]
+    assert [each["policy"] for each in found] == named
     for each in found:
         assert each["equal"] == (each["misses"] == each["peer_misses"])
         assert each["equal"] or each["differs"], each["policy"]
         assert 0 < each["misses"] < 20_000
     assert out.with_suffix(".md").read_text() == done.stdout
+
+
+def test_libcachesim_misses_as_many_bytes_where_it_should(
+    tmp_path: Path, peers: ModuleType
+) -> None:
+    pytest.importorskip("libcachesim", reason="the libcachesim wheel is absent")
+    out = tmp_path / "out.json"
+    script = [sys.executable, str(BENCH / "policies_vs_peers.py"), "--sizes", "--out", str(out)]
+    options = ["--accesses", "20000", "--capacity", "700", "--rounds", "1"]
+    done = subprocess.run([*script, *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(out.read_text())["policies"]
+    assert {each["policy"] for each in found} == set(peers.WITH_SIZES)
+    for each in found:
+        assert each["equal"] or each["differs"], each["policy"]
+        if each["equal"]:
+            assert each["byte_miss_ratio"] == pytest.approx(each["peer_byte_miss_ratio"], abs=1e-9)
+    equal = {policy for policy, why in peers.WITH_SIZES.items() if not why}
+    assert {each["policy"] for each in found if each["equal"]} >= equal
 
 
 def test_without_libcachesim_it_says_so(

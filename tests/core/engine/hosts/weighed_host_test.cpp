@@ -10,8 +10,8 @@
 #include "core/base/random.hpp"
 #include "policies/allocation/registry.hpp"
 #include "policies/hosts/data_path.hpp"
-#include "tests/support/hosts.hpp"
 #include "tests/support/naive_meters.hpp"
+#include "tests/support/workloads.hpp"
 
 namespace mcsim {
 namespace {
