@@ -26,7 +26,10 @@ from mcsim.policies.specs import (
 from mcsim.references.blocks import References, blocks_in
 from mcsim.references.objects import SizedObjects, sized_for, whole_of
 from mcsim.references.pieces import DiscardColumns, RequestColumns, discards_of, request_columns_of
+from mcsim.tables.column import Column
 from mcsim.tables.result_table import ResultTable
+
+_BYTES = Column("capacity", "bytes", "count", "capacity of the cache, in bytes of objects")
 
 
 def _capacities(sizes: Sequence[int | str], whole: int, block_bytes: int | None) -> list[int]:
@@ -136,4 +139,6 @@ class Caches:
             "policy": np.array(policies, dtype=np.str_),
             "capacity": np.array(self.capacities * len(self.specs), dtype=np.int64),
         }
-        return ResultTable(caches | columns, "policies", title="Caches by policy and size")
+        title = "Caches by policy and size"
+        declared = [] if self.weights is None else [_BYTES]
+        return ResultTable(caches | columns, "policies", title=title, declared=declared)

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/base/guarded.hpp"
 #include "core/locality/distances/exact_distances.hpp"
@@ -13,60 +12,40 @@
 
 namespace mcsim {
 
-RangeSums::RangeSums(std::size_t size) : weights_(size) {
+PrefixSums::PrefixSums(std::size_t size) : weights_(size) {
   while (size > 1) {
     size = (size >> kBits) + 1;
     levels_.emplace_back(size);
   }
 }
 
-void RangeSums::set(std::size_t at, std::uint32_t weight) {
+void PrefixSums::set(std::size_t at, std::uint32_t weight) {
   weights_[at] = weight;
+  total_ += weight;
   for (Pages<Count>& level : levels_) level[at >>= kBits] += weight;
 }
 
-void RangeSums::clear(std::size_t at) {
+void PrefixSums::clear(std::size_t at) {
   const Count weight = weights_[at];
   weights_[at] = 0;
+  total_ -= weight;
   for (Pages<Count>& level : levels_) level[at >>= kBits] -= weight;
 }
 
-namespace {
-
-template <class T>
-Count sum_of(const T* entries, std::size_t begin, std::size_t end) {
-  return std::accumulate(entries + begin, entries + end, Count{0});
+// Of each level, the entries of the last group, before the place.
+Count PrefixSums::before(std::size_t end) const {
+  const auto add_group = [&](const auto* entries) {
+    Count sum = 0;
+    for (std::size_t i = end >> kBits << kBits; i < end; ++i) sum += entries[i];
+    end >>= kBits;
+    return sum;
+  };
+  Count sum = add_group(weights_.data());
+  for (const Pages<Count>& level : levels_) sum += add_group(level.data());
+  return sum;
 }
 
-// Add up the entries that are not in whole groups; the range becomes that of the groups, which are
-// the entries of the next level.
-template <int kBits, class T>
-Count take_edges(const T* entries, std::size_t& begin, std::size_t& end) {
-  const std::size_t first = (begin + (std::size_t{1} << kBits) - 1) >> kBits;
-  const std::size_t last = end >> kBits;
-  if (first > last) {
-    const Count all = sum_of(entries, begin, end);
-    begin = end = 0;
-    return all;
-  }
-  const Count left = sum_of(entries, begin, first << kBits);
-  const Count right = sum_of(entries, last << kBits, end);
-  begin = first;
-  end = last;
-  return left + right;
-}
-
-}  // namespace
-
-Count RangeSums::sum(std::size_t begin, std::size_t end) const {
-  Count total = take_edges<kBits>(weights_.data(), begin, end);
-  for (std::size_t k = 0; begin < end; ++k) {
-    total += take_edges<kBits>(levels_[k].data(), begin, end);
-  }
-  return total;
-}
-
-std::size_t RangeSums::bytes() const {
+std::size_t PrefixSums::bytes() const {
   std::size_t bytes = weights_.bytes();
   for (const Pages<Count>& level : levels_) bytes += level.bytes();
   return bytes;
@@ -83,7 +62,7 @@ Count ByteDistances::access(std::uint32_t object, std::uint32_t bytes) {
   std::uint32_t& last = last_[object];
   Count others = kCold;
   if (last != 0) {
-    others = axis_.sum(last, end_);
+    others = axis_.total() - axis_.before(last);
     axis_.clear(last - 1);
   }
   axis_.set(end_, bytes);
@@ -171,6 +150,8 @@ absl::StatusOr<ByteCurve> byte_curve(std::span<const std::uint32_t> objects,
                                      std::span<const std::uint32_t> bytes, std::size_t unique,
                                      const ByteCurveOptions& options) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
+  constexpr std::size_t kFar = 24;  // how many accesses ahead
+  constexpr std::size_t kNear = 12;
   return guarded("byte_curve", [&]() -> absl::StatusOr<ByteCurve> {
     MCSIM_RETURN_IF_ERROR(check_columns(objects, bytes, unique));
     if (!(options.rate > 0 && options.rate <= 1)) {
@@ -181,6 +162,8 @@ absl::StatusOr<ByteCurve> byte_curve(std::span<const std::uint32_t> objects,
     std::vector<Reuse> reuses;
     Count all_bytes = 0;
     for (std::size_t i = 0; i < objects.size(); ++i) {
+      if (i + kFar < objects.size()) distances.prefetch_last(objects[i + kFar]);
+      if (i + kNear < objects.size()) distances.prefetch_axis(objects[i + kNear]);
       const Count others = distances.access(objects[i], bytes[i]);
       if (i % kPiece == kPiece - 1 && options.tick) {
         MCSIM_RETURN_IF_ERROR(options.tick(static_cast<Count>(i + 1)));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/pages.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/status.hpp"
 #include "core/base/tick.hpp"
 #include "core/base/types.hpp"
@@ -13,25 +14,32 @@
 
 namespace mcsim {
 
-// Sums of ranges of an array of weights, most of them near its end. O(log n) with a base of 32:
-// level k + 1 has the sums of 32 entries of level k.
-class RangeSums {
+// An array of weights, and the sum of those before any place. O(log n) with a base of 16: level
+// k + 1 has the sums of 16 entries of level k.
+class PrefixSums {
  public:
-  explicit RangeSums(std::size_t size);
+  explicit PrefixSums(std::size_t size);
 
   std::uint32_t operator[](std::size_t at) const { return weights_[at]; }
+  Count total() const { return total_; }
   // Set an entry that is 0.
   void set(std::size_t at, std::uint32_t weight);
   void clear(std::size_t at);
-  // The sum of [begin, end).
-  Count sum(std::size_t begin, std::size_t end) const;
+  // The sum of [0, end).
+  Count before(std::size_t end) const;
+  // Prefetch for before(at) and clear(at).
+  void prefetch(std::size_t at) const {
+    prefetch_line(&weights_[at]);
+    if (!levels_.empty()) prefetch_line(&levels_[0][at >> kBits]);
+  }
   std::size_t bytes() const;
 
  private:
-  static constexpr int kBits = 5;
+  static constexpr int kBits = 4;
 
   Pages<std::uint32_t> weights_;
   std::vector<Pages<Count>> levels_;
+  Count total_ = 0;
 };
 
 // Reuse distances of objects in bytes: the bytes of all distinct other objects accessed since the
@@ -46,6 +54,11 @@ class ByteDistances {
 
   // Return the distance of an access to an object of `bytes`; kCold for a first one.
   Count access(std::uint32_t object, std::uint32_t bytes);
+  // Prefetch for an access in two steps: the place of the last access, then what is there.
+  void prefetch_last(std::uint32_t object) const { prefetch_line(&last_[object]); }
+  void prefetch_axis(std::uint32_t object) const {
+    if (last_[object] != 0) axis_.prefetch(last_[object] - 1);
+  }
   std::size_t bytes() const;
 
  private:
@@ -53,7 +66,7 @@ class ByteDistances {
 
   Pages<std::uint32_t> last_;  // by object: the place of its last access, + 1; 0: none
   Pages<std::uint32_t> object_at_;
-  RangeSums axis_;
+  PrefixSums axis_;
   std::size_t size_;
   std::size_t end_ = 0;
 };
