@@ -237,11 +237,9 @@ void bind_estimators(py::module_& parent) {
   m.def(
       "byte_curve",
       [](const ConstantColumn<std::uint32_t>& objects, const ConstantColumn<std::uint32_t>& bytes,
-         std::size_t unique, double rate, std::size_t warm_up, int threads, py::object progress) {
-        const ByteCurveOptions options{.rate = rate,
-                                       .warm_up = warm_up,
-                                       .threads = threads,
-                                       .tick = make_tick(std::move(progress))};
+         std::size_t unique, double rate, std::size_t warm_up, py::object progress) {
+        const ByteCurveOptions options{
+            .rate = rate, .warm_up = warm_up, .tick = make_tick(std::move(progress))};
         const auto ids = span_of(objects);
         const auto sizes = span_of(bytes);
         ByteCurve curve =
@@ -249,7 +247,7 @@ void bind_estimators(py::module_& parent) {
         return std::pair(std::move(curve.hits), curve.bytes);
       },
       py::arg("objects").noconvert(), py::arg("bytes").noconvert(), py::arg("unique"),
-      py::kw_only(), py::arg("rate") = 1.0, py::arg("warm_up") = 0, py::arg("threads") = 1,
+      py::kw_only(), py::arg("rate") = 1.0, py::arg("warm_up") = 0,
       py::arg("progress") = py::none());
   m.def("describe_estimators", [] { return describe_registry(estimator_registry()); });
   m.def("upper_hull", &hull_of, py::arg("capacities"), py::arg("hits"));

@@ -176,7 +176,6 @@ def byte_curve(
     *,
     rate: float = 1.0,
     warm_up: int = 0,
-    threads: int = 1,
     progress: _Progress = None,
 ) -> tuple[CurveEstimate, int]: ...
 def byte_distances(

@@ -23,7 +23,6 @@ def curve_by_bytes(
     params: Mapping[str, object],
     *,
     seed: int,
-    threads: int,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[HitRatioCurve, int]:
     """Return the hits of LRU over its capacity in bytes, and the memory that this took.
@@ -63,7 +62,7 @@ def curve_by_bytes(
         warm_up = int(chosen[:warm_up].sum())
         ids, sizes = ids[chosen], sizes[chosen]
     made, held = _locality.byte_curve(
-        ids, sizes, objects.unique, rate=rate, warm_up=warm_up, threads=threads, progress=progress
+        ids, sizes, objects.unique, rate=rate, warm_up=warm_up, progress=progress
     )
     name = title(estimator, {name: str(value) for name, value in params.items()})
     curve = curve_of(made, float(objects.unique), name, 1)

@@ -194,9 +194,7 @@ def estimate(
         threads = threads_for(blocks, estimator, threads)
     stream = Estimator(estimator, seed=seed, threads=threads, block_bytes=block_bytes, **params)
     if isinstance(blocks, SizedObjects):
-        return curve_by_bytes(
-            blocks, estimator, params, seed=seed, threads=threads_given(threads), progress=progress
-        )[0]
+        return curve_by_bytes(blocks, estimator, params, seed=seed, progress=progress)[0]
     if blocks is None:
         stream.process(cast(ArrayLike, references), times, ops, progress=progress)
         curve = stream.curve()

@@ -314,7 +314,7 @@ def _measure_one(
     seconds = 0.0
     if isinstance(stream, SizedObjects):
         begun = time.perf_counter()
-        by_bytes, held = curve_by_bytes(stream, spec.name, spec.params, seed=seed, threads=threads)
+        by_bytes, held = curve_by_bytes(stream, spec.name, spec.params, seed=seed)
         done(len(stream))
         return Measured(stream.label, by_bytes, time.perf_counter() - begun, held)
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from mcsim._core import locality as _locality
 from mcsim._core import policies as _policies
 from mcsim.base.errors import ConfigError
-from mcsim.base.threads import threads_given
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import curve_of
 from mcsim.locality.hit_units import COLD
@@ -104,5 +103,5 @@ class SizedSharing(Sharing):
         self, ids: NDArray[np.uint32], weights: NDArray[np.uint32]
     ) -> HitRatioCurve:
         numbered, unique = _policies.number(ids.astype(np.uint64))
-        made, _ = _locality.byte_curve(numbered, weights, unique, threads=threads_given(None))
+        made, _ = _locality.byte_curve(numbered, weights, unique)
         return replace(curve_of(made, float(unique), "exact", 1), resolved_from=0)

@@ -1,9 +1,7 @@
 #include "core/locality/distances/byte_distances.hpp"
 
-#include <tbb/parallel_sort.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
+#include <boost/sort/spreadsort/integer_sort.hpp>
 #include <cmath>
 
 #include "core/base/guarded.hpp"
@@ -96,11 +94,11 @@ struct Reuse {
   std::uint32_t bytes;
 };
 
-CurveEstimate curve_of(std::vector<Reuse> reuses, int threads) {
-  tbb::task_arena(threads).execute([&] {
-    tbb::parallel_sort(reuses,
-                       [](const Reuse& a, const Reuse& b) { return a.distance < b.distance; });
-  });
+CurveEstimate curve_of(std::vector<Reuse> reuses) {
+  boost::sort::spreadsort::integer_sort(
+      reuses.begin(), reuses.end(),
+      [](const Reuse& reuse, unsigned shift) { return reuse.distance >> shift; },
+      [](const Reuse& a, const Reuse& b) { return a.distance < b.distance; });
   CurveEstimate curve;
   Count hits = 0;
   Count bytes = 0;
@@ -175,7 +173,7 @@ absl::StatusOr<ByteCurve> byte_curve(std::span<const std::uint32_t> objects,
       reuses.push_back({static_cast<Count>(scaled) + bytes[i], bytes[i]});
     }
     const std::size_t held = distances.bytes() + reuses.capacity() * sizeof(Reuse);
-    ByteCurve curve{.hits = curve_of(std::move(reuses), options.threads), .bytes = held};
+    ByteCurve curve{.hits = curve_of(std::move(reuses)), .bytes = held};
     curve.hits.accesses = static_cast<double>(objects.size() - warm_up);
     curve.hits.bytes = static_cast<double>(all_bytes);
     curve.hits.resolved_from = bytes.empty() ? 0 : std::ranges::max(bytes);

@@ -80,7 +80,6 @@ struct ByteCurveOptions {
   // The share of all objects that the accesses are to: the bytes of other objects are scaled.
   double rate = 1;
   std::size_t warm_up = 0;  // first accesses, which are not counted
-  int threads = 1;          // of the sort
   Tick tick = nullptr;
 };
 
