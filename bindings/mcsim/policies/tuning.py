@@ -330,6 +330,12 @@ def blocks_of_share(size: float | str, references: References, block_bytes: int)
         return parse_capacity(size, accesses.id_count, None)
 
 
+_OBJECTS = (
+    "references: an object trace: there is no size of blocks to tune; to choose a policy, use "
+    "`mcsim compare`, or `mcsim mrc --policies … --mini` with samples"
+)
+
+
 def workload_of(
     references: References, block_bytes: int
 ) -> tuple[Workload, Literal["reads", "all"]]:
@@ -339,7 +345,7 @@ def workload_of(
         if not references.is_whole:
             raise ConfigError("references: these blocks are a part of others; tune a Trace")
         if references.kind == "objects":
-            raise ConfigError("references: an object trace: there is no size of blocks to tune")
+            raise ConfigError(_OBJECTS)
         return references.workload, "reads" if references.ops_kept == "reads" else "all"
     traces = traces_in(references)
     if traces is None:
@@ -352,5 +358,5 @@ def workload_of(
         time = np.arange(keys.size)
         traces = [Trace.from_arrays(time, offset, block_bytes, time_base="index")]
     if any(trace.kind == "objects" for trace in traces):
-        raise ConfigError("references: an object trace: there is no size of blocks to tune")
+        raise ConfigError(_OBJECTS)
     return Workload(vms_of(traces), synthetic=False), "all"
