@@ -48,6 +48,7 @@ def sharing_read(source: Source, order: Order) -> Sharing:
     """Read the traces and merge the references of all VMs in `order`."""
     from mcsim.locality.sharing import sharing
     from mcsim.references.blocks import Blocks
+    from mcsim.references.objects import sized_for
 
     reporter = reporter_asked()
     with reporter.live():
@@ -56,7 +57,8 @@ def sharing_read(source: Source, order: Order) -> Sharing:
             _note_spans(traces, reporter)
             return sharing(source.split(traces, reporter), order)
         chosen = source.chosen(source.open(reporter))
-        return sharing([Blocks.of(one, source.ops, source.block_bytes) for one in chosen], order)
+        several = [Blocks.of(one, source.ops, source.block_bytes) for one in chosen]
+        return sharing([sized_for(one, source.sizes) for one in several], order)
 
 
 def _note_spans(traces: list[Trace], reporter: Reporter) -> None:

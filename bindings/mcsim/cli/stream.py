@@ -85,7 +85,7 @@ class Source:
     usual_ops: str = "reads"
     warm_up: str | None = None
     sizes: str | None = None
-    """Of caches; if one is in bytes, capacities of objects are."""
+    """Sizes of caches; if one is in bytes, all capacities of objects are."""
 
     def read(self, reporter: Reporter) -> Blocks:
         """Read, split and merge the traces."""

@@ -209,7 +209,7 @@ def is_bound_wanted(spec: ExperimentSpec, accesses: engine.Accesses) -> bool:
     """Return whether a run computes the hits of OPT on a view of its trace.
 
     With lines, extents or states OPT is no bound, because a tier holds blocks that were never
-    accessed; nor is it of objects with sizes.
+    accessed. It is no bound of objects with sizes.
     """
     if accesses.line_blocks > 1 or spec.in_bytes or spec.saved_states is not None:
         return False

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mcsim._core import engine, locality
+from mcsim.base.errors import ConfigError
 from mcsim.results.output import SystemTables
 from mcsim.results.schemas import SCHEMAS, schema_of, without_optional_columns
 
@@ -39,9 +40,16 @@ class ByteCurve:
 
     def __init__(self, accesses: engine.Accesses, vm: int) -> None:
         info = accesses.vms[vm]
-        own = np.flatnonzero(accesses.request_vm == vm)
+        has_object = np.diff(accesses.request_begin.view(np.int64)) > 0
+        own = np.flatnonzero((accesses.request_vm == vm) & has_object)
         ids = accesses.ids[accesses.request_begin[own]] - np.uint32(info.first_id)
         sizes = np.ascontiguousarray(accesses.request_bytes[own])
+        if unknown := int(np.count_nonzero(sizes == 0)):
+            first = int(own[np.argmin(sizes != 0)])
+            raise ConfigError(
+                f"VM {info.name}: {unknown:,} of {len(own):,} requests are for objects without a "
+                f"size, first request {first:,}: give the capacity as a number of objects"
+            )
         self._made, _ = locality.byte_curve(ids, sizes, max(1, info.unique_blocks))
         self.accesses = len(own)
 

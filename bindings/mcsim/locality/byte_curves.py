@@ -39,7 +39,7 @@ def curve_by_bytes(
         ``'exact'``, or ``'shards-rate'``: the objects are sampled by a hash, and the bytes
         between two references are scaled. It has no band.
     params : dict
-        Of the estimator: of ``'shards-rate'`` the `rate`.
+        Parameters of the estimator; ``'shards-rate'`` has `rate`.
 
     Raises
     ------

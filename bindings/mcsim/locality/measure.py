@@ -314,8 +314,17 @@ def _measure_one(
     seconds = 0.0
     if isinstance(stream, SizedObjects):
         begun = time.perf_counter()
-        by_bytes, held = curve_by_bytes(stream, spec.name, spec.params, seed=seed)
-        done(len(stream))
+        reported = 0
+
+        def progress(so_far: int) -> None:
+            nonlocal reported
+            done(so_far - reported)
+            reported = so_far
+
+        by_bytes, held = curve_by_bytes(
+            stream, spec.name, spec.params, seed=seed, progress=progress
+        )
+        progress(len(stream))
         return Measured(stream.label, by_bytes, time.perf_counter() - begun, held)
 
     def process(piece: Piece) -> None:

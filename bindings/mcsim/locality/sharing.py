@@ -35,7 +35,7 @@ from mcsim.locality.vm_discards import (
     positions_by_vm,
 )
 from mcsim.references.blocks import Blocks, References, blocks_in, traces_in
-from mcsim.references.objects import SizedObjects
+from mcsim.references.objects import SizedObjects, refuse_bytes
 from mcsim.references.pieces import Discarded, Piece, vms_of_ids
 from mcsim.references.warm_up import check_no_warm_up
 from mcsim.traces.batches import Kind
@@ -138,6 +138,7 @@ def _by_time(blocks: Blocks) -> Sharing:
 
 
 def _spread_blocks(several: Sequence[Blocks]) -> Sharing:
+    refuse_bytes(several, "order 'rates'")
     if len(sizes := {of.block_bytes for of in several}) > 1:
         raise ConfigError(
             f"blocks of different sizes share no cache: {', '.join(map(str, sorted(sizes)))} bytes"
@@ -254,8 +255,7 @@ class Sharing:
             return self
         numbers = np.zeros(len(self.vms), np.uint16)
         numbers[kept] = np.arange(len(kept))
-        is_kept = np.zeros(len(self.vms), np.bool_)
-        is_kept[kept] = True
+        is_kept = np.isin(np.arange(len(self.vms)), kept)
         stays = is_kept[self.vm]
         discards = None
         if self.discards is not None and is_kept[self.discards.vm].any():
@@ -290,7 +290,7 @@ class Sharing:
 
     @property
     def capacity_name(self) -> str:
-        """What capacities count."""
+        """Unit of capacities."""
         return "bytes" if self.block_bytes == 1 else self.kind
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Objects with sizes of several VMs, in caches whose capacities are in bytes."""
+"""Objects with sizes of several VMs, in caches with capacities in bytes."""
 
 from __future__ import annotations
 

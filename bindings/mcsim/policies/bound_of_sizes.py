@@ -22,8 +22,8 @@ _SURPLUS = 1e-9
 class Reuses:
     """The references to objects that were referenced before, and what hits of them cost.
 
-    To hit a reference, a cache holds its object since the reference before: its size, for as many
-    references as there are from one to the other.
+    To hit a reference, a cache holds its object since the previous reference to it. The cost is the
+    size, times the number of references from one to the other.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Reuses:
 
     @classmethod
     def of(cls, caches: Caches) -> Self:
-        """Find those of the references that are counted, of `weights` bytes each."""
+        """Return the reuses among the counted references."""
         ids, sizes = caches.blocks, caches.weights
         assert sizes is not None
         order = np.argsort(ids, kind="stable")
@@ -57,12 +57,12 @@ class Reuses:
         return cls(len(ids), held, cost, sizes[later[kept]].astype(np.int64))
 
     def most_hits(self, capacity: int) -> int:
-        """Return the most references that a cache of so many bytes can hit."""
+        """Return an upper bound on the hits of a cache of `capacity` bytes."""
         cost = np.sort(self.cost[self.held <= capacity])
         return int(np.searchsorted(np.cumsum(cost), self._space(capacity), side="right"))
 
     def most_byte_hits(self, capacity: int) -> int:
-        """Return the most bytes that a cache of so many bytes can hit."""
+        """Return an upper bound on the hits in bytes of a cache of `capacity` bytes."""
         fits = self.held <= capacity
         cost, of_bytes = self.cost[fits], self.bytes[fits]
         order = np.argsort(cost / of_bytes, kind="stable")

@@ -20,6 +20,7 @@ from mcsim.policies.bound_of_sizes import with_bounds
 from mcsim.policies.caches import Caches
 from mcsim.policies.specs import PolicyChoice
 from mcsim.references.blocks import Blocks, References, blocks_in
+from mcsim.references.objects import refuse_bytes
 from mcsim.tables.result_table import ResultTable
 
 
@@ -299,6 +300,7 @@ def _request_ratios(found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 def _in_lines(references: References, line: int | None) -> tuple[NDArray[np.uint32] | Blocks, int]:
     """Return blocks by ids that lie side by side in a line, and the length of a line."""
     if isinstance(references, Blocks):
+        refuse_bytes(references, "simulate_lines")
         if line not in (None, references.line):
             raise ConfigError(f"line: these blocks were made with lines of {references.line}")
         return references, references.line

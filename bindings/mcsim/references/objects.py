@@ -152,6 +152,19 @@ def _is_in_bytes(size: object) -> bool:
     return False
 
 
+def refuse_bytes(references: object, what: str) -> None:
+    """Raise ConfigError if capacities of the references are in bytes, which `what` does not count.
+
+    Parameters
+    ----------
+    what : str
+        The function or the option, for the message.
+    """
+    several = references if isinstance(references, (list, tuple)) else [references]
+    if any(isinstance(one, SizedObjects) for one in several):
+        raise ConfigError(f"{what}: it counts objects, not their bytes: give sizes without a unit")
+
+
 def whole_of(blocks: Any) -> int:
     """Return the capacity that holds all: distinct blocks, or bytes of distinct objects."""
     distinct: int = getattr(blocks, "distinct_bytes", blocks.unique)

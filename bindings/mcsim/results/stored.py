@@ -20,7 +20,7 @@ from mcsim.results.seals import read_list
 from mcsim.results.writer import is_under_way
 
 State = Literal["finished", "under way", "abandoned", "damaged"]
-"""``'abandoned'`` are also runs whose removal was killed."""
+"""A run whose removal was killed is ``'abandoned'``, too."""
 
 _NAME = re.compile(r"(?P<run>.+-[0-9a-f]{12})(?:\.(?P<kind>partial|replaced-.+))?")
 
@@ -35,9 +35,9 @@ class Run:
     ----------
     path : Path
     run_id : str
-        Of a pack, the name of its folder.
+        The name of the folder if it is a pack.
     state : str
-        Of packs, ``'finished'`` without reading them.
+        A pack is ``'finished'``, without being read.
     kind : {'run', 'draft', 'replaced', 'pack'}
         As of `check_removable`.
     """

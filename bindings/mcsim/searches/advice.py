@@ -23,6 +23,7 @@ from mcsim.policies.miniatures import seeds_of_samples
 from mcsim.policies.simulation import memory_given
 from mcsim.policies.tuning import workload_of
 from mcsim.references.blocks import Blocks, References, traces_in
+from mcsim.references.objects import refuse_bytes
 from mcsim.references.warm_up import check_no_warm_up
 from mcsim.searches.advice_case import Case, Commands, Line, Machine
 from mcsim.searches.advised_policy import advise_policy, candidates_given
@@ -199,6 +200,7 @@ def advise(
 def _blocks_of(references: References, ops: Ops, block_bytes: int | str) -> Blocks:
     """Return the references as blocks of one size."""
     if isinstance(references, Blocks):
+        refuse_bytes(references, "advise")
         check_no_warm_up(references, "advise")
         if not references.is_whole:
             raise ConfigError("references: these blocks are a part of others; give a Trace")

@@ -1,4 +1,4 @@
-"""Events of blktrace, all kinds of them, of one device."""
+"""Events of all kinds of one device, from blktrace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a real cache did with requests, from blktrace of its devices."""
+"""Hits, promotions and latencies of a real cache, from blktrace of its devices."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Request:
 
     @property
     def is_cached(self) -> bool:
-        """Whether the cache had, or took, all of it."""
+        """Whether the cache had, or took, the whole request."""
         return self.cached >= self.bytes
 
 
@@ -58,7 +58,7 @@ class Copies:
 
 
 class Matching:
-    """The requests of a cache device, and what the devices below show of them.
+    """The requests of a cache device, matched to events of the devices below.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Matching:
                     self.linked[name] += self._complete(sector - BCACHE_SHIFT, size, category, time)
 
     def _follow(self, event: int, category: int, sector: int, size: int, time: int) -> None:
-        """Take an event of the cache device."""
+        """Process an event of the cache device."""
         if event == QUEUED and (size == 0 or category & DISCARD):
             self.left_out += 1
         elif event == QUEUED:

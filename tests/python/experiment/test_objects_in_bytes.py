@@ -152,6 +152,27 @@ def test_what_has_no_rule_is_refused(folder: Path) -> None:
     refused(folder, "the objects of the workload have no sizes")
 
 
+def test_objects_without_a_size_are_named(folder: Path) -> None:
+    lines = (folder / "cdn.csv").read_text().splitlines()
+    of_vm = [row for row in lines[1:] if ",b," in row]
+    changed = of_vm[40].split(",")
+    lines[lines.index(of_vm[40])] = ",".join([*changed[:2], "0", *changed[3:]])
+    (folder / "cdn.csv").write_text("\n".join(lines) + "\n")
+    at = lines.index(",".join([*changed[:2], "0", *changed[3:]])) - 1
+    refused(
+        folder,
+        f"VM b: 1 of {len(of_vm):,} requests are for objects without a size, first request {at:,}",
+    )
+
+
+def test_requests_that_are_not_replayed_have_no_object(folder: Path) -> None:
+    text = (folder / "cdn.csv").read_text()
+    (folder / "cdn.csv").write_text(text + "9999999,1,10,b,write\n")
+    reads = mc.Trace.open(folder / "cdn.csv").blocks(ops="reads")
+    (row,) = mc.simulate(mc.in_bytes(reads), "lru", [102_400])
+    assert totals(run(folder, ops="reads"))["lru", "all"][0] == row.misses
+
+
 def test_blocks_of_a_byte_are_objects(folder: Path) -> None:
     (folder / "cdn.csv").write_text(
         "time_us,op,offset,length\n0,read,0,4096\n5000000,read,0,4096\n"

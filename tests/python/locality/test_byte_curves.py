@@ -134,6 +134,26 @@ def test_objects_that_change_are_not_exact_in_one_pass() -> None:
         mc.in_bytes(mc.Trace.from_arrays([0], [0], [4096]))
 
 
+def test_what_counts_objects_refuses_bytes() -> None:
+    blocks = mc.in_bytes(objects(5, vms=2))
+    message = "it counts objects, not their bytes: give sizes without a unit"
+    with pytest.raises(ConfigError, match=f"order 'rates': {message}"):
+        mc.mix([blocks], ["50%"], order="rates")
+    with pytest.raises(ConfigError, match=f"simulate_lines: {message}"):
+        mc.simulate_lines(blocks, "lru", [1000])
+    with pytest.raises(ConfigError, match=f"advise: {message}"):
+        mc.advise(blocks, "10%")
+
+
+def test_what_if_counts_bytes() -> None:
+    blocks = mc.in_bytes(objects(6, vms=2))
+    found = mc.what_if(blocks, 30_000)
+    (row,) = mc.simulate(blocks, "lru", [30_000])
+    accesses = [curve.accesses for curve in sharing(blocks).alone.values()]
+    ratios = [found.before.ratio_of([vm], "shared") for vm in ("vm0", "vm1")]
+    assert np.average(ratios, weights=accesses) == pytest.approx(row.hit_ratio)
+
+
 @pytest.fixture
 def cdn(tmp_path: Path) -> str:
     file = tmp_path / "cdn.csv"
