@@ -473,13 +473,13 @@ def _of_options() -> Iterator[Case]:
                 yield from _of_argument(name, command, param)
                 continue
             base = [*_INSTEAD.get((name, called), _BASES[name]), *_ALSO.get(called, ())]
-            if called == "--vm":
+            if called == "--vm-name":
                 base = ["nameless.csv" if word == "two.csv" else word for word in base]
             short = called.removeprefix("--")
             names = [called, short, short.replace("-", "_"), "sub-block", *param.opts]
             if called == "--mini":
                 names.append("rate")
-            if called == "--only":
+            if called in ("--only", "--cells"):
                 names.append("figure")
             if called == "--set":
                 names += [word for word in base if word.endswith(".yaml")]

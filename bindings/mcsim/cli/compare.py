@@ -8,7 +8,8 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.compare_each import Choice, compare_each
-from mcsim.cli.options import Sectioned, code_options, plugin_option
+from mcsim.cli.help import Sectioned
+from mcsim.cli.options import code_options, plugin_option
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import PolicyReport, memory_option, policies_option
 from mcsim.cli.stream import Source, stream_options, warm_up_option

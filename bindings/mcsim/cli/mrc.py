@@ -9,8 +9,9 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterval, PerVm
+from mcsim.cli.help import Sectioned
 from mcsim.cli.mrc_each import curves_of_each
-from mcsim.cli.options import Sectioned, code_options, plugin_option
+from mcsim.cli.options import code_options, plugin_option
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import Mini, memory_option, mini_options
 from mcsim.cli.stream import (

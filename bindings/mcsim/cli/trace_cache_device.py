@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import click
 
+from mcsim.cli.help import Sectioned
 from mcsim.cli.options import table_option
+from mcsim.cli.reading import in_words_of_the_shell
 from mcsim.cli.terminal import Form, print_result
-from mcsim.cli.trace import in_words_of_the_shell, trace
 
 
-@trace.command("cache-device", short_help="Show what a real cache did, from blktrace.")
+@click.command(
+    "cache-device", cls=Sectioned, short_help="Show what a real cache did, from blktrace."
+)
 @click.argument("device")
 @click.option(
     "--origin",

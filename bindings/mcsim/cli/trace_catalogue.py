@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.cli.help import Sectioned
 from mcsim.cli.options import table_option
 from mcsim.cli.terminal import Form, Line, print_result
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from mcsim.traces.collections import Collection
 
 
-@click.command("catalogue", short_help="List public collections of traces.")
+@click.command("catalogue", cls=Sectioned, short_help="List public collections of traces.")
 @click.argument("name", required=False)
 @table_option
 def catalogue(name: str | None, form: Form) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mcsim.tables.column import Column
 
+_FILE = Column("path", "path", "text", "folder or file")
 _PATH = Column("path", "path", "text", "folder or file", shown=False)
 
 LISTINGS: Mapping[str, Sequence[Column]] = {
@@ -36,6 +37,14 @@ LISTINGS: Mapping[str, Sequence[Column]] = {
         Column("bytes", "size", "bytes", "size on disk"),
         Column("content", "content", "text", "what it was made of"),
         _PATH,
+    ],
+    "faults": [
+        _FILE,
+        Column("fault", "fault", "text", "why it is not as it was written"),
+    ],
+    "freed": [
+        _FILE,
+        Column("bytes", "size", "bytes", "size on disk"),
     ],
     "names": [
         Column("kind", "kind", "text", "kind of the name", shown=False),

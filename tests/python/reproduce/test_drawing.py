@@ -68,7 +68,7 @@ def test_formats_that_were_not_drawn_are_found_again(found: list[str], tmp_path:
 
 
 def test_findings_are_drawn_for_papers(found: list[str], tmp_path: Path) -> None:
-    command = ["reproduce", "--results", str(tmp_path), "-q", "--format"]
+    command = ["reproduce", "--results", str(tmp_path), "-q", "--figure-format"]
     main([*command, "svg"])
     folder = tmp_path / "reproduce" / "multicache" / "fig1"
     assert "Hits over size (synthetic workload)" in shown_in(folder / "hits-over-size.svg")
