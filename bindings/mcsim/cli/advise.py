@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from mcsim.base.threads import threads_given
-from mcsim.cli.help import Commands, Sectioned
+from mcsim.cli.help import Sectioned
 from mcsim.cli.options import (
     block_bytes_option,
     devices_options,

@@ -55,8 +55,7 @@ def list_(sweep: str | None, out: str, form: Form) -> None:
     """
     import pyarrow as pa
 
-    from mcsim.results.differing_keys import differing_keys
-    from mcsim.results.listing import list_runs
+    from mcsim.results.listing import differing_keys, list_runs
     from mcsim.sweeps.swept import Sweep, sweeps_in
     from mcsim.tables.result_table import ResultTable
 

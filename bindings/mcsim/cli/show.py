@@ -109,8 +109,8 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.report.make import report
+    from mcsim.results.files import PAGE
     from mcsim.results.results import Results
-    from mcsim.results.run_files import PAGE
     from mcsim.results.runs import folder_of
 
     if len(runs) == 1 and (swept := sweep_named(runs[0], out)) is not None:
@@ -357,7 +357,7 @@ def _whole(found: Results) -> dict[str, Any]:
 
 def _what_next(found: Results, *, per_vm: bool) -> list[str]:
     """Return the folder of the results, and commands that show more."""
-    from mcsim.results.run_files import PAGE
+    from mcsim.results.files import PAGE
 
     run = found.run_id if found.path.parent == Path("results") else str(found.path)
     page = found.path / PAGE

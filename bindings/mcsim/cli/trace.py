@@ -27,7 +27,7 @@ from mcsim.cli.reading import (
 )
 from mcsim.cli.terminal import Form, print_result
 from mcsim.cli.trace_cache_device import cache_device
-from mcsim.cli.trace_catalogue import catalogue
+from mcsim.cli.trace_info import catalogue
 from mcsim.cli.trace_map import map_
 from mcsim.cli.trace_misses import misses
 

@@ -14,9 +14,9 @@ import mcsim
 from mcsim.cli.main import main
 from mcsim.figures.declared import Plot
 from mcsim.reproduce import catalogue
+from mcsim.reproduce.catalogue import Figure, Found
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.documents.multicache import figures as multicache
-from mcsim.reproduce.figure import Figure, Found
 from mcsim.reproduce.reproduction import Reproduction
 
 LINES = pa.table({"l": ["a"] * 3, "x": [1, 2, 3], "y": [1.0, 4.0, 9.0]})
