@@ -26,7 +26,7 @@ from mcsim.cli.reading import (
     vms_option,
 )
 from mcsim.cli.terminal import Form, print_result
-from mcsim.cli.trace_cache_device import cache_device
+from mcsim.cli.trace_cache_device import cache_device, counters
 from mcsim.cli.trace_info import catalogue
 from mcsim.cli.trace_map import map_
 from mcsim.cli.trace_misses import misses
@@ -80,6 +80,7 @@ trace.add_command(map_)
 trace.add_command(catalogue)
 trace.add_command(misses)
 trace.add_command(cache_device)
+trace.add_command(counters)
 
 
 def _reading_options(command: Command) -> Command:
