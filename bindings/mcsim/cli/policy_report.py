@@ -146,8 +146,7 @@ class _Run:
 def with_classes(text: str, code: Permission) -> list[str | type[AnyPolicy]]:
     """Return policies by name, and the classes of those that are written as `module:Class`."""
     from mcsim.base.specs import split_specs
-    from mcsim.experiment.code import Code, Kind
-    from mcsim.experiment.components import python_policies
+    from mcsim.experiment.code import Code, Kind, python_policies
     from mcsim.policies.python_policies import Policy, PriorityPolicy
 
     kind = Kind("policy", bases=(Policy, PriorityPolicy))
