@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from importlib import metadata
 from importlib.util import find_spec
 
 from mcsim.base.errors import ConfigError
@@ -29,6 +28,8 @@ def require(purpose: str, *packages: str) -> None:
     """
     if all(find_spec(package) is not None for package in packages):
         return
+    from importlib import metadata
+
     needed = [text.partition(";")[0].strip() for text in metadata.requires("mcsim") or ()]
     wanted = [text for text in needed if re.split(r"[^\w.-]", text)[0] in packages]
     command = shlex.join([sys.executable, "-m", "pip", "install", *wanted])
