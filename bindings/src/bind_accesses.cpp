@@ -10,6 +10,7 @@
 #include "core/trace/interning/access_builder.hpp"
 #include "core/trace/interning/accesses_file.hpp"
 #include "core/trace/interning/accesses_layout.hpp"
+#include "core/trace/interning/stream_interner.hpp"
 #include "core/trace/intervals.hpp"
 #include "core/trace/vm_accesses.hpp"
 
@@ -150,6 +151,39 @@ void bind_builder(py::module_& m) {
       });
 }
 
+bool add_to_stream(StreamInterner& interner, const ConstantColumn<Nanoseconds>& time,
+                   const ConstantColumn<VmId>& vm, const ConstantColumn<std::uint8_t>& op,
+                   const ConstantColumn<std::uint64_t>& offset,
+                   const ConstantColumn<std::uint32_t>& length) {
+  const ExclusiveUse use(interner);
+  const RequestsView chunk = requests_of(time, vm, op, offset, length);
+  return value_or_raise(without_gil([&] { return interner.add(chunk); }));
+}
+
+void bind_stream_interner(py::module_& m) {
+  py::class_<StreamInterner>(m, "StreamInterner",
+                             "Interns requests of all VMs while they are read." MCSIM_CALLS_WAIT)
+      .def(py::init([](const py::kwargs& options) {
+        const ExpandOptions view = view_from(options);
+        if (!StreamInterner::supports(view)) {
+          throw Error{invalid_argument("interning: an option that needs an AccessBuilder")};
+        }
+        return StreamInterner(view);
+      }))
+      .def("add", &add_to_stream, py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"),
+           py::arg("length"), "Add requests; False if an AccessBuilder must intern the file.")
+      .def(
+          "finish",
+          [](StreamInterner& interner, const std::vector<std::string>& vms,
+             const std::string& base) {
+            const ExclusiveUse use(interner);
+            const auto time_base = choice_or_raise<TimeBase>("time_base", base);
+            return value_or_raise(
+                without_gil([&] { return std::move(interner).finish(vms, time_base); }));
+          },
+          py::arg("vms"), py::arg("time_base"));
+}
+
 }  // namespace
 
 void bind_accesses(py::module_& parent) {
@@ -157,6 +191,7 @@ void bind_accesses(py::module_& parent) {
   bind_interned(m);
   bind_files_and_cuts(m);
   bind_builder(m);
+  bind_stream_interner(m);
 }
 
 }  // namespace mcsim::python

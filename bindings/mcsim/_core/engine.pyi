@@ -76,6 +76,25 @@ def write_accesses(accesses: Accesses, path: str | bytes) -> None: ...
 def vm_accesses(accesses: Accesses, vm: int, requests: NDArray[np.int64]) -> Accesses: ...
 def open_accesses(path: str | bytes, *, checked: bool = False) -> Accesses: ...
 
+class StreamInterner:
+    def __init__(
+        self,
+        *,
+        block_bytes: int = 4096,
+        ops: str = "reads",
+        key: str = "aligned",
+        bytes: bool = False,
+    ) -> None: ...
+    def add(
+        self,
+        time: NDArray[np.int64],
+        vm: NDArray[np.uint16],
+        op: NDArray[np.uint8],
+        offset: NDArray[np.uint64],
+        length: NDArray[np.uint32],
+    ) -> bool: ...
+    def finish(self, vms: Sequence[str], time_base: str) -> Accesses: ...
+
 class AccessBuilder:
     def __init__(
         self,
