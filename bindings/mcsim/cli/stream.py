@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcsim.locality.sharing import Sharing
     from mcsim.references.blocks import Blocks
     from mcsim.traces.batches import Kind
+    from mcsim.traces.streamed import View
     from mcsim.traces.trace import Trace
 
 
@@ -89,7 +90,11 @@ class Source:
 
     def read(self, reporter: Reporter) -> Blocks:
         """Read, split and merge the traces."""
-        return self.split(self.open(reporter), reporter)
+        from mcsim.traces.streamed import View
+
+        is_whole = len(self.files) == 1 and self.vms is None and self.warm_up is None
+        view = View(self.block_bytes, self.ops) if is_whole and self.ops != "writes" else None
+        return self.split(self.open(reporter, view), reporter)
 
     def split(self, traces: Sequence[Trace], reporter: Reporter) -> Blocks:
         """Split and merge traces that were read."""
@@ -109,13 +114,13 @@ class Source:
         with mistakes_in("--sizes"):
             return sized_for(replace(blocks, label=self.name), self.sizes)
 
-    def open(self, reporter: Reporter) -> list[Trace]:
+    def open(self, reporter: Reporter, view: View | None = None) -> list[Trace]:
         """Read the traces, and join those that have VMs with the same name."""
         from mcsim.traces.joined import joined_by_vm, note_on
 
         traces: list[Trace] = []
         for file in self.files:
-            traces.append(open_trace(file, reporter, **self.reading))
+            traces.append(open_trace(file, reporter, **self.reading, view=view))
             for complaint in traces[-1].metadata.complaints:
                 reporter.note(f"skipped: {complaint}")
         self.synthetic = any(trace.metadata.synthetic for trace in traces)

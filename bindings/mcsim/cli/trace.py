@@ -337,6 +337,7 @@ def open_trace(
     max_skipped: str | None,
     cache_dir: Path | None,
     vm_name: str | None,
+    view: Any = None,
 ) -> Trace:
     """Open a trace by path, name, pattern or folder, with the options of `reading_options`.
 
@@ -350,14 +351,12 @@ def open_trace(
     from mcsim.traces.open import Reading, open_files
 
     given = params_given(options)
-    reading = Reading(format, given, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped)
-    files = files_of([name], trace_dirs)
-    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-    with (
-        in_words_of_the_shell(READING_ERRORS),
-        reporter.stage("read", unit="B", about=files[0].name + more) as stage,
-    ):
-        trace = open_files(files, reading, vm_name, stage.update_of)
+    how = Reading(format, given, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped, view)
+    first, *others = files = files_of([name], trace_dirs)
+    about = first.name + (f" and {len(others)} more" if others else "")
+    reading = reporter.stage("read", unit="B", about=about)
+    with in_words_of_the_shell(READING_ERRORS), reading as stage:
+        trace = open_files(files, how, vm_name, stage.update_of)
     if (note := note_on(trace)) is not None:
         reporter.note(note)
     return trace
