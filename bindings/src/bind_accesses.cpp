@@ -151,13 +151,10 @@ void bind_builder(py::module_& m) {
       });
 }
 
-bool add_to_stream(StreamInterner& interner, const ConstantColumn<Nanoseconds>& time,
-                   const ConstantColumn<VmId>& vm, const ConstantColumn<std::uint8_t>& op,
-                   const ConstantColumn<std::uint64_t>& offset,
-                   const ConstantColumn<std::uint32_t>& length) {
+bool add_to_stream(StreamInterner& interner, const Requests& chunk) {
   const ExclusiveUse use(interner);
-  const RequestsView chunk = requests_of(time, vm, op, offset, length);
-  return value_or_raise(without_gil([&] { return interner.add(chunk); }));
+  const ExclusiveUse use_of_chunk(chunk);
+  return value_or_raise(without_gil([&] { return interner.add(chunk.view()); }));
 }
 
 void bind_stream_interner(py::module_& m) {
@@ -170,8 +167,8 @@ void bind_stream_interner(py::module_& m) {
         }
         return StreamInterner(view);
       }))
-      .def("add", &add_to_stream, py::arg("time"), py::arg("vm"), py::arg("op"), py::arg("offset"),
-           py::arg("length"), "Add requests; False if an AccessBuilder must intern the file.")
+      .def("add", &add_to_stream, py::arg("chunk"),
+           "Add requests; False if an AccessBuilder must intern the file.")
       .def(
           "finish",
           [](StreamInterner& interner, const std::vector<std::string>& vms,

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from .locality import Characterised, MeterSpec
 from .optimizers import Optimizer
+from .trace import Chunk
 
 ParamValue = bool | int | float | str | Mapping[str, float]
 
@@ -85,14 +86,7 @@ class StreamInterner:
         key: str = "aligned",
         bytes: bool = False,
     ) -> None: ...
-    def add(
-        self,
-        time: NDArray[np.int64],
-        vm: NDArray[np.uint16],
-        op: NDArray[np.uint8],
-        offset: NDArray[np.uint64],
-        length: NDArray[np.uint32],
-    ) -> bool: ...
+    def add(self, chunk: Chunk) -> bool: ...
     def finish(self, vms: Sequence[str], time_base: str) -> Accesses: ...
 
 class AccessBuilder:

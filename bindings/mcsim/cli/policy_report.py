@@ -197,7 +197,7 @@ class PolicyReport(StreamReport):
         limit = memory_given(memory)
         reporter = reporter_asked()
         with reporter.live():
-            blocks = source.read(reporter)
+            blocks = source.read(reporter, requests=mini is not None)
             capacities = sizes_given(sizes, whole_of(blocks), blocks.capacity_unit)
             if isinstance(blocks, SizedObjects):
                 given = with_rules_for_sizes(given)

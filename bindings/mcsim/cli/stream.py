@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import click
@@ -87,13 +87,15 @@ class Source:
     warm_up: str | None = None
     sizes: str | None = None
     """Sizes of caches; if one is in bytes, all capacities of objects are."""
+    seconds: dict[str, float] = field(default_factory=dict)  # by stage
 
-    def read(self, reporter: Reporter) -> Blocks:
-        """Read, split and merge the traces."""
+    def read(self, reporter: Reporter, *, requests: bool = False) -> Blocks:
+        """Read, split and merge the traces; with `requests`, the command reads these later."""
         from mcsim.traces.streamed import View
 
-        is_whole = len(self.files) == 1 and self.vms is None and self.warm_up is None
-        view = View(self.block_bytes, self.ops) if is_whole and self.ops != "writes" else None
+        self.seconds = reporter.seconds
+        is_one = len(self.files) == 1 and not (requests or self.vms or self.warm_up)
+        view = View(self.block_bytes, self.ops) if is_one and self.ops != "writes" else None
         return self.split(self.open(reporter, view), reporter)
 
     def split(self, traces: Sequence[Trace], reporter: Reporter) -> Blocks:
@@ -206,8 +208,7 @@ class Source:
         import numpy as np
         import pyarrow as pa
 
-        given = {"ops": self.ops, "block_bytes": self.block_bytes}
-        for name, value in given.items():
+        for name, value in {"ops": self.ops, "block_bytes": self.block_bytes}.items():
             if name not in table.column_names:
                 table = table.append_column(name, pa.array(np.full(table.num_rows, value)))
         return table
@@ -256,7 +257,8 @@ class Report(ABC):
 
     def whole(self) -> Any:
         """Return what is printed as JSON."""
-        return {"trace": self.source.name, "rows": self.data().to_pylist()}
+        stages = self.source.seconds
+        return {"trace": self.source.name, "stages": stages, "rows": self.data().to_pylist()}
 
     def tables(self, *, log: bool) -> dict[str, pa.Table]:
         """Return the tables that are written, by the ending of their files."""

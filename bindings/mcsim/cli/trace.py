@@ -354,8 +354,8 @@ def open_trace(
     how = Reading(format, given, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped, view)
     first, *others = files = files_of([name], trace_dirs)
     about = first.name + (f" and {len(others)} more" if others else "")
-    reading = reporter.stage("read", unit="B", about=about)
-    with in_words_of_the_shell(READING_ERRORS), reading as stage:
+    parsing = reporter.stage("parse", unit="B", about=about)
+    with in_words_of_the_shell(READING_ERRORS), parsing as stage:
         trace = open_files(files, how, vm_name, stage.update_of)
     if (note := note_on(trace)) is not None:
         reporter.note(note)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ import pyarrow as pa
 from mcsim._core import __version__
 from mcsim.base.inputs import parse_object, read_regular
 from mcsim.traces.batches import DISCARD, Batch, Kind, check_vm_names
+
+if TYPE_CHECKING:
+    from mcsim._core import trace as _core_trace
 
 STORE_VERSION = 1
 BLOCK_BYTES = 4096
@@ -71,6 +74,19 @@ class Counts:
             first_time=low if is_first else min(self.first_time, low),
             last_time=high if is_first else max(self.last_time, high),
             discards=self.discards + discards,
+        )
+
+    @classmethod
+    def of(cls, counted: _core_trace.RequestCounts) -> Self:
+        """Return what the core counted."""
+        return cls(
+            requests=counted.rows - counted.discards,
+            reads=counted.reads,
+            blocks=counted.blocks,
+            read_blocks=counted.read_blocks,
+            first_time=counted.first_time,
+            last_time=counted.last_time,
+            discards=counted.discards,
         )
 
     @property

@@ -12,7 +12,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -22,11 +22,12 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from mcsim._core import engine
+from mcsim._core import trace as _core_trace
 from mcsim.base.errors import TraceError
 from mcsim.base.later import do_later
 from mcsim.base.limits import thread_faults
 from mcsim.base.memory import memory_limit
-from mcsim.traces.batches import Kind, batch_with
+from mcsim.traces.batches import Kind
 from mcsim.traces.cache import INTERNED, adding, find, is_trusted, mark_used, open_cache
 from mcsim.traces.checks import SignCounter
 from mcsim.traces.digests import file_digest, file_state, note_path
@@ -201,7 +202,9 @@ class _Read:
 def _read(plan: Parse, view: View, size: int, threads: _Threads) -> _Read | None:
     """Parse a file on a thread, and intern its requests on this one."""
     reader = plan.reader()
-    columns = reader.next()
+    assert isinstance(reader, _core_trace.Reader)
+    chunk, spare = _core_trace.Chunk(), _core_trace.Chunk()
+    rows = reader.read_into(chunk)
     kind: Kind = reader.kind
     has_lengths = reader.has_lengths
     if kind == "blocks" and not has_lengths:
@@ -209,21 +212,21 @@ def _read(plan: Parse, view: View, size: int, threads: _Threads) -> _Read | None
     options = view.options(has_lengths=has_lengths)
     key = "object" if kind == "objects" else "aligned"
     interner = engine.StreamInterner(**options, key=key)
-    counts, signs = Counts(), SignCounter()
+    counted = _core_trace.RequestCounts()
     most = memory_limit() // 128
-    while columns is not None:
+    while rows:
         plan.progress(reader.consumed, size)
-        following: Future[Any] = threads.submit(reader.next)
-        batch = batch_with(columns)
-        counts = counts.plus(batch, kind)
-        signs.add(batch)
-        is_plain = counts.blocks <= most and interner.add(*columns[:5])
-        columns = following.result()
+        following = threads.submit(reader.read_into, spare)
+        counted.add(chunk, kind)
+        is_plain = counted.blocks <= most and interner.add(chunk)
+        rows = following.result()
         if not is_plain:
             return None
+        chunk, spare = spare, chunk
     if reader.unsorted or (reader.kind, reader.has_lengths) != (kind, has_lengths):
         return None
     accesses = interner.finish(list(reader.vms), reader.time_base)
+    counts, signs = Counts.of(counted), SignCounter.of(counted)
     return _Read(reader, counts, signs, keys_of(reader.keys), options, accesses)
 
 

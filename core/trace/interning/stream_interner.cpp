@@ -57,10 +57,7 @@ bool StreamInterner::add_portion(const RequestsView& chunk, std::size_t begin, s
     const std::uint64_t offset = chunk.offset[i];
     const std::uint32_t length = chunk.length[i];
     if (op > kWrite || time < last_time_) return false;
-    if (vm >= vms_.size()) {
-      if (vm >= kMostTables) return false;
-      vms_.resize(vm + std::size_t{1});
-    }
+    if (vm >= vms_.size()) vms_.resize(vm + std::size_t{1});
     const std::uint64_t last = offset + (length == 0 ? 0 : length - 1);
     if (!is_object && last < offset) return false;
     if (reads_only && op == kWrite) continue;
@@ -70,8 +67,8 @@ bool StreamInterner::add_portion(const RequestsView& chunk, std::size_t begin, s
     const std::uint64_t first = is_object ? offset : block_of(offset);
     const std::uint64_t count = is_object ? 1 : length == 0 ? 0 : block_of(last) - first + 1;
     rows.push(ids_.size() + keys_.size(), time, vm, op);
-    if (options_.bytes)
-      rows.push_bytes(length, is_object ? 0 : offset - first * options_.block_bytes);
+    const std::uint64_t head = is_object ? 0 : offset - first * options_.block_bytes;
+    if (options_.bytes) rows.push_bytes(length, head);
     ++given_.requests[op];
     given_.accesses[op] += static_cast<Count>(count);
     ++vms_[vm].requests;
@@ -79,22 +76,16 @@ bool StreamInterner::add_portion(const RequestsView& chunk, std::size_t begin, s
     if (!push_keys(vm, first, count)) return false;
   }
   end_rows(rows);
-  if (!has_room()) return false;
-  number_keys();
-  return true;
+  return number_keys();
 }
 
 // Adds the keys [first, first + count) of a request; large requests are numbered in pieces.
 bool StreamInterner::push_keys(VmId vm, std::uint64_t first, std::uint64_t count) {
+  key_bits_ |= first | (first + count);
+  const std::uint64_t of_vm = std::uint64_t{vm} << kKeyBits;
   for (std::uint64_t k = 0; k < count; ++k) {
-    keys_.push_back(first + k);
-    if (vms_.size() > 1) {
-      key_vms_.resize(keys_.size());  // earlier keys without an entry are of VM 0
-      key_vms_.back() = vm;
-    }
-    if (keys_.size() < 2 * kPortion) continue;
-    if (!has_room()) return false;
-    number_keys();
+    keys_.push_back((first + k) | of_vm);
+    if (keys_.size() == 2 * kPortion && !number_keys()) return false;
   }
   return true;
 }
@@ -112,48 +103,24 @@ void StreamInterner::end_rows(const Rows& rows) {
   if (options_.bytes) bytes_.shrink(count), head_.shrink(count);
 }
 
-// Whether all keys of the portion can have ids.
-bool StreamInterner::has_room() const {
-  std::size_t blocks = keys_.size();
-  for (const Vm& vm : vms_) blocks += vm.table.size();
-  return blocks < kNoBlock;
-}
-
-void StreamInterner::number_keys() {
-  const std::span<std::uint32_t> ids(ids_.append(keys_.size()), keys_.size());
-  if (vms_.size() == 1) {
-    vms_[0].table.number(keys_, ids);
-  } else if (!keys_.empty()) {
-    key_vms_.resize(keys_.size());
-    number_by_vm(ids);
-  }
+bool StreamInterner::number_keys() {
+  const bool has_several = vms_.size() > 1;
+  if (has_several && (key_bits_ >> kKeyBits) != 0) return false;
+  if (table_.size() + keys_.size() >= kNoBlock) return false;
+  const std::span<std::uint32_t> numbers(ids_.append(keys_.size()), keys_.size());
+  table_.number(keys_, numbers);
+  if (has_several) note_new_blocks(numbers);
   keys_.clear();
-  key_vms_.clear();
+  return true;
 }
 
-// Groups keys by VM, so that each table gets many keys at once.
-void StreamInterner::number_by_vm(std::span<std::uint32_t> ids) {
-  vm_end_.assign(vms_.size() + 1, 0);
-  for (const VmId vm : key_vms_) ++vm_end_[vm + 1];
-  std::partial_sum(vm_end_.begin(), vm_end_.end(), vm_end_.begin());
-  sorted_keys_.resize(keys_.size());
-  sorted_ids_.resize(keys_.size());
-  position_.resize(keys_.size());
-  for (std::size_t i = 0; i < keys_.size(); ++i) {
-    const std::uint32_t at = vm_end_[key_vms_[i]]++;
-    sorted_keys_[at] = keys_[i];
-    position_[i] = at;
+// Blocks are numbered in the order of their first key. Those before a second VM are of VM 0.
+void StreamInterner::note_new_blocks(std::span<const std::uint32_t> numbers) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < vm_of_block_.size()) continue;
+    vm_of_block_.resize(numbers[i]);
+    vm_of_block_.push_back(static_cast<VmId>(keys_[i] >> kKeyBits));
   }
-  std::size_t begin = 0;
-  for (std::size_t vm = 0; vm < vms_.size(); ++vm) {
-    const std::size_t count = vm_end_[vm] - begin;
-    if (count > 0) {
-      vms_[vm].table.number(std::span(sorted_keys_).subspan(begin, count),
-                            std::span(sorted_ids_).subspan(begin, count));
-    }
-    begin += count;
-  }
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = sorted_ids_[position_[i]];
 }
 
 // Requests of one time are in the order of VMs, and of the file within a VM.
@@ -202,16 +169,24 @@ void StreamInterner::sort_run(std::size_t begin, std::size_t end) {
   permute(vm, order, vms);
 }
 
-// The ids of a VM begin behind those of the VM before it.
-void StreamInterner::add_first_ids(const Accesses& trace) {
-  const auto ids = ids_.values();
-  const auto begin = begin_.values();
-  const auto vm = vm_.values();
-  for (std::size_t r = 0; r < vm.size(); ++r) {
-    const auto first = static_cast<std::uint32_t>(trace.vms[vm[r]].first_id);
-    const std::uint64_t end = r + 1 < begin.size() ? begin[r + 1] : ids.size();
-    for (std::uint64_t i = begin[r]; i < end; ++i) ids[i] += first;
+// Replaces numbers of the table by ids, and counts the blocks of each VM. Blocks of a VM keep their
+// order.
+void StreamInterner::number_by_vm(Accesses& trace) {
+  vm_of_block_.resize(table_.size());
+  for (const VmId vm : vm_of_block_) ++trace.vms[vm].unique_blocks;
+  std::vector<std::uint32_t> next;
+  std::uint32_t first = 0;
+  for (VmInfo& vm : trace.vms) {
+    vm.first_id = BlockId(first);
+    next.push_back(first);
+    first += static_cast<std::uint32_t>(vm.unique_blocks);
   }
+  if (trace.vms.size() < 2) return;
+  std::vector<std::uint32_t> ids(vm_of_block_.size());
+  for (std::size_t block = 0; block < ids.size(); ++block) {
+    ids[block] = next[vm_of_block_[block]]++;
+  }
+  for (std::uint32_t& id : ids_.values()) id = ids[id];
 }
 
 absl::StatusOr<Accesses> StreamInterner::finish(std::span<const std::string> vms,
@@ -225,20 +200,14 @@ absl::StatusOr<Accesses> StreamInterner::finish(std::span<const std::string> vms
     trace.block_bytes = options_.block_bytes;
     trace.keeps_bytes = options_.bytes;
     trace.given = given_;
-    std::uint32_t first_id = 0;
     for (std::size_t v = 0; v < vms.size(); ++v) {
       MCSIM_RETURN_IF_ERROR(check_vm_name(vms[v]));
-      const std::size_t unique = vms_[v].table.size();
-      trace.vms.push_back({.name = vms[v],
-                           .first_id = BlockId(first_id),
-                           .unique_blocks = static_cast<Count>(unique),
-                           .requests = vms_[v].requests,
-                           .accesses = vms_[v].accesses});
-      first_id += static_cast<std::uint32_t>(unique);
+      trace.vms.push_back(
+          {.name = vms[v], .requests = vms_[v].requests, .accesses = vms_[v].accesses});
     }
-    vms_.clear();
+    number_by_vm(trace);
+    table_ = {};
     if (has_unsorted_vms_) sort_equal_times();
-    if (trace.vms.size() > 1) add_first_ids(trace);
     *begin_.append(1) = ids_.size();
     trace.ids = std::move(ids_).take<BlockId>();
     trace.request_begin = std::move(begin_).take();

@@ -57,14 +57,14 @@ class GrowingColumn {
 // Interns the requests of a file while it is read, all VMs in one pass. The accesses are those of
 // an AccessBuilder that gets one VM after the other, in the order of VM numbers.
 //
-// It handles plain files only: requests in the order of time, no discards, at most kMostTables VMs.
-// Otherwise add() returns false, and the file must be read again for an AccessBuilder, which also
-// reports invalid requests.
+// One table numbers the blocks of all VMs, in the order of their first access in the file. In the
+// end these numbers are replaced by ids, which are contiguous for each VM.
+//
+// It handles plain files only: requests in the order of time, no discards, and with several VMs no
+// block beyond 2^48. Otherwise add() returns false, and the file must be read again for an
+// AccessBuilder, which also reports invalid requests.
 class StreamInterner {
  public:
-  // Each VM has a table of its own, of 16 KiB or more.
-  static constexpr std::size_t kMostTables = 1024;
-
   // Whether these options are supported: no lines, samples, responses, classes or whole seconds.
   static bool supports(const ExpandOptions& options);
 
@@ -79,7 +79,6 @@ class StreamInterner {
 
  private:
   struct Vm {
-    BlockTable table;
     Count requests = 0;
     Count accesses = 0;
   };
@@ -104,31 +103,36 @@ class StreamInterner {
     }
   };
   // Requests that are interned together.
-  static constexpr std::size_t kPortion = std::size_t{1} << 15;
+  static constexpr std::size_t kPortion = std::size_t{1} << 14;
+  // Bits of a block's key, below those of its VM.
+  static constexpr int kKeyBits = 48;
 
   bool add_portion(const RequestsView& chunk, std::size_t begin, std::size_t end);
-  bool has_room() const;
   bool push_keys(VmId vm, std::uint64_t first, std::uint64_t count);
   Rows append_rows(std::size_t count);
   void end_rows(const Rows& rows);
-  void number_keys();
-  void number_by_vm(std::span<std::uint32_t> ids);
+  bool number_keys();
+  void note_new_blocks(std::span<const std::uint32_t> numbers);
   void sort_equal_times();
   void sort_run(std::size_t begin, std::size_t end);
-  void add_first_ids(const Accesses& trace);
+  void number_by_vm(Accesses& trace);
   std::uint64_t block_of(std::uint64_t offset) const {
     return shift_ >= 0 ? offset >> shift_ : offset / options_.block_bytes;
   }
 
   ExpandOptions options_;
   int shift_;  // log2 of the block size; -1 if it is not a power of two
+  BlockTable table_;
   std::vector<Vm> vms_;
+  // VMs of blocks by their numbers, if there are several VMs.
+  std::vector<VmId> vm_of_block_;
+  std::uint64_t key_bits_ = 0;  // of all keys
   Nanoseconds last_time_ = std::numeric_limits<Nanoseconds>::min();
   VmId last_vm_ = 0;
   bool has_unsorted_vms_ = false;  // among requests of one time
   GivenCounts given_;
 
-  interning::GrowingColumn<std::uint32_t> ids_;  // of the VM until finish()
+  interning::GrowingColumn<std::uint32_t> ids_;  // numbers of the table until finish()
   interning::GrowingColumn<std::uint64_t> begin_;
   interning::GrowingColumn<Nanoseconds> time_;
   interning::GrowingColumn<VmId> vm_;
@@ -136,14 +140,8 @@ class StreamInterner {
   interning::GrowingColumn<std::uint32_t> bytes_;
   interning::GrowingColumn<std::uint32_t> head_;
 
-  // The keys of a portion, and their VMs.
-  std::vector<std::uint64_t> keys_;
-  std::vector<VmId> key_vms_;
-  // Scratch memory of number_by_vm().
-  std::vector<std::uint64_t> sorted_keys_;
-  std::vector<std::uint32_t> sorted_ids_;
-  std::vector<std::uint32_t> position_;
-  std::vector<std::uint32_t> vm_end_;
+  std::vector<std::uint64_t> keys_;        // of a portion
+  std::vector<std::uint32_t> sorted_ids_;  // scratch memory
 };
 
 }  // namespace mcsim

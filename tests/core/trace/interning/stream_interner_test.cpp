@@ -89,11 +89,13 @@ TEST(StreamInterner, EqualsTheBuilderForAnyVmsTimesViewsAndChunks) {
 }
 
 TEST(StreamInterner, NumbersKeysOfAnySizeAndRequestsOfManyBlocks) {
-  Requests requests = drawn(3, 5'000, 3, std::uint64_t{1} << 51, 4096);
-  requests.push(requests.time.back(), 1, Op::kRead, 4096, 1U << 30U);
-  const auto found = streamed(requests, 3, {}, 1'000);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(file_of(*found), file_of(naively(requests, 3, {})));
+  for (const std::size_t vms : {1, 3}) {
+    Requests requests = drawn(vms, 5'000, 3, std::uint64_t{1} << (vms == 1 ? 51 : 47), 4096);
+    requests.push(requests.time.back(), 0, Op::kRead, 4096, 1U << 30U);
+    const auto found = streamed(requests, vms, {}, 1'000);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(file_of(*found), file_of(naively(requests, vms, {})));
+  }
 }
 
 TEST(StreamInterner, KeepsVmsWithoutRequests) {
@@ -116,8 +118,10 @@ TEST(StreamInterner, RefusesWhatNeedsABuilder) {
   EXPECT_FALSE(is_plain(4, 0, Op::kRead, 0));
   EXPECT_FALSE(is_plain(5, 0, Op::kDiscard, 0));
   EXPECT_FALSE(is_plain(5, 0, Op::kRead, kEnd - 4094));
-  EXPECT_TRUE(is_plain(5, StreamInterner::kMostTables - 1, Op::kRead, 0));
-  EXPECT_FALSE(is_plain(5, StreamInterner::kMostTables, Op::kRead, 0));
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 60;  // block 2^48
+  EXPECT_TRUE(is_plain(5, 0, Op::kRead, kFar));
+  EXPECT_TRUE(is_plain(5, 9, Op::kRead, kFar - 4096 * 2));
+  EXPECT_FALSE(is_plain(5, 9, Op::kRead, kFar));
   EXPECT_FALSE(StreamInterner::supports({.line_blocks = 2}));
   EXPECT_FALSE(StreamInterner::supports({.key = BlockKey::kByteOffset}));
   EXPECT_FALSE(StreamInterner::supports({.responses = true}));
