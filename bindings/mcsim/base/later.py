@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -30,7 +31,8 @@ def begin_later_work() -> None:
     """Start the work that was put off, in a forked process that nothing waits for."""
     if not _later:
         return
-    with suppress(OSError):  # no further process is allowed: the work is dropped
+    with suppress(OSError, ValueError):  # the output has no reader, or no process may start
+        sys.stdout.flush()
         if os.fork() == 0:
             _work()
     _later.clear()

@@ -272,7 +272,6 @@ def main(arguments: Iterable[str] | None = None) -> None:
     try:
         _spell_what_the_terminal_lacks()
         _run_command(arguments)
-        sys.stdout.flush()
         begin_later_work()
     except KeyboardInterrupt as interruption:
         leave(interruption)

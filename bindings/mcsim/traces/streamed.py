@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from mcsim._core import engine
 from mcsim._core import trace as _core_trace
-from mcsim.base.errors import TraceError
+from mcsim.base.errors import HostError, TraceError
 from mcsim.base.later import do_later
 from mcsim.base.limits import thread_faults
 from mcsim.base.memory import memory_limit
@@ -154,7 +154,8 @@ def streamed(plan: Parse, cache_dir: Path, view: View) -> Streamed | None:
             source_digest = hashed.result()
     assert source_digest is not None
     plan.check_unchanged(opened, source_digest)
-    keep_digest(note, opened, source_digest)
+    with suppress(HostError):  # the disk may be full
+        keep_digest(note, opened, source_digest)
     if read is None:
         return None
     digest = plan.digest_of(source_digest)
@@ -215,10 +216,12 @@ def _read(plan: Parse, view: View, size: int, threads: _Threads) -> _Read | None
     counted = _core_trace.RequestCounts()
     most = memory_limit() // 128
     while rows:
-        plan.progress(reader.consumed, size)
+        consumed = reader.consumed
+        plan.progress(consumed, size)
         following = threads.submit(reader.read_into, spare)
         counted.add(chunk, kind)
-        is_plain = counted.blocks <= most and interner.add(chunk)
+        fits = counted.blocks * size <= most * max(consumed, 1)  # of the whole file, about
+        is_plain = fits and interner.add(chunk)
         rows = following.result()
         if not is_plain:
             return None

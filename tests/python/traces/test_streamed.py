@@ -16,7 +16,7 @@ import pytest
 
 import mcsim as mc
 from mcsim._core import engine
-from mcsim.traces import digests, streamed
+from mcsim.traces import digests, parse, streamed
 from mcsim.traces.cache import INTERNED, entries
 from mcsim.traces.find import default_trace_dirs, files_of
 from mcsim.traces.open import Reading, open_files
@@ -198,6 +198,13 @@ def test_a_file_that_cannot_be_written_is_left_out(
         Path(os.fsdecode(path)).write_bytes(b"half")
         raise mc.HostError("no space left on device")
 
+    def full_note(*_: object) -> None:
+        raise mc.HostError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(parse, "write_note", full_note)
+        assert (opened(source, tmp_path / "b").blocks("all").ids == first.blocks("all").ids).all()
+    del small_files[1:]
     with monkeypatch.context() as patch:
         patch.setattr(streamed.engine, "write_accesses", full)
         with pytest.raises(mc.HostError):
