@@ -92,15 +92,41 @@ bool StreamInterner::push_keys(VmId vm, std::uint64_t first, std::uint64_t count
 
 StreamInterner::Rows StreamInterner::append_rows(std::size_t count) {
   const std::size_t optional = options_.bytes ? count : 0;
-  return {begin_.append(count), time_.append(count),     vm_.append(count),
-          op_.append(count),    bytes_.append(optional), head_.append(optional)};
+  return {.begin = begin_.append(count),
+          .time = time_.append(count),
+          .vm = vm_.append(count),
+          .op = op_.append(count),
+          .bytes = bytes_.append(optional),
+          .head = head_.append(optional)};
 }
 
-// Drops the appended rows that were not written.
+// Drops the appended rows that were not written, and times that are the positions of accesses.
 void StreamInterner::end_rows(const Rows& rows) {
-  const auto count = static_cast<std::size_t>(rows.time - time_.values().data());
-  begin_.shrink(count), time_.shrink(count), vm_.shrink(count), op_.shrink(count);
+  const auto count = static_cast<std::size_t>(rows.op - op_.values().data());
+  begin_.shrink(count), vm_.shrink(count), op_.shrink(count);
   if (options_.bytes) bytes_.shrink(count), head_.shrink(count);
+  const Nanoseconds* const first = time_.values().data();
+  const std::vector<Nanoseconds> last(first, has_times_ ? first : rows.time);
+  time_.shrink(has_times_ ? count : 0);
+  if (!has_times_ && rows.has_other_times) store_times(last);
+}
+
+// Stores the times of all requests; those before the `last` ones are positions of accesses.
+void StreamInterner::store_times(std::span<const Nanoseconds> last) {
+  const auto begin = begin_.values().first(begin_.size() - last.size());
+  Nanoseconds* const out = time_.append(begin_.size());
+  std::ranges::copy(last, std::ranges::transform(begin, out, [](std::uint64_t at) {
+                            return static_cast<Nanoseconds>(at);
+                          }).out);
+  has_times_ = true;
+}
+
+// Times that are positions of accesses are in the memory of these.
+SharedArray<Nanoseconds> StreamInterner::take_times(const SharedArray<std::uint64_t>& begin) {
+  if (has_times_) return std::move(time_).take();
+  const auto owner = std::make_shared<const SharedArray<std::uint64_t>>(begin);
+  const auto* const first = reinterpret_cast<const Nanoseconds*>(begin.data());
+  return {owner, std::span(first, begin.size() - 1)};
 }
 
 bool StreamInterner::number_keys() {
@@ -125,6 +151,7 @@ void StreamInterner::note_new_blocks(std::span<const std::uint32_t> numbers) {
 
 // Requests of one time are in the order of VMs, and of the file within a VM.
 void StreamInterner::sort_equal_times() {
+  if (!has_times_) store_times({});
   const auto time = time_.values();
   const auto vm = vm_.values();
   for (std::size_t begin = 0; begin < time.size();) {
@@ -211,7 +238,7 @@ absl::StatusOr<Accesses> StreamInterner::finish(std::span<const std::string> vms
     *begin_.append(1) = ids_.size();
     trace.ids = std::move(ids_).take<BlockId>();
     trace.request_begin = std::move(begin_).take();
-    trace.request_time = std::move(time_).take();
+    trace.request_time = take_times(trace.request_begin);
     trace.request_vm = std::move(vm_).take();
     trace.request_op = std::move(op_).take();
     trace.request_bytes = std::move(bytes_).take();

@@ -25,7 +25,7 @@ namespace interning {
 template <class T>
 class GrowingColumn {
  public:
-  // Appends `count` values and returns their memory, which is zero.
+  // Appends `count` values and returns their memory.
   T* append(std::size_t count) {
     if (size_ + count > pages_.size()) {
       pages_.extend(std::max(size_ + count, pages_.size() + pages_.size() / 2));
@@ -91,7 +91,10 @@ class StreamInterner {
     std::uint32_t* bytes;
     std::uint32_t* head;
 
+    bool has_other_times = false;  // than the position of the first access
+
     void push(std::uint64_t begins, Nanoseconds at, VmId of, std::uint8_t what) {
+      has_other_times |= at < 0 || static_cast<std::uint64_t>(at) != begins;
       *begin++ = begins;
       *time++ = at;
       *vm++ = of;
@@ -111,6 +114,8 @@ class StreamInterner {
   bool push_keys(VmId vm, std::uint64_t first, std::uint64_t count);
   Rows append_rows(std::size_t count);
   void end_rows(const Rows& rows);
+  void store_times(std::span<const Nanoseconds> last);
+  SharedArray<Nanoseconds> take_times(const SharedArray<std::uint64_t>& begin);
   bool number_keys();
   void note_new_blocks(std::span<const std::uint32_t> numbers);
   void sort_equal_times();
@@ -134,7 +139,9 @@ class StreamInterner {
 
   interning::GrowingColumn<std::uint32_t> ids_;  // numbers of the table until finish()
   interning::GrowingColumn<std::uint64_t> begin_;
+  // Times, empty while each is the position of the request's first access, as in a file of keys.
   interning::GrowingColumn<Nanoseconds> time_;
+  bool has_times_ = false;
   interning::GrowingColumn<VmId> vm_;
   interning::GrowingColumn<std::uint8_t> op_;
   interning::GrowingColumn<std::uint32_t> bytes_;

@@ -98,6 +98,21 @@ TEST(StreamInterner, NumbersKeysOfAnySizeAndRequestsOfManyBlocks) {
   }
 }
 
+TEST(StreamInterner, KeepsTimesThatArePositionsUpToSomeRequest) {
+  for (const int others_from : {0, 1, 5, 40'000, 70'000}) {
+    for (const std::size_t vms : {1, 2}) {
+      Requests requests;
+      for (int i = 0; i < 50'000; ++i) {
+        const Nanoseconds at = i < others_from ? i : i + 1;
+        requests.push(at, static_cast<VmId>(i % vms), Op::kRead, i % 77U * 4096, 4096);
+      }
+      const auto found = streamed(requests, vms, {}, 20'000);
+      ASSERT_TRUE(found.ok()) << found.status();
+      ASSERT_EQ(file_of(*found), file_of(naively(requests, vms, {}))) << others_from;
+    }
+  }
+}
+
 TEST(StreamInterner, KeepsVmsWithoutRequests) {
   Requests requests;
   requests.push(1, 2, Op::kRead, 0, 4096);
