@@ -13,8 +13,8 @@ import click
 from mcsim.base.inputs import plain_name, printable, stem_of
 from mcsim.cli.options import Command, block_bytes_option, reporter_asked, seed_option, with_options
 from mcsim.cli.output import Output, Picture
+from mcsim.cli.reading import open_trace, reading_options, vms_named, vms_option
 from mcsim.cli.terminal import Form, Line, print_result
-from mcsim.cli.trace import open_trace, reading_options, vms_named, vms_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from mcsim.locality.sharing import Sharing
     from mcsim.references.blocks import Blocks
     from mcsim.traces.batches import Kind
-    from mcsim.traces.streamed import View
     from mcsim.traces.trace import Trace
 
 
@@ -45,8 +44,7 @@ def references_options(command: Command) -> Command:
     return with_options(command, options)
 
 
-_LIKE_LENGTH = re.compile(r"\s*[+-]?[\d.,_]+\s*(\w*|%)\s*", re.ASCII)
-"""Texts that are meant as a length, if no file has that name."""
+_LIKE_LENGTH = re.compile(r"\s*[+-]?[\d.,_]+\s*(\w*|%)\s*", re.ASCII)  # if no file is
 
 warm_up_option = click.option(
     "--warm-up",
@@ -62,7 +60,9 @@ def stream_options(*, seed: str, threads: str) -> Callable[[Command], Command]:
     options = [
         references_options,
         seed_option(seed),
-        click.option("--threads", metavar="N", type=click.IntRange(min=1), help=threads),
+        click.option(
+            "--threads", metavar="N", type=click.IntRange(min=1), hidden=True, help=threads
+        ),
         reading_options,
     ]
     return lambda command: with_options(command, options)
@@ -116,7 +116,7 @@ class Source:
         with mistakes_in("--sizes"):
             return sized_for(replace(blocks, label=self.name), self.sizes)
 
-    def open(self, reporter: Reporter, view: View | None = None) -> list[Trace]:
+    def open(self, reporter: Reporter, view: Any = None) -> list[Trace]:
         """Read the traces, and join those that have VMs with the same name."""
         from mcsim.traces.joined import joined_by_vm, note_on
 

@@ -25,8 +25,7 @@ from mcsim._core import engine
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import HostError, TraceError
 from mcsim.base.later import do_later
-from mcsim.base.limits import thread_faults
-from mcsim.base.memory import memory_limit
+from mcsim.base.limits import memory_limit, thread_faults
 from mcsim.traces.batches import Kind
 from mcsim.traces.cache import INTERNED, adding, find, is_trusted, mark_used, open_cache
 from mcsim.traces.checks import SignCounter
