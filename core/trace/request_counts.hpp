@@ -24,7 +24,7 @@ struct RequestCounts {
   std::uint64_t gap = 0;       // the longest time between two requests in order
   Count gap_at = 0;            // the number of the request after it, from 1
   Count sized = 0;             // reads and writes with a length
-  Count small = 0;             // of these
+  Count small = 0;             // sized requests below kSmallBytes
   Nanoseconds time = 0;        // of the last request
 
   void add(const RequestsView& requests, TraceKind kind);

@@ -13,7 +13,7 @@ _is_command = False
 
 
 def begin_command() -> None:
-    """Let `do_later` collect work for `begin_later_work`."""
+    """Collect work of `do_later` for `begin_later_work`, from now on."""
     global _is_command
     _is_command = True
 

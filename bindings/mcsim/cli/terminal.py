@@ -125,9 +125,10 @@ def print_result(
 
 
 def _load_arrow_without_pandas() -> None:
-    """Let Arrow find no pandas where it only looks for it; calls that need it import it later.
+    """Load Arrow without pandas.
 
-    Arrow looks for pandas the first time that it makes an array, which takes 0.15 s.
+    Arrow imports pandas when it makes its first array, in 0.15 s. Calls that need pandas import it
+    later.
     """
     import pyarrow as pa
 
