@@ -75,7 +75,7 @@ class Parse:
     """The source, if it came through a pipe: no other process changes it."""
 
     def opened(self, cache_dir: Path, view: View | None) -> Store | Streamed:
-        """Return the requests of this file parsed this way; intern a large file as it is read.
+        """Open the store of this file, or intern a large file as it is read.
 
         Parameters
         ----------
@@ -210,7 +210,10 @@ class Parse:
         keys: pa.Array | None,
         digests: tuple[str, str],
     ) -> TraceMetadata:
-        """Describe requests that a reader has read; `digests` are of the file and of them."""
+        """Return the metadata of requests that a reader has read.
+
+        `digests` are the digests of the file and of its requests.
+        """
         rows, complaints = rows_of(reader)
         if self.spool is not None:
             complaints = tuple(map(self.spool.renamed, complaints))
