@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -23,13 +23,16 @@ from mcsim.traces.info import TraceInfo, info_of
 from mcsim.traces.joined import Joined, join
 from mcsim.traces.made import MadeOfColumns, OnBadLine, OnUnsorted
 from mcsim.traces.metadata import Counts, OptionValue, TimeBase, TraceMetadata
-from mcsim.traces.open import Progress, Reading, open_files
+from mcsim.traces.open import Reading, open_files
+from mcsim.traces.parse import Progress
 from mcsim.traces.store import Store, named
+from mcsim.traces.streamed import Streamed
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from mcsim._core import engine
     from mcsim.references.blocks import Blocks
 
 _MOST_TIME = 2**400
@@ -169,7 +172,7 @@ class Trace(MadeOfColumns, Tabular):
         """Text keys of the objects, by their ids in `Batch.offset`; None if keys are numbers."""
         if not self._metadata.keys_digest:
             return None
-        if isinstance(self._batches, (Store, Joined)):
+        if isinstance(self._batches, (Store, Joined, Streamed)):
             return self._batches.keys
         first = next(iter(self._batches), None)
         return None if first is None else keys_in(first)
@@ -187,7 +190,14 @@ class Trace(MadeOfColumns, Tabular):
     @property
     def store_path(self) -> Path | None:
         """The Arrow file behind the trace, if there is one."""
-        return self._batches.path if isinstance(self._batches, Store) else None
+        store = self._batches.store if isinstance(self._batches, Streamed) else self._batches
+        return store.path if isinstance(store, Store) else None
+
+    def streamed_accesses(self, view: Mapping[str, Any]) -> engine.Accesses | None:
+        """Return the accesses of all VMs if the file was interned for this view as it was read."""
+        if isinstance(self._batches, Streamed) and self._batches.view == view:
+            return self._batches.accesses
+        return None
 
     def batches(self) -> Iterator[Batch]:
         """Yield the columns, some 10^6 requests at a time, as views without a copy."""
