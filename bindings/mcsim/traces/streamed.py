@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -163,6 +163,8 @@ def streamed(plan: Parse, cache_dir: Path, view: View) -> Streamed | None:
     if time.perf_counter() - began > WORTH_KEEPING_S:
         path = _path(plan, cache_dir, digest, read.options)
         do_later(partial(_keep, cache_dir, path, metadata, read.accesses))
+        silent = replace(plan, progress=lambda done, total: None)
+        do_later(partial(silent.cached_store, cache_dir))  # for commands that read requests
     return Streamed(metadata, read.options, read.accesses, plan, cache_dir)
 
 

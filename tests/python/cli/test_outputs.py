@@ -54,7 +54,18 @@ OF_RUNS = {
 # Commands above that read no file by its name.
 READ_NONE = {"reproduce", "results page"}
 # Parameters that name what is read, or folders that mcsim alone writes.
-READ = {"--trace-dir", "--mapping", "--cache-dir", "file", "files", "runs", "named", "profile"}
+READ = {
+    "--trace-dir",
+    "--mapping",
+    "--cache-dir",
+    "file",
+    "files",
+    "runs",
+    "named",
+    "profile",
+    "before",
+    "after",
+}
 
 
 def test_each_option_that_writes_is_checked() -> None:

@@ -148,7 +148,7 @@ def test_kept_accesses_are_opened_again(
     first = opened(source, cache)
     kept(small_files)
     kinds = {entry.kind.name: entry for entry in entries(cache)}
-    assert {"interned", "metadata", "digest"} == set(kinds)
+    assert {"interned", "metadata", "digest", "trace"} == set(kinds)
     assert all(entry.fault() is None for entry in kinds.values())
     with monkeypatch.context() as patch:
         patch.setattr(streamed.Parse, "reader", None)  # it is not parsed
@@ -228,9 +228,9 @@ def test_accesses_without_metadata_are_not_used(
     assert (opened(source, cache).blocks("all").ids == first.blocks("all").ids).all()
 
 
-def wait_for(cache: Path, ending: str) -> None:
+def wait_for(folder: Path, ending: str) -> None:
     end = time.monotonic() + 60
-    while not list((cache / INTERNED).glob(f"*{ending}")):
+    while not list(folder.glob(f"*{ending}")):
         assert time.monotonic() < end
         time.sleep(0.05)
 
@@ -249,10 +249,10 @@ def test_commands_keep_accesses_after_their_answers(tmp_path: Path) -> None:
     at_once = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     answers = [rows(run.communicate()[0]) for run in at_once]
     assert [run.returncode for run in at_once] == [0, 0]
-    wait_for(cache, ".metadata")
+    wait_for(cache / INTERNED, ".metadata")
     again = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     answers.append(rows(again.stdout))
     assert len(answers[0]) == 7
     assert answers[0] == answers[1] == answers[2]
     assert commands.code_of("cache", "verify", "--cache-dir", cache) == 0
-    assert not list(cache.glob("*.arrow"))
+    wait_for(cache, ".arrow")  # for commands that read requests
