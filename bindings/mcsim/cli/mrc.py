@@ -10,6 +10,7 @@ import click
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterval, PerVm
 from mcsim.cli.mrc_each import curves_of_each
+from mcsim.cli.mrc_pieces import in_pieces, pieces_options
 from mcsim.cli.options import Sectioned, code_options, plugin_option
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import Mini, memory_option, mini_options
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     "log(FROM, TO, COUNT).",
 )
 @warm_up_option
+@pieces_options
 @memory_option
 @code_options
 @plugin_option
@@ -83,6 +85,10 @@ def mrc(
     seeds: int,
     sizes: str | None,
     warm_up: str | None,
+    shard: str | None,
+    merge: bool,
+    scheduler: str | None,
+    pieces: str,
     memory: str | None,
     code: Permission,
     output: Output,
@@ -109,12 +115,18 @@ def mrc(
     is exact at sizes that hold the largest object, if no object changes its size or is deleted;
     other sizes are replayed.
 
+    With --shard and --merge, or --dask, the exact curve is computed in pieces: ranges of the files,
+    or of the requests of a file. The files follow one another in time.
+
     \b
     mcsim mrc web_0.csv.gz
     mcsim mrc web_*.csv.gz --per-vm --ops all
     mcsim mrc *.csv.gz --each --sizes 1%,3%,10%
     mcsim mrc web_0.csv.gz --interval 1h
     mcsim mrc web_0.csv.gz --compare 'shards,shards-rate(rate=0.01),aet'
+    mcsim mrc 'year/*.csv.zst' --dask tcp://head:8786
+    mcsim mrc 'year/*.csv.zst' --shard 0/12
+    mcsim mrc --merge pieces
     mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 'log(1%, 100%, 20)' --mini 0.01
     """  # noqa: D301
     modes = {
@@ -124,11 +136,22 @@ def mrc(
         "--compare": compare,
         "--estimator": policies and estimator != "exact",
         "--policies": policies,
+        "--shard": shard,
+        "--merge": merge,
+        "--dask": scheduler,
     }
+    if per_vm and (shard or scheduler):
+        del modes["--per-vm"]
     _check_modes(modes, mini, warm_up)
     cores = threads_given(threads)
     source = Source(files, block_size, ops, vms, seed, cores, reading, warm_up=warm_up, sizes=sizes)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
+    if shard or merge or scheduler:
+        report = in_pieces(source, shard, scheduler, pieces, merge=merge, per_vm=per_vm)
+        if report is not None:
+            report.given_sizes = sizes
+            report.show(form, output)
+        return
     if policies:
         _by_policy(source, policies, sizes, memory, (mini, seeds), code).show(form, output)
         return
