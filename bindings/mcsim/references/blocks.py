@@ -78,6 +78,7 @@ class Blocks:
         warm_up: str | Trace | None = None,
         addresses: bool = False,
         order: Sequence[str] | None = None,
+        between: tuple[int | None, int | None] = (None, None),
         progress: Callable[[int], object] | None = None,
     ) -> Blocks:
         """Split the requests of one or more traces into blocks, merged by time.
@@ -92,6 +93,8 @@ class Blocks:
             Whether `accesses` has the address of every block.
         order : sequence of str, optional
             All VMs, in the order of their requests of the same time.
+        between : tuple of int, optional
+            Times from which on, and before which, requests are taken; None for all.
 
         Raises
         ------
@@ -105,7 +108,8 @@ class Blocks:
             raise ConfigError(f"traces: expected one Trace or several, got {shortened(traces)}")
         check_choice("ops", ops, get_args(Ops))
         line = whole_number("line", line, 1, 2**32 - 1)
-        of_vms = vms_of(several, ops, vms)
+        begin, end = between
+        of_vms = tuple(replace(vm, begin=begin, end=end) for vm in vms_of(several, ops, vms))
         if order is not None:
             place = {name: at for at, name in enumerate(order)}
             of_vms = tuple(sorted(of_vms, key=lambda vm: place[vm.name]))

@@ -17,6 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mcsim import _core
 from mcsim.base.errors import ConfigError, NoReferencesError
 from mcsim.base.progress import Reporter
@@ -30,6 +32,10 @@ from mcsim.traces.open import Reading, open_files
 if TYPE_CHECKING:
     from mcsim.traces.batches import Ops
     from mcsim.traces.trace import Trace
+
+
+Bounds = tuple[int | None, int | None]
+"""Time from which on, and before which, a piece has the requests of a trace."""
 
 
 @dataclass(frozen=True)
@@ -139,12 +145,13 @@ def piece_of(plan: CurvePlan, index: int, reporter: Reporter) -> CurvePiece:
             ends=index == plan.count - 1 and at == len(shares) - 1,
         )
         trace = _opened(plan, file, reporter)
-        part = _part(trace, first, last, plan.count)
-        has_ties = _has_ties(part)
+        bounds = _time_at(trace, first, plan.count), _time_at(trace, last, plan.count)
+        has_ties = _has_ties(trace, bounds)
         order = _order_of_vms(plan, file, trace, reporter) if has_ties else trace.vms
-        blocks = _blocks(plan, part, order, reporter)
-        vms = part.vms if blocks is None else blocks.vms
-        span = Span(trace.metadata.source, part.digest, _times(blocks), vms, has_ties)
+        blocks = _blocks(plan, trace, bounds, order, reporter)
+        vms = trace.vms if blocks is None else blocks.vms
+        digest = f"{trace.digest} {bounds}"
+        span = Span(trace.metadata.source, digest, _times(blocks), vms, has_ties)
         with reporter.stage("distances", unit="refs", about=file.name):
             piece = CurvePiece.of(blocks, span, _facts(plan, trace), (index, index + 1), ends)
         made = piece if made is None else made.merge(piece)
@@ -178,7 +185,7 @@ def _facts(plan: CurvePlan, trace: Trace) -> dict[str, Any]:
 
 
 def _blocks(
-    plan: CurvePlan, trace: Trace, order: Sequence[str], reporter: Reporter
+    plan: CurvePlan, trace: Trace, bounds: Bounds, order: Sequence[str], reporter: Reporter
 ) -> Blocks | None:
     """Return the references of a piece; None if there are none."""
     vms = None if plan.vms is None else _named(plan.vms, trace.vms)
@@ -195,23 +202,27 @@ def _blocks(
             vms,
             addresses=True,
             order=order,
+            between=bounds,
             progress=stage.update,
         )
     return None
 
 
-def _has_ties(trace: Trace) -> bool:
-    """Return whether requests of different VMs have the same time."""
+def _has_ties(trace: Trace, bounds: Bounds) -> bool:
+    """Return whether requests of different VMs, within bounds of time, have the same time."""
+    begin, end = bounds
     time = vm = None
     for batch in trace.batches() if len(trace.vms) > 1 else ():
-        if not len(batch.time):
+        first = 0 if begin is None else int(np.searchsorted(batch.time, begin))
+        last = len(batch.time) if end is None else int(np.searchsorted(batch.time, end))
+        if first >= last:
             continue
-        same = batch.time[1:] == batch.time[:-1]
-        if (same & (batch.vm[1:] != batch.vm[:-1])).any():
+        times, vms = batch.time[first:last], batch.vm[first:last]
+        if ((times[1:] == times[:-1]) & (vms[1:] != vms[:-1])).any():
             return True
-        if time == batch.time[0] and vm != batch.vm[0]:
+        if time == times[0] and vm != vms[0]:
             return True
-        time, vm = batch.time[-1], batch.vm[-1]
+        time, vm = times[-1], vms[-1]
     return False
 
 
@@ -247,20 +258,15 @@ def _named(text: str, names: Sequence[str]) -> list[str]:
     return [name for name in names if name in chosen and name not in without]
 
 
-def _part(trace: Trace, first: int, last: int, count: int) -> Trace:
-    """Return the requests from `first` to before `last` of `count` parts of equal length.
+def _time_at(trace: Trace, part: int, count: int) -> int | None:
+    """Return the time at which one of `count` parts of equal length begins; None at both ends.
 
     Requests of the same time are in one part.
     """
-    rows, origin = trace.metadata.counts.rows, trace.metadata.counts.first_time
-    if (first, last) == (0, count) or not rows:
-        return trace
-    start = None if first == 0 else _time_at(trace, rows * first // count) - origin
-    end = None if last == count else _time_at(trace, rows * last // count) - origin
-    return trace.slice(start, end)
-
-
-def _time_at(trace: Trace, row: int) -> int:
+    rows = trace.metadata.counts.rows
+    if part in (0, count) or not rows:
+        return None
+    row = rows * part // count
     for batch in trace.batches():
         if row < len(batch.time):
             return int(batch.time[row])
