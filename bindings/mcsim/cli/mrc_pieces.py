@@ -15,7 +15,7 @@ from mcsim.cli.stream import Source
 
 if TYPE_CHECKING:
     from mcsim.locality.curve_pieces import CurvePiece
-    from mcsim.sweeps.curves import CurvePlan
+    from mcsim.sweeps.curve_plan import CurvePlan
     from mcsim.traces.batches import Kind
 
 _OF_PLAN = {
@@ -106,13 +106,14 @@ def in_pieces(
             run_task(task, reporter)
         click.echo(f"{task.path}{' was there already' if there else ''}")
         return None
+    from mcsim.sweeps.curve_plan import pieces_for
     from mcsim.sweeps.curves import run_by
     from mcsim.sweeps.dask import dask_executor
 
     assert scheduler is not None
     with dask_executor(scheduler) as (executor, workers), reporter.live():
-        files = len(_files(source))
-        plan = _plan(source, files * -(-workers // files), pieces, per_vm=per_vm)
+        count = pieces_for(_files(source), workers)
+        plan = _plan(source, count, pieces, per_vm=per_vm)
         return _report(run_by(plan, executor, reporter), source)
 
 
@@ -137,7 +138,7 @@ def _files(source: Source) -> list[Path]:
 def _plan(source: Source, count: int, pieces: str, *, per_vm: bool) -> CurvePlan:
     from mcsim.base.inputs import resolved
     from mcsim.cli.trace import params_given
-    from mcsim.sweeps.curves import CurvePlan, planned
+    from mcsim.sweeps.curve_plan import CurvePlan, planned
     from mcsim.traces.open import Reading
 
     given = source.reading

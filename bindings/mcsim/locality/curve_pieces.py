@@ -55,9 +55,9 @@ class Span:
     source, digest : str
         Name of the file, and digest of the requests of the part.
     times : tuple of int, optional
-        Times of the first and of the last request; None without requests.
+        Times of the first and of the last request of the piece; None without requests.
     vms : tuple of str
-        VMs in the order in which requests of the same time are merged.
+        VMs of the piece, in the order in which requests of the same time are merged.
     has_ties : bool
         Whether requests of different VMs have the same time.
     """
@@ -97,7 +97,7 @@ class CurvePiece:
     def of(
         cls,
         blocks: Blocks | None,
-        span: Span,
+        spans: tuple[Span, ...],
         facts: dict[str, Any],
         place: tuple[int, int],
         ends: Ends,
@@ -108,13 +108,13 @@ class CurvePiece:
         ----------
         blocks : Blocks, optional
             The references, with addresses of blocks; None if there are none.
-        span, facts, place
+        spans, facts, place
             As of the piece. The facts state whether there is a curve for each VM.
         ends : Ends
             Whether the piece is the first, or the last one.
         """
         if blocks is None:
-            return cls(facts, place, (span,), span.vms, {ALL: _nothing(ends)})
+            return cls(facts, place, spans, spans[0].vms, {ALL: _nothing(ends)})
         accesses = blocks.accesses
         unit = blocks.block_bytes if blocks.kind == "blocks" else 1
         number = _constant(accesses.block_address // np.uint64(unit))
@@ -132,7 +132,7 @@ class CurvePiece:
                 ids = _constant(part.whole_ids - np.uint32(begin))
                 of_vm = _constant(number[begin : begin + int(ids.max()) + 1])
                 curves[part.label] = _locality.analyse_piece(ids, of_vm, **_requests(part), **ends)
-        return cls(facts, place, (span,), blocks.vms, curves)
+        return cls(facts, place, spans, blocks.vms, curves)
 
     def merge(self, right: CurvePiece) -> CurvePiece:
         """Return this piece and the one that follows it as one.
@@ -322,11 +322,15 @@ def _check_order(left: CurvePiece, right: CurvePiece) -> None:
         return
     is_one_vm = last.vms == first.vms and len(first.vms) == 1
     if begin < end or (begin == end and not is_one_vm):
-        raise ConfigError(
-            f"{first.source} begins at {begin} ns, and {last.source} ends at {end} ns: pieces "
-            "follow one another in time; give files in this order, and one file for VMs that "
-            "overlap"
-        )
+        raise overlap(last.source, end, first.source, begin)
+
+
+def overlap(before: str, end: int, after: str, begin: int) -> ConfigError:
+    """Return the error for a file that begins before an earlier piece ends."""
+    return ConfigError(
+        f"{after} begins at {begin} ns, and {before} ends at {end} ns: pieces follow one another "
+        "in time; give files in this order, and VMs that overlap in one file"
+    )
 
 
 def check_vms(spans: Sequence[Span]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from commands import call, code_of
+from local_dask import Dask, until
 
 from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
@@ -22,7 +24,8 @@ from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.curve_pieces import ALL, CurvePiece
 from mcsim.locality.estimators import estimate
 from mcsim.references.blocks import Blocks
-from mcsim.sweeps.curves import CurvePlan, CurveTask, checked, merge_files, planned, run_task
+from mcsim.sweeps.curve_plan import CurvePlan, planned
+from mcsim.sweeps.curves import CurveTask, checked, levels, merge_files, run_by, run_task
 from mcsim.traces.open import Reading
 from mcsim.traces.trace import Trace
 
@@ -249,3 +252,58 @@ def test_discards_are_refused(tmp_path: Path) -> None:
     file = trace.save(tmp_path / "trimmed.arrow")
     with pytest.raises(ConfigError, match="discards"):
         run_task(CurveTask(plan_of([file], 2, tmp_path / "pieces"), 0, 1))
+
+
+def test_files_that_overlap_within_a_piece(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    begins = [0, 40, 100, 130]
+    files = [made_trace(tmp_path, f"t{k}", rng, at, seconds=59) for k, at in enumerate(begins)]
+    expected = curves_of_whole(files)
+    for count in (1, 2):
+        plan = plan_of(files, count, tmp_path / "pieces")
+        expect_equal(in_pieces(plan, random.Random(8)).finished()[ALL], expected[ALL])
+    for count in (3, 4, 8):
+        with pytest.raises(ConfigError, match="pieces follow one another in time"):
+            in_pieces(plan_of(files, count, tmp_path / "pieces"), random.Random(8))
+
+
+def test_any_executor_will_do(tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    files = [made_trace(tmp_path, f"t{k}", rng, 90 * k) for k in range(2)]
+    plan = plan_of(files, 5, tmp_path / "pieces")
+    with ThreadPoolExecutor(2) as executor:
+        expect_equal(
+            run_by(plan, executor, Reporter()).finished()[ALL], curves_of_whole(files)[ALL]
+        )
+    assert levels(plan) == []
+    plan.path(0, 5).unlink()
+    plan.path(2, 3).unlink()
+    assert [[task.path for task in level] for level in levels(plan)] == [[plan.path(0, 5)]]
+    plan.path(0, 3).unlink()
+    assert [len(level) for level in levels(plan)] == [1, 1, 1]
+    with ThreadPoolExecutor(2) as executor:
+        run_by(plan, executor, Reporter())
+
+
+def test_a_worker_with_another_mcsim_is_refused(tmp_path: Path) -> None:
+    file = made_trace(tmp_path, "t", np.random.default_rng(9), 0)
+    plan = replace(plan_of([file], 2, tmp_path / "pieces"), build="feed")
+    with pytest.raises(ConfigError, match="the curve was planned by"):
+        run_task(CurveTask(plan, 0, 1))
+
+
+@pytest.mark.slow
+def test_dask_workers_that_die(tmp_path: Path, dask: Dask) -> None:
+    dask.wait()
+    rng = np.random.default_rng(9)
+    files = [made_trace(tmp_path, f"t{k}", rng, 90 * k, count=60_000) for k in range(4)]
+    options = [*files, "--ops", "all", "--per-vm", "-q", "--json"]
+    expected = run("mrc", *options)
+
+    def kill() -> None:
+        until(lambda: any(tmp_path.glob("pieces/*/*.piece")))
+        dask.workers[0].kill()
+
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(kill)
+        assert run("mrc", *options, "--dask", dask.address) == expected
