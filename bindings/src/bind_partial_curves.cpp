@@ -27,32 +27,41 @@ void for_each_column(Curve& curve, Visit&& visit) {
   visit("first_bytes", curve.requests.first_bytes);
   visit("pending_firsts", curve.requests.pending_firsts);
   visit("pending_distance", curve.requests.pending_distance);
+  visit("kinds", curve.events.kinds);
+  visit("holes", curve.events.holes);
+  visit("gone", curve.events.gone);
 }
+
+// The type of the elements in arrays.
+template <class T>
+using Element = std::conditional_t<std::is_same_v<T, PieceEvent>, std::uint8_t, T>;
 
 // Return the arrays as views of the curve.
 py::dict columns_of(const py::object& self) {
   py::dict columns;
   for_each_column(self.cast<const PartialCurve&>(), [&](const char* name, const auto& column) {
-    using T = typename std::decay_t<decltype(column)>::value_type;
-    columns[name] =
-        read_only(py::array_t<T>(static_cast<py::ssize_t>(column.size()), column.data(), self));
+    using T = Element<typename std::decay_t<decltype(column)>::value_type>;
+    const auto* data = reinterpret_cast<const T*>(column.data());
+    columns[name] = read_only(py::array_t<T>(static_cast<py::ssize_t>(column.size()), data, self));
   });
   return columns;
 }
 
 py::dict numbers_of(const PartialCurve& curve) {
-  return py::dict(
-      "cold"_a = curve.blocks.resolved.cold, "mode"_a = static_cast<int>(curve.mode),
-      "request_bytes"_a = curve.request_bytes, "all_requests"_a = curve.requests.all_requests,
-      "all_bytes"_a = curve.requests.all_bytes, "starts"_a = curve.starts, "ends"_a = curve.ends);
+  return py::dict("cold"_a = curve.blocks.resolved.cold, "mode"_a = static_cast<int>(curve.mode),
+                  "request_bytes"_a = curve.request_bytes,
+                  "all_requests"_a = curve.requests.all_requests,
+                  "all_bytes"_a = curve.requests.all_bytes, "starts"_a = curve.starts,
+                  "ends"_a = curve.ends, "cold_again"_a = curve.events.cold_again);
 }
 
 PartialCurve from_columns(const py::dict& columns, const py::dict& numbers) {
   PartialCurve curve;
   for_each_column(curve, [&](const char* name, auto& column) {
     using T = typename std::decay_t<decltype(column)>::value_type;
-    const auto given = span_of(columns[name].cast<Column<T>>());
-    column.assign(given.begin(), given.end());
+    const auto array = columns[name].cast<Column<Element<T>>>();
+    column.clear();
+    for (const Element<T> value : span_of(array)) column.push_back(static_cast<T>(value));
   });
   curve.blocks.resolved.cold = numbers["cold"].cast<Count>();
   curve.mode = static_cast<Mode>(numbers["mode"].cast<int>());
@@ -61,6 +70,7 @@ PartialCurve from_columns(const py::dict& columns, const py::dict& numbers) {
   curve.requests.all_bytes = numbers["all_bytes"].cast<Count>();
   curve.starts = numbers["starts"].cast<bool>();
   curve.ends = numbers["ends"].cast<bool>();
+  curve.events.cold_again = numbers["cold_again"].cast<Count>();
   raise_if_error(curve.check());
   return curve;
 }
@@ -68,11 +78,20 @@ PartialCurve from_columns(const py::dict& columns, const py::dict& numbers) {
 using Shapes =
     std::tuple<std::uint32_t, Column<std::uint32_t>, Column<std::uint32_t>, Column<std::uint32_t>>;
 
+// Positions among the accesses; first keys, and keys after the last ones.
+using Discards = std::tuple<ConstantColumn<std::uint64_t>, ConstantColumn<std::uint64_t>,
+                            ConstantColumn<std::uint64_t>>;
+
 PartialCurve analyse_piece(const ConstantColumn<std::uint32_t>& blocks,
                            const ConstantColumn<std::uint64_t>& key_of,
                            std::optional<std::uint32_t> request_bytes,
-                           const std::optional<Shapes>& requests, bool starts, bool ends) {
+                           const std::optional<Shapes>& requests,
+                           const std::optional<Discards>& discards, bool starts, bool ends) {
   NumberedPiece piece{.blocks = span_of(blocks), .key_of = span_of(key_of)};
+  if (discards) {
+    piece.discards = {span_of(std::get<0>(*discards)), span_of(std::get<1>(*discards)),
+                      span_of(std::get<2>(*discards))};
+  }
   if (requests) {
     piece.mode = Mode::kCounted;
     piece.requests = {std::get<0>(*requests), span_of(std::get<1>(*requests)),
@@ -105,7 +124,8 @@ void bind_partial_curves(py::module_& parent) {
           py::is_operator());
   m.def("analyse_piece", &analyse_piece, py::arg("blocks").noconvert(),
         py::arg("key_of").noconvert(), py::kw_only(), py::arg("request_bytes") = py::none(),
-        py::arg("requests") = py::none(), py::arg("starts") = false, py::arg("ends") = false);
+        py::arg("requests") = py::none(), py::arg("discards") = py::none(),
+        py::arg("starts") = false, py::arg("ends") = false);
   m.def(
       "merge_curves",
       [](const PartialCurve& left, const PartialCurve& right) {

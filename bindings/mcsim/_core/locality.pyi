@@ -189,6 +189,7 @@ def analyse_piece(
     *,
     request_bytes: int | None = None,
     requests: _Requests | None = None,
+    discards: tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]] | None = None,
     starts: bool = False,
     ends: bool = False,
 ) -> PartialCurve: ...

@@ -23,6 +23,7 @@ from mcsim._core import locality as _locality
 from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing
 from mcsim.base.inputs import open_regular, parse_object
+from mcsim.locality.curve_discards import Ranges, VmDiscards, all_ranges, ranges_of_vm
 from mcsim.locality.estimators import curve_of
 from mcsim.references import pieces
 
@@ -97,6 +98,7 @@ class CurvePiece:
     def of(
         cls,
         blocks: Blocks | None,
+        discards: Mapping[str, VmDiscards],
         spans: tuple[Span, ...],
         facts: dict[str, Any],
         place: tuple[int, int],
@@ -108,31 +110,32 @@ class CurvePiece:
         ----------
         blocks : Blocks, optional
             The references, with addresses of blocks; None if there are none.
+        discards : mapping of str to VmDiscards
+            Discards of each VM that has any.
         spans, facts, place
             As of the piece. The facts state whether there is a curve for each VM.
         ends : Ends
             Whether the piece is the first, or the last one.
         """
-        if blocks is None:
-            return cls(facts, place, spans, spans[0].vms, {ALL: _nothing(ends)})
-        accesses = blocks.accesses
-        unit = blocks.block_bytes if blocks.kind == "blocks" else 1
-        number = _constant(accesses.block_address // np.uint64(unit))
-        vm_of_block = np.repeat(
-            np.arange(len(accesses.vms), dtype=np.uint64), [vm.unique_blocks for vm in accesses.vms]
-        )
-        if len(accesses.vms) > 1:
-            _check_narrow(number)
-        key_of = _constant(number | (vm_of_block << np.uint64(_VM_BITS)))
-        curves = {ALL: _locality.analyse_piece(accesses.ids, key_of, **_requests(blocks), **ends)}
+        vms = spans[0].vms
+        ranges = all_ranges(blocks, vms, discards, _VM_BITS)
+        numbers = {} if blocks is None else _numbers_of_blocks(blocks)
+        keys = [n | np.uint64(vm << _VM_BITS) for vm, n in enumerate(numbers.values())]
+        ids = _NO_BLOCKS if blocks is None else blocks.accesses.ids
+        curves = {ALL: _analysed(ids, keys, blocks, ranges, ends)}
         if facts["per_vm"]:
-            first_id = {vm.name: vm.first_id for vm in accesses.vms}
-            for part in blocks.by_vm():
-                begin = first_id[part.label]
-                ids = _constant(part.whole_ids - np.uint32(begin))
-                of_vm = _constant(number[begin : begin + int(ids.max()) + 1])
-                curves[part.label] = _locality.analyse_piece(ids, of_vm, **_requests(part), **ends)
-        return cls(facts, place, spans, blocks.vms, curves)
+            parts = {} if blocks is None else {part.label: part for part in blocks.by_vm()}
+            first_id = (
+                {} if blocks is None else {vm.name: vm.first_id for vm in blocks.accesses.vms}
+            )
+            for vm in vms:
+                if (part := parts.get(vm)) is None and vm not in discards:
+                    continue
+                ids = _NO_BLOCKS if part is None else part.whole_ids - np.uint32(first_id[vm])
+                of_vm = [] if part is None else [numbers[vm]]
+                ranges = ranges_of_vm(part, discards.get(vm))
+                curves[vm] = _analysed(ids, of_vm, part, ranges, ends)
+        return cls(facts, place, spans, vms, curves)
 
     def merge(self, right: CurvePiece) -> CurvePiece:
         """Return this piece and the one that follows it as one.
@@ -172,9 +175,12 @@ class CurvePiece:
         curve = self.curves[ALL]
         columns = dict(curve.columns)
         for name in _KEYS:
-            vm = columns[name] >> np.uint64(_VM_BITS)
-            block = columns[name] & np.uint64(2**_VM_BITS - 1)
-            columns[name] = block | (numbers[vm] << np.uint64(_VM_BITS))
+            keys = columns[name]
+            if name == "first" and len(columns["kinds"]):
+                # A range ends before the first key after it, which may look like another VM's.
+                keys = keys - (columns["kinds"] == _DISCARD_END)
+            vm = keys >> np.uint64(_VM_BITS)
+            columns[name] = columns[name] + ((numbers[vm] - vm) << np.uint64(_VM_BITS))
         renumbered = _locality.PartialCurve.from_columns(columns, curve.numbers)
         return replace(self, vms=tuple(vms), curves={**self.curves, ALL: renumbered})
 
@@ -268,7 +274,8 @@ def _length_in(head: bytes | memoryview) -> int:
     return int.from_bytes(head[len(_MAGIC) : len(_MAGIC) + 8], "little")
 
 
-_KEYS = ("first", "last")
+_KEYS = ("first", "last", "gone")
+_DISCARD_END = 6  # PieceEvent::kDiscardEnd
 
 
 def _span_of(stored: dict[str, Any]) -> Span:
@@ -276,14 +283,42 @@ def _span_of(stored: dict[str, Any]) -> Span:
     return Span(**{**stored, "times": times, "vms": tuple(stored["vms"])})
 
 
+def _numbers_of_blocks(blocks: Blocks) -> dict[str, NDArray[np.uint64]]:
+    """Return the numbers of the blocks of each VM by their ids."""
+    of = blocks.accesses
+    unit = np.uint64(blocks.block_bytes if blocks.kind == "blocks" else 1)
+    numbers = {
+        vm.name: of.block_address[vm.first_id : vm.first_id + vm.unique_blocks] // unit
+        for vm in of.vms
+    }
+    if len(numbers) > 1:
+        _check_narrow(*numbers.values())
+    return numbers
+
+
+def _analysed(
+    ids: NDArray[np.uint32],
+    keys: Sequence[NDArray[np.uint64]],
+    blocks: Blocks | None,
+    discards: Ranges | None,
+    ends: Ends,
+) -> _locality.PartialCurve:
+    key_of = _constant(np.concatenate(keys) if keys else np.empty(0, np.uint64))
+    requests = {} if blocks is None else _requests(blocks)
+    return _locality.analyse_piece(_constant(ids), key_of, discards=discards, **requests, **ends)
+
+
 def _nothing(ends: Ends) -> _locality.PartialCurve:
-    no_blocks = _constant(np.empty(0, np.uint32))
-    return _locality.analyse_piece(no_blocks, _constant(np.empty(0, np.uint64)), **ends)
+    return _analysed(_NO_BLOCKS, [], None, None, ends)
 
 
 def _constant(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
+    if array.flags.writeable:
+        array.flags.writeable = False
     return array
+
+
+_NO_BLOCKS = _constant(np.empty(0, np.uint32))
 
 
 def _requests(blocks: Blocks) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,10 @@ import numpy as np
 from mcsim.base.errors import ConfigError, NoReferencesError
 from mcsim.base.progress import Reporter
 from mcsim.base.suggest import names_listed, names_matching
+from mcsim.locality.curve_discards import VmDiscards, discards_by_vm
 from mcsim.locality.curve_pieces import CurvePiece, Ends, Span, overlap
 from mcsim.references.blocks import Blocks
+from mcsim.references.workload import vms_of
 from mcsim.sweeps.curve_plan import CurvePlan
 from mcsim.traces.joined import check_alike
 from mcsim.traces.open import open_files
@@ -56,7 +58,7 @@ def _piece_of_group(
     has_ties = _have_ties(traces, bounds)
     order = _order_of_vms(plan, index, traces, reporter) if has_ties else _names(traces)
     blocks = _blocks(plan, traces, bounds, order, reporter)
-    vms = tuple(order) if blocks is None else blocks.vms
+    vms = tuple(_chosen(plan, order)) if blocks is None else blocks.vms
     times: tuple[int, int] | None = None
     if blocks is not None:
         of_requests = blocks.accesses.request_time
@@ -66,7 +68,9 @@ def _piece_of_group(
     )
     facts = _facts(plan, traces)
     with reporter.stage("distances", 0 if blocks is None else len(blocks), "refs") as stage:
-        piece = CurvePiece.of(blocks, spans, facts, (index, index + 1), ends)
+        piece = CurvePiece.of(
+            blocks, _discards(plan, traces, bounds), spans, facts, (index, index + 1), ends
+        )
         stage.update(0 if blocks is None else len(blocks))
     return piece
 
@@ -98,8 +102,6 @@ def _opened(plan: CurvePlan, file: Path, reporter: Reporter) -> Trace:
     """Open a trace; raise ConfigError if it cannot be divided into pieces."""
     with reporter.stage("read", unit="B", about=file.name) as stage:
         trace = open_files([file], plan.reading, plan.vm_name, stage.update_of)
-    if trace.metadata.counts.discards:
-        raise ConfigError(f"{trace.metadata.source}: it has discards, and pieces cannot have any")
     if trace.keys is not None:
         raise ConfigError(f"{trace.metadata.source}: its keys are text, and pieces need numbers")
     return trace
@@ -128,9 +130,9 @@ def _blocks(
     reporter: Reporter,
 ) -> Blocks | None:
     """Return the references of a piece; None if there are none."""
-    vms = None if plan.vms is None else _named(plan.vms, _names(traces))
+    vms = _chosen(plan, _names(traces))
     requests = sum(trace.request_count for trace in traces)
-    if vms == [] or not requests:
+    if not vms or not requests:
         return None
     with (
         reporter.stage("intern", total=requests, unit="requests") as stage,
@@ -147,6 +149,17 @@ def _blocks(
             progress=stage.update,
         )
     return None
+
+
+def _discards(plan: CurvePlan, traces: Sequence[Trace], bounds: Bounds) -> dict[str, VmDiscards]:
+    """Return the discards of a piece by VM."""
+    if not any(trace.metadata.counts.discards for trace in traces):
+        return {}
+    if not (chosen := _chosen(plan, _names(traces))):
+        return {}
+    begin, end = bounds
+    vms = [replace(vm, begin=begin, end=end) for vm in vms_of(traces, plan.ops, chosen)]
+    return discards_by_vm(vms, plan.ops, traces[0].kind, plan.block_bytes)
 
 
 def _names(traces: Sequence[Trace]) -> list[str]:
@@ -186,6 +199,10 @@ def _order_of_vms(
     """Return the VMs of traces after those of earlier files, as these are merged by time."""
     before = plan.files[: index * len(plan.files) // plan.count]
     return _names([*(_opened(plan, file, reporter) for file in before), *traces])
+
+
+def _chosen(plan: CurvePlan, names: Sequence[str]) -> list[str]:
+    return list(names) if plan.vms is None else _named(plan.vms, names)
 
 
 def _named(text: str, names: Sequence[str]) -> list[str]:

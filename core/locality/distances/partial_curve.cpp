@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/guarded.hpp"
-#include "core/locality/distances/exact_distances.hpp"
 #include "core/locality/distances/request_distances.hpp"
 #include "core/locality/distances/reuse_distance.hpp"
 
@@ -17,27 +16,7 @@ using Requests = PartialCurve::Requests;
 // Accesses whose distances are in memory at a time.
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 
-// Stores first and last accesses.
-void add_boundaries(const NumberedPiece& piece, PartialDistances& result) {
-  std::vector<bool> seen(piece.key_of.size());
-  for (std::size_t i = 0; i < piece.blocks.size() && result.first.size() < seen.size(); ++i) {
-    const std::uint32_t block = piece.blocks[i];
-    if (seen[block]) continue;
-    seen[block] = true;
-    result.first.push_back(piece.key_of[block]);
-  }
-  seen.assign(seen.size(), false);
-  result.last.reserve(result.first.size());
-  for (std::size_t i = piece.blocks.size(); i-- > 0 && result.last.size() < result.first.size();) {
-    const std::uint32_t block = piece.blocks[i];
-    if (seen[block]) continue;
-    seen[block] = true;
-    result.last.push_back(piece.key_of[block]);
-  }
-  std::ranges::reverse(result.last);
-}
-
-// Stores the requests with first accesses, given the distances of all their blocks.
+// Stores the requests with accesses of unknown distance, given the distances of all their blocks.
 void add_pending(const RequestShapes& requests, std::span<const Count> distances,
                  PartialRequests& result) {
   for (std::size_t r = 0; r < requests.blocks.size(); ++r) {
@@ -46,8 +25,12 @@ void add_pending(const RequestShapes& requests, std::span<const Count> distances
     std::uint32_t firsts = 0;
     Count largest = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-      largest = std::max(largest, blocks[i]);
-      if (blocks[i] != kCold) continue;
+      if (blocks[i] == kCold || largest == kCold) {
+        largest = kCold;
+      } else {
+        largest = std::max(largest, blocks[i]);
+      }
+      if (blocks[i] != kUnresolved) continue;
       ++firsts;
       result.first_bytes.push_back(static_cast<std::uint32_t>(bytes_in_block(requests, r, i)));
     }
@@ -57,26 +40,21 @@ void add_pending(const RequestShapes& requests, std::span<const Count> distances
   }
 }
 
-void count_with_requests(const NumberedPiece& piece, DenseDistances& engine,
-                         PartialRequests& result) {
+void count_with_requests(const RequestShapes& all, PieceEngine& engine, PartialRequests& result) {
   RequestDistances counted(0);
   std::vector<Count> distances;
-  std::size_t done = 0;
-  for (std::size_t begin = 0; begin < piece.requests.blocks.size();) {
+  for (std::size_t begin = 0; begin < all.blocks.size();) {
     std::size_t end = begin;
     std::size_t accesses = 0;
-    while (end < piece.requests.blocks.size() && accesses < kChunk) {
-      accesses += piece.requests.blocks[end++];
-    }
-    const RequestShapes some{piece.requests.block_bytes,
-                             piece.requests.blocks.subspan(begin, end - begin),
-                             piece.requests.head.subspan(begin, end - begin),
-                             piece.requests.bytes.subspan(begin, end - begin)};
+    while (end < all.blocks.size() && accesses < kChunk) accesses += all.blocks[end++];
+    const RequestShapes some{all.block_bytes, all.blocks.subspan(begin, end - begin),
+                             all.head.subspan(begin, end - begin),
+                             all.bytes.subspan(begin, end - begin)};
     distances.resize(accesses);
-    engine.process(piece.blocks.subspan(done, accesses), distances);
-    counted.count(some, distances);
+    engine.process(accesses, distances);
     add_pending(some, distances, result);
-    done += accesses;
+    std::ranges::replace(distances, kUnresolved, kCold);
+    counted.count(some, distances);
     begin = end;
   }
   result.requests = counted.requests();
@@ -86,17 +64,20 @@ void count_with_requests(const NumberedPiece& piece, DenseDistances& engine,
 }
 
 PartialCurve analysed(const NumberedPiece& piece) {
-  PartialCurve result{
-      .blocks = {}, .mode = piece.mode, .request_bytes = piece.request_bytes, .requests = {}};
-  DenseDistances engine(piece.key_of.size());
+  PartialCurve result;
+  result.mode = piece.mode;
+  result.request_bytes = piece.request_bytes;
+  PieceEngine engine(piece.blocks, piece.key_of, piece.discards);
   if (piece.mode == Requests::kCounted) {
-    count_with_requests(piece, engine, result.requests);
+    count_with_requests(piece.requests, engine, result.requests);
   } else {
-    engine.process(piece.blocks);
+    engine.process(piece.blocks.size(), {});
   }
-  result.blocks.resolved = engine.histogram();
-  result.blocks.resolved.cold = 0;
-  add_boundaries(piece, result.blocks);
+  PieceEngine::Result found = engine.finish();
+  result.blocks.resolved = std::move(found.resolved);
+  result.blocks.first = std::move(found.first);
+  result.blocks.last = std::move(found.last);
+  result.events = std::move(found.events);
   return result;
 }
 
@@ -112,7 +93,7 @@ void count_equal_requests(PartialCurve& piece) {
     requests.bytes = requests.requests;
     for (Count& count : requests.bytes.count) count *= bytes;
   }
-  const std::size_t firsts = piece.blocks.first.size();
+  const std::size_t firsts = piece.unresolved();
   requests.first_bytes.assign(firsts, piece.request_bytes);
   requests.pending_firsts.assign(firsts, 1);
   requests.pending_distance.assign(firsts, 0);
@@ -150,11 +131,33 @@ absl::Status check_counts(const DistanceHistogram& histogram) {
   return fits ? absl::OkStatus() : data_loss("partial curve: distances do not increase");
 }
 
+// Whether the events and the stack have what a merge relies on.
+bool is_sound(const PartialCurve& curve) {
+  const PieceEvents& of = curve.events;
+  if (!of.kinds.empty() && of.kinds.size() != curve.blocks.first.size()) return false;
+  for (std::size_t i = 0; i < of.kinds.size(); ++i) {
+    if (of.kinds[i] > PieceEvent::kDiscardEnd) return false;
+    const bool follows = i > 0 && of.kinds[i - 1] == PieceEvent::kDiscardBegin;
+    if (follows != (of.kinds[i] == PieceEvent::kDiscardEnd)) return false;
+  }
+  if (!of.kinds.empty() && of.kinds.back() == PieceEvent::kDiscardBegin) return false;
+  return std::ranges::is_sorted(of.holes, std::less_equal<std::uint64_t>()) &&
+         (of.holes.empty() || of.holes.back() < curve.blocks.last.size());
+}
+
 absl::Status check_piece(const NumberedPiece& piece) {
   const std::size_t keys = piece.key_of.size();
   if (std::ranges::any_of(piece.blocks, [&](std::uint32_t block) { return block >= keys; })) {
     return invalid_argument("blocks: a number without a key");
   }
+  const PieceEngine::Discards& discards = piece.discards;
+  bool fits = std::ranges::is_sorted(discards.at) && discards.begin.size() == discards.at.size() &&
+              discards.end.size() == discards.at.size() &&
+              (discards.at.empty() || discards.at.back() <= piece.blocks.size());
+  for (std::size_t i = 0; fits && i < discards.at.size(); ++i) {
+    fits = discards.end[i] == 0 || discards.begin[i] < discards.end[i];
+  }
+  if (!fits) return invalid_argument("discards: expected ranges of keys in the order of accesses");
   if (piece.mode != Requests::kCounted) return absl::OkStatus();
   const RequestShapes& of = piece.requests;
   std::size_t blocks = 0;
@@ -169,7 +172,7 @@ absl::Status check_piece(const NumberedPiece& piece) {
 
 // Adds the requests of `right`, the distances of whose first accesses are known now.
 void add_requests(PartialRequests& left, const PartialRequests& right,
-                  std::span<const Count> distances, bool starts) {
+                  std::span<const Count> distances) {
   RequestDistances found(0);
   std::size_t next = 0;
   for (std::size_t r = 0; r < right.pending_firsts.size(); ++r) {
@@ -177,17 +180,19 @@ void add_requests(PartialRequests& left, const PartialRequests& right,
     std::uint32_t firsts = 0;
     for (const std::size_t end = next + right.pending_firsts[r]; next < end; ++next) {
       const Count distance = distances[next];
-      if (distance == kCold) {
+      if (distance == kUnresolved) {
         ++firsts;
-        if (!starts) left.first_bytes.push_back(right.first_bytes[next]);
+        left.first_bytes.push_back(right.first_bytes[next]);
         continue;
       }
+      if (distance == kCold || largest == kCold) largest = kCold;
+      if (distance == kCold) continue;
       if (right.first_bytes[next] > 0) found.add_bytes(distance, right.first_bytes[next]);
-      largest = std::max(largest, distance);
+      if (largest != kCold) largest = std::max(largest, distance);
     }
     if (firsts == 0) {
-      found.add_request(largest);
-    } else if (!starts) {
+      if (largest != kCold) found.add_request(largest);
+    } else {
       left.pending_firsts.push_back(firsts);
       left.pending_distance.push_back(largest);
     }
@@ -200,22 +205,61 @@ void add_requests(PartialRequests& left, const PartialRequests& right,
   left.all_bytes += right.all_bytes;
 }
 
+// Merges the distances of blocks; returns those of the accesses of `right` that were unknown.
+absl::StatusOr<std::vector<Count>> merge_blocks(PartialCurve& left, const PartialCurve& right,
+                                                PartialCurve& result) {
+  const bool counts = result.mode == Requests::kCounted;
+  std::vector<Count> distances(counts ? right.blocks.first.size() : 0);
+  MCSIM_ASSIGN_OR_RETURN(result.blocks, merge(std::move(left.blocks), right.blocks,
+                                              MergeOptions{left.starts, right.ends, distances}));
+  if (!left.starts) std::ranges::replace(distances, kCold, kUnresolved);
+  return distances;
+}
+
+// The same for pieces with discards.
+absl::StatusOr<std::vector<Count>> merge_events(PartialCurve& left, const PartialCurve& right,
+                                                PartialCurve& result) {
+  MCSIM_ASSIGN_OR_RETURN(
+      ReplayResult found,
+      replay({left.blocks.first, left.blocks.last, left.events},
+             {right.blocks.first, right.blocks.last, right.events}, left.starts, right.ends));
+  if (left.events.kinds.empty() && !left.starts) {
+    left.events.kinds.assign(left.blocks.first.size(), PieceEvent::kAccess);
+  }
+  std::vector<PieceEvent>& kinds = left.events.kinds;
+  kinds.insert(kinds.end(), found.events.kinds.begin(), found.events.kinds.end());
+  std::vector<std::uint64_t>& first = left.blocks.first;
+  first.insert(first.end(), found.first.begin(), found.first.end());
+  result.blocks.resolved = std::move(left.blocks.resolved);
+  result.blocks.resolved.merge(right.blocks.resolved);
+  result.blocks.resolved.merge(found.resolved);
+  result.blocks.first = std::move(first);
+  result.blocks.last = std::move(found.last);
+  result.events = {
+      .kinds = std::move(kinds),
+      .holes = std::move(found.events.holes),
+      .gone = std::move(found.events.gone),
+      .cold_again = left.events.cold_again + right.events.cold_again + found.events.cold_again};
+  return std::move(found.distances);
+}
+
 absl::StatusOr<PartialCurve> merged(PartialCurve left, PartialCurve right) {
   if (left.ends || right.starts) {
     return invalid_argument("partial curves: nothing follows a last piece or precedes a first one");
   }
   unify(left, right);
-  const bool counts = left.mode == Requests::kCounted;
-  std::vector<Count> distances(counts ? right.blocks.first.size() : 0);
-  PartialCurve result{.blocks = {},
-                      .mode = left.mode,
-                      .request_bytes = left.request_bytes,
-                      .requests = std::move(left.requests),
-                      .starts = left.starts,
-                      .ends = right.ends};
-  MCSIM_ASSIGN_OR_RETURN(result.blocks, merge(std::move(left.blocks), right.blocks,
-                                              MergeOptions{left.starts, right.ends, distances}));
-  if (counts) add_requests(result.requests, right.requests, distances, left.starts);
+  PartialCurve result;
+  result.mode = left.mode;
+  result.request_bytes = left.request_bytes;
+  result.requests = std::move(left.requests);
+  result.starts = left.starts;
+  result.ends = right.ends;
+  const bool is_plain = left.events.empty() && right.events.empty();
+  MCSIM_ASSIGN_OR_RETURN(
+      const std::vector<Count> distances,
+      is_plain ? merge_blocks(left, right, result) : merge_events(left, right, result));
+  if (is_plain) result.events.cold_again = left.events.cold_again + right.events.cold_again;
+  if (result.mode == Requests::kCounted) add_requests(result.requests, right.requests, distances);
   return result;
 }
 
@@ -237,10 +281,17 @@ std::vector<double> hits_of(const DistanceHistogram& histogram, const CurveEstim
 
 }  // namespace
 
+DistanceHistogram PartialCurve::histogram() const {
+  DistanceHistogram result = blocks.resolved;
+  result.cold += static_cast<Count>(unresolved());
+  return result;
+}
+
 void PartialCurve::start() {
   starts = true;
-  blocks.resolved.cold += static_cast<Count>(blocks.first.size());
+  blocks.resolved.cold += static_cast<Count>(unresolved());
   blocks.first = {};
+  events.kinds = {};
   requests.first_bytes = {};
   requests.pending_firsts = {};
   requests.pending_distance = {};
@@ -249,24 +300,27 @@ void PartialCurve::start() {
 void PartialCurve::end() {
   ends = true;
   blocks.last = {};
+  events.holes = {};
+  events.gone = {};
 }
 
 absl::Status PartialCurve::check() const {
   for (const DistanceHistogram* of : {&blocks.resolved, &requests.requests, &requests.bytes}) {
     MCSIM_RETURN_IF_ERROR(check_counts(*of));
   }
+  if (!is_sound(*this)) return data_loss("partial curve: events do not fit its stack");
   if (mode > Requests::kCounted) return data_loss("partial curve: unknown mode of requests");
   if (mode != Requests::kCounted) return absl::OkStatus();
   std::uint64_t firsts = 0;
   for (const std::uint32_t count : requests.pending_firsts) firsts += count;
-  const bool fits = requests.first_bytes.size() == blocks.first.size() &&
+  const bool fits = requests.first_bytes.size() == unresolved() &&
                     requests.pending_distance.size() == requests.pending_firsts.size() &&
-                    firsts == blocks.first.size();
+                    firsts == unresolved();
   return fits ? absl::OkStatus() : data_loss("partial curve: requests do not fit its accesses");
 }
 
 CurveEstimate PartialCurve::curve() const {
-  CurveEstimate curve = exact_estimate(blocks.histogram());
+  CurveEstimate curve = exact_estimate(histogram());
   if (mode == Requests::kEqual) {
     curve.request_hits = curve.hits;
     curve.requests = curve.accesses;

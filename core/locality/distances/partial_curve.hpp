@@ -8,6 +8,7 @@
 #include "core/base/status.hpp"
 #include "core/base/types.hpp"
 #include "core/locality/distances/partial_distances.hpp"
+#include "core/locality/distances/piece_events.hpp"
 #include "core/locality/estimator.hpp"
 
 namespace mcsim {
@@ -20,8 +21,8 @@ struct PartialRequests {
   DistanceHistogram bytes;     // bytes of accesses whose distance is known
   Count all_requests = 0;
   Count all_bytes = 0;
-  std::vector<std::uint32_t> first_bytes;  // by first access
-  // By request with first accesses: their number, and the largest known distance; kCold if the
+  std::vector<std::uint32_t> first_bytes;  // by access of unknown distance
+  // By request with such accesses: their number, and the largest known distance; kCold if the
   // request has a cold access.
   std::vector<std::uint32_t> pending_firsts;
   std::vector<Count> pending_distance;
@@ -35,7 +36,9 @@ struct PartialCurve {
   // block and has `request_bytes` bytes. Pieces without lengths count neither.
   enum class Requests : std::uint8_t { kNone, kEqual, kCounted };
 
+  // With discards, `first` has the keys of `events`, and `last` may have holes.
   PartialDistances blocks;
+  PieceEvents events;
   Requests mode = Requests::kNone;
   std::uint32_t request_bytes = 0;
   PartialRequests requests;
@@ -48,9 +51,13 @@ struct PartialCurve {
   void start();
   void end();
 
-  Count accesses() const { return blocks.histogram().accesses(); }
+  Count accesses() const { return histogram().accesses(); }
   // Distinct blocks.
-  Count distinct() const { return blocks.histogram().cold; }
+  Count distinct() const { return histogram().cold - events.cold_again; }
+  // The distances in a stream that begins with the piece.
+  DistanceHistogram histogram() const;
+  // Accesses of unknown distance.
+  std::size_t unresolved() const { return unresolved_in(events, blocks.first.size()); }
   // The curve of a stream that begins with the piece.
   CurveEstimate curve() const;
   // Fails if the data contradict themselves, as those of a damaged file may.
@@ -63,6 +70,7 @@ struct PartialCurve {
 struct NumberedPiece {
   std::span<const std::uint32_t> blocks;
   std::span<const std::uint64_t> key_of;
+  PieceEngine::Discards discards = {};
   PartialCurve::Requests mode = PartialCurve::Requests::kNone;
   std::uint32_t request_bytes = 0;
   RequestShapes requests = {};  // with kCounted

@@ -247,11 +247,30 @@ def test_damaged_pieces(tmp_path: Path) -> None:
             merge_files([path], Reporter())
 
 
-def test_discards_are_refused(tmp_path: Path) -> None:
-    trace = Trace.from_arrays([0, 1, 2], [0, 0, 0], 4096, op=[0, 2, 0], source="trimmed", vms=["a"])
-    file = trace.save(tmp_path / "trimmed.arrow")
-    with pytest.raises(ConfigError, match="discards"):
-        run_task(CurveTask(plan_of([file], 2, tmp_path / "pieces"), 0, 1))
+@pytest.mark.parametrize("count", [1, 2, 5, 16, 64])
+@pytest.mark.parametrize("ops", ["all", "reads", "writes"])
+def test_discards(count: int, ops: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(count)
+    files = []
+    for k in range(3):
+        rows = 400
+        op = rng.choice([0, 1, 2], rows, p=[0.5, 0.35, 0.15])
+        trace = Trace.from_arrays(
+            (np.sort(rng.integers(0, 90, rows)) + 90 * k) * SECOND,
+            rng.integers(0, 60, rows) * 2048,
+            rng.choice([512, 4096, 9000, 40000], rows),
+            op=op,
+            vm=rng.integers(0, 3, rows),
+            vms=[f"vm{v}" for v in rng.permutation(3)],
+            source=f"t{k}",
+        )
+        files.append(trace.save(tmp_path / f"t{k}.arrow"))
+    whole = in_pieces(plan_of(files, count, tmp_path / "pieces", ops=ops), random.Random(count))
+    expected = curves_of_whole(files, ops=ops)
+    found = whole.finished()
+    assert found.keys() == expected.keys()
+    for label, curve in found.items():
+        expect_equal(curve, expected[label])
 
 
 def test_files_that_overlap_within_a_piece(tmp_path: Path) -> None:

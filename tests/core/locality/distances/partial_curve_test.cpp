@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "core/base/random.hpp"
 #include "core/locality/distances/request_distances.hpp"
@@ -113,6 +115,93 @@ TEST(PartialCurve, EveryDivisionAndEveryTree) {
     std::ranges::sort(distinct);
     distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
     EXPECT_EQ(pieces.front().distinct(), static_cast<Count>(distinct.size()));
+  }
+}
+
+// Accesses, and discards of ranges of keys.
+struct Step {
+  bool is_discard;
+  std::uint64_t begin, end;
+};
+
+PartialCurve analysed_steps(std::span<const Step> steps) {
+  std::vector<std::uint64_t> keys, at, begins, ends;
+  for (const Step& step : steps) {
+    if (!step.is_discard) {
+      keys.push_back(step.begin);
+      continue;
+    }
+    at.push_back(keys.size());
+    begins.push_back(step.begin);
+    ends.push_back(step.end);
+  }
+  std::vector<std::uint64_t> key_of = keys;
+  std::ranges::sort(key_of, std::greater());
+  key_of.erase(std::ranges::unique(key_of).begin(), key_of.end());
+  std::vector<std::uint32_t> numbers;
+  for (const auto key : keys) {
+    numbers.push_back(static_cast<std::uint32_t>(std::ranges::find(key_of, key) - key_of.begin()));
+  }
+  const std::vector<std::uint32_t> one(keys.size(), 1), none(keys.size(), 0), bytes(keys.size(), 9);
+  return analyse({.blocks = numbers,
+                  .key_of = key_of,
+                  .discards = {at, begins, ends},
+                  .mode = Mode::kCounted,
+                  .requests = {512, one, none, bytes}})
+      .value();
+}
+
+TEST(PartialCurve, DiscardsInEveryDivisionAndEveryTree) {
+  Random random(6);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<Step> steps;
+    const std::uint64_t keys = 1 + random.below(25);
+    const std::uint64_t discards = random.below(4);
+    for (std::uint64_t n = random.below(80); n-- > 0;) {
+      const std::uint64_t key = random.below(keys);
+      const bool is_discard = random.below(10) < discards;
+      steps.push_back({is_discard, key, key + 1 + random.below(4)});
+    }
+    naive::HoledStack stack;
+    std::vector<Count> hits(100);
+    Count accesses = 0;
+    std::set<std::uint64_t> distinct;
+    for (const Step& step : steps) {
+      if (step.is_discard) {
+        for (std::uint64_t key = step.begin; key < step.end; ++key) stack.discard(key);
+        continue;
+      }
+      const Count distance = stack.access(step.begin);
+      if (distance >= 0) ++hits[static_cast<std::size_t>(distance)];
+      ++accesses;
+      distinct.insert(step.begin);
+    }
+    std::vector<PartialCurve> pieces;
+    for (std::size_t begin = 0; begin < steps.size() || pieces.empty();) {
+      const std::size_t end = std::min<std::size_t>(steps.size(), begin + random.below(30));
+      pieces.push_back(analysed_steps(std::span(steps).subspan(begin, end - begin)));
+      EXPECT_TRUE(pieces.back().check().ok());
+      begin = end;
+    }
+    if (random.below(2) == 0) pieces.front().start();
+    if (random.below(2) == 0) pieces.back().end();
+    while (pieces.size() > 1) {
+      const auto left =
+          pieces.begin() + static_cast<std::ptrdiff_t>(random.below(pieces.size() - 1));
+      *left = merge(*left, *(left + 1)).value();
+      EXPECT_TRUE(left->check().ok());
+      pieces.erase(left + 1);
+    }
+    const DistanceHistogram found = pieces.front().histogram();
+    std::vector<Count> counts(100);
+    for (std::size_t i = 0; i < found.distance.size(); ++i) {
+      counts[static_cast<std::size_t>(found.distance[i])] = found.count[i];
+    }
+    EXPECT_EQ(counts, hits);
+    EXPECT_EQ(pieces.front().accesses(), accesses);
+    EXPECT_EQ(pieces.front().distinct(), static_cast<Count>(distinct.size()));
+    const CurveEstimate curve = pieces.front().curve();
+    EXPECT_EQ(curve.request_hits, accesses == 0 ? std::vector<double>() : curve.hits);
   }
 }
 
