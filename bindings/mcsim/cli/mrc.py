@@ -130,7 +130,7 @@ def mrc(
     mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 'log(1%, 100%, 20)' --mini 0.01
     """  # noqa: D301
     modes = {
-        "--per-vm": per_vm,
+        "--per-vm": per_vm and not (shard or scheduler),
         "--each": each,
         "--interval": interval,
         "--compare": compare,
@@ -140,16 +140,12 @@ def mrc(
         "--merge": merge,
         "--dask": scheduler,
     }
-    if per_vm and (shard or scheduler):
-        del modes["--per-vm"]
     _check_modes(modes, mini, warm_up)
     cores = threads_given(threads)
     source = Source(files, block_size, ops, vms, seed, cores, reading, warm_up=warm_up, sizes=sizes)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
     if shard or merge or scheduler:
-        report = in_pieces(source, shard, scheduler, pieces, merge=merge, per_vm=per_vm)
-        if report is not None:
-            report.given_sizes = sizes
+        if report := in_pieces(source, shard, scheduler, pieces, merge=merge, per_vm=per_vm):
             report.show(form, output)
         return
     if policies:
@@ -160,12 +156,19 @@ def mrc(
         return
     report = _of_lru(source, estimator, compare, interval, per_vm=per_vm)
     report.given_sizes = sizes
+    _replayed_if_needed(report, memory, (mini, seeds), code).show(form, output)
+
+
+def _replayed_if_needed(
+    report: Curves, memory: str | None, mini: tuple[str | None, int], code: Permission
+) -> Curves | ByPolicy:
+    """Return a report on replays if one pass is not exact at all given sizes."""
+    source, sizes = report.source, report.given_sizes
     if sizes and type(report) is Curves and (why := report.not_in_one_pass()):
-        replayed = _by_policy(source, "lru", sizes, memory, (mini, seeds), code)
+        replayed = _by_policy(source, "lru", sizes, memory, mini, code)
         replayed.remark = f"replayed: {why}"
-        replayed.show(form, output)
-        return
-    report.show(form, output)
+        return replayed
+    return report
 
 
 def _check_modes(modes: dict[str, Any], mini: str | None, warm_up: str | None) -> None:

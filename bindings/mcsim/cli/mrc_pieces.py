@@ -93,7 +93,8 @@ def in_pieces(
         from mcsim.sweeps.curves import merge_files
 
         with reporter.live():
-            return _report(merge_files([Path(file) for file in source.files], reporter))
+            whole = merge_files([Path(file) for file in source.files], reporter)
+            return _report(whole, source.sizes)
     if shard:
         from mcsim.sweeps.curves import CurveTask, run_task
         from mcsim.sweeps.selection import shard_given
@@ -114,7 +115,7 @@ def in_pieces(
     with dask_executor(scheduler) as (executor, workers), reporter.live():
         count = pieces_for(_files(source), workers)
         plan = _plan(source, count, pieces, per_vm=per_vm)
-        return _report(run_by(plan, executor, reporter), source)
+        return _report(run_by(plan, executor, reporter), source.sizes, source)
 
 
 def _check_options(mode: str) -> None:
@@ -167,7 +168,7 @@ def _plan(source: Source, count: int, pieces: str, *, per_vm: bool) -> CurvePlan
     )
 
 
-def _report(whole: CurvePiece, source: Source | None = None) -> Curves:
+def _report(whole: CurvePiece, sizes: str | None, source: Source | None = None) -> Curves:
     """Return the report on merged pieces, as `mrc` of the whole traces makes it."""
     from mcsim.base.errors import NoReferencesError
     from mcsim.locality.curve_pieces import ALL
@@ -196,8 +197,8 @@ def _report(whole: CurvePiece, source: Source | None = None) -> Curves:
         facts["kind"], int(together.distinct or 0), unit, whole.vms, together.accesses
     )
     if not facts["per_vm"]:
-        return Curves(of, stream, "exact", [Measured(of.name, together, 0, 0)])
+        return Curves(of, stream, "exact", [Measured(of.name, together, 0, 0)], sizes)
     measured = [Measured(vm, curves[vm], 0, 0) for vm in whole.vms if vm in curves]
     if len(whole.vms) > 1:
         measured.append(Measured(SHARED, together, 0, 0))
-    return PerVm(of, stream, "exact", measured)
+    return PerVm(of, stream, "exact", measured, sizes)

@@ -76,9 +76,6 @@ class Blocks:
         *,
         line: int = 1,
         warm_up: str | Trace | None = None,
-        addresses: bool = False,
-        order: Sequence[str] | None = None,
-        between: tuple[int | None, int | None] = (None, None),
         progress: Callable[[int], object] | None = None,
     ) -> Blocks:
         """Split the requests of one or more traces into blocks, merged by time.
@@ -89,12 +86,6 @@ class Blocks:
             VMs with the same name in several are one VM, as after `Trace.join`.
         ops, block_bytes, vms, line, warm_up, progress
             As of `Trace.blocks`.
-        addresses : bool
-            Whether `accesses` has the address of every block.
-        order : sequence of str, optional
-            All VMs, in the order of their requests of the same time.
-        between : tuple of int, optional
-            Times from which on, and before which, requests are taken; None for all.
 
         Raises
         ------
@@ -108,12 +99,7 @@ class Blocks:
             raise ConfigError(f"traces: expected one Trace or several, got {shortened(traces)}")
         check_choice("ops", ops, get_args(Ops))
         line = whole_number("line", line, 1, 2**32 - 1)
-        begin, end = between
-        of_vms = tuple(replace(vm, begin=begin, end=end) for vm in vms_of(several, ops, vms))
-        if order is not None:
-            place = {name: at for at, name in enumerate(order)}
-            of_vms = tuple(sorted(of_vms, key=lambda vm: place[vm.name]))
-        workload = Workload(of_vms, synthetic=False)
+        workload = Workload(vms_of(several, ops, vms), synthetic=False)
         if isinstance(warm_up, Trace):
             workload = warmed_up(workload, vms_of([warm_up], ops, vms), ops)
         view = {
@@ -123,8 +109,6 @@ class Blocks:
         }
         if not workload.without_lengths():
             view["bytes"] = True
-        if addresses:
-            view["addresses"] = True
         accesses = interned(workload, view, progress, at_least=many_accesses())
         if accesses.access_count == 0:
             what = {"reads": "reads (try ops all)", "all": "requests"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcsim.base.errors import ConfigError, NoReferencesError
+from mcsim.base.errors import ConfigError
 from mcsim.base.progress import Reporter
 from mcsim.base.suggest import names_listed, names_matching
 from mcsim.locality.curve_discards import VmDiscards, discards_by_vm
 from mcsim.locality.curve_pieces import CurvePiece, Ends, Span, overlap
 from mcsim.references.blocks import Blocks
-from mcsim.references.workload import vms_of
+from mcsim.references.interned import interned, many_accesses
+from mcsim.references.pieces import Discards
+from mcsim.references.workload import Workload, vms_of
 from mcsim.sweeps.curve_plan import CurvePlan
 from mcsim.traces.joined import check_alike
 from mcsim.traces.open import open_files
@@ -57,8 +58,10 @@ def _piece_of_group(
     bounds = _bounds(plan, group)
     has_ties = _have_ties(traces, bounds)
     order = _order_of_vms(plan, index, traces, reporter) if has_ties else _names(traces)
-    blocks = _blocks(plan, traces, bounds, order, reporter)
-    vms = tuple(_chosen(plan, order)) if blocks is None else blocks.vms
+    workload = _workload(plan, traces, bounds, order)
+    blocks = None if workload is None else _blocks(plan, workload, reporter)
+    discards = {} if workload is None else _discards(plan, traces, workload)
+    vms = tuple(_chosen(plan, order))
     times: tuple[int, int] | None = None
     if blocks is not None:
         of_requests = blocks.accesses.request_time
@@ -68,9 +71,7 @@ def _piece_of_group(
     )
     facts = _facts(plan, traces)
     with reporter.stage("distances", 0 if blocks is None else len(blocks), "refs") as stage:
-        piece = CurvePiece.of(
-            blocks, _discards(plan, traces, bounds), spans, facts, (index, index + 1), ends
-        )
+        piece = CurvePiece.of(blocks, discards, spans, facts, (index, index + 1), ends)
         stage.update(0 if blocks is None else len(blocks))
     return piece
 
@@ -122,44 +123,43 @@ def _facts(plan: CurvePlan, traces: Sequence[Trace]) -> dict[str, Any]:
     }
 
 
-def _blocks(
-    plan: CurvePlan,
-    traces: Sequence[Trace],
-    bounds: Bounds,
-    order: Sequence[str],
-    reporter: Reporter,
-) -> Blocks | None:
-    """Return the references of a piece; None if there are none."""
-    vms = _chosen(plan, _names(traces))
-    requests = sum(trace.request_count for trace in traces)
-    if not vms or not requests:
+def _workload(
+    plan: CurvePlan, traces: Sequence[Trace], bounds: Bounds, order: Sequence[str]
+) -> Workload | None:
+    """Return the requests of a piece, with its VMs in this order; None without any VM."""
+    if not (chosen := _chosen(plan, order)):
         return None
-    with (
-        reporter.stage("intern", total=requests, unit="requests") as stage,
-        suppress(NoReferencesError),
-    ):
-        return Blocks.of(
-            traces,
-            plan.ops,
-            plan.block_bytes,
-            vms,
-            addresses=True,
-            order=order,
-            between=bounds,
-            progress=stage.update,
-        )
-    return None
+    begin, end = bounds
+    of = {vm.name: vm for vm in vms_of(traces, plan.ops, chosen)}
+    vms = tuple(replace(of[name], begin=begin, end=end) for name in chosen)
+    return Workload(vms, synthetic=False)
 
 
-def _discards(plan: CurvePlan, traces: Sequence[Trace], bounds: Bounds) -> dict[str, VmDiscards]:
+def _blocks(plan: CurvePlan, workload: Workload, reporter: Reporter) -> Blocks | None:
+    """Return the references of a piece; None if there are none."""
+    view: dict[str, Any] = {
+        "block_bytes": plan.block_bytes,
+        "ops": "reads" if plan.ops == "reads" else "all",
+        "line_blocks": 1,
+        "addresses": True,
+    }
+    if not workload.without_lengths():
+        view["bytes"] = True
+    with reporter.stage("intern", unit="requests") as stage:
+        accesses = interned(workload, view, stage.update, at_least=many_accesses())
+    if accesses.access_count == 0:
+        return None
+    requests = slice(0, accesses.request_count)
+    return Blocks("", workload, plan.ops, accesses, requests, Discards.of(accesses))
+
+
+def _discards(
+    plan: CurvePlan, traces: Sequence[Trace], workload: Workload
+) -> dict[str, VmDiscards]:
     """Return the discards of a piece by VM."""
     if not any(trace.metadata.counts.discards for trace in traces):
         return {}
-    if not (chosen := _chosen(plan, _names(traces))):
-        return {}
-    begin, end = bounds
-    vms = [replace(vm, begin=begin, end=end) for vm in vms_of(traces, plan.ops, chosen)]
-    return discards_by_vm(vms, plan.ops, traces[0].kind, plan.block_bytes)
+    return discards_by_vm(workload.vms, plan.ops, traces[0].kind, plan.block_bytes)
 
 
 def _names(traces: Sequence[Trace]) -> list[str]:
@@ -198,7 +198,9 @@ def _order_of_vms(
 ) -> list[str]:
     """Return the VMs of traces after those of earlier files, as these are merged by time."""
     before = plan.files[: index * len(plan.files) // plan.count]
-    return _names([*(_opened(plan, file, reporter) for file in before), *traces])
+    own = set(_names(traces))
+    all_files = [*(_opened(plan, file, reporter) for file in before), *traces]
+    return [name for name in _names(all_files) if name in own]
 
 
 def _chosen(plan: CurvePlan, names: Sequence[str]) -> list[str]:

@@ -74,11 +74,14 @@ class Replay {
     touched_.resize(table.size());
     dropped_.resize(in_stack_);
     next_unused_ = static_cast<std::uint32_t>(table.size());
+    return number_holes(is_hole);
+  }
+
+  // Numbers the holes of `left` after all blocks, and prepares what ranges of keys need.
+  absl::Status number_holes(const std::vector<bool>& is_hole) {
     std::uint32_t next = 0;
     std::uint32_t hole = next_unused_;
-    for (std::size_t i = 0; i < left_.last.size(); ++i) {
-      stack_.push_back(is_hole[i] ? hole++ : next++);
-    }
+    for (const bool is_empty : is_hole) stack_.push_back(is_empty ? hole++ : next++);
     blocks_ = hole + right_.first.size();
     if (blocks_ > std::size_t{DistanceOptions::kMaxBlocks}) {
       return too_many_blocks(DistanceOptions::kMaxBlocks);
