@@ -10,7 +10,7 @@ import click
 from mcsim.base.threads import threads_given
 from mcsim.cli.curve_report import SHARED, ByPolicy, Compared, Curves, PerInterval, PerVm
 from mcsim.cli.mrc_each import curves_of_each
-from mcsim.cli.mrc_pieces import in_pieces, pieces_options
+from mcsim.cli.mrc_pieces import PieceOptions, in_pieces, pieces_options
 from mcsim.cli.options import Sectioned, code_options, plugin_option
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import Mini, memory_option, mini_options
@@ -85,10 +85,7 @@ def mrc(
     seeds: int,
     sizes: str | None,
     warm_up: str | None,
-    shard: str | None,
-    merge: bool,
-    scheduler: str | None,
-    pieces: str,
+    pieces: PieceOptions,
     memory: str | None,
     code: Permission,
     output: Output,
@@ -130,22 +127,20 @@ def mrc(
     mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 'log(1%, 100%, 20)' --mini 0.01
     """  # noqa: D301
     modes = {
-        "--per-vm": per_vm and not (shard or scheduler),
+        "--per-vm": per_vm and not pieces.mode,
         "--each": each,
         "--interval": interval,
         "--compare": compare,
         "--estimator": policies and estimator != "exact",
         "--policies": policies,
-        "--shard": shard,
-        "--merge": merge,
-        "--dask": scheduler,
+        **pieces.modes,
     }
     _check_modes(modes, mini, warm_up)
     cores = threads_given(threads)
     source = Source(files, block_size, ops, vms, seed, cores, reading, warm_up=warm_up, sizes=sizes)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
-    if shard or merge or scheduler:
-        if report := in_pieces(source, shard, scheduler, pieces, merge=merge, per_vm=per_vm):
+    if pieces.mode:
+        if report := in_pieces(source, pieces, per_vm=per_vm):
             report.show(form, output)
         return
     if policies:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -14,6 +15,7 @@ from mcsim.cli.options import Command, folder_to_write, reporter_asked, with_opt
 from mcsim.cli.stream import Source
 
 if TYPE_CHECKING:
+    from mcsim.base.progress import Reporter
     from mcsim.locality.curve_pieces import CurvePiece
     from mcsim.sweeps.curve_plan import CurvePlan
     from mcsim.traces.batches import Kind
@@ -30,8 +32,35 @@ _ALLOWED = {
 }
 
 
+@dataclass(frozen=True)
+class PieceOptions:
+    """Values of `pieces_options`."""
+
+    shard: str | None
+    merge: bool
+    scheduler: str | None
+    folder: str
+
+    @property
+    def modes(self) -> dict[str, Any]:
+        """Values of the options of which one is given at a time."""
+        return {"--shard": self.shard, "--merge": self.merge, "--dask": self.scheduler}
+
+    @property
+    def mode(self) -> str:
+        """The option that is given; empty if none is."""
+        return next((name for name, value in self.modes.items() if value), "")
+
+
 def pieces_options(command: Command) -> Command:
-    """Add the options of curves in pieces."""
+    """Add the options of curves in pieces, as `PieceOptions` in the parameter `pieces`."""
+
+    @functools.wraps(command)
+    def with_pieces(
+        *, shard: str | None, merge: bool, scheduler: str | None, pieces: str, **others: Any
+    ) -> Any:
+        return command(pieces=PieceOptions(shard, merge, scheduler, pieces), **others)
+
     options = [
         click.option(
             "--shard",
@@ -58,7 +87,7 @@ def pieces_options(command: Command) -> Command:
             help="Folder of pieces, which all workers see.",
         ),
     ]
-    return with_options(command, options)
+    return cast(Command, with_options(with_pieces, options))
 
 
 @dataclass(frozen=True)
@@ -75,47 +104,45 @@ class MergedStream:
         return self.count
 
 
-def in_pieces(
-    source: Source,
-    shard: str | None,
-    scheduler: str | None,
-    pieces: str,
-    *,
-    merge: bool,
-    per_vm: bool,
-) -> Curves | None:
+def in_pieces(source: Source, options: PieceOptions, *, per_vm: bool) -> Curves | None:
     """Compute a piece, or the report on a curve of pieces."""
-    from mcsim.base.errors import mistakes_in
-
-    _check_options("--shard" if shard else "--merge" if merge else "--dask")
+    _check_options(options.mode)
     reporter = reporter_asked()
-    if merge:
+    if options.merge:
         from mcsim.sweeps.curves import merge_files
 
         with reporter.live():
             whole = merge_files([Path(file) for file in source.files], reporter)
             return _report(whole, source.sizes)
-    if shard:
-        from mcsim.sweeps.curves import CurveTask, run_task
-        from mcsim.sweeps.selection import shard_given
-
-        with mistakes_in("--shard"):
-            index, count = shard_given(shard)
-        task = CurveTask(_plan(source, count, pieces, per_vm=per_vm), index, index + 1)
-        there = task.path.is_file()
-        with reporter.live():
-            run_task(task, reporter)
-        click.echo(f"{task.path}{' was there already' if there else ''}")
+    if options.shard:
+        _compute_shard(source, options.shard, options.folder, reporter, per_vm=per_vm)
         return None
     from mcsim.sweeps.curve_plan import pieces_for
     from mcsim.sweeps.curves import run_by
     from mcsim.sweeps.dask import dask_executor
 
-    assert scheduler is not None
-    with dask_executor(scheduler) as (executor, workers), reporter.live():
+    assert options.scheduler is not None
+    with dask_executor(options.scheduler) as (executor, workers), reporter.live():
         count = pieces_for(_files(source), workers)
-        plan = _plan(source, count, pieces, per_vm=per_vm)
+        plan = _plan(source, count, options.folder, per_vm=per_vm)
         return _report(run_by(plan, executor, reporter), source.sizes, source)
+
+
+def _compute_shard(
+    source: Source, shard: str, folder: str, reporter: Reporter, *, per_vm: bool
+) -> None:
+    """Compute a piece unless it is there, and print the name of its file."""
+    from mcsim.base.errors import mistakes_in
+    from mcsim.sweeps.curves import CurveTask, run_task
+    from mcsim.sweeps.selection import shard_given
+
+    with mistakes_in("--shard"):
+        index, count = shard_given(shard)
+    task = CurveTask(_plan(source, count, folder, per_vm=per_vm), index, index + 1)
+    is_there = task.path.is_file()
+    with reporter.live():
+        run_task(task, reporter)
+    click.echo(f"{task.path}{' was there already' if is_there else ''}")
 
 
 def _check_options(mode: str) -> None:
