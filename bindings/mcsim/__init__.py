@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from mcsim.sweeps.sweep import sweep as sweep
     from mcsim.sweeps.swept import Sweep as Sweep
     from mcsim.tables.result_table import ResultTable as ResultTable
+    from mcsim.traces.cache_counters import cache_counters as cache_counters
     from mcsim.traces.cache_device import cache_device as cache_device
     from mcsim.traces.trace import Trace as Trace
 
@@ -133,6 +134,7 @@ _HOME = {
         "sweeps.swept": ("Sweep",),
         "references.blocks": ("Blocks",),
         "references.objects": ("in_bytes",),
+        "traces.cache_counters": ("cache_counters",),
         "traces.cache_device": ("cache_device",),
         "traces.trace": ("Trace",),
     }.items()

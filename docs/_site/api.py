@@ -8,7 +8,7 @@ from pathlib import Path
 import mcsim
 
 GROUPS = {
-    "Traces": ["Trace", "Blocks", "in_bytes", "cache_device"],
+    "Traces": ["Trace", "Blocks", "in_bytes", "cache_counters", "cache_device"],
     "Hit ratio curves": [
         "hit_ratio_curve",
         "hit_ratio_curves",

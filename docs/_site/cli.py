@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from _site.reference import cell
+from mcsim.cli.help import option_records
 from mcsim.cli.main import cli
-from mcsim.cli.options import option_records
 
 
 def write(root: Path, source: Path) -> None:

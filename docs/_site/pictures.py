@@ -24,9 +24,9 @@ mcsim trace synth tiny t4.csv.gz --seed 4
 mcsim compare t1.csv.gz t2.csv.gz t3.csv.gz t4.csv.gz --each --policies arc,s3-fifo,lirs,opt \
 --against lru --sizes 1%,3%,10% --style paper -o .
 mcsim run tiny --quiet
-mcsim results plot tiny --only hit-ratio --format svg -o run
-mcsim results plot tiny --only occupancy --format svg -o run
-mcsim reproduce cloudphysics/adapting --quiet --format svg --results reproduced
+mcsim results plot tiny --only hit-ratio --figure-format svg -o run
+mcsim results plot tiny --only occupancy --figure-format svg -o run
+mcsim reproduce cloudphysics/adapting --quiet --figure-format svg --results reproduced
 """
 """Commands in one empty folder; the SVG files that they write are the pictures."""
 

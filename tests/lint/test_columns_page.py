@@ -46,6 +46,8 @@ TITLES = {
     "runs": "`mcsim results ls --csv`: a row a run",
     "sweeps": "`mcsim results ls`: a row a sweep",
     "entries": "`mcsim cache ls --csv`: a row an entry",
+    "faults": "`mcsim cache verify --csv`, `mcsim results verify --csv`: a row an entry or run",
+    "freed": "`mcsim results gc --csv`, and `cache rm` so: a row a file or folder",
     "names": "`mcsim list --csv`: a row a name",
     "collections": "`mcsim trace catalogue`: a row a collection",
 }

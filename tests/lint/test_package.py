@@ -71,6 +71,7 @@ PUBLIC = [
     "WhatIf",
     "__version__",
     "advise",
+    "cache_counters",
     "cache_device",
     "compare",
     "describe",

@@ -346,6 +346,7 @@ def write_inputs(folder: Path) -> None:
     # A queued read of sector 8 on device 8,0.
     event = struct.pack("<IIQQIIIIIHH", 0x65617407, 0, 1, 8, 4096, 1 << 16 | 1, 1, 8 << 20, 0, 0, 0)
     (folder / "dm-1.blktrace.0").write_bytes(event)
+    (folder / "counters.txt").write_text("cache_hits:1\ncache_misses:2\n", encoding="utf-8")
     (folder / "mapping.yaml").write_text(_yaml({"format": "csv"} | _COLUMNS))
     for name, profile in PROFILES.items():
         (folder / name).write_text(_yaml(profile))
@@ -393,6 +394,7 @@ _BASES: dict[str, Sequence[str]] = {
     "sweep status": ("sweep.yaml",),
     "trace cache-device": ("dm-1.blktrace.0",),
     "trace catalogue": (),
+    "trace counters": ("counters.txt", "counters.txt"),
     "trace convert": ("two.csv", "out.csv", "-q"),
     "trace info": ("two.csv", "-q"),
     "trace map": ("own.csv",),
@@ -474,13 +476,13 @@ def _of_options() -> Iterator[Case]:
                 yield from _of_argument(name, command, param)
                 continue
             base = [*_INSTEAD.get((name, called), _BASES[name]), *_ALSO.get(called, ())]
-            if called == "--vm":
+            if called == "--vm-name":
                 base = ["nameless.csv" if word == "two.csv" else word for word in base]
             short = called.removeprefix("--")
             names = [called, short, short.replace("-", "_"), "sub-block", *param.opts]
             if called == "--mini":
                 names.append("rate")
-            if called == "--only":
+            if called in ("--only", "--cells"):
                 names.append("figure")
             if called == "--set":
                 names += [word for word in base if word.endswith(".yaml")]

@@ -11,11 +11,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import mcsim
-from mcsim.cli.main import main
+from mcsim.cli.main import cli, main
 from mcsim.tables.result_table import ResultTable
+
+
+def declared(
+    of: click.Command = cli, words: tuple[str, ...] = ()
+) -> Iterator[tuple[str, click.Command]]:
+    """Yield all commands by their names."""
+    if not isinstance(of, click.Group):
+        yield " ".join(words), of
+        return
+    context = click.Context(of)
+    for name in of.list_commands(context):
+        command = of.get_command(context, name)
+        assert command is not None
+        yield from declared(command, (*words, name))
 
 
 def code_of(*arguments: object) -> int:

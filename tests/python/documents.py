@@ -67,6 +67,9 @@ def write_stand_ins(folder: Path) -> None:
         os.chdir(here)
     write_cases(folder)
     write_back().written(folder)
+    status = "0 65536 cache 8 27/1024 64 10/512 {} 0 0 0 0 1 writeback 0 smq 0 rw -\n"
+    for name, counts in (("before", "10 90 0"), ("after", "70 130 0")):
+        (folder / f"{name}.txt").write_text(status.format(counts))
     cached = example("docs/how-to/lvmcache-or-bcache.md", "yaml", "name: cached")
     (folder / "cached.yaml").write_text(cached)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from mcsim.config import ExperimentSpec
-from mcsim.reproduce.figure import Figure, Found
+from mcsim.reproduce.catalogue import Figure, Found
 from mcsim.reproduce.kept import Finding
 from mcsim.reproduce.published import Note
 from mcsim.reproduce.reproduction import Outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from mcsim.figures.declared import charts_of
-from mcsim.reproduce.figure import Found
+from mcsim.reproduce.catalogue import Found
 from mcsim.reproduce.reproduction import Reproduction
 from mcsim.reproduce.verdicts import NO_VALUE
 

@@ -1,10 +1,14 @@
-"""Files of the installed package: headers, experiments and profiles of workloads."""
+"""Files of the installed package, and its optional packages."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
+import sys
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -127,3 +131,27 @@ def _installed(name: str, witness: str) -> str:
     if not (folder / witness).is_file():
         raise HostError(f"{folder}: not there: mcsim was installed without its C++ headers")
     return str(folder)
+
+
+def require(purpose: str, *packages: str) -> None:
+    """Check that optional packages are installed.
+
+    Parameters
+    ----------
+    purpose : str
+        Subject of the message, in the plural, such as ``"pages"``.
+    *packages : str
+        Packages of an extra. Their modules have the same names.
+
+    Raises
+    ------
+    ConfigError
+        If one is missing. The message has a command that installs them here. It names no mcsim:
+        the package of that name on the index is another project.
+    """
+    if all(find_spec(package) is not None for package in packages):
+        return
+    needed = [text.partition(";")[0].strip() for text in metadata.requires("mcsim") or ()]
+    wanted = [text for text in needed if re.split(r"[^\w.-]", text)[0] in packages]
+    command = shlex.join([sys.executable, "-m", "pip", "install", *wanted])
+    raise ConfigError(f"{purpose} need {' and '.join(packages)}: run {command}")

@@ -13,8 +13,8 @@ import click
 from click.core import ParameterSource
 
 from mcsim.base.threads import threads_given
+from mcsim.cli.help import Sectioned
 from mcsim.cli.options import (
-    Sectioned,
     block_bytes_option,
     devices_options,
     plugin_option,
@@ -23,9 +23,9 @@ from mcsim.cli.options import (
 )
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import memory_option
+from mcsim.cli.reading import open_trace, reading_options, vms_option
 from mcsim.cli.stream import Report, Source
 from mcsim.cli.terminal import Form, Line
-from mcsim.cli.trace import open_trace, reading_options, vms_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     "--threads",
     metavar="N",
     type=click.IntRange(min=1),
+    hidden=True,
     help="Caches replayed at a time; all cores if not given.",
 )
 @reading_options
@@ -215,7 +216,7 @@ class _Words:
 
     def _entries(self) -> list[dict[str, Any]]:
         """Return the VMs of the files as an experiment names them."""
-        from mcsim.cli.trace import params_given
+        from mcsim.cli.reading import params_given
 
         params = self.context.params
         keys = ("format", "on_bad_line", "on_unsorted", "max_skipped")

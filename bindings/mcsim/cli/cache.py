@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.options import Commands, json_option, table_option
-from mcsim.cli.terminal import Form, print_json, print_result
+from mcsim.cli.help import Commands
+from mcsim.cli.options import table_option
+from mcsim.cli.terminal import Form, print_result
 
 if TYPE_CHECKING:
     from mcsim.traces.cache import Entry
@@ -90,12 +91,14 @@ def _as_mapping(entry: Entry) -> dict[str, Any]:
 @cache.command(short_help="Verify the checksums of all entries.")
 @click.option("--remove", is_flag=True, help="Remove what is damaged.")
 @_folder_option
-@json_option
-def verify(remove: bool, folder: Path | None, as_json: bool) -> None:
+@table_option
+def verify(remove: bool, folder: Path | None, form: Form) -> None:
     """Read all entries and verify their checksums.
 
     Exit code 1 means that an entry is damaged. Damaged entries are made again at their next use.
     """
+    from mcsim.tables.result_columns import TABLES
+    from mcsim.tables.result_table import ResultTable
     from mcsim.traces.cache import check_cache
 
     where, found = _entries(folder)
@@ -104,14 +107,15 @@ def verify(remove: bool, folder: Path | None, as_json: bool) -> None:
     if remove:
         for entry in damaged:
             entry.remove()
-    if as_json:
-        faults = {str(entry.path): why for entry, why in damaged.items()}
-        print_json({"verified": len(found), "damaged": faults, "removed": remove})
-    else:
-        for why in damaged.values():
-            click.echo(why)
-        gone = "; the rest is removed" if remove and damaged else ""
-        click.echo(f"{len(found) - len(damaged):,} of {len(found):,} entries are whole{gone}")
+    faults = {str(entry.path): why for entry, why in damaged.items()}
+    gone = "; the rest is removed" if remove and damaged else ""
+    print_result(
+        form,
+        *damaged.values(),
+        f"{len(found) - len(damaged):,} of {len(found):,} entries are whole{gone}",
+        data=ResultTable.of_rows(TABLES["faults"], list(faults.items())).to_arrow,
+        whole=lambda: {"verified": len(found), "damaged": faults, "removed": remove},
+    )
     if damaged:
         sys.exit(_DAMAGED)
 
@@ -123,13 +127,13 @@ def verify(remove: bool, folder: Path | None, as_json: bool) -> None:
     "--to", "limit", metavar="SIZE", help="What was used longest ago, until SIZE is left."
 )
 @_folder_option
-@json_option
+@table_option
 def remove_(
     names: tuple[str, ...],
     everything: bool,
     limit: str | None,
     folder: Path | None,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Remove what is kept by its names, as ls has them, or patterns such as 'web_*'.
 
@@ -139,6 +143,8 @@ def remove_(
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.base.units import format_size
+    from mcsim.tables.result_columns import TABLES
+    from mcsim.tables.result_table import ResultTable
 
     if bool(names) + everything + (limit is not None) != 1:
         raise ConfigError("give names, --all or --to SIZE: one of them")
@@ -147,13 +153,18 @@ def remove_(
         removed = [entry for entry in _chosen(found, names) if entry.remove()]
     else:
         removed = _make_room(where, limit)
-    if as_json:
-        print_json({"removed": [_as_mapping(entry) for entry in removed]})
-        return
-    for entry in removed:
-        click.echo(f"{entry.path}  {format_size(entry.bytes)}")
     freed = format_size(sum(entry.bytes for entry in removed))
-    click.echo(f"{freed} freed" if removed else "nothing to remove")
+    table = ResultTable.of_rows(
+        TABLES["freed"], [(str(entry.path), entry.bytes) for entry in removed], "removed"
+    )
+    print_result(
+        form,
+        *([table] if removed else []),
+        f"{freed} freed" if removed else "nothing to remove",
+        data=table.to_arrow,
+        whole=lambda: {"removed": [_as_mapping(entry) for entry in removed]},
+        listing=True,
+    )
 
 
 def _chosen(found: list[Entry], names: Sequence[str]) -> list[Entry]:

@@ -8,7 +8,8 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.cli.compare_each import Choice, compare_each
-from mcsim.cli.options import Sectioned, code_options, plugin_option
+from mcsim.cli.help import Sectioned
+from mcsim.cli.options import code_options, plugin_option
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import PolicyReport, memory_option, policies_option
 from mcsim.cli.stream import Source, stream_options, warm_up_option
@@ -40,15 +41,15 @@ if TYPE_CHECKING:
 @click.option(
     "--by",
     type=click.Choice(["blocks", "requests", "bytes"]),
-    default="blocks",
-    show_default=True,
-    help="Hit ratio in the table and the picture. A request hits if all its blocks do.",
+    help="Hit ratio in the table and the picture. A request hits if all its blocks do.  [default: "
+    "blocks; with --against real: requests]",
 )
 @click.option(
     "--against",
     metavar="NAME[(PARAM=VALUE,...)]",
-    help="Show how many points of hit ratio every policy gains on this one, such as lru. With "
-    "--each: the baseline of reductions; lru if not given.",
+    help="Show how many points of hit ratio every policy gains on this one, such as lru; or on a "
+    "real cache, real(origin=FILE,cache=FILE). With --each: the baseline of reductions; lru if not "
+    "given.",
 )
 @click.option(
     "--each",
@@ -70,7 +71,7 @@ def compare(
     files: tuple[str, ...],
     policies: str,
     sizes: str,
-    by: HitUnit,
+    by: HitUnit | None,
     against: str | None,
     each: bool,
     dry_run: bool,
@@ -101,6 +102,10 @@ def compare(
     The memory of every cache is printed before the replay. Several sizes of lru or mru are
     replayed in one pass over the trace.
 
+    With --against real, TRACE has the events of a dm-cache or bcache device, and FILEs those of its
+    origin and its cache, as for mcsim trace cache-device. Or real(before=FILE,after=FILE) has its
+    counters, as for mcsim trace counters.
+
     The data of --json, --csv and -o have the hit ratios of blocks, of requests and of bytes.
 
     \b
@@ -117,7 +122,7 @@ def compare(
     if each:
         compare_each(
             source,
-            Choice(policies, sizes, against or "lru", memory, by, code),
+            Choice(policies, sizes, against or "lru", memory, by or "blocks", code),
             form,
             output,
             dry_run=dry_run,
@@ -127,9 +132,53 @@ def compare(
         from mcsim.base.errors import ConfigError
 
         raise ConfigError("--dry-run: only with --each")
-    report = _report(source, policies, sizes, memory, against, code)
-    report.unit = by
+    if against is not None and against.partition("(")[0].strip() == REAL:
+        report: PolicyReport = _against_real(source, policies, sizes, memory, against, by, code)
+    else:
+        report = _report(source, policies, sizes, memory, against, code)
+        report.unit = by or "blocks"
     report.show(form, output)
+
+
+REAL = "real"
+"""The baseline that is a real cache."""
+
+
+def _against_real(
+    source: Source,
+    policies: str,
+    sizes: str,
+    memory: str | None,
+    against: str,
+    by: HitUnit | None,
+    code: Permission,
+) -> _GainsOnReal:
+    """Replay the requests of a cache device, and compare with what it did."""
+    from mcsim.base.errors import ConfigError, mistakes_in
+    from mcsim.base.specs import parse_spec
+    from mcsim.cli.reading import in_words_of_the_shell
+    from mcsim.policies.comparison import real_ratio_of
+    from mcsim.references.blocks import Blocks
+    from mcsim.traces.cache_counters import cache_counters
+    from mcsim.traces.cache_device import cache_device, real_hit_ratio
+
+    _, files = parse_spec(against, "baseline", [REAL])
+    has_counters = set(files) == {"before", "after"}
+    if not has_counters and (unknown := sorted(set(files) - {"origin", "cache"})):
+        raise ConfigError(
+            f"--against: {REAL} has origin and cache, or before and after, not {unknown[0]}"
+        )
+    if len(source.files) > 1:
+        raise ConfigError("--against real: one TRACE, the events of the cache device")
+    with mistakes_in("--against"):
+        found = cache_counters(**files) if has_counters else cache_device(source.files[0], **files)
+    unit: HitUnit = by or "requests"
+    with in_words_of_the_shell({"against: ": "--against real: ", "by: ": "--by: "}):
+        real_hit_ratio(found, source.ops, unit)  # checked before the work begins
+        report = _GainsOnReal.simulated(source, policies, sizes, memory, code=code)
+        assert isinstance(report.blocks, Blocks)
+        report.unit, report.real = unit, real_ratio_of(report.blocks, found, unit)
+    return report
 
 
 def _report(
@@ -238,8 +287,7 @@ class _Gains(_Comparison):
 
     def gains(self, policy: str) -> list[float]:
         """Return the differences of hit ratios, by size."""
-        ratios, least = (self.ratios(self.of(name)) for name in (policy, self.baseline))
-        gains: list[float] = (ratios - least).tolist()
+        gains: list[float] = (self.ratios(self.of(policy)) - self.own()).tolist()
         return gains
 
     def answer(self) -> str:
@@ -272,9 +320,14 @@ class _Gains(_Comparison):
             many = f"`{others[0]}` hits {word} than `{self.baseline}` at every size"
         return "; ".join([*parts, *([many] if at_all else [])] or ["No difference"]) + "."
 
+    def own(self) -> list[float]:
+        """Return the hit ratios of the baseline, by size."""
+        ratios: list[float] = self.ratios(self.of(self.baseline)).tolist()
+        return ratios
+
     def table(self) -> ResultTable:
         """Return the differences, and the ratios of the policy that others are compared with."""
-        own = [percent(ratio) for ratio in self.ratios(self.of(self.baseline)).tolist()]
+        own = [percent(ratio) for ratio in self.own()]
         others = [name for name in self.policies if name != self.baseline]
         gains = [[name, *(f"{100 * gain:+.2f}" for gain in self.gains(name))] for name in others]
         what = "hit ratio" + self.of_unit
@@ -303,3 +356,19 @@ class _Gains(_Comparison):
             bound=bound_among(gains),
             against=self.baseline,
         )
+
+
+class _GainsOnReal(_Gains):
+    """A row a policy, with what it gains on a real cache, whose size is not known."""
+
+    baseline = REAL
+    real: float
+    """Its hit ratio."""
+
+    def own(self) -> list[float]:
+        """Return the hit ratio, once for each size."""
+        return [self.real] * len(self.capacities)
+
+    def whole(self) -> Any:
+        """Return the rows with the hit ratio."""
+        return super().whole() | {"real": self.real}

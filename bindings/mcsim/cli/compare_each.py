@@ -133,7 +133,7 @@ class EachReport(Report):
 
     def sheet(self, *, log: bool) -> Sheet:
         """Draw the means with their intervals, and a dot for each trace."""
-        from mcsim.figures.over_traces import reductions
+        from mcsim.figures.curves import reductions
 
         return reductions(self.rows)
 

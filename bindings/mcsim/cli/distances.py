@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.threads import threads_given
-from mcsim.cli.options import Sectioned
+from mcsim.cli.help import Sectioned
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.stream import (
     Source,

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from mcsim.base.errors import CORE_IS_MISSING
+from mcsim.cli.help import Commands, Sectioned
 from mcsim.cli.options import (
-    Commands,
-    Sectioned,
     code_options,
     folder_to_write,
     overrides_option,
@@ -115,7 +114,11 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
     ctx.exit()
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="mcsim COMMAND --help describes a command; --help-all has its rare options, too.",
+)
 @click.option(
     "--version",
     is_flag=True,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.units import format_size
-from mcsim.cli.options import Sectioned
+from mcsim.cli.help import Sectioned
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.sharing import shared_source, sharing_options, sharing_read
 from mcsim.cli.stream import Report

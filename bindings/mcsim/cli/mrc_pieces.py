@@ -165,7 +165,7 @@ def _files(source: Source) -> list[Path]:
 
 def _plan(source: Source, count: int, pieces: str, *, per_vm: bool) -> CurvePlan:
     from mcsim.base.inputs import resolved
-    from mcsim.cli.trace import params_given
+    from mcsim.cli.reading import params_given
     from mcsim.sweeps.curve_plan import CurvePlan, planned
     from mcsim.traces.open import Reading
 

@@ -1,4 +1,4 @@
-"""Options of many commands, and the sections of help that list them."""
+"""Options of many commands."""
 
 from __future__ import annotations
 
@@ -38,6 +38,21 @@ def file_to_write(_ctx: click.Context, _param: click.Parameter, given: Any) -> A
         with named_in_errors(Path(given)):
             check_writable(expect_output(Path(given)).parent)
     return given
+
+
+def folder_or_file(name: str) -> Callable[..., Path | None]:
+    """Make a callback that checks a place to write, and returns the path of the file.
+
+    A place is a folder, with the file `name`, if it is one, or if it is new and has no ending.
+    """
+
+    def place(ctx: click.Context, param: click.Parameter, given: Path | None) -> Path | None:
+        if given is not None and (given.is_dir() or not (given.suffix or given.exists())):
+            given /= name
+        file_to_write(ctx, param, given)
+        return given
+
+    return place
 
 
 def _remember(ctx: click.Context, _param: click.Parameter, quiet: bool) -> None:
@@ -166,8 +181,6 @@ table_option = click.option(
     "in ns; LaTeX is for the package booktabs.",
 )
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, sizes in bytes.")
-
 systems_threads_option = click.option(
     "--threads",
     metavar="N",
@@ -203,6 +216,7 @@ def code_options(command: Command) -> Command:
             "code",
             metavar="NAME",
             multiple=True,
+            hidden=True,
             callback=_permission,
             help="Allow this module or library, wherever it is; may be repeated.",
         ),
@@ -232,6 +246,7 @@ def devices_options(command: Command) -> Command:
             "devices",
             metavar="NAME=KEY:VALUE,...",
             multiple=True,
+            hidden=True,
             help="A device that is not in the list, such as mine=read:80us,write:20us,price:0.2, "
             "with the keys of a device in an experiment; may be repeated.",
         ),
@@ -278,16 +293,17 @@ def _formats(_ctx: click.Context, _param: click.Parameter, given: Sequence[str])
 
 
 def formats_option(
-    *default: str, otherwise: str = "", name: str = "--format"
+    *default: str, otherwise: str = "", hidden: bool = False
 ) -> Callable[[Command], Command]:
     """Make the option of figure formats; `otherwise` describes the default."""
     return click.option(
-        name,
+        "--figure-format",
         "formats",
         metavar="[png|pdf|svg],...",
         multiple=True,
         default=default,
         callback=_formats,
+        hidden=hidden,
         help=f"What to write figures as.  [default: {otherwise or ', '.join(default)}]",
     )
 
@@ -300,12 +316,15 @@ systems_option = click.option(
 )
 
 
-def style_option(default: str | None, otherwise: str = "") -> Callable[[Command], Command]:
+def style_option(
+    default: str | None, otherwise: str = "", hidden: bool = False
+) -> Callable[[Command], Command]:
     """Make the option of the style of figures; `otherwise` describes the default."""
     return click.option(
         "--style",
         type=click.Choice(["screen", "paper"]),
         default=default,
+        hidden=hidden,
         help="Look of figures; for papers: as wide as a column, text in 8 points, without title "
         f"and run.  [default: {otherwise or default}]",
     )
@@ -319,6 +338,7 @@ def plugin_option(command: Command) -> Command:
         multiple=True,
         expose_value=False,
         callback=_load,
+        hidden=True,
         help="Load eviction policies from this shared library; may be repeated.",
     )(command)
 
@@ -332,59 +352,3 @@ def _load(_context: click.Context, _param: click.Parameter, libraries: tuple[str
     for library in libraries:
         with mistakes_in("--plugin"):
             load_policies(library)
-
-
-# Headings of options that many commands have alike, and the names of their values.
-_SECTIONS = {
-    "Input": (
-        *("block_size", "ops", "vms", "order", "trace_dirs", "format", "options", "mapping"),
-        *("save_mapping", "vm_name", "on_bad_line", "on_unsorted", "overrides"),
-    ),
-    "Output": (
-        *("out", "folder", "file", "file_out", "per_vm", "form", "as_json", "figures", "page"),
-        *("linear", "formats", "style"),
-    ),
-    "Execution": (
-        *("seed", "threads", "memory", "plugin", "cache_dir", "allow_code", "code"),
-        *("force", "quiet", "help"),
-    ),
-}
-
-
-class Sectioned(click.Command):
-    """A command with sections in its help: its own options first, then common ones by topic."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, each under its heading."""
-        for heading, records in option_records(self, ctx).items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
-
-
-class Commands(click.Group):
-    """A group of commands; an unknown one is an error that names the nearest, or all."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first argument names."""
-        from mcsim.base.suggest import did_you_mean
-
-        known = self.list_commands(ctx)
-        if args[0] not in known:
-            near = did_you_mean(args[0], known) or f" (one of {', '.join(known)})"
-            ctx.fail(f"no such command {args[0]!r}{near}")
-        return super().resolve_command(ctx, args)
-
-
-def option_records(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-    """Return the options of a command and their help, by heading."""
-    heading_of = {name: heading for heading, names in _SECTIONS.items() for name in names}
-    rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Options", *_SECTIONS)}
-    for param in command.get_params(ctx):
-        record = param.get_help_record(ctx)
-        if record is None or not isinstance(param, click.Option):
-            continue
-        name = "help" if "--help" in param.opts else param.name or ""
-        rows[heading_of.get(name, "Options")].append(record)
-    return {heading: records for heading, records in rows.items() if records}

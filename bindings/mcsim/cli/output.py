@@ -138,7 +138,9 @@ def write_table(path: Path, table: pa.Table, form: str = ".csv") -> None:
 
 def picture_options(command: Command) -> Command:
     """Add the options of `output_options`, and the scale of sizes."""
-    linear = click.option("--linear", is_flag=True, help="Draw sizes on a linear axis.")
+    linear = click.option(
+        "--linear", is_flag=True, hidden=True, help="Draw sizes on a linear axis."
+    )
     return linear(output_options(command))
 
 
@@ -166,7 +168,7 @@ def output_options(command: Command) -> Command:
             callback=folder_to_write,
             help="Write a picture and a table into this folder.",
         ),
-        formats_option("png", "svg", name="--figure-format"),  # --format is that of traces
-        style_option("screen"),
+        formats_option("png", "svg", hidden=True),
+        style_option("screen", hidden=True),
     ]
     return table_option(with_options(gathered, options))  # type: ignore[return-value]

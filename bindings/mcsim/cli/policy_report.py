@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 memory_option = click.option(
     "--memory",
     metavar="SIZE",
+    hidden=True,
     help="What the caches at work may hold together, such as 4GiB; half of the machine's memory "
     "if not given.",
 )

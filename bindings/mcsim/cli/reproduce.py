@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.cli.help import Sectioned
 from mcsim.cli.options import (
     file_to_write,
     formats_option,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from mcsim.reproduce.reproduction import Reproduction
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.argument("names", metavar="[DOCUMENT[/FIGURE]]...", nargs=-1)
 @click.option(
     "--list", "listing", is_flag=True, help="Run nothing: list figures, what they need, how long."

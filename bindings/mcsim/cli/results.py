@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.options import Commands, json_option, stored_option, table_option
+from mcsim.cli.help import Commands
+from mcsim.cli.options import stored_option, table_option
 from mcsim.cli.show import page, plot, show, sweep_named
-from mcsim.cli.terminal import Form, Line, print_json, print_result
+from mcsim.cli.terminal import Form, Line, print_result
 from mcsim.tables.column import column
 from mcsim.tables.result_columns import TABLES
 
@@ -47,15 +48,14 @@ for command in (show, page, plot):
 def list_(sweep: str | None, out: str, form: Form) -> None:
     """List the runs of a folder, the newest last, and its sweeps; or the cells of a SWEEP.
 
-    A run has one of five states: finished, under way (a process works on it), abandoned (it was
-    killed), replaced (about to be removed) or damaged (files are missing). The next run of the
+    A run has one of four states: finished, under way (a process works on it), abandoned (it was
+    killed) or damaged (files are missing). The next run of the
     same id continues an abandoned one. The last column has what a run has otherwise than others
     of its experiment.
     """
     import pyarrow as pa
 
-    from mcsim.results.differing_keys import differing_keys
-    from mcsim.results.listing import list_runs
+    from mcsim.results.listing import differing_keys, list_runs
     from mcsim.sweeps.swept import Sweep, sweeps_in
     from mcsim.tables.result_table import ResultTable
 
@@ -265,8 +265,8 @@ def _removable(named: tuple[str, ...], out: str) -> tuple[list[Sweep], dict[Path
 @results.command(short_help="Remove abandoned runs.")
 @stored_option
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@json_option
-def gc(out: str, dry_run: bool, as_json: bool) -> None:
+@table_option
+def gc(out: str, dry_run: bool, form: Form) -> None:
     """Remove abandoned runs, which no process works on.
 
     An abandoned run contains its finished systems. Unless removed, it is continued by the next run
@@ -274,22 +274,26 @@ def gc(out: str, dry_run: bool, as_json: bool) -> None:
     """
     from mcsim.base.units import format_size
     from mcsim.results.runs import collect
+    from mcsim.tables.result_table import ResultTable
 
-    freed = collect(out, dry_run=dry_run)
-    if as_json:
-        print_json({"dry_run": dry_run, "freed": {str(path): n for path, n in freed.items()}})
-        return
-    for path, size in freed.items():
-        click.echo(f"{path}  {format_size(size)}")
+    freed = {str(path): size for path, size in collect(out, dry_run=dry_run).items()}
     verb = "would be freed" if dry_run else "freed"
-    click.echo(f"{format_size(sum(freed.values()))} {verb}" if freed else "nothing to remove")
+    table = ResultTable.of_rows(TABLES["freed"], list(freed.items()))
+    print_result(
+        form,
+        *([table] if freed else []),
+        f"{format_size(sum(freed.values()))} {verb}" if freed else "nothing to remove",
+        data=table.to_arrow,
+        whole=lambda: {"dry_run": dry_run, "freed": freed},
+        listing=True,
+    )
 
 
 @results.command(short_help="Verify the checksum of every file.")
 @click.argument("runs", metavar="[RUN...]", nargs=-1)
 @stored_option
-@json_option
-def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
+@table_option
+def verify(runs: tuple[str, ...], out: str, form: Form) -> None:
     """Verify the checksum of every file of finished RUNs or of a SWEEP, by default of all.
 
     Exit code 1 means that a file is not as the run wrote it. Timings, logs and figures have no
@@ -298,6 +302,7 @@ def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
     from mcsim.base.errors import ConfigError
     from mcsim.results.runs import verify as hold
     from mcsim.sweeps.removal import finished_in
+    from mcsim.tables.result_table import ResultTable
 
     asked: list[str | Path] = []
     for run in runs:
@@ -306,15 +311,18 @@ def verify(runs: tuple[str, ...], out: str, as_json: bool) -> None:
     if runs and not asked:
         raise ConfigError(f"{runs[0]}: no cell of this sweep is finished")
     count, wrong = hold(out, asked)
-    if as_json:
-        unsound = {str(path): names for path, names in wrong.items()}
-        print_json({"verified": count, "unsound": unsound})
-    else:
-        for path, names in wrong.items():
-            click.echo(f"{path}: not what was written, or gone: {', '.join(names)}")
-        sound = count - len(wrong)
-        click.echo(f"{sound:,} of {count:,} folders and packs of runs are as they were written")
-        if wrong:
-            click.echo("remove them and run those experiments again")
+    unsound = {str(path): names for path, names in wrong.items()}
+    faults = [
+        (path, f"not what was written, or gone: {', '.join(names)}")
+        for path, names in unsound.items()
+    ]
+    print_result(
+        form,
+        *(f"{path}: {fault}" for path, fault in faults),
+        f"{count - len(wrong):,} of {count:,} folders and packs of runs are as they were written",
+        *(["remove them and run those experiments again"] if wrong else []),
+        data=ResultTable.of_rows(TABLES["faults"], faults).to_arrow,
+        whole=lambda: {"verified": count, "unsound": unsound},
+    )
     if wrong:
         sys.exit(_DIFFERENT)

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from mcsim.cli.help import Sectioned
+
 Schema = dict[str, Any]
 
 _CLASS = {"type": "string", "pattern": r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"}
@@ -16,7 +18,7 @@ _PER_TIER = ("policy", "writes", "admission")
 _TYPES = {"bool": "boolean", "integer": "integer", "real": "number", "text": "string"}
 
 
-@click.command()
+@click.command(cls=Sectioned)
 def schema() -> None:
     """Print the JSON schema of experiment files, for editors.
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.cli.help import Sectioned
 from mcsim.cli.options import (
     code_options,
-    file_to_write,
+    folder_or_file,
     overrides_option,
     quiet_option,
     reporter_asked,
@@ -36,11 +37,11 @@ _SOUGHT = {
 }
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.argument("file", type=click.Path())
 @click.option(
     "--sizes",
-    metavar="SIZES / SIZES",
+    metavar="SIZE,... / SIZE,...",
     help="By tier: SIZE,... or log(FROM, TO, COUNT), such as log(64MiB, 1GiB, 12) / 1%,10%.  "
     "[default: from an eighth to eight times the file's]",
 )
@@ -95,10 +96,10 @@ _SOUGHT = {
     "-o",
     "--output",
     "file_out",
-    metavar="FILE",
+    metavar="DIR|FILE",
     type=click.Path(path_type=Path),
-    callback=file_to_write,
-    help="Write all hierarchies that were compared, as CSV.",
+    callback=folder_or_file("search.csv"),
+    help="Write all hierarchies that were compared, as CSV; search.csv in a folder.",
 )
 @table_option
 @quiet_option

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.cli.options import Command, reporter_asked, with_options
+from mcsim.cli.reading import reading_options
 from mcsim.cli.stream import Source, references_options
-from mcsim.cli.trace import reading_options
 
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter

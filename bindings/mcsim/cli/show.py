@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.cli.help import Sectioned
 from mcsim.cli.options import (
-    file_to_write,
+    folder_or_file,
     folder_to_write,
     formats_option,
     per_vm_option,
@@ -39,7 +40,7 @@ over_option = click.option(
 )
 
 
-@click.command(short_help="Show the summary and the tables of a run or a sweep.")
+@click.command(cls=Sectioned, short_help="Show the summary and the tables of a run or a sweep.")
 @click.argument("run")
 @stored_option
 @per_vm_option
@@ -84,17 +85,17 @@ def show(
         show_results(found, form, per_vm=per_vm)
 
 
-@click.command(short_help="Write a page of runs or of a sweep.")
+@click.command(cls=Sectioned, short_help="Write a page of runs or of a sweep.")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path())
 @stored_option
 @click.option(
     "-o",
     "--output",
     "file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    callback=file_to_write,
-    help="The page.  [default: page.html in the folder of the run]",
+    metavar="DIR|FILE",
+    type=click.Path(path_type=Path),
+    callback=folder_or_file("page.html"),
+    help="Where to write it; page.html in a folder.  [default: the folder of the run]",
 )
 @systems_option
 def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str, ...]) -> None:
@@ -108,8 +109,8 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.report.make import report
+    from mcsim.results.files import PAGE
     from mcsim.results.results import Results
-    from mcsim.results.run_files import PAGE
     from mcsim.results.runs import folder_of
 
     if len(runs) == 1 and (swept := sweep_named(runs[0], out)) is not None:
@@ -133,7 +134,7 @@ def page(runs: tuple[str, ...], out: str, file: Path | None, systems: tuple[str,
     click.echo(file)
 
 
-@click.command(short_help="Draw figures of runs or of a sweep.")
+@click.command(cls=Sectioned, short_help="Draw figures of runs or of a sweep.")
 @click.argument("named", metavar="RUN...", nargs=-1, type=click.Path())
 @stored_option
 @click.option("--list", "listing", is_flag=True, help="List figures; with RUN, which can be drawn.")
@@ -176,7 +177,7 @@ def plot(
 
     \b
     mcsim results plot tiny
-    mcsim results plot tiny --only latency --format pdf --style paper
+    mcsim results plot tiny --only latency --figure-format pdf --style paper
     """  # noqa: D301
     from mcsim.base.errors import ConfigError
     from mcsim.figures import missing
@@ -254,7 +255,7 @@ def _plot_sweep(
     style: Style,
 ) -> None:
     from mcsim.base.inputs import plain_name
-    from mcsim.cli.trace import vms_named
+    from mcsim.cli.reading import vms_named
 
     chosen: list[str | None] = [None]
     if vms is not None:
@@ -356,7 +357,7 @@ def _whole(found: Results) -> dict[str, Any]:
 
 def _what_next(found: Results, *, per_vm: bool) -> list[str]:
     """Return the folder of the results, and commands that show more."""
-    from mcsim.results.run_files import PAGE
+    from mcsim.results.files import PAGE
 
     run = found.run_id if found.path.parent == Path("results") else str(found.path)
     page = found.path / PAGE

@@ -9,7 +9,8 @@ import click
 
 from mcsim.base.threads import threads_given
 from mcsim.base.units import format_capacity
-from mcsim.cli.options import Sectioned, devices_options, table_option
+from mcsim.cli.help import Sectioned
+from mcsim.cli.options import devices_options, table_option
 from mcsim.cli.stream import (
     Source,
     curve_options,
@@ -38,8 +39,9 @@ if TYPE_CHECKING:
 @devices_options
 @click.option(
     "--writes",
+    metavar="MODE",
     type=click.Choice(["through", "back", "around"]),
-    help="Write mode, where --ops includes writes.  [default: through]",
+    help="Write mode (through, back or around), where --ops includes writes.  [default: through]",
 )
 @click.option("--in-bytes", "by_bytes", is_flag=True, help="Of objects: a size in bytes.")
 @estimator_option

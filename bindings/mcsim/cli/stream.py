@@ -13,8 +13,8 @@ import click
 from mcsim.base.inputs import plain_name, printable, stem_of
 from mcsim.cli.options import Command, block_bytes_option, reporter_asked, seed_option, with_options
 from mcsim.cli.output import Output, Picture
+from mcsim.cli.reading import open_trace, reading_options, vms_named, vms_option
 from mcsim.cli.terminal import Form, Line, print_result
-from mcsim.cli.trace import open_trace, reading_options, vms_named, vms_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,7 +61,9 @@ def stream_options(*, seed: str, threads: str) -> Callable[[Command], Command]:
     options = [
         references_options,
         seed_option(seed),
-        click.option("--threads", metavar="N", type=click.IntRange(min=1), help=threads),
+        click.option(
+            "--threads", metavar="N", type=click.IntRange(min=1), hidden=True, help=threads
+        ),
         reading_options,
     ]
     return lambda command: with_options(command, options)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.cli.help import Sectioned
 from mcsim.cli.options import (
-    Sectioned,
     code_options,
     dask_option,
     overrides_option,
@@ -61,12 +61,11 @@ set_option = overrides_option("As of mcsim run.")
 @results_option
 @click.option("--dry-run", is_flag=True, help="Only say what there is to run and what it takes.")
 @click.option(
-    "--only",
-    metavar="AXIS=VALUE",
+    "--cells",
+    metavar="AXIS=VALUE|A-B,C",
     multiple=True,
-    help="Run cells with this value; may be repeated.",
+    help="Run the cells with this value, or with these numbers; may be repeated.",
 )
-@click.option("--cells", metavar="A-B,C", help="Run the cells with these numbers.")
 @shard_option
 @click.option(
     "--threads", metavar="N", type=click.IntRange(min=1), help="Cells at a time; all cores."
@@ -76,17 +75,17 @@ set_option = overrides_option("As of mcsim run.")
 @quiet_option
 def run(
     code: Permission,
-    only: tuple[str, ...],
+    cells: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Run the cells of FILE that are not finished."""
+    from mcsim.cli.reading import in_words_of_the_shell
     from mcsim.sweeps.selection import values_by_axis
 
-    _run(
-        allow_code=code,
-        only=values_by_axis(only),
-        **options,
-    )
+    only = values_by_axis(text for text in cells if "=" in text)
+    numbers = ",".join(text for text in cells if "=" not in text)
+    with in_words_of_the_shell({"only, cells: ": "--cells: ", "only: ": "--cells: "}):
+        _run(allow_code=code, only=only, cells=numbers or None, **options)
 
 
 def _run(

@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcsim.cli.help import Commands, Sectioned
 from mcsim.cli.options import (
     Command,
-    Commands,
     block_bytes_option,
     file_to_write,
     quiet_option,
     reporter_asked,
     seed_option,
     table_option,
-    trace_dirs_option,
-    with_options,
+)
+from mcsim.cli.reading import (
+    in_words_of_the_shell,
+    open_trace,
+    reading_options,
+    vms_named,
+    vms_option,
 )
 from mcsim.cli.terminal import Form, print_result
-from mcsim.cli.trace_catalogue import catalogue
+from mcsim.cli.trace_cache_device import cache_device, counters
+from mcsim.cli.trace_info import catalogue
 from mcsim.cli.trace_map import map_
+from mcsim.cli.trace_misses import misses
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from mcsim.base.progress import Reporter
     from mcsim.exchange.written import WrittenFormat
-    from mcsim.traces.metadata import OptionValue
     from mcsim.traces.trace import Trace
 
 
-@click.command(short_help="Generate a synthetic trace from a profile.")
+@click.command(cls=Sectioned, short_help="Generate a synthetic trace from a profile.")
 @click.argument("profile", type=click.Path(path_type=Path))
 @click.argument(
     "out",
@@ -75,6 +78,9 @@ def trace() -> None:
 trace.add_command(synth)
 trace.add_command(map_)
 trace.add_command(catalogue)
+trace.add_command(misses)
+trace.add_command(cache_device)
+trace.add_command(counters)
 
 
 def _reading_options(command: Command) -> Command:
@@ -82,111 +88,12 @@ def _reading_options(command: Command) -> Command:
     return click.argument("file", metavar="TRACE")(reading_options(command))
 
 
-vms_option = click.option(
-    "--vms",
-    metavar="NAME,...",
-    help="These VMs alone: names or patterns such as 'web_*'; '!backup*' leaves some out. A name "
-    "with a comma, such as 8,0, comes before the list.",
-)
-
-
-def words_of(option: str, text: str) -> list[str]:
-    """Split the value of an option at its commas.
-
-    Raises
-    ------
-    ConfigError
-        If there is nothing but commas and spaces.
-    """
-    from mcsim.base.errors import ConfigError
-
-    if words := [word.strip() for word in text.split(",") if word.strip()]:
-        return words
-    raise ConfigError(f"{option}: expected one or more values between commas, got {text!r}")
-
-
-def vms_named(option: str, text: str, names: Sequence[str]) -> list[str]:
-    """Return the VMs that an option names, by names or patterns."""
-    from mcsim.base.errors import mistakes_in
-    from mcsim.base.suggest import names_listed, names_matching
-
-    words_of(option, text)
-    with mistakes_in(option):
-        return names_matching(names_listed(text, names), names)
-
-
-def format_options(command: Command) -> Command:
-    """Add the options of finding a trace, and of its format."""
-    options = [
-        trace_dirs_option("traces by name or pattern"),
-        click.option(
-            "--format", help="Format of the file (see mcsim list); by its content if not given."
-        ),
-        click.option(
-            "--option",
-            "options",
-            metavar="NAME=VALUE",
-            multiple=True,
-            help="A parameter of the format (see mcsim describe FORMAT); may be repeated.",
-        ),
-        click.option(
-            "--mapping",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            help="Format and parameters as written by mcsim trace info --save-mapping; others "
-            "come on top.",
-        ),
-        click.option(
-            "--vm",
-            "vm_name",
-            metavar="NAME",
-            help="Name of the VM of files without names of VMs, which are then one VM; by default "
-            "each has its file's name.",
-        ),
-        click.option(
-            "--on-bad-line",
-            type=click.Choice(["error", "skip"]),
-            default="error",
-            show_default=True,
-            help="What to do with a line that cannot be parsed.",
-        ),
-        quiet_option,
-    ]
-    return with_options(command, options)
-
-
-def reading_options(command: Command) -> Command:
-    """Add the options of finding and reading traces."""
-    options = [
-        format_options,
-        click.option(
-            "--max-skipped",
-            metavar="N|SHARE",
-            help="With --on-bad-line skip: how many lines may be left out, such as 500 or 5%; "
-            "10 or 1% if not given.",
-        ),
-        click.option(
-            "--on-unsorted",
-            type=click.Choice(["error", "sort"]),
-            default="sort",
-            show_default=True,
-            help="What to do with requests that are not in the order of time.",
-        ),
-        click.option(
-            "--cache-dir",
-            metavar="DIR",
-            type=click.Path(path_type=Path),
-            help="Where parsed traces are kept; $MCSIM_CACHE_DIR or the user's cache if not given.",
-        ),
-    ]
-    return with_options(command, options)
-
-
 @trace.command(short_help="Show the content of a trace, per VM.")
 @_reading_options
 @block_bytes_option
 @click.option(
-    "--save-mapping",
+    "--save",
+    "save_mapping",
     metavar="FILE",
     type=click.Path(path_type=Path),
     callback=file_to_write,
@@ -241,7 +148,8 @@ _object_bytes_option = click.option(
 @_reading_options
 @click.argument("out", type=click.Path(path_type=Path), callback=file_to_write)
 @click.option(
-    "--to",
+    "--out-format",
+    "to",
     metavar="FORMAT",
     help="arrow, parquet, csv, oracle-general or lcs; by the end of OUT if not given.",
 )
@@ -312,7 +220,7 @@ def _object_bytes(size: str | None, out: Path, to: str | None = None) -> int | N
 def _format_of(out: Path, to: str | None) -> WrittenFormat:
     from mcsim.exchange.written import format_of
 
-    with in_words_of_the_shell({"format: ": "--to: "}):
+    with in_words_of_the_shell({"format: ": "--out-format: "}):
         return format_of(out, to)
 
 
@@ -322,79 +230,3 @@ def _open(file: str, out: Path | None = None, to: str | None = None, **reading: 
     reporter = reporter_asked()
     with reporter.live():
         return open_trace(file, reporter, **reading)
-
-
-def open_trace(
-    name: str,
-    reporter: Reporter,
-    *,
-    trace_dirs: Sequence[Path],
-    format: str | None,
-    options: tuple[str, ...],
-    mapping: Path | None,
-    on_bad_line: Any,
-    on_unsorted: Any,
-    max_skipped: str | None,
-    cache_dir: Path | None,
-    vm_name: str | None,
-) -> Trace:
-    """Open a trace by path, name, pattern or folder, with the options of `reading_options`.
-
-    Raises
-    ------
-    ConfigError
-        If an option is wrong, or the file is an output of the command.
-    """
-    from mcsim.traces.find import files_of
-    from mcsim.traces.joined import note_on
-    from mcsim.traces.open import Reading, open_files
-
-    given = params_given(options)
-    reading = Reading(format, given, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped)
-    files = files_of([name], trace_dirs)
-    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-    with (
-        in_words_of_the_shell(READING_ERRORS),
-        reporter.stage("read", unit="B", about=files[0].name + more) as stage,
-    ):
-        trace = open_files(files, reading, vm_name, stage.update_of)
-    if (note := note_on(trace)) is not None:
-        reporter.note(note)
-    return trace
-
-
-def params_given(options: Sequence[str]) -> dict[str, OptionValue]:
-    """Read `--option`: parameters of a format."""
-    from mcsim.base.errors import ConfigError
-
-    given: dict[str, OptionValue] = {}
-    for option in options:
-        key, equals, value = option.partition("=")
-        if not equals:
-            raise ConfigError(f"--option: expected NAME=VALUE, got {option!r}")
-        given[key] = value
-    return given
-
-
-READING_ERRORS = {
-    "on_bad_line: ": "--on-bad-line ",
-    "on_unsorted: ": "--on-unsorted ",
-    "vm_name: ": "--vm: ",
-}
-
-
-@contextmanager
-def in_words_of_the_shell(options: Mapping[str, str]) -> Iterator[None]:
-    """Replace arguments of a function in messages by the options of the command."""
-    from mcsim.base.errors import ConfigError, TraceError
-
-    try:
-        yield
-    except (ConfigError, TraceError) as error:
-        message = str(error)
-        for argument, option in options.items():
-            message = message.replace(argument, option)
-        raise type(error)(message) from error
-
-
-from mcsim.cli import trace_cache_device, trace_misses  # noqa: E402, F401 - add commands

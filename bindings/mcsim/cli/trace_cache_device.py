@@ -1,15 +1,18 @@
-"""`mcsim trace cache-device`: what a real cache did, from blktrace of its devices."""
+"""`mcsim trace cache-device` and `trace counters`: what a real cache did."""
 
 from __future__ import annotations
 
 import click
 
+from mcsim.cli.help import Sectioned
 from mcsim.cli.options import table_option
+from mcsim.cli.reading import in_words_of_the_shell
 from mcsim.cli.terminal import Form, print_result
-from mcsim.cli.trace import in_words_of_the_shell, trace
 
 
-@trace.command("cache-device", short_help="Show what a real cache did, from blktrace.")
+@click.command(
+    "cache-device", cls=Sectioned, short_help="Show what a real cache did, from blktrace."
+)
 @click.argument("device")
 @click.option(
     "--origin",
@@ -32,4 +35,25 @@ def cache_device(device: str, origin: str | None, cache: str | None, form: Form)
 
     with in_words_of_the_shell({"origin: ": "--origin: ", "cache: ": "--cache: ", "device: ": ""}):
         found = cache_device_of(device, origin, cache)
+    print_result(form, found, found.answer)
+
+
+@click.command(cls=Sectioned, short_help="Show what a real cache counted between two moments.")
+@click.argument("before", type=click.Path())
+@click.argument("after", type=click.Path())
+@table_option
+def counters(before: str, after: str, form: Form) -> None:
+    """Show the hits and misses that a real cache counted from BEFORE to AFTER.
+
+    Both are text: of `dmsetup status NAME` for dm-cache and dm-writecache, of
+    `grep . /sys/block/bcache0/bcache/stats_total/*` for bcache, of
+    /proc/spl/kstat/zfs/arcstats for ZFS. What the counters leave out is printed below the table.
+
+    \b
+    mcsim trace counters before.txt after.txt
+    """  # noqa: D301
+    from mcsim.traces.cache_counters import cache_counters
+
+    with in_words_of_the_shell({"after: ": ""}):
+        found = cache_counters(before, after)
     print_result(form, found, found.answer)

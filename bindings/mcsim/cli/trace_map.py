@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mcsim.cli.help import Sectioned
 from mcsim.cli.options import file_to_write, trace_dirs_option
 from mcsim.cli.terminal import print_lines
 
@@ -24,7 +25,7 @@ _log = logging.getLogger(__name__)
 _ROWS = 10
 
 
-@click.command("map", short_help="Propose which columns of a file are what.")
+@click.command("map", cls=Sectioned, short_help="Propose which columns of a file are what.")
 @click.argument("file", metavar="TRACE")
 @trace_dirs_option("traces by name")
 @click.option(
@@ -159,7 +160,7 @@ def _chosen(path: Path, proposals: Sequence[Proposal]) -> Proposal:
     if not is_interactive():
         raise ConfigError(
             f"{path}: {len(proposals)} readings are plausible: run the command of the right one "
-            "(mcsim trace info with its options and --save-mapping FILE keeps it)"
+            "(mcsim trace info with its options and --save FILE keeps it)"
         )
     number = click.prompt("which reading is right?", type=click.IntRange(1, len(proposals)))
     return proposals[number - 1]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from mcsim.cli.help import Sectioned
 from mcsim.cli.options import (
     block_bytes_option,
     code_options,
@@ -16,7 +17,7 @@ from mcsim.cli.options import (
     reporter_asked,
     seed_option,
 )
-from mcsim.cli.trace import open_trace, reading_options, trace
+from mcsim.cli.reading import open_trace, reading_options
 
 if TYPE_CHECKING:
     from mcsim.experiment.code import Permission
@@ -29,7 +30,7 @@ _OF_TRACES = (
 )
 
 
-@trace.command(short_help="Write what reaches the backend of a cache as a trace.")
+@click.command(cls=Sectioned, short_help="Write what reaches the backend of a cache as a trace.")
 @click.argument("source")
 @click.argument("out", type=click.Path(path_type=Path), callback=file_to_write)
 @click.option(

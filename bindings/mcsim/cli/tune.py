@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.base.threads import threads_given
-from mcsim.cli.options import Sectioned, devices_options, plugin_option, reporter_asked, seed_option
+from mcsim.cli.help import Sectioned
+from mcsim.cli.options import devices_options, plugin_option, reporter_asked, seed_option
 from mcsim.cli.output import Output, output_options
 from mcsim.cli.policy_report import memory_option, mini_options, policies_option
+from mcsim.cli.reading import reading_options, vms_option, words_of
 from mcsim.cli.stream import Report, Source
 from mcsim.cli.terminal import Form, Line
-from mcsim.cli.trace import reading_options, vms_option, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +70,9 @@ if TYPE_CHECKING:
 )
 @devices_options
 @seed_option("Of policies that draw.")
-@click.option("--threads", metavar="N", type=click.IntRange(min=1), help="Caches at a time.")
+@click.option(
+    "--threads", metavar="N", type=click.IntRange(min=1), hidden=True, help="Caches at a time."
+)
 @memory_option
 @plugin_option
 @vms_option

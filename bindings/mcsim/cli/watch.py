@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcsim.cli.curve_report import Curves, ratio_text
-from mcsim.cli.options import Sectioned, quiet_asked, seed_option
+from mcsim.cli.help import Sectioned
+from mcsim.cli.options import quiet_asked, seed_option
 from mcsim.cli.output import Output, picture_options
-from mcsim.cli.stream import Source, estimator_given, references_options, sizes_given
-from mcsim.cli.terminal import Form, Line, terminal
-from mcsim.cli.trace import (
+from mcsim.cli.reading import (
     READING_ERRORS,
     format_options,
     in_words_of_the_shell,
     params_given,
     words_of,
 )
+from mcsim.cli.stream import Source, estimator_given, references_options, sizes_given
+from mcsim.cli.terminal import Form, Line, terminal
 from mcsim.tables.column import column
 from mcsim.tables.result_table import ResultTable
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcsim.cli.options import Sectioned
+from mcsim.cli.help import Sectioned
 from mcsim.cli.output import Output, picture_options
+from mcsim.cli.reading import vms_named
 from mcsim.cli.sharing import shared_source, sharing_options, sharing_read
 from mcsim.cli.stream import Report
 from mcsim.cli.terminal import Form, Line
-from mcsim.cli.trace import vms_named
 from mcsim.tables.column import column
 from mcsim.tables.result_table import ResultTable
 

@@ -42,7 +42,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from mcsim._core import synthetic as core
 from mcsim.base import units
 from mcsim.base.errors import ConfigError
-from mcsim.base.memory import memory_limit
+from mcsim.base.limits import memory_limit
 from mcsim.config.load import Location, Source, check
 from mcsim.config.values import BlockBytes, Blocks, Share
 

@@ -22,8 +22,8 @@ from typing import Any
 from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.load import Location, Source, to_plain
-from mcsim.config.ranges import values_of_range
 from mcsim.config.spec import ExperimentSpec
+from mcsim.config.values import values_of_range
 
 MOST_CELLS = 100_000
 """Limit of the cells of a sweep; planning this many takes minutes."""

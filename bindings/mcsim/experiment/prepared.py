@@ -26,7 +26,7 @@ from mcsim.experiment.recorded import (
 )
 from mcsim.references.interned import interned, is_kept, is_many, is_profile_kept, profiled
 from mcsim.references.workload import Workload
-from mcsim.results.opt import MOST_ACCESSES
+from mcsim.results.yardsticks import MOST_ACCESSES
 from mcsim.traces.info import described_rows
 
 View = Mapping[str, Any]

@@ -37,8 +37,8 @@ from mcsim.experiment.stages import Stages, sized
 from mcsim.experiment.states import start_folder, start_warning
 from mcsim.references.opened import open_workload
 from mcsim.references.workload import Workload
+from mcsim.results.files import DONE, LOG, PAGE
 from mcsim.results.results import Results
-from mcsim.results.run_files import DONE, LOG, PAGE
 from mcsim.results.writer import RunWriter, clear_left, draft_folder
 from mcsim.traces.find import trace_dirs_given
 

@@ -40,9 +40,9 @@ from mcsim.experiment.recorded import bound_table, intensity_asked, system_table
 from mcsim.experiment.states import saved_state, state_arguments
 from mcsim.references.workload import ON_DEMAND
 from mcsim.results.counted_time import CountedTime
-from mcsim.results.opt import how_to_get_opt
-from mcsim.results.run_files import ENVIRONMENT
+from mcsim.results.files import ENVIRONMENT
 from mcsim.results.schemas import concat_tables, fill_repeats
+from mcsim.results.yardsticks import how_to_get_opt
 
 if TYPE_CHECKING:
     from mcsim.results.output import RunOutput

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from mcsim.base.units import format_latency
 from mcsim.config.spec import SystemSpec
 from mcsim.figures.chart import Chart, Series, Sheet, axis_of_sizes, is_geometric, scaled_latency
-from mcsim.figures.choice import best_first, chosen
-from mcsim.figures.looks import Look, looks_of, system_looks, vm_looks
+from mcsim.figures.looks import Look, best_first, chosen, looks_of, system_looks, vm_looks
 from mcsim.results.demands import device_titles
 from mcsim.results.results import Results
 from mcsim.results.series import (

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mcsim.base.extras import require
 from mcsim.base.files import replacing
+from mcsim.base.package import require
 from mcsim.config.spec import FigureFormat
 from mcsim.figures.chart import Chart, Sheet
 from mcsim.figures.looks import short_names

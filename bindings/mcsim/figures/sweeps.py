@@ -21,8 +21,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.sweep import SEED_AXES
 from mcsim.figures.chart import Chart, Series, Sheet, is_geometric, scaled_latency
-from mcsim.figures.choice import MOST_SYSTEMS
-from mcsim.figures.looks import looks_of
+from mcsim.figures.looks import MOST_SYSTEMS, looks_of
 from mcsim.policies.reductions import mean_intervals
 
 _MOST_PANELS = 12

@@ -12,10 +12,9 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.units import format_bytes
 from mcsim.figures import plot
 from mcsim.figures.chart import Chart, Series, Sheet, axis_of_sizes
-from mcsim.figures.choice import MOST_SYSTEMS
+from mcsim.figures.curves import reductions
 from mcsim.figures.locality import curve_series, knees_of, unit_for
-from mcsim.figures.looks import BLACK, Look, looks_of
-from mcsim.figures.over_traces import reductions
+from mcsim.figures.looks import BLACK, MOST_SYSTEMS, Look, looks_of
 from mcsim.figures.style import Style, drawn, styled
 from mcsim.locality.mix import Mix
 from mcsim.locality.whatif import WhatIf

@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 
 from mcsim.config.spec import SystemSpec
 from mcsim.figures.chart import Chart, Series, Sheet, scaled_size, whole_intervals
-from mcsim.figures.choice import best_first, chosen, systems_named
-from mcsim.figures.looks import system_looks, vm_looks
+from mcsim.figures.looks import best_first, chosen, system_looks, systems_named, vm_looks
 from mcsim.results.results import Results
 from mcsim.results.series import (
     CannotDrawError,

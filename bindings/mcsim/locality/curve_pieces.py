@@ -352,7 +352,7 @@ def _check_order(left: CurvePiece, right: CurvePiece) -> None:
         if last.source != first.source and not set(last.vms) & set(first.vms):
             raise ConfigError(
                 f"{first.source}: it has no clock and no VM of {last.source}, so its requests do "
-                "not follow those; --vm names the VM of files"
+                "not follow those; --vm-name names the VM of files"
             )
         return
     is_one_vm = last.vms == first.vms and len(first.vms) == 1

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcsim._core import policies as _policies
-from mcsim.base.arguments import list_of, text
-from mcsim.base.columns import array_given, keys_of
+from mcsim.base.arguments import array_given, keys_of, list_of, text
 from mcsim.base.errors import ConfigError, mistakes_in
 from mcsim.base.sizes import parse_capacities, parse_capacity
 from mcsim.base.suggest import check_choice, did_you_mean

@@ -16,7 +16,7 @@ import numpy as np
 from mcsim._core import optimizers as _core
 from mcsim.base.arguments import check_param, seed_given, shortened, text
 from mcsim.base.errors import ConfigError
-from mcsim.base.extras import require
+from mcsim.base.package import require
 from mcsim.optimizers.highs import Highs
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from mcsim.references.blocks import Blocks
 from mcsim.references.objects import sized_for, whole_of
 from mcsim.tables.result_table import ResultTable
 from mcsim.traces.batches import Ops
+from mcsim.traces.cache_device import real_hit_ratio
 from mcsim.traces.trace import Trace
 
 AnyTrace = Trace | Blocks | str | os.PathLike[str]
@@ -41,7 +42,7 @@ def compare(
     sizes: str | Sequence[int | str] = ("0.1%", "1%", "10%"),
     *,
     each: bool = False,
-    against: str | PolicyFactory | None = None,
+    against: str | PolicyFactory | ResultTable | None = None,
     ops: Ops = "reads",
     block_bytes: int | str = 4096,
     by: HitUnit = "blocks",
@@ -63,8 +64,9 @@ def compare(
         As in `simulate`. Shares are of the distinct blocks of each trace if `each` is set.
     each : bool
         Whether every trace has its own caches. The result has statistics over traces.
-    against : str, class or function, optional
-        The baseline, added to the policies if it is missing. Default is LRU if `each` is set.
+    against : str, class, function or ResultTable, optional
+        The baseline, added to the policies if it is missing. Default is LRU if `each` is set. Or
+        a table of `cache_device` or `cache_counters`: what a real cache did with the requests.
     ops : {'reads', 'all', 'writes'}
         Requests to replay. Others are skipped.
     block_bytes : int or str
@@ -110,6 +112,8 @@ def compare(
     is_one = isinstance(traces, (Trace, Blocks, str, os.PathLike))
     given: list[Any] = [traces] if is_one else list_of("traces", traces, "traces")
     if each:
+        if isinstance(against, ResultTable):
+            raise ConfigError("against: a real cache is of one trace, not of each")
         named = _named(given, ops, block_bytes)
         chosen = with_baseline(policies, "lru" if against is None else against)
         return caches_of_each(named, *chosen, sizes, unit=by, progress=progress, **options)
@@ -119,12 +123,39 @@ def compare(
     texts = [sizes] if isinstance(sizes, str) else sizes
     if against is None:
         return simulate(blocks, policies, texts, progress=progress, **options)
+    if isinstance(against, ResultTable):
+        real = real_ratio_of(blocks, against, by)
+        rows = simulate(blocks, policies, texts, progress=progress, **options)
+        return _with_gain(rows, rows[RATIOS[by]] - real)
     listed, baseline = with_baseline(policies, against)
     rows = simulate(blocks, listed, texts, progress=progress, **options)
     ratios = rows[RATIOS[by]]
     own = ratios[rows.policy == baseline]
-    gain = ratios - np.tile(own, len(rows) // len(own))
+    return _with_gain(rows, ratios - np.tile(own, len(rows) // len(own)))
+
+
+def _with_gain(rows: ResultTable, gain: NDArray[np.float64]) -> ResultTable:
     return ResultTable(rows.columns() | {"gain": gain}, rows.kind, title=rows.title)
+
+
+def real_ratio_of(blocks: Blocks, found: ResultTable, by: HitUnit) -> float:
+    """Return the hit ratio of a real cache for the requests of blocks.
+
+    Raises
+    ------
+    ConfigError
+        If the files of the real cache do not show it, or have other requests.
+    """
+    if blocks.warm_up:
+        raise ConfigError("against: a real cache has no warm-up that is not counted")
+    ratio = real_hit_ratio(found, blocks.ops_kept, by)
+    there = sum(vm.trace.request_count for vm in blocks.workload.vms)
+    every = {row["kind"]: row["requests"] for row in found.to_arrow().to_pylist()}
+    if every["all requests"] not in (None, there):
+        raise ConfigError(
+            f"against: the real cache had {every['all requests']:,} requests, the trace {there:,}"
+        )
+    return ratio
 
 
 def with_baseline(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcsim._core import engine, locality, trace
 from mcsim.base.errors import HostError
-from mcsim.base.memory import memory_limit
+from mcsim.base.limits import memory_limit
 from mcsim.references.workload import ON_DEMAND
 from mcsim.traces.cache import INTERNED, adding, cache_directory, find
 

@@ -18,10 +18,9 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.files import write_whole
 from mcsim.figures import MOST_VMS
 from mcsim.figures.chart import Chart, Series, scaled_latency
-from mcsim.figures.choice import chosen
 from mcsim.figures.comparison import before_and_after, hit_ratio_by_vm, latency_by_vm, tier_chart
 from mcsim.figures.curves import hit_ratio_curves
-from mcsim.figures.looks import looks_of
+from mcsim.figures.looks import chosen, looks_of
 from mcsim.figures.timeline import (
     baseline_occupancy,
     occupancy_over_time,

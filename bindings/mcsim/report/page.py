@@ -19,7 +19,7 @@ from itertools import count
 from typing import Any
 
 from mcsim._core import __version__
-from mcsim.base.extras import require
+from mcsim.base.package import require
 from mcsim.figures.chart import Chart
 from mcsim.report.tables import Table, table_of
 

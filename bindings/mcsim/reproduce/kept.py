@@ -27,8 +27,8 @@ from mcsim.config.extends import extended_path
 from mcsim.config.spec import FigureFormat
 from mcsim.experiment.sources import digest_of_program
 from mcsim.figures.declared import Plot
+from mcsim.reproduce.catalogue import Check, Figure, Found, Value
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.figure import Check, Figure, Found, Value
 from mcsim.reproduce.published import read_published
 from mcsim.reproduce.verdicts import Row, judged
 from mcsim.results.files import read_json, read_parquet, write_json, write_parquet

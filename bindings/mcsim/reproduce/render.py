@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from mcsim.figures.declared import charts_of
 from mcsim.report.page import Block, Facts, Page, Prose, Section, render
 from mcsim.report.tables import Cell, Table, number_cell, page_table
-from mcsim.reproduce.catalogue import document_of
-from mcsim.reproduce.figure import Figure
+from mcsim.reproduce.catalogue import Figure, document_of
 from mcsim.reproduce.reproduction import Outcome, Reproduction
 from mcsim.reproduce.verdicts import Row, Verdict, counts
 from mcsim.tables.result_table import ResultTable

@@ -15,9 +15,8 @@ from mcsim.base.progress import Reporter
 from mcsim.config.spec import FigureFormat
 from mcsim.figures.style import Style
 from mcsim.reproduce import kept
-from mcsim.reproduce.catalogue import chosen
+from mcsim.reproduce.catalogue import Figure, chosen
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.figure import Figure
 from mcsim.reproduce.kept import Finding
 from mcsim.reproduce.published import Note, read_notes
 from mcsim.reproduce.verdicts import Row, counts

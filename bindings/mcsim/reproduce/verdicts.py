@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import isnan
 
-from mcsim.reproduce.figure import Found, Value
+from mcsim.reproduce.catalogue import Found, Value
 from mcsim.reproduce.published import Published, shown
 
 _EQUAL = 0.1

@@ -1,9 +1,10 @@
-"""Files of a run, written and read."""
+"""Files that the folder of a run may have: declared once, written and read."""
 
 from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from ruamel.yaml import YAML
 
 from mcsim.base.files import write_whole
 from mcsim.base.inputs import open_regular, parse_object, read_regular
+from mcsim.results.schemas import SCHEMAS
+from mcsim.tables.charts import figure_names
 
 
 def parquet_of(table: pa.Table) -> bytes:
@@ -85,3 +88,39 @@ def read_parquet(source: Path | pa.BufferReader) -> pa.Table:
 def read_json(path: Path) -> dict[str, Any]:
     """Read what `write_json` wrote."""
     return parse_object(read_regular(path))
+
+
+DONE = "DONE"
+SPEC = "spec.yaml"
+ENVIRONMENT = "environment.json"
+TIMINGS = "timings.json"
+LOG = "log.txt"
+PAGE = "page.html"
+SECONDS_OF_FIGURES = "seconds-figures.json"
+FIGURES = "figures"
+"""A folder; the others are files."""
+
+RUN_FILES = frozenset(
+    (
+        *(DONE, ENVIRONMENT, LOG, PAGE, SECONDS_OF_FIGURES, SPEC, TIMINGS),
+        *(f"{table}.parquet" for table in SCHEMAS),
+    )
+)
+"""Names of all files of the folder itself."""
+
+_EARLIER_FIGURES = ("fig1", *(f"fig{number}" for number in range(4, 15)))
+"""Names of figures that version 0.1 drew."""
+
+_FIGURE = re.compile(r"([\w-]+)\.(png|pdf|svg)", re.ASCII)
+
+
+def is_figure(file: str) -> bool:
+    """Return whether a file of the folder `figures` has the name of a figure."""
+    found = _FIGURE.fullmatch(file)
+    return found is not None and (found[1] in _EARLIER_FIGURES or found[1] in figure_names())
+
+
+def declared(file: str) -> str:
+    """Return the name of a file that is about to be written, which is in `RUN_FILES`."""
+    assert file in RUN_FILES, file
+    return file

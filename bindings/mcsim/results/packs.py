@@ -38,7 +38,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.base.files import replacing_folder
 from mcsim.base.inputs import parse_object, read_regular
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.files import parquet_of, read_parquet
+from mcsim.results.files import DONE, ENVIRONMENT, parquet_of, read_parquet
 from mcsim.results.foreign import (
     PACKED_RUNS,
     check_environment,
@@ -49,7 +49,6 @@ from mcsim.results.foreign import (
 )
 from mcsim.results.output import RunOutput
 from mcsim.results.results import Results
-from mcsim.results.run_files import DONE, ENVIRONMENT
 from mcsim.results.run_folder import RunFolder
 from mcsim.results.schemas import (
     concat_tables,

@@ -11,10 +11,9 @@ from typing import Literal
 from mcsim.base.claims import TEMPORARY_SUFFIX, is_claim
 from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.inputs import is_regular, printable, read_regular
-from mcsim.results.files import read_json
+from mcsim.results.files import DONE, ENVIRONMENT, FIGURES, RUN_FILES, SPEC, is_figure, read_json
 from mcsim.results.foreign import check_environment, parse_spec
 from mcsim.results.packs import IN_PACKS
-from mcsim.results.run_files import DONE, ENVIRONMENT, FIGURES, RUN_FILES, SPEC, is_figure
 from mcsim.results.seals import is_damaged, read_list
 
 Kind = Literal["run", "pack", "draft", "replaced"]

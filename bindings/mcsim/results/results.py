@@ -1,6 +1,6 @@
 """Results of a run: a folder of plain files, either complete or absent.
 
-The files of the folder `results/<run_id>/` are declared in `mcsim.results.run_files`.
+The files of the folder `results/<run_id>/` are declared in `mcsim.results.files`.
 
 A run is written elsewhere and becomes `<run_id>/` by one rename, when all of it is on the disk:
 
@@ -33,9 +33,8 @@ from mcsim.base.inputs import note_input
 from mcsim.base.limits import limits_named
 from mcsim.base.suggest import did_you_mean
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.files import write_json
+from mcsim.results.files import DONE, declared, write_json
 from mcsim.results.foresight import foresight_of_run
-from mcsim.results.run_files import DONE, declared
 from mcsim.results.run_folder import RunFolder
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.seals import read_list

@@ -13,9 +13,8 @@ import pyarrow as pa
 from mcsim.base.errors import ConfigError, HostError, host_faults
 from mcsim.base.inputs import note_input, read_regular
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.files import read_json, read_parquet
+from mcsim.results.files import DONE, ENVIRONMENT, SPEC, TIMINGS, read_json, read_parquet
 from mcsim.results.foreign import check_environment, check_timings, checked_table, parse_spec
-from mcsim.results.run_files import DONE, ENVIRONMENT, SPEC, TIMINGS
 from mcsim.results.seals import is_damaged, read_list
 
 

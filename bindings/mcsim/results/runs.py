@@ -13,10 +13,10 @@ from mcsim.base.errors import ConfigError, HostError
 from mcsim.base.files import rename
 from mcsim.base.inputs import parse_object, read_regular
 from mcsim.base.suggest import did_you_mean
+from mcsim.results.files import DONE, ENVIRONMENT
 from mcsim.results.packs import CLAIMS, PACKS, is_pack, packed, packs_in
 from mcsim.results.removal import REMOVED, check_removable, remove_folder
 from mcsim.results.results import Results
-from mcsim.results.run_files import DONE, ENVIRONMENT
 from mcsim.results.seals import unsound_files
 from mcsim.results.stored import (
     Run,

@@ -13,9 +13,9 @@ from typing import Literal
 
 from mcsim.base.claims import is_claim
 from mcsim.base.errors import ConfigError
+from mcsim.results.files import DONE, ENVIRONMENT, LOG, SPEC
 from mcsim.results.packs import is_pack, open_pack, pack_folders
 from mcsim.results.removal import Kind
-from mcsim.results.run_files import DONE, ENVIRONMENT, LOG, SPEC
 from mcsim.results.seals import read_list
 from mcsim.results.writer import is_under_way
 

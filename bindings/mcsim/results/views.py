@@ -21,11 +21,10 @@ from mcsim.results.demands import device_titles, overloads
 from mcsim.results.foresight import yardstick_note
 from mcsim.results.misses import alone_by_vm, changes_write_modes, miss_classes
 from mcsim.results.models import devices, requests
-from mcsim.results.opt import why_no_opt
 from mcsim.results.results import Results
 from mcsim.results.schemas import SCHEMAS
 from mcsim.results.tables import comparison, systems
-from mcsim.results.yardsticks import yardsticks
+from mcsim.results.yardsticks import why_no_opt, yardsticks
 from mcsim.tables.column import column, hidden
 from mcsim.tables.formatted_table import RowStyle
 from mcsim.tables.result_columns import column_of

@@ -30,10 +30,9 @@ from mcsim.base.files import (
     write_whole,
 )
 from mcsim.config.spec import ExperimentSpec
-from mcsim.results.files import json_of, parquet_of, yaml_of
+from mcsim.results.files import DONE, SPEC, declared, json_of, parquet_of, yaml_of
 from mcsim.results.output import RunOutput, SystemTables
 from mcsim.results.results import Results
-from mcsim.results.run_files import DONE, SPEC, declared
 from mcsim.results.schemas import joined_curves, schema_of
 from mcsim.results.seals import digest_of_bytes, listed, read_list, unsound_files
 

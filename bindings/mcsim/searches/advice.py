@@ -25,12 +25,11 @@ from mcsim.policies.tuning import workload_of
 from mcsim.references.blocks import Blocks, References, traces_in
 from mcsim.references.objects import refuse_bytes
 from mcsim.references.warm_up import check_no_warm_up
-from mcsim.searches.advice_case import Case, Commands, Line, Machine
+from mcsim.searches.advice_case import Case, Commands, Line, Machine, describe_trace
 from mcsim.searches.advised_policy import advise_policy, candidates_given
 from mcsim.searches.advised_sharing import advise_sharing
 from mcsim.searches.advised_size import Target, advise_size
 from mcsim.searches.advised_writes import advise_writes
-from mcsim.searches.described_trace import describe_trace
 from mcsim.tables.result_table import ResultTable
 from mcsim.traces.batches import Ops
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcsim import _core
 from mcsim.base.errors import ConfigError, HostError
-from mcsim.base.extras import require
+from mcsim.base.package import require
 from mcsim.experiment.environment import build_digest
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mcsim.base.memory import resident
+from mcsim.base.limits import resident
 from mcsim.base.progress import Reporter, Stage
 from mcsim.base.threads import Inline, Stopped
 from mcsim.experiment.stages import Stages, own_view

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mcsim.base.errors import HostError
-from mcsim.results.run_files import FIGURES, PAGE
+from mcsim.results.files import FIGURES, PAGE
 from mcsim.results.stored import Run, bytes_below, runs_in
 from mcsim.results.tables import SUMMARY
 from mcsim.sweeps.swept import PLAN, TABLES, Sweep, sweeps_in

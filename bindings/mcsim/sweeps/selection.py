@@ -69,7 +69,7 @@ def values_by_axis(given: Iterable[str]) -> dict[str, list[Any]]:
     for one in given:
         name, equals, value = one.partition("=")
         if not equals or not name:
-            raise ConfigError(f"--only {one}: expected axis=value, such as seed=2")
+            raise ConfigError(f"cells: expected axis=value, such as seed=2, got {one!r}")
         found.setdefault(name, []).append(value)
     return found
 

@@ -14,8 +14,7 @@ from mcsim.base.arguments import file_given
 from mcsim.base.errors import ConfigError, HostError, brief, mistakes_in
 from mcsim.base.files import check_writable
 from mcsim.base.inputs import resolved
-from mcsim.base.limits import limits_named
-from mcsim.base.memory import memory_available
+from mcsim.base.limits import limits_named, memory_available
 from mcsim.base.progress import Reporter, notebook_reporter
 from mcsim.base.threads import threads_given
 from mcsim.base.units import format_size, parse_bytes

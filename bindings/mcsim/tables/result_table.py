@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcsim.base.arguments import shortened
 from mcsim.base.errors import ConfigError
-from mcsim.base.extras import require
+from mcsim.base.package import require
 from mcsim.base.suggest import did_you_mean
 from mcsim.tables.charts import plot
 from mcsim.tables.column import Column
@@ -373,7 +373,7 @@ def _restored(cls: type[Any], attributes: dict[str, Any]) -> Any:
 
 
 def _checked(columns: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    from mcsim.base.columns import array_given
+    from mcsim.base.arguments import array_given
 
     arrays = {str(name): array_given(column, str(name)) for name, column in columns.items()}
     shapes = {array.shape for array in arrays.values()}

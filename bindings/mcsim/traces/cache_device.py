@@ -71,6 +71,38 @@ def cache_device(
     return _table(found, "device mapper", _mapped_rows(found))
 
 
+def real_hit_ratio(found: ResultTable, ops: str, by: str) -> float:
+    """Return the share of requests, or of their bytes, that hit in a real cache.
+
+    Parameters
+    ----------
+    found : ResultTable
+        A table of `cache_device`.
+    ops : {'reads', 'all', 'writes'}
+    by : {'requests', 'bytes'}
+
+    Raises
+    ------
+    ConfigError
+        If the files do not show it.
+    """
+    if by == "blocks":
+        raise ConfigError("by: a real cache counts requests; expected 'requests' or 'bytes'")
+    kinds = {"reads": ["read"], "writes": ["write"], "all": ["read", "write"]}[ops]
+    rows = {row["kind"]: row for row in found.to_arrow().to_pylist()}
+    hits, total = 0, 0
+    for kind in kinds:
+        for of in ("hits", "misses"):
+            row = rows[f"{kind} {of}"]
+            if row[by] is None:
+                raise ConfigError(f"against: {kind} {of} of the real cache: {row['reason']}")
+            total += row[by]
+            hits += row[by] if of == "hits" else 0
+    if not total:
+        raise ConfigError(f"against: the real cache had no {ops} that are counted")
+    return hits / total
+
+
 def _events(file: TraceFile) -> BlockEvents:
     return read_block_events([Path(path) for path in files_of([file], [])])
 

@@ -79,7 +79,7 @@ class Trace(MadeOfColumns, Tabular):
             The format's own parameters; sizes may have units, as in ``4KiB``.
         mapping : path-like, optional
             A YAML file with ``format`` and parameters, as ``mcsim trace info
-            --save-mapping`` writes it; other arguments override it.
+            --save`` writes it; other arguments override it.
         cache_dir : path-like, optional
             Where parsed traces are kept; by default ``$MCSIM_CACHE_DIR``, else
             ``mcsim/traces`` in the user's cache folder.

@@ -15,7 +15,7 @@ from mcsim.locality.hit_units import COLD
 from mcsim.policies.miniatures import miniature
 from mcsim.policies.simulation import simulate
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.figure import Check, Found
+from mcsim.reproduce.catalogue import Check, Found
 
 from .customers import Customer, customers, described, largest
 

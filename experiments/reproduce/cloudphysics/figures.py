@@ -6,7 +6,7 @@ divisions; controllers, tuning and curves that are bent.
 
 from __future__ import annotations
 
-from mcsim.reproduce.figure import Figure, in_document
+from mcsim.reproduce.catalogue import Figure, in_document
 
 from . import control, curves, sampling, sharing
 

@@ -14,7 +14,7 @@ from mcsim.figures.declared import Plot
 from mcsim.locality.curve import HitRatioCurve
 from mcsim.locality.estimators import Estimator, estimate
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.figure import Check, Found
+from mcsim.reproduce.catalogue import Check, Found
 
 from .customers import Customer, customers, described, largest
 

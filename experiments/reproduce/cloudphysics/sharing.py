@@ -17,7 +17,7 @@ from mcsim.locality.sharing import Sharing
 from mcsim.locality.whatif import SizeVerdict, WhatIf, change, verdict
 from mcsim.policies.simulation import simulate
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.figure import Check, Found
+from mcsim.reproduce.catalogue import Check, Found
 
 from .customers import Customer, customers, described, shared_by
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from mcsim.experiment.experiment import Experiment
 from mcsim.figures.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.figure import Check, Figure, Found, in_document
+from mcsim.reproduce.catalogue import Check, Figure, Found, in_document
 from mcsim.results.results import Results
 from mcsim.results.series import clock_of
 

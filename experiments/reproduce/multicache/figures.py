@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from mcsim.config.devices import CATALOGUE, Range
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.figure import Check, Figure, Found, in_document
+from mcsim.reproduce.catalogue import Check, Figure, Found, in_document
 
 from . import examples, gains, servers, text, web
 

@@ -12,7 +12,7 @@ from mcsim._core import engine, locality
 from mcsim.figures.declared import Plot
 from mcsim.optimizers import load
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.figure import Check, Found
+from mcsim.reproduce.catalogue import Check, Found
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system
 

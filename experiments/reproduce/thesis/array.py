@@ -19,7 +19,7 @@ from mcsim.base.package import experiments_folder
 from mcsim.figures.declared import Plot
 from mcsim.locality.estimators import reuse_distances
 from mcsim.reproduce.context import QUICK_SHARE, Context
-from mcsim.reproduce.figure import Check, Found
+from mcsim.reproduce.catalogue import Check, Found
 from mcsim.results.models import queueing_ns
 from mcsim.traces.synth import synth_trace
 from mcsim.traces.trace import Trace

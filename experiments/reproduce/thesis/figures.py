@@ -18,7 +18,7 @@ from mcsim.base.package import experiments_folder
 from mcsim.config.profile import PhaseSpec, SyntheticVmSpec, read_profile
 from mcsim.figures.declared import Plot
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.figure import Check, Figure, Found
+from mcsim.reproduce.catalogue import Check, Figure, Found
 from mcsim.results.models import requests
 from mcsim.results.results import Results
 from mcsim.results.schemas import counts_of, of_system

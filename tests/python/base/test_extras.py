@@ -76,7 +76,7 @@ def _connect() -> None:
 def test_an_absent_package_is_named_with_the_command_that_installs_it(
     monkeypatch: pytest.MonkeyPatch, purpose: str, package: str, use: Callable[[], object]
 ) -> None:
-    monkeypatch.setattr("mcsim.base.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("mcsim.base.package.find_spec", lambda name: None)
     command = f"{sys.executable} -m pip install '{EXTRAS[package]}'"
     with pytest.raises(ConfigError) as error:
         use()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcsim.base.memory import memory_available, memory_limit, resident
+from mcsim.base.limits import memory_available, memory_limit, resident
 from mcsim.policies.simulation import default_memory
 from mcsim.references.interned import many_accesses
 

@@ -273,7 +273,7 @@ def test_figures_compare_runs_at_several_sizes(
         assert call(capsys, "run", "sizes.yaml", "--set", size)[0] == 0
     runs = [path.name for path in Path("results").iterdir()]
     name = "hit-ratio-by-capacity"
-    wanted = ("--only", name, "-o", "both", "--format", "png", "--format", "pdf")
+    wanted = ("--only", name, "-o", "both", "--figure-format", "png,pdf")
     code, out, _ = call(capsys, "results", "plot", *runs, *wanted)
     assert code == 0
     assert out.splitlines()[:2] == [f"both/{name}.png", f"both/{name}.pdf"]

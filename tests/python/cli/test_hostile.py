@@ -227,10 +227,10 @@ def test_outputs_are_no_inputs(run: Any, folder: Path) -> None:
     for arguments in (
         ("trace", "convert", "t.csv", "t.csv"),
         ("trace", "convert", "t.csv", "link.csv"),
-        ("trace", "convert", "t.csv", "t.csv", "--to", "lcs"),
+        ("trace", "convert", "t.csv", "t.csv", "--out-format", "lcs"),
         ("trace", "slice", "link.csv", "t.csv", "--vms", "db.dev"),
-        ("trace", "info", "t.csv", "--save-mapping", "t.csv"),
-        ("trace", "info", "t.csv", "--mapping", "m.yaml", "--save-mapping", "m.yaml"),
+        ("trace", "info", "t.csv", "--save", "t.csv"),
+        ("trace", "info", "t.csv", "--mapping", "m.yaml", "--save", "m.yaml"),
     ):
         code, _, err = run(*arguments)
         assert (code, "of this command" in err) == (2, True), (arguments, err)

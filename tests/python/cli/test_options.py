@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
-from commands import call
+from commands import call, declared
 from small import TINY
 
 from mcsim.base.errors import HostError
@@ -52,7 +53,7 @@ def commands(trace: Path, experiment: Path, out: Path) -> dict[str, list[object]
         "convert": ["trace", "convert", trace, out / "t.csv"],
         "slice": ["trace", "slice", trace, out / "t.csv", "--ops", "reads"],
         "synth": ["trace", "synth", TINY, out / "t.csv"],
-        "info": ["trace", "info", trace, "--save-mapping", out / "m.yaml"],
+        "info": ["trace", "info", trace, "--save", out / "m.yaml"],
     }
 
 
@@ -104,7 +105,7 @@ def test_describe_does_not_mind_capitals(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize("command", ["advise", "mrc", "tune", "size", "whatif", "compare", "mix"])
 def test_help_has_every_option_once_under_what_it_is_about(command: str) -> None:
-    told = CliRunner().invoke(cli.cli, [command, "--help"]).output
+    told = CliRunner().invoke(cli.cli, [command, "--help-all"]).output
     sections = told.partition("\nOptions:\n")[2].split("\n\n")
     headings = [section.splitlines()[0] for section in sections[1:]]
     assert headings == ["Input:", "Output:", "Execution:"]
@@ -116,6 +117,28 @@ def test_help_has_every_option_once_under_what_it_is_about(command: str) -> None
             assert lines.count(param.opts[0]) == 1, param.opts
     assert "--format" in next(of for of in sections if of.startswith("Input:"))
     assert "--help" in sections[-1]
+
+
+def test_rare_options_are_in_the_whole_help_alone() -> None:
+    short, whole = (CliRunner().invoke(cli.cli, ["mrc", word]) for word in ("--help", "--help-all"))
+    assert (short.exit_code, whole.exit_code) == (0, 0)
+    assert "--help-all" in short.output
+    assert "--max-skipped" not in short.output
+    assert "--max-skipped" in whole.output
+    assert CliRunner().invoke(cli.cli, ["schema", "--help-all"]).exit_code == 2
+
+
+def test_an_option_has_one_kind_of_value() -> None:
+    """Names that two commands have, with the values that they take."""
+    kinds: dict[str, set[str]] = {}
+    for _, command in declared():
+        for param in command.params:
+            if isinstance(param, click.Option) and not param.is_flag:
+                word = re.search(r"\w+", param.metavar or param.type.name)
+                assert word is not None
+                kinds.setdefault(max(param.opts, key=len), set()).add(word[0])
+    several = {name: values for name, values in kinds.items() if len(values) > 1}
+    assert several == {}
 
 
 def test_short_help_is_whole() -> None:

@@ -99,8 +99,8 @@ def _profile() -> Path:
     ("command", "option", "given"),
     [
         ("mix", "--figure-format", "png,gif"),
-        ("results plot", "--format", "gif"),
-        ("reproduce", "--format", "pdf,gif"),
+        ("results plot", "--figure-format", "gif"),
+        ("reproduce", "--figure-format", "pdf,gif"),
     ],
 )
 def test_formats_that_there_are_not(

@@ -86,7 +86,8 @@ def test_convert(file: Path, tmp_path: Path) -> None:
 
 def test_convert_names_what_is_lost(file: Path, folder: Path) -> None:
     command = [sys.executable, "-m", "mcsim", "trace", "convert", str(file)]
-    for more in (["t.oracleGeneral"], ["t.bin", "--to", "oracle-general", "--block-bytes", "4KiB"]):
+    given = ["--out-format", "oracle-general", "--block-bytes", "4KiB"]
+    for more in (["t.oracleGeneral"], ["t.bin", *given]):
         done = subprocess.run(
             [*command, *more], capture_output=True, text=True, env=environment(), check=True
         )
@@ -139,7 +140,10 @@ def test_slice_by_references(file: Path, tmp_path: Path) -> None:
         ),
         (("info", "web_9"), "web_9: no such file (give --trace-dir, or set MCSIM_TRACE_DIR)"),
         (("convert", "web.csv", "o.txt"), "o.txt: expected a name that ends in .arrow"),
-        (("convert", "web.csv", "o.bin", "--to", "lsc"), "--to: unknown choice 'lsc'"),
+        (
+            ("convert", "web.csv", "o.bin", "--out-format", "lsc"),
+            "--out-format: unknown choice 'lsc'",
+        ),
         (("convert", "web.csv", "o.lcs", "--block-bytes", "0"), "--block-bytes: expected 1 byte"),
         (
             ("convert", "web.csv", "o.csv", "--block-bytes", "4KiB"),
@@ -180,7 +184,7 @@ def test_a_mapping_is_kept_and_used_again(
     given |= {"offset": "3", "offset_unit": "sectors"}
     options = [word for k, v in given.items() for word in ("--option", f"{k}={v}")]
     mapping = tmp_path / "mine.yaml"
-    assert run("info", file, "--format", "csv", *options, "--save-mapping", mapping) == 0
+    assert run("info", file, "--format", "csv", *options, "--save", mapping) == 0
     first = capsys.readouterr().out
     assert run("info", file, "--mapping", mapping) == 0
     assert capsys.readouterr().out == first

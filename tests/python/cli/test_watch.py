@@ -176,7 +176,7 @@ def test_discards_and_skipped_rows_are_counted(
         (["--estimator", "exact"], "--estimator: exact: needs all blocks in memory; expected"),
         (["--refresh", "0s"], "--refresh: must be positive"),
         (["--vms", "nobody"], "--vms: no VM 'nobody'"),
-        (["--vm", "one"], "--vm: stdin: its format names VMs"),
+        (["--vm-name", "one"], "--vm-name: stdin: its format names VMs"),
         (["--format", "msr"], "stdin:1: "),
         (["--ops", "writes"], "stdin: no writes came, of 1 requests"),
     ],

@@ -19,7 +19,7 @@ from commands import call
 from naive_lru import lru_hits
 
 import mcsim as mc
-from mcsim.figures.over_traces import reductions
+from mcsim.figures.curves import reductions
 from mcsim.policies.reductions import OverTraces, mean_intervals, miss_ratio_reduction
 
 SIZES = ["2%", "10%", 7]

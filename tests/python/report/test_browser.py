@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import mcsim as mc
 from mcsim.figures.declared import Plot
-from mcsim.reproduce.figure import Found
+from mcsim.reproduce.catalogue import Found
 from mcsim.reproduce.render import reproduction_page
 
 pytestmark = pytest.mark.slow

@@ -19,7 +19,7 @@ from mcsim.figures.declared import Plot, charts_of
 from mcsim.figures.looks import looks_of
 from mcsim.report.plots import plot
 from mcsim.report.tables import table_of
-from mcsim.reproduce.figure import Found
+from mcsim.reproduce.catalogue import Found
 from mcsim.reproduce.render import reproduction_page
 
 VILLAINS = ["<script>alert(1)</script>", "'\"><img src=x onerror=alert(1)>", "$$x$$ @y{0} \\"]

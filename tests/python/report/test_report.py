@@ -27,7 +27,7 @@ from mcsim.figures.declared import Plot
 from mcsim.figures.looks import looks_of
 from mcsim.report.page import Page, Section, render
 from mcsim.report.tables import Cell, Table, sentence, table_of
-from mcsim.reproduce.figure import Found
+from mcsim.reproduce.catalogue import Found
 from mcsim.reproduce.published import Note
 from mcsim.reproduce.render import reproduction_page
 from mcsim.reproduce.verdicts import Row, Verdict

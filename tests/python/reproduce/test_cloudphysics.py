@@ -15,6 +15,7 @@ from small import EXPERIMENTS
 from mcsim.cli.main import main
 from mcsim.config.profile import read_profile
 from mcsim.policies.simulation import simulate
+from mcsim.reproduce.catalogue import Check, Found
 from mcsim.reproduce.context import QUICK_SHARE, Context
 from mcsim.reproduce.documents.cloudphysics.curves import find_example
 from mcsim.reproduce.documents.cloudphysics.customers import (
@@ -25,7 +26,6 @@ from mcsim.reproduce.documents.cloudphysics.customers import (
 )
 from mcsim.reproduce.documents.cloudphysics.figures import FIGURES
 from mcsim.reproduce.documents.cloudphysics.sharing import SHARES, mixes
-from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.published import read_notes, read_published
 from mcsim.reproduce.reproduction import Reproduction, reproduce
 

@@ -14,9 +14,9 @@ import mcsim
 from mcsim.cli.main import main
 from mcsim.figures.declared import Plot
 from mcsim.reproduce import catalogue
+from mcsim.reproduce.catalogue import Figure, Found
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.documents.multicache import figures as multicache
-from mcsim.reproduce.figure import Figure, Found
 from mcsim.reproduce.reproduction import Reproduction
 
 LINES = pa.table({"l": ["a"] * 3, "x": [1, 2, 3], "y": [1.0, 4.0, 9.0]})
@@ -68,7 +68,7 @@ def test_formats_that_were_not_drawn_are_found_again(found: list[str], tmp_path:
 
 
 def test_findings_are_drawn_for_papers(found: list[str], tmp_path: Path) -> None:
-    command = ["reproduce", "--results", str(tmp_path), "-q", "--format"]
+    command = ["reproduce", "--results", str(tmp_path), "-q", "--figure-format"]
     main([*command, "svg"])
     folder = tmp_path / "reproduce" / "multicache" / "fig1"
     assert "Hits over size (synthetic workload)" in shown_in(folder / "hits-over-size.svg")

@@ -12,9 +12,9 @@ import pytest
 
 import mcsim
 from mcsim.reproduce import kept
+from mcsim.reproduce.catalogue import Figure, Found
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.documents.multicache import figures as multicache
-from mcsim.reproduce.figure import Figure, Found
 
 AT_ONE_TIME = """
 import sys, time
@@ -25,7 +25,7 @@ import pyarrow as pa
 import mcsim
 from mcsim.reproduce import catalogue, kept
 from mcsim.reproduce.documents.multicache import figures as multicache
-from mcsim.reproduce.figure import Figure, Found
+from mcsim.reproduce.catalogue import Figure, Found
 
 out, number, force = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "force"
 

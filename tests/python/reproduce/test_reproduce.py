@@ -27,11 +27,19 @@ from mcsim.figures.declared import Plot
 from mcsim.figures.looks import looks_of
 from mcsim.reproduce import catalogue, reproduction
 from mcsim.reproduce import context as context_module
-from mcsim.reproduce.catalogue import DOCUMENTS, chosen, document_of, figures_of
+from mcsim.reproduce.catalogue import (
+    DOCUMENTS,
+    Check,
+    Figure,
+    Found,
+    chosen,
+    document_of,
+    figures_of,
+    system_of,
+)
 from mcsim.reproduce.context import Context
 from mcsim.reproduce.documents.multicache import figures as multicache
 from mcsim.reproduce.documents.multicache.servers import _inventory, _servers
-from mcsim.reproduce.figure import Check, Figure, Found, system_of
 from mcsim.reproduce.kept import cause_of
 from mcsim.reproduce.published import read_notes, read_published
 from mcsim.reproduce.render import in_html

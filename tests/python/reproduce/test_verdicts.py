@@ -7,9 +7,8 @@ import pytest
 from complaints import complaint
 
 from mcsim.base.errors import ConfigError
-from mcsim.reproduce.catalogue import DOCUMENTS, document_of, figures_of
+from mcsim.reproduce.catalogue import DOCUMENTS, Check, Found, document_of, figures_of
 from mcsim.reproduce.context import Context
-from mcsim.reproduce.figure import Check, Found
 from mcsim.reproduce.published import Published, read_document, read_notes, read_published
 from mcsim.reproduce.verdicts import Row, Verdict, counts, judged
 

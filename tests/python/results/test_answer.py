@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 from mcsim.config import ExperimentSpec
-from mcsim.results.answer import rank, sentences
-from mcsim.results.answer_limits import format_years
+from mcsim.results.answer import format_years, rank, sentences
 from mcsim.results.results import Results
 
 DRAM_NS, FLASH_NS, DISK_NS = 30, 25_000, 6_500_000

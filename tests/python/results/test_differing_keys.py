@@ -17,8 +17,8 @@ from small import EXPERIMENTS, small_experiment
 import mcsim
 from mcsim.experiment.experiment import Experiment
 from mcsim.results import list_runs
-from mcsim.results.differing_keys import differing_keys, read_flat
 from mcsim.results.files import yaml_of
+from mcsim.results.listing import differing_keys, read_flat
 
 
 def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

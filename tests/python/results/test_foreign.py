@@ -21,10 +21,10 @@ import mcsim
 from mcsim.base.errors import ConfigError
 from mcsim.figures import FIGURES
 from mcsim.results import collect, list_runs, remove, verify
+from mcsim.results.files import RUN_FILES
 from mcsim.results.foreign import parse_spec
 from mcsim.results.packs import packs_in
 from mcsim.results.results import Results
-from mcsim.results.run_files import RUN_FILES
 from mcsim.results.seals import digest_of, listed
 from mcsim.results.writer import RunWriter, draft_folder
 

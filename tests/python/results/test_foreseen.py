@@ -18,7 +18,7 @@ import mcsim
 from mcsim._core import engine
 from mcsim.cli.main import main
 from mcsim.experiment.allocator import Decision, Observation
-from mcsim.figures.choice import best_first
+from mcsim.figures.looks import best_first
 from mcsim.report.make import charts_of, compared, occupancy_charts, report
 from mcsim.report.run_parts import run_tables
 from mcsim.report.tables import Table

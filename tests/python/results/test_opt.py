@@ -13,9 +13,8 @@ from small import small_experiment
 
 import mcsim
 from mcsim.experiment import prepared
-from mcsim.results.opt import MOST_ACCESSES, how_to_get_opt, why_no_opt
 from mcsim.results.views import overview
-from mcsim.results.yardsticks import yardsticks
+from mcsim.results.yardsticks import MOST_ACCESSES, how_to_get_opt, why_no_opt, yardsticks
 
 
 def run(tmp_path: Path, *systems: Any, **more: Any) -> mcsim.Results:

@@ -169,8 +169,8 @@ def test_traces_without_a_clock(tmp_path: Path, capsys: pytest.CaptureFixture[st
         file.write_text("\n".join(map(str, rng.integers(0, 40, 300).tolist())) + "\n")
     options = [*files, "--format", "keys", "-q"]
     for index in range(7):
-        run("mrc", *options, "--vm", "one", "--shard", f"{index}/7")
-    expected = run("mrc", *options, "--vm", "one", "--json")
+        run("mrc", *options, "--vm-name", "one", "--shard", f"{index}/7")
+    expected = run("mrc", *options, "--vm-name", "one", "--json")
     assert json.loads(run("mrc", "--merge", "pieces", "-q", "--json")) == json.loads(expected)
     for index in range(3):
         run("mrc", *options, "--shard", f"{index}/3", "--pieces", "p2")

@@ -58,5 +58,5 @@ def test_shards_are_all_cells_each_once(grid: Grid, count: int) -> None:
 )  # fmt: skip
 def test_mistakes(grid: Grid, given: dict[str, object], message: str) -> None:
     assert complaint(numbers, grid, **given) == message
-    with pytest.raises(ConfigError, match="--only seed: expected axis=value, such as seed=2"):
+    with pytest.raises(ConfigError, match="cells: expected axis=value, such as seed=2, got 'seed'"):
         values_by_axis(["seed"])

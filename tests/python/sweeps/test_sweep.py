@@ -230,7 +230,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert sweep("status", str(file)) == told + "missing: 2\n"
     assert sweep("status") == told
     only = "2 of 3 cells finished\n"
-    assert sweep(str(file), "-q", "--only", "tiers.1.capacity=1000") == only
+    assert sweep(str(file), "-q", "--cells", "tiers.1.capacity=1000") == only
     where = out / "sweeps" / name
     assert f"{name}: all VMs together (2 of 3 cells finished)\n" in results("show", name)
     told = sweep(str(file), "-q")

@@ -24,7 +24,7 @@ from block_devices import (
 )
 from commands import call, printed
 
-from mcsim import ConfigError, ResultTable, TraceError, cache_device
+from mcsim import ConfigError, ResultTable, Trace, TraceError, cache_device, compare
 
 
 @pytest.fixture
@@ -209,3 +209,54 @@ def test_the_command_prints_the_table(tmp_path: Path, capsys: pytest.CaptureFixt
     code, _, error = call(capsys, "trace", "cache-device", upper, "--origin", upper)
     assert code == 2
     assert "--origin: has the events of 253,3, as device" in error
+
+
+def test_policies_against_the_real_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two of five requests hit there. A cache for all blocks hits two: 640, 648 and others."""
+    monkeypatch.chdir(tmp_path)
+    devices = Devices()
+    for sector in (640, 1_280, 640, 648):
+        devices.request(READ, sector, [(ORIGIN, sector)])
+    devices.request(WRITE, 648, [(CACHE, 8)])
+    upper, origin, cache = devices.written(tmp_path)
+    found = cache_device(upper, origin, cache)
+    trace = Trace.open(upper)
+    rows = compare(trace, "lru", [10], against=found, ops="all", by="requests")
+    assert rows.gain.tolist() == pytest.approx([2 / 5 - 1 / 5])
+    assert compare(trace, "lru", [10], against=found, by="bytes").gain.tolist() == [1 / 4]
+    files = f"real(origin={origin.name},cache={cache.name})"
+    words = ("compare", upper.name, "--policies", "lru", "--sizes", "10", "--ops", "all")
+    rows_of = printed(capsys, *words, "--against", files)
+    assert rows_of[0] == (
+        "largest gain: `lru`, +20.00 points at 40 KiB; `lru` hits more than `real` at every size."
+    )
+    assert [row.split() for row in rows_of[4:6]] == [["real", "20.00"], ["lru", "+20.00"]]
+    mistakes: list[tuple[tuple[str, ...], str]] = [
+        (("--by", "blocks"), "--by: a real cache counts requests; expected 'requests' or 'bytes'"),
+        (("--warm-up", "1us"), "--against real: a real cache has no warm-up"),
+    ]
+    for more, message in mistakes:
+        code, _, said = call(capsys, *words, "--against", files, *more)
+        assert (code, said.splitlines()[-1].startswith(f"mcsim: {message}")) == (2, True), said
+    for wrong, message in (
+        ("real(orign=x)", "--against: real has origin and cache, or before and after, not orign"),
+        ("real", "--against real: read hits of the real cache: needs the file of the origin or"),
+    ):
+        code, _, said = call(capsys, *words, "--against", wrong)
+        assert (code, said.splitlines()[-1].startswith(f"mcsim: {message}")) == (2, True), said
+    shorter = Trace.from_arrays([0, 1], [0, 4096], [4096, 4096])
+    with pytest.raises(ConfigError, match="the real cache had 5 requests, the trace 2"):
+        compare(shorter, "lru", [10], against=found, by="requests")
+    with pytest.raises(ConfigError, match="a real cache is of one trace, not of each"):
+        compare([shorter, trace], "lru", [10], against=found, each=True)
+
+
+def test_the_real_dm_cache_is_a_baseline(recorded: Path) -> None:
+    upper, origin, cache = (
+        recorded / f"dmcache.{name}.blktrace.0.zst" for name in ("dm-1", "ram0", "dm-0")
+    )
+    found = cache_device(upper, origin, cache)
+    rows = compare(upper, ["lru", "opt"], [128], against=found, ops="all", by="requests")
+    assert rows.gain.tolist() == pytest.approx((rows.request_hit_ratio - 812 / 2_000).tolist())

@@ -274,12 +274,14 @@ def test_all_commands_of_traces_join(folder: Path, command: list[str]) -> None:
 
 
 def test_the_shell_names_a_vm(folder: Path) -> None:
-    refused = python("-m", "mcsim", "mrc", "--vm", "x", *HOURS, cwd=folder, timeout=120)
-    assert "--vm: 2016022219-LUN4.csv: its format names VMs ('lun4')" in refused.stderr
+    refused = python("-m", "mcsim", "mrc", "--vm-name", "x", *HOURS, cwd=folder, timeout=120)
+    assert "--vm-name: 2016022219-LUN4.csv: its format names VMs ('lun4')" in refused.stderr
     for name, time in (("h1.csv", 0), ("h2.csv", 3600)):
         Path(name).write_text(f"time_s,op,offset,length\n{time},R,0,8192\n{time},R,8192,4096\n")
     for args in (["h1.csv", "h2.csv"], ["h?.csv"]):
-        ran = python("-m", "mcsim", "mrc", "--json", "--vm", "x", *args, cwd=folder, timeout=120)
+        ran = python(
+            "-m", "mcsim", "mrc", "--json", "--vm-name", "x", *args, cwd=folder, timeout=120
+        )
         assert json.loads(ran.stdout)["rows"][-1]["ratio"] == 0.5
 
 

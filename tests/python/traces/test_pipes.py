@@ -113,7 +113,7 @@ def test_the_store_of_a_pipe_is_found_again(cache: Path, monkeypatch: pytest.Mon
 
 def test_options_of_reading_apply(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with stdin_of(b"3\n1\n2\n"):
-        line, *rows = printed(capsys, "trace", "info", "-", "--format", "keys", "--vm", "db")
+        line, *rows = printed(capsys, "trace", "info", "-", "--format", "keys", "--vm-name", "db")
     assert line.startswith("stdin: objects, format keys")
     assert [row.split()[0] for row in rows].count("db") == 2
 
