@@ -9,6 +9,7 @@ PYBIND11_MODULE(_core, m) {
   bind_errors(m);
   bind_locality(m);
   bind_estimators(m);
+  bind_partial_curves(m);
   bind_partial_distances(m);
   bind_optimizers(m);
   bind_trace(m);

@@ -36,6 +36,10 @@ class LiveSlots {
     return slot / kLineSlots * kLineCodes + slot % kLineSlots;
   }
 
+  static constexpr std::uint32_t slot_of(std::uint32_t code) {
+    return code / kLineCodes * kLineSlots + code % kLineCodes;
+  }
+
   LiveSlots() = default;
   // At least `slots` slots, all live; slots <= kMaxSlots.
   explicit LiveSlots(std::size_t slots);

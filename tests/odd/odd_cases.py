@@ -414,6 +414,7 @@ _INSTEAD: dict[tuple[str, str], Sequence[str]] = {
     ),
     ("mrc", "--sizes"): ("two.csv", "--policies", "lru", "-q"),
     ("mrc", "--memory"): ("two.csv", "--policies", "lru", "--sizes", "10%", "-q"),
+    ("mrc", "--pieces"): ("two.csv", "--shard", "0/2", "-q"),
     ("mrc", "--policies"): ("two.csv", "--sizes", "10%", "-q"),
     ("size", "--target-latency"): ("two.csv", "-q"),
     ("size", "--tier"): ("two.csv", "--target-latency", "4ms", "-q"),
@@ -444,7 +445,7 @@ _ALSO: dict[str, Sequence[str]] = {"--max-skipped": ("--on-bad-line", "skip")}
 """Arguments that an option needs in every command."""
 
 # Options that write or read far from the folder, or wait for a cluster: left out.
-_SKIPPED = {("sweep run", "--dask")}
+_SKIPPED = {("mrc", "--dask"), ("sweep run", "--dask")}
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:

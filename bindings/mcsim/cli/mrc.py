@@ -20,6 +20,7 @@ from mcsim.cli.curve_report import (
     ratio_texts,
 )
 from mcsim.cli.help import Sectioned
+from mcsim.cli.mrc_pieces import PieceOptions, in_pieces, pieces_options
 from mcsim.cli.options import code_options, plugin_option, reporter_asked
 from mcsim.cli.output import Output, picture_options
 from mcsim.cli.policy_report import Mini, memory_option, mini_options
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     "log(FROM, TO, COUNT).",
 )
 @warm_up_option
+@pieces_options
 @memory_option
 @code_options
 @plugin_option
@@ -103,6 +105,7 @@ def mrc(
     seeds: int,
     sizes: str | None,
     warm_up: str | None,
+    pieces: PieceOptions,
     memory: str | None,
     code: Permission,
     output: Output,
@@ -129,26 +132,37 @@ def mrc(
     is exact at sizes that hold the largest object, if no object changes its size or is deleted;
     other sizes are replayed.
 
+    With --shard and --merge, or --dask, the exact curve is computed in pieces: ranges of the files,
+    or of the requests of a file. The files follow one another in time.
+
     \b
     mcsim mrc web_0.csv.gz
     mcsim mrc web_*.csv.gz --per-vm --ops all
     mcsim mrc *.csv.gz --each --sizes 1%,3%,10%
     mcsim mrc web_0.csv.gz --interval 1h
     mcsim mrc web_0.csv.gz --compare 'shards,shards-rate(rate=0.01),aet'
+    mcsim mrc 'year/*.csv.zst' --dask tcp://head:8786
+    mcsim mrc 'year/*.csv.zst' --shard 0/12
+    mcsim mrc --merge pieces
     mcsim mrc web_0.csv.gz --policies arc,lirs,s3-fifo --sizes 'log(1%, 100%, 20)' --mini 0.01
     """  # noqa: D301
     modes = {
-        "--per-vm": per_vm,
+        "--per-vm": per_vm and not pieces.mode,
         "--each": each,
         "--interval": interval,
         "--compare": compare,
         "--estimator": policies and estimator != "exact",
         "--policies": policies,
+        **pieces.modes,
     }
     _check_modes(modes, mini, warm_up)
     cores = threads_given(threads)
     source = Source(files, block_size, ops, vms, seed, cores, reading, warm_up=warm_up, sizes=sizes)
     sizes_given(sizes or "1", 1, 1)  # mistakes in them end the work at once
+    if pieces.mode:
+        if report := in_pieces(source, pieces, per_vm=per_vm):
+            report.show(form, output)
+        return
     if policies:
         _by_policy(source, policies, sizes, memory, (mini, seeds), code).show(form, output)
         return
@@ -157,12 +171,19 @@ def mrc(
         return
     report = _of_lru(source, estimator, compare, interval, per_vm=per_vm)
     report.given_sizes = sizes
+    _replayed_if_needed(report, memory, (mini, seeds), code).show(form, output)
+
+
+def _replayed_if_needed(
+    report: Curves, memory: str | None, mini: tuple[str | None, int], code: Permission
+) -> Curves | ByPolicy:
+    """Return a report on replays if one pass is not exact at all given sizes."""
+    source, sizes = report.source, report.given_sizes
     if sizes and type(report) is Curves and (why := report.not_in_one_pass()):
-        replayed = _by_policy(source, "lru", sizes, memory, (mini, seeds), code)
+        replayed = _by_policy(source, "lru", sizes, memory, mini, code)
         replayed.remark = f"replayed: {why}"
-        replayed.show(form, output)
-        return
-    report.show(form, output)
+        return replayed
+    return report
 
 
 def _check_modes(modes: dict[str, Any], mini: str | None, warm_up: str | None) -> None:

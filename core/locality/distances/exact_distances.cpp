@@ -145,6 +145,23 @@ Count DenseDistances::discard(std::uint32_t block) {
   return with_isa([&]<Isa kIsa>() { return depth_of<kIsa>(state_, before); });
 }
 
+std::vector<std::uint32_t> DenseDistances::stack() const {
+  // Slots are numbered by the live slots before them; the first one has no access.
+  std::vector<std::uint32_t> codes(last_.data(), last_.data() + last_.size());
+  std::vector<std::uint32_t> holes = state_.holes.codes;
+  with_isa([&]<Isa kIsa>() {
+    move_codes<kIsa>(codes, state_.axis);
+    move_codes<kIsa>(holes, state_.axis);
+  });
+  std::vector<std::uint32_t> stack(state_.axis.distinct());
+  for (std::uint32_t block = 0; block < codes.size(); ++block) {
+    if (codes[block] == 0 || codes[block] == StackHoles::kDiscarded) continue;
+    stack[LiveSlots::slot_of(codes[block]) - 1] = block;
+  }
+  for (const std::uint32_t code : holes) stack[LiveSlots::slot_of(code) - 1] = kHole;
+  return stack;
+}
+
 std::size_t DenseDistances::max_bytes(std::size_t blocks) {
   const std::size_t slots =
       std::max(TimeAxis::kSlotsPerBlock * (blocks + 1), TimeAxis::kFewestSlots);

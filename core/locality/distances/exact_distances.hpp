@@ -75,6 +75,12 @@ class DenseDistances {
   // that an access would have had: kCold if the stack did not have the block.
   Count discard(std::uint32_t block);
 
+  // Holes in the stack.
+  std::size_t holes() const { return state_.holes.codes.size(); }
+  // The stack from the bottom up; kHole for a hole.
+  static constexpr std::uint32_t kHole = 0xffffffff;
+  std::vector<std::uint32_t> stack() const;
+
   // Clears the counts and keeps the stack.
   void clear_counts();
 

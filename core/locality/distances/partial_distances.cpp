@@ -6,15 +6,13 @@
 #include <cassert>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "core/base/guarded.hpp"
-#include "core/base/isa.hpp"
 #include "core/base/random.hpp"
 #include "core/containers/block_table.hpp"
-#include "core/locality/distances/distance_state.hpp"
 #include "core/locality/distances/exact_distances.hpp"
-#include "core/locality/distances/parallel_loops.hpp"
 
 namespace mcsim {
 namespace {
@@ -49,30 +47,42 @@ Keys last_accesses(std::span<const std::uint64_t> keys, std::span<const std::uin
   return last;
 }
 
-// The distances of `accesses`, all to different blocks, after an LRU stack of `depth` blocks:
-// places[i] is the position counted from the bottom, 0 for a block that is not in the stack.
-DistanceHistogram distances_in_stack(std::size_t depth, std::span<const std::uint32_t> places) {
-  std::vector<std::uint32_t> codes(places.size());
-  std::ranges::transform(places, codes.begin(),
-                         [](std::uint32_t place) { return LiveSlots::code_of(place); });
-  // Represents the stack as one access to each block, from the bottom up.
-  LiveSlots slots(depth + 1);
-  DistanceBins bins(0);
-  bins.make_room(depth + places.size(), places.size());
-  with_isa([&]<Isa kIsa>() {
-    count_axis_range<kIsa>(slots, slots.group_counts().data(), bins, codes, 1,
-                           std::numeric_limits<std::uint32_t>::max(),
-                           static_cast<std::uint32_t>(depth + 1));
-  });
-  return bins.histogram(std::ranges::count(places, 0U));
+// The distances of accesses, all to different blocks, after an LRU stack of `depth` blocks:
+// places[i] is the position counted from the bottom, 0 for a block that is not in the stack. Stores
+// the distances in `distances` unless it is empty.
+DistanceHistogram distances_in_stack(std::size_t depth, std::span<const std::uint32_t> places,
+                                     std::span<Count> distances) {
+  std::vector<std::uint32_t> blocks(std::max(depth, places.size()));
+  std::iota(blocks.begin(), blocks.end(), 0U);
+  const auto fresh = static_cast<std::size_t>(std::ranges::count(places, 0U));
+  DenseDistances engine(depth + fresh, std::span<const std::uint32_t>(blocks).first(depth));
+  auto next = static_cast<std::uint32_t>(depth);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    blocks[i] = places[i] == 0 ? next++ : places[i] - 1;
+  }
+  const auto accesses = std::span<const std::uint32_t>(blocks).first(places.size());
+  if (distances.empty()) {
+    engine.process(accesses);
+  } else {
+    engine.process(accesses, distances);
+  }
+  return engine.histogram();
+}
+
+// Marks the places of `left` that a piece accessed; fails if it accessed one twice.
+absl::StatusOr<std::vector<bool>> marked(std::size_t depth, std::span<const std::uint32_t> places) {
+  std::vector<bool> moved(depth + 1);
+  for (const std::uint32_t place : places) {
+    if (place != 0 && moved[place]) return data_loss("partial distances: a block twice");
+    moved[place] = true;
+  }
+  return moved;
 }
 
 // The `most` topmost blocks of the LRU stack after a piece, which began with the stack `left`,
-// accessed the blocks at `places` of `left`, and alone would end with the stack `right`.
-Keys stack_after(const Keys& left, std::span<const std::uint32_t> places, const Keys& right,
+// accessed the `moved` places of `left`, and alone would end with the stack `right`.
+Keys stack_after(const Keys& left, const std::vector<bool>& moved, const Keys& right,
                  std::size_t most) {
-  std::vector<bool> moved(left.size() + 1);
-  for (const std::uint32_t place : places) moved[place] = true;
   Keys stack(right.rbegin(), right.rend());
   for (std::size_t i = left.size(); i-- > 0 && stack.size() < most;) {
     if (!moved[i + 1]) stack.push_back(left[i]);
@@ -195,8 +205,8 @@ absl::Status check(const PartialDistances& partial) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<PartialDistances> merged(const PartialDistances& left,
-                                        const PartialDistances& right) {
+absl::StatusOr<PartialDistances> merged(PartialDistances left, const PartialDistances& right,
+                                        const MergeOptions& options) {
   if (left.limit != right.limit) {
     return invalid_argument("partial distances of limit {} cannot be merged with those of limit {}",
                             left.limit, right.limit);
@@ -206,27 +216,35 @@ absl::StatusOr<PartialDistances> merged(const PartialDistances& left,
                              &together)) {
     return out_of_range("partial distances of more accesses than can be counted together");
   }
+  if (left.last.size() + right.first.size() > std::size_t{DistanceOptions::kMaxBlocks}) {
+    return too_many_blocks(DistanceOptions::kMaxBlocks);
+  }
   const std::size_t most = most_blocks(left.limit);
-  BlockTable stack;
-  std::vector<std::uint32_t> unused(left.last.size());
-  stack.number(left.last, unused);
   std::vector<std::uint32_t> places(right.first.size());
-  stack.find(right.first, places);
-
-  DistanceHistogram found = distances_in_stack(left.last.size(), places);
+  {
+    BlockTable stack;
+    std::vector<std::uint32_t> unused(left.last.size());
+    stack.number(left.last, unused);
+    if (stack.size() != left.last.size()) return data_loss("partial distances: a block twice");
+    stack.find(right.first, places);
+  }
+  MCSIM_ASSIGN_OR_RETURN(const std::vector<bool> moved, marked(left.last.size(), places));
+  DistanceHistogram found = distances_in_stack(left.last.size(), places, options.distances);
   if (left.limit > 0) found.truncate(left.limit);
-  PartialDistances result{.limit = left.limit,
-                          .resolved = left.resolved,
-                          .first = left.first,
-                          .last = stack_after(left.last, places, right.last, most)};
+  const std::size_t first_of_left = left.first.size();
+  PartialDistances result{
+      .limit = left.limit,
+      .resolved = std::move(left.resolved),
+      .first = std::move(left.first),
+      .last = options.ends ? Keys() : stack_after(left.last, moved, right.last, most)};
   // Below the limit the stack has every block of `left`; the remaining blocks are new to both
   // pieces and depend on what came before.
-  for (std::size_t i = 0; i < places.size() && result.first.size() < most; ++i) {
+  for (std::size_t i = 0; i < places.size() && result.first.size() < most && !options.starts; ++i) {
     if (places[i] == 0) result.first.push_back(right.first[i]);
   }
   result.resolved.merge(right.resolved);
   result.resolved.merge(found);
-  result.resolved.cold -= static_cast<Count>(result.first.size() - left.first.size());
+  result.resolved.cold -= static_cast<Count>(result.first.size() - first_of_left);
   return result;
 }
 
@@ -295,7 +313,12 @@ PartialDistances analyse(std::span<const std::uint64_t> keys, Count limit) {
 
 absl::StatusOr<PartialDistances> merge(const PartialDistances& left,
                                        const PartialDistances& right) {
-  return guarded("partial distances", [&] { return merged(left, right); });
+  return guarded("partial distances", [&] { return merged(left, right, {}); });
+}
+
+absl::StatusOr<PartialDistances> merge(PartialDistances&& left, const PartialDistances& right,
+                                       const MergeOptions& options) {
+  return guarded("partial distances", [&] { return merged(std::move(left), right, options); });
 }
 
 std::string PartialDistances::to_bytes() const {

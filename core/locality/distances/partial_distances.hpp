@@ -49,4 +49,16 @@ PartialDistances analyse(std::span<const std::uint64_t> keys, Count limit = 0);
 // block of right.first in the LRU stack left.last: O((left.last + right.first) log left.last).
 absl::StatusOr<PartialDistances> merge(const PartialDistances& left, const PartialDistances& right);
 
+struct MergeOptions {
+  bool starts = false;  // nothing precedes `left`: counts blocks new to both as cold
+  bool ends = false;    // nothing follows `right`: leaves `last` empty
+  // Receives the distances of right.first if it has as many elements; kCold for new blocks.
+  std::span<Count> distances = {};
+};
+
+// The same without a copy of `left`. Fails if a block occurs twice in left.last, or twice among
+// the blocks of right.first that left.last has.
+absl::StatusOr<PartialDistances> merge(PartialDistances&& left, const PartialDistances& right,
+                                       const MergeOptions& options);
+
 }  // namespace mcsim

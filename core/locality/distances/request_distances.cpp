@@ -8,24 +8,28 @@
 
 namespace mcsim {
 
+std::uint64_t bytes_in_block(const RequestShapes& requests, std::size_t request, std::size_t i) {
+  const std::uint64_t begin = requests.head[request];
+  const std::uint64_t end = begin + requests.bytes[request];
+  const std::uint64_t first = std::max<std::uint64_t>(begin, i * requests.block_bytes);
+  const bool is_last = i + 1 == requests.blocks[request];
+  const std::uint64_t last =
+      is_last ? end : std::min(end, (i + 1) * std::uint64_t{requests.block_bytes});
+  return last > first ? last - first : 0;
+}
+
 void RequestDistances::count(const RequestShapes& requests, std::span<const Count> distances) {
   std::size_t next = 0;
   for (std::size_t r = 0; r < requests.blocks.size(); ++r) {
     const auto blocks = distances.subspan(next, requests.blocks[r]);
     next += blocks.size();
-    const std::uint64_t begin = requests.head[r];
-    const std::uint64_t end = begin + requests.bytes[r];
     Count largest = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (blocks[i] == kCold) {
         largest = kCold;
       } else {
-        const std::uint64_t first = std::max<std::uint64_t>(begin, i * requests.block_bytes);
-        // Bytes past the last block count for it, as for an object or a request without blocks.
-        const std::uint64_t last =
-            i + 1 == blocks.size() ? end
-                                   : std::min(end, (i + 1) * std::uint64_t{requests.block_bytes});
-        if (last > first) add(bytes_, blocks[i], static_cast<Count>(last - first));
+        const auto bytes = static_cast<Count>(bytes_in_block(requests, r, i));
+        if (bytes > 0) add(bytes_, blocks[i], bytes);
         if (largest != kCold) largest = std::max(largest, blocks[i]);
       }
     }
@@ -34,6 +38,16 @@ void RequestDistances::count(const RequestShapes& requests, std::span<const Coun
   }
   all_requests_ += static_cast<Count>(requests.blocks.size());
   assert(next == distances.size());
+}
+
+DistanceHistogram RequestDistances::histogram_of(const std::vector<Count>& counts) const {
+  DistanceHistogram histogram;
+  for (std::size_t bin = 0; bin < counts.size(); ++bin) {
+    if (counts[bin] == 0) continue;
+    histogram.distance.push_back(static_cast<Count>(DistanceBins::last_of(bin, bin_bits_)));
+    histogram.count.push_back(counts[bin]);
+  }
+  return histogram;
 }
 
 void RequestDistances::add(std::vector<Count>& counts, Count distance, Count more) const {

@@ -80,7 +80,7 @@ class ExactEstimator final : public Estimator {
   }
   bool removes_discards() const override { return true; }
   std::size_t bytes() const override {
-    return sizeof *this + requests_.bytes() + of_piece_.capacity() * sizeof(Count) +
+    return sizeof *this + requests_.memory_bytes() + of_piece_.capacity() * sizeof(Count) +
            std::visit([](const auto& distances) { return distances.bytes(); }, distances_);
   }
 

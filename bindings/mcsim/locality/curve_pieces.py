@@ -1,0 +1,386 @@
+"""Exact curves of pieces of a stream, which are merged into those of the whole.
+
+The pieces follow one another in time. Each counts the distances between its own accesses, and has
+the blocks by first and by last access, from which `merge` computes the other distances (PARDA). The
+curves of all references are equal, bit by bit, for every division into pieces and every tree of
+merges. Keys of blocks have the position of their VM in the upper 16 bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcsim._core import locality as _locality
+from mcsim.base.errors import ConfigError
+from mcsim.base.files import replacing
+from mcsim.base.inputs import open_regular, parse_object
+from mcsim.locality.curve_discards import Ranges, VmDiscards, all_ranges, ranges_of_vm
+from mcsim.locality.estimators import curve_of
+from mcsim.references import pieces
+
+if TYPE_CHECKING:
+    from mcsim.locality.curve import HitRatioCurve
+    from mcsim.references.blocks import Blocks
+
+ALL = ""
+"""Label of the curve of all VMs, which share a cache."""
+
+_MAGIC = b"mcsim curve piece 1\n"
+_HEAD = len(_MAGIC) + 8 + 32
+_MOST_HEADER = 2**30
+_VM_BITS = 48
+
+
+class Ends(TypedDict):
+    """Whether nothing precedes a piece, and whether nothing follows it."""
+
+    starts: bool
+    ends: bool
+
+
+@dataclass(frozen=True)
+class Span:
+    """The part of a trace that a piece has.
+
+    Attributes
+    ----------
+    source, digest : str
+        Name of the file, and digest of the requests of the part.
+    times : tuple of int, optional
+        Times of the first and of the last request of the piece; None without requests.
+    vms : tuple of str
+        VMs of the piece, in the order in which requests of the same time are merged.
+    has_ties : bool
+        Whether requests of different VMs have the same time.
+    """
+
+    source: str
+    digest: str
+    times: tuple[int, int] | None
+    vms: tuple[str, ...]
+    has_ties: bool
+
+
+@dataclass(frozen=True, eq=False)
+class CurvePiece:
+    """The exact curves of a piece.
+
+    Attributes
+    ----------
+    facts : dict
+        Facts that pieces of one stream share, such as the kind of its references.
+    place : tuple of int
+        The piece is from the first to before the second of all pieces.
+    spans : tuple of Span
+        Parts of traces, in the order of time.
+    vms : tuple of str
+        VMs by their numbers in the keys of blocks.
+    curves : dict of str to PartialCurve
+        By VM, if requested; `ALL` for all VMs.
+    """
+
+    facts: dict[str, Any]
+    place: tuple[int, int]
+    spans: tuple[Span, ...]
+    vms: tuple[str, ...]
+    curves: Mapping[str, _locality.PartialCurve]
+
+    @classmethod
+    def of(
+        cls,
+        blocks: Blocks | None,
+        discards: Mapping[str, VmDiscards],
+        spans: tuple[Span, ...],
+        facts: dict[str, Any],
+        place: tuple[int, int],
+        ends: Ends,
+    ) -> CurvePiece:
+        """Compute the curves of the references of a whole trace.
+
+        Parameters
+        ----------
+        blocks : Blocks, optional
+            The references, with addresses of blocks; None if there are none.
+        discards : mapping of str to VmDiscards
+            Discards of each VM that has any.
+        spans, facts, place
+            As of the piece. The facts state whether there is a curve for each VM.
+        ends : Ends
+            Whether the piece is the first, or the last one.
+        """
+        vms = spans[0].vms
+        ranges = all_ranges(blocks, vms, discards, _VM_BITS)
+        numbers = {} if blocks is None else _numbers_of_blocks(blocks)
+        keys = [n | np.uint64(vm << _VM_BITS) for vm, n in enumerate(numbers.values())]
+        ids = _NO_BLOCKS if blocks is None else blocks.accesses.ids
+        curves = {ALL: _analysed(ids, keys, blocks, ranges, ends)}
+        if facts["per_vm"]:
+            parts = {} if blocks is None else {part.label: part for part in blocks.by_vm()}
+            first_id = (
+                {} if blocks is None else {vm.name: vm.first_id for vm in blocks.accesses.vms}
+            )
+            for vm in vms:
+                if (part := parts.get(vm)) is None and vm not in discards:
+                    continue
+                ids = _NO_BLOCKS if part is None else part.whole_ids - np.uint32(first_id[vm])
+                of_vm = [] if part is None else [numbers[vm]]
+                ranges = ranges_of_vm(part, discards.get(vm))
+                curves[vm] = _analysed(ids, of_vm, part, ranges, ends)
+        return cls(facts, place, spans, vms, curves)
+
+    def merge(self, right: CurvePiece) -> CurvePiece:
+        """Return this piece and the one that follows it as one.
+
+        Raises
+        ------
+        ConfigError
+            If `right` is not of the same stream, or does not follow in time.
+        """
+        if self.facts != right.facts:
+            different = [key for key in self.facts if self.facts[key] != right.facts.get(key)]
+            raise ConfigError(
+                f"{self.spans[0].source} and {right.spans[0].source} differ in "
+                f"{', '.join(different) or 'their facts'}: they are not pieces of one stream"
+            )
+        _check_order(self, right)
+        vms = tuple(dict.fromkeys((*self.vms, *right.vms)))
+        for piece in (self, right):
+            if len(piece.vms) < len(vms) and len(piece.vms) == 1:
+                _check_narrow(*(piece.curves[ALL].columns[name] for name in _KEYS))
+        curves = {ALL: _locality.merge_curves(self.curves[ALL], right._renumbered(vms).curves[ALL])}
+        ends = Ends(starts=bool(self.curves[ALL].numbers["starts"]), ends=False)
+        of_right = Ends(starts=False, ends=bool(right.curves[ALL].numbers["ends"]))
+        for vm in vms if self.facts["per_vm"] else ():
+            left_curve = self.curves.get(vm) or _nothing(ends)
+            right_curve = right.curves.get(vm) or _nothing(of_right)
+            curves[vm] = _locality.merge_curves(left_curve, right_curve)
+        place = self.place[0], right.place[1]
+        return CurvePiece(self.facts, place, (*self.spans, *right.spans), vms, curves)
+
+    def _renumbered(self, vms: Sequence[str]) -> CurvePiece:
+        """Return the piece with the numbers that its VMs have in a list."""
+        number_of = {vm: number for number, vm in enumerate(vms)}
+        numbers = np.array([number_of[vm] for vm in self.vms], np.uint64)
+        if np.array_equal(numbers, np.arange(len(numbers))):
+            return self
+        curve = self.curves[ALL]
+        columns = dict(curve.columns)
+        for name in _KEYS:
+            keys = columns[name]
+            if name == "first" and len(columns["kinds"]):
+                # A range ends before the first key after it, which may look like another VM's.
+                keys = keys - (columns["kinds"] == _DISCARD_END)
+            vm = keys >> np.uint64(_VM_BITS)
+            columns[name] = columns[name] + ((numbers[vm] - vm) << np.uint64(_VM_BITS))
+        renumbered = _locality.PartialCurve.from_columns(columns, curve.numbers)
+        return replace(self, vms=tuple(vms), curves={**self.curves, ALL: renumbered})
+
+    def finished(self) -> dict[str, HitRatioCurve]:
+        """Return the curves of a stream that consists of this piece, by VM and `ALL`."""
+        unit = self.facts["block_bytes"] if self.facts["kind"] == "blocks" else None
+        return {
+            label: curve_of(of.curve(), float(of.distinct), "exact", unit)
+            for label, of in self.curves.items()
+            if label == ALL or of.accesses
+        }
+
+    def write(self, path: Path) -> None:
+        """Write the piece to a file, which appears whole or not at all."""
+        columns = [(label, *of) for label, c in self.curves.items() for of in c.columns.items()]
+        header = {
+            "facts": self.facts,
+            "place": self.place,
+            "spans": [asdict(span) for span in self.spans],
+            "vms": self.vms,
+            "curves": {label: curve.numbers for label, curve in self.curves.items()},
+            "columns": [(label, name, of.dtype.str, len(of)) for label, name, of in columns],
+        }
+        text = json.dumps(header).encode()
+        text += b" " * (-(_HEAD + len(text)) % 8)  # aligns the columns
+        head = _MAGIC + len(text).to_bytes(8, "little") + hashlib.sha256(text).digest()
+        digest = hashlib.sha256()
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            for chunk in (head, text, *_aligned(columns)):
+                digest.update(chunk)
+                file.write(chunk)
+            file.write(digest.digest())
+
+    @classmethod
+    def read(cls, path: Path) -> CurvePiece:
+        """Read what `write` wrote.
+
+        Raises
+        ------
+        ConfigError
+            If the file is no piece, is of another version, or is damaged.
+        """
+        with open_regular(path) as file:
+            content = memoryview(file.read())
+        body, seal = content[:-32], bytes(content[-32:])
+        header, at = _header(path, body)
+        if hashlib.sha256(body).digest() != seal:
+            raise ConfigError(f"{path}: damaged: its checksum does not match; make it again")
+        columns: dict[str, dict[str, NDArray[Any]]] = {label: {} for label in header["curves"]}
+        for label, name, dtype, count in header["columns"]:
+            columns[label][name] = np.frombuffer(body, dtype, count, at)
+            at += -(-columns[label][name].nbytes // 8) * 8
+        curves = {
+            label: _locality.PartialCurve.from_columns(columns[label], numbers)
+            for label, numbers in header["curves"].items()
+        }
+        begin, end = header["place"]
+        spans = tuple(_span_of(span) for span in header["spans"])
+        return cls(header["facts"], (begin, end), spans, tuple(header["vms"]), curves)
+
+    @staticmethod
+    def place_in(path: Path) -> tuple[dict[str, Any], tuple[int, int]]:
+        """Return the facts and the place of a piece in a file; raise as `read` does."""
+        with open_regular(path) as file:
+            head = file.read(_HEAD)
+            length = min(_length_in(head), _MOST_HEADER)
+            header, _ = _header(path, memoryview(head + file.read(length)))
+        begin, end = header["place"]
+        return header["facts"], (begin, end)
+
+
+def _aligned(columns: Sequence[tuple[str, str, NDArray[Any]]]) -> Iterator[bytes | memoryview]:
+    """Yield the bytes of columns, each with zeros up to a multiple of 8."""
+    for _, _, column in columns:
+        yield column.view(np.uint8).data
+        yield bytes(-column.nbytes % 8)
+
+
+def _header(path: Path, body: memoryview) -> tuple[dict[str, Any], int]:
+    """Return the header of a piece, and where its columns begin."""
+    if bytes(body[: len(_MAGIC)]) != _MAGIC:
+        raise ConfigError(f"{path}: not a piece of a curve of this version of mcsim")
+    end = _HEAD + _length_in(body)
+    text = bytes(body[_HEAD:end])
+    if hashlib.sha256(text).digest() != bytes(body[len(_MAGIC) + 8 : _HEAD]):
+        raise ConfigError(f"{path}: damaged: the checksum of its header does not match")
+    return parse_object(text), end
+
+
+def _length_in(head: bytes | memoryview) -> int:
+    return int.from_bytes(head[len(_MAGIC) : len(_MAGIC) + 8], "little")
+
+
+_KEYS = ("first", "last", "gone")
+_DISCARD_END = 6  # PieceEvent::kDiscardEnd
+
+
+def _span_of(stored: dict[str, Any]) -> Span:
+    times = None if stored["times"] is None else tuple(stored["times"])
+    return Span(**{**stored, "times": times, "vms": tuple(stored["vms"])})
+
+
+def _numbers_of_blocks(blocks: Blocks) -> dict[str, NDArray[np.uint64]]:
+    """Return the numbers of the blocks of each VM by their ids."""
+    of = blocks.accesses
+    unit = np.uint64(blocks.block_bytes if blocks.kind == "blocks" else 1)
+    numbers = {
+        vm.name: of.block_address[vm.first_id : vm.first_id + vm.unique_blocks] // unit
+        for vm in of.vms
+    }
+    if len(numbers) > 1:
+        _check_narrow(*numbers.values())
+    return numbers
+
+
+def _analysed(
+    ids: NDArray[np.uint32],
+    keys: Sequence[NDArray[np.uint64]],
+    blocks: Blocks | None,
+    discards: Ranges | None,
+    ends: Ends,
+) -> _locality.PartialCurve:
+    key_of = _constant(np.concatenate(keys) if keys else np.empty(0, np.uint64))
+    requests = {} if blocks is None else _requests(blocks)
+    return _locality.analyse_piece(_constant(ids), key_of, discards=discards, **requests, **ends)
+
+
+def _nothing(ends: Ends) -> _locality.PartialCurve:
+    return _analysed(_NO_BLOCKS, [], None, None, ends)
+
+
+def _constant(array: NDArray[Any]) -> NDArray[Any]:
+    if array.flags.writeable:
+        array.flags.writeable = False
+    return array
+
+
+_NO_BLOCKS = _constant(np.empty(0, np.uint32))
+
+
+def _requests(blocks: Blocks) -> dict[str, Any]:
+    """Return how requests and bytes are counted, as keywords of `_locality.analyse_piece`."""
+    if len(blocks.accesses.request_bytes) != blocks.accesses.request_count:
+        return {}
+    if (size := blocks.bytes_per_reference) is not None:
+        return {"request_bytes": size}
+    return {"requests": pieces.shapes_of(blocks.accesses, blocks.positions, blocks.lengths)}
+
+
+def _check_narrow(*numbers: NDArray[np.uint64]) -> None:
+    """Check that numbers of blocks leave room for those of VMs."""
+    if any(len(of) and int(of.max()) >= 2**_VM_BITS for of in numbers):
+        raise ConfigError("pieces of several VMs need numbers of blocks below 2^48")
+
+
+def _check_order(left: CurvePiece, right: CurvePiece) -> None:
+    """Check that a piece begins after the end of the one before it."""
+    before = next(((span, span.times) for span in reversed(left.spans) if span.times), None)
+    after = next(((span, span.times) for span in right.spans if span.times), None)
+    seen = {span.digest for span in left.spans if span.times}
+    twice = seen & {span.digest for span in right.spans if span.times}
+    if twice:
+        source = next(span.source for span in right.spans if span.digest in twice)
+        raise ConfigError(f"{source}: the same requests are in two pieces")
+    if before is None or after is None:
+        return
+    (last, (_, end)), (first, (begin, _)) = before, after
+    if left.facts["time_base"] == "index":
+        if last.source != first.source and not set(last.vms) & set(first.vms):
+            raise ConfigError(
+                f"{first.source}: it has no clock and no VM of {last.source}, so its requests do "
+                "not follow those; --vm-name names the VM of files"
+            )
+        return
+    is_one_vm = last.vms == first.vms and len(first.vms) == 1
+    if begin < end or (begin == end and not is_one_vm):
+        raise overlap(last.source, end, first.source, begin)
+
+
+def overlap(before: str, end: int, after: str, begin: int) -> ConfigError:
+    """Return the error for a file that begins before an earlier piece ends."""
+    return ConfigError(
+        f"{after} begins at {begin} ns, and {before} ends at {end} ns: pieces follow one another "
+        "in time; give files in this order, and VMs that overlap in one file"
+    )
+
+
+def check_vms(spans: Sequence[Span]) -> None:
+    """Check that requests of the same time are merged in the order that one process has.
+
+    Raises
+    ------
+    ConfigError
+        If a piece has its VMs in another order, and requests of several have the same time.
+    """
+    order = {vm: at for at, vm in enumerate(dict.fromkeys(chain(*(s.vms for s in spans))))}
+    for span in spans:
+        numbers = [order[vm] for vm in span.vms]
+        if span.has_ties and any(b < a for a, b in pairwise(numbers)):
+            raise ConfigError(
+                f"{span.source}: its VMs are in another order than in {spans[0].source}, and some "
+                "of their requests have the same time: join the files into one"
+            )
