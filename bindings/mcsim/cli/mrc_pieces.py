@@ -79,6 +79,7 @@ def pieces_options(command: Command) -> Command:
         ),
         click.option(
             "--pieces",
+            hidden=True,
             metavar="DIR",
             type=click.Path(),
             default="pieces",

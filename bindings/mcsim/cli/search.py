@@ -91,7 +91,9 @@ _SOUGHT = {
 @overrides_option("Change a value of the file; may be repeated.")
 @code_options
 @trace_dirs_option()
-@click.option("--threads", metavar="N", type=click.IntRange(min=1), help="Miniatures at a time.")
+@click.option(
+    "--threads", metavar="N", type=click.IntRange(min=1), hidden=True, help="Miniatures at a time."
+)
 @click.option(
     "-o",
     "--output",

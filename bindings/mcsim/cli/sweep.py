@@ -70,7 +70,12 @@ set_option = overrides_option("As of mcsim run.")
 @click.option(
     "--threads", metavar="N", type=click.IntRange(min=1), help="Cells at a time; all cores."
 )
-@click.option("--memory", metavar="SIZE", help="Run no more at a time than fit; what is free.")
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    hidden=True,
+    help="Run no more at a time than fit; what is free.",
+)
 @dask_option
 @quiet_option
 def run(
