@@ -92,6 +92,11 @@ def run(
         Shows the progress. If not given, a notebook shows it; elsewhere it goes to the logger
         ``mcsim`` alone.
 
+    Returns
+    -------
+    Results
+        The finished run in ``out/<run_id>``, also if it was finished before.
+
     Raises
     ------
     ConfigError, TraceError
@@ -100,6 +105,12 @@ def run(
         If figures cannot be drawn; the results are finished and stored.
     KeyboardInterrupt
         If interrupted; systems that had finished are kept for the next time.
+
+    Examples
+    --------
+    >>> results = mc.run("tiny", overrides=["systems=[lru, static]"])
+    >>> [(row.system, round(row.hit_ratio, 2)) for row in results.overview()]
+    [('lru', 0.63), ('static', 0.27)]
     """
     reporter = reporter or notebook_reporter() or Reporter()
     out = file_given("out", out)

@@ -133,6 +133,11 @@ class Policy(_Base, ABC):
         ----------
         slots : int array, shape (n,)
             Their slots. Earlier accesses were passed to `accessed`, later ones were not.
+
+        Raises
+        ------
+        ConfigError
+            If a policy does not override this method and a host takes blocks.
         """
         raise ConfigError(
             f"{type(self).__name__}: here blocks leave that it did not choose: it needs a method "
