@@ -33,7 +33,8 @@ from mcsim.locality.vm_discards import (
     merged_discards,
     positions_by_vm,
 )
-from mcsim.references.blocks import Blocks, References, blocks_in, traces_in
+from mcsim.references.blocks import Blocks, References
+from mcsim.references.given import blocks_in, traces_in
 from mcsim.references.objects import SizedObjects, refuse_bytes
 from mcsim.references.pieces import Discarded, Piece, vms_of_ids
 from mcsim.references.warm_up import check_no_warm_up

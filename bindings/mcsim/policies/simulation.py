@@ -18,7 +18,8 @@ from mcsim.base.units import parse_bytes
 from mcsim.policies.bound_of_sizes import with_bounds
 from mcsim.policies.caches import Caches
 from mcsim.policies.specs import PolicyChoice
-from mcsim.references.blocks import Blocks, References, blocks_in
+from mcsim.references.blocks import Blocks, References
+from mcsim.references.given import blocks_in
 from mcsim.references.objects import refuse_bytes
 from mcsim.tables.result_table import ResultTable
 
@@ -44,7 +45,7 @@ def memory_needed(
     memory: int | str | None = None,
     one_pass: bool = True,
 ) -> ResultTable:
-    """Tell what each cache of `simulate` will hold, without replaying anything.
+    """Compute the memory of each cache of `simulate`, without a replay.
 
     Parameters
     ----------
@@ -54,8 +55,13 @@ def memory_needed(
     Returns
     -------
     ResultTable, shape (policies x sizes,)
-        ``policy``, ``capacity`` (blocks) and ``bytes``: exact, but for the sizes that one pass
-        counts, each of which has the most that this pass may hold.
+        ``policy``, ``capacity`` (blocks) and ``bytes``: exact, except for sizes that one pass
+        counts, each of which has the upper limit of this pass.
+
+    Raises
+    ------
+    ConfigError
+        As of `simulate`.
 
     Examples
     --------

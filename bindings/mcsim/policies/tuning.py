@@ -27,7 +27,8 @@ from mcsim.policies.grid import WHOLE, WRITES, Grid, Point
 from mcsim.policies.miniatures import seeds_of_samples
 from mcsim.policies.scaled import OBJECTIVES, Counted, Objective, rows_of
 from mcsim.policies.simulation import memory_given
-from mcsim.references.blocks import Blocks, References, traces_in
+from mcsim.references.blocks import Blocks, References
+from mcsim.references.given import traces_in
 from mcsim.references.warm_up import check_no_warm_up
 from mcsim.references.workload import Workload, vms_of
 from mcsim.tables.result_table import ResultTable
