@@ -2,13 +2,13 @@
 
     parse         requests of every VM, from the trace store or a synthetic profile
     intern        once per view of the trace (systems may want another than the experiment's)
-    characterise  hits of LRU at every capacity, per VM, and what controllers ask to know
-    replay        every system, `threads` at a time; with them what none can hit more than
-    tables        what was found, as files
+    characterise  hits of LRU at every capacity, per VM, and measurements of controllers
+    replay        every system, `threads` at a time; with them the upper bound on hits
+    tables        the results, as files
     figures, page  from the finished results alone, on request
 
-A run that was finished before is not run again; one that was interrupted goes on
-with the systems that are missing.
+A run that was finished before is not run again. An interrupted run continues with the
+systems that are missing.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class Capacities(HitUnits):
         return capacities_given(capacities).astype(np.float64) * (self.block_bytes / _BYTES[unit])
 
     def thinned(self, *, log: bool = False, end: int | None = None) -> Self:
-        """Return the curve at as many capacities as a picture needs.
+        """Return the curve at the capacities that a picture can show.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Capacities(HitUnits):
         Returns
         -------
         HitRatioCurve
-            About 1,000 steps at most, with the hits of this curve at each of them.
+            At most about 1,000 steps, with the hits of this curve.
         """
         last = max(int(self.capacities[-1]) if self.capacities.size else 0, end or 0, 1)
         inner = self.capacities[(self.capacities >= int(log)) & (self.capacities < last)]

@@ -101,7 +101,7 @@ def hit_ratio_curves(
     threads: int | None = None,
     **params: ParamValue,
 ) -> HitRatioCurves:
-    """Compute or estimate the hits of LRU for every VM, or every interval, by itself.
+    """Compute or estimate the hits of LRU for every single VM or interval.
 
     Parameters
     ----------

@@ -70,8 +70,8 @@ def sharing(references: SharingReferences, order: Order = "time") -> Sharing:
     Raises
     ------
     ConfigError
-        As of `Trace.blocks`; if nobody has references, or an order by time is asked of what has
-        no times.
+        As of `Trace.blocks`; if no VM has references, or the order is by time and references
+        have no times.
 
     Examples
     --------

@@ -59,7 +59,7 @@ class Situation:
 
     @cached_property
     def dominant(self) -> str | None:
-        """The VM that makes most accesses and hardly hits, so that totals say little; or None."""
+        """The VM that makes most accesses and hardly hits, and so decides totals; or None."""
         return dominant_vm(self.sharing, self.size)
 
     @cached_property
@@ -262,7 +262,7 @@ def change(
     leaving: str | Sequence[str] = (),
     joining: str | Sequence[str] = (),
 ) -> WhatIf:
-    """Do what `what_if` does, for VMs whose references are in order."""
+    """Compute `what_if` from references that are in order."""
     come = _names("joining", joining, everybody)
     there = everybody.without(come)
     leave = _names("leaving", leaving, there)

@@ -93,7 +93,7 @@ def simulate(
     warm_up: int = 0,
     progress: Callable[[int], object] | None = None,
 ) -> ResultTable:
-    """Replay a trace through a cache of every policy and size, each by itself.
+    """Replay a trace through a separate cache of every policy and size.
 
     A discard (trim, delete) removes its blocks from every cache. It is not a reference.
 
@@ -204,8 +204,8 @@ def simulate_lines(
 
     Block b is in line ``b // line``. An access hits if its block is there. If not, this block
     alone is loaded, into its line if that is held (a partial miss) or into a new one; what is
-    evicted is a line with all that it has. The policy sees lines: of `opt` this means that it
-    is no bound, for it knows when a line is next used, and not what of it.
+    evicted is a line with all that it has. The policy sees lines. So `opt` is not an upper bound:
+    it has the next use of a line, not of its blocks.
 
     Parameters
     ----------

@@ -77,8 +77,8 @@ def load_policies(library: str | os.PathLike[str]) -> list[str]:
     Raises
     ------
     ConfigError
-        If it is no such library, was built for another mcsim, or has a policy whose name is
-        taken; then none is added.
+        If it is no such library, was built for another mcsim, or has a policy with a name that
+        is taken; then none is added.
     """
     path = file_given("library", library)
     note_input(path)

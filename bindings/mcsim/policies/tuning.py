@@ -64,8 +64,8 @@ def tune(
     the same pieces are counted whatever the block size, and a sample has all or none of the
     pieces at one place: what is near to each other stays together.
 
-    A block, or a sub-block, is read and written whole: what a request covers of it counts as
-    all of it, and a write reads nothing. An operation of a device takes the time that the
+    A block, or a sub-block, is read and written whole, also if a request covers a part. A write
+    reads nothing. An operation of a device takes the time that the
     catalogue has for a block, whatever the size.
 
     Parameters

@@ -1,7 +1,7 @@
 """References: the blocks that requests touch.
 
-This is the one way from requests to references; whatever takes references takes a `Trace`,
-which stands for `Trace.blocks` of it, several traces, `Blocks`, or an array of block numbers.
+All functions of references take a `Trace`, which stands for its `Trace.blocks`, several traces,
+`Blocks`, or an array of block numbers.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Results(RunTables):
         Returns
         -------
         Results
-            Results whose tables are read when they are first used.
+            Each table is read at its first use.
 
         Raises
         ------

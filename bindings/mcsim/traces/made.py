@@ -65,7 +65,7 @@ class MadeOfColumns(Tabular):
         kind: Kind = "blocks",
         source: str = "arrays",
     ) -> Self:
-        """Make a trace of arrays; a single number stands for a column of it.
+        """Make a trace of arrays; a single number stands for a column.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class MadeOfColumns(Tabular):
         Returns
         -------
         Trace
-            A trace in memory, whose requests are in the order of time.
+            A trace in memory, with requests in the order of time.
 
         Raises
         ------
@@ -208,7 +208,7 @@ class MadeOfColumns(Tabular):
         Returns
         -------
         Trace
-            A trace in memory, whose requests are in the order of time.
+            A trace in memory, with requests in the order of time.
 
         Raises
         ------
@@ -244,7 +244,7 @@ class MadeOfColumns(Tabular):
         Returns
         -------
         Trace
-            A trace in memory, whose requests are in the order of time.
+            A trace in memory, with requests in the order of time.
 
         Raises
         ------
