@@ -6,8 +6,10 @@
 #include "policies/eviction/cacheus.hpp"
 #include "policies/eviction/car.hpp"
 #include "policies/eviction/clock.hpp"
+#include "policies/eviction/clock2q_plus.hpp"
 #include "policies/eviction/clock_pro.hpp"
 #include "policies/eviction/fifo.hpp"
+#include "policies/eviction/gclock.hpp"
 #include "policies/eviction/gdsf.hpp"
 #include "policies/eviction/hyperbolic.hpp"
 #include "policies/eviction/lecar.hpp"
@@ -32,8 +34,9 @@ namespace mcsim {
 
 // All eviction policies. The registry, the command line, Python, the conformance tests and the
 // benchmarks use this list.
-using AllEvictionPolicies = TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu,
-                                     Slru, TwoQ, S3Fifo, Arc, Opt, Car, Lirs, ClockPro, WTinyLfu,
-                                     S4Lru, LfuDa, Gdsf, LruK, Mq, Hyperbolic, LeCar, Cacheus>;
+using AllEvictionPolicies =
+    TypeList<Lru, Fifo, Clock, Sieve, RandomEviction, Mru, Lfu, PerfectLfu, Slru, TwoQ, S3Fifo, Arc,
+             Opt, Car, Lirs, ClockPro, WTinyLfu, S4Lru, LfuDa, Gdsf, LruK, Mq, Hyperbolic, LeCar,
+             Cacheus, GClock, Clock2QPlus>;
 
 }  // namespace mcsim

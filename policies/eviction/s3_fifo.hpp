@@ -23,37 +23,20 @@ struct Choices<S3Variant> {
                                     std::pair{"libcachesim", S3Variant::kLibCacheSim}};
 };
 
-// S3-FIFO: three queues. New blocks enter a small FIFO. Those accessed often enough in it move to
-// the main FIFO; the others are evicted and remembered as ghosts. A ghost that is accessed again
-// enters the main FIFO. The main FIFO reinserts a block once for each access, up to three times.
-//
-// O(1) per access, amortised; 10 bytes per block held or remembered.
-class S3Fifo : public SlotPolicyBase<WeighedLists<3>> {
+// A small FIFO before a main FIFO, and ghosts: the queues of S3-FIFO and of Clock2Q+. With a
+// window, hits in the small FIFO count only after as many insertions there.
+template <bool kHasWindow>
+class SmallAndMain : public SlotPolicyBase<WeighedLists<3>> {
  public:
-  struct Params {
-    double small = 0.1;
-    Count promote_at = 2;
-    S3Variant variant = S3Variant::kPaper;
-
-    static constexpr auto fields() {
-      return std::tuple{
-          Field{"small", &Params::small, "share of the capacity of the small queue", 0, 1},
-          Field{"promote_at", &Params::promote_at,
-                "number of accesses in the small queue that move a block to the main queue", 1, 3},
-          Field{"variant", &Params::variant,
-                "algorithm: as in the paper, or as in libCacheSim since version 0.3"}};
-    }
+  struct Rules {
+    double small;      // share of the capacity of the small queue
+    Count promote_at;  // hits there that count, which move a block to the main queue
+    S3Variant variant;
+    double window;  // its length, as a share of the small queue
   };
-  static constexpr bool kWeighs = true;
-  static constexpr ComponentInfo kInfo{
-      .name = "s3-fifo",
-      .summary = "Filters new blocks in a small FIFO and keeps accessed blocks in a main FIFO.",
-      .reference =
-          "Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache "
-          "eviction, SOSP 2023"};
 
-  S3Fifo(const Params& params, const PolicySetup& setup)
-      : SlotPolicyBase(setup, 0), uses_(0), params_(params) {
+  SmallAndMain(const Rules& rules, const PolicySetup& setup)
+      : SlotPolicyBase(setup, 0), uses_(0), entered_(0), rules_(rules) {
     set_capacity(setup.capacity);
     reserve(setup.slots_for(capacity_ + ghosts_));
   }
@@ -66,8 +49,12 @@ class S3Fifo : public SlotPolicyBase<WeighedLists<3>> {
       insert(spills ? kMain : kSmall, cache.insert(a.block), cache);
       return false;
     }
-    if (blocks_.list_of(slot) != kGhost) {
-      uses_[slot] = std::min<std::uint8_t>(kMostUses, uses_[slot] + 1);
+    if (const auto queue = blocks_.list_of(slot); queue != kGhost) {
+      if constexpr (kHasWindow) {
+        if (queue == kSmall && insertions_ - entered_[slot] < window_) return true;
+      }
+      const std::uint8_t most = queue == kMain ? most_passes() : kMostUses;
+      uses_[slot] = std::min<std::uint8_t>(most, uses_[slot] + 1);
       return true;
     }
     blocks_.erase(slot, cache);  // before another ghost replaces it
@@ -98,30 +85,39 @@ class S3Fifo : public SlotPolicyBase<WeighedLists<3>> {
     if (blocks_.size(kGhost) > ghosts_) return internal_error("s3-fifo: too many remembered");
     return blocks_.check();
   }
-  std::size_t bytes() const { return blocks_.bytes() + uses_.size(); }
-  auto state() { return std::tie(blocks_, uses_, has_evicted_); }
+  std::size_t bytes() const {
+    return blocks_.bytes() + uses_.size() + entered_.size() * sizeof(std::uint32_t);
+  }
+  auto state() { return std::tie(blocks_, uses_, entered_, insertions_, has_evicted_); }
 
  private:
   enum Queue { kSmall, kMain, kGhost };
   static constexpr std::uint8_t kMostUses = 3;
+  // How often the main queue reinserts a block: Clock2Q+ has a CLOCK there.
+  static constexpr std::uint8_t most_passes() { return kHasWindow ? 1 : kMostUses; }
   static constexpr double kLibCacheSimGhosts = 0.9;
 
-  bool is_paper() const { return params_.variant == S3Variant::kPaper; }
+  bool is_paper() const { return rules_.variant == S3Variant::kPaper; }
 
   void set_capacity(Count capacity) {
     capacity_ = capacity;
-    small_ = share_of(params_.small, capacity);
+    small_ = share_of(rules_.small, capacity);
     main_ = std::max<Count>(0, capacity - small_);
     ghosts_ = is_paper() ? main_ : floor_share(kLibCacheSimGhosts, capacity);
+    window_ = static_cast<std::uint32_t>(ceil_share(rules_.window, small_));
   }
   void reserve(std::size_t slots) {
     blocks_.reserve(slots);
     uses_.extend(blocks_.slots());
+    if constexpr (kHasWindow) entered_.extend(blocks_.slots());
   }
 
   void insert(Queue queue, Slot slot, const auto& cache) {
     blocks_.push_front(queue, slot, cache);
     uses_[slot] = 0;
+    if constexpr (kHasWindow) {
+      if (queue == kSmall) entered_[slot] = ++insertions_;
+    }
   }
 
   void make_room(auto& cache) {
@@ -140,7 +136,7 @@ class S3Fifo : public SlotPolicyBase<WeighedLists<3>> {
   void evict_small(auto& cache) {
     while (!blocks_.empty(kSmall)) {
       const Slot oldest = blocks_.back(kSmall);
-      if (uses_[oldest] < params_.promote_at) {
+      if (uses_[oldest] < rules_.promote_at) {
         evict_to_ghost(oldest, cache);
         return;
       }
@@ -172,11 +168,51 @@ class S3Fifo : public SlotPolicyBase<WeighedLists<3>> {
   }
 
   Pages<std::uint8_t> uses_;
-  Params params_;
+  Pages<std::uint32_t> entered_;  // insertions into the small queue up to that of the block
+  Rules rules_;
+  std::uint32_t insertions_ = 0;  // modulo 2^32
+  std::uint32_t window_ = 0;
   Count small_ = 0;
   Count main_ = 0;
   Count ghosts_ = 0;
   bool has_evicted_ = false;
+};
+
+// S3-FIFO: three queues. New blocks enter a small FIFO. Those accessed often enough in it move to
+// the main FIFO; the others are evicted and remembered as ghosts. A ghost that is accessed again
+// enters the main FIFO. The main FIFO reinserts a block once for each access, up to three times.
+//
+// O(1) per access, amortised; 10 bytes per block held or remembered.
+class S3Fifo : public SmallAndMain<false> {
+ public:
+  struct Params {
+    double small = 0.1;
+    Count promote_at = 2;
+    S3Variant variant = S3Variant::kPaper;
+
+    static constexpr auto fields() {
+      return std::tuple{
+          Field{"small", &Params::small, "share of the capacity of the small queue", 0, 1},
+          Field{"promote_at", &Params::promote_at,
+                "number of accesses in the small queue that move a block to the main queue", 1, 3},
+          Field{"variant", &Params::variant,
+                "algorithm: as in the paper, or as in libCacheSim since version 0.3"}};
+    }
+  };
+  static constexpr bool kWeighs = true;
+  static constexpr ComponentInfo kInfo{
+      .name = "s3-fifo",
+      .summary = "Filters new blocks in a small FIFO and keeps accessed blocks in a main FIFO.",
+      .reference =
+          "Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache "
+          "eviction, SOSP 2023"};
+
+  S3Fifo(const Params& params, const PolicySetup& setup)
+      : SmallAndMain({.small = params.small,
+                      .promote_at = params.promote_at,
+                      .variant = params.variant,
+                      .window = 0},
+                     setup) {}
 };
 
 }  // namespace mcsim

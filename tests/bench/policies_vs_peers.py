@@ -95,6 +95,7 @@ PEERS = [
     Peer("2q", "TwoQ"),
     Peer("s3-fifo", "S3FIFO", "fills the main queue at first"),
     Peer("s3-fifo(variant=libcachesim)", "S3FIFO"),
+    Peer("clock2q-plus", "Clock2QPlus"),
     Peer("arc", "ARC"),
     Peer("opt", "Belady"),
     Peer("lirs(stack=2)", "LIRS", "forgets the first evicted"),

@@ -2,6 +2,7 @@
 
 #include "tests/support/naive_policies.hpp"
 #include "tests/support/naive_policies_adaptive.hpp"
+#include "tests/support/naive_policies_clocks.hpp"
 #include "tests/support/naive_policies_frequency.hpp"
 #include "tests/support/naive_policies_irr.hpp"
 
@@ -26,6 +27,14 @@ std::unique_ptr<Policy> twin(std::string_view name, const ParamMap& params, Coun
     return std::make_unique<S3Fifo>(capacity, given("small", 0.1),
                                     given("promote_at", std::int64_t{2}),
                                     given("variant", std::string("paper")) == "paper");
+  }
+  if (name == "clock2q-plus") {
+    return std::make_unique<Clock2QPlus>(capacity, given("small", 0.1), given("window", 0.5),
+                                         given("promote_at", std::int64_t{1}));
+  }
+  if (name == "gclock") {
+    return std::make_unique<GClock>(capacity, given("first", std::int64_t{1}),
+                                    given("most", std::int64_t{5}));
   }
   if (name == "arc") {
     return std::make_unique<Arc>(capacity, given("step", std::string("real")) == "integer");

@@ -67,10 +67,11 @@ IN_USE: Mapping[str, str] = {
     "dm-writecache": "none: it caches writes alone, in the order of their first write",
     "zfs": "policy arc; not its metadata targets, the 62 ms rule and L2ARC",
     "open-cas": "policy lru with admission sequential(only_full=true); not its 32 lists",
-    "vsan": "policy s3-fifo; not its window of insertions before a hit counts",
+    "vsan": "policy clock2q-plus, equal to that of libCacheSim; vSAN itself was not compared",
     "page-cache": "policy lru; its rules are not compared",
     "redis": "policy lru on objects with sizes; its rules are not compared",
     "caffeine": "policy w-tinylfu(climb=true,jitter=true); not the first step of its hill climber",
+    "postgresql": "policy gclock; not its ring of buffers for scans of large tables",
     "rocksdb": "policy lru, on a trace of format rocksdb; its rules are not compared",
 }
 """Caches that people run, by name: what is nearest here. docs/how-to/caches-in-use.md has more."""

@@ -37,6 +37,15 @@ std::vector<ParamMap> variants(std::string_view policy) {
         {{"small", 1.0}},
         {{"small", 0.3}, {"variant", std::string("libcachesim")}, {"promote_at", std::int64_t{3}}}};
   }
+  if (policy == "clock2q-plus") {
+    all = {{},
+           {{"small", 0.5}, {"window", 0.0}, {"promote_at", std::int64_t{2}}},
+           {{"small", 0.3}, {"window", 1.0}}};
+  }
+  if (policy == "gclock") {
+    all = {
+        {}, {{"first", std::int64_t{0}}, {"most", std::int64_t{1}}}, {{"most", std::int64_t{2}}}};
+  }
   if (policy == "arc") all = {{}, {{"step", std::string("integer")}}};
   if (policy == "lirs") all = {{}, {{"stack", 1.5}}, {{"stack", 1.0}, {"hirs", 0.3}}};
   if (policy == "lru-k") {

@@ -154,6 +154,7 @@ def test_mistakes(policies: list[str], sizes: list[int | str], message: str) -> 
         ("2q", "TwoQ"),
         ("arc", "ARC"),
         ("s3-fifo(variant=libcachesim)", "S3FIFO"),
+        ("clock2q-plus", "Clock2QPlus"),
     ],
 )
 def test_libcachesim_hits_as_often(policy: str, theirs: str) -> None:
@@ -171,6 +172,7 @@ def test_libcachesim_hits_as_often(policy: str, theirs: str) -> None:
         ("arc", "ARC", range(1, 201)),
         # Below 20 blocks, libCacheSim admits no block; below 10, it refuses the size.
         ("s3-fifo(variant=libcachesim)", "S3FIFO", range(20, 201)),
+        ("clock2q-plus", "Clock2QPlus", range(20, 201)),
         # At other sizes, a hit in libCacheSim may evict.
         ("s4lru(fill=true)", "SLRU", range(4, 201, 4)),
     ],
