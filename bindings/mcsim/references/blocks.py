@@ -277,7 +277,7 @@ class Blocks:
         positions = self.positions
         is_read = self.accesses.request_op[positions] == 0
         writes = positions[~is_read]
-        discards = self.discards.among_writes(self.accesses, writes, self._lengths_of(writes))
+        discards = self.discards.with_writes(self.accesses, writes, self._lengths_of(writes))
         return self._part(self.label, positions[is_read], discards)
 
     def by_interval(

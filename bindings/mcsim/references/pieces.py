@@ -87,7 +87,7 @@ class Discards(NamedTuple):
             Discards(self.request[done:], self.block[done:]),
         )
 
-    def among_writes(
+    def with_writes(
         self, accesses: engine.Accesses, writes: NDArray[np.int64], blocks: NDArray[np.int64]
     ) -> Discards:
         """Add the blocks of writes, as if each write discarded those that it touches."""

@@ -92,7 +92,7 @@ class Trace(Sliceable):
         Returns
         -------
         Trace
-            All requests in the order of time, mapped from the file of parsed columns.
+            All requests in the order of time.
 
         Raises
         ------
