@@ -10,6 +10,7 @@
 #include "core/trace/interning/access_builder.hpp"
 #include "core/trace/interning/accesses_file.hpp"
 #include "core/trace/interning/accesses_layout.hpp"
+#include "core/trace/interning/stream_interner.hpp"
 #include "core/trace/intervals.hpp"
 #include "core/trace/vm_accesses.hpp"
 
@@ -150,6 +151,36 @@ void bind_builder(py::module_& m) {
       });
 }
 
+bool add_to_stream(StreamInterner& interner, const Requests& chunk) {
+  const ExclusiveUse use(interner);
+  const ExclusiveUse use_of_chunk(chunk);
+  return value_or_raise(without_gil([&] { return interner.add(chunk.view()); }));
+}
+
+void bind_stream_interner(py::module_& m) {
+  py::class_<StreamInterner>(m, "StreamInterner",
+                             "Interns requests of all VMs while they are read." MCSIM_CALLS_WAIT)
+      .def(py::init([](const py::kwargs& options) {
+        const ExpandOptions view = view_from(options);
+        if (!StreamInterner::supports(view)) {
+          throw Error{invalid_argument("interning: an option that needs an AccessBuilder")};
+        }
+        return StreamInterner(view);
+      }))
+      .def("add", &add_to_stream, py::arg("chunk"),
+           "Add requests; False if an AccessBuilder must intern the file.")
+      .def(
+          "finish",
+          [](StreamInterner& interner, const std::vector<std::string>& vms,
+             const std::string& base) {
+            const ExclusiveUse use(interner);
+            const auto time_base = choice_or_raise<TimeBase>("time_base", base);
+            return value_or_raise(
+                without_gil([&] { return std::move(interner).finish(vms, time_base); }));
+          },
+          py::arg("vms"), py::arg("time_base"));
+}
+
 }  // namespace
 
 void bind_accesses(py::module_& parent) {
@@ -157,6 +188,7 @@ void bind_accesses(py::module_& parent) {
   bind_interned(m);
   bind_files_and_cuts(m);
   bind_builder(m);
+  bind_stream_interner(m);
 }
 
 }  // namespace mcsim::python

@@ -10,6 +10,7 @@
 #include "core/trace/formats/open_trace.hpp"
 #include "core/trace/formats/pipe.hpp"
 #include "core/trace/reading/table_rows.hpp"
+#include "core/trace/request_counts.hpp"
 #include "core/trace/summary.hpp"
 
 namespace mcsim::python {
@@ -44,6 +45,35 @@ py::tuple to_texts(const KeyDictionary& keys) {
   bytes.reserve(static_cast<std::size_t>(offsets.back()));
   for (const std::string& key : keys.keys()) bytes.insert(bytes.end(), key.begin(), key.end());
   return py::make_tuple(to_array(std::move(offsets)), to_array(std::move(bytes)));
+}
+
+// Replace the requests of a chunk by the next ones, in the same memory.
+std::size_t read_into(RequestReader& reader, Requests& chunk) {
+  const ExclusiveUse use(reader);
+  const ExclusiveUse use_of_chunk(chunk);
+  raise_if_error(without_gil([&] { return reader.next(chunk); }));
+  return chunk.size();
+}
+
+void bind_chunks(py::module_& m) {
+  py::class_<Requests>(m, "Chunk", "Requests of a file that stay in C++." MCSIM_CALLS_WAIT)
+      .def(py::init());
+  using C = RequestCounts;
+  def_exclusive_fields(
+      py::class_<C>(m, "RequestCounts",
+                    "Counts of requests, and signs of wrong times and lengths." MCSIM_CALLS_WAIT),
+      std::tuple{MCSIM_FIELDS(C, rows, reads, discards, blocks, read_blocks, first_time, last_time,
+                              backwards, gap, gap_at, sized, small)})
+      .def(py::init())
+      .def(
+          "add",
+          [](C& counts, const Requests& chunk, const std::string& kind) {
+            const ExclusiveUse use(counts);
+            const ExclusiveUse use_of_chunk(chunk);
+            const auto of_kind = choice_or_raise<TraceKind>("kind", kind);
+            without_gil([&] { counts.add(chunk.view(), of_kind); });
+          },
+          py::arg("chunk"), py::arg("kind"));
 }
 
 std::unique_ptr<RequestReader> open_reader(const std::string& path, const std::string& format,
@@ -107,6 +137,7 @@ void bind_reader(py::module_& m) {
       .def(py::init(&open_reader), py::arg("path"), py::arg("format"), py::arg("params"),
            py::arg("skip_bad_lines"), py::arg("keep_unsorted"))
       .def("next", &next_chunk, "The next columns, each owning its memory; None at the end.")
+      .def("read_into", &read_into, py::arg("chunk"), "The next requests; returns their number.")
       .def_property_readonly("vms",
                              [](const R& r) {
                                const ExclusiveUse use(r);
@@ -311,6 +342,7 @@ void bind_summary(py::module_& m) {
 void bind_trace(py::module_& m) {
   py::module_ trace = m.def_submodule("trace");
   bind_detection(trace);
+  bind_chunks(trace);
   bind_reader(trace);
   bind_pipe(trace);
   bind_tables(trace);

@@ -11,10 +11,10 @@ PYBIND11_MODULE(_core, m) {
   bind_estimators(m);
   bind_partial_distances(m);
   bind_optimizers(m);
+  bind_trace(m);
   bind_accesses(m);
   bind_systems(m);
   bind_run(m);
   bind_policies(m);
   bind_synthetic(m);
-  bind_trace(m);
 }

@@ -4,7 +4,7 @@ A file is generated in the layout of each collection: requests of one aligned bl
 a quarter of which write, so that every program counts the same references. libCacheSim and
 Caffeine replay LRU; DuckDB, which has no caches, counts requests and distinct blocks. Each is a
 process of its own, from start to exit, in turns; the medians go to a table in Markdown. mcsim runs
-with an empty cache of parsed traces, and then again. Run as
+with an empty cache, and again once the cache has the accesses. Run as
 
     python tests/bench/collections_vs_peers.py [--requests N] [--rounds N] [--only NAME,…]
         [--caffeine CLASSPATH] [--write]
@@ -262,6 +262,8 @@ class Case:
             with tempfile.TemporaryDirectory() as cache:
                 commands = self.commands(Path(cache))
                 for program, command in [*commands.items(), ("again", commands["mcsim"])]:
+                    if program == "again":
+                        _wait_for_accesses(Path(cache))
                     began = time.perf_counter()
                     done = subprocess.run(command, capture_output=True, text=True, check=False)
                     seconds.setdefault(program, []).append(time.perf_counter() - began)
@@ -269,6 +271,13 @@ class Case:
                         raise SystemExit(f"{program}, {self.of.name}: {done.stderr[-500:]}")
                     print(f"{self.of.name}: {program}: {' '.join(done.stdout.split())[-120:]}")
         return {program: statistics.median(each) for program, each in seconds.items()}
+
+
+def _wait_for_accesses(cache: Path) -> None:
+    """Wait for what mcsim writes after its answer."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end and not list(cache.rglob("*.metadata")):
+        time.sleep(0.1)
 
 
 PROGRAMS = ("mcsim", "again", "libCacheSim", "Caffeine", "DuckDB")

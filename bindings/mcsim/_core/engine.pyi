@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from .locality import Characterised, MeterSpec
 from .optimizers import Optimizer
+from .trace import Chunk
 
 ParamValue = bool | int | float | str | Mapping[str, float]
 
@@ -75,6 +76,18 @@ ACCESSES_VERSION: int
 def write_accesses(accesses: Accesses, path: str | bytes) -> None: ...
 def vm_accesses(accesses: Accesses, vm: int, requests: NDArray[np.int64]) -> Accesses: ...
 def open_accesses(path: str | bytes, *, checked: bool = False) -> Accesses: ...
+
+class StreamInterner:
+    def __init__(
+        self,
+        *,
+        block_bytes: int = 4096,
+        ops: str = "reads",
+        key: str = "aligned",
+        bytes: bool = False,
+    ) -> None: ...
+    def add(self, chunk: Chunk) -> bool: ...
+    def finish(self, vms: Sequence[str], time_base: str) -> Accesses: ...
 
 class AccessBuilder:
     def __init__(

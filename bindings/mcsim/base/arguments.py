@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import operator
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
@@ -184,7 +185,12 @@ def array_given(values: Any, name: str) -> NDArray[Any]:
         raise ConfigError(
             f"{name}: expected one dimension, got rows of different lengths"
         ) from None
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    # NumPy imports its masked arrays on first use.
+    if (
+        "numpy.ma" in sys.modules
+        and isinstance(values, np.ma.MaskedArray)
+        and np.ma.is_masked(values)
+    ):
         raise ConfigError(f"{name}: an element is masked")
     return array
 

@@ -7,7 +7,6 @@ import re
 import shlex
 import stat
 import sys
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -161,6 +160,8 @@ def require(purpose: str, *packages: str) -> None:
     """
     if all(find_spec(package) is not None for package in packages):
         return
+    from importlib import metadata
+
     needed = [text.partition(";")[0].strip() for text in metadata.requires("mcsim") or ()]
     wanted = [text for text in needed if re.split(r"[^\w.-]", text)[0] in packages]
     command = shlex.join([sys.executable, "-m", "pip", "install", *wanted])

@@ -149,7 +149,7 @@ def advise(
     asked["memory"] = memory_given(asked["memory"])
     reporter = reporter_asked()
     with reporter.live():
-        blocks = source.read(reporter)
+        blocks = source.read(reporter, requests=True)
         found = advise_on(
             blocks,
             asked.pop("size"),

@@ -268,11 +268,14 @@ def build_flags(what: str | None) -> None:
 
 def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    from mcsim.base.later import begin_command, begin_later_work
     from mcsim.base.signals import leave
 
+    begin_command()
     try:
         _spell_what_the_terminal_lacks()
         _run_command(arguments)
+        begin_later_work()
     except KeyboardInterrupt as interruption:
         leave(interruption)
     except MemoryError:  # while an error is reported, or before errors are imported

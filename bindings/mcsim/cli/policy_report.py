@@ -147,8 +147,7 @@ class _Run:
 def with_classes(text: str, code: Permission) -> list[str | type[AnyPolicy]]:
     """Return policies by name, and the classes of those that are written as `module:Class`."""
     from mcsim.base.specs import split_specs
-    from mcsim.experiment.code import Code, Kind
-    from mcsim.experiment.components import python_policies
+    from mcsim.experiment.code import Code, Kind, python_policies
     from mcsim.policies.python_policies import Policy, PriorityPolicy
 
     kind = Kind("policy", bases=(Policy, PriorityPolicy))
@@ -199,7 +198,7 @@ class PolicyReport(StreamReport):
         limit = memory_given(memory)
         reporter = reporter_asked()
         with reporter.live():
-            blocks = source.read(reporter)
+            blocks = source.read(reporter, requests=mini is not None)
             capacities = sizes_given(sizes, whole_of(blocks), blocks.capacity_unit)
             if isinstance(blocks, SizedObjects):
                 given = with_rules_for_sizes(given)

@@ -14,6 +14,7 @@ from mcsim.cli.options import Command, quiet_option, trace_dirs_option, with_opt
 if TYPE_CHECKING:
     from mcsim.base.progress import Reporter
     from mcsim.traces.metadata import OptionValue
+    from mcsim.traces.streamed import View
     from mcsim.traces.trace import Trace
 
 vms_option = click.option(
@@ -136,6 +137,7 @@ def open_trace(
     max_skipped: str | None,
     cache_dir: Path | None,
     vm_name: str | None,
+    view: View | None = None,
 ) -> Trace:
     """Open a trace by path, name, pattern or folder, with the options of `reading_options`.
 
@@ -149,14 +151,14 @@ def open_trace(
     from mcsim.traces.open import Reading, open_files
 
     given = params_given(options)
-    reading = Reading(format, given, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped)
+    how = Reading(format, given, mapping, cache_dir, on_bad_line, on_unsorted, max_skipped, view)
     files = files_of([name], trace_dirs)
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     with (
         in_words_of_the_shell(READING_ERRORS),
-        reporter.stage("read", unit="B", about=files[0].name + more) as stage,
+        reporter.stage("parse", unit="B", about=files[0].name + more) as stage,
     ):
-        trace = open_files(files, reading, vm_name, stage.update_of)
+        trace = open_files(files, how, vm_name, stage.update_of)
     if (note := note_on(trace)) is not None:
         reporter.note(note)
     return trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import click
@@ -44,8 +44,7 @@ def references_options(command: Command) -> Command:
     return with_options(command, options)
 
 
-_LIKE_LENGTH = re.compile(r"\s*[+-]?[\d.,_]+\s*(\w*|%)\s*", re.ASCII)
-"""Texts that are meant as a length, if no file has that name."""
+_LIKE_LENGTH = re.compile(r"\s*[+-]?[\d.,_]+\s*(\w*|%)\s*", re.ASCII)  # if no file is
 
 warm_up_option = click.option(
     "--warm-up",
@@ -88,10 +87,16 @@ class Source:
     warm_up: str | None = None
     sizes: str | None = None
     """Sizes of caches; if one is in bytes, all capacities of objects are."""
+    seconds: dict[str, float] = field(default_factory=dict)  # by stage
 
-    def read(self, reporter: Reporter) -> Blocks:
-        """Read, split and merge the traces."""
-        return self.split(self.open(reporter), reporter)
+    def read(self, reporter: Reporter, *, requests: bool = False) -> Blocks:
+        """Read, split and merge the traces; with `requests`, the command reads these later."""
+        from mcsim.traces.streamed import View
+
+        self.seconds = reporter.seconds
+        is_one = len(self.files) == 1 and not (requests or self.vms or self.warm_up)
+        view = View(self.block_bytes, self.ops) if is_one and self.ops != "writes" else None
+        return self.split(self.open(reporter, view), reporter)
 
     def split(self, traces: Sequence[Trace], reporter: Reporter) -> Blocks:
         """Split and merge traces that were read."""
@@ -111,13 +116,13 @@ class Source:
         with mistakes_in("--sizes"):
             return sized_for(replace(blocks, label=self.name), self.sizes)
 
-    def open(self, reporter: Reporter) -> list[Trace]:
+    def open(self, reporter: Reporter, view: Any = None) -> list[Trace]:
         """Read the traces, and join those that have VMs with the same name."""
         from mcsim.traces.joined import joined_by_vm, note_on
 
         traces: list[Trace] = []
         for file in self.files:
-            traces.append(open_trace(file, reporter, **self.reading))
+            traces.append(open_trace(file, reporter, **self.reading, view=view))
             for complaint in traces[-1].metadata.complaints:
                 reporter.note(f"skipped: {complaint}")
         self.synthetic = any(trace.metadata.synthetic for trace in traces)
@@ -203,8 +208,7 @@ class Source:
         import numpy as np
         import pyarrow as pa
 
-        given = {"ops": self.ops, "block_bytes": self.block_bytes}
-        for name, value in given.items():
+        for name, value in {"ops": self.ops, "block_bytes": self.block_bytes}.items():
             if name not in table.column_names:
                 table = table.append_column(name, pa.array(np.full(table.num_rows, value)))
         return table
@@ -253,7 +257,8 @@ class Report(ABC):
 
     def whole(self) -> Any:
         """Return what is printed as JSON."""
-        return {"trace": self.source.name, "rows": self.data().to_pylist()}
+        stages = self.source.seconds
+        return {"trace": self.source.name, "stages": stages, "rows": self.data().to_pylist()}
 
     def tables(self, *, log: bool) -> dict[str, pa.Table]:
         """Return the tables that are written, by the ending of their files."""

@@ -11,7 +11,7 @@ from mcsim.base.errors import ConfigError
 from mcsim.traces.batches import DISCARD, Batch, Kind, batch_with
 from mcsim.traces.mapping import as_declared
 from mcsim.traces.metadata import BLOCK_BYTES, OptionValue
-from mcsim.traces.open import Parse
+from mcsim.traces.parse import Parse
 from mcsim.traces.tables import keys_of
 
 _MOST_REQUESTS = 100_000

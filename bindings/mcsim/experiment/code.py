@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,10 +28,18 @@ from mcsim.base.suggest import did_you_mean
 from mcsim.base.threads import run_in_main_thread
 from mcsim.experiment.sources import digest_of_sources, file_of, files_for, is_library
 
+# A class of Python among the policies of a data path: `lru / my_policies:Lifo`.
+_PYTHON_POLICY = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
 
 def is_class(name: str) -> bool:
     """Return whether a component's name is a class of Python, `module:Class`."""
     return ":" in name
+
+
+def python_policies(policy: object) -> list[str]:
+    """List the classes of Python that a policy of a data path names."""
+    return _PYTHON_POLICY.findall(policy) if isinstance(policy, str) else []
 
 
 def with_classes_named(spec: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, type[Any]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -20,7 +19,7 @@ from mcsim.config.spec import ComponentSpec, SystemSpec, text_of_tiers
 from mcsim.config.values import Interval
 from mcsim.experiment.allocator import answering
 from mcsim.experiment.checks import check_meters
-from mcsim.experiment.code import Code, Kind, Solving, blamed, is_class
+from mcsim.experiment.code import Code, Kind, Solving, blamed, is_class, python_policies
 from mcsim.policies.python_policies import Policy, PriorityPolicy, put_policy
 from mcsim.results.data_paths import FIXED, PLACED
 
@@ -305,9 +304,6 @@ _ALLOCATOR = Kind("allocator", methods=("allocate",))
 _OPTIMIZER = Kind("optimizer", methods=("optimize",))
 _POLICY = Kind("policy", bases=(Policy, PriorityPolicy))
 
-# A class of Python among the policies of a data path: `lru / my_policies:Lifo`.
-_PYTHON_POLICY = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-
 
 def _policy_hint(kind: str, name: str) -> str:
     """Return the message on how to use a policy as a system."""
@@ -349,11 +345,6 @@ def has_own_host(system: SystemSpec, code: Code) -> bool:
 def policy_of(system: SystemSpec, code: Code) -> object:
     """Return the eviction policies of a system's data path."""
     return data_path_of(system, code).get("policy")
-
-
-def python_policies(policy: object) -> list[str]:
-    """List the classes of Python that a policy of a data path names."""
-    return _PYTHON_POLICY.findall(policy) if isinstance(policy, str) else []
 
 
 def _fleet(hosts: HostsSpec | None) -> engine.Fleet:

@@ -37,8 +37,15 @@ from mcsim.experiment.checks import (
     check_times,
     check_unique,
 )
-from mcsim.experiment.code import AllowCode, Code, Permission, is_class, with_classes_named
-from mcsim.experiment.components import Components, policy_of, python_policies
+from mcsim.experiment.code import (
+    AllowCode,
+    Code,
+    Permission,
+    is_class,
+    python_policies,
+    with_classes_named,
+)
+from mcsim.experiment.components import Components, policy_of
 from mcsim.experiment.states import check_savable, check_start, state_checksums
 
 if TYPE_CHECKING:

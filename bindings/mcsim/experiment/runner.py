@@ -28,8 +28,8 @@ from mcsim.base.limits import limits_named
 from mcsim.base.progress import Reporter, notebook_reporter
 from mcsim.base.threads import Pool, threads_given
 from mcsim.config.spec import ExperimentSpec, SystemSpec
-from mcsim.experiment.code import AllowCode, Code, is_class
-from mcsim.experiment.components import data_path_of, python_policies
+from mcsim.experiment.code import AllowCode, Code, is_class, python_policies
+from mcsim.experiment.components import data_path_of
 from mcsim.experiment.environment import build_digest
 from mcsim.experiment.experiment import Experiment, Given
 from mcsim.experiment.prepared import Prepared

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcsim.locality.hit_units import HitUnit
 from mcsim.policies import has_foresight
 from mcsim.tables.formatted_table import RowStyle
 from mcsim.tables.result_table import ResultTable
+
+if TYPE_CHECKING:
+    from mcsim.locality.hit_units import HitUnit
 
 RATIOS = {"blocks": "hit_ratio", "requests": "request_hit_ratio", "bytes": "byte_hit_ratio"}
 """Columns of hit ratios by unit."""

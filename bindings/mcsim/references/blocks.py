@@ -35,8 +35,6 @@ Number = TypeVar("Number", bound=np.generic)
 References: TypeAlias = Union["Trace", Sequence["Trace"], "Blocks", ArrayLike]
 """A trace or several, which stand for their reads in blocks of 4 KiB; blocks; or an array."""
 
-_PIECE = 1 << 20  # references
-
 copyreg.pickle(engine.Accesses, reduced_accesses)
 
 
@@ -227,6 +225,8 @@ class Blocks:
     @property
     def warm_up(self) -> int:
         """How many of the references only fill the caches, the first ones."""
+        if self.is_whole:
+            return int(self.accesses.request_begin[self.first_counted])
         before = self.positions[: np.searchsorted(self.positions, self.first_counted)]
         return int(self._lengths_of(before).sum())
 
@@ -326,7 +326,7 @@ class Blocks:
             first = 0
             while first < len(positions):
                 done = ends[first - 1] if first else 0
-                last = max(int(np.searchsorted(ends, done + _PIECE, side="right")), first + 1)
+                last = max(int(np.searchsorted(ends, done + pieces.PIECE, side="right")), first + 1)
                 chosen = positions[first:last]
                 lengths = all_lengths[first:last]
                 times = self.accesses.request_time
@@ -363,22 +363,21 @@ class Blocks:
 
     def _some_positions(self) -> Iterator[NDArray[np.int64]]:
         """Yield the positions of about 10^6 requests at a time."""
-        if not isinstance(self.requests, slice):
-            yield self.requests
-            return
-        for first in range(self.requests.start, self.requests.stop, _PIECE):
-            yield np.arange(first, min(first + _PIECE, self.requests.stop))
+        yield from pieces.some_positions(self.requests)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
         """How many blocks each request has."""
-        return self._lengths_of(self.positions)
+        begin = self.accesses.request_begin.view(np.int64)
+        return begin[1:] - begin[:-1] if self.is_whole else self._lengths_of(self.positions)
 
     def _lengths_of(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         begin = self.accesses.request_begin.view(np.int64)
         return begin[positions + 1] - begin[positions]
 
     def _per_reference(self, column: NDArray[Number]) -> NDArray[Number]:
+        if self.is_whole and pieces.have_one_block_each(self.accesses):
+            return column
         values = np.repeat(column[self.requests], self.lengths)
         values.flags.writeable = False
         return values

@@ -63,6 +63,8 @@ def interned(
     ConfigError, TraceError
         As of `Workload.intern`, and as of `cache_limit`.
     """
+    if (streamed := workload.streamed(view)) is not None:
+        return streamed
     if not is_many(workload, view, at_least):
         return workload.intern(dict(view), progress)
     cache = folder or cache_directory()

@@ -31,6 +31,10 @@ RequestColumns = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32
 block, both empty without lengths; bytes of a block."""
 
 
+PIECE = 1 << 20
+"""References, or requests, of a piece."""
+
+
 class Piece(NamedTuple):
     """References in order, with what estimators need of each."""
 
@@ -128,6 +132,26 @@ def ids_of(
         return accesses.ids[begin[requests[0]] : begin[requests[-1] + 1]]
     skipped = begin[requests] - np.concatenate(([0], np.cumsum(blocks)[:-1]))
     return accesses.ids[np.repeat(skipped, blocks) + np.arange(blocks.sum())]
+
+
+def some_positions(requests: slice | NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield positions of requests, those of a range about 10^6 at a time."""
+    if not isinstance(requests, slice):
+        yield requests
+        return
+    for first in range(requests.start, requests.stop, PIECE):
+        yield np.arange(first, min(first + PIECE, requests.stop))
+
+
+def have_one_block_each(accesses: engine.Accesses) -> bool:
+    """Return whether every request has one block."""
+    begin = accesses.request_begin
+    if len(begin) != accesses.access_count + 1:
+        return False
+    return all(
+        (np.diff(begin[first : first + PIECE + 1]) == 1).all()
+        for first in range(0, len(begin) - 1, PIECE)
+    )
 
 
 def shapes_of(

@@ -203,6 +203,17 @@ class Workload:
                 entry |= {"sample": self.sample, "sample_seed": self.sample_seed}
         return described
 
+    def streamed(self, view: Mapping[str, Any]) -> engine.Accesses | None:
+        """Return the accesses of a file that was interned as it was read.
+
+        None unless the workload is the whole trace.
+        """
+        trace = self.vms[0].trace
+        whole = [WorkloadVm(name, trace, only=number) for number, name in enumerate(trace.vms)]
+        if self.vms != tuple(whole) or self.warm_up or self.sample is not None:
+            return None
+        return trace.streamed_accesses(view)
+
     def intern(
         self,
         view: dict[str, Any],

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shutil
 import stat
 import time
@@ -24,7 +23,6 @@ from typing import TypeVar
 
 import platformdirs
 
-from mcsim._core import engine, locality
 from mcsim.base.errors import (
     ConfigError,
     HostError,
@@ -40,8 +38,9 @@ from mcsim.base.private import (
     make_private_folder,
     why_untrusted,
 )
-from mcsim.base.units import format_count, parse_bytes
-from mcsim.traces.digests import read_note
+from mcsim.base.units import parse_bytes
+from mcsim.traces.kinds import INTERNED as INTERNED
+from mcsim.traces.kinds import KINDS, Kind
 from mcsim.traces.marks import in_use_elsewhere, mark_in_use
 from mcsim.traces.store import Store, open_store
 
@@ -51,38 +50,6 @@ _Opened = TypeVar("_Opened")
 
 _MOST_BYTES = 16 * 2**30
 _PART_OF_DISK = 10
-
-INTERNED = "interned"
-"""The folder of interned traces in that of the cache."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of entries.
-
-    Attributes
-    ----------
-    name : str
-        As `mcsim cache ls` shows it.
-    folder : str
-        In the cache folder; may be empty.
-    pattern : Pattern
-        Pattern of the names of its files. A name contains a digest, so the pattern matches no
-        foreign file in a folder that has other uses.
-    describe : callable
-        Returns a short description of a file.
-    check : callable
-        Reads a whole file; raises an `McsimError` if it is damaged.
-    is_listed : bool
-        Whether `mcsim cache ls` lists its files.
-    """
-
-    name: str
-    folder: str
-    pattern: re.Pattern[str]
-    describe: Callable[[Path], str]
-    check: Callable[[Path], object]
-    is_listed: bool = True
 
 
 @dataclass(frozen=True)
@@ -356,45 +323,3 @@ def mark_used(path: Path) -> None:
 
 
 _BEGUN_NS = time.time_ns()
-
-
-def _of_store(path: Path) -> str:
-    metadata = open_store(path).metadata
-    kind = "generated from" if metadata.synthetic else "of"
-    return f"{format_count(metadata.counts.requests)} requests {kind} {metadata.source}"
-
-
-def _check_store(path: Path) -> None:
-    for _ in open_store(path):
-        pass
-
-
-def _of_note(_: Path) -> str:
-    return "of a file that was parsed"
-
-
-def _of_interned(path: Path) -> str:
-    found = engine.open_accesses(os.fsencode(path), checked=True)
-    vms = f"{len(found.vms)} VM{'s' if len(found.vms) > 1 else ''}"
-    accesses = format_count(found.access_count)
-    return f"{accesses} accesses of {vms} in blocks of {found.block_bytes} bytes"
-
-
-def _check_interned(path: Path) -> None:
-    engine.open_accesses(os.fsencode(path))
-
-
-def _of_profile(path: Path) -> str:
-    return locality.describe_profile(os.fsencode(path))
-
-
-def _named(ending: str) -> re.Pattern[str]:
-    return re.compile(rf".+-[0-9a-f]{{16}}\.{ending}")
-
-
-KINDS = (
-    Kind("trace", "", _named("arrow"), _of_store, _check_store),
-    Kind("interned", INTERNED, _named("accesses"), _of_interned, _check_interned),
-    Kind("profile", INTERNED, _named("profile"), _of_profile, _of_profile),
-    Kind("digest", "", re.compile(r"digest-[0-9a-f]{32}\.json"), _of_note, read_note, False),
-)

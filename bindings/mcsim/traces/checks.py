@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -52,6 +52,14 @@ class SignCounter:
         self._backwards = 0
         self._gap = self._gap_at = 0
         self._sized = self._small = 0
+
+    @classmethod
+    def of(cls, counted: _core_trace.RequestCounts) -> Self:
+        """Return the signs that the core counted."""
+        signs = cls()
+        signs._backwards, signs._gap, signs._gap_at = counted.backwards, counted.gap, counted.gap_at
+        signs._sized, signs._small = counted.sized, counted.small
+        return signs
 
     def add(self, batch: Batch) -> None:
         """Count the signs in the next batch."""

@@ -80,12 +80,13 @@ def file_digest(path: Path, progress: Callable[[int], object]) -> str:
         If the file cannot be read.
     """
     hasher = hashlib.sha256()
+    piece = memoryview(bytearray(1 << 20))
     done = 0
     try:
-        with path.open("rb") as file:
-            while piece := file.read(1 << 22):
-                hasher.update(piece)
-                done += len(piece)
+        with path.open("rb", buffering=0) as file:
+            while size := file.readinto(piece):
+                hasher.update(piece[:size])
+                done += size
                 progress(done)
     except OSError as error:
         raise HostError(f"{path}: cannot be read: {error.strerror}") from error

@@ -10,14 +10,18 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from mcsim._core import __version__
-from mcsim.base.inputs import parse_object
+from mcsim.base.inputs import parse_object, read_regular
 from mcsim.traces.batches import DISCARD, Batch, Kind, check_vm_names
+
+if TYPE_CHECKING:
+    from mcsim._core import trace as _core_trace
 
 STORE_VERSION = 1
 BLOCK_BYTES = 4096
@@ -70,6 +74,19 @@ class Counts:
             first_time=low if is_first else min(self.first_time, low),
             last_time=high if is_first else max(self.last_time, high),
             discards=self.discards + discards,
+        )
+
+    @classmethod
+    def of(cls, counted: _core_trace.RequestCounts) -> Self:
+        """Return what the core counted."""
+        return cls(
+            requests=counted.rows - counted.discards,
+            reads=counted.reads,
+            blocks=counted.blocks,
+            read_blocks=counted.read_blocks,
+            first_time=counted.first_time,
+            last_time=counted.last_time,
+            discards=counted.discards,
         )
 
     @property
@@ -245,3 +262,27 @@ def check_metadata(schema: pa.Schema) -> None:
 
 def _digest(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest().encode()
+
+
+def write_metadata(path: Path, metadata: TraceMetadata) -> None:
+    """Write metadata to a file of their own, with a checksum."""
+    text = metadata.to_json()
+    content = {"metadata": text.decode(), "checksum": _digest(text).decode()}
+    path.write_text(json.dumps(content))
+
+
+def read_metadata(path: Path) -> TraceMetadata:
+    """Read a file of metadata.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is damaged, or of another version.
+    """
+    found = parse_object(read_regular(path))
+    text = str(found.get("metadata")).encode()
+    if found.get("checksum") != _digest(text).decode():
+        raise ValueError(f"{path}: damaged: its checksum does not match")
+    return TraceMetadata.from_json(text)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,59 +15,27 @@ from mcsim.base.errors import ConfigError, EmptyTraceError, McsimError, TraceErr
 from mcsim.base.inputs import note_input, printable
 from mcsim.base.limits import limits_named
 from mcsim.base.suggest import check_choice
-from mcsim.traces.batches import Batch, batch_with
-from mcsim.traces.cache import cache_directory, is_trusted, kept_store, mark_used, open_cache
-from mcsim.traces.checks import SignCounter, check_skipped, warn_of_format, warn_of_signs
-from mcsim.traces.digests import (
-    file_digest,
-    file_state,
-    is_settled,
-    keys_digest,
-    note_path,
-    read_note,
-    write_note,
-)
+from mcsim.traces.cache import cache_directory
+from mcsim.traces.checks import check_skipped, warn_of_format, warn_of_signs
 from mcsim.traces.joined import join
 from mcsim.traces.made import OnBadLine, OnUnsorted
 from mcsim.traces.mapping import as_declared, read_mapping
-from mcsim.traces.metadata import STORE_VERSION, Counts, OptionValue, Signs, TraceMetadata
+from mcsim.traces.metadata import OptionValue, Signs
+from mcsim.traces.parse import Parse, Progress
 from mcsim.traces.pipes import Spool, is_pipe, spooled
-from mcsim.traces.store import Store, is_store, open_store, write_store
-from mcsim.traces.table_files import TABLE_FORMATS, OwnTable, open_table, rows_of, table_format
-from mcsim.traces.tables import TableReader, keys_of
+from mcsim.traces.store import is_store, open_store
+from mcsim.traces.table_files import table_format
 
 if TYPE_CHECKING:
+    from mcsim.traces.streamed import View
     from mcsim.traces.trace import Trace
 
 _log = logging.getLogger(__name__)
 
-Progress = Callable[[int, int], None]
-"""Called with the processed bytes of the file and its size. Hashing and parsing count half each."""
-
-_PARSER_VERSIONS = {
-    "csv": 4,
-    "jsonl": 2,
-    "mooncake": 2,
-    "arrow": 4,
-    "parquet": 5,
-    "keys": 3,
-    "oracle-general": 2,
-    "msr": 3,
-    "strace": 2,
-    "vscsi": 2,
-    "cloudphysics": 2,
-    "lcs": 2,
-    "blkparse": 2,
-    "blktrace": 2,
-    "biosnoop": 2,
-    "arc": 2,
-}
-"""Versions of parsers, where what they return has changed since the first."""
-
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read trace files; the attributes are the arguments of `Trace.open`."""
+    """How to read trace files; most attributes are arguments of `Trace.open`."""
 
     format: str | None = None
     options: Mapping[str, OptionValue] | None = None
@@ -79,6 +44,8 @@ class Reading:
     on_bad_line: OnBadLine = "error"
     on_unsorted: OnUnsorted = "sort"
     max_skipped: int | float | str | None = None
+    view: View | None = None
+    """References that the caller replays, if the trace is one file."""
 
     def checked(self) -> Reading:
         """Return the same plus the content of the mapping; ConfigError if a value is wrong."""
@@ -125,6 +92,8 @@ def open_files(
     reading = reading.checked()
     if vm_name is not None:
         _core_trace.check_vm_name(text("vm_name", vm_name))
+    if vm_name is not None or len(files) > 1:
+        reading = replace(reading, view=None)  # the trace is joined
     sizes = [file.stat().st_size if file.is_file() else 0 for file in files]
 
     def opened(file: Path, format: str | None) -> Trace:
@@ -240,7 +209,7 @@ def _open_regular(
     )
     assert isinstance(reading.cache_dir, Path)
     try:
-        store = plan.cached_store(reading.cache_dir)
+        opened = plan.opened(reading.cache_dir, reading.view)
     except (ConfigError, TraceError) as error:
         if needs_order and "time goes back" in str(error):
             raise TraceError(
@@ -250,151 +219,6 @@ def _open_regular(
         if reading.mapping is not None:
             raise type(error)(f"{error}; it is read by the mapping {reading.mapping}") from None
         raise
-    check_skipped(store.metadata, file, reading.max_skipped)
-    warn_of_signs(store.metadata, store.metadata.signs)
-    return Trace(store, store.metadata)
-
-
-@dataclass
-class Parse:
-    """One way of reading one file into the store."""
-
-    source: Path
-    format: str
-    options: dict[str, OptionValue]
-    skip_bad_lines: bool = False
-    sort: bool = True
-    progress: Progress = lambda done, total: None
-    spool: Spool | None = None
-    """The source, if it came through a pipe: no other process changes it."""
-
-    def cached_store(self, cache_dir: Path) -> Store:
-        """Return the store of this file parsed this way; parse the file if there is none.
-
-        Raises
-        ------
-        TraceError
-            If the file changes while it is hashed or parsed; nothing is cached then.
-        """
-        opened = file_state(self.source)
-        open_cache(cache_dir)
-        source_digest = self._source_digest(note_path(cache_dir, self.source), opened)
-        digest = self._digest(source_digest)
-        path = cache_dir / f"{self._vm_name}-{digest[:16]}.arrow"
-
-        def make() -> Store:
-            self._check_unchanged(opened)
-            return self._parse(path, opened, source_digest, digest)
-
-        store = kept_store(path, digest, self.source, make)
-        self.progress(opened[0], opened[0])
-        return store
-
-    @property
-    def _vm_name(self) -> str:
-        return _core_trace.vm_name_of(os.fsencode(self.source))
-
-    def _digest(self, source_digest: str) -> str:
-        # The file's name counts because it may become that of the VM.
-        how: tuple[object, ...] = (
-            STORE_VERSION,
-            source_digest,
-            self._vm_name,
-            self.format,
-            sorted(self.options.items()),
-            self.skip_bad_lines,
-            self.sort,
-        )
-        how += (_PARSER_VERSIONS[self.format],) if self.format in _PARSER_VERSIONS else ()
-        return hashlib.sha256(repr(how).encode()).hexdigest()
-
-    def _source_digest(self, note: Path, opened: list[int]) -> str:
-        """Return the digest of the file; read the file only if its state differs from the note."""
-        if self.spool is not None:
-            return self.spool.digest
-        with suppress(OSError, ValueError):
-            if is_trusted(note):
-                state, digest = read_note(note)
-                if state == opened:
-                    mark_used(note)
-                    return digest
-        digest = file_digest(self.source, lambda done: self.progress(done // 2, opened[0]))
-        self._check_unchanged(opened)
-        if is_settled(opened):
-            with suppress(ConfigError):  # something else has its name
-                write_note(note, opened, digest)
-        return digest
-
-    def _check_unchanged(self, opened: list[int], source_digest: str | None = None) -> None:
-        """Check the state of the file, and its digest if the clock is too coarse for the state."""
-        is_same = file_state(self.source) == opened
-        if is_same and source_digest and self.spool is None and not is_settled(opened):
-            is_same = file_digest(self.source, lambda done: None) == source_digest
-        if not is_same:
-            raise TraceError(f"{self.source}: it has changed since it was opened")
-
-    def reader(self) -> _core_trace.Reader | TableReader | OwnTable:
-        """Open the file for one pass."""
-        if self.format not in TABLE_FORMATS:
-            file = os.fsencode(self.source)
-            how = (self.options, self.skip_bad_lines, self.sort)
-            return _core_trace.Reader(file, self.format, *how)
-        return open_table(
-            self.source,
-            self.format,
-            self._vm_name,
-            self.options,
-            skip_bad_rows=self.skip_bad_lines,
-            keep_unsorted=self.sort,
-        )
-
-    def _parse(self, path: Path, opened: list[int], source_digest: str, digest: str) -> Store:
-        reader = self.reader()
-        signs = SignCounter()
-
-        def batches() -> Iterator[Batch]:
-            while (columns := reader.next()) is not None:
-                self.progress((opened[0] + reader.consumed) // 2, opened[0])
-                batch = batch_with(columns)
-                signs.add(batch)
-                yield batch
-
-        def describe(counts: Counts) -> TraceMetadata:
-            self._check_unchanged(opened, source_digest)
-            rows, complaints = rows_of(reader)
-            if self.spool is not None:
-                complaints = tuple(map(self.spool.renamed, complaints))
-            return TraceMetadata(
-                source=printable(self.source.name),
-                source_digest=source_digest,
-                digest=digest,
-                format=self.format,
-                options=self.options,
-                time_base=reader.time_base,
-                vms=tuple(reader.vms),
-                counts=counts,
-                rows=rows,
-                complaints=complaints,
-                kind=reader.kind,
-                vm_from_file=not reader.names_vms,
-                signs=signs.signs(
-                    has_clock=reader.time_base == "clock",
-                    has_block_lengths=reader.has_lengths and reader.kind == "blocks",
-                ),
-                keys_digest=keys_digest(keys()),
-                synthetic=isinstance(reader, OwnTable) and reader.synthetic,
-                has_lengths=reader.has_lengths,
-                notes=tuple(reader.notes),
-            )
-
-        keys = cache(lambda: keys_of(reader.keys))
-
-        return write_store(
-            path,
-            batches(),
-            describe,
-            sort=lambda: reader.unsorted,
-            kind=lambda: reader.kind,
-            keys=keys,
-            private=True,
-        )
+    check_skipped(opened.metadata, file, reading.max_skipped)
+    warn_of_signs(opened.metadata, opened.metadata.signs)
+    return Trace(opened, opened.metadata)

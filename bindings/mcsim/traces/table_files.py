@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mcsim.base.errors import ConfigError, TraceError, host_faults
 from mcsim.traces.batches import (
@@ -129,6 +128,8 @@ class OwnTable:
 def _numbered(column: pa.Array, number_of: Callable[[str], int]) -> npt.NDArray[np.uint64]:
     """Return the number of each text."""
     if not isinstance(column, pa.DictionaryArray):
+        import pyarrow.compute as pc
+
         column = pc.dictionary_encode(column)
     numbers = np.array([number_of(text) for text in column.dictionary.to_pylist()], np.uint64)
     positions = view_of(column.indices)
@@ -204,6 +205,8 @@ def _has_vms(table: pa.Table, metadata: TraceMetadata) -> bool:
     """Return whether all VMs in a table are those of its description."""
     if pa.types.is_integer(table.schema.field("vm").type):
         return True
+    import pyarrow.compute as pc
+
     return set(pc.unique(table["vm"]).to_pylist()) <= set(metadata.vms)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mcsim._core import trace as _core_trace
 from mcsim.base.errors import ConfigError, TraceError
@@ -108,6 +107,8 @@ class TableReader:
             raise TraceError(f"{self._source}: column {name!r}: {error}") from None
         valid = None
         if column.null_count:
+            import pyarrow.compute as pc
+
             valid = view_of(pc.is_valid(column).cast(pa.uint8()))
         if column.type == pa.large_string():
             offsets, data = column.buffers()[1:]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -17,11 +17,14 @@ from mcsim.traces.info import TraceInfo, info_of
 from mcsim.traces.joined import Joined, join
 from mcsim.traces.made import OnBadLine, OnUnsorted
 from mcsim.traces.metadata import OptionValue, TimeBase, TraceMetadata
-from mcsim.traces.open import Progress, Reading, open_files
+from mcsim.traces.open import Reading, open_files
+from mcsim.traces.parse import Progress
 from mcsim.traces.slices import Sliceable
 from mcsim.traces.store import Store
+from mcsim.traces.streamed import Streamed
 
 if TYPE_CHECKING:
+    from mcsim._core import engine
     from mcsim.references.blocks import Blocks
 
 _FEW_VMS = 8
@@ -180,7 +183,7 @@ class Trace(Sliceable):
         """Text keys of the objects, by their ids in `Batch.offset`; None if keys are numbers."""
         if not self._metadata.keys_digest:
             return None
-        if isinstance(self._batches, (Store, Joined)):
+        if isinstance(self._batches, (Store, Joined, Streamed)):
             return self._batches.keys
         first = next(iter(self._batches), None)
         return None if first is None else keys_in(first)
@@ -198,7 +201,25 @@ class Trace(Sliceable):
     @property
     def store_path(self) -> Path | None:
         """The Arrow file behind the trace, if there is one."""
-        return self._batches.path if isinstance(self._batches, Store) else None
+        store = self._batches.store if isinstance(self._batches, Streamed) else self._batches
+        return store.path if isinstance(store, Store) else None
+
+    def streamed_accesses(self, view: Mapping[str, Any]) -> engine.Accesses | None:
+        """Return the accesses of all VMs if the file was interned for a view as it was read.
+
+        Parameters
+        ----------
+        view : mapping
+            Size of blocks, operations and columns, as `Blocks.of` requests them.
+
+        Returns
+        -------
+        Accesses or None
+            None if the file was not interned, or for another view.
+        """
+        if isinstance(self._batches, Streamed) and self._batches.view == view:
+            return self._batches.accesses
+        return None
 
     def batches(self) -> Iterator[Batch]:
         """Yield the columns of the requests in the order of time.

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <absl/hash/hash.h>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -21,6 +24,8 @@ class KeyDictionary {
     const std::string& kept = keys_.emplace_back(key);  // a deque does not move its elements
     if (key.size() <= kShort) {
       short_ids_.emplace(packed(key), id);
+    } else if (key.size() <= kMedium) {
+      medium_ids_.emplace(packed_in_two(key), id);
     } else {
       ids_.emplace(kept, id);
     }
@@ -32,6 +37,10 @@ class KeyDictionary {
       const auto known = short_ids_.find(packed(key));
       return known != short_ids_.end() ? std::optional(known->second) : std::nullopt;
     }
+    if (key.size() <= kMedium) {
+      const auto known = medium_ids_.find(packed_in_two(key));
+      return known != medium_ids_.end() ? std::optional(known->second) : std::nullopt;
+    }
     const auto known = ids_.find(key);
     return known != ids_.end() ? std::optional(known->second) : std::nullopt;
   }
@@ -41,6 +50,8 @@ class KeyDictionary {
 
  private:
   static constexpr std::size_t kShort = 7;
+  static constexpr std::size_t kMedium = 15;
+  using TwoWords = std::pair<std::uint64_t, std::uint64_t>;
 
   // Packs the bytes and the length of a short key into a unique number.
   static std::uint64_t packed(std::string_view key) {
@@ -49,8 +60,20 @@ class KeyDictionary {
     return word;
   }
 
+  // The same for a key of up to kMedium bytes.
+  static TwoWords packed_in_two(std::string_view key) {
+    std::array<unsigned char, 2 * sizeof(std::uint64_t)> bytes{};
+    std::memcpy(bytes.data(), key.data(), key.size());
+    bytes.back() = static_cast<unsigned char>(key.size());
+    TwoWords words;
+    std::memcpy(&words.first, bytes.data(), sizeof(words.first));
+    std::memcpy(&words.second, bytes.data() + sizeof(words.first), sizeof(words.second));
+    return words;
+  }
+
   std::deque<std::string> keys_;
   boost::unordered_flat_map<std::uint64_t, std::uint64_t> short_ids_;
+  boost::unordered_flat_map<TwoWords, std::uint64_t, absl::Hash<TwoWords>> medium_ids_;
   boost::unordered_flat_map<std::string_view, std::uint64_t, absl::Hash<std::string_view>> ids_;
 };
 

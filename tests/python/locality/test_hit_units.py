@@ -139,7 +139,7 @@ def test_exact_curves_are_those_of_caches_of_every_size(
     blocks = blocks_of(rows, ops)
     whole = mc.hit_ratio_curve(blocks)
     assert_as_naive(whole, kept)
-    monkeypatch.setattr("mcsim.references.blocks._PIECE", 7)
+    monkeypatch.setattr("mcsim.references.pieces.PIECE", 7)
     pieces = mc.hit_ratio_curve(blocks)
     for unit in UNITS:
         assert pieces.of(unit).hits.tolist() == whole.of(unit).hits.tolist()
@@ -167,7 +167,7 @@ def test_what_warms_up_is_not_counted(
     counted = set([row for row in rows if row.op != 2][first:])
     blocks = replace(blocks_of(rows, ops), first_counted=first)
     for piece in (1 << 20, 7):
-        monkeypatch.setattr("mcsim.references.blocks._PIECE", piece)
+        monkeypatch.setattr("mcsim.references.pieces.PIECE", piece)
         curve = mc.hit_ratio_curve(blocks)
         assert_as_naive(curve, rows, counted)
     for vm, of_vm in enumerate(hit_ratio_curves(blocks, "vm").values()):

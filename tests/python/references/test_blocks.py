@@ -94,7 +94,7 @@ def joined(blocks: Blocks) -> list[list[int]]:
 def test_parts_have_the_references_of_their_requests(
     trace: mc.Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcsim.references.blocks._PIECE", 7)
+    monkeypatch.setattr("mcsim.references.pieces.PIECE", 7)
     blocks = trace.blocks("all")
     columns = (blocks.ids, blocks.times, blocks.ops)
     assert joined(blocks) == [column.tolist() for column in columns if column is not None]

@@ -10,7 +10,7 @@ import pytest
 
 import mcsim as mc
 from mcsim.traces import digests
-from mcsim.traces import open as opening
+from mcsim.traces import parse as parsing
 from mcsim.traces.digests import file_state, read_note
 
 ROWS = "time_s,offset,length\n1,0,4096\n2,4096,4096\n"
@@ -86,16 +86,16 @@ def test_the_state_of_a_file_includes_sampled_pages(folder: Path, size: int) -> 
 def test_a_file_that_changes_while_it_is_parsed_is_not_cached(
     source: Path, monkeypatch: pytest.MonkeyPatch, shows: bool
 ) -> None:
-    reader_of = opening.Parse.reader
+    reader_of = parsing.Parse.reader
 
-    def changed_before(parse: opening.Parse) -> object:
+    def changed_before(parse: parsing.Parse) -> object:
         edit_in_place(source, CHANGED)
         return reader_of(parse)
 
     if not shows:
         state = file_state(source)
-        monkeypatch.setattr(opening, "file_state", lambda path: state)
-    monkeypatch.setattr(opening.Parse, "reader", changed_before)
+        monkeypatch.setattr(parsing, "file_state", lambda path: state)
+    monkeypatch.setattr(parsing.Parse, "reader", changed_before)
     with pytest.raises(mc.TraceError, match=r"web\.csv: it has changed since it was opened"):
         mc.Trace.open(source)
     monkeypatch.undo()

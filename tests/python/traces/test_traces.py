@@ -27,7 +27,7 @@ from small import ROOT
 
 from mcsim.base.errors import ConfigError, HostError, TraceError
 from mcsim.traces import digests
-from mcsim.traces import open as opening
+from mcsim.traces import parse as parsing
 from mcsim.traces.batches import Batch
 from mcsim.traces.cache import cache_directory
 from mcsim.traces.digests import file_digest
@@ -276,7 +276,7 @@ class TestOpen:
             reads += 1
             return file_digest(path, progress)
 
-        monkeypatch.setattr(opening, "file_digest", counted)
+        monkeypatch.setattr(parsing, "file_digest", counted)
         first = Trace.open(msr_file, cache_dir=cache)
         assert reads == 2  # it changed a moment ago, so it was hashed after it was parsed, too
         Trace.open(msr_file, cache_dir=cache)
