@@ -388,11 +388,6 @@ class Trace(Sliceable):
             libCacheSim's formats cannot hold the span of the trace.
         HostError
             If the file cannot be written.
-
-        Examples
-        --------
-        >>> mc.Trace.from_arrays([0, 5], [0, 4096], 4096).save("two.parquet").name
-        'two.parquet'
         """
         from mcsim.exchange.written import save_trace
 
